@@ -1,0 +1,109 @@
+//! The folder a server keeps its data in: private to the account it runs as, and reachable by it.
+//!
+//! A folder asked for below one that the account may not pass through (root's home is closed to
+//! everybody else) is replaced by one under `/var/tmp` whose name follows from the path asked for,
+//! so that the next start finds the same data.
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::{Account, LocalError};
+
+/// Makes `wanted` ready for `account`, or its replacement; returns the one to use.
+pub(crate) fn prepare(wanted: &Path, account: &Account) -> Result<PathBuf, LocalError> {
+    let wanted = std::path::absolute(wanted).map_err(LocalError::file("find", wanted))?;
+    let folder = if reachable(&wanted, account) {
+        if let Some(parent) = wanted.parent() {
+            fs::create_dir_all(parent).map_err(LocalError::file("create", parent))?;
+        }
+        wanted
+    } else {
+        shared_parent().join(format!("weir-{:016x}", hash(&wanted)))
+    };
+    make_private(&folder, account)?;
+    Ok(folder)
+}
+
+/// Writes a file that only `account` (and root) may read.
+pub(crate) fn write_private(path: &Path, text: &str, account: &Account) -> Result<(), LocalError> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let staged = path.with_extension("new");
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&staged)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| give(&staged, account))
+        .and_then(|()| fs::rename(&staged, path));
+    written.map_err(LocalError::file("write", path))
+}
+
+fn make_private(folder: &Path, account: &Account) -> Result<(), LocalError> {
+    match fs::DirBuilder::new().mode(0o700).create(folder) {
+        Ok(()) => {
+            return give(folder, account).map_err(LocalError::file("hand over", folder));
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(LocalError::file("create", folder)(error)),
+    }
+    // An existing folder may be somebody else's trap (a link, or one they own), unless it is
+    // ours by its owner.
+    let found = fs::symlink_metadata(folder).map_err(LocalError::file("look at", folder))?;
+    let ours = rustix::process::geteuid().as_raw();
+    if !found.is_dir() || ![account.uid(), ours].contains(&found.uid()) {
+        return Err(LocalError::UnsafeFolder {
+            path: folder.to_owned(),
+            owner: account.name(),
+        });
+    }
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+        .and_then(|()| give(folder, account))
+        .map_err(LocalError::file("hand over", folder))
+}
+
+fn give(path: &Path, account: &Account) -> std::io::Result<()> {
+    match account {
+        Account::Ours => Ok(()),
+        Account::Other { uid, gid, .. } => std::os::unix::fs::lchown(path, Some(*uid), Some(*gid)),
+    }
+}
+
+/// May `account` pass through every existing folder above `path`?
+fn reachable(path: &Path, account: &Account) -> bool {
+    let Account::Other { uid, gid, .. } = account else {
+        return true;
+    };
+    path.ancestors().skip(1).all(|folder| {
+        fs::metadata(folder).map_or(true, |found| {
+            let pass = match () {
+                () if found.uid() == *uid => 0o100,
+                () if found.gid() == *gid => 0o010,
+                () => 0o001,
+            };
+            found.mode() & pass != 0
+        })
+    })
+}
+
+fn shared_parent() -> &'static Path {
+    let persistent = Path::new("/var/tmp");
+    if persistent.is_dir() {
+        persistent
+    } else {
+        Path::new("/tmp")
+    }
+}
+
+/// FNV-1a: the same on every machine and in every release, as a place on disk must be.
+fn hash(path: &Path) -> u64 {
+    path.as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+}

@@ -1,0 +1,31 @@
+//! Finds, starts, stops, kills, pauses and restarts real Postgres and Redis processes, for
+//! `weir dev` and for the tests.
+//!
+//! - [`Postgres`] and [`Redis`]: one server each, on loopback, in a folder of its own.
+//! - [`shared`]: one server of each kind per test process.
+//! - [`Guarded`]: any process that must not outlive us; tests start `weir serve` under it.
+//!
+//! Invariants: nothing started here survives its owner, even one that was killed; no server runs
+//! as root; nothing listens on anything but loopback; the calls block and need no runtime.
+
+pub mod shared;
+
+mod account;
+mod error;
+mod folder;
+mod guard;
+mod port;
+mod postgres;
+mod programs;
+mod redis;
+mod scratch;
+mod secret;
+
+pub use account::Account;
+pub use error::LocalError;
+pub use guard::{Guarded, Launch, StopSignal};
+pub use port::free_port;
+pub use postgres::{Postgres, PostgresOptions};
+pub use programs::{postgres_folder, redis_server};
+pub use redis::{Redis, RedisOptions};
+pub use scratch::ScratchDir;

@@ -1,0 +1,68 @@
+//! Where the installed servers are.
+
+use std::path::{Path, PathBuf};
+
+use crate::LocalError;
+
+/// The folder with the newest `initdb` and `postgres`: on the path, or where the systems we know
+/// put them.
+pub fn postgres_folder() -> Result<PathBuf, LocalError> {
+    on_path("initdb")
+        .and_then(|program| program.canonicalize().ok())
+        .and_then(|program| program.parent().map(Path::to_owned))
+        .into_iter()
+        .chain(installed("/usr/lib/postgresql", ""))
+        .chain(installed("/opt/homebrew/opt", "postgresql"))
+        .chain(installed("/usr/local/opt", "postgresql"))
+        .filter(|folder| complete(folder))
+        .max_by_key(|folder| version(folder))
+        .ok_or(LocalError::Missing {
+            program: "Postgres (initdb, postgres, psql)",
+        })
+}
+
+/// `redis-server`, or Valkey's.
+pub fn redis_server() -> Result<PathBuf, LocalError> {
+    ["redis-server", "valkey-server"]
+        .into_iter()
+        .find_map(on_path)
+        .ok_or(LocalError::Missing {
+            program: "redis-server",
+        })
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"].map(PathBuf::from))
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
+}
+
+fn installed(parent: &str, prefix: &str) -> Vec<PathBuf> {
+    std::fs::read_dir(parent)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
+        .map(|entry| entry.path().join("bin"))
+        .collect()
+}
+
+fn complete(folder: &Path) -> bool {
+    ["initdb", "postgres", "psql"]
+        .iter()
+        .all(|name| folder.join(name).is_file())
+}
+
+/// The major version in a path such as `…/postgresql/15/bin` or `…/postgresql@17/bin`; 0 if none.
+fn version(folder: &Path) -> u32 {
+    folder
+        .components()
+        .filter_map(|part| {
+            let part = part.as_os_str().to_string_lossy();
+            part.rsplit('@').next()?.parse().ok()
+        })
+        .next_back()
+        .unwrap_or(0)
+}

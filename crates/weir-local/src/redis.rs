@@ -1,0 +1,200 @@
+//! One Redis server of our own: loopback only, with a password, without persistence, and refusing
+//! writes rather than evicting counters when memory is full.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::port::is_free;
+use crate::postgres::pause_between_polls;
+use crate::programs::redis_server;
+use crate::{Account, Guarded, Launch, LocalError, StopSignal, folder, free_port, secret};
+
+/// Where the server works, and further lines of its configuration (cluster mode, memory limits).
+#[derive(Debug, Clone, Default)]
+pub struct RedisOptions {
+    pub data_dir: PathBuf,
+    pub settings: Vec<String>,
+}
+
+/// A running server. Dropping it stops it; nothing is kept.
+#[derive(Debug)]
+pub struct Redis {
+    program: PathBuf,
+    data_dir: PathBuf,
+    account: Account,
+    password: String,
+    port: u16,
+    process: Mutex<Option<Guarded>>,
+}
+
+impl Redis {
+    pub fn start(options: RedisOptions) -> Result<Self, LocalError> {
+        let RedisOptions { data_dir, settings } = options;
+        let program = redis_server()?;
+        let account = Account::for_servers()?;
+        let data_dir = folder::prepare(&data_dir, &account)?;
+        let password = secret::load_or_make(&data_dir.join("password"), &account)?;
+        let port_file = data_dir.join("port");
+        let last = fs::read_to_string(&port_file).ok();
+        let last = last.and_then(|text| text.trim().parse().ok());
+        let port = match last.filter(|port| is_free(*port)) {
+            Some(port) => port,
+            None => free_port()?,
+        };
+        folder::write_private(&port_file, &port.to_string(), &account)?;
+        let server = Self {
+            program,
+            data_dir,
+            account,
+            password,
+            port,
+            process: Mutex::new(None),
+        };
+        server.configure(&settings)?;
+        server.run()?;
+        Ok(server)
+    }
+
+    /// The server's address, with the password in it.
+    pub fn url(&self) -> String {
+        format!("redis://:{}@127.0.0.1:{}/0", self.password, self.port)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn password(&self) -> &str {
+        &self.password
+    }
+
+    /// The folder in use, which differs from the one asked for when the account that servers run
+    /// as cannot reach that.
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    /// The server's process, if it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.with(Guarded::pid).ok()
+    }
+
+    /// Sends one command of plain words; returns the first bytes of the reply.
+    pub fn command(&self, words: &str) -> Result<String, LocalError> {
+        self.ask(words).map_err(|source| LocalError::Failed {
+            program: "redis-server".to_owned(),
+            output: source.to_string(),
+        })
+    }
+
+    pub fn stop(&self) -> Result<(), LocalError> {
+        self.with(Guarded::stop)?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Kills the server, as a crash would.
+    pub fn kill(&self) -> Result<(), LocalError> {
+        self.with(Guarded::kill)?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Freezes the server: connections stay open and nothing answers.
+    pub fn pause(&self) -> Result<(), LocalError> {
+        self.with(Guarded::pause)
+    }
+
+    pub fn resume(&self) -> Result<(), LocalError> {
+        self.with(Guarded::resume)
+    }
+
+    /// Starts the server again, empty, on the same port; stops it first if it runs.
+    pub fn restart(&self) -> Result<(), LocalError> {
+        if self.pid().is_some() {
+            self.stop()?;
+        }
+        self.run()
+    }
+
+    /// In a file rather than in arguments, which every user of the machine can read.
+    fn configure(&self, settings: &[String]) -> Result<(), LocalError> {
+        let mut text = format!(
+            "bind 127.0.0.1\nport {}\nrequirepass {}\nmasterauth {}\n",
+            self.port, self.password, self.password
+        );
+        text.push_str("daemonize no\nsave \"\"\nappendonly no\nmaxmemory-policy noeviction\n");
+        for line in settings {
+            text.push_str(line);
+            text.push('\n');
+        }
+        folder::write_private(&self.data_dir.join("redis.conf"), &text, &self.account)
+    }
+
+    fn run(&self) -> Result<(), LocalError> {
+        let log = self.data_dir.join("redis.log");
+        let launch = Launch::new(&self.program, &self.data_dir, &log)
+            .args([self.data_dir.join("redis.conf")])
+            .run_as(self.account.clone())
+            .stop_by(StopSignal::Terminate, Duration::from_secs(5));
+        let process = Guarded::spawn(launch)?;
+        let until = Instant::now() + START_LIMIT;
+        while !self.ask("PING").is_ok_and(|reply| reply.contains("PONG")) {
+            if let Some(code) = process.exit_code() {
+                return Err(LocalError::Ended {
+                    program: "redis-server",
+                    code,
+                    log: process.last_words(),
+                });
+            }
+            if Instant::now() >= until {
+                return Err(LocalError::NotReady {
+                    program: "redis-server",
+                    waited: START_LIMIT,
+                    log: process.last_words(),
+                });
+            }
+            pause_between_polls();
+        }
+        *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(process);
+        Ok(())
+    }
+
+    fn ask(&self, words: &str) -> std::io::Result<String> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
+        let mut stream = TcpStream::connect_timeout(&address, ASK_LIMIT)?;
+        stream.set_read_timeout(Some(ASK_LIMIT))?;
+        write!(stream, "AUTH {}\r\n", self.password)?;
+        let accepted = read_some(&mut stream)?;
+        if !accepted.starts_with("+OK") {
+            return Err(std::io::Error::other(accepted));
+        }
+        write!(stream, "{words}\r\n")?;
+        read_some(&mut stream)
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&Guarded) -> T) -> Result<T, LocalError> {
+        let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        process.as_ref().map(act).ok_or(LocalError::NotRunning)
+    }
+
+    fn forget(&self) {
+        *self.process.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+fn read_some(stream: &mut TcpStream) -> std::io::Result<String> {
+    let mut bytes = [0; 4096];
+    let count = stream.read(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes[..count]).into_owned())
+}
+
+const START_LIMIT: Duration = Duration::from_secs(30);
+const ASK_LIMIT: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! A folder that disappears with its owner, even with one that was killed.
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::{LocalError, secret};
+
+/// A new folder under the system's place for temporary files. Other users may pass through it (a
+/// server that runs as another user keeps its private folder inside), but not list it.
+#[derive(Debug)]
+pub struct ScratchDir {
+    path: PathBuf,
+    sweeper: Child,
+}
+
+impl ScratchDir {
+    pub fn create() -> Result<Self, LocalError> {
+        let path = std::env::temp_dir().join(format!("weir-{}", secret::random_name()?));
+        fs::DirBuilder::new()
+            .mode(0o711)
+            .create(&path)
+            .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o711)))
+            .map_err(LocalError::file("create", &path))?;
+        let sweeper = Command::new("/bin/sh")
+            .args(["-c", SWEEP, "weir-sweeper"])
+            .arg(&path)
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(|source| LocalError::Spawn {
+                program: "sh".to_owned(),
+                source,
+            })?;
+        Ok(Self { path, sweeper })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for ScratchDir {
+    fn drop(&mut self) {
+        drop(self.sweeper.stdin.take());
+        let _ = self.sweeper.wait();
+    }
+}
+
+/// Waits for the owner to end, then for the guardians of processes that use the folder (each keeps
+/// a `.running` file there), then removes it.
+const SWEEP: &str = r#"
+while read -r _; do :; done
+tenths=300
+while [ "$tenths" -gt 0 ] && [ -n "$(find "$1" -name '*.running' -print)" ]; do
+    sleep 0.1
+    tenths=$((tenths - 1))
+done
+rm -rf -- "$1"
+"#;
