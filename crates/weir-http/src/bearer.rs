@@ -1,0 +1,83 @@
+//! Credentials out of the headers, and only out of the headers.
+
+use axum::http::{HeaderMap, Uri, header};
+use weir_wire::problem::ErrorCode;
+
+use crate::problem::Problem;
+
+/// The credential of a request: `Authorization: Bearer …`, else `X-Api-Key`.
+///
+/// Two credentials in one request are none: which one counts would be a guess. A credential in the address is refused
+/// outright, because addresses end up in logs.
+pub fn credential<'a>(headers: &'a HeaderMap, uri: &Uri) -> Result<&'a str, Problem> {
+    if names_a_secret(uri.query().unwrap_or_default()) {
+        let detail = "credentials belong into a header, never into the address";
+        return Err(Problem::new(ErrorCode::Malformed, detail));
+    }
+    let authorization = headers.get_all(header::AUTHORIZATION).iter();
+    let api_key = headers.get_all("x-api-key").iter();
+    let mut all = authorization
+        .map(|v| (true, v))
+        .chain(api_key.map(|v| (false, v)));
+    let (Some((is_bearer, value)), None) = (all.next(), all.next()) else {
+        return Err(Problem::unauthenticated());
+    };
+    let text = value.to_str().map_err(|_| Problem::unauthenticated())?;
+    let secret = if is_bearer { bearer(text) } else { Some(text) };
+    secret
+        .filter(|secret| !secret.is_empty())
+        .ok_or_else(Problem::unauthenticated)
+}
+
+fn bearer(text: &str) -> Option<&str> {
+    let (scheme, secret) = text.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(secret)
+}
+
+fn names_a_secret(query: &str) -> bool {
+    const NAMES: [&str; 6] = [
+        "access_token",
+        "api_key",
+        "apikey",
+        "x-api-key",
+        "authorization",
+        "token",
+    ];
+    query
+        .split('&')
+        .map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name))
+        .any(|name| NAMES.iter().any(|secret| name.eq_ignore_ascii_case(secret)))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn found(uri: &'static str, headers: &[(&'static str, &'static str)]) -> Result<String, u16> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, HeaderValue::from_static(value));
+        }
+        let credential = credential(&map, &Uri::from_static(uri));
+        credential
+            .map(str::to_owned)
+            .map_err(|problem| problem.code().status())
+    }
+
+    #[test]
+    fn exactly_one_credential_counts_and_only_in_a_header() {
+        assert_eq!(found("/", &[("authorization", "Bearer a")]), Ok("a".into()));
+        assert_eq!(found("/", &[("authorization", "bearer a")]), Ok("a".into()));
+        assert_eq!(found("/", &[("x-api-key", "a")]), Ok("a".into()));
+        assert_eq!(found("/", &[]), Err(401));
+        assert_eq!(found("/", &[("authorization", "Basic a")]), Err(401));
+        assert_eq!(found("/", &[("authorization", "Bearer")]), Err(401));
+        assert_eq!(
+            found("/", &[("authorization", "Bearer a"), ("x-api-key", "b")]),
+            Err(401)
+        );
+        assert_eq!(found("/?x=1&API_KEY=a", &[("x-api-key", "a")]), Err(400));
+    }
+}

@@ -1,0 +1,153 @@
+//! JSON bodies in and out.
+//!
+//! Reading is bounded in size ([`BodyLimit`]) and in time, and says precisely what is wrong: not JSON at all is 400,
+//! another content type 415, too large 413, too slow 408, and a field that is unknown, missing, doubled or of the
+//! wrong type is 422 with its path.
+
+use std::time::Duration;
+
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use weir_wire::problem::ErrorCode;
+
+use crate::problem::Problem;
+use crate::unique_keys::UniqueKeys;
+
+/// A JSON body: as an extractor checked as above, as an answer `application/json`.
+#[derive(Debug, Clone, Copy)]
+pub struct Json<T>(pub T);
+
+/// How many bytes a route's body may have; set it with `axum::Extension` on the route. 64 KiB without.
+#[derive(Debug, Clone, Copy)]
+pub struct BodyLimit(pub usize);
+
+/// How long a body may take to arrive from first to last byte.
+const BODY_DEADLINE: Duration = Duration::from_secs(10);
+
+impl Default for BodyLimit {
+    fn default() -> Self {
+        Self(64 * 1024)
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        if !says_json(request.headers()) {
+            let detail = "send the body as `Content-Type: application/json`";
+            return Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
+        }
+        parse(&read(request).await?).map(Self)
+    }
+}
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        match serde_json::to_vec(&self.0) {
+            Ok(bytes) => {
+                let mime = HeaderValue::from_static("application/json");
+                ([(header::CONTENT_TYPE, mime)], bytes).into_response()
+            }
+            Err(error) => Problem::internal(error).into_response(),
+        }
+    }
+}
+
+/// Parses a body as the extractor does, for those who need the bytes as well.
+pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    parse_once::<UniqueKeys>(bytes)?;
+    // Derived parsers would also take an array for a struct, field by field.
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Err(Problem::invalid_field("body", "must be a JSON object"));
+    }
+    parse_once(bytes)
+}
+
+/// Reads a body as the extractor does: bounded in size and time.
+pub async fn read(request: Request) -> Result<Vec<u8>, Problem> {
+    let BodyLimit(limit) = request.extensions().get().copied().unwrap_or_default();
+    let too_large = || {
+        Problem::new(
+            ErrorCode::BodyTooLarge,
+            format!("the body may have {limit} bytes"),
+        )
+    };
+    let announced = request.headers().get(header::CONTENT_LENGTH);
+    let announced = announced.and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > limit) {
+        return Err(too_large());
+    }
+    let body = Limited::new(request.into_body(), limit).collect();
+    match tokio::time::timeout(BODY_DEADLINE, body).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes().into()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Problem::new(
+            ErrorCode::Malformed,
+            "the body ended before its end",
+        )),
+        Err(_) => Err(Problem::new(
+            ErrorCode::BodyTimeout,
+            "the body did not arrive in 10 s",
+        )),
+    }
+}
+
+/// Whether the content type is JSON, with or without parameters.
+pub fn says_json(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(header::CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return false;
+    };
+    let mime = value
+        .to_str()
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim();
+    mime.eq_ignore_ascii_case("application/json")
+}
+
+fn parse_once<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut deserializer)
+        .map_err(|error| refusal(&error.path().to_string(), error.inner()))?;
+    deserializer.end().map_err(|error| refusal(".", &error))?;
+    Ok(value)
+}
+
+fn refusal(path: &str, error: &serde_json::Error) -> Problem {
+    let text = error.to_string();
+    if !error.is_data() {
+        return Problem::new(
+            ErrorCode::Malformed,
+            format!("the body is not JSON: {text}"),
+        );
+    }
+    let reason = text
+        .rfind(" at line ")
+        .map_or(text.as_str(), |end| &text[..end]);
+    let missing = reason
+        .strip_prefix("missing field `")
+        .and_then(|rest| rest.strip_suffix('`'));
+    let field = match (path, missing) {
+        (".", Some(name)) => name.to_owned(),
+        (path, Some(name)) => format!("{path}.{name}"),
+        (".", None) => "body".to_owned(),
+        (path, None) => path.to_owned(),
+    };
+    let reason = if missing.is_some() {
+        "is required"
+    } else {
+        reason
+    };
+    Problem::invalid_field(field, reason)
+}
+
+#[cfg(test)]
+mod tests;

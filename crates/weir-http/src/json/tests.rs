@@ -1,0 +1,104 @@
+//! What is refused, with which status, naming which field.
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use serde::Deserialize;
+
+use super::*;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "only parsed")]
+struct Sample {
+    name: String,
+    #[serde(default)]
+    tags: BTreeMap<String, String>,
+    #[serde(default)]
+    limits: Vec<Limit>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "only parsed")]
+struct Limit {
+    window_ms: u64,
+}
+
+fn request(content_type: &str, body: impl Into<Body>) -> Request {
+    Request::builder()
+        .header("content-type", content_type)
+        .extension(BodyLimit(200))
+        .body(body.into())
+        .expect("a valid request")
+}
+
+async fn refused(content_type: &str, body: impl Into<Body>) -> (u16, String) {
+    let answer = Json::<Sample>::from_request(request(content_type, body), &()).await;
+    let body = answer.expect_err("refused").body("");
+    (
+        body.status,
+        body.fields
+            .first()
+            .map(|f| f.field.clone())
+            .unwrap_or_default(),
+    )
+}
+
+#[tokio::test]
+async fn each_way_of_being_wrong_has_its_status_and_field() {
+    let cases = [
+        ("", 400, ""),
+        ("{", 400, ""),
+        ("\u{feff}{\"name\":\"a\"}", 400, ""),
+        ("{\"name\":\"a\"} x", 400, ""),
+        ("{\"name\":\"\\ud800\"}", 400, ""),
+        ("{\"name\":1e400}", 400, ""),
+        ("{\"name\":1}", 422, "name"),
+        ("[\"a\"]", 422, "body"),
+        ("{}", 422, "name"),
+        ("{\"name\":\"a\",\"nmae\":1}", 422, "nmae"),
+        ("{\"name\":\"a\",\"name\":\"b\"}", 422, "name"),
+        (
+            "{\"name\":\"a\",\"tags\":{\"x\":\"1\",\"x\":\"2\"}}",
+            422,
+            "tags.x",
+        ),
+        (
+            "{\"name\":\"a\",\"limits\":[{\"window_ms\":1},{}]}",
+            422,
+            "limits[1].window_ms",
+        ),
+        (
+            "{\"name\":\"a\",\"limits\":[{\"window_ms\":-1}]}",
+            422,
+            "limits[0].window_ms",
+        ),
+    ];
+    for (body, status, field) in cases {
+        let (seen_status, seen_field) = refused("application/json", body).await;
+        assert_eq!(
+            (seen_status, seen_field.as_str()),
+            (status, field),
+            "{body}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn other_content_types_and_large_bodies_are_refused() {
+    for mime in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "",
+        "application/jsonx",
+    ] {
+        assert_eq!(refused(mime, "{\"name\":\"a\"}").await.0, 415, "{mime}");
+    }
+    let long = format!("{{\"name\":\"{}\"}}", "a".repeat(190));
+    assert_eq!(refused("application/json", long).await.0, 413);
+    let deep = "[".repeat(199);
+    assert_eq!(refused("application/json", deep).await.0, 400);
+    let fine = request("Application/JSON; charset=utf-8", "{\"name\":\"a\"}");
+    assert!(Json::<Sample>::from_request(fine, &()).await.is_ok());
+}

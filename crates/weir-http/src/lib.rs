@@ -1,0 +1,18 @@
+//! What both planes share of axum.
+//!
+//! A plane builds its router, wraps it in [`plane::wrap`] and runs it with [`serve::serve`]. Handlers take
+//! [`json::Json`], [`params::Path`] and [`params::Query`] and fail with a [`problem::Problem`], so that every
+//! error of both planes has one shape. Suggested reading order is the order of the modules below.
+
+pub mod problem;
+
+pub mod json;
+pub mod params;
+
+pub mod bearer;
+pub mod request_id;
+
+pub mod plane;
+pub mod serve;
+
+mod unique_keys;

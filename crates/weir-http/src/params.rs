@@ -1,0 +1,89 @@
+//! Path and query parameters, failing as problems.
+//!
+//! A path that does not parse names nothing, so it is 404. A query that does not parse is 422.
+
+use axum::extract::{FromRequestParts, Path as AxumPath, Query as AxumQuery};
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use crate::problem::Problem;
+
+/// The parameters of the path.
+#[derive(Debug, Clone, Copy)]
+pub struct Path<T>(pub T);
+
+/// The parameters behind the question mark.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match AxumPath::<T>::from_request_parts(parts, state).await {
+            Ok(AxumPath(value)) => Ok(Self(value)),
+            Err(_) => Err(Problem::not_found()),
+        }
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        match AxumQuery::<T>::try_from_uri(&parts.uri) {
+            Ok(AxumQuery(value)) => Ok(Self(value)),
+            Err(error) => Err(refusal(&error.body_text())),
+        }
+    }
+}
+
+/// The text is `Failed to deserialize query string: [path: ]reason`.
+fn refusal(text: &str) -> Problem {
+    let text = text
+        .strip_prefix("Failed to deserialize query string: ")
+        .unwrap_or(text);
+    if let Some(name) = text
+        .strip_prefix("missing field `")
+        .and_then(|t| t.strip_suffix('`'))
+    {
+        return Problem::invalid_field(name, "is required");
+    }
+    match text.split_once(": ") {
+        Some((field, reason)) if !field.contains([' ', '`']) => {
+            Problem::invalid_field(field, reason)
+        }
+        _ => Problem::invalid_field("query", text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only parsed")]
+    struct Sample {
+        limit: u32,
+    }
+
+    async fn field(uri: &str) -> Option<String> {
+        let (mut parts, ()) = Request::get(uri).body(()).expect("valid").into_parts();
+        let answer = Query::<Sample>::from_request_parts(&mut parts, &()).await;
+        answer
+            .err()
+            .map(|problem| problem.body("").fields[0].field.clone())
+    }
+
+    #[tokio::test]
+    async fn refused_query_names_the_parameter() {
+        assert_eq!(field("/?limit=5").await, None);
+        assert_eq!(field("/?limit=x").await.as_deref(), Some("limit"));
+        assert_eq!(field("/").await.as_deref(), Some("limit"));
+        assert_eq!(field("/?limit=5&limti=3").await.as_deref(), Some("limti"));
+    }
+}

@@ -1,0 +1,153 @@
+//! A failed request as an answer: `application/problem+json`.
+//!
+//! Handlers return a `Problem`; [`crate::plane::wrap`] puts the request id into the body and logs what was our
+//! fault, once, with its causes.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use weir_wire::problem::{ErrorCode, FieldProblem, ProblemBody};
+
+/// Why a request was not served. Made by the functions below, one for each kind.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    code: ErrorCode,
+    detail: Cow<'static, str>,
+    fields: Vec<FieldProblem>,
+    retry_after_s: Option<u32>,
+    cause: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl Problem {
+    /// A problem of this kind, with a sentence for a person.
+    pub fn new(code: ErrorCode, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            code,
+            detail: detail.into(),
+            fields: Vec::new(),
+            retry_after_s: None,
+            cause: None,
+        }
+    }
+
+    /// Valid JSON or a valid query, but with these fields outside the bounds.
+    pub fn invalid(fields: Vec<FieldProblem>) -> Self {
+        let detail: String = match fields.as_slice() {
+            [one] => format!("{}: {}", one.field, one.reason),
+            _ => format!("{} fields are outside the bounds", fields.len()),
+        };
+        Self {
+            fields,
+            ..Self::new(ErrorCode::Invalid, detail)
+        }
+    }
+
+    /// One field outside the bounds.
+    pub fn invalid_field(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::invalid(vec![FieldProblem::new(field, reason)])
+    }
+
+    /// No credentials, or none that are valid; deliberately always the same words.
+    pub fn unauthenticated() -> Self {
+        Self::new(
+            ErrorCode::Unauthenticated,
+            "send valid credentials as `Authorization: Bearer …`",
+        )
+    }
+
+    /// Known, but not permitted.
+    pub fn forbidden(detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorCode::Forbidden, detail)
+    }
+
+    /// Not there, or of another tenant; deliberately always the same words.
+    pub fn not_found() -> Self {
+        Self::new(ErrorCode::NotFound, "there is nothing at this address")
+    }
+
+    /// Our bug; the cause is logged, never shown.
+    pub fn internal(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let detail = "this was our mistake; name the request id when you report it";
+        Self::new(ErrorCode::Internal, detail).caused_by(cause)
+    }
+
+    /// Something we need is away.
+    pub fn unavailable(detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorCode::Unavailable, detail).retry_after_s(1)
+    }
+
+    /// When to ask again.
+    #[must_use]
+    pub fn retry_after_s(mut self, seconds: u32) -> Self {
+        self.retry_after_s = Some(seconds);
+        self
+    }
+
+    /// What led to it: for the log only.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.cause = Some(Arc::from(cause.into()));
+        self
+    }
+
+    /// The kind of problem.
+    pub fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    /// The body as it is sent.
+    pub fn body(&self, request_id: &str) -> ProblemBody {
+        ProblemBody {
+            kind: format!("urn:weir:problem:{}", self.code.as_str()),
+            title: self.code.title().to_owned(),
+            status: self.code.status(),
+            detail: self.detail.clone().into_owned(),
+            code: self.code,
+            request_id: request_id.to_owned(),
+            fields: self.fields.clone(),
+        }
+    }
+
+    /// The causes joined, outermost first, when there are any.
+    pub fn cause_chain(&self) -> Option<String> {
+        let mut cause: &dyn Error = self.cause.as_deref()?;
+        let mut chain = cause.to_string();
+        while let Some(next) = cause.source() {
+            chain.push_str(": ");
+            chain.push_str(&next.to_string());
+            cause = next;
+        }
+        Some(chain)
+    }
+
+    /// The body as bytes, for the layer that knows the request id.
+    pub(crate) fn rendered(&self, request_id: &str) -> Body {
+        let body = self.body(request_id);
+        Body::from(serde_json::to_vec(&body).expect("a body of texts and numbers serialises"))
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(self.rendered(""));
+        *response.status_mut() =
+            StatusCode::from_u16(self.code.status()).expect("the table holds valid statuses");
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        if self.code == ErrorCode::Unauthenticated {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+}

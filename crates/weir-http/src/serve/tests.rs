@@ -1,0 +1,137 @@
+//! The bounds of the accept loop, over real sockets.
+
+use std::time::Instant;
+
+use axum::routing::get;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::watch;
+
+use super::*;
+
+struct Running {
+    addr: SocketAddr,
+    shutdown: CancellationToken,
+    /// Changes when `/slow` was entered.
+    entered: watch::Receiver<()>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+async fn start(settings: ServeSettings) -> Running {
+    let (enter, entered) = watch::channel(());
+    let router = Router::new()
+        .route(
+            "/",
+            get(|ConnectInfo(peer): ConnectInfo<SocketAddr>| async move { peer.to_string() }),
+        )
+        .route(
+            "/slow",
+            get(move || async move {
+                enter.send_replace(());
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                "done"
+            }),
+        );
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let addr = listener.local_addr().expect("bound");
+    let shutdown = CancellationToken::new();
+    let task = tokio::spawn(serve(listener, router, settings, shutdown.clone()));
+    Running {
+        addr,
+        shutdown,
+        entered,
+        task,
+    }
+}
+
+fn quick() -> ServeSettings {
+    ServeSettings {
+        first_bytes_deadline: Duration::from_millis(100),
+        headers_deadline: Duration::from_millis(100),
+        drain_deadline: Duration::from_secs(2),
+        ..ServeSettings::default()
+    }
+}
+
+async fn exchange(addr: SocketAddr, sent: &[u8]) -> String {
+    let mut stream = TcpStream::connect(addr).await.expect("listening");
+    stream.write_all(sent).await.expect("open");
+    let mut answer = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer));
+    // A reset is also an end.
+    let _ = read.await.expect("the server ends the connection in time");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn silent_and_half_opened_connections_are_closed_in_time() {
+    let running = start(quick()).await;
+    let begun = Instant::now();
+    for sent in [
+        "",
+        "PRI * HTTP/2.0\r\n",
+        "GET / HT",
+        "GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ",
+    ] {
+        let answer = exchange(running.addr, sent.as_bytes()).await;
+        assert!(!answer.contains("200 OK"), "{sent:?} got {answer:?}");
+    }
+    assert!(
+        begun.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn http1_answers_with_the_peer_and_closes_when_idle() {
+    let running = start(quick()).await;
+    let answer = exchange(running.addr, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    assert!(answer.contains("127.0.0.1:"), "{answer}");
+}
+
+#[tokio::test]
+async fn http2_preface_is_answered_with_settings() {
+    let running = start(quick()).await;
+    let mut stream = TcpStream::connect(running.addr).await.expect("listening");
+    stream
+        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        .await
+        .expect("open");
+    stream
+        .write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0])
+        .await
+        .expect("empty settings frame");
+    let mut header = [0; 9];
+    stream.read_exact(&mut header).await.expect("a frame");
+    assert_eq!(header[3], 4, "the first frame of the server is SETTINGS");
+}
+
+#[tokio::test]
+async fn requests_in_flight_finish_after_shutdown() {
+    let mut running = start(quick()).await;
+    let addr = running.addr;
+    let asking =
+        tokio::spawn(async move { exchange(addr, b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await });
+    running.entered.changed().await.expect("the route is alive");
+    running.shutdown.cancel();
+    assert!(asking.await.expect("no panic").ends_with("done"));
+    running.task.await.expect("drained");
+    assert!(TcpStream::connect(addr).await.is_err());
+}
+
+#[tokio::test]
+async fn connections_above_the_cap_wait() {
+    let running = start(ServeSettings {
+        connections_max: 1,
+        ..quick()
+    })
+    .await;
+    let held = TcpStream::connect(running.addr).await.expect("listening");
+    let answer = exchange(running.addr, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert!(
+        answer.starts_with("HTTP/1.1 200 OK"),
+        "served once the first was closed: {answer}"
+    );
+    drop(held);
+}

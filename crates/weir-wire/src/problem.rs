@@ -1,0 +1,164 @@
+//! The error envelope of both APIs (`application/problem+json`) and the closed list of its codes.
+//!
+//! Clients switch on `code`; the status follows from the code by the one table here, so the same code never
+//! comes with two statuses. Everything that can go wrong in a handler ends up as one of these codes.
+
+use serde::{Deserialize, Serialize};
+
+/// What every answer with a status of 400 or above (except a decision of 429) consists of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ProblemBody {
+    /// A stable name of the kind of problem, as a URI.
+    #[serde(rename = "type")]
+    #[cfg_attr(feature = "openapi", schema(example = "urn:weir:problem:not_found"))]
+    pub kind: String,
+    /// The kind of problem in words; always the same for the same code.
+    pub title: String,
+    /// The status of the answer, repeated.
+    pub status: u16,
+    /// What is wrong with this request, for a person.
+    pub detail: String,
+    /// What to switch on.
+    pub code: ErrorCode,
+    /// Names this request in our logs; also in the header `X-Request-Id`.
+    pub request_id: String,
+    /// The fields that were refused, when fields were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldProblem>,
+}
+
+/// One refused field of a body or a query.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FieldProblem {
+    /// Where it is: names joined by dots, positions in brackets, such as `limits[0].window_ms`.
+    pub field: String,
+    /// Why it was refused.
+    pub reason: String,
+}
+
+impl FieldProblem {
+    /// The problem of one field.
+    pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            field: field.into(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Everything that can be wrong, closed: a new kind of failure needs a new row here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// The body is not JSON, or the request makes no sense as HTTP.
+    Malformed,
+    /// No credentials, or none that are valid.
+    Unauthenticated,
+    /// Known, but not permitted.
+    Forbidden,
+    /// Not there, or of another tenant.
+    NotFound,
+    /// The path exists, the method does not.
+    MethodNotAllowed,
+    /// The body took too long to arrive.
+    BodyTimeout,
+    /// It contradicts what is stored.
+    Conflict,
+    /// The name is already in use.
+    NameTaken,
+    /// The version it was based on is no longer the present one.
+    Stale,
+    /// The body is larger than this operation takes.
+    BodyTooLarge,
+    /// The body is not `application/json`.
+    UnsupportedMediaType,
+    /// JSON, but outside the bounds; `fields` says where.
+    Invalid,
+    /// `If-Match` is missing.
+    PreconditionRequired,
+    /// Asked too often; `Retry-After` says when again.
+    TooManyRequests,
+    /// Our bug.
+    Internal,
+    /// Something we need is away; `Retry-After` says when to ask again.
+    Unavailable,
+}
+
+impl ErrorCode {
+    /// All codes, in the order of their statuses.
+    pub const ALL: [Self; 16] = [
+        Self::Malformed,
+        Self::Unauthenticated,
+        Self::Forbidden,
+        Self::NotFound,
+        Self::MethodNotAllowed,
+        Self::BodyTimeout,
+        Self::Conflict,
+        Self::NameTaken,
+        Self::Stale,
+        Self::BodyTooLarge,
+        Self::UnsupportedMediaType,
+        Self::Invalid,
+        Self::PreconditionRequired,
+        Self::TooManyRequests,
+        Self::Internal,
+        Self::Unavailable,
+    ];
+
+    /// The status this code always comes with.
+    pub const fn status(self) -> u16 {
+        self.row().0
+    }
+
+    /// The code as it is written in JSON.
+    pub const fn as_str(self) -> &'static str {
+        self.row().1
+    }
+
+    /// The kind of problem in words.
+    pub const fn title(self) -> &'static str {
+        self.row().2
+    }
+
+    const fn row(self) -> (u16, &'static str, &'static str) {
+        match self {
+            Self::Malformed => (400, "malformed", "The request cannot be read"),
+            Self::Unauthenticated => (401, "unauthenticated", "Valid credentials are needed"),
+            Self::Forbidden => (403, "forbidden", "Not permitted"),
+            Self::NotFound => (404, "not_found", "Not found"),
+            Self::MethodNotAllowed => (405, "method_not_allowed", "No such method here"),
+            Self::BodyTimeout => (408, "body_timeout", "The body took too long"),
+            Self::Conflict => (409, "conflict", "In conflict with what is stored"),
+            Self::NameTaken => (409, "name_taken", "The name is in use"),
+            Self::Stale => (412, "stale", "Changed by someone else meanwhile"),
+            Self::BodyTooLarge => (413, "body_too_large", "The body is too large"),
+            Self::UnsupportedMediaType => (
+                415,
+                "unsupported_media_type",
+                "The body must be application/json",
+            ),
+            Self::Invalid => (422, "invalid", "Outside the bounds"),
+            Self::PreconditionRequired => (428, "precondition_required", "If-Match is needed"),
+            Self::TooManyRequests => (429, "too_many_requests", "Asked too often"),
+            Self::Internal => (500, "internal", "A mistake on our side"),
+            Self::Unavailable => (503, "unavailable", "Not available at the moment"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_written_as_they_serialise_and_in_order_of_status() {
+        for code in ErrorCode::ALL {
+            let json = serde_json::to_string(&code).expect("a unit variant");
+            assert_eq!(json, format!("\"{}\"", code.as_str()));
+        }
+        assert!(ErrorCode::ALL.is_sorted_by_key(|code| code.status()));
+    }
+}
