@@ -1,0 +1,136 @@
+//! The bucket that token bucket and leaky bucket share: work that drains continuously.
+//!
+//! A token bucket with `t` tokens of `capacity` is a bucket filled with `capacity − t`: what was
+//! taken drains at the refill rate. Raising a capacity thus gives room at once, as raising the
+//! limit of a window does.
+//!
+//! The rate `units ÷ interval` is reduced to `per_us ÷ scale`; the level counts in `1 ÷ scale` of a
+//! unit, so it falls by the whole number `per_us` each microsecond and nothing is ever rounded.
+
+use super::{Level, Wait, believed};
+use crate::limit::{EXACT_MAX, InvalidLimit};
+use crate::time::Micros;
+
+/// Fill of a bucket at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BucketState {
+    pub(crate) at_us: u64,
+    /// In `1 ÷ scale` of a unit.
+    pub(crate) level: u64,
+    pub(crate) scale: u64,
+}
+
+/// A capacity and an outflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    pub(crate) capacity: u64,
+    pub(crate) per_us: u64,
+    pub(crate) scale: u64,
+}
+
+/// Greatest `capacity × scale`: leaves room for a level above capacity after an edit.
+const LEVEL_MAX: u64 = 1 << 51;
+
+impl Bucket {
+    /// `field` is named when the parameters together are too fine to count exactly.
+    pub(crate) fn new(
+        field: &'static str,
+        capacity: u64,
+        units: u64,
+        interval_ms: u64,
+    ) -> Result<Self, InvalidLimit> {
+        let interval_us = interval_ms * 1000;
+        let divisor = gcd(units, interval_us);
+        let bucket = Self {
+            capacity,
+            per_us: units / divisor,
+            scale: interval_us / divisor,
+        };
+        if bucket.scale > LEVEL_MAX / capacity {
+            return Err(InvalidLimit {
+                field,
+                reason: format!(
+                    "makes steps too fine to count exactly: {units} per {interval_ms} ms reduces to {} per {} µs, and the second number times the capacity must be at most 2^51; choose a rounder rate",
+                    bucket.per_us, bucket.scale
+                ),
+            });
+        }
+        Ok(bucket)
+    }
+
+    /// Milliseconds in which a full bucket drains, rounded up.
+    pub(crate) fn drain_ms(self) -> u64 {
+        (self.capacity * self.scale).div_ceil(1000 * self.per_us)
+    }
+
+    pub(super) fn wait(self, state: BucketState, cost: u64, now: Micros) -> Wait {
+        if cost > self.capacity {
+            return Wait::Forever;
+        }
+        let room = (self.capacity - cost) * self.scale;
+        match self.view(state, now).level {
+            level if level <= room => Wait::None,
+            level => Wait::Ms(self.ms_to_drain(level - room, state, now)),
+        }
+    }
+
+    pub(super) fn charge(self, state: &mut BucketState, cost: u64, now: Micros) {
+        *state = self.view(*state, now);
+        state.level += cost * self.scale;
+    }
+
+    pub(super) fn refund(self, state: &mut BucketState, cost: u64, now: Micros) {
+        *state = self.view(*state, now);
+        state.level = state.level.saturating_sub(cost * self.scale);
+    }
+
+    pub(super) fn level(self, state: BucketState, now: Micros) -> Level {
+        let level = self.view(state, now).level;
+        Level {
+            remaining: (self.capacity * self.scale).saturating_sub(level) / self.scale,
+            reset_after_ms: self.ms_to_drain(level, state, now),
+        }
+    }
+
+    /// Milliseconds until the work that is there now has drained.
+    pub(super) fn delay_ms(self, state: BucketState, now: Micros) -> u64 {
+        self.ms_to_drain(self.view(state, now).level, state, now)
+    }
+
+    /// The bucket at the time that holds, in today's scale.
+    fn view(self, state: BucketState, now: Micros) -> BucketState {
+        let Some(at_us) = believed(state.at_us, now).filter(|_| state.scale > 0) else {
+            return BucketState {
+                at_us: now.0,
+                level: 0,
+                scale: self.scale,
+            };
+        };
+        // After an edit of the rate, whole units are carried over, rounded up.
+        let level = if state.scale == self.scale {
+            state.level
+        } else {
+            let units = state.level.div_ceil(state.scale);
+            units.saturating_mul(self.scale).min(EXACT_MAX / 2)
+        };
+        let drained = (at_us - state.at_us).saturating_mul(self.per_us);
+        BucketState {
+            at_us,
+            level: level.saturating_sub(drained),
+            scale: self.scale,
+        }
+    }
+
+    /// Milliseconds until `work` has drained; a stamp ahead of the clock delays the draining.
+    fn ms_to_drain(self, work: u64, state: BucketState, now: Micros) -> u64 {
+        if work == 0 {
+            return 0;
+        }
+        let ahead_us = believed(state.at_us, now).map_or(0, |at_us| at_us - now.0);
+        (work + ahead_us * self.per_us).div_ceil(1000 * self.per_us)
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,165 @@
+//! Sliding window counter: `⌊previous × (window − elapsed) ÷ window⌋ + current + c ≤ limit`.
+//!
+//! Two aligned windows estimate the sliding one: constant memory, no burst at the boundary, exact
+//! when the previous window's requests were spread evenly. Elapsed time counts in whole
+//! milliseconds, rounded down, so that `limit × window_ms` is the greatest product.
+
+use super::{Level, Wait, believed, ms_until};
+use crate::limit::{EXACT_MAX, InvalidLimit, span_ms, units};
+use crate::time::Micros;
+
+/// Parameters of a sliding window counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlidingWindowCounter {
+    limit: u64,
+    window_ms: u64,
+}
+
+/// Units taken in the window that starts at `start_us` and in the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PairState {
+    pub(crate) start_us: u64,
+    pub(crate) current: u64,
+    pub(crate) previous: u64,
+}
+
+/// The two windows as seen now.
+#[derive(Debug, Clone, Copy)]
+struct View {
+    start_us: u64,
+    elapsed_ms: u64,
+    current: u64,
+    previous: u64,
+}
+
+impl SlidingWindowCounter {
+    /// `limit` units in any window of `window_ms`, estimated.
+    pub fn new(limit: u64, window_ms: u64) -> Result<Self, InvalidLimit> {
+        let limit = units("limit", limit)?;
+        let window_ms = span_ms("window_ms", window_ms)?;
+        if limit * window_ms > EXACT_MAX {
+            return Err(InvalidLimit {
+                field: "window_ms",
+                reason: format!(
+                    "times the limit must be at most {EXACT_MAX} to be counted exactly: for a limit of {limit} at most {} ms",
+                    EXACT_MAX / limit
+                ),
+            });
+        }
+        Ok(Self { limit, window_ms })
+    }
+
+    /// Units any window admits.
+    pub const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Length of the window in milliseconds.
+    pub const fn window_ms(&self) -> u64 {
+        self.window_ms
+    }
+
+    pub(super) fn wait(&self, state: &PairState, cost: u64, now: Micros) -> Wait {
+        if cost > self.limit {
+            return Wait::Forever;
+        }
+        let view = self.view(*state, now);
+        if self.used(view) + cost <= self.limit {
+            return Wait::None;
+        }
+        let elapsed_ms = match self.limit.checked_sub(view.current + cost) {
+            // Within this window, once enough of the previous one has slid out.
+            Some(room) => self.slid_out(view.previous, room).min(self.window_ms),
+            // In the next window, where the present one is the previous.
+            None => {
+                let room = self.limit - cost;
+                self.window_ms + self.slid_out(view.current, room).min(self.window_ms)
+            }
+        };
+        Wait::Ms(ms_until(view.start_us + elapsed_ms * 1000, now))
+    }
+
+    pub(super) fn charge(&self, state: &mut PairState, cost: u64, now: Micros) {
+        let View {
+            start_us,
+            current,
+            previous,
+            ..
+        } = self.view(*state, now);
+        *state = PairState {
+            start_us,
+            current: current + cost,
+            previous,
+        };
+    }
+
+    pub(super) fn refund(&self, state: &mut PairState, cost: u64, now: Micros) {
+        let View {
+            start_us,
+            current,
+            previous,
+            ..
+        } = self.view(*state, now);
+        let from_current = cost.min(current);
+        *state = PairState {
+            start_us,
+            current: current - from_current,
+            previous: previous.saturating_sub(cost - from_current),
+        };
+    }
+
+    pub(super) fn level(&self, state: &PairState, now: Micros) -> Level {
+        let view = self.view(*state, now);
+        let windows = if view.current > 0 {
+            2
+        } else {
+            u64::from(view.previous > 0)
+        };
+        let reset_us = view.start_us + windows * self.window_ms * 1000;
+        Level {
+            remaining: self.limit.saturating_sub(self.used(view)),
+            reset_after_ms: if windows > 0 {
+                ms_until(reset_us, now)
+            } else {
+                0
+            },
+        }
+    }
+
+    fn view(&self, state: PairState, now: Micros) -> View {
+        let window_us = self.window_ms * 1000;
+        let (state, at_us) = match believed(state.start_us, now) {
+            Some(at_us) => (state, at_us),
+            None => (PairState::default(), now.0),
+        };
+        let start_us = at_us - at_us % window_us;
+        let (current, previous) = if state.start_us >= start_us {
+            (state.current, state.previous)
+        } else if state.start_us + window_us >= start_us {
+            (0, state.current)
+        } else {
+            (0, 0)
+        };
+        // Counts of a longer window or greater limit before an edit: products stay exact.
+        let most = EXACT_MAX / self.window_ms;
+        View {
+            start_us,
+            elapsed_ms: (at_us - start_us) / 1000,
+            current: current.min(most),
+            previous: previous.min(most),
+        }
+    }
+
+    fn used(&self, view: View) -> u64 {
+        view.previous * (self.window_ms - view.elapsed_ms) / self.window_ms + view.current
+    }
+
+    /// Milliseconds into a window at which the weight of `previous` has fallen to `room`.
+    fn slid_out(&self, previous: u64, room: u64) -> u64 {
+        if previous == 0 {
+            return 0;
+        }
+        let still_in = ((room + 1) * self.window_ms).div_ceil(previous);
+        (self.window_ms + 1).saturating_sub(still_in)
+    }
+}

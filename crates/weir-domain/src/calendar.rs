@@ -1,0 +1,103 @@
+//! Calendar periods of a time zone: where the periods around an instant begin.
+//!
+//! Days begin at local midnight, or at the first instant of the day where daylight saving skips
+//! midnight. Behind the feature `calendar`, since it carries the time zone database.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+use crate::algorithm::{Calendar, Period, PeriodBounds, Quota};
+use crate::limit::InvalidLimit;
+use crate::time::Micros;
+
+/// The bounds of the periods around `now`.
+pub fn bounds(quota: &Quota, now: Micros) -> PeriodBounds {
+    let calendar = quota.calendar();
+    // Zones were checked when the rule was parsed; a zone that a newer rulebook knows and this
+    // binary does not is counted in UTC rather than not at all.
+    let zone = time_zone(&calendar.time_zone).unwrap_or(TimeZone::UTC);
+    let micros = i64::try_from(now.0).unwrap_or(i64::MAX);
+    let instant = Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX);
+    let today = zone.to_datetime(instant).date();
+    let present = start_on_or_before(calendar, today);
+    let previous = start_on_or_before(calendar, day_before(present));
+    let next = start_after(calendar, present);
+    let end = start_after(calendar, next);
+    let starts = [previous, present, next, end];
+    PeriodBounds {
+        limit: quota.limit(),
+        bounds_us: starts.map(|date| midnight_us(&zone, date)),
+    }
+}
+
+/// The time zone of an IANA name.
+pub(crate) fn time_zone(name: &str) -> Result<TimeZone, InvalidLimit> {
+    TimeZone::get(name).map_err(|_| InvalidLimit {
+        field: "time_zone",
+        reason: "must be the name of an IANA time zone such as `Europe/Berlin` or `UTC`".into(),
+    })
+}
+
+/// The last start of a period that is not after `date`.
+fn start_on_or_before(calendar: &Calendar, date: Date) -> Date {
+    let this = start_near(calendar, date);
+    if this <= date {
+        this
+    } else {
+        start_near(calendar, one_period(calendar, date, -1))
+    }
+}
+
+/// The start of the period after the one that starts on `start`.
+fn start_after(calendar: &Calendar, start: Date) -> Date {
+    start_near(calendar, one_period(calendar, start, 1))
+}
+
+/// The start that falls into the same day, week, month or year as `date`.
+fn start_near(calendar: &Calendar, date: Date) -> Date {
+    let anchor = i64::from(calendar.anchor_day);
+    match calendar.period {
+        Period::Day => date,
+        Period::Week => {
+            let weekday = i64::from(date.weekday().to_monday_one_offset());
+            plus_days(date, anchor - weekday)
+        }
+        Period::Month => {
+            let last = i64::from(date.days_in_month());
+            plus_days(date.first_of_month(), anchor.min(last) - 1)
+        }
+        Period::Year => {
+            let last = i64::from(date.days_in_year());
+            plus_days(date.first_of_year(), anchor.min(last) - 1)
+        }
+    }
+}
+
+/// A date one period later or earlier, within the month or year next to it.
+fn one_period(calendar: &Calendar, date: Date, sign: i32) -> Date {
+    match calendar.period {
+        Period::Day => plus_days(date, sign.into()),
+        Period::Week => plus_days(date, i64::from(7 * sign)),
+        Period::Month => date.first_of_month().saturating_add(sign.months()),
+        Period::Year => date.first_of_year().saturating_add(sign.years()),
+    }
+}
+
+fn day_before(date: Date) -> Date {
+    plus_days(date, -1)
+}
+
+fn plus_days(date: Date, days: i64) -> Date {
+    date.saturating_add(days.days())
+}
+
+fn midnight_us(zone: &TimeZone, date: Date) -> u64 {
+    let instant = zone
+        .to_timestamp(date.at(0, 0, 0, 0))
+        .unwrap_or(Timestamp::MAX);
+    u64::try_from(instant.as_microsecond()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! Conditions of a rule: what must hold of a request's attributes.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use crate::draft::{ConditionDraft, Op, Operand};
+use crate::names::{self, InvalidField};
+
+/// Most values a `one_of` may list.
+pub const OPERANDS_MAX: usize = 1000;
+#[cfg(feature = "regex")]
+const REGEX_BYTES_MAX: usize = 1 << 20;
+
+/// A checked condition.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    attribute: String,
+    test: Test,
+    draft: ConditionDraft,
+}
+
+#[derive(Debug, Clone)]
+enum Test {
+    Equals(String),
+    NotEquals(String),
+    OneOf(Vec<String>),
+    Prefix(String),
+    Suffix(String),
+    Cidr(IpNet),
+    #[cfg(feature = "regex")]
+    Regex(regex::Regex),
+    #[cfg(not(feature = "regex"))]
+    Regex,
+    Exists,
+    Absent,
+}
+
+impl Condition {
+    /// Checks a draft; `path` is where it stands in the body.
+    pub fn parse(draft: ConditionDraft, path: &str) -> Result<Self, InvalidField> {
+        if let Err(reason) = names::attribute(&draft.attribute) {
+            return Err(InvalidField::new(format!("{path}.attribute"), reason));
+        }
+        let test = Test::parse(&draft)
+            .map_err(|reason| InvalidField::new(format!("{path}.value"), reason))?;
+        Ok(Self {
+            attribute: draft.attribute.clone(),
+            test,
+            draft,
+        })
+    }
+
+    /// The attribute it looks at.
+    pub fn attribute(&self) -> &str {
+        &self.attribute
+    }
+
+    /// As it was written.
+    pub fn draft(&self) -> &ConditionDraft {
+        &self.draft
+    }
+
+    /// Whether it holds for an attribute's value, or for its absence.
+    pub fn holds(&self, value: Option<&str>) -> bool {
+        let Some(value) = value else {
+            return matches!(self.test, Test::Absent);
+        };
+        match &self.test {
+            Test::Equals(operand) => value == operand,
+            Test::NotEquals(operand) => value != operand,
+            Test::OneOf(operands) => operands
+                .binary_search_by(|operand| operand.as_str().cmp(value))
+                .is_ok(),
+            Test::Prefix(operand) => value.starts_with(operand.as_str()),
+            Test::Suffix(operand) => value.ends_with(operand.as_str()),
+            Test::Cidr(network) => address(value).is_some_and(|ip| network.contains(&ip)),
+            #[cfg(feature = "regex")]
+            Test::Regex(regex) => regex.is_match(value),
+            #[cfg(not(feature = "regex"))]
+            Test::Regex => false,
+            Test::Exists => true,
+            Test::Absent => false,
+        }
+    }
+
+    /// The single value it demands, if it is an `equals`.
+    pub fn equal_to(&self) -> Option<&str> {
+        match &self.test {
+            Test::Equals(operand) => Some(operand),
+            _ => None,
+        }
+    }
+}
+
+impl Test {
+    fn parse(draft: &ConditionDraft) -> Result<Self, String> {
+        let one = || match &draft.value {
+            Some(Operand::One(text)) => {
+                names::value(text)?;
+                Ok(text.clone())
+            }
+            _ => Err(format!("must be a string for `{}`", draft.op.as_str())),
+        };
+        match draft.op {
+            Op::Equals => one().map(Self::Equals),
+            Op::NotEquals => one().map(Self::NotEquals),
+            Op::Prefix => one().and_then(not_empty).map(Self::Prefix),
+            Op::Suffix => one().and_then(not_empty).map(Self::Suffix),
+            Op::Cidr => one().and_then(|text| network(&text)).map(Self::Cidr),
+            Op::Regex => one().and_then(|text| pattern(&text)),
+            Op::OneOf => match &draft.value {
+                Some(Operand::Many(texts)) => list(texts).map(Self::OneOf),
+                _ => Err("must be a list of strings for `one_of`".to_owned()),
+            },
+            Op::Exists | Op::Absent if draft.value.is_some() => {
+                Err(format!("must be left out for `{}`", draft.op.as_str()))
+            }
+            Op::Exists => Ok(Self::Exists),
+            Op::Absent => Ok(Self::Absent),
+        }
+    }
+}
+
+fn not_empty(text: String) -> Result<String, String> {
+    if text.is_empty() {
+        Err("must not be empty".to_owned())
+    } else {
+        Ok(text)
+    }
+}
+
+fn list(texts: &[String]) -> Result<Vec<String>, String> {
+    if texts.is_empty() || texts.len() > OPERANDS_MAX {
+        return Err(format!("must list from 1 to {OPERANDS_MAX} values"));
+    }
+    for text in texts {
+        names::value(text)?;
+    }
+    let mut sorted = texts.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    Ok(sorted)
+}
+
+fn network(text: &str) -> Result<IpNet, String> {
+    let parsed = text
+        .parse::<IpNet>()
+        .or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+    parsed.map_err(|_| "must be a network such as `10.0.0.0/8` or `2001:db8::/32`".to_owned())
+}
+
+#[cfg(feature = "regex")]
+fn pattern(text: &str) -> Result<Test, String> {
+    regex::RegexBuilder::new(text)
+        .size_limit(REGEX_BYTES_MAX)
+        .build()
+        .map(Test::Regex)
+        .map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => "is too large once compiled".to_owned(),
+            other => {
+                let text = other.to_string();
+                let reason = text.lines().last().unwrap_or("syntax error").trim();
+                format!(
+                    "must be a regular expression: {}",
+                    reason.trim_start_matches("error: ")
+                )
+            }
+        })
+}
+
+/// Without the feature `regex` a pattern is taken as it is and never matches: the dashboard checks
+/// everything else and leaves patterns to the server.
+#[cfg(not(feature = "regex"))]
+fn pattern(text: &str) -> Result<Test, String> {
+    if text.is_empty() {
+        Err("must not be empty".to_owned())
+    } else {
+        Ok(Test::Regex)
+    }
+}
+
+/// An address; an IPv4 address written as IPv6 is the IPv4 address.
+fn address(text: &str) -> Option<IpAddr> {
+    text.parse::<IpAddr>().ok().map(|ip| ip.to_canonical())
+}
+
+#[cfg(test)]
+mod tests;

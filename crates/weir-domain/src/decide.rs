@@ -1,0 +1,225 @@
+//! Decides a whole check: all limits of all rules are judged first, then all are charged or none.
+//!
+//! The twin of the Redis script. The gate uses it where a rule decides locally while Redis is away,
+//! the dashboard to draw what a rule does, the tests to hold the script to it.
+
+use std::collections::HashMap;
+
+use crate::algorithm::{Meter, SLACK_US, Wait};
+use crate::charge::{Check, Group, RuleMeters};
+use crate::counter::{Counter, CounterName};
+use crate::request::Act;
+use crate::time::Micros;
+
+/// The answer of one limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether this limit lets the check pass.
+    pub allowed: bool,
+    /// Whole units left afterwards.
+    pub remaining: u64,
+    /// Milliseconds until the counter is as if never used.
+    pub reset_after_ms: u64,
+    /// Milliseconds after which this limit would let the same check pass; `None`: never.
+    pub retry_after_ms: Option<u64>,
+    /// Milliseconds the caller must wait before acting.
+    pub delay_ms: u64,
+}
+
+/// Counters in memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counters(pub HashMap<CounterName, Counter>);
+
+/// One rule while it is judged.
+#[derive(Debug)]
+struct Judged<'a> {
+    meters: &'a RuleMeters,
+    /// Milliseconds its subject is still blocked.
+    blocked_ms: u64,
+    block_starts: bool,
+    limits: Vec<JudgedLimit<'a>>,
+}
+
+#[derive(Debug)]
+struct JudgedLimit<'a> {
+    name: CounterName,
+    meter: &'a Meter,
+    counter: Counter,
+    /// Whether it let the check pass when it was judged.
+    passes: bool,
+    /// How long to wait by the counter as it is now.
+    wait: Wait,
+    delay_ms: u64,
+    changed: bool,
+}
+
+/// Decides `check` at `now`: one decision for each limit, in order.
+pub fn decide(counters: &mut Counters, check: &Check, now: Micros) -> Vec<Decision> {
+    let mut judged: Vec<_> = check
+        .rules
+        .iter()
+        .map(|rule| judge(counters, rule, check.cost, now))
+        .collect();
+    let enforced_pass = judged.iter().filter(|it| it.enforced()).all(Judged::passes);
+    let enforced_denied_by_limit = judged
+        .iter()
+        .filter(|it| it.enforced())
+        .any(Judged::denied_by_limit);
+    let mut decisions = Vec::with_capacity(check.limit_count());
+    for rule in &mut judged {
+        let (passes, denied_by_limit) = if rule.enforced() {
+            (enforced_pass, enforced_denied_by_limit)
+        } else {
+            (rule.passes(), rule.denied_by_limit())
+        };
+        match check.act {
+            Act::Consume | Act::Peek if passes => rule.charge(check.cost, now),
+            Act::Consume | Act::Peek => rule.deny(check.cost, denied_by_limit, now),
+            Act::Refund if rule.enforced() => rule.refund(check.cost, now),
+            Act::Refund | Act::Look => {}
+        }
+        let outcome = match check.act {
+            Act::Refund | Act::Look => Outcome::Looked,
+            Act::Consume | Act::Peek if passes => Outcome::Passed,
+            Act::Consume | Act::Peek => Outcome::Denied,
+        };
+        decisions.extend(rule.report(outcome, now));
+        if matches!(check.act, Act::Consume | Act::Refund) {
+            rule.store(counters, now);
+        }
+    }
+    decisions
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Passed,
+    Denied,
+    Looked,
+}
+
+fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, cost: u64, now: Micros) -> Judged<'a> {
+    let limits = rule.limits.iter().map(|(name, meter)| {
+        let mut counter = counters.0.get(name).cloned().unwrap_or_default();
+        let wait = meter.wait(&mut counter, cost, now);
+        let delay_ms = meter.delay_ms(&mut counter, now);
+        let passes = wait == Wait::None;
+        JudgedLimit {
+            name: *name,
+            meter,
+            counter,
+            passes,
+            wait,
+            delay_ms,
+            changed: false,
+        }
+    });
+    let blocked_ms = rule
+        .block
+        .map_or(0, |(name, block_ms)| match counters.0.get(&name) {
+            Some(Counter::BlockedUntil(until_us)) => blocked_ms(*until_us, block_ms, now),
+            _ => 0,
+        });
+    Judged {
+        meters: rule,
+        blocked_ms,
+        block_starts: false,
+        limits: limits.collect(),
+    }
+}
+
+/// What is left of a block; one that lasts longer than the rule says was written by another clock
+/// or another setting, and does not hold.
+fn blocked_ms(until_us: u64, block_ms: u64, now: Micros) -> u64 {
+    let left_us = until_us.saturating_sub(now.0);
+    if left_us > block_ms * 1000 + SLACK_US {
+        0
+    } else {
+        left_us.div_ceil(1000)
+    }
+}
+
+impl Judged<'_> {
+    fn enforced(&self) -> bool {
+        self.meters.group == Group::Enforced
+    }
+
+    fn passes(&self) -> bool {
+        self.blocked_ms == 0 && !self.denied_by_limit()
+    }
+
+    fn denied_by_limit(&self) -> bool {
+        self.limits.iter().any(|it| !it.passes)
+    }
+
+    fn charge(&mut self, cost: u64, now: Micros) {
+        for limit in &mut self.limits {
+            limit.meter.charge(&mut limit.counter, cost, now);
+            limit.changed = true;
+        }
+    }
+
+    /// After a denial only logs that count denials change, and a block may start.
+    fn deny(&mut self, cost: u64, denied_by_limit: bool, now: Micros) {
+        let waits = self.limits.iter().any(|it| matches!(it.wait, Wait::Ms(_)));
+        self.block_starts = self.meters.block.is_some() && self.blocked_ms == 0 && waits;
+        if !denied_by_limit {
+            return;
+        }
+        for limit in self.limits.iter_mut().filter(|it| it.meter.counts_denied()) {
+            limit.meter.log_denied(&mut limit.counter, cost, now);
+            limit.wait = limit.meter.wait(&mut limit.counter, cost, now);
+            limit.changed = true;
+        }
+    }
+
+    fn refund(&mut self, cost: u64, now: Micros) {
+        for limit in &mut self.limits {
+            limit.meter.refund(&mut limit.counter, cost, now);
+            limit.wait = limit.meter.wait(&mut limit.counter, cost, now);
+            limit.passes = limit.wait == Wait::None;
+            limit.changed = true;
+            limit.delay_ms = limit.meter.delay_ms(&mut limit.counter, now);
+        }
+    }
+
+    fn report(&mut self, outcome: Outcome, now: Micros) -> Vec<Decision> {
+        let block_ms = self.meters.block.map_or(0, |(_, block_ms)| block_ms);
+        let (blocked_ms, block_starts) = (self.blocked_ms, self.block_starts);
+        let report = |limit: &mut JudgedLimit<'_>| {
+            let level = limit.meter.level(&mut limit.counter, now);
+            let allowed = limit.passes && blocked_ms == 0;
+            let retry_after_ms = match limit.wait {
+                Wait::None => Some(blocked_ms),
+                Wait::Ms(ms) if block_starts => Some(ms.max(block_ms)),
+                Wait::Ms(ms) => Some(ms.max(blocked_ms)),
+                Wait::Forever => None,
+            };
+            let acts = outcome != Outcome::Denied && allowed;
+            Decision {
+                allowed,
+                remaining: level.remaining,
+                reset_after_ms: level.reset_after_ms,
+                retry_after_ms,
+                delay_ms: if acts { limit.delay_ms } else { 0 },
+            }
+        };
+        self.limits.iter_mut().map(report).collect()
+    }
+
+    fn store(&mut self, counters: &mut Counters, now: Micros) {
+        for limit in self.limits.iter_mut().filter(|it| it.changed) {
+            counters
+                .0
+                .insert(limit.name, std::mem::take(&mut limit.counter));
+        }
+        if let (true, Some((name, block_ms))) = (self.block_starts, self.meters.block) {
+            counters
+                .0
+                .insert(name, Counter::BlockedUntil(now.0 + block_ms * 1000));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

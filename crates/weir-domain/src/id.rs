@@ -1,0 +1,119 @@
+//! Identifiers: a ULID with a prefix that names its kind, so ids of different kinds never mix.
+//!
+//! Made from a supplied time and supplied randomness; written as `rule_01J…`; stored as a `uuid`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ulid::Ulid;
+
+use crate::time::Timestamp;
+
+/// Why a text is not an identifier of the wanted kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvalidId {
+    /// The prefix that was expected, without the underscore.
+    pub kind: &'static str,
+}
+
+impl fmt::Display for InvalidId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "must be `{}_` and 26 characters of Crockford's base 32",
+            self.kind
+        )
+    }
+}
+
+impl std::error::Error for InvalidId {}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident = $prefix:literal;)+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Ulid);
+
+        impl $name {
+            /// The word before the underscore.
+            pub const PREFIX: &'static str = $prefix;
+
+            /// Makes an id from a time and at least 80 bits of randomness.
+            pub fn new(at: Timestamp, random: u128) -> Self {
+                Self(Ulid::from_parts(at.as_millis_u64(), random))
+            }
+
+            /// As it is stored.
+            pub fn to_u128(self) -> u128 {
+                self.0.0
+            }
+
+            /// From what is stored.
+            pub fn from_u128(value: u128) -> Self {
+                Self(Ulid(value))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "_{}"), self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                let invalid = InvalidId { kind: $prefix };
+                let body = text.strip_prefix(concat!($prefix, "_")).ok_or(invalid)?;
+                let ulid = Ulid::from_string(body).map_err(|_| invalid)?;
+                // One spelling an id: lower case and look-alike letters are refused.
+                if ulid.to_string() == body { Ok(Self(ulid)) } else { Err(invalid) }
+            }
+        }
+    )+};
+}
+
+ids! {
+    /// A tenant: a customer of this installation.
+    TenantId = "tenant";
+    /// A person with a sign-in.
+    UserId = "user";
+    /// A signed-in session of a person.
+    SessionId = "session";
+    /// An API key.
+    KeyId = "key";
+    /// A rule.
+    RuleId = "rule";
+    /// A per-subject override of a rule.
+    OverrideId = "override";
+    /// An entry of the audit log.
+    AuditId = "audit";
+    /// One running gate process.
+    GateId = "gate";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_form_comes_back_and_names_its_kind() {
+        let id = RuleId::new(Timestamp::from_millis(1_700_000_000_000), 7);
+        let text = id.to_string();
+        assert!(text.starts_with("rule_01"), "{text}");
+        assert_eq!(text.parse(), Ok(id));
+        assert_eq!(text.parse::<KeyId>(), Err(InvalidId { kind: "key" }));
+        assert_eq!(
+            text.to_lowercase().parse::<RuleId>(),
+            Err(InvalidId { kind: "rule" })
+        );
+        assert_eq!(RuleId::from_u128(id.to_u128()), id);
+    }
+}

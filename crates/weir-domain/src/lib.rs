@@ -1,0 +1,38 @@
+//! What Weir means by its words: rules, limits, subjects, charges, counters, decisions.
+//!
+//! Pure: no I/O, no async, no serde, no clock and no randomness of its own; compiles to WASM.
+//! Suggested reading order is the order of the modules below.
+//!
+//! - A **tenant** writes **rules**; a rule holds one or more **limits**.
+//! - A request (`request`) meets the rules of its namespace (`matching`), which makes **charges**
+//!   (`charge`): one limit applied to one **subject** at some **cost**.
+//! - An algorithm judges a charge against its **counter** (`algorithm`, `counter`), all charges of a
+//!   check are judged together (`decide`), and the answer is the **verdict** (`verdict`).
+//! - All rules of all tenants, compiled, are the **rulebook**.
+
+pub mod id;
+pub mod time;
+
+pub mod algorithm;
+pub mod counter;
+pub mod limit;
+
+pub mod condition;
+pub mod draft;
+pub mod names;
+pub mod overrides;
+pub mod rule;
+pub mod warnings;
+
+pub mod api_key;
+pub mod request;
+pub mod subject;
+
+pub mod charge;
+pub mod decide;
+pub mod matching;
+pub mod rulebook;
+pub mod verdict;
+
+#[cfg(feature = "calendar")]
+pub mod calendar;

@@ -1,0 +1,113 @@
+//! Matching: which rules of a namespace apply to a request, and with which limits.
+
+use std::sync::Arc;
+
+use crate::charge::RuleCharge;
+use crate::condition::Condition;
+use crate::draft::{Action, Mode};
+use crate::overrides::Effect;
+use crate::request::Request;
+use crate::rulebook::ActiveRule;
+use crate::subject::{SubjectHasher, SubjectKey};
+use crate::time::Timestamp;
+
+/// What the rules say before any counter is asked.
+#[derive(Debug, Clone)]
+pub enum Matched {
+    /// Refused by these rules; no limit is asked.
+    Denied(Vec<Arc<ActiveRule>>),
+    /// Let pass by this rule; no limit is asked.
+    Allowed(Arc<ActiveRule>),
+    /// These limits decide; none: nothing matched.
+    Charged(Vec<RuleCharge>),
+}
+
+/// How one rule meets a request.
+#[derive(Debug, Clone)]
+pub enum Meeting {
+    /// This condition, by position, does not hold.
+    ConditionFailed(usize),
+    /// The request lacks this attribute, which the rule counts by.
+    NotCounted(String),
+    /// The rule (or an override) lets it pass without asking a limit.
+    Passes(Effect),
+    /// Its limits are asked.
+    Charged(RuleCharge),
+}
+
+/// Meets a request with the rules of its namespace, given enforced first.
+pub fn matched(rules: &[Arc<ActiveRule>], request: &Request, now: Timestamp) -> Matched {
+    let mut denied = Vec::new();
+    let mut allowed = None;
+    let mut charged = Vec::new();
+    for active in rules {
+        let enforced = active.rule.mode() == Mode::Enforce;
+        match meet(active, request, now) {
+            Meeting::Charged(charge) => charged.push(charge),
+            Meeting::Passes(Effect::Deny) if enforced => denied.push(Arc::clone(active)),
+            Meeting::Passes(Effect::Allow) if enforced && active.rule.action() == Action::Allow => {
+                allowed.get_or_insert_with(|| Arc::clone(active));
+            }
+            // An override that allows lifts its own rule and no other; a shadow rule that allows
+            // or denies influences nothing.
+            Meeting::Passes(_) | Meeting::ConditionFailed(_) | Meeting::NotCounted(_) => {}
+        }
+    }
+    if !denied.is_empty() {
+        Matched::Denied(denied)
+    } else if let Some(active) = allowed {
+        Matched::Allowed(active)
+    } else {
+        Matched::Charged(charged)
+    }
+}
+
+/// Meets a request with one rule.
+pub fn meet(active: &Arc<ActiveRule>, request: &Request, now: Timestamp) -> Meeting {
+    let rule = &active.rule;
+    let holds = |it: &Condition| it.holds(request.attribute(it.attribute()));
+    if let Some(at) = rule.conditions().iter().position(|it| !holds(it)) {
+        return Meeting::ConditionFailed(at);
+    }
+    match rule.action() {
+        Action::Allow => return Meeting::Passes(Effect::Allow),
+        Action::Deny => return Meeting::Passes(Effect::Deny),
+        Action::Limit => {}
+    }
+    let mut values = Vec::with_capacity(rule.count_by().len());
+    for attribute in rule.count_by() {
+        match request.attribute(attribute) {
+            Some(value) => values.push(value),
+            None => return Meeting::NotCounted(attribute.clone()),
+        }
+    }
+    let charge = |instead| {
+        let subject = subject_key(rule.count_by(), &values);
+        Meeting::Charged(RuleCharge {
+            active: Arc::clone(active),
+            subject,
+            instead,
+        })
+    };
+    match active
+        .overrides
+        .find(rule, &values, now)
+        .map(|found| &found.effect)
+    {
+        None => charge(None),
+        Some(Effect::Limits(limits)) => charge(Some(Arc::clone(limits))),
+        Some(effect) => Meeting::Passes(effect.clone()),
+    }
+}
+
+/// The subject of `values`, given in the order of `count_by`.
+pub fn subject_key(count_by: &[String], values: &[&str]) -> SubjectKey {
+    let mut hasher = SubjectHasher::default();
+    for (attribute, value) in count_by.iter().zip(values) {
+        hasher.value(attribute, value);
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests;

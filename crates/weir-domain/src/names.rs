@@ -1,0 +1,117 @@
+//! The forms of names and values, and how a wrong field is reported.
+
+/// Most attributes of a request.
+pub const ATTRIBUTES_MAX: usize = 32;
+/// Most bytes of an attribute's value.
+pub const VALUE_BYTES_MAX: usize = 512;
+
+/// One field outside its bounds: where it is and what it must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidField {
+    /// Path in the JSON body, such as `limits[0].window_ms`.
+    pub field: String,
+    /// What it must be.
+    pub reason: String,
+}
+
+impl InvalidField {
+    /// Names a field and what it must be.
+    pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            field: field.into(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Checks the name of a namespace.
+pub fn namespace(name: &str) -> Result<(), &'static str> {
+    let rest_is_fine = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
+    form(
+        name,
+        63,
+        |first| matches!(first, b'a'..=b'z' | b'0'..=b'9'),
+        rest_is_fine,
+    )
+    .then_some(())
+    .ok_or("must match ^[a-z0-9][a-z0-9_-]{0,62}$")
+}
+
+/// Checks the name of a rule.
+pub fn rule(name: &str) -> Result<(), &'static str> {
+    let rest_is_fine = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+    form(
+        name,
+        63,
+        |first| matches!(first, b'a'..=b'z' | b'0'..=b'9'),
+        rest_is_fine,
+    )
+    .then_some(())
+    .ok_or("must match ^[a-z0-9][a-z0-9-]{0,62}$")
+}
+
+/// Checks the name of an attribute.
+pub fn attribute(name: &str) -> Result<(), &'static str> {
+    let rest_is_fine = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-');
+    form(name, 64, |first| first.is_ascii_lowercase(), rest_is_fine)
+        .then_some(())
+        .ok_or("must match ^[a-z][a-z0-9_.-]{0,63}$")
+}
+
+/// Checks the value of an attribute.
+pub fn value(value: &str) -> Result<(), &'static str> {
+    if value.len() > VALUE_BYTES_MAX {
+        Err("must be at most 512 bytes")
+    } else if value.chars().any(char::is_control) {
+        Err("must not contain control characters")
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks a text that people read, such as a description, by its number of characters.
+pub fn prose(text: &str, chars_max: usize) -> Result<(), String> {
+    if text.chars().count() > chars_max {
+        Err(format!("must be at most {chars_max} characters"))
+    } else if text.chars().any(|c| c.is_control() && c != '\n') {
+        Err("must not contain control characters".to_owned())
+    } else {
+        Ok(())
+    }
+}
+
+fn form(name: &str, most: usize, first: impl Fn(u8) -> bool, rest: impl Fn(u8) -> bool) -> bool {
+    let mut bytes = name.bytes();
+    name.len() <= most && bytes.next().is_some_and(first) && bytes.all(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_to_their_forms() {
+        for good in ["a", "0-x", "default", &"x".repeat(63)] {
+            assert_eq!(namespace(good), Ok(()), "{good}");
+            assert_eq!(rule(good), Ok(()), "{good}");
+        }
+        for bad in ["", "-a", "A", "a b", "a.b", "ä", &"x".repeat(64)] {
+            assert!(namespace(bad).is_err(), "{bad}");
+            assert!(rule(bad).is_err(), "{bad}");
+        }
+        assert_eq!(namespace("a_b"), Ok(()));
+        assert!(rule("a_b").is_err());
+        assert_eq!(attribute("user.id-2_x"), Ok(()));
+        assert!(attribute("2x").is_err());
+        assert!(attribute(&"x".repeat(65)).is_err());
+    }
+
+    #[test]
+    fn values_may_be_any_text_without_control_characters() {
+        assert_eq!(value("König 🦀"), Ok(()));
+        assert_eq!(value(&"x".repeat(512)), Ok(()));
+        assert!(value(&"x".repeat(513)).is_err());
+        assert!(value("a\nb").is_err());
+        assert!(value("a\u{85}b").is_err());
+    }
+}

@@ -1,0 +1,223 @@
+//! Overrides: other limits, or none, for one subject of a rule until a date.
+//!
+//! A subject is named by the rule's `count_by` attributes; `*` as a value stands for any. The most
+//! exact one wins: fewest stars, then the star that stands latest in `count_by`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::draft::LimitDraft;
+use crate::id::OverrideId;
+use crate::limit::{LIMITS_PER_RULE_MAX, Limit};
+use crate::names::{self, InvalidField};
+use crate::rule::{Rule, carry_slots, parse_limits};
+use crate::subject::{SubjectHasher, SubjectKey};
+use crate::time::Timestamp;
+
+/// First slot of an override's limits that the rule has no counter for.
+const OWN_SLOTS_FROM: u16 = 1 << 15;
+
+/// An override as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverrideDraft {
+    /// A value, or `*`, for each attribute the rule counts by.
+    pub subject: BTreeMap<String, String>,
+    /// What holds instead of the rule's limits.
+    pub effect: EffectDraft,
+}
+
+/// What an override does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EffectDraft {
+    /// These limits hold instead.
+    Limits(Vec<LimitDraft>),
+    /// The rule does not limit this subject.
+    Allow,
+    /// The rule refuses this subject.
+    Deny,
+}
+
+/// A checked override of one rule.
+#[derive(Debug, Clone)]
+pub struct Override {
+    subject: Vec<Option<String>>,
+    effect: Effect,
+}
+
+/// What an override does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// These limits hold instead; slots are the rule's where the algorithm is the same.
+    Limits(Arc<[Limit]>),
+    /// The rule does not limit this subject.
+    Allow,
+    /// The rule refuses this subject.
+    Deny,
+}
+
+/// All overrides of one rule, found by hash.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// Which positions of `count_by` are stars, most exact first.
+    masks: Vec<u8>,
+    by_subject: HashMap<SubjectKey, Active>,
+}
+
+/// An override with its dates.
+#[derive(Debug, Clone)]
+pub struct Active {
+    /// Its id.
+    pub id: OverrideId,
+    /// What it does.
+    pub effect: Effect,
+    /// From then on it does nothing.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Override {
+    /// Checks a draft against the rule it overrides.
+    pub fn parse(draft: OverrideDraft, rule: &Rule) -> Result<Self, Vec<InvalidField>> {
+        let mut wrong = Vec::new();
+        let subject = subject(&draft.subject, rule, &mut wrong);
+        let effect = match draft.effect {
+            EffectDraft::Allow => Effect::Allow,
+            EffectDraft::Deny => Effect::Deny,
+            EffectDraft::Limits(drafts) => {
+                if drafts.is_empty() || drafts.len() > LIMITS_PER_RULE_MAX {
+                    wrong.push(InvalidField::new(
+                        "limits",
+                        format!("must hold from 1 to {LIMITS_PER_RULE_MAX} limits"),
+                    ));
+                }
+                let mut limits = parse_limits(&drafts, "limits", &mut wrong);
+                let slots = carry_slots(rule.limits(), &limits, OWN_SLOTS_FROM);
+                for (limit, slot) in limits.iter_mut().zip(slots.taken) {
+                    limit.slot = slot;
+                }
+                Effect::Limits(limits.into())
+            }
+        };
+        if wrong.is_empty() {
+            Ok(Self { subject, effect })
+        } else {
+            Err(wrong)
+        }
+    }
+
+    /// The digest of its subject, stars included: at most one override of a rule has it.
+    pub fn subject_key(&self, rule: &Rule) -> SubjectKey {
+        let mut hasher = SubjectHasher::default();
+        for (attribute, value) in rule.count_by().iter().zip(&self.subject) {
+            match value {
+                Some(value) => hasher.value(attribute, value),
+                None => hasher.any(attribute),
+            }
+        }
+        hasher.finish()
+    }
+
+    /// What it does.
+    pub fn effect(&self) -> &Effect {
+        &self.effect
+    }
+}
+
+impl Overrides {
+    /// Collects the overrides of `rule`.
+    pub fn build(
+        rule: &Rule,
+        all: impl IntoIterator<Item = (OverrideId, Override, Option<Timestamp>)>,
+    ) -> Self {
+        let mut overrides = Self::default();
+        for (id, it, expires_at) in all {
+            let mask = mask_of(&it);
+            if !overrides.masks.contains(&mask) {
+                overrides.masks.push(mask);
+            }
+            let key = it.subject_key(rule);
+            overrides.by_subject.insert(
+                key,
+                Active {
+                    id,
+                    effect: it.effect,
+                    expires_at,
+                },
+            );
+        }
+        overrides
+            .masks
+            .sort_unstable_by_key(|mask| (mask.count_ones(), *mask));
+        overrides
+    }
+
+    /// The override that holds for a subject whose values are given in the order of `count_by`.
+    pub fn find(&self, rule: &Rule, values: &[&str], now: Timestamp) -> Option<&Active> {
+        self.masks.iter().find_map(|mask| {
+            let mut hasher = SubjectHasher::default();
+            let attributes = rule.count_by().iter().zip(values);
+            for ((attribute, value), bit) in attributes.zip(bits()) {
+                if mask & bit == 0 {
+                    hasher.value(attribute, value);
+                } else {
+                    hasher.any(attribute);
+                }
+            }
+            let active = self.by_subject.get(&hasher.finish())?;
+            let holds = active.expires_at.is_none_or(|expires_at| now < expires_at);
+            holds.then_some(active)
+        })
+    }
+}
+
+fn subject(
+    given: &BTreeMap<String, String>,
+    rule: &Rule,
+    wrong: &mut Vec<InvalidField>,
+) -> Vec<Option<String>> {
+    for attribute in given.keys().filter(|it| !rule.count_by().contains(it)) {
+        let reason = format!(
+            "is not counted by; the rule counts by [{}]",
+            rule.count_by().join(", ")
+        );
+        wrong.push(InvalidField::new(format!("subject.{attribute}"), reason));
+    }
+    if rule.count_by().is_empty() {
+        wrong.push(InvalidField::new(
+            "subject",
+            "cannot be named: the rule has one counter for all; edit the rule instead",
+        ));
+    }
+    let value_of = |attribute: &String| match given.get(attribute).map(String::as_str) {
+        None => Err("must be given: the rule counts by it"),
+        Some("*") => Ok(None),
+        Some(value) => names::value(value).map(|()| Some(value.to_owned())),
+    };
+    let mut values = Vec::with_capacity(rule.count_by().len());
+    for attribute in rule.count_by() {
+        match value_of(attribute) {
+            Ok(value) => values.push(value),
+            Err(reason) => {
+                wrong.push(InvalidField::new(format!("subject.{attribute}"), reason));
+            }
+        }
+    }
+    values
+}
+
+/// The stars of an override; the first attribute is the highest bit, so that, among as many stars,
+/// a star further back sorts first.
+fn mask_of(it: &Override) -> u8 {
+    it.subject
+        .iter()
+        .zip(bits())
+        .filter(|(value, _)| value.is_none())
+        .fold(0, |mask, (_, bit)| mask | bit)
+}
+
+/// A bit for each attribute of `count_by`, of which there are at most eight.
+fn bits() -> impl Iterator<Item = u8> {
+    (0..8).map(|at| 0x80_u8 >> at)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Requests: what a caller asks about.
+
+use std::collections::BTreeMap;
+
+use crate::limit::COST_MAX;
+use crate::names::{self, ATTRIBUTES_MAX, InvalidField};
+
+/// Most bytes of an idempotency key.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+/// The namespace of a request that names none.
+pub const DEFAULT_NAMESPACE: &str = "default";
+
+/// A request as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestDraft {
+    /// Which group of rules.
+    pub namespace: String,
+    /// What is known of the request.
+    pub attributes: BTreeMap<String, String>,
+    /// How much to take.
+    pub cost: u64,
+    /// Whether to take it.
+    pub act: Act,
+    /// Names the request, so that a repeat takes nothing.
+    pub idempotency_key: Option<String>,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Act {
+    /// Decide, and take what was admitted.
+    Consume,
+    /// Answer as `Consume` would, and write nothing.
+    Peek,
+    /// Give units back.
+    Refund,
+    /// Report counters as they are, and write nothing.
+    Look,
+}
+
+/// A checked request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request(RequestDraft);
+
+impl Request {
+    /// Checks a draft whole and reports everything that is wrong with it.
+    pub fn parse(draft: RequestDraft) -> Result<Self, Vec<InvalidField>> {
+        let mut wrong = Vec::new();
+        if let Err(reason) = names::namespace(&draft.namespace) {
+            wrong.push(InvalidField::new("namespace", reason));
+        }
+        if draft.attributes.len() > ATTRIBUTES_MAX {
+            let reason = format!("must hold at most {ATTRIBUTES_MAX} attributes");
+            wrong.push(InvalidField::new("attributes", reason));
+        }
+        for (name, value) in &draft.attributes {
+            if let Err(reason) = names::attribute(name) {
+                let shown: String = name.chars().take(64).collect();
+                let reason = format!("the name {reason}");
+                wrong.push(InvalidField::new(
+                    format!("attributes.{}", shown.escape_debug()),
+                    reason,
+                ));
+            } else if let Err(reason) = names::value(value) {
+                wrong.push(InvalidField::new(format!("attributes.{name}"), reason));
+            }
+        }
+        if !(1..=COST_MAX).contains(&draft.cost) {
+            wrong.push(InvalidField::new(
+                "cost",
+                format!("must be from 1 to {COST_MAX}"),
+            ));
+        }
+        if let Some(key) = &draft.idempotency_key
+            && !(1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&key.len())
+        {
+            let reason = format!("must be from 1 to {IDEMPOTENCY_KEY_BYTES_MAX} bytes");
+            wrong.push(InvalidField::new("idempotency_key", reason));
+        }
+        if wrong.is_empty() {
+            Ok(Self(draft))
+        } else {
+            Err(wrong)
+        }
+    }
+
+    /// Which group of rules.
+    pub fn namespace(&self) -> &str {
+        &self.0.namespace
+    }
+
+    /// The value of an attribute, if it is there.
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        self.0.attributes.get(name).map(String::as_str)
+    }
+
+    /// All attributes, by name.
+    pub fn attributes(&self) -> &BTreeMap<String, String> {
+        &self.0.attributes
+    }
+
+    /// How much to take.
+    pub fn cost(&self) -> u64 {
+        self.0.cost
+    }
+
+    /// What is to be done.
+    pub fn act(&self) -> Act {
+        self.0.act
+    }
+
+    /// Names the request, so that a repeat takes nothing.
+    pub fn idempotency_key(&self) -> Option<&str> {
+        self.0.idempotency_key.as_deref()
+    }
+}

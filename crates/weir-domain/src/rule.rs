@@ -1,0 +1,366 @@
+//! Rules: the checked form of what a tenant wrote.
+
+use crate::algorithm::{
+    Algorithm, Calendar, FixedWindow, LeakyBucket, Quota, SlidingWindowCounter, SlidingWindowLog,
+    Spacing, TokenBucket,
+};
+use crate::condition::Condition;
+use crate::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Op, RuleDraft};
+use crate::limit::{InvalidLimit, LIMITS_PER_RULE_MAX, Limit, span_ms};
+use crate::names::{self, InvalidField};
+
+/// Most conditions of a rule.
+pub const CONDITIONS_MAX: usize = 16;
+/// Most attributes that form a subject.
+pub const COUNT_BY_MAX: usize = 8;
+/// Most characters of a description.
+pub const DESCRIPTION_CHARS_MAX: usize = 1000;
+
+/// A checked rule.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    draft: RuleDraft,
+    conditions: Vec<Condition>,
+    limits: Vec<Limit>,
+}
+
+/// Which slots a rule's limits have, and the next that was never used.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Slots {
+    /// One for each limit, in order.
+    pub taken: Vec<u16>,
+    /// The first that no limit of this rule ever had.
+    pub next: u16,
+}
+
+impl Rule {
+    /// Checks a draft whole and reports everything that is wrong with it.
+    ///
+    /// Limits get slots 0, 1, 2…; [`Rule::with_slots`] sets others.
+    pub fn parse(draft: RuleDraft) -> Result<Self, Vec<InvalidField>> {
+        let mut wrong = Vec::new();
+        let mut check = |field: &str, result: Result<(), String>| {
+            if let Err(reason) = result {
+                wrong.push(InvalidField::new(field, reason));
+            }
+        };
+        check(
+            "namespace",
+            names::namespace(&draft.namespace).map_err(str::to_owned),
+        );
+        check("name", names::rule(&draft.name).map_err(str::to_owned));
+        check(
+            "description",
+            names::prose(&draft.description, DESCRIPTION_CHARS_MAX),
+        );
+        check(
+            "match",
+            at_most(draft.conditions.len(), CONDITIONS_MAX, "conditions"),
+        );
+        check("limits", limits_fit(&draft));
+        check("block_ms", block_fits(&draft));
+        count_by(&draft, &mut wrong);
+        let conditions = conditions(&draft, &mut wrong);
+        contradictions(&draft, &conditions, &mut wrong);
+        let limits = parse_limits(&draft.limits, "limits", &mut wrong);
+        if draft.consistency == Consistency::Leased {
+            leasable(&limits, &mut wrong);
+        }
+        if wrong.is_empty() {
+            Ok(Self {
+                draft,
+                conditions,
+                limits,
+            })
+        } else {
+            Err(wrong)
+        }
+    }
+
+    /// As it was written.
+    pub fn draft(&self) -> &RuleDraft {
+        &self.draft
+    }
+
+    /// All of these must hold.
+    pub fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
+    /// What is admitted.
+    pub fn limits(&self) -> &[Limit] {
+        &self.limits
+    }
+
+    /// Its name, unique in its namespace.
+    pub fn name(&self) -> &str {
+        &self.draft.name
+    }
+
+    /// Its namespace.
+    pub fn namespace(&self) -> &str {
+        &self.draft.namespace
+    }
+
+    /// Whether it is in force.
+    pub fn mode(&self) -> Mode {
+        self.draft.mode
+    }
+
+    /// What happens to matching requests.
+    pub fn action(&self) -> Action {
+        self.draft.action
+    }
+
+    /// What answers while Redis cannot be asked.
+    pub fn on_store_failure(&self) -> OnStoreFailure {
+        self.draft.on_store_failure
+    }
+
+    /// The attributes that form its subject.
+    pub fn count_by(&self) -> &[String] {
+        &self.draft.count_by
+    }
+
+    /// How long a subject is refused after a denial.
+    pub fn block_ms(&self) -> Option<u64> {
+        self.draft.block_ms
+    }
+
+    /// Gives its limits these slots, as stored with the rule.
+    #[must_use]
+    pub fn with_slots(mut self, slots: &[u16]) -> Self {
+        for (limit, slot) in self.limits.iter_mut().zip(slots) {
+            limit.slot = *slot;
+        }
+        self
+    }
+
+    /// The slots of a rule that is written for the first time.
+    pub fn first_slots(&self) -> Slots {
+        let taken: Vec<u16> = (0..).take(self.limits.len()).collect();
+        Slots {
+            next: u16::try_from(taken.len()).unwrap_or(u16::MAX),
+            taken,
+        }
+    }
+
+    /// The slots after an edit: see [`carry_slots`].
+    pub fn slots_after(&self, before: &Self, slots: &Slots) -> Slots {
+        let before = before.clone().with_slots(&slots.taken);
+        carry_slots(before.limits(), &self.limits, slots.next)
+    }
+}
+
+/// Slots for `after` so that counters live on: a limit takes the slot of the first unclaimed limit
+/// of the same algorithm and window, else of the first of the same algorithm, else a new one.
+pub fn carry_slots(before: &[Limit], after: &[Limit], next: u16) -> Slots {
+    let mut unclaimed: Vec<&Limit> = before.iter().collect();
+    let mut taken: Vec<Option<u16>> = vec![None; after.len()];
+    for any_window in [false, true] {
+        let same = |a: &Algorithm, b: &Algorithm| {
+            a.name() == b.name() && (any_window || a.window_ms() == b.window_ms())
+        };
+        for (limit, slot) in after
+            .iter()
+            .zip(&mut taken)
+            .filter(|(_, slot)| slot.is_none())
+        {
+            let found = unclaimed
+                .iter()
+                .position(|it| same(&it.algorithm, &limit.algorithm));
+            *slot = found.map(|at| unclaimed.remove(at).slot);
+        }
+    }
+    let mut next = next;
+    let taken = taken.into_iter().map(|slot| {
+        slot.unwrap_or_else(|| {
+            next += 1;
+            next - 1
+        })
+    });
+    Slots {
+        taken: taken.collect(),
+        next,
+    }
+}
+
+/// Checks the limits of a rule or an override; `path` is where they stand in the body.
+pub(crate) fn parse_limits(
+    drafts: &[LimitDraft],
+    path: &str,
+    wrong: &mut Vec<InvalidField>,
+) -> Vec<Limit> {
+    let mut limits = Vec::with_capacity(drafts.len());
+    for ((at, draft), slot) in drafts.iter().enumerate().zip(0..) {
+        match algorithm(draft) {
+            Ok(algorithm) => limits.push(Limit { slot, algorithm }),
+            Err(InvalidLimit { field, reason }) => {
+                wrong.push(InvalidField::new(format!("{path}[{at}].{field}"), reason));
+            }
+        }
+    }
+    limits
+}
+
+fn algorithm(draft: &LimitDraft) -> Result<Algorithm, InvalidLimit> {
+    Ok(match *draft {
+        LimitDraft::FixedWindow { limit, window_ms } => {
+            Algorithm::FixedWindow(FixedWindow::new(limit, window_ms)?)
+        }
+        LimitDraft::SlidingWindowLog {
+            limit,
+            window_ms,
+            count_denied,
+        } => Algorithm::SlidingWindowLog(SlidingWindowLog::new(limit, window_ms, count_denied)?),
+        LimitDraft::SlidingWindowCounter { limit, window_ms } => {
+            Algorithm::SlidingWindowCounter(SlidingWindowCounter::new(limit, window_ms)?)
+        }
+        LimitDraft::TokenBucket {
+            capacity,
+            refill_tokens,
+            refill_interval_ms,
+        } => Algorithm::TokenBucket(TokenBucket::new(
+            capacity,
+            refill_tokens,
+            refill_interval_ms,
+        )?),
+        LimitDraft::LeakyBucket {
+            capacity,
+            drain_units,
+            drain_interval_ms,
+        } => Algorithm::LeakyBucket(LeakyBucket::new(capacity, drain_units, drain_interval_ms)?),
+        LimitDraft::Spacing { interval_ms } => Algorithm::Spacing(Spacing::new(interval_ms)?),
+        LimitDraft::Quota {
+            limit,
+            period,
+            ref time_zone,
+            anchor_day,
+        } => {
+            let calendar = Calendar {
+                period,
+                time_zone: time_zone.clone(),
+                anchor_day,
+            };
+            Algorithm::Quota(Quota::new(limit, calendar)?)
+        }
+    })
+}
+
+fn limits_fit(draft: &RuleDraft) -> Result<(), String> {
+    match (draft.action, draft.limits.len()) {
+        (Action::Limit, 0) => Err("must hold at least one limit when the action is `limit`".into()),
+        (Action::Limit, count) => at_most(count, LIMITS_PER_RULE_MAX, "limits"),
+        (Action::Allow | Action::Deny, 0) => Ok(()),
+        (action, _) => Err(format!(
+            "must be empty when the action is `{}`",
+            action.as_str()
+        )),
+    }
+}
+
+fn block_fits(draft: &RuleDraft) -> Result<(), String> {
+    match draft.block_ms {
+        None => Ok(()),
+        Some(_) if draft.action != Action::Limit => {
+            Err("must be null unless the action is `limit`".to_owned())
+        }
+        Some(block_ms) => span_ms("block_ms", block_ms)
+            .map(drop)
+            .map_err(|it| it.reason),
+    }
+}
+
+fn count_by(draft: &RuleDraft, wrong: &mut Vec<InvalidField>) {
+    if let Err(reason) = at_most(draft.count_by.len(), COUNT_BY_MAX, "attributes") {
+        wrong.push(InvalidField::new("count_by", reason));
+    }
+    for (at, attribute) in draft.count_by.iter().enumerate() {
+        let field = format!("count_by[{at}]");
+        if let Err(reason) = names::attribute(attribute) {
+            wrong.push(InvalidField::new(field, reason));
+        } else if draft.count_by[..at].contains(attribute) {
+            wrong.push(InvalidField::new(field, "must not be named twice"));
+        }
+    }
+}
+
+fn conditions(draft: &RuleDraft, wrong: &mut Vec<InvalidField>) -> Vec<Condition> {
+    let parse = |(at, condition): (usize, &crate::draft::ConditionDraft)| {
+        Condition::parse(condition.clone(), &format!("match[{at}]"))
+    };
+    let mut conditions = Vec::with_capacity(draft.conditions.len());
+    for parsed in draft.conditions.iter().enumerate().map(parse) {
+        match parsed {
+            Ok(condition) => conditions.push(condition),
+            Err(invalid) => wrong.push(invalid),
+        }
+    }
+    conditions
+}
+
+/// Refuses conditions that no request can meet together.
+fn contradictions(draft: &RuleDraft, conditions: &[Condition], wrong: &mut Vec<InvalidField>) {
+    for (at, condition) in conditions.iter().enumerate() {
+        let attribute = condition.attribute();
+        if condition.draft().op == Op::Absent && draft.count_by.iter().any(|it| it == attribute) {
+            wrong.push(InvalidField::new(
+                format!("match[{at}]"),
+                format!("demands that `{attribute}` is absent, which the rule counts by: it could never count"),
+            ));
+        }
+        let clash = conditions[..at].iter().any(|other| {
+            other.attribute() == attribute
+                && match (other.equal_to(), condition.equal_to()) {
+                    (Some(value), _) => !condition.holds(Some(value)) && decidable(condition),
+                    (_, Some(value)) => !other.holds(Some(value)) && decidable(other),
+                    _ => (other.draft().op == Op::Absent) != (condition.draft().op == Op::Absent),
+                }
+        });
+        if clash {
+            wrong.push(InvalidField::new(
+                format!("match[{at}]"),
+                format!(
+                    "contradicts an earlier condition on `{attribute}`: the rule could never match"
+                ),
+            ));
+        }
+    }
+}
+
+/// Whether `holds` is final here: without the feature `regex`, a pattern's is not.
+fn decidable(condition: &Condition) -> bool {
+    cfg!(feature = "regex") || condition.draft().op != Op::Regex
+}
+
+/// A gate can take units in advance only where units are what is counted, and give them back.
+fn leasable(limits: &[Limit], wrong: &mut Vec<InvalidField>) {
+    let can = |limit: &Limit| match &limit.algorithm {
+        Algorithm::FixedWindow(_)
+        | Algorithm::SlidingWindowCounter(_)
+        | Algorithm::TokenBucket(_)
+        | Algorithm::Quota(_) => true,
+        Algorithm::SlidingWindowLog(log) => !log.counts_denied(),
+        Algorithm::LeakyBucket(_) | Algorithm::Spacing(_) => false,
+    };
+    if let Some(limit) = limits.iter().find(|limit| !can(limit)) {
+        wrong.push(InvalidField::new(
+            "consistency",
+            format!(
+                "must be `exact` with a limit of the algorithm `{}`",
+                limit.algorithm.name()
+            ),
+        ));
+    }
+}
+
+fn at_most(count: usize, most: usize, what: &str) -> Result<(), String> {
+    if count <= most {
+        Ok(())
+    } else {
+        Err(format!("must hold at most {most} {what}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

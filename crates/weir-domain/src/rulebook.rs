@@ -1,0 +1,167 @@
+//! The rulebook: all rules and keys of all tenants at one version, ready to decide by.
+//!
+//! Immutable: a newer one is built beside it and swapped in whole.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::api_key::{KeyDigest, Scope};
+use crate::draft::Mode;
+use crate::id::{KeyId, RuleId, TenantId};
+use crate::overrides::Overrides;
+use crate::rule::Rule;
+use crate::time::Timestamp;
+
+/// All tenants at one version.
+#[derive(Debug, Clone, Default)]
+pub struct Rulebook {
+    version: u64,
+    tenants: HashMap<TenantId, Arc<TenantRules>>,
+    keys: HashMap<KeyDigest, Caller>,
+}
+
+/// One tenant's part.
+#[derive(Debug, Default)]
+pub struct TenantRules {
+    /// The version at which the tenant last changed.
+    pub version: u64,
+    /// A suspended tenant's keys are refused.
+    pub suspended: bool,
+    /// Its keys.
+    pub keys: Vec<(KeyDigest, ApiKey)>,
+    /// Its rules by namespace, oldest first, enforced ones before shadow ones; none that is off.
+    namespaces: HashMap<String, Vec<Arc<ActiveRule>>>,
+}
+
+/// A key in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Its id.
+    pub id: KeyId,
+    /// What it may be used for.
+    pub scopes: Vec<Scope>,
+    /// From then on it is refused.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Whose request it is.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The tenant the key belongs to.
+    pub tenant: TenantId,
+    /// The key.
+    pub key: ApiKey,
+}
+
+/// A rule with its id and overrides.
+#[derive(Debug)]
+pub struct ActiveRule {
+    /// Its id.
+    pub id: RuleId,
+    /// The rule.
+    pub rule: Rule,
+    /// Other limits for single subjects.
+    pub overrides: Overrides,
+}
+
+impl Rulebook {
+    /// The version it holds.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Whose key this is, if it is known and not expired, and its tenant is not suspended.
+    pub fn caller(&self, digest: &KeyDigest, now: Timestamp) -> Option<&Caller> {
+        let caller = self.keys.get(digest)?;
+        let suspended = self
+            .tenants
+            .get(&caller.tenant)
+            .is_none_or(|tenant| tenant.suspended);
+        let expired = caller
+            .key
+            .expires_at
+            .is_some_and(|expires_at| expires_at <= now);
+        (!suspended && !expired).then_some(caller)
+    }
+
+    /// The rules of a tenant's namespace.
+    pub fn rules(&self, tenant: TenantId, namespace: &str) -> &[Arc<ActiveRule>] {
+        self.tenants
+            .get(&tenant)
+            .map_or(&[], |tenant| tenant.rules(namespace))
+    }
+
+    /// How many tenants it holds.
+    pub fn tenant_count(&self) -> usize {
+        self.tenants.len()
+    }
+
+    /// This rulebook with some tenants replaced (`None`: gone), at a newer version.
+    #[must_use]
+    pub fn with_changes(
+        &self,
+        version: u64,
+        changes: impl IntoIterator<Item = (TenantId, Option<TenantRules>)>,
+    ) -> Self {
+        let mut next = Self {
+            version,
+            tenants: self.tenants.clone(),
+            keys: self.keys.clone(),
+        };
+        for (tenant, rules) in changes {
+            if let Some(before) = next.tenants.remove(&tenant) {
+                for (digest, _) in &before.keys {
+                    next.keys.remove(digest);
+                }
+            }
+            if let Some(rules) = rules {
+                for (digest, key) in &rules.keys {
+                    next.keys.insert(
+                        *digest,
+                        Caller {
+                            tenant,
+                            key: key.clone(),
+                        },
+                    );
+                }
+                next.tenants.insert(tenant, Arc::new(rules));
+            }
+        }
+        next
+    }
+}
+
+impl TenantRules {
+    /// Sorts rules into their namespaces; those that are off are left out.
+    pub fn new(
+        version: u64,
+        suspended: bool,
+        keys: Vec<(KeyDigest, ApiKey)>,
+        rules: impl IntoIterator<Item = ActiveRule>,
+    ) -> Self {
+        let mut namespaces: HashMap<String, Vec<Arc<ActiveRule>>> = HashMap::new();
+        for active in rules {
+            if active.rule.mode() != Mode::Off {
+                let namespace = active.rule.namespace().to_owned();
+                namespaces
+                    .entry(namespace)
+                    .or_default()
+                    .push(Arc::new(active));
+            }
+        }
+        for rules in namespaces.values_mut() {
+            rules.sort_unstable_by_key(|it| (it.rule.mode() == Mode::Shadow, it.id));
+        }
+        Self {
+            version,
+            suspended,
+            keys,
+            namespaces,
+        }
+    }
+
+    /// The rules of a namespace, enforced ones first, oldest first.
+    pub fn rules(&self, namespace: &str) -> &[Arc<ActiveRule>] {
+        self.namespaces.get(namespace).map_or(&[], Vec::as_slice)
+    }
+}

@@ -1,0 +1,133 @@
+//! The verdict: all decisions of a check combined; the strictest wins.
+
+use crate::decide::Decision;
+
+/// One limit's decision with what it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// Name of its rule.
+    pub rule: &'a str,
+    /// Whether its rule only watches.
+    pub shadow: bool,
+    /// The limit, the capacity, or 1 for spacing.
+    pub limit: u64,
+    /// What it decided.
+    pub decision: Decision,
+}
+
+/// The answer to a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict<'a> {
+    /// Whether the caller may go on.
+    pub allowed: bool,
+    /// The enforced rules that refused, in rule order.
+    pub denied_by: Vec<&'a str>,
+    /// Which entry decides: on denial the enforced one with the longest wait, else the enforced one
+    /// with the least left; none when no enforced limit was asked.
+    pub deciding: Option<usize>,
+    /// 0 when allowed; `None` when the check can never pass.
+    pub retry_after_ms: Option<u64>,
+    /// Longest of the enforced delays.
+    pub delay_ms: u64,
+}
+
+/// Combines the entries of a check.
+pub fn combine<'a>(entries: &[Entry<'a>]) -> Verdict<'a> {
+    let enforced = || entries.iter().enumerate().filter(|(_, it)| !it.shadow);
+    let mut denied_by = Vec::new();
+    for (_, entry) in enforced().filter(|(_, it)| !it.decision.allowed) {
+        if denied_by.last() != Some(&entry.rule) {
+            denied_by.push(entry.rule);
+        }
+    }
+    let allowed = denied_by.is_empty();
+    let deciding = if allowed {
+        // Least share left; compared as remaining × other limit, exact in 128 bits.
+        enforced().reduce(|least, it| if share_less(it.1, least.1) { it } else { least })
+    } else {
+        let wait = |it: &Entry<'_>| it.decision.retry_after_ms.unwrap_or(u64::MAX);
+        enforced().reduce(|longest, it| {
+            if wait(it.1) > wait(longest.1) {
+                it
+            } else {
+                longest
+            }
+        })
+    };
+    Verdict {
+        allowed,
+        deciding: deciding.map(|(at, _)| at),
+        retry_after_ms: match deciding {
+            Some((_, entry)) if !allowed => entry.decision.retry_after_ms,
+            _ => Some(0),
+        },
+        delay_ms: enforced()
+            .map(|(_, it)| it.decision.delay_ms)
+            .max()
+            .unwrap_or(0),
+        denied_by,
+    }
+}
+
+fn share_less(a: &Entry<'_>, b: &Entry<'_>) -> bool {
+    let share = |it: &Entry<'_>, other: &Entry<'_>| {
+        u128::from(it.decision.remaining) * u128::from(other.limit)
+    };
+    share(a, b) < share(b, a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(rule: &str, limit: u64, remaining: u64, retry_after_ms: Option<u64>) -> Entry<'_> {
+        let allowed = retry_after_ms == Some(0);
+        let decision = Decision {
+            allowed,
+            remaining,
+            reset_after_ms: 0,
+            retry_after_ms,
+            delay_ms: 0,
+        };
+        Entry {
+            rule,
+            shadow: false,
+            limit,
+            decision,
+        }
+    }
+
+    #[test]
+    fn longest_wait_decides_a_denial_and_never_is_longest() {
+        let verdict = combine(&[
+            entry("a", 5, 0, Some(10)),
+            entry("a", 5, 0, Some(30)),
+            entry("b", 5, 3, Some(0)),
+        ]);
+        assert_eq!((verdict.allowed, verdict.deciding), (false, Some(1)));
+        assert_eq!(
+            (verdict.denied_by, verdict.retry_after_ms),
+            (vec!["a"], Some(30))
+        );
+        let verdict = combine(&[entry("a", 5, 0, Some(10)), entry("b", 5, 5, None)]);
+        assert_eq!((verdict.deciding, verdict.retry_after_ms), (Some(1), None));
+    }
+
+    #[test]
+    fn least_share_left_decides_when_allowed_and_shadows_never_do() {
+        let mut shadow = entry("s", 5, 0, Some(9));
+        shadow.shadow = true;
+        let verdict = combine(&[
+            entry("a", 10, 9, Some(0)),
+            entry("b", 3, 1, Some(0)),
+            shadow,
+        ]);
+        assert!(verdict.allowed);
+        assert_eq!(
+            (verdict.deciding, verdict.retry_after_ms),
+            (Some(1), Some(0))
+        );
+        assert_eq!(combine(&[]).deciding, None);
+        assert!(combine(&[]).allowed);
+    }
+}
