@@ -1,0 +1,167 @@
+//! `cargo xtask dashboard`: frontend/ into frontend/dist, which the server embeds.
+//!
+//! Compile to WebAssembly, bind, optimise (when the tool is installed), name every file by its
+//! content so that browsers may keep it for ever, compress, and write the page that names them.
+//! Skipped when no input changed.
+
+mod files;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::setup::{WasmStd, bindgen, browser_tool, wasm_std};
+use crate::workshop::{Workshop, call, files_below, fingerprint, step};
+use files::{assemble, compress, report};
+
+pub fn run(workshop: &Workshop) -> Result<()> {
+    let stamp = Stamp::of(workshop)?;
+    if stamp.is_current() && workshop.path(DIST).join("index.html").is_file() {
+        return Ok(());
+    }
+    build(workshop)?;
+    stamp.write()
+}
+
+/// Cargo for the browser's target, with whichever toolchain can.
+pub fn wasm_cargo(workshop: &Workshop, task: &str) -> Result<Command> {
+    let mut command = match wasm_std()? {
+        None => bail!("the browser's target is not installed; run: cargo xtask setup"),
+        Some(WasmStd::Installed) => {
+            let mut command = workshop.cargo();
+            command.arg(task);
+            command
+        }
+        Some(WasmStd::DebianWeb { linker }) => {
+            let mut command = Command::new("/usr/bin/cargo");
+            command
+                .current_dir(&workshop.root)
+                .arg(task)
+                .arg("-Zbuild-std=std,panic_abort")
+                .env("RUSTC", "/usr/bin/rustc")
+                .env("RUSTC_BOOTSTRAP", "1")
+                .env("RUSTFLAGS", "-Cembed-bitcode=yes")
+                .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker)
+                .env("CARGO_TARGET_DIR", workshop.cache.join("target-web"));
+            command
+        }
+    };
+    command.args(["--target", "wasm32-unknown-unknown"]);
+    Ok(command)
+}
+
+fn build(workshop: &Workshop) -> Result<()> {
+    let bindgen = bindgen(workshop)?.context("wasm-bindgen is missing: cargo xtask setup")?;
+    let compiled = step("compile the dashboard", || compile(workshop))?;
+    let bound = workshop.target.join("dashboard");
+    if bound.exists() {
+        fs::remove_dir_all(&bound).context("clear the working folder")?;
+    }
+    step("bind it to the browser", || {
+        call(
+            Command::new(bindgen)
+                .args(["--target", "web", "--no-typescript", "--out-name", "weir"])
+                .arg("--out-dir")
+                .arg(&bound)
+                .arg(&compiled),
+        )
+    })?;
+    match browser_tool(workshop, "wasm-opt") {
+        Some(tool) => step("optimise it for size", || optimise(&tool, &bound))?,
+        None => println!("   not optimised: cargo xtask setup --for test brings wasm-opt"),
+    }
+    let staged = workshop.path("frontend/dist.new");
+    step("assemble and compress", || {
+        assemble(&workshop.path("frontend"), &bound, &staged)?;
+        compress(&staged)
+    })?;
+    let dist = workshop.path(DIST);
+    if dist.exists() {
+        fs::remove_dir_all(&dist).context("remove the former dashboard")?;
+    }
+    fs::rename(&staged, &dist).context("put the dashboard in its place")?;
+    report(&dist)
+}
+
+fn compile(workshop: &Workshop) -> Result<PathBuf> {
+    let mut command = wasm_cargo(workshop, "build")?;
+    command.args(["--package", "weir-frontend", "--profile", "dashboard"]);
+    let target = command
+        .get_envs()
+        .find(|(name, _)| *name == "CARGO_TARGET_DIR")
+        .and_then(|(_, value)| value.map(PathBuf::from))
+        .context("cargo is told where to put its output")?;
+    call(&mut command)?;
+    let compiled = target.join("wasm32-unknown-unknown/dashboard/weir-frontend.wasm");
+    ensure!(compiled.is_file(), "cargo made no {}", compiled.display());
+    Ok(compiled)
+}
+
+fn optimise(tool: &Path, bound: &Path) -> Result<()> {
+    let (from, to) = (bound.join("weir_bg.wasm"), bound.join("weir_small.wasm"));
+    call(
+        Command::new(tool)
+            .args(["-Oz", "--all-features", "-o"])
+            .args([&to, &from]),
+    )?;
+    fs::rename(to, from).context("replace the program by the small one")
+}
+
+/// What the last build was made from.
+struct Stamp {
+    file: PathBuf,
+    inputs: String,
+}
+
+impl Stamp {
+    fn of(workshop: &Workshop) -> Result<Self> {
+        let mut parts = Vec::new();
+        for input in INPUTS {
+            let path = workshop.path(input);
+            let files = if path.is_dir() {
+                files_below(&path)?
+            } else {
+                vec![path]
+            };
+            for file in files.iter().filter(|file| file.is_file()) {
+                parts.push(file.as_os_str().as_encoded_bytes().to_vec());
+                parts.push(fs::read(file).with_context(|| format!("read {}", file.display()))?);
+            }
+        }
+        let small = browser_tool(workshop, "wasm-opt").is_some();
+        parts.push(vec![u8::from(small)]);
+        let root = fingerprint([workshop.root.as_os_str().as_encoded_bytes()]);
+        Ok(Self {
+            file: workshop.cache.join("stamps").join(root),
+            inputs: fingerprint(parts.iter().map(Vec::as_slice)),
+        })
+    }
+
+    fn is_current(&self) -> bool {
+        fs::read_to_string(&self.file).is_ok_and(|found| found == self.inputs)
+    }
+
+    fn write(&self) -> Result<()> {
+        fs::create_dir_all(self.file.parent().context("the stamp has a folder")?)?;
+        fs::write(&self.file, &self.inputs).context("write the stamp")
+    }
+}
+
+const DIST: &str = "frontend/dist";
+
+/// Everything the result depends on; what does not exist counts as empty.
+const INPUTS: [&str; 11] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "rust-toolchain.toml",
+    "crates/weir-domain",
+    "crates/weir-wire",
+    "crates/xtask/src",
+    "frontend/Cargo.toml",
+    "frontend/index.html",
+    "frontend/public",
+    "frontend/src",
+    "frontend/style",
+];

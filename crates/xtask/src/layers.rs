@@ -1,0 +1,122 @@
+//! `cargo xtask layers`: dependencies between our crates point down, and the libraries that reach
+//! the outside world are used in one place each. Development dependencies count as well.
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use crate::workshop::{Workshop, capture};
+
+pub fn run(workshop: &Workshop) -> Result<()> {
+    let text = capture(
+        workshop
+            .cargo()
+            .args(["metadata", "--format-version=1", "--no-deps"]),
+    )?;
+    let metadata: Value = serde_json::from_str(&text).context("read cargo metadata")?;
+    let faults = faults(&metadata)?;
+    if faults.is_empty() {
+        return Ok(());
+    }
+    bail!("arrows that do not point down:\n  {}", faults.join("\n  "));
+}
+
+fn faults(metadata: &Value) -> Result<Vec<String>> {
+    let packages = metadata["packages"].as_array().context("packages")?;
+    let mut faults = Vec::new();
+    for package in packages {
+        let name = package["name"].as_str().context("a package's name")?;
+        if layer(name).is_none() {
+            faults.push(format!(
+                "{name} has no layer: add it to the list in layers.rs"
+            ));
+        }
+        for dependency in package["dependencies"].as_array().context("dependencies")? {
+            let on = dependency["name"].as_str().context("a dependency's name")?;
+            let for_tests = dependency["kind"] == "dev";
+            if !may_use(name, on, for_tests) {
+                let kind = if for_tests { " in its tests" } else { "" };
+                faults.push(format!("{name} uses {on}{kind}"));
+            }
+        }
+    }
+    Ok(faults)
+}
+
+fn may_use(user: &str, used: &str, for_tests: bool) -> bool {
+    if let Some((_, users)) = CONFINED.iter().find(|(name, _)| *name == used) {
+        return users.contains(&user);
+    }
+    match (used, layer(used)) {
+        // A crate's tests may name the crate itself, with more features on.
+        _ if used == user => for_tests,
+        ("weir-local", _) => for_tests || ["weir-server", "xtask"].contains(&user),
+        (_, None) => true,
+        (_, Some(below)) if user == "weir-frontend" => {
+            ["weir-domain", "weir-wire"].contains(&used) && below < ASIDE
+        }
+        (_, Some(below)) => {
+            layer(user).is_some_and(|above| above < ASIDE && below < above)
+                || (user == "weir-tests" && used == "weir-wire")
+        }
+    }
+}
+
+/// Layer numbers of ARCHITECTURE.md; crates aside use none of the others unless said above.
+fn layer(name: &str) -> Option<u8> {
+    Some(match name {
+        "weir-domain" => 0,
+        "weir-store" | "weir-wire" | "weir-redis" => 1,
+        "weir-http" => 2,
+        "weir-control" | "weir-gate" => 3,
+        "weir-server" => 4,
+        "weir-frontend" | "weir-local" | "weir-tests" | "xtask" => ASIDE,
+        _ => return None,
+    })
+}
+
+const ASIDE: u8 = 9;
+
+/// Libraries with a home, and who may use them.
+const CONFINED: [(&str, &[&str]); 5] = [
+    ("sqlx", &["weir-store"]),
+    ("redis", &["weir-redis"]),
+    ("leptos", &["weir-frontend"]),
+    ("leptos_router", &["weir-frontend"]),
+    (
+        "axum",
+        &["weir-http", "weir-control", "weir-gate", "weir-server"],
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::may_use;
+
+    #[test]
+    fn arrows_point_down() {
+        for (user, used, for_tests, allowed) in [
+            ("weir-gate", "weir-store", false, true),
+            ("weir-store", "weir-gate", false, false),
+            ("weir-gate", "weir-control", true, false),
+            ("weir-store", "weir-wire", false, false),
+            ("weir-store", "weir-local", true, true),
+            ("weir-store", "weir-local", false, false),
+            ("weir-server", "weir-local", false, true),
+            ("weir-local", "weir-domain", false, false),
+            ("weir-frontend", "weir-wire", false, true),
+            ("weir-frontend", "weir-store", false, false),
+            ("weir-tests", "weir-wire", true, true),
+            ("weir-gate", "weir-gate", true, true),
+            ("weir-control", "sqlx", true, false),
+            ("weir-store", "sqlx", false, true),
+            ("weir-domain", "axum", false, false),
+            ("weir-domain", "regex", false, true),
+        ] {
+            assert_eq!(
+                may_use(user, used, for_tests),
+                allowed,
+                "{user} uses {used}"
+            );
+        }
+    }
+}

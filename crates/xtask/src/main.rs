@@ -1,0 +1,78 @@
+//! The workshop: everything a contributor or a CI machine runs. `cargo xtask --help` lists it.
+//!
+//! Reading order: `workshop` (where things are, how commands run), then one file per command.
+
+#![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
+
+mod dashboard;
+mod dev;
+mod layers;
+mod openapi;
+mod setup;
+mod sqlx;
+mod test;
+mod tidy;
+mod workshop;
+
+use clap::{Parser, Subcommand};
+
+use crate::setup::Purpose;
+use crate::workshop::Workshop;
+
+fn main() -> anyhow::Result<()> {
+    let workshop = Workshop::open()?;
+    match Tool::parse().command {
+        Task::Setup { purpose } => setup::run(&workshop, purpose),
+        Task::Dev { args } => dev::run(&workshop, &args),
+        Task::Test => test::run(&workshop),
+        Task::Dashboard => dashboard::run(&workshop),
+        Task::Layers => layers::run(&workshop),
+        Task::Tidy => tidy::run(&workshop),
+        Task::Openapi { check } => openapi::run(&workshop, check.into()),
+        Task::Sqlx { check } => sqlx::run(&workshop, check.into()),
+    }
+}
+
+/// Builds, runs and checks Weir.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Tool {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Installs what is missing on this machine
+    Setup {
+        /// What the machine is for
+        #[arg(long = "for", value_enum, default_value_t = Purpose::Dev)]
+        purpose: Purpose,
+    },
+    /// Starts Weir with its own Postgres and Redis, and the dashboard
+    Dev {
+        /// Passed on to `weir dev`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Runs every check and every test
+    Test,
+    /// Builds the dashboard into frontend/dist
+    Dashboard,
+    /// Checks that dependencies point down
+    Layers,
+    /// Checks the text of the sources
+    Tidy,
+    /// Writes the API documents into openapi/
+    Openapi {
+        /// Only compares, and fails on a difference
+        #[arg(long)]
+        check: bool,
+    },
+    /// Writes what the SQL macros need to build without a database into .sqlx/
+    Sqlx {
+        /// Only compares, and fails on a difference
+        #[arg(long)]
+        check: bool,
+    },
+}

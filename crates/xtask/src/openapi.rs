@@ -1,0 +1,28 @@
+//! `cargo xtask openapi`: the documents of both APIs, as the server prints them, into openapi/.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::workshop::{Mode, Workshop, call};
+
+pub fn run(workshop: &Workshop, mode: Mode) -> Result<()> {
+    let weir = workshop.build_server()?;
+    let fresh = workshop.target.join("openapi");
+    fs::create_dir_all(&fresh).context("create the working folder")?;
+    call(Command::new(weir).args(["openapi", "--out"]).arg(&fresh))?;
+    for name in ["control.json", "gate.json"] {
+        let made = fs::read(fresh.join(name)).with_context(|| format!("read the new {name}"))?;
+        let kept = workshop.path("openapi").join(name);
+        if fs::read(&kept).is_ok_and(|found| found == made) {
+            continue;
+        }
+        if mode == Mode::Check {
+            bail!("openapi/{name} is not what the server prints; run: cargo xtask openapi");
+        }
+        fs::write(&kept, made).with_context(|| format!("write openapi/{name}"))?;
+        println!("   openapi/{name} changed");
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! `cargo xtask setup`: what this machine lacks, installed once. Each step looks first, so a
+//! machine that is ready is done in no time.
+
+mod bindgen;
+mod packages;
+mod system;
+mod wasm_std;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use crate::workshop::Workshop;
+
+pub use bindgen::bindgen;
+pub use packages::browser_tool;
+pub use wasm_std::{WasmStd, wasm_std};
+
+/// What the machine is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Purpose {
+    /// Running Weir: Postgres, Redis, the dashboard's tools
+    Dev,
+    /// Also the tests: a browser, and the packages of the browser tests
+    Test,
+}
+
+pub fn run(workshop: &Workshop, purpose: Purpose) -> Result<()> {
+    system::install(purpose)?;
+    wasm_std::install(workshop)?;
+    bindgen::install(workshop)?;
+    if purpose == Purpose::Test {
+        packages::install(workshop)?;
+    }
+    Ok(())
+}

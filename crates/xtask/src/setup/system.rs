@@ -1,0 +1,107 @@
+//! Programs from the system's packages: Postgres, Redis, and for the tests a browser.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Result, bail};
+
+use super::Purpose;
+use crate::workshop::{call, on_path, step};
+
+pub fn install(purpose: Purpose) -> Result<()> {
+    let missing: Vec<&Need> = NEEDS
+        .iter()
+        .filter(|need| purpose == Purpose::Test || !need.for_tests_only)
+        .filter(|need| !(need.present)())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let titles: Vec<_> = missing.iter().map(|need| need.title).collect();
+    let what = format!("install {}", titles.join(", "));
+    step(&what, || install_packages(&missing))?;
+    if let Some(need) = missing.iter().find(|need| !(need.present)()) {
+        bail!("{} is installed but was not found", need.title);
+    }
+    Ok(())
+}
+
+struct Need {
+    title: &'static str,
+    debian: &'static str,
+    brew: &'static str,
+    for_tests_only: bool,
+    present: fn() -> bool,
+}
+
+const NEEDS: [Need; 3] = [
+    Need {
+        title: "Postgres",
+        debian: "postgresql",
+        brew: "postgresql",
+        for_tests_only: false,
+        present: || weir_local::postgres_folder().is_ok(),
+    },
+    Need {
+        title: "Redis",
+        debian: "redis-server",
+        brew: "redis",
+        for_tests_only: false,
+        present: || weir_local::redis_server().is_ok(),
+    },
+    Need {
+        title: "Chromium",
+        debian: "chromium",
+        brew: "--cask chromium",
+        for_tests_only: true,
+        present: has_browser,
+    },
+];
+
+fn install_packages(missing: &[&Need]) -> Result<()> {
+    let debian: Vec<_> = missing.iter().map(|need| need.debian).collect();
+    if on_path("apt-get").is_none() {
+        let brew: Vec<_> = missing.iter().map(|need| need.brew).collect();
+        let command = if on_path("brew").is_some() {
+            format!("brew install {}", brew.join(" "))
+        } else {
+            format!(
+                "install these with your system's package manager: {}",
+                debian.join(", ")
+            )
+        };
+        bail!("run this, then try again:\n\n    {command}\n");
+    }
+    let script = include_str!("install.sh");
+    let root = Command::new("id").arg("-u").output()?.stdout == b"0\n";
+    let mut command = match (root, may_sudo()) {
+        (true, _) => Command::new("sh"),
+        (false, true) => {
+            let mut command = Command::new("sudo");
+            command.args(["-n", "sh"]);
+            command
+        }
+        (false, false) => bail!(
+            "this needs root; run this, then try again:\n\n    sudo apt-get install \
+             --no-install-recommends {}\n",
+            debian.join(" ")
+        ),
+    };
+    call(command.args(["-c", script, "install"]).args(debian))
+}
+
+fn may_sudo() -> bool {
+    Command::new("sudo")
+        .args(["-n", "true"])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+fn has_browser() -> bool {
+    ["chromium", "chromium-browser", "google-chrome"]
+        .iter()
+        .any(|name| on_path(name).is_some())
+        || Path::new("/Applications/Google Chrome.app").exists()
+        || Path::new("/Applications/Chromium.app").exists()
+}

@@ -1,0 +1,129 @@
+//! The standard library for `wasm32-unknown-unknown`, which compilers do not bring along.
+//!
+//! Route `rustup` is the default. Route `debian` builds it from the distribution's sources of the
+//! same compiler version: the fall-back, and the only route when `WEIR_WASM_STD=debian`. When
+//! those sources are gone, the frontend is built by the distribution's second toolchain. Two
+//! routes are never mixed in one toolchain: that would stop every build (E0464).
+
+mod debian;
+mod web;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::workshop::{Workshop, call, capture, has_extension, step};
+
+/// What can compile for the browser on this machine.
+#[derive(Debug)]
+pub enum WasmStd {
+    /// The toolchain in use.
+    Installed,
+    /// Debian's second toolchain, which builds the standard library along with the program.
+    DebianWeb { linker: PathBuf },
+}
+
+/// What is there, if anything.
+pub fn wasm_std() -> Result<Option<WasmStd>> {
+    let toolchain = Toolchain::find()?;
+    if toolchain.has_wasm_std() {
+        return Ok(Some(WasmStd::Installed));
+    }
+    Ok(web::is_installed().then(|| WasmStd::DebianWeb {
+        linker: toolchain.linker(),
+    }))
+}
+
+pub fn install(workshop: &Workshop) -> Result<()> {
+    if wasm_std()?.is_some() {
+        return Ok(());
+    }
+    let toolchain = Toolchain::find()?;
+    let mut tried = Vec::new();
+    if std::env::var_os("WEIR_WASM_STD").is_none_or(|route| route != "debian") {
+        let added = step("add the browser's target with rustup", || {
+            call(
+                Command::new("rustup")
+                    .args(["target", "add", TARGET])
+                    .current_dir(&workshop.root),
+            )
+        });
+        match added {
+            Ok(()) => return Ok(()),
+            Err(error) => {
+                println!("   {error:#}; falling back to the distribution's sources");
+                tried.push(format!("rustup target add: {error:#}"));
+            }
+        }
+    }
+    match step(
+        "build the browser's standard library from Debian's sources",
+        || debian::install(workshop, &toolchain),
+    ) {
+        Ok(()) => return Ok(()),
+        Err(error) => {
+            println!("   {error:#}; falling back to Debian's second toolchain");
+            tried.push(format!("Debian's rust-src: {error:#}"));
+        }
+    }
+    if let Err(error) = step("install Debian's second toolchain", web::install) {
+        tried.push(format!("Debian's rustc-web: {error:#}"));
+        bail!(
+            "no standard library for {TARGET}. Tried:\n  {}\nRun this, then try again:\n\n    \
+             rustup target add {TARGET}\n",
+            tried.join("\n  ")
+        );
+    }
+    Ok(())
+}
+
+/// The compiler in use.
+#[derive(Debug)]
+struct Toolchain {
+    sysroot: PathBuf,
+    version: String,
+    host: String,
+}
+
+impl Toolchain {
+    fn find() -> Result<Self> {
+        let sysroot = capture(Command::new("rustc").args(["--print", "sysroot"]))?;
+        let about = capture(Command::new("rustc").arg("-vV"))?;
+        let line = |label: &str| {
+            let found = about.lines().find_map(|line| line.strip_prefix(label));
+            found.map(str::to_owned).context("rustc -vV is incomplete")
+        };
+        Ok(Self {
+            sysroot: PathBuf::from(sysroot.trim()),
+            version: line("release: ")?,
+            host: line("host: ")?,
+        })
+    }
+
+    fn rustlib(&self) -> PathBuf {
+        self.sysroot.join("lib").join("rustlib")
+    }
+
+    fn wasm_lib(&self) -> PathBuf {
+        self.rustlib().join(TARGET).join("lib")
+    }
+
+    fn linker(&self) -> PathBuf {
+        self.rustlib().join(&self.host).join("bin").join("rust-lld")
+    }
+
+    fn has_wasm_std(&self) -> bool {
+        list(&self.wasm_lib()).iter().any(|file| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("libstd-") && has_extension(file, "rlib")
+        })
+    }
+}
+
+fn list(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+pub const TARGET: &str = "wasm32-unknown-unknown";

@@ -1,0 +1,108 @@
+//! `cargo xtask sqlx`: what the SQL macros learn from a database, written to .sqlx so that
+//! everybody else builds without one.
+//!
+//! A temporary Postgres gets every migration; then the store is compiled against it, and each
+//! macro saves its description (the macros do so when told a folder and a live database).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context as _, Result, bail};
+use weir_local::{Postgres, PostgresOptions, ScratchDir};
+
+use crate::workshop::{Mode, Workshop, call, files_below, has_extension};
+
+pub fn run(workshop: &Workshop, mode: Mode) -> Result<()> {
+    let scratch = ScratchDir::create()?;
+    let server = Postgres::start(PostgresOptions {
+        data_dir: scratch.path().join("postgres"),
+        durable: false,
+    })?;
+    server.create_database(DATABASE)?;
+    for file in migrations(workshop)? {
+        let text = file.to_string_lossy();
+        server
+            .psql(DATABASE, &["--single-transaction", "-f", &text])
+            .with_context(|| format!("apply {text}"))?;
+    }
+    let fresh = workshop.target.join("sqlx");
+    if fresh.exists() {
+        fs::remove_dir_all(&fresh).context("clear the working folder")?;
+    }
+    fs::create_dir_all(&fresh).context("create the working folder")?;
+    compile_store(workshop, &server.url(DATABASE), &fresh)?;
+    settle(&fresh, &workshop.path(".sqlx"), mode)
+}
+
+fn migrations(workshop: &Workshop) -> Result<Vec<PathBuf>> {
+    let mut files = files_below(&workshop.path("migrations"))?;
+    files.retain(|file| has_extension(file, "sql"));
+    Ok(files)
+}
+
+/// The macros run only when the store is compiled, so its root is made to look newer.
+fn compile_store(workshop: &Workshop, url: &str, descriptions: &Path) -> Result<()> {
+    let root = workshop.path("crates/weir-store/src/lib.rs");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a file's time stamp is compared with the machine's clock"
+    )]
+    let now = SystemTime::now();
+    fs::File::options()
+        .append(true)
+        .open(&root)
+        .and_then(|file| file.set_modified(now))
+        .context("touch the store")?;
+    call(
+        workshop
+            .cargo()
+            .args(["check", "--quiet", "--package", "weir-store"])
+            .args(["--all-targets", "--all-features"])
+            .env("SQLX_OFFLINE", "false")
+            .env("SQLX_OFFLINE_DIR", descriptions)
+            .env("DATABASE_URL", url),
+    )
+}
+
+/// Makes `kept` equal to `fresh`, or fails where it is not.
+fn settle(fresh: &Path, kept: &Path, mode: Mode) -> Result<()> {
+    let (new, old) = (contents(fresh)?, contents(kept)?);
+    if new == old {
+        return Ok(());
+    }
+    if mode == Mode::Check {
+        let missing = new
+            .iter()
+            .filter(|(name, text)| old.get(*name) != Some(text));
+        let unused = old.keys().filter(|name| !new.contains_key(*name));
+        bail!(
+            ".sqlx is out of date: {} missing or different, {} unused; run: cargo xtask sqlx",
+            missing.count(),
+            unused.count()
+        );
+    }
+    fs::create_dir_all(kept).context("create .sqlx")?;
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        fs::remove_file(kept.join(name)).context("remove an unused description")?;
+    }
+    for (name, text) in &new {
+        fs::write(kept.join(name), text).context("write a description")?;
+    }
+    println!("   .sqlx holds {} descriptions", new.len());
+    Ok(())
+}
+
+fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+    files_below(folder)?
+        .into_iter()
+        .filter(|file| has_extension(file, "json"))
+        .map(|file| {
+            let name = file.file_name().context("a file has a name")?;
+            Ok((name.to_string_lossy().into_owned(), fs::read(&file)?))
+        })
+        .collect()
+}
+
+const DATABASE: &str = "weir";

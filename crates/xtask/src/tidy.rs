@@ -1,0 +1,147 @@
+//! `cargo xtask tidy`: what the compiler and its lints do not see in the text of the sources.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::workshop::{Workshop, capture, has_extension};
+
+pub fn run(workshop: &Workshop) -> Result<()> {
+    let mut faults = Vec::new();
+    for file in tracked(workshop)? {
+        let Ok(text) = fs::read_to_string(workshop.root.join(&file)) else {
+            // Removed but not yet committed, or not text.
+            continue;
+        };
+        for fault in inspect(&file, &text) {
+            match fault {
+                Fault::Wrong(what) => faults.push(format!("{}: {what}", file.display())),
+                Fault::Doubtful(what) => println!("   warning: {}: {what}", file.display()),
+            }
+        }
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    bail!("untidy:\n  {}", faults.join("\n  "));
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Fault {
+    Wrong(String),
+    Doubtful(String),
+}
+
+/// Files under version control, and new ones that are not ignored.
+fn tracked(workshop: &Workshop) -> Result<Vec<PathBuf>> {
+    let listed = capture(
+        Command::new("git")
+            .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+            .current_dir(&workshop.root),
+    )
+    .context("list the tree's files")?;
+    Ok(listed.lines().map(PathBuf::from).collect())
+}
+
+fn inspect(file: &Path, text: &str) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if has_extension(file, "rs") {
+        faults.extend(inspect_rust(file, text));
+    }
+    let generated = has_extension(file, "lock") || has_extension(file, "json");
+    for (number, line) in text.lines().enumerate() {
+        let at = |what: &str| Fault::Wrong(format!("line {}: {what}", number + 1));
+        if line.ends_with([' ', '\t']) && !generated {
+            faults.push(at("space at the end"));
+        }
+        if MACHINE_PATHS.iter().any(|path| line.contains(path)) && !is_about_containers(file) {
+            faults.push(at("a path of one machine"));
+        }
+    }
+    faults
+}
+
+fn inspect_rust(file: &Path, text: &str) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if !text.starts_with("//! ") {
+        faults.push(Fault::Wrong("does not begin with a //! comment".to_owned()));
+    }
+    let code = text
+        .split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or(text);
+    let lines = code.lines().count();
+    let is_test = file.ends_with("tests.rs") || file.iter().any(|part| part == "tests");
+    match lines {
+        0..=400 => {}
+        _ if is_test => {}
+        401..=600 => faults.push(Fault::Doubtful(format!("{lines} lines; split it"))),
+        _ => faults.push(Fault::Wrong(format!("{lines} lines; at most 600"))),
+    }
+    // This file is the one that has to spell the words out.
+    if file.ends_with("xtask/src/tidy.rs") {
+        return faults;
+    }
+    for (number, line) in text.lines().enumerate() {
+        for (word, instead) in UNWANTED {
+            if line.contains(word) {
+                let at = number + 1;
+                faults.push(Fault::Wrong(format!("line {at}: {word}: {instead}")));
+            }
+        }
+    }
+    faults
+}
+
+/// Files that describe a container or a package name that container's paths.
+fn is_about_containers(file: &Path) -> bool {
+    file.ends_with("xtask/src/tidy.rs")
+}
+
+const MACHINE_PATHS: [&str; 4] = ["/work/", "/root/", "/home/", "/Users/"];
+
+const UNWANTED: [(&str, &str); 6] = [
+    ("TODO", "do it, or write FIXME with an issue"),
+    ("dbg!(", "remove it"),
+    ("#[ignore", "a test runs or is removed"),
+    ("#[allow(", "use expect with a reason"),
+    ("#![allow(", "use expect with a reason"),
+    ("thread::sleep(", "wait for a condition with a deadline"),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Fault, inspect};
+
+    fn faults(text: &str) -> Vec<Fault> {
+        inspect(Path::new("crates/x/src/lib.rs"), text)
+    }
+
+    #[test]
+    fn clean_file_has_no_faults() {
+        assert_eq!(faults("//! Says what it is.\nfn f() {}\n"), []);
+    }
+
+    #[test]
+    fn each_fault_is_found() {
+        for text in [
+            "fn f() {}\n",
+            "//! X.\n// TODO later\n",
+            "//! X.\nfn f() {} \n",
+            "//! X.\n#[allow(dead_code)]\n",
+            "//! X.\nconst P: &str = \"/home/me/x\";\n",
+        ] {
+            assert_eq!(faults(text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn long_files_are_faults() {
+        let long = format!("//! X.\n{}", "\n".repeat(700));
+        assert!(matches!(faults(&long)[..], [Fault::Wrong(_)]));
+    }
+}
