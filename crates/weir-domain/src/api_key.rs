@@ -134,7 +134,7 @@ mod tests {
     fn sample(seed: u8) -> ApiKeySecret {
         let mut random = [0; 88];
         for (i, byte) in random.iter_mut().enumerate() {
-            *byte = (i as u8).wrapping_mul(37).wrapping_add(seed);
+            *byte = u8::try_from(i).expect("88 fit a byte").wrapping_mul(37).wrapping_add(seed);
         }
         ApiKeySecret::generate(&random)
     }

@@ -39,6 +39,17 @@ pub struct FieldProblem {
 }
 
 impl FieldProblem {
+    /// The problems of fields that the domain refused.
+    pub fn list(invalid: Vec<weir_domain::names::InvalidField>) -> Vec<Self> {
+        invalid
+            .into_iter()
+            .map(|it| Self {
+                field: it.field,
+                reason: it.reason,
+            })
+            .collect()
+    }
+
     /// The problem of one field.
     pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {

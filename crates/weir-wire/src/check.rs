@@ -1,0 +1,234 @@
+//! `/check`, `/check/batch` and `/refund` in JSON.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use weir_domain::request::{Act, DEFAULT_NAMESPACE, Request, RequestDraft};
+
+use crate::limits::AlgorithmName;
+use crate::problem::FieldProblem;
+use crate::words::Mode;
+
+/// Most checks of one batch.
+pub const BATCH_MAX: usize = 100;
+
+/// A check as it is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CheckBody {
+    /// Which group of rules; default `default`.
+    #[serde(default = "default_namespace")]
+    pub namespace: String,
+    /// What is known of the request: at most 32 names (`^[a-z][a-z0-9_.-]{0,63}$`) with values of
+    /// at most 512 bytes without control characters.
+    #[serde(default, deserialize_with = "attributes")]
+    pub attributes: BTreeMap<String, String>,
+    /// How much to take, 1 … 1,000,000; default 1.
+    #[serde(default = "one")]
+    pub cost: u64,
+    /// `consume` (default), or `peek`: the same answer, nothing written.
+    #[serde(default)]
+    pub mode: CheckMode,
+    /// Names the request: a repeat within 60 s gets the first answer again and takes nothing. At
+    /// most 128 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+}
+
+/// Whether to take what is admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CheckMode {
+    /// Decide, and take what was admitted.
+    #[default]
+    Consume,
+    /// The same answer, nothing written.
+    Peek,
+}
+
+/// Many checks, decided independently and in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BatchBody {
+    /// 1 to 100 checks.
+    pub checks: Vec<CheckBody>,
+}
+
+/// Units to give back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RefundBody {
+    /// Which group of rules; default `default`.
+    #[serde(default = "default_namespace")]
+    pub namespace: String,
+    /// As they were in the check.
+    #[serde(default, deserialize_with = "attributes")]
+    pub attributes: BTreeMap<String, String>,
+    /// How much to give back, 1 … 1,000,000; default 1.
+    #[serde(default = "one")]
+    pub cost: u64,
+}
+
+/// The answer to a check: the same whether allowed (200) or denied (429).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CheckAnswer {
+    /// Whether the caller may go on.
+    pub allowed: bool,
+    /// The rules that refused, in rule order.
+    pub denied_by: Vec<String>,
+    /// 0 when allowed; on denial the earliest time at which the same check could pass; null: never.
+    pub retry_after_ms: Option<u64>,
+    /// How long to wait before acting; the largest of the leaky buckets.
+    pub delay_ms: u64,
+    /// Of the limit that decides; null when no enforced limit matched.
+    pub limit: Option<u64>,
+    /// Of the limit that decides.
+    pub remaining: Option<u64>,
+    /// Of the limit that decides.
+    pub reset_after_ms: Option<u64>,
+    /// One entry for each limit of each matching rule, enforced ones first, in rule order.
+    pub limits: Vec<LimitAnswer>,
+    /// What answered when Redis could not be asked.
+    pub degraded: Option<Degraded>,
+    /// The version of the rulebook that decided.
+    pub rulebook_version: u64,
+}
+
+/// What one limit of one matching rule says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LimitAnswer {
+    /// Name of the rule.
+    pub rule: String,
+    /// Id of the rule.
+    pub rule_id: String,
+    /// How it limits.
+    pub algorithm: AlgorithmName,
+    /// `enforce`, or `shadow`: listed, without influence.
+    pub mode: Mode,
+    /// Whether this limit lets the check pass.
+    pub allowed: bool,
+    /// The limit, the capacity, or 1 for spacing.
+    pub limit: u64,
+    /// Whole units left after this decision; null when Redis could not be asked.
+    pub remaining: Option<u64>,
+    /// The window, the interval, the present period, or the time to refill or drain completely.
+    pub window_ms: u64,
+    /// Until the counter is as if never used; null when Redis could not be asked.
+    pub reset_after_ms: Option<u64>,
+    /// Until this limit would let the same check pass; null: never.
+    pub retry_after_ms: Option<u64>,
+    /// How long to wait before acting.
+    pub delay_ms: u64,
+    /// In the answer to a refund: whether units were given back to this limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refunded: Option<bool>,
+}
+
+/// What answered when Redis could not be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Degraded {
+    /// The rules let it pass.
+    Allow,
+    /// A rule refused it.
+    Deny,
+    /// The gate decided alone.
+    Local,
+}
+
+/// The answers of a batch, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BatchAnswer {
+    /// One for each check.
+    pub results: Vec<CheckAnswer>,
+}
+
+impl CheckBody {
+    /// The request, or everything that is wrong with it.
+    pub fn parse(self) -> Result<Request, Vec<FieldProblem>> {
+        let draft = RequestDraft {
+            namespace: self.namespace,
+            attributes: self.attributes,
+            cost: self.cost,
+            act: match self.mode {
+                CheckMode::Consume => Act::Consume,
+                CheckMode::Peek => Act::Peek,
+            },
+            idempotency_key: self.idempotency_key,
+        };
+        Request::parse(draft).map_err(FieldProblem::list)
+    }
+
+    /// The same request, only to look at its counters.
+    pub fn parse_look(self) -> Result<Request, Vec<FieldProblem>> {
+        let draft = RequestDraft {
+            namespace: self.namespace,
+            attributes: self.attributes,
+            cost: self.cost,
+            act: Act::Look,
+            idempotency_key: None,
+        };
+        Request::parse(draft).map_err(FieldProblem::list)
+    }
+}
+
+impl RefundBody {
+    /// The request, or everything that is wrong with it.
+    pub fn parse(self) -> Result<Request, Vec<FieldProblem>> {
+        let draft = RequestDraft {
+            namespace: self.namespace,
+            attributes: self.attributes,
+            cost: self.cost,
+            act: Act::Refund,
+            idempotency_key: None,
+        };
+        Request::parse(draft).map_err(FieldProblem::list)
+    }
+}
+
+/// A map of strings in which no name stands twice: the second would silently win.
+fn attributes<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, String>, D::Error> {
+    struct Attributes;
+
+    impl<'de> Visitor<'de> for Attributes {
+        type Value = BTreeMap<String, String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object of strings")
+        }
+
+        fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+            let mut attributes = BTreeMap::new();
+            while let Some(name) = map.next_key::<String>()? {
+                let value = map.next_value()?;
+                if attributes.contains_key(&name) {
+                    return Err(M::Error::custom(format_args!("`{name}` is given twice")));
+                }
+                attributes.insert(name, value);
+            }
+            Ok(attributes)
+        }
+    }
+
+    deserializer.deserialize_map(Attributes)
+}
+
+fn default_namespace() -> String {
+    DEFAULT_NAMESPACE.to_owned()
+}
+
+const fn one() -> u64 {
+    1
+}

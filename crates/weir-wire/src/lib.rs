@@ -1,0 +1,16 @@
+//! The JSON bodies of both APIs and their conversions to and from the domain.
+
+pub mod api_keys;
+pub mod audit;
+pub mod check;
+pub mod limits;
+pub mod overrides;
+pub mod page;
+pub mod problem;
+pub mod replicas;
+pub mod rules;
+pub mod sessions;
+pub mod tenants;
+pub mod tester;
+pub mod time;
+pub mod words;

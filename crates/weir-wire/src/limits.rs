@@ -1,0 +1,282 @@
+//! Limits in JSON: one object for each algorithm, told apart by `algorithm`.
+
+use serde::{Deserialize, Serialize};
+use weir_domain::draft::LimitDraft;
+
+use crate::words::Period;
+
+/// One limit: an algorithm and its parameters. Units are 1 … 1,000,000,000; times are whole
+/// milliseconds from 1 to 366 days.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(tag = "algorithm", rename_all = "snake_case", try_from = "LimitFields")]
+pub enum LimitBody {
+    /// So many units in each window aligned to the epoch.
+    FixedWindow {
+        /// Units a window admits.
+        limit: u64,
+        /// Length of the window.
+        window_ms: u64,
+    },
+    /// So many units in any window, exactly.
+    SlidingWindowLog {
+        /// Units any window admits.
+        limit: u64,
+        /// Length of the window.
+        window_ms: u64,
+        /// Log denied checks too, so that whoever keeps hammering stays out.
+        #[serde(default)]
+        count_denied: bool,
+    },
+    /// So many units in any window, estimated from two aligned ones.
+    SlidingWindowCounter {
+        /// Units any window admits.
+        limit: u64,
+        /// Length of the window.
+        window_ms: u64,
+    },
+    /// A bucket of tokens that starts full and refills continuously.
+    TokenBucket {
+        /// Most tokens it holds.
+        capacity: u64,
+        /// Tokens added in each interval.
+        refill_tokens: u64,
+        /// The interval.
+        refill_interval_ms: u64,
+    },
+    /// A queue with a constant outflow; admitted requests are told how long to wait.
+    LeakyBucket {
+        /// Most units queued.
+        capacity: u64,
+        /// Units that leave in each interval.
+        drain_units: u64,
+        /// The interval.
+        drain_interval_ms: u64,
+    },
+    /// A least distance between admitted requests.
+    Spacing {
+        /// The distance.
+        interval_ms: u64,
+    },
+    /// So many units in each calendar period of a time zone.
+    Quota {
+        /// Units a period admits.
+        limit: u64,
+        /// Length of the period.
+        period: Period,
+        /// IANA name of the time zone; default `UTC`.
+        #[serde(default = "utc")]
+        time_zone: String,
+        /// First day of the period; default 1.
+        #[serde(default = "first_day")]
+        anchor_day: u16,
+    },
+}
+
+/// Names of the algorithms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "explained at `LimitBody`")]
+pub enum AlgorithmName {
+    FixedWindow,
+    SlidingWindowLog,
+    SlidingWindowCounter,
+    TokenBucket,
+    LeakyBucket,
+    Spacing,
+    Quota,
+}
+
+/// All parameters of all algorithms: read first, so that each wrong field is named by its path.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LimitFields {
+    algorithm: AlgorithmName,
+    limit: Option<u64>,
+    window_ms: Option<u64>,
+    count_denied: Option<bool>,
+    capacity: Option<u64>,
+    refill_tokens: Option<u64>,
+    refill_interval_ms: Option<u64>,
+    drain_units: Option<u64>,
+    drain_interval_ms: Option<u64>,
+    interval_ms: Option<u64>,
+    period: Option<Period>,
+    time_zone: Option<String>,
+    anchor_day: Option<u16>,
+}
+
+impl TryFrom<LimitFields> for LimitBody {
+    type Error = String;
+
+    fn try_from(mut fields: LimitFields) -> Result<Self, String> {
+        let algorithm = fields.algorithm;
+        let missing = |name: &str| format!("`{name}` is missing for `{}`", algorithm.as_str());
+        let need = |value: &mut Option<u64>, name: &str| value.take().ok_or_else(|| missing(name));
+        let limit = match algorithm {
+            AlgorithmName::FixedWindow => Self::FixedWindow {
+                limit: need(&mut fields.limit, "limit")?,
+                window_ms: need(&mut fields.window_ms, "window_ms")?,
+            },
+            AlgorithmName::SlidingWindowLog => Self::SlidingWindowLog {
+                limit: need(&mut fields.limit, "limit")?,
+                window_ms: need(&mut fields.window_ms, "window_ms")?,
+                count_denied: fields.count_denied.take().unwrap_or(false),
+            },
+            AlgorithmName::SlidingWindowCounter => Self::SlidingWindowCounter {
+                limit: need(&mut fields.limit, "limit")?,
+                window_ms: need(&mut fields.window_ms, "window_ms")?,
+            },
+            AlgorithmName::TokenBucket => Self::TokenBucket {
+                capacity: need(&mut fields.capacity, "capacity")?,
+                refill_tokens: need(&mut fields.refill_tokens, "refill_tokens")?,
+                refill_interval_ms: need(&mut fields.refill_interval_ms, "refill_interval_ms")?,
+            },
+            AlgorithmName::LeakyBucket => Self::LeakyBucket {
+                capacity: need(&mut fields.capacity, "capacity")?,
+                drain_units: need(&mut fields.drain_units, "drain_units")?,
+                drain_interval_ms: need(&mut fields.drain_interval_ms, "drain_interval_ms")?,
+            },
+            AlgorithmName::Spacing => Self::Spacing {
+                interval_ms: need(&mut fields.interval_ms, "interval_ms")?,
+            },
+            AlgorithmName::Quota => Self::Quota {
+                limit: need(&mut fields.limit, "limit")?,
+                period: fields.period.take().ok_or_else(|| missing("period"))?,
+                time_zone: fields.time_zone.take().unwrap_or_else(utc),
+                anchor_day: fields.anchor_day.take().unwrap_or_else(first_day),
+            },
+        };
+        match fields.left_over() {
+            Some(name) => Err(format!(
+                "`{name}` is not a parameter of `{}`",
+                algorithm.as_str()
+            )),
+            None => Ok(limit),
+        }
+    }
+}
+
+impl LimitFields {
+    /// A parameter that was given and not taken.
+    fn left_over(&self) -> Option<&'static str> {
+        let given = [
+            ("limit", self.limit.is_some()),
+            ("window_ms", self.window_ms.is_some()),
+            ("count_denied", self.count_denied.is_some()),
+            ("capacity", self.capacity.is_some()),
+            ("refill_tokens", self.refill_tokens.is_some()),
+            ("refill_interval_ms", self.refill_interval_ms.is_some()),
+            ("drain_units", self.drain_units.is_some()),
+            ("drain_interval_ms", self.drain_interval_ms.is_some()),
+            ("interval_ms", self.interval_ms.is_some()),
+            ("period", self.period.is_some()),
+            ("time_zone", self.time_zone.is_some()),
+            ("anchor_day", self.anchor_day.is_some()),
+        ];
+        given
+            .into_iter()
+            .find(|(_, given)| *given)
+            .map(|(name, _)| name)
+    }
+}
+
+impl AlgorithmName {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 7] = [
+        Self::FixedWindow,
+        Self::SlidingWindowLog,
+        Self::SlidingWindowCounter,
+        Self::TokenBucket,
+        Self::LeakyBucket,
+        Self::Spacing,
+        Self::Quota,
+    ];
+
+    /// As written in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FixedWindow => "fixed_window",
+            Self::SlidingWindowLog => "sliding_window_log",
+            Self::SlidingWindowCounter => "sliding_window_counter",
+            Self::TokenBucket => "token_bucket",
+            Self::LeakyBucket => "leaky_bucket",
+            Self::Spacing => "spacing",
+            Self::Quota => "quota",
+        }
+    }
+}
+
+impl LimitBody {
+    /// Its algorithm.
+    pub const fn algorithm(&self) -> AlgorithmName {
+        match self {
+            Self::FixedWindow { .. } => AlgorithmName::FixedWindow,
+            Self::SlidingWindowLog { .. } => AlgorithmName::SlidingWindowLog,
+            Self::SlidingWindowCounter { .. } => AlgorithmName::SlidingWindowCounter,
+            Self::TokenBucket { .. } => AlgorithmName::TokenBucket,
+            Self::LeakyBucket { .. } => AlgorithmName::LeakyBucket,
+            Self::Spacing { .. } => AlgorithmName::Spacing,
+            Self::Quota { .. } => AlgorithmName::Quota,
+        }
+    }
+}
+
+impl From<LimitBody> for LimitDraft {
+    fn from(body: LimitBody) -> Self {
+        match body {
+            LimitBody::FixedWindow { limit, window_ms } => Self::FixedWindow { limit, window_ms },
+            LimitBody::SlidingWindowLog {
+                limit,
+                window_ms,
+                count_denied,
+            } => Self::SlidingWindowLog {
+                limit,
+                window_ms,
+                count_denied,
+            },
+            LimitBody::SlidingWindowCounter { limit, window_ms } => {
+                Self::SlidingWindowCounter { limit, window_ms }
+            }
+            LimitBody::TokenBucket {
+                capacity,
+                refill_tokens,
+                refill_interval_ms,
+            } => Self::TokenBucket {
+                capacity,
+                refill_tokens,
+                refill_interval_ms,
+            },
+            LimitBody::LeakyBucket {
+                capacity,
+                drain_units,
+                drain_interval_ms,
+            } => Self::LeakyBucket {
+                capacity,
+                drain_units,
+                drain_interval_ms,
+            },
+            LimitBody::Spacing { interval_ms } => Self::Spacing { interval_ms },
+            LimitBody::Quota {
+                limit,
+                period,
+                time_zone,
+                anchor_day,
+            } => Self::Quota {
+                limit,
+                period: period.into(),
+                time_zone,
+                anchor_day,
+            },
+        }
+    }
+}
+
+fn utc() -> String {
+    "UTC".to_owned()
+}
+
+const fn first_day() -> u16 {
+    1
+}

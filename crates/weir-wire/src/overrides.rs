@@ -1,0 +1,107 @@
+//! Overrides in JSON: other limits, or none, for one subject of a rule until a date.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use weir_domain::overrides::{EffectDraft, Override, OverrideDraft};
+use weir_domain::rule::Rule;
+
+use crate::limits::LimitBody;
+use crate::problem::FieldProblem;
+use crate::time::DateTime;
+use crate::words::Action;
+
+/// An override as it is written: either `limits`, or an `action` of `allow` or `deny`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct OverrideBody {
+    /// The rule it overrides.
+    pub rule_id: String,
+    /// A value for each attribute the rule counts by; `*` stands for any.
+    pub subject: BTreeMap<String, String>,
+    /// What holds instead of the rule's limits.
+    #[serde(default)]
+    pub limits: Option<Vec<LimitBody>>,
+    /// `allow`: the rule does not limit this subject; `deny`: it refuses it.
+    #[serde(default)]
+    pub action: Option<Action>,
+    /// From then on the rule's own limits hold again.
+    #[serde(default)]
+    pub expires_at: Option<DateTime>,
+    /// For people; at most 500 characters.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// An override as it is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct OverrideAnswer {
+    /// Its id.
+    pub id: String,
+    /// The override as it was written.
+    #[serde(flatten)]
+    pub body: OverrideBody,
+    /// Rises by one with each change; also the `ETag`.
+    pub revision: u64,
+    /// The rulebook version from which this revision holds.
+    pub rulebook_version: u64,
+    /// When it was made.
+    pub created_at: DateTime,
+    /// When it was last changed.
+    pub updated_at: DateTime,
+}
+
+/// Many overrides at once; all are written or none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BulkOverridesBody {
+    /// Up to 5,000; one that names a subject which has an override replaces it.
+    pub overrides: Vec<OverrideBody>,
+}
+
+/// What a bulk write did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BulkOverridesAnswer {
+    /// How many were made.
+    pub created: u64,
+    /// How many replaced another.
+    pub updated: u64,
+    /// The rulebook version from which they hold.
+    pub rulebook_version: u64,
+}
+
+/// Most overrides of one bulk write.
+pub const BULK_OVERRIDES_MAX: usize = 5_000;
+const REASON_CHARS_MAX: usize = 500;
+
+impl OverrideBody {
+    /// The override of `rule`, or everything that is wrong with it.
+    pub fn parse(&self, rule: &Rule) -> Result<Override, Vec<FieldProblem>> {
+        let effect = match (&self.limits, self.action) {
+            (Some(limits), None | Some(Action::Limit)) => {
+                EffectDraft::Limits(limits.iter().cloned().map(Into::into).collect())
+            }
+            (None, Some(Action::Allow)) => EffectDraft::Allow,
+            (None, Some(Action::Deny)) => EffectDraft::Deny,
+            _ => {
+                let reason =
+                    "must be given alone, or left out for an `action` of `allow` or `deny`";
+                return Err(vec![FieldProblem::new("limits", reason)]);
+            }
+        };
+        if let Some(reason) = &self.reason
+            && let Err(why) = weir_domain::names::prose(reason, REASON_CHARS_MAX)
+        {
+            return Err(vec![FieldProblem::new("reason", why)]);
+        }
+        let draft = OverrideDraft {
+            subject: self.subject.clone(),
+            effect,
+        };
+        Override::parse(draft, rule).map_err(FieldProblem::list)
+    }
+}

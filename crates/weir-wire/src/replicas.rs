@@ -1,0 +1,37 @@
+//! The gates that are alive, and which rulebook each serves.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::DateTime;
+
+/// `GET /tenants/{tenant}/replicas`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Replicas {
+    /// The version of the rulebook in the database: a gate at or above it is up to date.
+    pub rulebook_version: u64,
+    /// The version at which this tenant last changed: a gate at or above it serves the tenant's present rules.
+    pub tenant_version: u64,
+    /// The gates seen in the last 15 seconds.
+    pub data: Vec<Replica>,
+}
+
+/// One running gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Replica {
+    /// `gate_…`
+    pub id: String,
+    /// Where it listens.
+    pub address: String,
+    /// The version of the rulebook it serves.
+    pub rulebook_version: u64,
+    /// How long ago it last reported.
+    pub age_ms: u64,
+    /// When it began to serve this version.
+    pub applied_at: DateTime,
+    /// How long after the change was stored that was.
+    pub applied_after_ms: u64,
+    /// Since when it runs.
+    pub started_at: DateTime,
+}

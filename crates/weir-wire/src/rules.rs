@@ -1,0 +1,177 @@
+//! Rules in JSON: the body that is written and stored, and the answer.
+
+use serde::{Deserialize, Serialize};
+use weir_domain::draft::{ConditionDraft, Operand, RuleDraft};
+use weir_domain::rule::Rule;
+
+use crate::limits::LimitBody;
+use crate::problem::FieldProblem;
+use crate::time::DateTime;
+use crate::words::{Action, Consistency, Mode, OnStoreFailure, Op};
+
+/// A rule as it is written. Fields left out have their defaults; unknown ones are refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RuleBody {
+    /// Which group of rules; `^[a-z0-9][a-z0-9_-]{0,62}$`, default `default`.
+    #[serde(default = "default_namespace")]
+    pub namespace: String,
+    /// Unique in its namespace; `^[a-z0-9][a-z0-9-]{0,62}$`.
+    pub name: String,
+    /// For people; at most 1,000 characters.
+    #[serde(default)]
+    pub description: String,
+    /// All conditions must hold; none matches everything. At most 16.
+    #[serde(default, rename = "match")]
+    pub conditions: Vec<ConditionBody>,
+    /// The attributes that form the subject; a request that lacks one is not counted by this rule.
+    /// None: one counter for all. At most 8.
+    #[serde(default)]
+    pub count_by: Vec<String>,
+    /// What happens to matching requests.
+    #[serde(default = "limit")]
+    pub action: Action,
+    /// Whether it is in force.
+    #[serde(default = "enforce")]
+    pub mode: Mode,
+    /// One to eight limits, all of which must admit; none unless the action is `limit`.
+    #[serde(default)]
+    pub limits: Vec<LimitBody>,
+    /// After a denial by one of its limits the subject is refused for so long.
+    #[serde(default)]
+    pub block_ms: Option<u64>,
+    /// What answers while Redis cannot be asked.
+    #[serde(default = "allow")]
+    pub on_store_failure: OnStoreFailure,
+    /// Who decides.
+    #[serde(default = "exact")]
+    pub consistency: Consistency,
+}
+
+/// One condition on an attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ConditionBody {
+    /// The attribute it looks at; `^[a-z][a-z0-9_.-]{0,63}$`.
+    pub attribute: String,
+    /// How it compares.
+    pub op: Op,
+    /// With what: a string; a list of strings for `one_of`; nothing for `exists` and `absent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<OperandBody>,
+}
+
+/// What a condition compares with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(untagged, expecting = "must be a string or a list of strings")]
+pub enum OperandBody {
+    /// One text.
+    One(String),
+    /// Several texts.
+    Many(Vec<String>),
+}
+
+/// A rule as it is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RuleAnswer {
+    /// Its id.
+    pub id: String,
+    /// The rule as it was written, with its defaults.
+    #[serde(flatten)]
+    pub rule: RuleBody,
+    /// Rises by one with each change; also the `ETag`.
+    pub revision: u64,
+    /// The rulebook version from which this revision holds.
+    pub rulebook_version: u64,
+    /// When it was made.
+    pub created_at: DateTime,
+    /// When it was last changed.
+    pub updated_at: DateTime,
+    /// What its writer should know, such as a limit that can never deny.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+}
+
+impl RuleBody {
+    /// The rule, or everything that is wrong with it.
+    pub fn parse(self) -> Result<Rule, Vec<FieldProblem>> {
+        Rule::parse(self.into()).map_err(FieldProblem::list)
+    }
+}
+
+impl From<RuleBody> for RuleDraft {
+    fn from(body: RuleBody) -> Self {
+        Self {
+            namespace: body.namespace,
+            name: body.name,
+            description: body.description,
+            conditions: body
+                .conditions
+                .into_iter()
+                .map(ConditionDraft::from)
+                .collect(),
+            count_by: body.count_by,
+            action: body.action.into(),
+            mode: body.mode.into(),
+            limits: body.limits.into_iter().map(Into::into).collect(),
+            block_ms: body.block_ms,
+            on_store_failure: body.on_store_failure.into(),
+            consistency: body.consistency.into(),
+        }
+    }
+}
+
+impl From<ConditionBody> for ConditionDraft {
+    fn from(body: ConditionBody) -> Self {
+        let operand = |value| match value {
+            OperandBody::One(text) => Operand::One(text),
+            OperandBody::Many(texts) => Operand::Many(texts),
+        };
+        Self {
+            attribute: body.attribute,
+            op: body.op.into(),
+            value: body.value.map(operand),
+        }
+    }
+}
+
+impl From<&ConditionDraft> for ConditionBody {
+    fn from(draft: &ConditionDraft) -> Self {
+        let operand = |value: &Operand| match value {
+            Operand::One(text) => OperandBody::One(text.clone()),
+            Operand::Many(texts) => OperandBody::Many(texts.clone()),
+        };
+        Self {
+            attribute: draft.attribute.clone(),
+            op: draft.op.into(),
+            value: draft.value.as_ref().map(operand),
+        }
+    }
+}
+
+fn default_namespace() -> String {
+    weir_domain::request::DEFAULT_NAMESPACE.to_owned()
+}
+
+const fn limit() -> Action {
+    Action::Limit
+}
+
+const fn enforce() -> Mode {
+    Mode::Enforce
+}
+
+const fn allow() -> OnStoreFailure {
+    OnStoreFailure::Allow
+}
+
+const fn exact() -> Consistency {
+    Consistency::Exact
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+use super::*;
+
+fn read(json: &str) -> Result<RuleBody, String> {
+    serde_json::from_str(json).map_err(|error| error.to_string())
+}
+
+const LOGIN: &str = r#"{
+    "namespace": "api", "name": "login-per-user", "description": "",
+    "match": [ { "attribute": "route", "op": "equals", "value": "/login" } ],
+    "count_by": ["user"], "action": "limit", "mode": "enforce",
+    "limits": [
+        { "algorithm": "sliding_window_log", "limit": 5, "window_ms": 60000, "count_denied": false },
+        { "algorithm": "spacing", "interval_ms": 1000 }
+    ],
+    "block_ms": null, "on_store_failure": "allow", "consistency": "exact"
+}"#;
+
+#[test]
+fn documented_rule_is_read_parsed_and_written_the_same() {
+    let body = read(LOGIN).expect("the documented rule is valid");
+    let as_given: serde_json::Value = serde_json::from_str(LOGIN).expect("JSON");
+    assert_eq!(serde_json::to_value(&body).expect("serialises"), as_given);
+    let rule = body.parse().expect("parses");
+    assert_eq!((rule.name(), rule.limits().len()), ("login-per-user", 2));
+}
+
+#[test]
+fn answer_is_flat_and_comes_back() {
+    let body = read(LOGIN).expect("valid");
+    let at = DateTime(weir_domain::time::Timestamp::from_millis(1_700_000_000_000));
+    let answer = RuleAnswer {
+        id: "rule_01".into(),
+        rule: body,
+        revision: 3,
+        rulebook_version: 42,
+        created_at: at,
+        updated_at: at,
+        warnings: Vec::new(),
+    };
+    let json = serde_json::to_value(&answer).expect("serialises");
+    assert_eq!(json["name"], "login-per-user");
+    assert_eq!(json["match"][0]["op"], "equals");
+    assert_eq!(
+        serde_json::from_value::<RuleAnswer>(json).expect("comes back"),
+        answer
+    );
+}
+
+#[test]
+fn misspelt_missing_and_foreign_parameters_are_named() {
+    for (limit, said) in [
+        (
+            r#"{"algorithm":"fixed_window","limit":5}"#,
+            "`window_ms` is missing",
+        ),
+        (
+            r#"{"algorithm":"fixed_window","limit":5,"window_ms":1,"capacity":2}"#,
+            "`capacity` is not",
+        ),
+        (
+            r#"{"algorithm":"fixed_window","limit":5,"window":1}"#,
+            "unknown field `window`",
+        ),
+        (
+            r#"{"algorithm":"magic","limit":5}"#,
+            "unknown variant `magic`",
+        ),
+        (
+            r#"{"algorithm":"quota","limit":5,"time_zone":"UTC"}"#,
+            "`period` is missing",
+        ),
+        (r#"{"limit":5}"#, "missing field `algorithm`"),
+        (
+            r#"{"algorithm":"spacing","interval_ms":-1}"#,
+            "invalid value: integer `-1`",
+        ),
+    ] {
+        let error = read(&format!(r#"{{"name":"x","limits":[{limit}]}}"#)).expect_err(limit);
+        assert!(error.contains(said), "{limit}: {error}");
+    }
+    assert!(
+        read(r#"{"name":"x","limit":[]}"#)
+            .expect_err("misspelt")
+            .contains("unknown field")
+    );
+}

@@ -1,0 +1,145 @@
+//! Signing in, and who is signed in.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::tenants::{Role, Tenant};
+use crate::time::DateTime;
+
+/// A password on its way in. `Debug` hides it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(min_length = 8, max_length = 128, format = Password))]
+#[serde(transparent)]
+pub struct Password(pub String);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(…)")
+    }
+}
+
+/// `POST /auth/signup`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SignUp {
+    /// Names the account; the case does not matter.
+    #[cfg_attr(
+        feature = "openapi",
+        schema(example = "ada@example.com", max_length = 254)
+    )]
+    pub email: String,
+    /// 8 to 128 characters, and not one of the commonest.
+    pub password: Password,
+    /// The name of the first tenant.
+    #[cfg_attr(
+        feature = "openapi",
+        schema(example = "Acme", min_length = 1, max_length = 100)
+    )]
+    pub tenant_name: String,
+}
+
+/// The answer to a sign-up; the refresh token is in the cookie.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SignedUp {
+    /// The new account.
+    pub user: User,
+    /// Its first tenant.
+    pub tenant: Tenant,
+    /// Send it as `Authorization: Bearer …`.
+    pub access_token: String,
+    /// Always `Bearer`.
+    pub token_type: String,
+    /// How long the access token is good for.
+    pub expires_in_s: u64,
+}
+
+/// `POST /auth/login`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LogIn {
+    /// The account.
+    #[cfg_attr(feature = "openapi", schema(example = "ada@example.com"))]
+    pub email: String,
+    /// Its password.
+    pub password: Password,
+}
+
+/// The answer to a login and to a refresh; the refresh token is in the cookie.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LoggedIn {
+    /// Send it as `Authorization: Bearer …`.
+    pub access_token: String,
+    /// Always `Bearer`.
+    pub token_type: String,
+    /// How long the access token is good for.
+    pub expires_in_s: u64,
+    /// Whose it is.
+    pub user: User,
+}
+
+/// A person with a sign-in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct User {
+    /// `user_…`
+    pub id: String,
+    /// What they sign in with.
+    pub email: String,
+    /// What they are called.
+    pub name: String,
+    /// Whether they run this installation.
+    pub operator: bool,
+    /// Since when they have an account.
+    pub created_at: DateTime,
+}
+
+/// `GET /me`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Me {
+    /// Who is asking.
+    pub user: User,
+    /// The tenants they are a member of; the first 200.
+    pub memberships: Vec<Membership>,
+}
+
+/// One tenant of a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Membership {
+    /// `tenant_…`
+    pub tenant_id: String,
+    /// What the tenant is called.
+    pub tenant_name: String,
+    /// What the person may do there.
+    pub role: Role,
+    /// Whether an operator has suspended the tenant.
+    pub suspended: bool,
+}
+
+/// `PATCH /me`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct UpdateMe {
+    /// What to be called from now on.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 100))]
+    pub name: String,
+}
+
+/// `POST /me/password`; ends all other sessions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ChangePassword {
+    /// The one that holds now.
+    pub current_password: Password,
+    /// The one that shall hold.
+    pub new_password: Password,
+}

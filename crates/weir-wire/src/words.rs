@@ -1,0 +1,64 @@
+//! The closed sets of words in JSON, each the mirror of a domain enum.
+
+use serde::{Deserialize, Serialize};
+use weir_domain::{algorithm, draft};
+
+macro_rules! mirror {
+    ($(#[$doc:meta])* $name:ident = $domain:path { $($variant:ident,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        #[serde(rename_all = "snake_case")]
+        #[expect(missing_docs, reason = "the words are explained where the domain defines them")]
+        pub enum $name { $($variant,)+ }
+
+        impl From<$name> for $domain {
+            fn from(word: $name) -> Self {
+                match word { $($name::$variant => Self::$variant,)+ }
+            }
+        }
+
+        impl From<$domain> for $name {
+            fn from(value: $domain) -> Self {
+                match value { $(<$domain>::$variant => Self::$variant,)+ }
+            }
+        }
+
+        impl $name {
+            /// All words, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// As written in JSON.
+            pub fn as_str(self) -> &'static str {
+                <$domain>::from(self).as_str()
+            }
+        }
+    };
+}
+
+mirror! {
+    /// What happens to requests that match a rule.
+    Action = draft::Action { Limit, Allow, Deny, }
+}
+mirror! {
+    /// Whether a rule is in force.
+    Mode = draft::Mode { Enforce, Shadow, Off, }
+}
+mirror! {
+    /// What answers for a rule while Redis cannot be asked.
+    OnStoreFailure = draft::OnStoreFailure { Allow, Deny, Local, }
+}
+mirror! {
+    /// Who decides: Redis each time, or a gate from units taken in advance.
+    Consistency = draft::Consistency { Exact, Leased, }
+}
+mirror! {
+    /// How a condition compares.
+    Op = draft::Op {
+        Equals, NotEquals, OneOf, Prefix, Suffix, Cidr, Regex, Exists, Absent,
+    }
+}
+mirror! {
+    /// Length of a quota's period.
+    Period = algorithm::Period { Day, Week, Month, Year, }
+}
