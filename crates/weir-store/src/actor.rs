@@ -1,0 +1,73 @@
+//! Who did something, as revisions and audit entries remember it.
+
+use uuid::Uuid;
+use weir_domain::id::{KeyId, UserId};
+
+use crate::convert::uuid;
+use crate::error::StoreError;
+
+/// Who did something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Actor {
+    /// A signed-in person.
+    Person {
+        /// Who.
+        id: UserId,
+        /// The address at that time.
+        email: String,
+    },
+    /// A program with an API key.
+    Key {
+        /// Which key.
+        id: KeyId,
+        /// Its name at that time.
+        name: String,
+    },
+    /// Weir itself, or whoever runs it.
+    System,
+}
+
+impl Actor {
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Person { .. } => "person",
+            Self::Key { .. } => "key",
+            Self::System => "system",
+        }
+    }
+
+    pub(crate) fn stored_id(&self) -> Option<Uuid> {
+        match self {
+            Self::Person { id, .. } => Some(uuid(id.to_u128())),
+            Self::Key { id, .. } => Some(uuid(id.to_u128())),
+            Self::System => None,
+        }
+    }
+
+    pub(crate) fn label(&self) -> &str {
+        match self {
+            Self::Person { email, .. } => email,
+            Self::Key { name, .. } => name,
+            Self::System => "",
+        }
+    }
+
+    pub(crate) fn from_stored(
+        kind: &str,
+        id: Option<Uuid>,
+        label: String,
+    ) -> Result<Self, StoreError> {
+        match (kind, id.map(|id| id.as_u128())) {
+            ("person", Some(id)) => Ok(Self::Person {
+                id: UserId::from_u128(id),
+                email: label,
+            }),
+            ("key", Some(id)) => Ok(Self::Key {
+                id: KeyId::from_u128(id),
+                name: label,
+            }),
+            ("system", None) => Ok(Self::System),
+            _ => Err(StoreError::corrupt(format!("an actor of kind {kind}"))),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What can go wrong, in three kinds a caller can tell apart: the data says no, try again, a bug.
+
+use std::error::Error;
+
+/// Why the store did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A named constraint refused the write.
+    #[error("refused by the data: {0:?}")]
+    Conflict(Constraint),
+    /// The row has another revision than the caller read.
+    #[error("changed by someone else meanwhile")]
+    Stale,
+    /// Postgres cannot be asked now, or took too long: try again later.
+    #[error("database unavailable")]
+    Unavailable(#[source] Box<dyn Error + Send + Sync>),
+    /// A bug or broken data: trying again does not help.
+    #[error("database misused or damaged: {what}")]
+    Corrupt {
+        /// What was wrong.
+        what: String,
+        /// What the driver said, if it was asked.
+        #[source]
+        source: Option<Box<dyn Error + Send + Sync>>,
+    },
+}
+
+/// What a violated constraint means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Constraint {
+    /// Another person has this e-mail address.
+    UserEmail,
+    /// The person is a member already.
+    MemberTwice,
+    /// There is no such person.
+    MemberUser,
+    /// Another rule of the namespace has this name.
+    RuleName,
+    /// The rule already has an override for this subject.
+    OverrideSubject,
+    /// The tenant has no such rule.
+    OverrideRule,
+    /// The digest is in use: the randomness was not random.
+    KeyDigest,
+    /// The tenant is gone.
+    TenantMissing,
+}
+
+impl StoreError {
+    /// Something that cannot be, found without the driver's help.
+    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+        Self::Corrupt {
+            what: what.into(),
+            source: None,
+        }
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        let Some(database) = error.as_database_error() else {
+            return without_database(error);
+        };
+        if let Some(constraint) = database.constraint().and_then(meaning) {
+            return Self::Conflict(constraint);
+        }
+        if database.code().is_some_and(|code| is_passing(&code)) {
+            return Self::Unavailable(Box::new(error));
+        }
+        Self::Corrupt {
+            what: database.message().to_owned(),
+            source: Some(Box::new(error)),
+        }
+    }
+}
+
+fn without_database(error: sqlx::Error) -> StoreError {
+    match error {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed => StoreError::Unavailable(Box::new(error)),
+        other => StoreError::Corrupt {
+            what: other.to_string(),
+            source: Some(Box::new(other)),
+        },
+    }
+}
+
+/// Connection lost, transaction rolled back for another's sake, resources short, lock not had in
+/// time, idle too long, told to stop (which a statement time-out is too) or starting.
+fn is_passing(code: &str) -> bool {
+    ["08", "40", "53", "57"]
+        .iter()
+        .any(|class| code.starts_with(class))
+        || ["55P03", "25P03"].contains(&code)
+}
+
+fn meaning(name: &str) -> Option<Constraint> {
+    Some(match name {
+        "users_email_key" => Constraint::UserEmail,
+        "memberships_tenant_id_user_id_pkey" => Constraint::MemberTwice,
+        "memberships_user_id_fkey" => Constraint::MemberUser,
+        "rules_tenant_id_namespace_name_key" => Constraint::RuleName,
+        "overrides_tenant_id_rule_id_subject_digest_key" => Constraint::OverrideSubject,
+        "overrides_tenant_id_rule_id_fkey" => Constraint::OverrideRule,
+        "api_keys_digest_key" => Constraint::KeyDigest,
+        "memberships_tenant_id_fkey" | "api_keys_tenant_id_fkey" | "rules_tenant_id_fkey" => {
+            Constraint::TenantMissing
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,162 @@
+//! Heartbeats: which gates live, and which rulebook each serves.
+
+use std::time::Duration;
+
+use sqlx::PgConnection;
+use weir_domain::id::GateId;
+use weir_domain::time::Timestamp;
+
+use crate::convert::{signed, stored, timestamp, unsigned, uuid};
+use crate::error::StoreError;
+
+/// What a gate says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateBeat {
+    /// Which gate.
+    pub id: GateId,
+    /// Which run of it.
+    pub boot_id: u128,
+    /// Where it listens.
+    pub address: String,
+    /// The rulebook it serves.
+    pub rulebook_version: u64,
+    /// Since when it serves that.
+    pub applied_at: Timestamp,
+    /// How long after it heard of it.
+    pub applied_after_ms: u64,
+    /// When it started.
+    pub started_at: Timestamp,
+}
+
+/// What is known of a gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateRow {
+    /// Which gate.
+    pub id: GateId,
+    /// Which run of it.
+    pub boot_id: u128,
+    /// Where it listens.
+    pub address: String,
+    /// The rulebook it serves.
+    pub rulebook_version: u64,
+    /// Since when it serves that.
+    pub applied_at: Timestamp,
+    /// How long after it heard of it.
+    pub applied_after_ms: u64,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it was last heard of, by Postgres' clock: the one clock all gates share.
+    pub seen_at: Timestamp,
+    /// How long ago that was.
+    pub age_ms: u64,
+}
+
+/// The table of heartbeats.
+#[derive(Debug)]
+pub struct Gates<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Gates<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Writes a gate's heartbeat, in its own scope.
+    pub async fn beat(self, beat: &GateBeat) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- gates.beat
+            INSERT INTO gates (
+                id,
+                boot_id,
+                address,
+                rulebook_version,
+                applied_at,
+                applied_after_ms,
+                started_at,
+                seen_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp())
+            ON CONFLICT ON CONSTRAINT gates_id_pkey
+            DO UPDATE SET
+                boot_id = excluded.boot_id,
+                address = excluded.address,
+                rulebook_version = excluded.rulebook_version,
+                applied_at = excluded.applied_at,
+                applied_after_ms = excluded.applied_after_ms,
+                started_at = excluded.started_at,
+                seen_at = excluded.seen_at",
+            uuid(beat.id.to_u128()),
+            uuid(beat.boot_id),
+            beat.address,
+            signed(beat.rulebook_version),
+            stored(beat.applied_at),
+            signed(beat.applied_after_ms),
+            stored(beat.started_at),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
+    }
+
+    /// The gates heard of lately, the longest running first.
+    pub async fn list_live(self, within: Duration) -> Result<Vec<GateRow>, StoreError> {
+        let rows = sqlx::query!(
+            r#"-- gates.list_live
+            SELECT
+                id,
+                boot_id,
+                address,
+                rulebook_version,
+                applied_at,
+                applied_after_ms,
+                started_at,
+                seen_at,
+                (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::bigint AS "age_ms!"
+            FROM gates
+            WHERE seen_at > clock_timestamp() - make_interval(secs => $1)
+            ORDER BY started_at, id"#,
+            within.as_secs_f64(),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let rows = rows.into_iter().map(|row| GateRow {
+            id: GateId::from_u128(row.id.as_u128()),
+            boot_id: row.boot_id.as_u128(),
+            address: row.address,
+            rulebook_version: unsigned(row.rulebook_version),
+            applied_at: timestamp(row.applied_at),
+            applied_after_ms: unsigned(row.applied_after_ms),
+            started_at: timestamp(row.started_at),
+            seen_at: timestamp(row.seen_at),
+            age_ms: unsigned(row.age_ms),
+        });
+        Ok(rows.collect())
+    }
+
+    /// How many gates were heard of lately.
+    pub async fn count_live(self, within: Duration) -> Result<u64, StoreError> {
+        let count = sqlx::query_scalar!(
+            r#"-- gates.count_live
+            SELECT count(*) AS "count!"
+            FROM gates
+            WHERE seen_at > clock_timestamp() - make_interval(secs => $1)"#,
+            within.as_secs_f64(),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(count))
+    }
+
+    /// Forgets gates not heard of for long.
+    pub async fn forget(self, older_than: Duration) -> Result<u64, StoreError> {
+        let done = sqlx::query!(
+            "-- gates.forget
+            DELETE FROM gates WHERE seen_at < clock_timestamp() - make_interval(secs => $1)",
+            older_than.as_secs_f64(),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected())
+    }
+}

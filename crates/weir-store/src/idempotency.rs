@@ -1,0 +1,151 @@
+//! Answers already given: a request sent again gets the first answer, and nothing is done twice.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+use uuid::Uuid;
+use weir_domain::id::{TenantId, UserId};
+use weir_domain::time::Timestamp;
+
+use crate::convert::{stored, uuid};
+use crate::error::StoreError;
+
+/// A request that may have been sent before.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// Who sent it; in the transaction's scope.
+    pub owner: Owner,
+    /// The key it came with.
+    pub key: String,
+    /// SHA-256 of all that makes it the same request.
+    pub request_digest: [u8; 32],
+    /// When.
+    pub now: Timestamp,
+    /// How long its answer is kept.
+    pub expires_at: Timestamp,
+}
+
+/// Who sends requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// A tenant.
+    Tenant(TenantId),
+    /// A person, where no tenant is concerned.
+    User(UserId),
+}
+
+/// Whether a request was sent before.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Claimed {
+    /// It was not: do the work, then `finish`.
+    Fresh,
+    /// It was, and this was the answer.
+    Replay {
+        /// The HTTP status.
+        status: u16,
+        /// The body.
+        body: Value,
+    },
+    /// The key came with another request.
+    Mismatch,
+}
+
+/// The table of answers.
+#[derive(Debug)]
+pub struct Idempotency<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Idempotency<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Claims a key, in the transaction of the work. A twin waits here until the first commits.
+    pub async fn claim(self, claim: &Claim) -> Result<Claimed, StoreError> {
+        sqlx::query!(
+            "-- idempotency.purge
+            DELETE FROM idempotency_keys WHERE owner_id = $1 AND expires_at <= $2",
+            claim.owner.stored_id(),
+            stored(claim.now),
+        )
+        .execute(&mut *self.conn)
+        .await?;
+        let done = sqlx::query!(
+            "-- idempotency.claim
+            INSERT INTO idempotency_keys (
+                owner_id,
+                key,
+                request_digest,
+                expires_at
+            )
+            VALUES ($1, $2, $3, $4)
+            ON CONFLICT ON CONSTRAINT idempotency_keys_owner_id_key_pkey
+            DO NOTHING",
+            claim.owner.stored_id(),
+            claim.key,
+            &claim.request_digest,
+            stored(claim.expires_at),
+        )
+        .execute(&mut *self.conn)
+        .await?;
+        if done.rows_affected() > 0 {
+            Ok(Claimed::Fresh)
+        } else {
+            self.earlier(claim).await
+        }
+    }
+
+    /// Keeps the answer for whoever asks again. No secret belongs in it.
+    pub async fn finish(self, claim: &Claim, status: u16, body: &Value) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- idempotency.finish
+            UPDATE idempotency_keys
+            SET
+                status = $3,
+                body = $4
+            WHERE owner_id = $1 AND key = $2",
+            claim.owner.stored_id(),
+            claim.key,
+            i16::try_from(status).unwrap_or(i16::MAX),
+            body,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
+    }
+
+    async fn earlier(self, claim: &Claim) -> Result<Claimed, StoreError> {
+        let row = sqlx::query!(
+            "-- idempotency.earlier
+            SELECT
+                request_digest,
+                status,
+                body
+            FROM idempotency_keys
+            WHERE owner_id = $1 AND key = $2",
+            claim.owner.stored_id(),
+            claim.key,
+        )
+        .fetch_one(self.conn)
+        .await?;
+        if row.request_digest != claim.request_digest {
+            return Ok(Claimed::Mismatch);
+        }
+        let status = row.status.and_then(|status| u16::try_from(status).ok());
+        match (status, row.body) {
+            (Some(status), Some(body)) => Ok(Claimed::Replay { status, body }),
+            _ => Err(StoreError::corrupt(
+                "a claimed request was committed without its answer",
+            )),
+        }
+    }
+}
+
+impl Owner {
+    fn stored_id(self) -> Uuid {
+        match self {
+            Self::Tenant(id) => uuid(id.to_u128()),
+            Self::User(id) => uuid(id.to_u128()),
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! API keys: digests only, with an overlap while a key is rotated.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
+use weir_domain::id::{KeyId, TenantId};
+use weir_domain::time::Timestamp;
+
+use crate::convert::{all, digest, stored, timestamp, uuid};
+use crate::error::StoreError;
+use crate::page::{Listing, Page};
+
+/// An API key, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRow {
+    /// Which.
+    pub id: KeyId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// What people call it.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<String>,
+    /// The public part of the secret, to recognise it by.
+    pub hint: String,
+    /// SHA-256 of the secret.
+    pub digest: [u8; 32],
+    /// The secret before the last rotation, while both work.
+    pub previous: Option<PreviousDigest>,
+    /// Until when it works.
+    pub expires_at: Option<Timestamp>,
+    /// Since when it works no more.
+    pub revoked_at: Option<Timestamp>,
+    /// When it was last seen in use.
+    pub last_used_at: Option<Timestamp>,
+    /// Who made it.
+    pub created_by: String,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// A secret that still works for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PreviousDigest {
+    /// SHA-256 of the secret.
+    pub digest: [u8; 32],
+    /// Until when it works.
+    pub expires_at: Timestamp,
+}
+
+/// A key to be made.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    /// Which.
+    pub id: KeyId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// What people call it.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<String>,
+    /// The public part of the secret.
+    pub hint: String,
+    /// SHA-256 of the secret.
+    pub digest: [u8; 32],
+    /// Until when it works.
+    pub expires_at: Option<Timestamp>,
+    /// Who makes it.
+    pub created_by: String,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A new secret for a key.
+#[derive(Debug, Clone)]
+pub struct KeyRotation {
+    /// Which.
+    pub id: KeyId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// SHA-256 of the new secret.
+    pub digest: [u8; 32],
+    /// The public part of the new secret.
+    pub hint: String,
+    /// Until when the old secret works.
+    pub previous_expires_at: Timestamp,
+}
+
+/// The table of API keys.
+#[derive(Debug)]
+pub struct Keys<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Keys<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Makes a key.
+    pub async fn insert(self, new: &NewKey) -> Result<KeyRow, StoreError> {
+        sqlx::query_as!(
+            Row,
+            "-- keys.insert
+            INSERT INTO api_keys (
+                tenant_id,
+                id,
+                name,
+                scopes,
+                hint,
+                digest,
+                expires_at,
+                created_by,
+                created_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            RETURNING
+                tenant_id,
+                id,
+                name,
+                scopes,
+                hint,
+                digest,
+                previous_digest,
+                previous_expires_at,
+                expires_at,
+                revoked_at,
+                last_used_at,
+                created_by,
+                created_at",
+            uuid(new.tenant_id.to_u128()),
+            uuid(new.id.to_u128()),
+            new.name,
+            &new.scopes,
+            new.hint,
+            &new.digest,
+            new.expires_at.map(stored),
+            new.created_by,
+            stored(new.now),
+        )
+        .fetch_one(self.conn)
+        .await?
+        .try_into()
+    }
+
+    /// The key with this id, revoked or not.
+    pub async fn find(self, tenant_id: TenantId, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
+        sqlx::query_as!(
+            Row,
+            "-- keys.find
+            SELECT
+                tenant_id,
+                id,
+                name,
+                scopes,
+                hint,
+                digest,
+                previous_digest,
+                previous_expires_at,
+                expires_at,
+                revoked_at,
+                last_used_at,
+                created_by,
+                created_at
+            FROM api_keys
+            WHERE tenant_id = $1 AND id = $2",
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+        )
+        .fetch_optional(self.conn)
+        .await?
+        .map(KeyRow::try_from)
+        .transpose()
+    }
+
+    /// The keys not revoked, newest first.
+    pub async fn list(
+        self,
+        tenant_id: TenantId,
+        page: &Page<KeyId>,
+    ) -> Result<Listing<KeyRow>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            "-- keys.list
+            SELECT
+                tenant_id,
+                id,
+                name,
+                scopes,
+                hint,
+                digest,
+                previous_digest,
+                previous_expires_at,
+                expires_at,
+                revoked_at,
+                last_used_at,
+                created_by,
+                created_at
+            FROM api_keys
+            WHERE tenant_id = $1 AND revoked_at IS NULL AND ($2::uuid IS NULL OR id < $2)
+            ORDER BY id DESC
+            LIMIT $3",
+            uuid(tenant_id.to_u128()),
+            page.after.map(|id| uuid(id.to_u128())),
+            page.fetch(),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(page.listing(all(rows)?))
+    }
+
+    /// Gives a key a new secret; the old one works until the overlap ends.
+    pub async fn rotate(self, rotation: &KeyRotation) -> Result<Option<KeyRow>, StoreError> {
+        sqlx::query_as!(
+            Row,
+            "-- keys.rotate
+            UPDATE api_keys
+            SET
+                previous_digest = digest,
+                previous_expires_at = $5,
+                digest = $3,
+                hint = $4
+            WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL
+            RETURNING
+                tenant_id,
+                id,
+                name,
+                scopes,
+                hint,
+                digest,
+                previous_digest,
+                previous_expires_at,
+                expires_at,
+                revoked_at,
+                last_used_at,
+                created_by,
+                created_at",
+            uuid(rotation.tenant_id.to_u128()),
+            uuid(rotation.id.to_u128()),
+            &rotation.digest,
+            rotation.hint,
+            stored(rotation.previous_expires_at),
+        )
+        .fetch_optional(self.conn)
+        .await?
+        .map(KeyRow::try_from)
+        .transpose()
+    }
+
+    /// Ends a key. The second time there is nothing left to end.
+    pub async fn revoke(
+        self,
+        tenant_id: TenantId,
+        id: KeyId,
+        now: Timestamp,
+    ) -> Result<Option<KeyRow>, StoreError> {
+        sqlx::query_as!(
+            Row,
+            "-- keys.revoke
+            UPDATE api_keys
+            SET revoked_at = $3
+            WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL
+            RETURNING
+                tenant_id,
+                id,
+                name,
+                scopes,
+                hint,
+                digest,
+                previous_digest,
+                previous_expires_at,
+                expires_at,
+                revoked_at,
+                last_used_at,
+                created_by,
+                created_at",
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+            stored(now),
+        )
+        .fetch_optional(self.conn)
+        .await?
+        .map(KeyRow::try_from)
+        .transpose()
+    }
+
+    /// The key whose secret has this digest, if it works now.
+    ///
+    /// The one statement without a tenant: it is what finds out which tenant speaks.
+    pub async fn by_digest(
+        self,
+        presented: &[u8; 32],
+        now: Timestamp,
+    ) -> Result<Option<KeyRow>, StoreError> {
+        sqlx::query_as!(
+            Row,
+            "-- keys.by_digest
+            SELECT
+                tenant_id,
+                id,
+                name,
+                scopes,
+                hint,
+                digest,
+                previous_digest,
+                previous_expires_at,
+                expires_at,
+                revoked_at,
+                last_used_at,
+                created_by,
+                created_at
+            FROM api_keys
+            WHERE (digest = $1 OR (previous_digest = $1 AND previous_expires_at > $2))
+                AND revoked_at IS NULL
+                AND (expires_at IS NULL OR expires_at > $2)",
+            presented,
+            stored(now),
+        )
+        .fetch_optional(self.conn)
+        .await?
+        .map(KeyRow::try_from)
+        .transpose()
+    }
+}
+
+/// Keys that may still work, of every tenant changed after `since` or of one tenant.
+pub(crate) async fn of_rulebook(
+    conn: &mut PgConnection,
+    since: i64,
+    tenant: Option<Uuid>,
+) -> Result<Vec<KeyRow>, StoreError> {
+    let rows = sqlx::query_as!(
+        Row,
+        "-- keys.of_rulebook
+        SELECT
+            k.tenant_id,
+            k.id,
+            k.name,
+            k.scopes,
+            k.hint,
+            k.digest,
+            k.previous_digest,
+            k.previous_expires_at,
+            k.expires_at,
+            k.revoked_at,
+            k.last_used_at,
+            k.created_by,
+            k.created_at
+        FROM api_keys k
+        JOIN tenants t ON t.id = k.tenant_id
+        WHERE t.version > $1 AND ($2::uuid IS NULL OR k.tenant_id = $2) AND k.revoked_at IS NULL
+        ORDER BY k.tenant_id, k.id",
+        since,
+        tenant,
+    )
+    .fetch_all(conn)
+    .await?;
+    all(rows)
+}
+
+struct Row {
+    tenant_id: Uuid,
+    id: Uuid,
+    name: String,
+    scopes: Vec<String>,
+    hint: String,
+    digest: Vec<u8>,
+    previous_digest: Option<Vec<u8>>,
+    previous_expires_at: Option<OffsetDateTime>,
+    expires_at: Option<OffsetDateTime>,
+    revoked_at: Option<OffsetDateTime>,
+    last_used_at: Option<OffsetDateTime>,
+    created_by: String,
+    created_at: OffsetDateTime,
+}
+
+impl TryFrom<Row> for KeyRow {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let previous = match (row.previous_digest, row.previous_expires_at) {
+            (Some(bytes), Some(at)) => Some(PreviousDigest {
+                digest: digest(bytes)?,
+                expires_at: timestamp(at),
+            }),
+            _ => None,
+        };
+        Ok(Self {
+            id: KeyId::from_u128(row.id.as_u128()),
+            tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
+            name: row.name,
+            scopes: row.scopes,
+            hint: row.hint,
+            digest: digest(row.digest)?,
+            previous,
+            expires_at: row.expires_at.map(timestamp),
+            revoked_at: row.revoked_at.map(timestamp),
+            last_used_at: row.last_used_at.map(timestamp),
+            created_by: row.created_by,
+            created_at: timestamp(row.created_at),
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! All SQL and the migrations.
+//!
+//! `Store::begin("rules.create", Scope::Tenant(id))` opens a transaction that may see one tenant;
+//! its accessors (`tx.rules()`, `tx.keys()`, …) hold one table each.
+
+mod actor;
+mod audit;
+mod convert;
+mod error;
+mod gates;
+mod idempotency;
+mod keys;
+mod members;
+mod overrides;
+mod page;
+mod rule_revisions;
+mod rulebook;
+mod rules;
+mod sessions;
+mod store;
+mod tenants;
+#[cfg(any(test, feature = "test-support"))]
+pub mod test_support;
+#[cfg(test)]
+mod tests;
+mod tx;
+mod users;
+
+pub use actor::Actor;
+pub use audit::{Audit, AuditRow, NewAudit};
+pub use error::{Constraint, StoreError};
+pub use gates::{GateBeat, GateRow, Gates};
+pub use idempotency::{Claim, Claimed, Idempotency, Owner};
+pub use keys::{KeyRotation, KeyRow, Keys, NewKey, PreviousDigest};
+pub use members::{MemberRole, Members};
+pub use overrides::{OverrideBody, OverrideBulk, OverrideRow, OverrideWrite, Overrides};
+pub use page::{Listing, Page};
+pub use rule_revisions::RevisionRow;
+pub use rulebook::{Rulebook, RulebookRows, TenantRows};
+pub use rules::{RuleAfter, RuleBody, RuleCounts, RuleFilter, RuleRow, RuleWrite, Rules};
+pub use sessions::{Membership, NewSession, Person, Rotated, Rotation, Sessions};
+pub use store::{MIGRATOR, PoolSettings, Role, Store};
+pub use tenants::{MyTenant, TenantRow, Tenants};
+pub use tx::{Scope, Tx};
+pub use users::{NewUser, UserRow, Users};

@@ -1,0 +1,34 @@
+//! Keyset pagination: a page starts after the sort key of the last row seen.
+
+/// Which part of a list is wanted.
+#[derive(Debug, Clone)]
+pub struct Page<A> {
+    /// At most so many rows.
+    pub limit: u32,
+    /// The sort key of the last row of the page before.
+    pub after: Option<A>,
+}
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing<T> {
+    /// The rows, in the list's order.
+    pub items: Vec<T>,
+    /// Whether another page follows.
+    pub more: bool,
+}
+
+impl<A> Page<A> {
+    /// One row more than wanted: it tells whether another page follows.
+    pub(crate) fn fetch(&self) -> i64 {
+        i64::from(self.limit) + 1
+    }
+
+    /// Makes the page out of what was fetched.
+    pub(crate) fn listing<T>(&self, mut items: Vec<T>) -> Listing<T> {
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let more = items.len() > limit;
+        items.truncate(limit);
+        Listing { items, more }
+    }
+}

@@ -1,0 +1,148 @@
+//! Every revision a rule had: who, when, before and after.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
+use weir_domain::id::{RuleId, TenantId};
+use weir_domain::time::Timestamp;
+
+use crate::actor::Actor;
+use crate::convert::{all, signed, stored, timestamp, unsigned, uuid};
+use crate::error::StoreError;
+use crate::page::{Listing, Page};
+use crate::rules::RuleRow;
+
+/// One writing of a rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RevisionRow {
+    /// Its number, from 1.
+    pub revision: u64,
+    /// Who wrote it.
+    pub actor: Actor,
+    /// When.
+    pub at: Timestamp,
+    /// The body it had before; none for the first.
+    pub before: Option<Value>,
+    /// The body it had from then on.
+    pub after: Value,
+}
+
+pub(crate) async fn insert(
+    conn: &mut PgConnection,
+    before: Option<&Value>,
+    rule: &RuleRow,
+    actor: &Actor,
+) -> Result<(), StoreError> {
+    sqlx::query!(
+        "-- rule_revisions.insert
+        INSERT INTO rule_revisions (
+            tenant_id,
+            rule_id,
+            revision,
+            actor_kind,
+            actor_id,
+            actor_label,
+            at,
+            before,
+            after
+        )
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        uuid(rule.tenant_id.to_u128()),
+        uuid(rule.id.to_u128()),
+        signed(rule.revision),
+        actor.kind(),
+        actor.stored_id(),
+        actor.label(),
+        stored(rule.updated_at),
+        before,
+        rule.spec,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn list(
+    conn: &mut PgConnection,
+    tenant_id: TenantId,
+    rule_id: RuleId,
+    page: &Page<u64>,
+) -> Result<Listing<RevisionRow>, StoreError> {
+    let rows = sqlx::query_as!(
+        Row,
+        "-- rule_revisions.list
+        SELECT
+            revision,
+            actor_kind,
+            actor_id,
+            actor_label,
+            at,
+            before,
+            after
+        FROM rule_revisions
+        WHERE tenant_id = $1 AND rule_id = $2 AND ($3::bigint IS NULL OR revision < $3)
+        ORDER BY revision DESC
+        LIMIT $4",
+        uuid(tenant_id.to_u128()),
+        uuid(rule_id.to_u128()),
+        page.after.map(signed),
+        page.fetch(),
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(page.listing(all(rows)?))
+}
+
+pub(crate) async fn find(
+    conn: &mut PgConnection,
+    tenant_id: TenantId,
+    rule_id: RuleId,
+    revision: u64,
+) -> Result<Option<RevisionRow>, StoreError> {
+    sqlx::query_as!(
+        Row,
+        "-- rule_revisions.find
+        SELECT
+            revision,
+            actor_kind,
+            actor_id,
+            actor_label,
+            at,
+            before,
+            after
+        FROM rule_revisions
+        WHERE tenant_id = $1 AND rule_id = $2 AND revision = $3",
+        uuid(tenant_id.to_u128()),
+        uuid(rule_id.to_u128()),
+        signed(revision),
+    )
+    .fetch_optional(conn)
+    .await?
+    .map(RevisionRow::try_from)
+    .transpose()
+}
+
+struct Row {
+    revision: i64,
+    actor_kind: String,
+    actor_id: Option<Uuid>,
+    actor_label: String,
+    at: OffsetDateTime,
+    before: Option<Value>,
+    after: Value,
+}
+
+impl TryFrom<Row> for RevisionRow {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            revision: unsigned(row.revision),
+            actor: Actor::from_stored(&row.actor_kind, row.actor_id, row.actor_label)?,
+            at: timestamp(row.at),
+            before: row.before,
+            after: row.after,
+        })
+    }
+}

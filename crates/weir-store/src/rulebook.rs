@@ -1,0 +1,180 @@
+//! The rulebook's version, and the load that gates do. They sit side by side on purpose: the load
+//! is right only because every change bumps the one counter row in its own transaction.
+
+use std::collections::HashMap;
+
+use sqlx::PgConnection;
+use weir_domain::id::TenantId;
+
+use crate::convert::{signed, unsigned, uuid};
+use crate::error::{Constraint, StoreError};
+use crate::keys::{self, KeyRow};
+use crate::overrides::{self, OverrideRow};
+use crate::rules::{self, RuleRow};
+
+/// What a gate loads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RulebookRows {
+    /// The version all of this is of.
+    pub version: u64,
+    /// Tenants that changed, whole.
+    pub tenants: Vec<TenantRows>,
+    /// Tenants that are gone.
+    pub deleted: Vec<TenantId>,
+}
+
+/// All a gate needs of one tenant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TenantRows {
+    /// Which.
+    pub tenant_id: TenantId,
+    /// Whether its checks are refused.
+    pub suspended: bool,
+    /// The version at which it last changed.
+    pub version: u64,
+    /// Its keys, but for revoked ones.
+    pub keys: Vec<KeyRow>,
+    /// Its rules, by namespace and name.
+    pub rules: Vec<RuleRow>,
+    /// Its overrides, expired ones too.
+    pub overrides: Vec<OverrideRow>,
+}
+
+/// The version counter and one tenant's part of the rulebook.
+#[derive(Debug)]
+pub struct Rulebook<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Rulebook<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Makes the next version, with a change of this tenant.
+    ///
+    /// To be the first write of a transaction: it holds the counter's row until the end, so that
+    /// versions become visible in their order, and writers never wait for each other crosswise.
+    pub async fn bump(self, tenant_id: TenantId) -> Result<u64, StoreError> {
+        let version = sqlx::query_scalar!(
+            "-- rulebook.bump
+            UPDATE rulebook_versions SET version = version + 1 RETURNING version"
+        )
+        .fetch_one(&mut *self.conn)
+        .await?;
+        let done = sqlx::query!(
+            "-- rulebook.mark_tenant
+            UPDATE tenants SET version = $2 WHERE id = $1",
+            uuid(tenant_id.to_u128()),
+            version,
+        )
+        .execute(self.conn)
+        .await?;
+        if done.rows_affected() == 0 {
+            return Err(StoreError::Conflict(Constraint::TenantMissing));
+        }
+        Ok(unsigned(version))
+    }
+
+    /// The newest version.
+    pub async fn version(self) -> Result<u64, StoreError> {
+        version(self.conn).await
+    }
+
+    /// One tenant's part of the rulebook.
+    pub async fn tenant(self, tenant_id: TenantId) -> Result<Option<TenantRows>, StoreError> {
+        Ok(tenants(self.conn, None, Some(tenant_id)).await?.pop())
+    }
+}
+
+/// Loads what changed after `since`; the caller's transaction is one snapshot.
+pub(crate) async fn load(
+    conn: &mut PgConnection,
+    since: Option<u64>,
+) -> Result<RulebookRows, StoreError> {
+    let version = version(conn).await?;
+    let tenants = tenants(conn, since, None).await?;
+    let deleted = sqlx::query_scalar!(
+        "-- rulebook.deleted
+        SELECT tenant_id FROM deleted_tenants WHERE version > $1 ORDER BY version",
+        floor(since),
+    )
+    .fetch_all(conn)
+    .await?;
+    let deleted = deleted
+        .into_iter()
+        .map(|id| TenantId::from_u128(id.as_u128()))
+        .collect();
+    Ok(RulebookRows {
+        version,
+        tenants,
+        deleted,
+    })
+}
+
+async fn version(conn: &mut PgConnection) -> Result<u64, StoreError> {
+    let version = sqlx::query_scalar!(
+        "-- rulebook.version
+        SELECT version FROM rulebook_versions"
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(unsigned(version))
+}
+
+async fn tenants(
+    conn: &mut PgConnection,
+    since: Option<u64>,
+    only: Option<TenantId>,
+) -> Result<Vec<TenantRows>, StoreError> {
+    let since = floor(since);
+    let only = only.map(|id| uuid(id.to_u128()));
+    let rows = sqlx::query!(
+        "-- rulebook.tenants
+        SELECT
+            id,
+            suspended,
+            version
+        FROM tenants
+        WHERE version > $1 AND ($2::uuid IS NULL OR id = $2)
+        ORDER BY id",
+        since,
+        only,
+    )
+    .fetch_all(&mut *conn)
+    .await?;
+    let mut keys = grouped(keys::of_rulebook(conn, since, only).await?, |row| {
+        row.tenant_id
+    });
+    let mut rules = grouped(rules::of_rulebook(conn, since, only).await?, |row| {
+        row.tenant_id
+    });
+    let mut overrides = grouped(overrides::of_rulebook(conn, since, only).await?, |row| {
+        row.tenant_id
+    });
+    let tenants = rows.into_iter().map(|row| {
+        let tenant_id = TenantId::from_u128(row.id.as_u128());
+        TenantRows {
+            tenant_id,
+            suspended: row.suspended,
+            version: unsigned(row.version),
+            keys: keys.remove(&tenant_id).unwrap_or_default(),
+            rules: rules.remove(&tenant_id).unwrap_or_default(),
+            overrides: overrides.remove(&tenant_id).unwrap_or_default(),
+        }
+    });
+    Ok(tenants.collect())
+}
+
+/// Versions start at 0, so everything is later than -1.
+fn floor(since: Option<u64>) -> i64 {
+    since.map_or(-1, signed)
+}
+
+fn grouped<T>(rows: Vec<T>, tenant: impl Fn(&T) -> TenantId) -> HashMap<TenantId, Vec<T>> {
+    let mut groups: HashMap<TenantId, Vec<T>> = HashMap::new();
+    for row in rows {
+        groups.entry(tenant(&row)).or_default().push(row);
+    }
+    groups
+}

@@ -1,0 +1,463 @@
+//! Rules: the body as the API writes it, and the counters it keeps.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
+use weir_domain::id::{RuleId, TenantId};
+use weir_domain::time::Timestamp;
+
+use crate::actor::Actor;
+use crate::convert::{signed, stored, timestamp, unsigned, uuid};
+use crate::error::StoreError;
+use crate::page::{Listing, Page};
+use crate::rule_revisions::{self, RevisionRow};
+
+/// A rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleRow {
+    /// Which.
+    pub id: RuleId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// The group it belongs to.
+    pub namespace: String,
+    /// Its name there.
+    pub name: String,
+    /// Its body as the API writes it.
+    pub spec: serde_json::Value,
+    /// Which counter each limit of the body keeps.
+    pub slots: Vec<u32>,
+    /// The next counter never used.
+    pub next_slot: u32,
+    /// How often it was written.
+    pub revision: u64,
+    /// The rulebook version from which it holds.
+    pub rulebook_version: u64,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it was last written.
+    pub updated_at: Timestamp,
+}
+
+/// What of a rule its author decides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleBody {
+    /// The group it belongs to.
+    pub namespace: String,
+    /// Its name there.
+    pub name: String,
+    /// Its body as the API writes it.
+    pub spec: serde_json::Value,
+    /// Which counter each limit of the body keeps.
+    pub slots: Vec<u32>,
+    /// The next counter never used.
+    pub next_slot: u32,
+}
+
+/// A rule to be written.
+#[derive(Debug, Clone)]
+pub struct RuleWrite {
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// Which.
+    pub id: RuleId,
+    /// What.
+    pub body: RuleBody,
+    /// What the bump of the rulebook answered.
+    pub rulebook_version: u64,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// Where a page of rules starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleAfter {
+    /// The namespace of the last rule seen.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Which rules are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleFilter {
+    /// Those of one namespace.
+    pub namespace: Option<String>,
+    /// Those whose name contains this.
+    pub search: Option<String>,
+}
+
+/// How many rules there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleCounts {
+    /// In all namespaces.
+    pub in_tenant: u64,
+    /// In the one asked for.
+    pub in_namespace: u64,
+}
+
+/// The table of rules.
+#[derive(Debug)]
+pub struct Rules<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Rules<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Makes a rule and its first revision.
+    pub async fn insert(self, new: &RuleWrite, actor: &Actor) -> Result<RuleRow, StoreError> {
+        let row: RuleRow = sqlx::query_as!(
+            Row,
+            "-- rules.insert
+            INSERT INTO rules (
+                tenant_id,
+                id,
+                namespace,
+                name,
+                spec,
+                slots,
+                next_slot,
+                revision,
+                rulebook_version,
+                created_at,
+                updated_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9, $9)
+            RETURNING
+                tenant_id,
+                id,
+                namespace,
+                name,
+                spec,
+                slots,
+                next_slot,
+                revision,
+                rulebook_version,
+                created_at,
+                updated_at",
+            uuid(new.tenant_id.to_u128()),
+            uuid(new.id.to_u128()),
+            new.body.namespace,
+            new.body.name,
+            new.body.spec,
+            &stored_slots(&new.body.slots),
+            stored_slot(new.body.next_slot),
+            signed(new.rulebook_version),
+            stored(new.now),
+        )
+        .fetch_one(&mut *self.conn)
+        .await?
+        .into();
+        rule_revisions::insert(self.conn, None, &row, actor).await?;
+        Ok(row)
+    }
+
+    /// Writes a rule again, if nobody did since the caller read it, and keeps what it was.
+    pub async fn update(
+        self,
+        write: &RuleWrite,
+        expected_revision: u64,
+        actor: &Actor,
+    ) -> Result<Option<RuleRow>, StoreError> {
+        let before = match lock(self.conn, write.tenant_id, write.id).await? {
+            None => return Ok(None),
+            Some(row) if row.revision != expected_revision => return Err(StoreError::Stale),
+            Some(row) => row.spec,
+        };
+        let row: RuleRow = sqlx::query_as!(
+            Row,
+            "-- rules.update
+            UPDATE rules
+            SET
+                namespace = $3,
+                name = $4,
+                spec = $5,
+                slots = $6,
+                next_slot = $7,
+                revision = revision + 1,
+                rulebook_version = $8,
+                updated_at = $9
+            WHERE tenant_id = $1 AND id = $2
+            RETURNING
+                tenant_id,
+                id,
+                namespace,
+                name,
+                spec,
+                slots,
+                next_slot,
+                revision,
+                rulebook_version,
+                created_at,
+                updated_at",
+            uuid(write.tenant_id.to_u128()),
+            uuid(write.id.to_u128()),
+            write.body.namespace,
+            write.body.name,
+            write.body.spec,
+            &stored_slots(&write.body.slots),
+            stored_slot(write.body.next_slot),
+            signed(write.rulebook_version),
+            stored(write.now),
+        )
+        .fetch_one(&mut *self.conn)
+        .await?
+        .into();
+        rule_revisions::insert(self.conn, Some(&before), &row, actor).await?;
+        Ok(Some(row))
+    }
+
+    /// Deletes a rule with its overrides and revisions, and answers what it was.
+    pub async fn delete(
+        self,
+        tenant_id: TenantId,
+        id: RuleId,
+        expected_revision: Option<u64>,
+    ) -> Result<Option<RuleRow>, StoreError> {
+        let Some(row) = lock(self.conn, tenant_id, id).await? else {
+            return Ok(None);
+        };
+        if expected_revision.is_some_and(|expected| expected != row.revision) {
+            return Err(StoreError::Stale);
+        }
+        sqlx::query!(
+            "-- rules.delete
+            DELETE FROM rules WHERE tenant_id = $1 AND id = $2",
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(Some(row))
+    }
+
+    /// The rule with this id.
+    pub async fn find(
+        self,
+        tenant_id: TenantId,
+        id: RuleId,
+    ) -> Result<Option<RuleRow>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "-- rules.find
+            SELECT
+                tenant_id,
+                id,
+                namespace,
+                name,
+                spec,
+                slots,
+                next_slot,
+                revision,
+                rulebook_version,
+                created_at,
+                updated_at
+            FROM rules
+            WHERE tenant_id = $1 AND id = $2",
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        Ok(row.map(RuleRow::from))
+    }
+
+    /// Rules by namespace and name.
+    pub async fn list(
+        self,
+        tenant_id: TenantId,
+        filter: &RuleFilter,
+        page: &Page<RuleAfter>,
+    ) -> Result<Listing<RuleRow>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            r#"-- rules.list
+            SELECT
+                tenant_id,
+                id,
+                namespace,
+                name,
+                spec,
+                slots,
+                next_slot,
+                revision,
+                rulebook_version,
+                created_at,
+                updated_at
+            FROM rules
+            WHERE tenant_id = $1
+                AND ($2::text IS NULL OR namespace = $2)
+                AND ($3::text IS NULL OR strpos(name, lower($3)) > 0)
+                AND (
+                    $4::text IS NULL
+                    OR (namespace COLLATE "C", name COLLATE "C") > ($4, $5)
+                )
+            ORDER BY namespace COLLATE "C", name COLLATE "C"
+            LIMIT $6"#,
+            uuid(tenant_id.to_u128()),
+            filter.namespace.as_deref(),
+            filter.search.as_deref(),
+            page.after.as_ref().map(|after| after.namespace.as_str()),
+            page.after.as_ref().map(|after| after.name.as_str()),
+            page.fetch(),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(page.listing(rows.into_iter().map(RuleRow::from).collect()))
+    }
+
+    /// How many rules a tenant has, in all and in one namespace.
+    pub async fn count(
+        self,
+        tenant_id: TenantId,
+        namespace: &str,
+    ) -> Result<RuleCounts, StoreError> {
+        let row = sqlx::query!(
+            r#"-- rules.count
+            SELECT
+                count(*) AS "in_tenant!",
+                count(*) FILTER (WHERE namespace = $2) AS "in_namespace!"
+            FROM rules
+            WHERE tenant_id = $1"#,
+            uuid(tenant_id.to_u128()),
+            namespace,
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(RuleCounts {
+            in_tenant: unsigned(row.in_tenant),
+            in_namespace: unsigned(row.in_namespace),
+        })
+    }
+
+    /// What a rule was, newest first; the page starts before a revision.
+    pub async fn revisions(
+        self,
+        tenant_id: TenantId,
+        id: RuleId,
+        page: &Page<u64>,
+    ) -> Result<Listing<RevisionRow>, StoreError> {
+        rule_revisions::list(self.conn, tenant_id, id, page).await
+    }
+
+    /// What a rule was at one revision.
+    pub async fn revision(
+        self,
+        tenant_id: TenantId,
+        id: RuleId,
+        revision: u64,
+    ) -> Result<Option<RevisionRow>, StoreError> {
+        rule_revisions::find(self.conn, tenant_id, id, revision).await
+    }
+}
+
+/// Rules of every tenant changed after `since`, or of one tenant.
+pub(crate) async fn of_rulebook(
+    conn: &mut PgConnection,
+    since: i64,
+    tenant: Option<Uuid>,
+) -> Result<Vec<RuleRow>, StoreError> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"-- rules.of_rulebook
+        SELECT
+            r.tenant_id,
+            r.id,
+            r.namespace,
+            r.name,
+            r.spec,
+            r.slots,
+            r.next_slot,
+            r.revision,
+            r.rulebook_version,
+            r.created_at,
+            r.updated_at
+        FROM rules r
+        JOIN tenants t ON t.id = r.tenant_id
+        WHERE t.version > $1 AND ($2::uuid IS NULL OR r.tenant_id = $2)
+        ORDER BY r.tenant_id, r.namespace COLLATE "C", r.name COLLATE "C""#,
+        since,
+        tenant,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(RuleRow::from).collect())
+}
+
+async fn lock(
+    conn: &mut PgConnection,
+    tenant_id: TenantId,
+    id: RuleId,
+) -> Result<Option<RuleRow>, StoreError> {
+    let row = sqlx::query_as!(
+        Row,
+        "-- rules.lock
+        SELECT
+            tenant_id,
+            id,
+            namespace,
+            name,
+            spec,
+            slots,
+            next_slot,
+            revision,
+            rulebook_version,
+            created_at,
+            updated_at
+        FROM rules
+        WHERE tenant_id = $1 AND id = $2
+        FOR UPDATE",
+        uuid(tenant_id.to_u128()),
+        uuid(id.to_u128()),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(RuleRow::from))
+}
+
+fn stored_slot(slot: u32) -> i32 {
+    i32::try_from(slot).unwrap_or(i32::MAX)
+}
+
+fn stored_slots(slots: &[u32]) -> Vec<i32> {
+    slots.iter().copied().map(stored_slot).collect()
+}
+
+fn slot(stored: i32) -> u32 {
+    u32::try_from(stored).unwrap_or(0)
+}
+
+struct Row {
+    tenant_id: Uuid,
+    id: Uuid,
+    namespace: String,
+    name: String,
+    spec: serde_json::Value,
+    slots: Vec<i32>,
+    next_slot: i32,
+    revision: i64,
+    rulebook_version: i64,
+    created_at: OffsetDateTime,
+    updated_at: OffsetDateTime,
+}
+
+impl From<Row> for RuleRow {
+    fn from(row: Row) -> Self {
+        Self {
+            id: RuleId::from_u128(row.id.as_u128()),
+            tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
+            namespace: row.namespace,
+            name: row.name,
+            spec: row.spec,
+            slots: row.slots.into_iter().map(slot).collect(),
+            next_slot: slot(row.next_slot),
+            revision: unsigned(row.revision),
+            rulebook_version: unsigned(row.rulebook_version),
+            created_at: timestamp(row.created_at),
+            updated_at: timestamp(row.updated_at),
+        }
+    }
+}

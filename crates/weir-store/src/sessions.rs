@@ -1,0 +1,273 @@
+//! Sessions: one row is one family of refresh tokens, of which only digests are kept.
+
+use sqlx::PgConnection;
+use weir_domain::id::{SessionId, TenantId, UserId};
+use weir_domain::time::Timestamp;
+
+use crate::convert::{signed, stored, timestamp, uuid};
+use crate::error::StoreError;
+use crate::members::MemberRole;
+
+/// A session to be opened.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// Which; the refresh token carries it.
+    pub id: SessionId,
+    /// Whose.
+    pub user_id: UserId,
+    /// SHA-256 of the refresh token.
+    pub refresh_digest: [u8; 32],
+    /// What the browser calls itself.
+    pub user_agent: String,
+    /// When.
+    pub now: Timestamp,
+    /// Until when, unless refreshed.
+    pub expires_at: Timestamp,
+}
+
+/// A refresh token presented, and the one to follow it.
+#[derive(Debug, Clone)]
+pub struct Rotation {
+    /// The session that the token names.
+    pub id: SessionId,
+    /// SHA-256 of the token presented.
+    pub presented: [u8; 32],
+    /// SHA-256 of the token that follows it.
+    pub next: [u8; 32],
+    /// When.
+    pub now: Timestamp,
+    /// How long the token before is still taken for a race and not for theft.
+    pub grace_ms: u64,
+    /// Until when the session now lives.
+    pub expires_at: Timestamp,
+}
+
+/// What became of a refresh token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rotated {
+    /// The new token holds.
+    Rotated {
+        /// Whose session it is.
+        user_id: UserId,
+    },
+    /// The token before, within grace: nothing was written, the newer token goes on holding.
+    Grace {
+        /// Whose session it is.
+        user_id: UserId,
+    },
+    /// A spent token: the whole session is revoked. Commit, then refuse.
+    Reused {
+        /// Whose session it was.
+        user_id: UserId,
+    },
+    /// No such session, or no longer.
+    Unknown,
+}
+
+/// The person behind a live session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    /// Who.
+    pub user_id: UserId,
+    /// Their address.
+    pub email: String,
+    /// What to call them.
+    pub name: String,
+    /// Whether they run this installation.
+    pub operator: bool,
+    /// What they are in the tenant asked for, if anything.
+    pub membership: Option<Membership>,
+}
+
+/// What a person is in a tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Membership {
+    /// Where.
+    pub tenant_id: TenantId,
+    /// As what.
+    pub role: MemberRole,
+    /// Whether the tenant is suspended.
+    pub suspended: bool,
+}
+
+/// The table of sessions.
+#[derive(Debug)]
+pub struct Sessions<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Sessions<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Opens a session and clears away that person's expired ones.
+    pub async fn insert(self, new: &NewSession) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- sessions.purge
+            DELETE FROM sessions WHERE user_id = $1 AND expires_at <= $2",
+            uuid(new.user_id.to_u128()),
+            stored(new.now),
+        )
+        .execute(&mut *self.conn)
+        .await?;
+        sqlx::query!(
+            "-- sessions.insert
+            INSERT INTO sessions (
+                id,
+                user_id,
+                refresh_digest,
+                rotated_at,
+                user_agent,
+                created_at,
+                expires_at
+            )
+            VALUES ($1, $2, $3, $5, $4, $5, $6)",
+            uuid(new.id.to_u128()),
+            uuid(new.user_id.to_u128()),
+            &new.refresh_digest,
+            new.user_agent,
+            stored(new.now),
+            stored(new.expires_at),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
+    }
+
+    /// Spends a refresh token; a token spent before ends the session.
+    pub async fn rotate(self, rotation: &Rotation) -> Result<Rotated, StoreError> {
+        let Some(row) = sqlx::query!(
+            "-- sessions.lock
+            SELECT
+                user_id,
+                refresh_digest,
+                previous_digest,
+                rotated_at
+            FROM sessions
+            WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2
+            FOR UPDATE",
+            uuid(rotation.id.to_u128()),
+            stored(rotation.now),
+        )
+        .fetch_optional(&mut *self.conn)
+        .await?
+        else {
+            return Ok(Rotated::Unknown);
+        };
+        let user_id = UserId::from_u128(row.user_id.as_u128());
+        let grace_ends = timestamp(row.rotated_at).plus_ms(signed(rotation.grace_ms));
+        if row.refresh_digest == rotation.presented {
+            self.spend(rotation).await?;
+            Ok(Rotated::Rotated { user_id })
+        } else if row.previous_digest.as_deref() == Some(&rotation.presented)
+            && rotation.now <= grace_ends
+        {
+            Ok(Rotated::Grace { user_id })
+        } else {
+            self.revoke(rotation.id, rotation.now).await?;
+            Ok(Rotated::Reused { user_id })
+        }
+    }
+
+    /// The person behind a live session, and what they are in a tenant.
+    pub async fn authenticate(
+        self,
+        id: SessionId,
+        user_id: UserId,
+        tenant: Option<TenantId>,
+        now: Timestamp,
+    ) -> Result<Option<Person>, StoreError> {
+        let row = sqlx::query!(
+            r#"-- sessions.authenticate
+            SELECT
+                u.email,
+                u.name,
+                u.operator,
+                m.role AS "role?",
+                t.suspended AS "suspended?"
+            FROM sessions s
+            JOIN users u ON u.id = s.user_id
+            LEFT JOIN memberships m ON m.user_id = s.user_id AND m.tenant_id = $3
+            LEFT JOIN tenants t ON t.id = m.tenant_id
+            WHERE s.id = $1 AND s.user_id = $2 AND s.revoked_at IS NULL AND s.expires_at > $4"#,
+            uuid(id.to_u128()),
+            uuid(user_id.to_u128()),
+            tenant.map(|tenant| uuid(tenant.to_u128())),
+            stored(now),
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        let membership = match (tenant, row.role, row.suspended) {
+            (Some(tenant_id), Some(role), Some(suspended)) => Some(Membership {
+                tenant_id,
+                role: MemberRole::from_stored(&role)?,
+                suspended,
+            }),
+            _ => None,
+        };
+        let (email, name, operator) = (row.email, row.name, row.operator);
+        Ok(Some(Person {
+            user_id,
+            email,
+            name,
+            operator,
+            membership,
+        }))
+    }
+
+    /// Ends a session.
+    pub async fn revoke(self, id: SessionId, now: Timestamp) -> Result<bool, StoreError> {
+        let done = sqlx::query!(
+            "-- sessions.revoke
+            UPDATE sessions SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
+            uuid(id.to_u128()),
+            stored(now),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Ends all sessions of a person, but for one they go on using.
+    pub async fn revoke_all(
+        self,
+        user_id: UserId,
+        except: Option<SessionId>,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let done = sqlx::query!(
+            "-- sessions.revoke_all
+            UPDATE sessions
+            SET revoked_at = $3
+            WHERE user_id = $1 AND revoked_at IS NULL AND id IS DISTINCT FROM $2",
+            uuid(user_id.to_u128()),
+            except.map(|id| uuid(id.to_u128())),
+            stored(now),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected())
+    }
+
+    async fn spend(self, rotation: &Rotation) -> Result<u64, StoreError> {
+        let done = sqlx::query!(
+            "-- sessions.rotate
+            UPDATE sessions
+            SET
+                previous_digest = refresh_digest,
+                refresh_digest = $2,
+                rotated_at = $3,
+                expires_at = $4
+            WHERE id = $1",
+            uuid(rotation.id.to_u128()),
+            &rotation.next,
+            stored(rotation.now),
+            stored(rotation.expires_at),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected())
+    }
+}

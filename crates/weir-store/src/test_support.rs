@@ -1,0 +1,77 @@
+//! A fresh, migrated database for each test, here and in the crates above.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio::sync::OnceCell;
+
+use crate::{PoolSettings, Role, Store};
+
+/// A database of one test's own.
+#[derive(Debug)]
+pub struct TestDatabase {
+    /// Its address, with the superuser's login.
+    pub url: String,
+    /// As migrations run.
+    pub owner: Store,
+    /// As the control plane works.
+    pub app: Store,
+    /// As a gate works.
+    pub gate: Store,
+}
+
+/// Makes a database out of a template that is migrated once a process.
+///
+/// # Panics
+/// When Postgres cannot be had: there is no test without it.
+pub async fn database() -> TestDatabase {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    static TEMPLATE: OnceCell<()> = OnceCell::const_new();
+    TEMPLATE.get_or_init(migrate_template).await;
+    let name = format!("weir_test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    let create = format!("CREATE DATABASE {name} TEMPLATE weir_template");
+    blocking(move || {
+        weir_local::shared::postgres()
+            .psql("postgres", &["-c", &create])
+            .expect("the template is there and nobody is connected to it")
+    })
+    .await;
+    let url = weir_local::shared::postgres().url(&name);
+    TestDatabase {
+        owner: connect(&url, Role::Owner),
+        app: connect(&url, Role::App),
+        gate: connect(&url, Role::Gate),
+        url,
+    }
+}
+
+async fn migrate_template() {
+    blocking(|| {
+        weir_local::shared::postgres()
+            .create_database("weir_template")
+            .expect("the server is this process' own");
+    })
+    .await;
+    let owner = connect(
+        &weir_local::shared::postgres().url("weir_template"),
+        Role::Owner,
+    );
+    owner
+        .migrate()
+        .await
+        .expect("the migrations suit an empty database");
+    owner.close().await;
+}
+
+fn connect(url: &str, role: Role) -> Store {
+    let settings = PoolSettings {
+        max_connections: 8,
+        ..PoolSettings::default()
+    };
+    Store::connect(url, role, &settings).expect("weir-local makes readable addresses")
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work)
+        .await
+        .expect("making a database does not panic")
+}

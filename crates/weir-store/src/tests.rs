@@ -1,0 +1,1 @@
+//! What the store promises, against real Postgres.

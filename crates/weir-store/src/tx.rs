@@ -1,0 +1,207 @@
+//! A transaction and its scope: for whom it works, which row-level security enforces.
+
+use sqlx::{Postgres, Transaction};
+use uuid::Uuid;
+use weir_domain::id::{GateId, SessionId, TenantId, UserId};
+
+use crate::audit::Audit;
+use crate::convert::uuid;
+use crate::error::StoreError;
+use crate::gates::Gates;
+use crate::idempotency::Idempotency;
+use crate::keys::Keys;
+use crate::members::Members;
+use crate::overrides::Overrides;
+use crate::rulebook::Rulebook;
+use crate::rules::Rules;
+use crate::sessions::Sessions;
+use crate::tenants::Tenants;
+use crate::users::Users;
+
+/// What a transaction may see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// Everything of one tenant.
+    Tenant(TenantId),
+    /// One person: the account, sessions, memberships, and the tenants they are in.
+    /// An operator sees all tenants.
+    User(UserId),
+    /// The account with this e-mail address, to check a password.
+    Login(String),
+    /// The session with this id, to rotate its refresh token.
+    Session(SessionId),
+    /// The API key with this digest.
+    Key([u8; 32]),
+    /// A gate's own heartbeat.
+    Gate(GateId),
+    /// No tenant's data at all.
+    Service,
+}
+
+/// A transaction; dropped without `commit` it leaves nothing.
+#[derive(Debug)]
+pub struct Tx {
+    inner: Transaction<'static, Postgres>,
+}
+
+impl Tx {
+    pub(crate) async fn begin(
+        mut inner: Transaction<'static, Postgres>,
+        name: &'static str,
+        scope: &Scope,
+    ) -> Result<Self, StoreError> {
+        let settings = Settings::of(scope);
+        sqlx::query!(
+            "-- tx.begin
+            SELECT
+                set_config('application_name', $1, true) AS name,
+                set_config('weir.tenant', $2, true) AS tenant,
+                set_config('weir.user', $3, true) AS person,
+                set_config('weir.login', $4, true) AS login,
+                set_config('weir.session', $5, true) AS session,
+                set_config('weir.key', $6, true) AS key,
+                set_config('weir.gate', $7, true) AS gate",
+            name,
+            settings.tenant,
+            settings.user,
+            settings.login,
+            settings.session,
+            settings.key,
+            settings.gate,
+        )
+        .fetch_one(&mut *inner)
+        .await?;
+        Ok(Self { inner })
+    }
+
+    /// Makes everything done so far lasting.
+    pub async fn commit(self) -> Result<(), StoreError> {
+        Ok(self.inner.commit().await?)
+    }
+
+    /// Adds a tenant to what is seen, once membership or a key is proven, or to create it.
+    pub async fn enter_tenant(&mut self, tenant_id: TenantId) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- tx.enter_tenant
+            SELECT set_config('weir.tenant', $1, true)",
+            text(tenant_id.to_u128()),
+        )
+        .fetch_one(&mut *self.inner)
+        .await?;
+        Ok(())
+    }
+
+    /// Adds a person to what is seen, once a password or a refresh token is proven.
+    pub async fn enter_user(&mut self, user_id: UserId) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- tx.enter_user
+            SELECT set_config('weir.user', $1, true)",
+            text(user_id.to_u128()),
+        )
+        .fetch_one(&mut *self.inner)
+        .await?;
+        Ok(())
+    }
+
+    /// People's accounts.
+    pub fn users(&mut self) -> Users<'_> {
+        Users::new(&mut self.inner)
+    }
+
+    /// People's sessions.
+    pub fn sessions(&mut self) -> Sessions<'_> {
+        Sessions::new(&mut self.inner)
+    }
+
+    /// Tenants.
+    pub fn tenants(&mut self) -> Tenants<'_> {
+        Tenants::new(&mut self.inner)
+    }
+
+    /// Who belongs to a tenant.
+    pub fn members(&mut self) -> Members<'_> {
+        Members::new(&mut self.inner)
+    }
+
+    /// API keys.
+    pub fn keys(&mut self) -> Keys<'_> {
+        Keys::new(&mut self.inner)
+    }
+
+    /// Rules and their revisions.
+    pub fn rules(&mut self) -> Rules<'_> {
+        Rules::new(&mut self.inner)
+    }
+
+    /// Overrides of rules for single subjects.
+    pub fn overrides(&mut self) -> Overrides<'_> {
+        Overrides::new(&mut self.inner)
+    }
+
+    /// The rulebook's version and one tenant's part of it.
+    pub fn rulebook(&mut self) -> Rulebook<'_> {
+        Rulebook::new(&mut self.inner)
+    }
+
+    /// Gates' heartbeats.
+    pub fn gates(&mut self) -> Gates<'_> {
+        Gates::new(&mut self.inner)
+    }
+
+    /// The audit log.
+    pub fn audit(&mut self) -> Audit<'_> {
+        Audit::new(&mut self.inner)
+    }
+
+    /// Answers already given.
+    pub fn idempotency(&mut self) -> Idempotency<'_> {
+        Idempotency::new(&mut self.inner)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn connection(&mut self) -> &mut sqlx::PgConnection {
+        &mut self.inner
+    }
+}
+
+/// The settings the policies read; empty means nobody.
+#[derive(Default)]
+struct Settings {
+    tenant: String,
+    user: String,
+    login: String,
+    session: String,
+    key: String,
+    gate: String,
+}
+
+impl Settings {
+    fn of(scope: &Scope) -> Self {
+        let mut settings = Self::default();
+        match scope {
+            Scope::Tenant(id) => settings.tenant = text(id.to_u128()),
+            Scope::User(id) => settings.user = text(id.to_u128()),
+            Scope::Login(email) => settings.login.clone_from(email),
+            Scope::Session(id) => settings.session = text(id.to_u128()),
+            Scope::Key(digest) => settings.key = hex(digest),
+            Scope::Gate(id) => settings.gate = text(id.to_u128()),
+            Scope::Service => {}
+        }
+        settings
+    }
+}
+
+fn text(id: u128) -> String {
+    let id: Uuid = uuid(id);
+    id.to_string()
+}
+
+fn hex(digest: &[u8; 32]) -> String {
+    use std::fmt::Write;
+    digest
+        .iter()
+        .fold(String::with_capacity(64), |mut text, byte| {
+            write!(text, "{byte:02x}").expect("writing to a string succeeds");
+            text
+        })
+}

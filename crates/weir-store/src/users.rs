@@ -1,0 +1,204 @@
+//! People's accounts.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
+use weir_domain::id::UserId;
+use weir_domain::time::Timestamp;
+
+use crate::convert::{stored, timestamp, uuid};
+use crate::error::StoreError;
+
+/// A person's account.
+#[derive(Clone, PartialEq, Eq)]
+pub struct UserRow {
+    /// Who.
+    pub id: UserId,
+    /// As it was typed; unique in any case.
+    pub email: String,
+    /// What to call them.
+    pub name: String,
+    /// Argon2's own text form.
+    pub password_hash: String,
+    /// Whether they run this installation.
+    pub operator: bool,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// An account to be made.
+#[derive(Clone)]
+pub struct NewUser {
+    /// Who.
+    pub id: UserId,
+    /// As it was typed.
+    pub email: String,
+    /// What to call them.
+    pub name: String,
+    /// Argon2's own text form.
+    pub password_hash: String,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// The table of accounts.
+#[derive(Debug)]
+pub struct Users<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Users<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Makes an account, in the scope of that very person.
+    pub async fn insert(self, new: &NewUser) -> Result<UserRow, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "-- users.insert
+            INSERT INTO users (
+                id,
+                email,
+                name,
+                password_hash,
+                created_at
+            )
+            VALUES ($1, $2, $3, $4, $5)
+            RETURNING
+                id,
+                email,
+                name,
+                password_hash,
+                operator,
+                created_at",
+            uuid(new.id.to_u128()),
+            new.email,
+            new.name,
+            new.password_hash,
+            stored(new.now),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(row.into())
+    }
+
+    /// The account with this id.
+    pub async fn find(self, id: UserId) -> Result<Option<UserRow>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "-- users.find
+            SELECT
+                id,
+                email,
+                name,
+                password_hash,
+                operator,
+                created_at
+            FROM users
+            WHERE id = $1",
+            uuid(id.to_u128()),
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        Ok(row.map(UserRow::from))
+    }
+
+    /// The account with this address, in any case.
+    pub async fn by_email(self, email: &str) -> Result<Option<UserRow>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "-- users.by_email
+            SELECT
+                id,
+                email,
+                name,
+                password_hash,
+                operator,
+                created_at
+            FROM users
+            WHERE lower(email) = lower($1)",
+            email,
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        Ok(row.map(UserRow::from))
+    }
+
+    /// Changes what a person is called.
+    pub async fn rename(self, id: UserId, name: &str) -> Result<bool, StoreError> {
+        let done = sqlx::query!(
+            "-- users.rename
+            UPDATE users SET name = $2 WHERE id = $1",
+            uuid(id.to_u128()),
+            name,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Changes a password.
+    pub async fn set_password(self, id: UserId, password_hash: &str) -> Result<bool, StoreError> {
+        let done = sqlx::query!(
+            "-- users.set_password
+            UPDATE users SET password_hash = $2 WHERE id = $1",
+            uuid(id.to_u128()),
+            password_hash,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Makes someone an operator, or no longer one. The owner's affair: the app's role may not.
+    pub async fn set_operator(self, id: UserId, operator: bool) -> Result<bool, StoreError> {
+        let done = sqlx::query!(
+            "-- users.set_operator
+            UPDATE users SET operator = $2 WHERE id = $1",
+            uuid(id.to_u128()),
+            operator,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+}
+
+impl std::fmt::Debug for UserRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UserRow")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for NewUser {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewUser")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Row {
+    id: Uuid,
+    email: String,
+    name: String,
+    password_hash: String,
+    operator: bool,
+    created_at: OffsetDateTime,
+}
+
+impl From<Row> for UserRow {
+    fn from(row: Row) -> Self {
+        Self {
+            id: UserId::from_u128(row.id.as_u128()),
+            email: row.email,
+            name: row.name,
+            password_hash: row.password_hash,
+            operator: row.operator,
+            created_at: timestamp(row.created_at),
+        }
+    }
+}
