@@ -17,6 +17,8 @@ use crate::workshop::{Workshop, call, files_below, fingerprint, step};
 use files::{assemble, compress, report};
 
 pub fn run(workshop: &Workshop) -> Result<()> {
+    // Two builds at once would write into the same folders.
+    let _lock = workshop.lock("dashboard")?;
     let stamp = Stamp::of(workshop)?;
     if stamp.is_current() && workshop.path(DIST).join("index.html").is_file() {
         return Ok(());
@@ -55,7 +57,7 @@ pub fn wasm_cargo(workshop: &Workshop, task: &str) -> Result<Command> {
 fn build(workshop: &Workshop) -> Result<()> {
     let bindgen = bindgen(workshop)?.context("wasm-bindgen is missing: cargo xtask setup")?;
     let compiled = step("compile the dashboard", || compile(workshop))?;
-    let bound = workshop.target.join("dashboard");
+    let bound = workshop.target.join("dashboard-bound");
     if bound.exists() {
         fs::remove_dir_all(&bound).context("clear the working folder")?;
     }

@@ -14,22 +14,34 @@ mod test;
 mod tidy;
 mod workshop;
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 use crate::setup::Purpose;
-use crate::workshop::Workshop;
+use crate::workshop::{Workshop, explain};
 
-fn main() -> anyhow::Result<()> {
-    let workshop = Workshop::open()?;
-    match Tool::parse().command {
-        Task::Setup { purpose } => setup::run(&workshop, purpose),
-        Task::Dev { args } => dev::run(&workshop, &args),
-        Task::Test => test::run(&workshop),
-        Task::Dashboard => dashboard::run(&workshop),
-        Task::Layers => layers::run(&workshop),
-        Task::Tidy => tidy::run(&workshop),
-        Task::Openapi { check } => openapi::run(&workshop, check.into()),
-        Task::Sqlx { check } => sqlx::run(&workshop, check.into()),
+fn main() -> ExitCode {
+    let tool = Tool::parse();
+    match Workshop::open().and_then(|workshop| run(&workshop, tool.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            explain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(workshop: &Workshop, task: Task) -> anyhow::Result<()> {
+    match task {
+        Task::Setup { purpose } => setup::run(workshop, purpose),
+        Task::Dev { args } => dev::run(workshop, &args),
+        Task::Test => test::run(workshop),
+        Task::Dashboard => dashboard::run(workshop),
+        Task::Layers => layers::run(workshop),
+        Task::Tidy => tidy::run(workshop),
+        Task::Openapi { check } => openapi::run(workshop, check.into()),
+        Task::Sqlx { check } => sqlx::run(workshop, check.into()),
     }
 }
 

@@ -72,10 +72,26 @@ impl Workshop {
         command
     }
 
+    /// Held until the file returned is dropped.
+    pub fn lock(&self, name: &str) -> Result<fs::File> {
+        fs::create_dir_all(&self.target).context("create the output folder")?;
+        let file = fs::File::create(self.target.join(format!("{name}.lock")))?;
+        file.lock().context("wait for another run of this")?;
+        Ok(file)
+    }
+
     /// The server's program, built if it is not fresh.
     pub fn build_server(&self) -> Result<PathBuf> {
         call(self.cargo().args(["build", "--package", "weir-server"]))?;
         Ok(self.target.join("debug").join("weir"))
+    }
+}
+
+/// Prints an error and what caused it.
+pub fn explain(error: &anyhow::Error) {
+    eprintln!("\nerror: {error}");
+    for cause in error.chain().skip(1) {
+        eprintln!("  because: {cause}");
     }
 }
 
