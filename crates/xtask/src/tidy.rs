@@ -2,17 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::workshop::{Workshop, capture, has_extension};
+use crate::workshop::{Workshop, has_extension};
 
 pub fn run(workshop: &Workshop) -> Result<()> {
     let mut faults = Vec::new();
-    for file in tracked(workshop)? {
+    for file in sources(workshop)? {
         let Ok(text) = fs::read_to_string(workshop.root.join(&file)) else {
-            // Removed but not yet committed, or not text.
+            // Not text.
             continue;
         };
         for fault in inspect(&file, &text) {
@@ -34,15 +33,28 @@ enum Fault {
     Doubtful(String),
 }
 
-/// Files under version control, and new ones that are not ignored.
-fn tracked(workshop: &Workshop) -> Result<Vec<PathBuf>> {
-    let listed = capture(
-        Command::new("git")
-            .args(["ls-files", "--cached", "--others", "--exclude-standard"])
-            .current_dir(&workshop.root),
-    )
-    .context("list the tree's files")?;
-    Ok(listed.lines().map(PathBuf::from).collect())
+/// Every file of ours below the root, by its path from there. Not asked of git, which may be
+/// absent where a release is built.
+fn sources(workshop: &Workshop) -> Result<Vec<PathBuf>> {
+    let mut folders = vec![workshop.root.clone()];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let entries =
+            fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))?;
+        for entry in entries {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if path.is_dir() {
+                if !FOREIGN.contains(&name.as_ref()) {
+                    folders.push(path);
+                }
+            } else {
+                files.push(path.strip_prefix(&workshop.root)?.to_owned());
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 fn inspect(file: &Path, text: &str) -> Vec<Fault> {
@@ -99,6 +111,18 @@ fn inspect_rust(file: &Path, text: &str) -> Vec<Fault> {
 fn is_about_containers(file: &Path) -> bool {
     file.ends_with("xtask/src/tidy.rs")
 }
+
+/// Folders that hold nothing we wrote.
+const FOREIGN: [&str; 8] = [
+    ".git",
+    ".sqlx",
+    ".weir",
+    "dist",
+    "dist.new",
+    "node_modules",
+    "screenshots",
+    "target",
+];
 
 const MACHINE_PATHS: [&str; 4] = ["/work/", "/root/", "/home/", "/Users/"];
 
