@@ -20,12 +20,16 @@ pub use wasm_std::{WasmStd, wasm_std};
 pub enum Purpose {
     /// Running Weir: Postgres, Redis, the dashboard's tools
     Dev,
+    /// Building the container image: only the dashboard's tools
+    Image,
     /// Also the tests: a browser, and the packages of the browser tests
     Test,
 }
 
 pub fn run(workshop: &Workshop, purpose: Purpose) -> Result<()> {
-    system::install(purpose)?;
+    if purpose != Purpose::Image {
+        system::install(purpose)?;
+    }
     wasm_std::install(workshop)?;
     bindgen::install(workshop)?;
     if purpose == Purpose::Test {
