@@ -1,52 +1,18 @@
 //! API keys: digests only, with an overlap while a key is rotated.
 
+mod row;
+
 use sqlx::PgConnection;
-use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{KeyId, TenantId};
 use weir_domain::time::Timestamp;
 
-use crate::convert::{all, digest, stored, timestamp, uuid};
+use crate::convert::{all, stored, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
-/// An API key, without its secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyRow {
-    /// Which.
-    pub id: KeyId,
-    /// Whose.
-    pub tenant_id: TenantId,
-    /// What people call it.
-    pub name: String,
-    /// What it may do.
-    pub scopes: Vec<String>,
-    /// The public part of the secret, to recognise it by.
-    pub hint: String,
-    /// SHA-256 of the secret.
-    pub digest: [u8; 32],
-    /// The secret before the last rotation, while both work.
-    pub previous: Option<PreviousDigest>,
-    /// Until when it works.
-    pub expires_at: Option<Timestamp>,
-    /// Since when it works no more.
-    pub revoked_at: Option<Timestamp>,
-    /// When it was last seen in use.
-    pub last_used_at: Option<Timestamp>,
-    /// Who made it.
-    pub created_by: String,
-    /// Since when.
-    pub created_at: Timestamp,
-}
-
-/// A secret that still works for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PreviousDigest {
-    /// SHA-256 of the secret.
-    pub digest: [u8; 32],
-    /// Until when it works.
-    pub expires_at: Timestamp,
-}
+use row::Row;
+pub use row::{KeyRow, PreviousDigest};
 
 /// A key to be made.
 #[derive(Debug, Clone)]
@@ -356,48 +322,4 @@ pub(crate) async fn of_rulebook(
     .fetch_all(conn)
     .await?;
     all(rows)
-}
-
-struct Row {
-    tenant_id: Uuid,
-    id: Uuid,
-    name: String,
-    scopes: Vec<String>,
-    hint: String,
-    digest: Vec<u8>,
-    previous_digest: Option<Vec<u8>>,
-    previous_expires_at: Option<OffsetDateTime>,
-    expires_at: Option<OffsetDateTime>,
-    revoked_at: Option<OffsetDateTime>,
-    last_used_at: Option<OffsetDateTime>,
-    created_by: String,
-    created_at: OffsetDateTime,
-}
-
-impl TryFrom<Row> for KeyRow {
-    type Error = StoreError;
-
-    fn try_from(row: Row) -> Result<Self, StoreError> {
-        let previous = match (row.previous_digest, row.previous_expires_at) {
-            (Some(bytes), Some(at)) => Some(PreviousDigest {
-                digest: digest(bytes)?,
-                expires_at: timestamp(at),
-            }),
-            _ => None,
-        };
-        Ok(Self {
-            id: KeyId::from_u128(row.id.as_u128()),
-            tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
-            name: row.name,
-            scopes: row.scopes,
-            hint: row.hint,
-            digest: digest(row.digest)?,
-            previous,
-            expires_at: row.expires_at.map(timestamp),
-            revoked_at: row.revoked_at.map(timestamp),
-            last_used_at: row.last_used_at.map(timestamp),
-            created_by: row.created_by,
-            created_at: timestamp(row.created_at),
-        })
-    }
 }

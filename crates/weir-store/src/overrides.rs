@@ -1,42 +1,21 @@
 //! Overrides: other limits, or another action, for single subjects of a rule.
 
+mod bulk;
+mod row;
+
 use serde_json::Value;
 use sqlx::PgConnection;
-use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{OverrideId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
-use crate::convert::{signed, stored, timestamp, unsigned, uuid};
+use crate::convert::{signed, stored, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
-/// An override.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OverrideRow {
-    /// Which.
-    pub id: OverrideId,
-    /// Whose.
-    pub tenant_id: TenantId,
-    /// Of which rule.
-    pub rule_id: RuleId,
-    /// For whom.
-    pub subject: Value,
-    /// The limits or the action, as the API writes them.
-    pub spec: Value,
-    /// Why.
-    pub reason: String,
-    /// Until when.
-    pub expires_at: Option<Timestamp>,
-    /// How often it was written.
-    pub revision: u64,
-    /// The rulebook version from which it holds.
-    pub rulebook_version: u64,
-    /// Since when.
-    pub created_at: Timestamp,
-    /// When it was last written.
-    pub updated_at: Timestamp,
-}
+pub use bulk::OverrideBulk;
+pub use row::OverrideRow;
+use row::Row;
 
 /// What of an override its author decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,19 +43,6 @@ pub struct OverrideWrite {
     pub id: OverrideId,
     /// What.
     pub body: OverrideBody,
-    /// What the bump of the rulebook answered.
-    pub rulebook_version: u64,
-    /// When.
-    pub now: Timestamp,
-}
-
-/// Many overrides to be written at once. No subject of a rule may come twice.
-#[derive(Debug, Clone)]
-pub struct OverrideBulk {
-    /// Whose.
-    pub tenant_id: TenantId,
-    /// The id each gets if it is new, and what it says.
-    pub rows: Vec<(OverrideId, OverrideBody)>,
     /// What the bump of the rulebook answered.
     pub rulebook_version: u64,
     /// When.
@@ -198,68 +164,7 @@ impl<'t> Overrides<'t> {
 
     /// Writes many at once: a subject that had an override of the rule gets the new one instead.
     pub async fn upsert_many(self, bulk: &OverrideBulk) -> Result<u64, StoreError> {
-        let columns = Columns::of(&bulk.rows);
-        let done = sqlx::query!(
-            "-- overrides.upsert_many
-            INSERT INTO overrides (
-                tenant_id,
-                id,
-                rule_id,
-                subject,
-                subject_digest,
-                spec,
-                reason,
-                expires_at,
-                revision,
-                rulebook_version,
-                created_at,
-                updated_at
-            )
-            SELECT
-                $1,
-                new.id,
-                new.rule_id,
-                new.subject,
-                new.subject_digest,
-                new.spec,
-                new.reason,
-                new.expires_at,
-                1,
-                $9,
-                $10,
-                $10
-            FROM unnest(
-                $2::uuid[],
-                $3::uuid[],
-                $4::jsonb[],
-                $5::bytea[],
-                $6::jsonb[],
-                $7::text[],
-                $8::timestamptz[]
-            ) AS new (id, rule_id, subject, subject_digest, spec, reason, expires_at)
-            ON CONFLICT ON CONSTRAINT overrides_tenant_id_rule_id_subject_digest_key
-            DO UPDATE SET
-                spec = excluded.spec,
-                reason = excluded.reason,
-                expires_at = excluded.expires_at,
-                revision = overrides.revision + 1,
-                rulebook_version = excluded.rulebook_version,
-                updated_at = excluded.updated_at
-            WHERE overrides.tenant_id = $1",
-            uuid(bulk.tenant_id.to_u128()),
-            &columns.ids,
-            &columns.rule_ids,
-            &columns.subjects,
-            &columns.digests,
-            &columns.specs,
-            &columns.reasons,
-            &columns.expiries as _,
-            signed(bulk.rulebook_version),
-            stored(bulk.now),
-        )
-        .execute(self.conn)
-        .await?;
-        Ok(done.rows_affected())
+        bulk::upsert(self.conn, bulk).await
     }
 
     /// Deletes an override and answers what it was.
@@ -430,62 +335,4 @@ async fn lock(
     .fetch_optional(conn)
     .await?;
     Ok(row.map(OverrideRow::from))
-}
-
-/// Many overrides turned on their side: one array a column.
-struct Columns {
-    ids: Vec<Uuid>,
-    rule_ids: Vec<Uuid>,
-    subjects: Vec<Value>,
-    digests: Vec<Vec<u8>>,
-    specs: Vec<Value>,
-    reasons: Vec<String>,
-    expiries: Vec<Option<OffsetDateTime>>,
-}
-
-impl Columns {
-    fn of(rows: &[(OverrideId, OverrideBody)]) -> Self {
-        let bodies = || rows.iter().map(|(_, body)| body);
-        Self {
-            ids: rows.iter().map(|(id, _)| uuid(id.to_u128())).collect(),
-            rule_ids: bodies().map(|body| uuid(body.rule_id.to_u128())).collect(),
-            subjects: bodies().map(|body| body.subject.clone()).collect(),
-            digests: bodies().map(|body| body.subject_digest.to_vec()).collect(),
-            specs: bodies().map(|body| body.spec.clone()).collect(),
-            reasons: bodies().map(|body| body.reason.clone()).collect(),
-            expiries: bodies().map(|body| body.expires_at.map(stored)).collect(),
-        }
-    }
-}
-
-struct Row {
-    tenant_id: Uuid,
-    id: Uuid,
-    rule_id: Uuid,
-    subject: Value,
-    spec: Value,
-    reason: String,
-    expires_at: Option<OffsetDateTime>,
-    revision: i64,
-    rulebook_version: i64,
-    created_at: OffsetDateTime,
-    updated_at: OffsetDateTime,
-}
-
-impl From<Row> for OverrideRow {
-    fn from(row: Row) -> Self {
-        Self {
-            id: OverrideId::from_u128(row.id.as_u128()),
-            tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
-            rule_id: RuleId::from_u128(row.rule_id.as_u128()),
-            subject: row.subject,
-            spec: row.spec,
-            reason: row.reason,
-            expires_at: row.expires_at.map(timestamp),
-            revision: unsigned(row.revision),
-            rulebook_version: unsigned(row.rulebook_version),
-            created_at: timestamp(row.created_at),
-            updated_at: timestamp(row.updated_at),
-        }
-    }
 }

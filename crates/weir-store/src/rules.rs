@@ -1,43 +1,20 @@
 //! Rules: the body as the API writes it, and the counters it keeps.
 
+mod row;
+
 use sqlx::PgConnection;
-use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
 use crate::actor::Actor;
-use crate::convert::{signed, stored, timestamp, unsigned, uuid};
+use crate::convert::{signed, stored, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 use crate::rule_revisions::{self, RevisionRow};
 
-/// A rule.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RuleRow {
-    /// Which.
-    pub id: RuleId,
-    /// Whose.
-    pub tenant_id: TenantId,
-    /// The group it belongs to.
-    pub namespace: String,
-    /// Its name there.
-    pub name: String,
-    /// Its body as the API writes it.
-    pub spec: serde_json::Value,
-    /// Which counter each limit of the body keeps.
-    pub slots: Vec<u32>,
-    /// The next counter never used.
-    pub next_slot: u32,
-    /// How often it was written.
-    pub revision: u64,
-    /// The rulebook version from which it holds.
-    pub rulebook_version: u64,
-    /// Since when.
-    pub created_at: Timestamp,
-    /// When it was last written.
-    pub updated_at: Timestamp,
-}
+use row::Row;
+pub use row::RuleRow;
 
 /// What of a rule its author decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -424,40 +401,4 @@ fn stored_slot(slot: u32) -> i32 {
 
 fn stored_slots(slots: &[u32]) -> Vec<i32> {
     slots.iter().copied().map(stored_slot).collect()
-}
-
-fn slot(stored: i32) -> u32 {
-    u32::try_from(stored).unwrap_or(0)
-}
-
-struct Row {
-    tenant_id: Uuid,
-    id: Uuid,
-    namespace: String,
-    name: String,
-    spec: serde_json::Value,
-    slots: Vec<i32>,
-    next_slot: i32,
-    revision: i64,
-    rulebook_version: i64,
-    created_at: OffsetDateTime,
-    updated_at: OffsetDateTime,
-}
-
-impl From<Row> for RuleRow {
-    fn from(row: Row) -> Self {
-        Self {
-            id: RuleId::from_u128(row.id.as_u128()),
-            tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
-            namespace: row.namespace,
-            name: row.name,
-            spec: row.spec,
-            slots: row.slots.into_iter().map(slot).collect(),
-            next_slot: slot(row.next_slot),
-            revision: unsigned(row.revision),
-            rulebook_version: unsigned(row.rulebook_version),
-            created_at: timestamp(row.created_at),
-            updated_at: timestamp(row.updated_at),
-        }
-    }
 }

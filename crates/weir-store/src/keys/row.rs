@@ -1,0 +1,92 @@
+//! The columns of an API key.
+
+use time::OffsetDateTime;
+use uuid::Uuid;
+use weir_domain::id::{KeyId, TenantId};
+use weir_domain::time::Timestamp;
+
+use crate::convert::{digest, timestamp};
+use crate::error::StoreError;
+
+/// An API key, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRow {
+    /// Which.
+    pub id: KeyId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// What people call it.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<String>,
+    /// The public part of the secret, to recognise it by.
+    pub hint: String,
+    /// SHA-256 of the secret.
+    pub digest: [u8; 32],
+    /// The secret before the last rotation, while both work.
+    pub previous: Option<PreviousDigest>,
+    /// Until when it works.
+    pub expires_at: Option<Timestamp>,
+    /// Since when it works no more.
+    pub revoked_at: Option<Timestamp>,
+    /// When it was last seen in use.
+    pub last_used_at: Option<Timestamp>,
+    /// Who made it.
+    pub created_by: String,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// A secret that still works for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PreviousDigest {
+    /// SHA-256 of the secret.
+    pub digest: [u8; 32],
+    /// Until when it works.
+    pub expires_at: Timestamp,
+}
+
+/// As Postgres answers.
+pub(super) struct Row {
+    pub(super) tenant_id: Uuid,
+    pub(super) id: Uuid,
+    pub(super) name: String,
+    pub(super) scopes: Vec<String>,
+    pub(super) hint: String,
+    pub(super) digest: Vec<u8>,
+    pub(super) previous_digest: Option<Vec<u8>>,
+    pub(super) previous_expires_at: Option<OffsetDateTime>,
+    pub(super) expires_at: Option<OffsetDateTime>,
+    pub(super) revoked_at: Option<OffsetDateTime>,
+    pub(super) last_used_at: Option<OffsetDateTime>,
+    pub(super) created_by: String,
+    pub(super) created_at: OffsetDateTime,
+}
+
+impl TryFrom<Row> for KeyRow {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let previous = match (row.previous_digest, row.previous_expires_at) {
+            (Some(bytes), Some(at)) => Some(PreviousDigest {
+                digest: digest(bytes)?,
+                expires_at: timestamp(at),
+            }),
+            _ => None,
+        };
+        Ok(Self {
+            id: KeyId::from_u128(row.id.as_u128()),
+            tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
+            name: row.name,
+            scopes: row.scopes,
+            hint: row.hint,
+            digest: digest(row.digest)?,
+            previous,
+            expires_at: row.expires_at.map(timestamp),
+            revoked_at: row.revoked_at.map(timestamp),
+            last_used_at: row.last_used_at.map(timestamp),
+            created_by: row.created_by,
+            created_at: timestamp(row.created_at),
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! Many overrides in one statement, over arrays.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
+use weir_domain::id::{OverrideId, TenantId};
+use weir_domain::time::Timestamp;
+
+use super::OverrideBody;
+use crate::convert::{signed, stored, uuid};
+use crate::error::StoreError;
+
+/// Many overrides to be written at once. No subject of a rule may come twice.
+#[derive(Debug, Clone)]
+pub struct OverrideBulk {
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// The id each gets if it is new, and what it says.
+    pub rows: Vec<(OverrideId, OverrideBody)>,
+    /// What the bump of the rulebook answered.
+    pub rulebook_version: u64,
+    /// When.
+    pub now: Timestamp,
+}
+
+pub(super) async fn upsert(
+    conn: &mut PgConnection,
+    bulk: &OverrideBulk,
+) -> Result<u64, StoreError> {
+    let columns = Columns::of(&bulk.rows);
+    let done = sqlx::query!(
+        "-- overrides.upsert_many
+        INSERT INTO overrides (
+            tenant_id,
+            id,
+            rule_id,
+            subject,
+            subject_digest,
+            spec,
+            reason,
+            expires_at,
+            revision,
+            rulebook_version,
+            created_at,
+            updated_at
+        )
+        SELECT
+            $1,
+            new.id,
+            new.rule_id,
+            new.subject,
+            new.subject_digest,
+            new.spec,
+            new.reason,
+            new.expires_at,
+            1,
+            $9,
+            $10,
+            $10
+        FROM unnest(
+            $2::uuid[],
+            $3::uuid[],
+            $4::jsonb[],
+            $5::bytea[],
+            $6::jsonb[],
+            $7::text[],
+            $8::timestamptz[]
+        ) AS new (id, rule_id, subject, subject_digest, spec, reason, expires_at)
+        ON CONFLICT ON CONSTRAINT overrides_tenant_id_rule_id_subject_digest_key
+        DO UPDATE SET
+            spec = excluded.spec,
+            reason = excluded.reason,
+            expires_at = excluded.expires_at,
+            revision = overrides.revision + 1,
+            rulebook_version = excluded.rulebook_version,
+            updated_at = excluded.updated_at
+        WHERE overrides.tenant_id = $1",
+        uuid(bulk.tenant_id.to_u128()),
+        &columns.ids,
+        &columns.rule_ids,
+        &columns.subjects,
+        &columns.digests,
+        &columns.specs,
+        &columns.reasons,
+        &columns.expiries as _,
+        signed(bulk.rulebook_version),
+        stored(bulk.now),
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Many overrides turned on their side: one array a column.
+struct Columns {
+    ids: Vec<Uuid>,
+    rule_ids: Vec<Uuid>,
+    subjects: Vec<Value>,
+    digests: Vec<Vec<u8>>,
+    specs: Vec<Value>,
+    reasons: Vec<String>,
+    expiries: Vec<Option<OffsetDateTime>>,
+}
+
+impl Columns {
+    fn of(rows: &[(OverrideId, OverrideBody)]) -> Self {
+        let bodies = || rows.iter().map(|(_, body)| body);
+        Self {
+            ids: rows.iter().map(|(id, _)| uuid(id.to_u128())).collect(),
+            rule_ids: bodies().map(|body| uuid(body.rule_id.to_u128())).collect(),
+            subjects: bodies().map(|body| body.subject.clone()).collect(),
+            digests: bodies().map(|body| body.subject_digest.to_vec()).collect(),
+            specs: bodies().map(|body| body.spec.clone()).collect(),
+            reasons: bodies().map(|body| body.reason.clone()).collect(),
+            expiries: bodies().map(|body| body.expires_at.map(stored)).collect(),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The columns of a rule.
+
+use time::OffsetDateTime;
+use uuid::Uuid;
+use weir_domain::id::{RuleId, TenantId};
+use weir_domain::time::Timestamp;
+
+use crate::convert::{timestamp, unsigned};
+
+/// A rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleRow {
+    /// Which.
+    pub id: RuleId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// The group it belongs to.
+    pub namespace: String,
+    /// Its name there.
+    pub name: String,
+    /// Its body as the API writes it.
+    pub spec: serde_json::Value,
+    /// Which counter each limit of the body keeps.
+    pub slots: Vec<u32>,
+    /// The next counter never used.
+    pub next_slot: u32,
+    /// How often it was written.
+    pub revision: u64,
+    /// The rulebook version from which it holds.
+    pub rulebook_version: u64,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it was last written.
+    pub updated_at: Timestamp,
+}
+
+/// As Postgres answers.
+pub(super) struct Row {
+    pub(super) tenant_id: Uuid,
+    pub(super) id: Uuid,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) spec: serde_json::Value,
+    pub(super) slots: Vec<i32>,
+    pub(super) next_slot: i32,
+    pub(super) revision: i64,
+    pub(super) rulebook_version: i64,
+    pub(super) created_at: OffsetDateTime,
+    pub(super) updated_at: OffsetDateTime,
+}
+
+impl From<Row> for RuleRow {
+    fn from(row: Row) -> Self {
+        Self {
+            id: RuleId::from_u128(row.id.as_u128()),
+            tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
+            namespace: row.namespace,
+            name: row.name,
+            spec: row.spec,
+            slots: row.slots.into_iter().map(slot).collect(),
+            next_slot: slot(row.next_slot),
+            revision: unsigned(row.revision),
+            rulebook_version: unsigned(row.rulebook_version),
+            created_at: timestamp(row.created_at),
+            updated_at: timestamp(row.updated_at),
+        }
+    }
+}
+
+fn slot(stored: i32) -> u32 {
+    u32::try_from(stored).unwrap_or(0)
+}

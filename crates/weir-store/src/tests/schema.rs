@@ -1,0 +1,69 @@
+//! Migrations, roles, and what every table must have.
+
+use super::*;
+use crate::{PoolSettings, Role};
+
+#[tokio::test]
+async fn migrations_run_twice_and_by_two_processes_at_once() {
+    let name = "weir_migrated_twice";
+    weir_local::shared::postgres()
+        .create_database(name)
+        .unwrap();
+    let url = weir_local::shared::postgres().url(name);
+    let store = || Store::connect(&url, Role::Owner, &PoolSettings::default()).unwrap();
+    let (one, other) = (store(), store());
+    let (first, second) = tokio::join!(one.migrate(), other.migrate());
+    first.unwrap();
+    second.unwrap();
+    one.migrate().await.unwrap();
+    assert_eq!(one.rulebook_version().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn app_and_gate_are_confined_and_the_owner_is_not() {
+    let database = database().await;
+    database.app.assert_confined().await.unwrap();
+    database.gate.assert_confined().await.unwrap();
+    let refused = database.owner.assert_confined().await.unwrap_err();
+    assert!(matches!(refused, StoreError::Corrupt { .. }), "{refused}");
+}
+
+#[tokio::test]
+async fn every_table_forces_row_level_security_but_the_counter() {
+    let database = database().await;
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let open = texts(
+        &mut tx,
+        "SELECT relname::text FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+            AND NOT (relrowsecurity AND relforcerowsecurity)
+        ORDER BY relname",
+    )
+    .await;
+    assert_eq!(open, ["_sqlx_migrations", "rulebook_versions"]);
+}
+
+#[tokio::test]
+async fn constraints_are_named_after_table_and_kind() {
+    let database = database().await;
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let misnamed = texts(
+        &mut tx,
+        "SELECT conname::text FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid
+        WHERE c.connamespace = 'public'::regnamespace
+            AND t.relname <> '_sqlx_migrations'
+            AND conname !~ ('^' || t.relname || '_[a-z_]+_(pkey|key|fkey|check)$')",
+    )
+    .await;
+    assert_eq!(misnamed, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn lost_database_is_unavailable_and_not_a_bug() {
+    let port = weir_local::free_port().unwrap();
+    let url = format!("postgres://weir@127.0.0.1:{port}/weir");
+    let store = Store::connect(&url, Role::App, &PoolSettings::default()).unwrap();
+    let error = store.ping().await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+    assert!(Store::connect("no address", Role::App, &PoolSettings::default()).is_err());
+}
