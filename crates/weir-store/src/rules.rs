@@ -13,8 +13,8 @@ use crate::error::StoreError;
 use crate::page::{Listing, Page};
 use crate::rule_revisions::{self, RevisionRow};
 
-use row::Row;
 pub use row::RuleRow;
+use row::{Row, stored_slot, stored_slots};
 
 /// What of a rule its author decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -393,12 +393,4 @@ async fn lock(
     .fetch_optional(conn)
     .await?;
     Ok(row.map(RuleRow::from))
-}
-
-fn stored_slot(slot: u32) -> i32 {
-    i32::try_from(slot).unwrap_or(i32::MAX)
-}
-
-fn stored_slots(slots: &[u32]) -> Vec<i32> {
-    slots.iter().copied().map(stored_slot).collect()
 }

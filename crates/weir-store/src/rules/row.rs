@@ -67,6 +67,14 @@ impl From<Row> for RuleRow {
     }
 }
 
+pub(super) fn stored_slot(slot: u32) -> i32 {
+    i32::try_from(slot).unwrap_or(i32::MAX)
+}
+
+pub(super) fn stored_slots(slots: &[u32]) -> Vec<i32> {
+    slots.iter().copied().map(stored_slot).collect()
+}
+
 fn slot(stored: i32) -> u32 {
     u32::try_from(stored).unwrap_or(0)
 }
