@@ -2,11 +2,14 @@
 # servers of its own, in folders of its own, and needs none of the system's.
 set -eu
 export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+made=
+trap 'rm -f "$log" $made' EXIT
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
     printf '#!/bin/sh\nexit 101\n' >"$policy"
     chmod 755 "$policy"
-    trap 'rm -f "$policy"' EXIT
+    made=$policy
 fi
 cluster=/etc/postgresql-common/createcluster.conf
 if [ ! -e "$cluster" ]; then
@@ -14,5 +17,9 @@ if [ ! -e "$cluster" ]; then
     echo 'create_main_cluster = false' >"$cluster"
 fi
 # A broken third-party source must not stop us: the packages come from the system's own.
-apt-get update -q || echo "apt-get update had problems; trying with what is there"
-apt-get install -q -y --no-install-recommends -o Dpkg::Options::=--force-confold "$@"
+apt-get update -qq || echo "apt-get update had problems; trying with what is there"
+apt-get install -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 \
+    -o Dpkg::Options::=--force-confold "$@" >"$log" 2>&1 || {
+    cat "$log"
+    exit 1
+}
