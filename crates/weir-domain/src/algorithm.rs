@@ -109,6 +109,19 @@ impl Algorithm {
         }
     }
 
+    /// Its place in the documentation, from 1.
+    pub const fn ordinal(&self) -> u16 {
+        match self {
+            Self::FixedWindow(_) => 1,
+            Self::SlidingWindowLog(_) => 2,
+            Self::SlidingWindowCounter(_) => 3,
+            Self::TokenBucket(_) => 4,
+            Self::LeakyBucket(_) => 5,
+            Self::Spacing(_) => 6,
+            Self::Quota(_) => 7,
+        }
+    }
+
     /// What answers call `limit`: the limit, the capacity, or 1 for spacing.
     pub const fn limit(&self) -> u64 {
         match self {

@@ -156,13 +156,7 @@ mod tests {
             let changed = String::from_utf8(changed).expect("ascii stays ascii");
             assert_eq!(KeyDigest::of_presented(&changed), None, "{changed}");
         }
-        for wrong in [
-            "",
-            "weir_",
-            &text[1..],
-            &format!("{text} "),
-            &text.to_lowercase(),
-        ] {
+        for wrong in ["", "weir_", &text[1..], &format!("{text} "), &text.to_lowercase()] {
             assert_eq!(KeyDigest::of_presented(wrong), None, "{wrong}");
         }
     }

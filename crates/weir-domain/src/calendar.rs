@@ -25,10 +25,7 @@ pub fn bounds(quota: &Quota, now: Micros) -> PeriodBounds {
     let next = start_after(calendar, present);
     let end = start_after(calendar, next);
     let starts = [previous, present, next, end];
-    PeriodBounds {
-        limit: quota.limit(),
-        bounds_us: starts.map(|date| midnight_us(&zone, date)),
-    }
+    PeriodBounds { limit: quota.limit(), bounds_us: starts.map(|date| midnight_us(&zone, date)) }
 }
 
 /// The time zone of an IANA name.
@@ -42,11 +39,7 @@ pub(crate) fn time_zone(name: &str) -> Result<TimeZone, InvalidLimit> {
 /// The last start of a period that is not after `date`.
 fn start_on_or_before(calendar: &Calendar, date: Date) -> Date {
     let this = start_near(calendar, date);
-    if this <= date {
-        this
-    } else {
-        start_near(calendar, one_period(calendar, date, -1))
-    }
+    if this <= date { this } else { start_near(calendar, one_period(calendar, date, -1)) }
 }
 
 /// The start of the period after the one that starts on `start`.
@@ -93,9 +86,7 @@ fn plus_days(date: Date, days: i64) -> Date {
 }
 
 fn midnight_us(zone: &TimeZone, date: Date) -> u64 {
-    let instant = zone
-        .to_timestamp(date.at(0, 0, 0, 0))
-        .unwrap_or(Timestamp::MAX);
+    let instant = zone.to_timestamp(date.at(0, 0, 0, 0)).unwrap_or(Timestamp::MAX);
     u64::try_from(instant.as_microsecond()).unwrap_or(0)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::{Algorithm, Meter, PeriodBounds, Quota};
+use crate::algorithm::{Meter, PeriodBounds, Quota};
 use crate::counter::{CounterName, CounterPart};
 use crate::draft::Mode;
 use crate::id::TenantId;
@@ -56,9 +56,7 @@ pub enum Group {
 impl RuleCharge {
     /// The limits that hold.
     pub fn limits(&self) -> &[Limit] {
-        self.instead
-            .as_deref()
-            .unwrap_or_else(|| self.active.rule.limits())
+        self.instead.as_deref().unwrap_or_else(|| self.active.rule.limits())
     }
 
     /// Whether the rule only watches.
@@ -72,49 +70,22 @@ impl RuleCharge {
         tenant: TenantId,
         mut bounds: impl FnMut(&Quota) -> PeriodBounds,
     ) -> RuleMeters {
-        let name = |part| CounterName {
-            tenant,
-            rule: self.active.id,
-            part,
-            subject: self.subject,
-        };
+        let name = |part| CounterName { tenant, rule: self.active.id, part, subject: self.subject };
         RuleMeters {
-            group: if self.shadow() {
-                Group::Alone
-            } else {
-                Group::Enforced
-            },
-            block: self
-                .active
-                .rule
-                .block_ms()
-                .map(|ms| (name(CounterPart::Block), ms)),
+            group: if self.shadow() { Group::Alone } else { Group::Enforced },
+            block: self.active.rule.block_ms().map(|ms| (name(CounterPart::Block), ms)),
             limits: self
                 .limits()
                 .iter()
-                .map(|it| {
-                    (
-                        name(CounterPart::Slot(it.slot)),
-                        it.algorithm.meter(&mut bounds),
-                    )
-                })
+                .map(|it| (name(CounterPart::Slot(it.slot)), it.algorithm.meter(&mut bounds)))
                 .collect(),
         }
     }
 
     /// The names of all counters this rule may have for its subject.
     pub fn counters(&self, tenant: TenantId) -> Vec<CounterName> {
-        let name = |part| CounterName {
-            tenant,
-            rule: self.active.id,
-            part,
-            subject: self.subject,
-        };
-        let slots = self
-            .limits()
-            .iter()
-            .chain(self.active.rule.limits())
-            .map(|it| it.slot);
+        let name = |part| CounterName { tenant, rule: self.active.id, part, subject: self.subject };
+        let slots = self.limits().iter().chain(self.active.rule.limits()).map(|it| it.slot);
         let mut names: Vec<_> = slots.map(|slot| name(CounterPart::Slot(slot))).collect();
         names.push(name(CounterPart::Block));
         names
@@ -125,13 +96,5 @@ impl Check {
     /// How many decisions it will have.
     pub fn limit_count(&self) -> usize {
         self.rules.iter().map(|rule| rule.limits.len()).sum()
-    }
-}
-
-/// What answers call `window_ms`: for a quota the length of the period `meter` is in.
-pub fn window_ms(algorithm: &Algorithm, meter: &Meter, now: crate::time::Micros) -> u64 {
-    match meter {
-        Meter::Quota(bounds) => bounds.length_ms(now),
-        _ => algorithm.window_ms().unwrap_or(0),
     }
 }

@@ -44,11 +44,7 @@ impl Condition {
         }
         let test = Test::parse(&draft)
             .map_err(|reason| InvalidField::new(format!("{path}.value"), reason))?;
-        Ok(Self {
-            attribute: draft.attribute.clone(),
-            test,
-            draft,
-        })
+        Ok(Self { attribute: draft.attribute.clone(), test, draft })
     }
 
     /// The attribute it looks at.
@@ -69,9 +65,9 @@ impl Condition {
         match &self.test {
             Test::Equals(operand) => value == operand,
             Test::NotEquals(operand) => value != operand,
-            Test::OneOf(operands) => operands
-                .binary_search_by(|operand| operand.as_str().cmp(value))
-                .is_ok(),
+            Test::OneOf(operands) => {
+                operands.binary_search_by(|operand| operand.as_str().cmp(value)).is_ok()
+            }
             Test::Prefix(operand) => value.starts_with(operand.as_str()),
             Test::Suffix(operand) => value.ends_with(operand.as_str()),
             Test::Cidr(network) => address(value).is_some_and(|ip| network.contains(&ip)),
@@ -123,11 +119,7 @@ impl Test {
 }
 
 fn not_empty(text: String) -> Result<String, String> {
-    if text.is_empty() {
-        Err("must not be empty".to_owned())
-    } else {
-        Ok(text)
-    }
+    if text.is_empty() { Err("must not be empty".to_owned()) } else { Ok(text) }
 }
 
 fn list(texts: &[String]) -> Result<Vec<String>, String> {
@@ -144,40 +136,29 @@ fn list(texts: &[String]) -> Result<Vec<String>, String> {
 }
 
 fn network(text: &str) -> Result<IpNet, String> {
-    let parsed = text
-        .parse::<IpNet>()
-        .or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+    let parsed = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
     parsed.map_err(|_| "must be a network such as `10.0.0.0/8` or `2001:db8::/32`".to_owned())
 }
 
 #[cfg(feature = "regex")]
 fn pattern(text: &str) -> Result<Test, String> {
-    regex::RegexBuilder::new(text)
-        .size_limit(REGEX_BYTES_MAX)
-        .build()
-        .map(Test::Regex)
-        .map_err(|error| match error {
+    regex::RegexBuilder::new(text).size_limit(REGEX_BYTES_MAX).build().map(Test::Regex).map_err(
+        |error| match error {
             regex::Error::CompiledTooBig(_) => "is too large once compiled".to_owned(),
             other => {
                 let text = other.to_string();
                 let reason = text.lines().last().unwrap_or("syntax error").trim();
-                format!(
-                    "must be a regular expression: {}",
-                    reason.trim_start_matches("error: ")
-                )
+                format!("must be a regular expression: {}", reason.trim_start_matches("error: "))
             }
-        })
+        },
+    )
 }
 
 /// Without the feature `regex` a pattern is taken as it is and never matches: the dashboard checks
 /// everything else and leaves patterns to the server.
 #[cfg(not(feature = "regex"))]
 fn pattern(text: &str) -> Result<Test, String> {
-    if text.is_empty() {
-        Err("must not be empty".to_owned())
-    } else {
-        Ok(Test::Regex)
-    }
+    if text.is_empty() { Err("must not be empty".to_owned()) } else { Ok(Test::Regex) }
 }
 
 /// An address; an IPv4 address written as IPv6 is the IPv4 address.

@@ -55,16 +55,11 @@ struct JudgedLimit<'a> {
 
 /// Decides `check` at `now`: one decision for each limit, in order.
 pub fn decide(counters: &mut Counters, check: &Check, now: Micros) -> Vec<Decision> {
-    let mut judged: Vec<_> = check
-        .rules
-        .iter()
-        .map(|rule| judge(counters, rule, check.cost, now))
-        .collect();
+    let mut judged: Vec<_> =
+        check.rules.iter().map(|rule| judge(counters, rule, check.cost, now)).collect();
     let enforced_pass = judged.iter().filter(|it| it.enforced()).all(Judged::passes);
-    let enforced_denied_by_limit = judged
-        .iter()
-        .filter(|it| it.enforced())
-        .any(Judged::denied_by_limit);
+    let enforced_denied_by_limit =
+        judged.iter().filter(|it| it.enforced()).any(Judged::denied_by_limit);
     let mut decisions = Vec::with_capacity(check.limit_count());
     for rule in &mut judged {
         let (passes, denied_by_limit) = if rule.enforced() {
@@ -104,39 +99,20 @@ fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, cost: u64, now: Micros) 
         let wait = meter.wait(&mut counter, cost, now);
         let delay_ms = meter.delay_ms(&mut counter, now);
         let passes = wait == Wait::None;
-        JudgedLimit {
-            name: *name,
-            meter,
-            counter,
-            passes,
-            wait,
-            delay_ms,
-            changed: false,
-        }
+        JudgedLimit { name: *name, meter, counter, passes, wait, delay_ms, changed: false }
     });
-    let blocked_ms = rule
-        .block
-        .map_or(0, |(name, block_ms)| match counters.0.get(&name) {
-            Some(Counter::BlockedUntil(until_us)) => blocked_ms(*until_us, block_ms, now),
-            _ => 0,
-        });
-    Judged {
-        meters: rule,
-        blocked_ms,
-        block_starts: false,
-        limits: limits.collect(),
-    }
+    let blocked_ms = rule.block.map_or(0, |(name, block_ms)| match counters.0.get(&name) {
+        Some(Counter::BlockedUntil(until_us)) => blocked_ms(*until_us, block_ms, now),
+        _ => 0,
+    });
+    Judged { meters: rule, blocked_ms, block_starts: false, limits: limits.collect() }
 }
 
 /// What is left of a block; one that lasts longer than the rule says was written by another clock
 /// or another setting, and does not hold.
 fn blocked_ms(until_us: u64, block_ms: u64, now: Micros) -> u64 {
     let left_us = until_us.saturating_sub(now.0);
-    if left_us > block_ms * 1000 + SLACK_US {
-        0
-    } else {
-        left_us.div_ceil(1000)
-    }
+    if left_us > block_ms * 1000 + SLACK_US { 0 } else { left_us.div_ceil(1000) }
 }
 
 impl Judged<'_> {
@@ -209,14 +185,10 @@ impl Judged<'_> {
 
     fn store(&mut self, counters: &mut Counters, now: Micros) {
         for limit in self.limits.iter_mut().filter(|it| it.changed) {
-            counters
-                .0
-                .insert(limit.name, std::mem::take(&mut limit.counter));
+            counters.0.insert(limit.name, std::mem::take(&mut limit.counter));
         }
         if let (true, Some((name, block_ms))) = (self.block_starts, self.meters.block) {
-            counters
-                .0
-                .insert(name, Counter::BlockedUntil(now.0 + block_ms * 1000));
+            counters.0.insert(name, Counter::BlockedUntil(now.0 + block_ms * 1000));
         }
     }
 }

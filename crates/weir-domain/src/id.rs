@@ -18,11 +18,7 @@ pub struct InvalidId {
 
 impl fmt::Display for InvalidId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "must be `{}_` and 26 characters of Crockford's base 32",
-            self.kind
-        )
+        write!(f, "must be `{}_` and 26 characters of Crockford's base 32", self.kind)
     }
 }
 
@@ -110,10 +106,7 @@ mod tests {
         assert!(text.starts_with("rule_01"), "{text}");
         assert_eq!(text.parse(), Ok(id));
         assert_eq!(text.parse::<KeyId>(), Err(InvalidId { kind: "key" }));
-        assert_eq!(
-            text.to_lowercase().parse::<RuleId>(),
-            Err(InvalidId { kind: "rule" })
-        );
+        assert_eq!(text.to_lowercase().parse::<RuleId>(), Err(InvalidId { kind: "rule" }));
         assert_eq!(RuleId::from_u128(id.to_u128()), id);
     }
 }

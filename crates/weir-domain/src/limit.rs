@@ -49,10 +49,7 @@ pub(crate) fn units(field: &'static str, value: u64) -> Result<u64, InvalidLimit
     if (1..=UNITS_MAX).contains(&value) {
         Ok(value)
     } else {
-        Err(InvalidLimit {
-            field,
-            reason: format!("must be from 1 to {UNITS_MAX}"),
-        })
+        Err(InvalidLimit { field, reason: format!("must be from 1 to {UNITS_MAX}") })
     }
 }
 

@@ -83,17 +83,9 @@ pub fn meet(active: &Arc<ActiveRule>, request: &Request, now: Timestamp) -> Meet
     }
     let charge = |instead| {
         let subject = subject_key(rule.count_by(), &values);
-        Meeting::Charged(RuleCharge {
-            active: Arc::clone(active),
-            subject,
-            instead,
-        })
+        Meeting::Charged(RuleCharge { active: Arc::clone(active), subject, instead })
     };
-    match active
-        .overrides
-        .find(rule, &values, now)
-        .map(|found| &found.effect)
-    {
+    match active.overrides.find(rule, &values, now).map(|found| &found.effect) {
         None => charge(None),
         Some(Effect::Limits(limits)) => charge(Some(Arc::clone(limits))),
         Some(effect) => Meeting::Passes(effect.clone()),

@@ -17,37 +17,24 @@ pub struct InvalidField {
 impl InvalidField {
     /// Names a field and what it must be.
     pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self {
-            field: field.into(),
-            reason: reason.into(),
-        }
+        Self { field: field.into(), reason: reason.into() }
     }
 }
 
 /// Checks the name of a namespace.
 pub fn namespace(name: &str) -> Result<(), &'static str> {
     let rest_is_fine = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
-    form(
-        name,
-        63,
-        |first| matches!(first, b'a'..=b'z' | b'0'..=b'9'),
-        rest_is_fine,
-    )
-    .then_some(())
-    .ok_or("must match ^[a-z0-9][a-z0-9_-]{0,62}$")
+    form(name, 63, |first| matches!(first, b'a'..=b'z' | b'0'..=b'9'), rest_is_fine)
+        .then_some(())
+        .ok_or("must match ^[a-z0-9][a-z0-9_-]{0,62}$")
 }
 
 /// Checks the name of a rule.
 pub fn rule(name: &str) -> Result<(), &'static str> {
     let rest_is_fine = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
-    form(
-        name,
-        63,
-        |first| matches!(first, b'a'..=b'z' | b'0'..=b'9'),
-        rest_is_fine,
-    )
-    .then_some(())
-    .ok_or("must match ^[a-z0-9][a-z0-9-]{0,62}$")
+    form(name, 63, |first| matches!(first, b'a'..=b'z' | b'0'..=b'9'), rest_is_fine)
+        .then_some(())
+        .ok_or("must match ^[a-z0-9][a-z0-9-]{0,62}$")
 }
 
 /// Checks the name of an attribute.

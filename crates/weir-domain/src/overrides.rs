@@ -14,7 +14,8 @@ use crate::rule::{Rule, carry_slots, parse_limits};
 use crate::subject::{SubjectHasher, SubjectKey};
 use crate::time::Timestamp;
 
-/// First slot of an override's limits that the rule has no counter for.
+/// First slot of an override's limits that the rule has no counter for. Each algorithm has its own
+/// range, so that a slot never changes its kind of counter.
 const OWN_SLOTS_FROM: u16 = 1 << 15;
 
 /// An override as written.
@@ -91,17 +92,14 @@ impl Override {
                 }
                 let mut limits = parse_limits(&drafts, "limits", &mut wrong);
                 let slots = carry_slots(rule.limits(), &limits, OWN_SLOTS_FROM);
-                for (limit, slot) in limits.iter_mut().zip(slots.taken) {
-                    limit.slot = slot;
+                for ((limit, slot), at) in limits.iter_mut().zip(slots.taken).zip(0..) {
+                    let own = OWN_SLOTS_FROM + limit.algorithm.ordinal() * 16 + at;
+                    limit.slot = if slot < OWN_SLOTS_FROM { slot } else { own };
                 }
                 Effect::Limits(limits.into())
             }
         };
-        if wrong.is_empty() {
-            Ok(Self { subject, effect })
-        } else {
-            Err(wrong)
-        }
+        if wrong.is_empty() { Ok(Self { subject, effect }) } else { Err(wrong) }
     }
 
     /// The digest of its subject, stars included: at most one override of a rule has it.
@@ -135,18 +133,9 @@ impl Overrides {
                 overrides.masks.push(mask);
             }
             let key = it.subject_key(rule);
-            overrides.by_subject.insert(
-                key,
-                Active {
-                    id,
-                    effect: it.effect,
-                    expires_at,
-                },
-            );
+            overrides.by_subject.insert(key, Active { id, effect: it.effect, expires_at });
         }
-        overrides
-            .masks
-            .sort_unstable_by_key(|mask| (mask.count_ones(), *mask));
+        overrides.masks.sort_unstable_by_key(|mask| (mask.count_ones(), *mask));
         overrides
     }
 
@@ -175,10 +164,8 @@ fn subject(
     wrong: &mut Vec<InvalidField>,
 ) -> Vec<Option<String>> {
     for attribute in given.keys().filter(|it| !rule.count_by().contains(it)) {
-        let reason = format!(
-            "is not counted by; the rule counts by [{}]",
-            rule.count_by().join(", ")
-        );
+        let reason =
+            format!("is not counted by; the rule counts by [{}]", rule.count_by().join(", "));
         wrong.push(InvalidField::new(format!("subject.{attribute}"), reason));
     }
     if rule.count_by().is_empty() {

@@ -66,10 +66,7 @@ impl Request {
             }
         }
         if !(1..=COST_MAX).contains(&draft.cost) {
-            wrong.push(InvalidField::new(
-                "cost",
-                format!("must be from 1 to {COST_MAX}"),
-            ));
+            wrong.push(InvalidField::new("cost", format!("must be from 1 to {COST_MAX}")));
         }
         if let Some(key) = &draft.idempotency_key
             && !(1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&key.len())
@@ -77,11 +74,7 @@ impl Request {
             let reason = format!("must be from 1 to {IDEMPOTENCY_KEY_BYTES_MAX} bytes");
             wrong.push(InvalidField::new("idempotency_key", reason));
         }
-        if wrong.is_empty() {
-            Ok(Self(draft))
-        } else {
-            Err(wrong)
-        }
+        if wrong.is_empty() { Ok(Self(draft)) } else { Err(wrong) }
     }
 
     /// Which group of rules.

@@ -44,19 +44,10 @@ impl Rule {
                 wrong.push(InvalidField::new(field, reason));
             }
         };
-        check(
-            "namespace",
-            names::namespace(&draft.namespace).map_err(str::to_owned),
-        );
+        check("namespace", names::namespace(&draft.namespace).map_err(str::to_owned));
         check("name", names::rule(&draft.name).map_err(str::to_owned));
-        check(
-            "description",
-            names::prose(&draft.description, DESCRIPTION_CHARS_MAX),
-        );
-        check(
-            "match",
-            at_most(draft.conditions.len(), CONDITIONS_MAX, "conditions"),
-        );
+        check("description", names::prose(&draft.description, DESCRIPTION_CHARS_MAX));
+        check("match", at_most(draft.conditions.len(), CONDITIONS_MAX, "conditions"));
         check("limits", limits_fit(&draft));
         check("block_ms", block_fits(&draft));
         count_by(&draft, &mut wrong);
@@ -66,15 +57,7 @@ impl Rule {
         if draft.consistency == Consistency::Leased {
             leasable(&limits, &mut wrong);
         }
-        if wrong.is_empty() {
-            Ok(Self {
-                draft,
-                conditions,
-                limits,
-            })
-        } else {
-            Err(wrong)
-        }
+        if wrong.is_empty() { Ok(Self { draft, conditions, limits }) } else { Err(wrong) }
     }
 
     /// As it was written.
@@ -139,10 +122,7 @@ impl Rule {
     /// The slots of a rule that is written for the first time.
     pub fn first_slots(&self) -> Slots {
         let taken: Vec<u16> = (0..).take(self.limits.len()).collect();
-        Slots {
-            next: u16::try_from(taken.len()).unwrap_or(u16::MAX),
-            taken,
-        }
+        Slots { next: u16::try_from(taken.len()).unwrap_or(u16::MAX), taken }
     }
 
     /// The slots after an edit: see [`carry_slots`].
@@ -161,14 +141,8 @@ pub fn carry_slots(before: &[Limit], after: &[Limit], next: u16) -> Slots {
         let same = |a: &Algorithm, b: &Algorithm| {
             a.name() == b.name() && (any_window || a.window_ms() == b.window_ms())
         };
-        for (limit, slot) in after
-            .iter()
-            .zip(&mut taken)
-            .filter(|(_, slot)| slot.is_none())
-        {
-            let found = unclaimed
-                .iter()
-                .position(|it| same(&it.algorithm, &limit.algorithm));
+        for (limit, slot) in after.iter().zip(&mut taken).filter(|(_, slot)| slot.is_none()) {
+            let found = unclaimed.iter().position(|it| same(&it.algorithm, &limit.algorithm));
             *slot = found.map(|at| unclaimed.remove(at).slot);
         }
     }
@@ -179,10 +153,7 @@ pub fn carry_slots(before: &[Limit], after: &[Limit], next: u16) -> Slots {
             next - 1
         })
     });
-    Slots {
-        taken: taken.collect(),
-        next,
-    }
+    Slots { taken: taken.collect(), next }
 }
 
 /// Checks the limits of a rule or an override; `path` is where they stand in the body.
@@ -208,40 +179,21 @@ fn algorithm(draft: &LimitDraft) -> Result<Algorithm, InvalidLimit> {
         LimitDraft::FixedWindow { limit, window_ms } => {
             Algorithm::FixedWindow(FixedWindow::new(limit, window_ms)?)
         }
-        LimitDraft::SlidingWindowLog {
-            limit,
-            window_ms,
-            count_denied,
-        } => Algorithm::SlidingWindowLog(SlidingWindowLog::new(limit, window_ms, count_denied)?),
+        LimitDraft::SlidingWindowLog { limit, window_ms, count_denied } => {
+            Algorithm::SlidingWindowLog(SlidingWindowLog::new(limit, window_ms, count_denied)?)
+        }
         LimitDraft::SlidingWindowCounter { limit, window_ms } => {
             Algorithm::SlidingWindowCounter(SlidingWindowCounter::new(limit, window_ms)?)
         }
-        LimitDraft::TokenBucket {
-            capacity,
-            refill_tokens,
-            refill_interval_ms,
-        } => Algorithm::TokenBucket(TokenBucket::new(
-            capacity,
-            refill_tokens,
-            refill_interval_ms,
-        )?),
-        LimitDraft::LeakyBucket {
-            capacity,
-            drain_units,
-            drain_interval_ms,
-        } => Algorithm::LeakyBucket(LeakyBucket::new(capacity, drain_units, drain_interval_ms)?),
+        LimitDraft::TokenBucket { capacity, refill_tokens, refill_interval_ms } => {
+            Algorithm::TokenBucket(TokenBucket::new(capacity, refill_tokens, refill_interval_ms)?)
+        }
+        LimitDraft::LeakyBucket { capacity, drain_units, drain_interval_ms } => {
+            Algorithm::LeakyBucket(LeakyBucket::new(capacity, drain_units, drain_interval_ms)?)
+        }
         LimitDraft::Spacing { interval_ms } => Algorithm::Spacing(Spacing::new(interval_ms)?),
-        LimitDraft::Quota {
-            limit,
-            period,
-            ref time_zone,
-            anchor_day,
-        } => {
-            let calendar = Calendar {
-                period,
-                time_zone: time_zone.clone(),
-                anchor_day,
-            };
+        LimitDraft::Quota { limit, period, ref time_zone, anchor_day } => {
+            let calendar = Calendar { period, time_zone: time_zone.clone(), anchor_day };
             Algorithm::Quota(Quota::new(limit, calendar)?)
         }
     })
@@ -252,10 +204,7 @@ fn limits_fit(draft: &RuleDraft) -> Result<(), String> {
         (Action::Limit, 0) => Err("must hold at least one limit when the action is `limit`".into()),
         (Action::Limit, count) => at_most(count, LIMITS_PER_RULE_MAX, "limits"),
         (Action::Allow | Action::Deny, 0) => Ok(()),
-        (action, _) => Err(format!(
-            "must be empty when the action is `{}`",
-            action.as_str()
-        )),
+        (action, _) => Err(format!("must be empty when the action is `{}`", action.as_str())),
     }
 }
 
@@ -265,9 +214,7 @@ fn block_fits(draft: &RuleDraft) -> Result<(), String> {
         Some(_) if draft.action != Action::Limit => {
             Err("must be null unless the action is `limit`".to_owned())
         }
-        Some(block_ms) => span_ms("block_ms", block_ms)
-            .map(drop)
-            .map_err(|it| it.reason),
+        Some(block_ms) => span_ms("block_ms", block_ms).map(drop).map_err(|it| it.reason),
     }
 }
 
@@ -346,20 +293,13 @@ fn leasable(limits: &[Limit], wrong: &mut Vec<InvalidField>) {
     if let Some(limit) = limits.iter().find(|limit| !can(limit)) {
         wrong.push(InvalidField::new(
             "consistency",
-            format!(
-                "must be `exact` with a limit of the algorithm `{}`",
-                limit.algorithm.name()
-            ),
+            format!("must be `exact` with a limit of the algorithm `{}`", limit.algorithm.name()),
         ));
     }
 }
 
 fn at_most(count: usize, most: usize, what: &str) -> Result<(), String> {
-    if count <= most {
-        Ok(())
-    } else {
-        Err(format!("must hold at most {most} {what}"))
-    }
+    if count <= most { Ok(()) } else { Err(format!("must hold at most {most} {what}")) }
 }
 
 #[cfg(test)]

@@ -73,22 +73,14 @@ impl Rulebook {
     /// Whose key this is, if it is known and not expired, and its tenant is not suspended.
     pub fn caller(&self, digest: &KeyDigest, now: Timestamp) -> Option<&Caller> {
         let caller = self.keys.get(digest)?;
-        let suspended = self
-            .tenants
-            .get(&caller.tenant)
-            .is_none_or(|tenant| tenant.suspended);
-        let expired = caller
-            .key
-            .expires_at
-            .is_some_and(|expires_at| expires_at <= now);
+        let suspended = self.tenants.get(&caller.tenant).is_none_or(|tenant| tenant.suspended);
+        let expired = caller.key.expires_at.is_some_and(|expires_at| expires_at <= now);
         (!suspended && !expired).then_some(caller)
     }
 
     /// The rules of a tenant's namespace.
     pub fn rules(&self, tenant: TenantId, namespace: &str) -> &[Arc<ActiveRule>] {
-        self.tenants
-            .get(&tenant)
-            .map_or(&[], |tenant| tenant.rules(namespace))
+        self.tenants.get(&tenant).map_or(&[], |tenant| tenant.rules(namespace))
     }
 
     /// How many tenants it holds.
@@ -103,11 +95,7 @@ impl Rulebook {
         version: u64,
         changes: impl IntoIterator<Item = (TenantId, Option<TenantRules>)>,
     ) -> Self {
-        let mut next = Self {
-            version,
-            tenants: self.tenants.clone(),
-            keys: self.keys.clone(),
-        };
+        let mut next = Self { version, tenants: self.tenants.clone(), keys: self.keys.clone() };
         for (tenant, rules) in changes {
             if let Some(before) = next.tenants.remove(&tenant) {
                 for (digest, _) in &before.keys {
@@ -116,13 +104,7 @@ impl Rulebook {
             }
             if let Some(rules) = rules {
                 for (digest, key) in &rules.keys {
-                    next.keys.insert(
-                        *digest,
-                        Caller {
-                            tenant,
-                            key: key.clone(),
-                        },
-                    );
+                    next.keys.insert(*digest, Caller { tenant, key: key.clone() });
                 }
                 next.tenants.insert(tenant, Arc::new(rules));
             }
@@ -143,21 +125,13 @@ impl TenantRules {
         for active in rules {
             if active.rule.mode() != Mode::Off {
                 let namespace = active.rule.namespace().to_owned();
-                namespaces
-                    .entry(namespace)
-                    .or_default()
-                    .push(Arc::new(active));
+                namespaces.entry(namespace).or_default().push(Arc::new(active));
             }
         }
         for rules in namespaces.values_mut() {
             rules.sort_unstable_by_key(|it| (it.rule.mode() == Mode::Shadow, it.id));
         }
-        Self {
-            version,
-            suspended,
-            keys,
-            namespaces,
-        }
+        Self { version, suspended, keys, namespaces }
     }
 
     /// The rules of a namespace, enforced ones first, oldest first.

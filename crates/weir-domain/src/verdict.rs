@@ -46,13 +46,7 @@ pub fn combine<'a>(entries: &[Entry<'a>]) -> Verdict<'a> {
         enforced().reduce(|least, it| if share_less(it.1, least.1) { it } else { least })
     } else {
         let wait = |it: &Entry<'_>| it.decision.retry_after_ms.unwrap_or(u64::MAX);
-        enforced().reduce(|longest, it| {
-            if wait(it.1) > wait(longest.1) {
-                it
-            } else {
-                longest
-            }
-        })
+        enforced().reduce(|longest, it| if wait(it.1) > wait(longest.1) { it } else { longest })
     };
     Verdict {
         allowed,
@@ -61,10 +55,7 @@ pub fn combine<'a>(entries: &[Entry<'a>]) -> Verdict<'a> {
             Some((_, entry)) if !allowed => entry.decision.retry_after_ms,
             _ => Some(0),
         },
-        delay_ms: enforced()
-            .map(|(_, it)| it.decision.delay_ms)
-            .max()
-            .unwrap_or(0),
+        delay_ms: enforced().map(|(_, it)| it.decision.delay_ms).max().unwrap_or(0),
         denied_by,
     }
 }
@@ -82,19 +73,9 @@ mod tests {
 
     fn entry(rule: &str, limit: u64, remaining: u64, retry_after_ms: Option<u64>) -> Entry<'_> {
         let allowed = retry_after_ms == Some(0);
-        let decision = Decision {
-            allowed,
-            remaining,
-            reset_after_ms: 0,
-            retry_after_ms,
-            delay_ms: 0,
-        };
-        Entry {
-            rule,
-            shadow: false,
-            limit,
-            decision,
-        }
+        let decision =
+            Decision { allowed, remaining, reset_after_ms: 0, retry_after_ms, delay_ms: 0 };
+        Entry { rule, shadow: false, limit, decision }
     }
 
     #[test]
@@ -105,10 +86,7 @@ mod tests {
             entry("b", 5, 3, Some(0)),
         ]);
         assert_eq!((verdict.allowed, verdict.deciding), (false, Some(1)));
-        assert_eq!(
-            (verdict.denied_by, verdict.retry_after_ms),
-            (vec!["a"], Some(30))
-        );
+        assert_eq!((verdict.denied_by, verdict.retry_after_ms), (vec!["a"], Some(30)));
         let verdict = combine(&[entry("a", 5, 0, Some(10)), entry("b", 5, 5, None)]);
         assert_eq!((verdict.deciding, verdict.retry_after_ms), (Some(1), None));
     }
@@ -117,16 +95,9 @@ mod tests {
     fn least_share_left_decides_when_allowed_and_shadows_never_do() {
         let mut shadow = entry("s", 5, 0, Some(9));
         shadow.shadow = true;
-        let verdict = combine(&[
-            entry("a", 10, 9, Some(0)),
-            entry("b", 3, 1, Some(0)),
-            shadow,
-        ]);
+        let verdict = combine(&[entry("a", 10, 9, Some(0)), entry("b", 3, 1, Some(0)), shadow]);
         assert!(verdict.allowed);
-        assert_eq!(
-            (verdict.deciding, verdict.retry_after_ms),
-            (Some(1), Some(0))
-        );
+        assert_eq!((verdict.deciding, verdict.retry_after_ms), (Some(1), Some(0)));
         assert_eq!(combine(&[]).deciding, None);
         assert!(combine(&[]).allowed);
     }

@@ -86,9 +86,7 @@ pub struct IssuedKey {
 
 impl std::fmt::Debug for IssuedKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("IssuedKey")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
+        f.debug_struct("IssuedKey").field("id", &self.id).finish_non_exhaustive()
     }
 }
 

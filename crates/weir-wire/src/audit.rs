@@ -56,3 +56,28 @@ pub enum ActorKind {
     /// The installation itself.
     System,
 }
+
+/// One revision of a rule: who changed it, when, from what to what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RuleRevision {
+    /// Counts from 1.
+    pub revision: u64,
+    /// When.
+    pub at: DateTime,
+    /// Who.
+    pub actor: AuditActor,
+    /// The rule before; null for the first revision.
+    pub before: Option<serde_json::Value>,
+    /// The rule from then on.
+    pub after: serde_json::Value,
+}
+
+/// `POST /tenants/{tenant}/rules/{rule}/revert`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RevertRule {
+    /// The revision whose content shall hold again, as a new revision.
+    pub revision: u64,
+}

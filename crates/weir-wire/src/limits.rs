@@ -138,9 +138,9 @@ impl TryFrom<LimitFields> for LimitBody {
                 drain_units: need(&mut fields.drain_units, "drain_units")?,
                 drain_interval_ms: need(&mut fields.drain_interval_ms, "drain_interval_ms")?,
             },
-            AlgorithmName::Spacing => Self::Spacing {
-                interval_ms: need(&mut fields.interval_ms, "interval_ms")?,
-            },
+            AlgorithmName::Spacing => {
+                Self::Spacing { interval_ms: need(&mut fields.interval_ms, "interval_ms")? }
+            }
             AlgorithmName::Quota => Self::Quota {
                 limit: need(&mut fields.limit, "limit")?,
                 period: fields.period.take().ok_or_else(|| missing("period"))?,
@@ -149,10 +149,7 @@ impl TryFrom<LimitFields> for LimitBody {
             },
         };
         match fields.left_over() {
-            Some(name) => Err(format!(
-                "`{name}` is not a parameter of `{}`",
-                algorithm.as_str()
-            )),
+            Some(name) => Err(format!("`{name}` is not a parameter of `{}`", algorithm.as_str())),
             None => Ok(limit),
         }
     }
@@ -175,10 +172,7 @@ impl LimitFields {
             ("time_zone", self.time_zone.is_some()),
             ("anchor_day", self.anchor_day.is_some()),
         ];
-        given
-            .into_iter()
-            .find(|(_, given)| *given)
-            .map(|(name, _)| name)
+        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
 }
 
@@ -227,48 +221,22 @@ impl From<LimitBody> for LimitDraft {
     fn from(body: LimitBody) -> Self {
         match body {
             LimitBody::FixedWindow { limit, window_ms } => Self::FixedWindow { limit, window_ms },
-            LimitBody::SlidingWindowLog {
-                limit,
-                window_ms,
-                count_denied,
-            } => Self::SlidingWindowLog {
-                limit,
-                window_ms,
-                count_denied,
-            },
+            LimitBody::SlidingWindowLog { limit, window_ms, count_denied } => {
+                Self::SlidingWindowLog { limit, window_ms, count_denied }
+            }
             LimitBody::SlidingWindowCounter { limit, window_ms } => {
                 Self::SlidingWindowCounter { limit, window_ms }
             }
-            LimitBody::TokenBucket {
-                capacity,
-                refill_tokens,
-                refill_interval_ms,
-            } => Self::TokenBucket {
-                capacity,
-                refill_tokens,
-                refill_interval_ms,
-            },
-            LimitBody::LeakyBucket {
-                capacity,
-                drain_units,
-                drain_interval_ms,
-            } => Self::LeakyBucket {
-                capacity,
-                drain_units,
-                drain_interval_ms,
-            },
+            LimitBody::TokenBucket { capacity, refill_tokens, refill_interval_ms } => {
+                Self::TokenBucket { capacity, refill_tokens, refill_interval_ms }
+            }
+            LimitBody::LeakyBucket { capacity, drain_units, drain_interval_ms } => {
+                Self::LeakyBucket { capacity, drain_units, drain_interval_ms }
+            }
             LimitBody::Spacing { interval_ms } => Self::Spacing { interval_ms },
-            LimitBody::Quota {
-                limit,
-                period,
-                time_zone,
-                anchor_day,
-            } => Self::Quota {
-                limit,
-                period: period.into(),
-                time_zone,
-                anchor_day,
-            },
+            LimitBody::Quota { limit, period, time_zone, anchor_day } => {
+                Self::Quota { limit, period: period.into(), time_zone, anchor_day }
+            }
         }
     }
 }

@@ -98,10 +98,7 @@ impl OverrideBody {
         {
             return Err(vec![FieldProblem::new("reason", why)]);
         }
-        let draft = OverrideDraft {
-            subject: self.subject.clone(),
-            effect,
-        };
+        let draft = OverrideDraft { subject: self.subject.clone(), effect };
         Override::parse(draft, rule).map_err(FieldProblem::list)
     }
 }

@@ -15,9 +15,6 @@ pub struct Page<T> {
 impl<T> Page<T> {
     /// A list that is complete.
     pub fn complete(data: Vec<T>) -> Self {
-        Self {
-            data,
-            next_cursor: None,
-        }
+        Self { data, next_cursor: None }
     }
 }

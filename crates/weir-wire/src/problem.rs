@@ -41,21 +41,12 @@ pub struct FieldProblem {
 impl FieldProblem {
     /// The problems of fields that the domain refused.
     pub fn list(invalid: Vec<weir_domain::names::InvalidField>) -> Vec<Self> {
-        invalid
-            .into_iter()
-            .map(|it| Self {
-                field: it.field,
-                reason: it.reason,
-            })
-            .collect()
+        invalid.into_iter().map(|it| Self { field: it.field, reason: it.reason }).collect()
     }
 
     /// The problem of one field.
     pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self {
-            field: field.into(),
-            reason: reason.into(),
-        }
+        Self { field: field.into(), reason: reason.into() }
     }
 }
 
@@ -146,11 +137,9 @@ impl ErrorCode {
             Self::NameTaken => (409, "name_taken", "The name is in use"),
             Self::Stale => (412, "stale", "Changed by someone else meanwhile"),
             Self::BodyTooLarge => (413, "body_too_large", "The body is too large"),
-            Self::UnsupportedMediaType => (
-                415,
-                "unsupported_media_type",
-                "The body must be application/json",
-            ),
+            Self::UnsupportedMediaType => {
+                (415, "unsupported_media_type", "The body must be application/json")
+            }
             Self::Invalid => (422, "invalid", "Outside the bounds"),
             Self::PreconditionRequired => (428, "precondition_required", "If-Match is needed"),
             Self::TooManyRequests => (429, "too_many_requests", "Asked too often"),

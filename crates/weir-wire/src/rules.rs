@@ -109,11 +109,7 @@ impl From<RuleBody> for RuleDraft {
             namespace: body.namespace,
             name: body.name,
             description: body.description,
-            conditions: body
-                .conditions
-                .into_iter()
-                .map(ConditionDraft::from)
-                .collect(),
+            conditions: body.conditions.into_iter().map(ConditionDraft::from).collect(),
             count_by: body.count_by,
             action: body.action.into(),
             mode: body.mode.into(),
@@ -131,11 +127,7 @@ impl From<ConditionBody> for ConditionDraft {
             OperandBody::One(text) => Operand::One(text),
             OperandBody::Many(texts) => Operand::Many(texts),
         };
-        Self {
-            attribute: body.attribute,
-            op: body.op.into(),
-            value: body.value.map(operand),
-        }
+        Self { attribute: body.attribute, op: body.op.into(), value: body.value.map(operand) }
     }
 }
 

@@ -26,18 +26,12 @@ impl fmt::Debug for Password {
 #[serde(deny_unknown_fields)]
 pub struct SignUp {
     /// Names the account; the case does not matter.
-    #[cfg_attr(
-        feature = "openapi",
-        schema(example = "ada@example.com", max_length = 254)
-    )]
+    #[cfg_attr(feature = "openapi", schema(example = "ada@example.com", max_length = 254))]
     pub email: String,
     /// 8 to 128 characters, and not one of the commonest.
     pub password: Password,
     /// The name of the first tenant.
-    #[cfg_attr(
-        feature = "openapi",
-        schema(example = "Acme", min_length = 1, max_length = 100)
-    )]
+    #[cfg_attr(feature = "openapi", schema(example = "Acme", min_length = 1, max_length = 100))]
     pub tenant_name: String,
 }
 

@@ -41,10 +41,7 @@ pub struct Tenant {
 #[serde(deny_unknown_fields)]
 pub struct CreateTenant {
     /// What to call it.
-    #[cfg_attr(
-        feature = "openapi",
-        schema(example = "Acme", min_length = 1, max_length = 100)
-    )]
+    #[cfg_attr(feature = "openapi", schema(example = "Acme", min_length = 1, max_length = 100))]
     pub name: String,
 }
 
@@ -54,10 +51,7 @@ pub struct CreateTenant {
 #[serde(deny_unknown_fields)]
 pub struct RenameTenant {
     /// What to call it from now on.
-    #[cfg_attr(
-        feature = "openapi",
-        schema(example = "Acme", min_length = 1, max_length = 100)
-    )]
+    #[cfg_attr(feature = "openapi", schema(example = "Acme", min_length = 1, max_length = 100))]
     pub name: String,
 }
 

@@ -41,11 +41,7 @@ impl Bucket {
     ) -> Result<Self, InvalidLimit> {
         let interval_us = interval_ms * 1000;
         let divisor = gcd(units, interval_us);
-        let bucket = Self {
-            capacity,
-            per_us: units / divisor,
-            scale: interval_us / divisor,
-        };
+        let bucket = Self { capacity, per_us: units / divisor, scale: interval_us / divisor };
         if bucket.scale > LEVEL_MAX / capacity {
             return Err(InvalidLimit {
                 field,
@@ -82,6 +78,9 @@ impl Bucket {
     pub(super) fn refund(self, state: &mut BucketState, cost: u64, now: Micros) {
         *state = self.view(*state, now);
         state.level = state.level.saturating_sub(cost * self.scale);
+        if state.level == 0 {
+            *state = BucketState::default();
+        }
     }
 
     pub(super) fn level(self, state: BucketState, now: Micros) -> Level {
@@ -100,11 +99,7 @@ impl Bucket {
     /// The bucket at the time that holds, in today's scale.
     fn view(self, state: BucketState, now: Micros) -> BucketState {
         let Some(at_us) = believed(state.at_us, now).filter(|_| state.scale > 0) else {
-            return BucketState {
-                at_us: now.0,
-                level: 0,
-                scale: self.scale,
-            };
+            return BucketState { at_us: now.0, level: 0, scale: self.scale };
         };
         // After an edit of the rate, whole units are carried over, rounded up.
         let level = if state.scale == self.scale {
@@ -114,11 +109,7 @@ impl Bucket {
             units.saturating_mul(self.scale).min(EXACT_MAX / 2)
         };
         let drained = (at_us - state.at_us).saturating_mul(self.per_us);
-        BucketState {
-            at_us,
-            level: level.saturating_sub(drained),
-            scale: self.scale,
-        }
+        BucketState { at_us, level: level.saturating_sub(drained), scale: self.scale }
     }
 
     /// Milliseconds until `work` has drained; a stamp ahead of the clock delays the draining.

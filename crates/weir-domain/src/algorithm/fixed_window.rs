@@ -32,10 +32,7 @@ pub(super) struct Window {
 impl FixedWindow {
     /// `limit` units in each window of `window_ms`.
     pub fn new(limit: u64, window_ms: u64) -> Result<Self, InvalidLimit> {
-        Ok(Self {
-            limit: units("limit", limit)?,
-            window_ms: span_ms("window_ms", window_ms)?,
-        })
+        Ok(Self { limit: units("limit", limit)?, window_ms: span_ms("window_ms", window_ms)? })
     }
 
     /// Units a window admits.
@@ -78,16 +75,8 @@ impl FixedWindow {
 impl Window {
     /// The window from `start_us` to `end_us`; what was taken before it is forgotten.
     pub(super) fn new(state: WindowState, start_us: u64, end_us: u64) -> Self {
-        let taken = if state.start_us >= start_us {
-            state.taken
-        } else {
-            0
-        };
-        Self {
-            start_us,
-            end_us,
-            taken,
-        }
+        let taken = if state.start_us >= start_us { state.taken } else { 0 };
+        Self { start_us, end_us, taken }
     }
 
     pub(super) fn wait(self, limit: u64, cost: u64, now: Micros) -> Wait {
@@ -101,27 +90,20 @@ impl Window {
     }
 
     pub(super) fn charged(self, cost: u64) -> WindowState {
-        WindowState {
-            start_us: self.start_us,
-            taken: self.taken + cost,
-        }
+        WindowState { start_us: self.start_us, taken: self.taken + cost }
     }
 
     pub(super) fn refunded(self, cost: u64) -> WindowState {
-        WindowState {
-            start_us: self.start_us,
-            taken: self.taken.saturating_sub(cost),
+        match self.taken.saturating_sub(cost) {
+            0 => WindowState::default(),
+            taken => WindowState { start_us: self.start_us, taken },
         }
     }
 
     pub(super) fn level(self, limit: u64, now: Micros) -> Level {
         Level {
             remaining: limit.saturating_sub(self.taken),
-            reset_after_ms: if self.taken > 0 {
-                ms_until(self.end_us, now)
-            } else {
-                0
-            },
+            reset_after_ms: if self.taken > 0 { ms_until(self.end_us, now) } else { 0 },
         }
     }
 }

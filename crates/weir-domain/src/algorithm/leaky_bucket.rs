@@ -27,17 +27,8 @@ impl LeakyBucket {
         let capacity = units("capacity", capacity)?;
         let drain_units = units("drain_units", drain_units)?;
         let drain_interval_ms = span_ms("drain_interval_ms", drain_interval_ms)?;
-        let bucket = Bucket::new(
-            "drain_interval_ms",
-            capacity,
-            drain_units,
-            drain_interval_ms,
-        )?;
-        Ok(Self {
-            drain_units,
-            drain_interval_ms,
-            bucket,
-        })
+        let bucket = Bucket::new("drain_interval_ms", capacity, drain_units, drain_interval_ms)?;
+        Ok(Self { drain_units, drain_interval_ms, bucket })
     }
 
     /// Most units the queue holds.

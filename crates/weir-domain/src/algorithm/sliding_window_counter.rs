@@ -80,49 +80,29 @@ impl SlidingWindowCounter {
     }
 
     pub(super) fn charge(&self, state: &mut PairState, cost: u64, now: Micros) {
-        let View {
-            start_us,
-            current,
-            previous,
-            ..
-        } = self.view(*state, now);
-        *state = PairState {
-            start_us,
-            current: current + cost,
-            previous,
-        };
+        let View { start_us, current, previous, .. } = self.view(*state, now);
+        *state = PairState { start_us, current: current + cost, previous };
     }
 
     pub(super) fn refund(&self, state: &mut PairState, cost: u64, now: Micros) {
-        let View {
-            start_us,
-            current,
-            previous,
-            ..
-        } = self.view(*state, now);
+        let View { start_us, current, previous, .. } = self.view(*state, now);
         let from_current = cost.min(current);
-        *state = PairState {
-            start_us,
-            current: current - from_current,
-            previous: previous.saturating_sub(cost - from_current),
+        let previous = previous.saturating_sub(cost - from_current);
+        let current = current - from_current;
+        *state = if current + previous == 0 {
+            PairState::default()
+        } else {
+            PairState { start_us, current, previous }
         };
     }
 
     pub(super) fn level(&self, state: &PairState, now: Micros) -> Level {
         let view = self.view(*state, now);
-        let windows = if view.current > 0 {
-            2
-        } else {
-            u64::from(view.previous > 0)
-        };
+        let windows = if view.current > 0 { 2 } else { u64::from(view.previous > 0) };
         let reset_us = view.start_us + windows * self.window_ms * 1000;
         Level {
             remaining: self.limit.saturating_sub(self.used(view)),
-            reset_after_ms: if windows > 0 {
-                ms_until(reset_us, now)
-            } else {
-                0
-            },
+            reset_after_ms: if windows > 0 { ms_until(reset_us, now) } else { 0 },
         }
     }
 

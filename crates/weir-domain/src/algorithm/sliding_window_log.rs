@@ -136,11 +136,7 @@ impl SlidingWindowLog {
             state.entries.clear();
             return now.0;
         };
-        while state
-            .entries
-            .front()
-            .is_some_and(|entry| entry.at_us + self.window_us() <= at_us)
-        {
+        while state.entries.front().is_some_and(|entry| entry.at_us + self.window_us() <= at_us) {
             state.entries.pop_front();
         }
         at_us

@@ -19,9 +19,7 @@ pub struct SpacingState {
 impl Spacing {
     /// One request in `interval_ms` at most.
     pub fn new(interval_ms: u64) -> Result<Self, InvalidLimit> {
-        Ok(Self {
-            interval_ms: span_ms("interval_ms", interval_ms)?,
-        })
+        Ok(Self { interval_ms: span_ms("interval_ms", interval_ms)? })
     }
 
     /// The interval in milliseconds.
@@ -47,14 +45,8 @@ impl Spacing {
 
     pub(super) fn level(&self, state: &SpacingState, now: Micros) -> Level {
         match self.free_at(*state, now) {
-            Some(free_us) => Level {
-                remaining: 0,
-                reset_after_ms: ms_until(free_us, now),
-            },
-            None => Level {
-                remaining: 1,
-                reset_after_ms: 0,
-            },
+            Some(free_us) => Level { remaining: 0, reset_after_ms: ms_until(free_us, now) },
+            None => Level { remaining: 1, reset_after_ms: 0 },
         }
     }
 

@@ -1,1 +1,324 @@
+//! What each algorithm promises, over random histories and random times.
 
+use proptest::prelude::*;
+
+use super::*;
+use crate::counter::Counter;
+use crate::time::Micros;
+
+const START_US: u64 = 1_763_726_400_000_000;
+
+fn fixed(limit: u64, window_ms: u64) -> Meter {
+    Meter::FixedWindow(FixedWindow::new(limit, window_ms).expect("valid"))
+}
+
+fn log(limit: u64, window_ms: u64) -> Meter {
+    Meter::SlidingWindowLog(SlidingWindowLog::new(limit, window_ms, false).expect("valid"))
+}
+
+fn pair(limit: u64, window_ms: u64) -> Meter {
+    Meter::SlidingWindowCounter(SlidingWindowCounter::new(limit, window_ms).expect("valid"))
+}
+
+fn tokens(capacity: u64, refill: u64, interval_ms: u64) -> Meter {
+    Meter::TokenBucket(TokenBucket::new(capacity, refill, interval_ms).expect("valid"))
+}
+
+fn leaky(capacity: u64, drain: u64, interval_ms: u64) -> Meter {
+    Meter::LeakyBucket(LeakyBucket::new(capacity, drain, interval_ms).expect("valid"))
+}
+
+fn spacing(interval_ms: u64) -> Meter {
+    Meter::Spacing(Spacing::new(interval_ms).expect("valid"))
+}
+
+fn any_meter() -> impl Strategy<Value = Meter> {
+    let (limit, span_ms) = (1..20_u64, 1..5_000_u64);
+    prop_oneof![
+        (limit.clone(), span_ms.clone()).prop_map(|(limit, ms)| fixed(limit, ms)),
+        (limit.clone(), span_ms.clone()).prop_map(|(limit, ms)| log(limit, ms)),
+        (limit.clone(), span_ms.clone()).prop_map(|(limit, ms)| pair(limit, ms)),
+        (limit.clone(), 1..50_u64, span_ms.clone()).prop_map(|(cap, n, ms)| tokens(cap, n, ms)),
+        (limit.clone(), 1..50_u64, span_ms.clone()).prop_map(|(cap, n, ms)| leaky(cap, n, ms)),
+        span_ms.clone().prop_map(spacing),
+        (limit, span_ms).prop_map(|(limit, ms)| {
+            let step = 1000 * (ms + 3_000_000);
+            let first = START_US - step - 7;
+            let bounds_us = [first, first + step, first + 2 * step, first + 3 * step];
+            Meter::Quota(PeriodBounds { limit, bounds_us })
+        }),
+    ]
+}
+
+/// Steps of time in microseconds and costs; small backward steps included.
+fn any_history() -> impl Strategy<Value = Vec<(i64, u64)>> {
+    let step =
+        prop_oneof![Just(0), 0..2_000_i64, 0..200_000_i64, 0..9_000_000_i64, -900_000..0_i64,];
+    prop::collection::vec((step, 1..8_u64), 1..120)
+}
+
+/// Admissions as (time, cost), with `check` called before each decision.
+fn run(
+    meter: &Meter,
+    history: &[(i64, u64)],
+    mut check: impl FnMut(&Counter, u64, Micros, Wait),
+) -> Vec<(u64, u64)> {
+    let mut counter = Counter::default();
+    let mut now = START_US;
+    let mut admitted = Vec::new();
+    for &(step, cost) in history {
+        now = now.saturating_add_signed(step);
+        let wait = meter.wait(&mut counter, cost, Micros(now));
+        check(&counter, cost, Micros(now), wait);
+        if wait == Wait::None {
+            meter.charge(&mut counter, cost, Micros(now));
+            admitted.push((now, cost));
+        }
+    }
+    admitted
+}
+
+/// The most units admitted within any span of `span_us`, ends excluded; times must not step back.
+fn most_within(admitted: &[(u64, u64)], span_us: u64) -> u64 {
+    let within = |from: usize| {
+        let start = admitted[from].0;
+        admitted[from..].iter().take_while(|(at, _)| *at < start + span_us).map(|it| it.1).sum()
+    };
+    (0..admitted.len()).map(within).max().unwrap_or(0)
+}
+
+fn forward(history: &[(i64, u64)]) -> Vec<(i64, u64)> {
+    history.iter().map(|&(step, cost)| (step.abs(), cost)).collect()
+}
+
+proptest! {
+    #[test]
+    fn lone_caller_passes_after_exactly_the_wait_and_not_a_millisecond_before(
+        meter in any_meter(),
+        history in any_history(),
+    ) {
+        run(&meter, &history, |counter, cost, now, wait| {
+            if let Wait::Ms(ms) = wait {
+                assert!(ms > 0);
+                let at = |ms: u64| {
+                    meter.wait(&mut counter.clone(), cost, Micros(now.0 + ms * 1000))
+                };
+                assert_eq!(at(ms), Wait::None, "after {ms} ms: {counter:?}");
+                assert_ne!(at(ms - 1), Wait::None, "after {} ms: {counter:?}", ms - 1);
+            }
+        });
+    }
+
+    #[test]
+    fn counter_is_untouched_after_exactly_its_reset(
+        meter in any_meter(),
+        history in any_history(),
+    ) {
+        run(&meter, &history, |counter, _, now, _| {
+            let level = meter.level(&mut counter.clone(), now);
+            let later = Micros(now.0 + level.reset_after_ms * 1000);
+            let fresh = meter.level(&mut Counter::default(), later);
+            assert_eq!(meter.level(&mut counter.clone(), later), fresh, "{counter:?}");
+            if level.reset_after_ms > 0 {
+                let before = Micros(later.0 - 1000);
+                assert_ne!(meter.level(&mut counter.clone(), before), fresh, "{counter:?}");
+            }
+        });
+    }
+
+    #[test]
+    fn refund_never_lifts_above_full(
+        meter in any_meter(),
+        history in any_history(),
+        back in 1..1_000_u64,
+    ) {
+        run(&meter, &history, |counter, _, now, _| {
+            let mut counter = counter.clone();
+            let before = meter.level(&mut counter, now).remaining;
+            meter.refund(&mut counter, back, now);
+            let after = meter.level(&mut counter, now).remaining;
+            let full = meter.level(&mut Counter::default(), now).remaining;
+            assert!(before <= after && after <= full, "{before} {after} {full}");
+        });
+    }
+
+    #[test]
+    fn fixed_window_admits_at_most_its_limit_in_each_aligned_window(
+        limit in 1..20_u64, window_ms in 1..5_000_u64, history in any_history(),
+    ) {
+        let admitted = run(&fixed(limit, window_ms), &forward(&history), |_, _, _, _| {});
+        let mut windows = std::collections::HashMap::<u64, u64>::new();
+        for (at, cost) in &admitted {
+            *windows.entry(at / (window_ms * 1000)).or_default() += cost;
+        }
+        prop_assert!(windows.values().all(|units| *units <= limit));
+        // Its stated weakness: twice the limit within one window's length, and no more.
+        prop_assert!(most_within(&admitted, window_ms * 1000) <= 2 * limit);
+    }
+
+    #[test]
+    fn log_admits_at_most_its_limit_in_any_window(
+        limit in 1..20_u64, window_ms in 1..5_000_u64, history in any_history(),
+    ) {
+        let admitted = run(&log(limit, window_ms), &forward(&history), |_, _, _, _| {});
+        prop_assert!(most_within(&admitted, window_ms * 1000) <= limit);
+    }
+
+    #[test]
+    fn counter_keeps_to_the_documented_formula(
+        limit in 1..20_u64, window_ms in 1..5_000_u64, history in any_history(),
+    ) {
+        let meter = pair(limit, window_ms);
+        let mut taken = std::collections::HashMap::<u64, u64>::new();
+        let mut now = START_US;
+        let mut counter = Counter::default();
+        for (step, cost) in forward(&history) {
+            now = now.saturating_add_signed(step);
+            let (window, elapsed_ms) = (now / 1000 / window_ms, now / 1000 % window_ms);
+            let previous = taken.get(&(window - 1)).copied().unwrap_or(0);
+            let current = taken.get(&window).copied().unwrap_or(0);
+            let estimate = previous * (window_ms - elapsed_ms) / window_ms + current;
+            let passes = meter.wait(&mut counter, cost, Micros(now)) == Wait::None;
+            prop_assert_eq!(passes, estimate + cost <= limit);
+            if passes {
+                meter.charge(&mut counter, cost, Micros(now));
+                *taken.entry(window).or_default() += cost;
+            }
+        }
+    }
+
+    #[test]
+    fn bucket_admits_at_most_its_capacity_and_what_flowed_meanwhile(
+        capacity in 1..20_u64, rate in 1..50_u64, interval_ms in 1..5_000_u64,
+        history in any_history(),
+    ) {
+        for meter in [tokens(capacity, rate, interval_ms), leaky(capacity, rate, interval_ms)] {
+            let admitted = run(&meter, &forward(&history), |_, _, _, _| {});
+            for from in 0..admitted.len() {
+                let mut units = 0;
+                for (at, cost) in &admitted[from..] {
+                    units += cost;
+                    let flowed = u128::from(at - admitted[from].0) * u128::from(rate);
+                    let most = u128::from(capacity) * u128::from(interval_ms * 1000) + flowed;
+                    prop_assert!(u128::from(units) * u128::from(interval_ms * 1000) <= most);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn spacing_keeps_its_distance(interval_ms in 1..5_000_u64, history in any_history()) {
+        let admitted = run(&spacing(interval_ms), &forward(&history), |_, _, _, _| {});
+        prop_assert!(admitted.windows(2).all(|it| it[1].0 - it[0].0 >= interval_ms * 1000));
+    }
+
+    #[test]
+    fn big_backward_step_of_the_clock_shuts_nobody_out(
+        meter in any_meter(), history in any_history(),
+    ) {
+        let mut counter = Counter::default();
+        let mut now = START_US;
+        for (step, cost) in history {
+            now = now.saturating_add_signed(step);
+            if meter.wait(&mut counter, cost, Micros(now)) == Wait::None {
+                meter.charge(&mut counter, cost, Micros(now));
+            }
+        }
+        let back = Micros(now - 3_600_000_000);
+        let bounds_hold = !matches!(&meter, Meter::Quota(bounds) if !bounds.hold(back));
+        let fresh = meter.wait(&mut Counter::default(), 1, back);
+        let judged = meter.wait(&mut counter, 1, back);
+        // A window that reaches back an hour still holds what it held.
+        if bounds_hold && !matches!(meter, Meter::Quota(_)) {
+            prop_assert_eq!(judged, fresh);
+        }
+    }
+}
+
+#[test]
+fn documents_example_of_the_sliding_window_counter_is_admitted_and_the_next_is_not() {
+    // Seven a minute; five in the last minute, three in this one, thirty per cent into it.
+    let meter = pair(7, 60_000);
+    let mut counter = Counter::default();
+    meter.charge(&mut counter, 5, Micros(START_US));
+    let now = Micros(START_US + 60_000_000 + 18_000_000);
+    meter.charge(&mut counter, 3, now);
+    assert_eq!(meter.level(&mut counter, now).remaining, 1, "7 − (3 + ⌊5 × 0.7⌋)");
+    assert_eq!(meter.wait(&mut counter, 1, now), Wait::None);
+    meter.charge(&mut counter, 1, now);
+    assert!(matches!(meter.wait(&mut counter, 1, now), Wait::Ms(_)));
+}
+
+#[test]
+fn cost_above_the_limit_can_never_pass() {
+    for meter in [fixed(5, 10), log(5, 10), pair(5, 10), tokens(5, 1, 10), leaky(5, 1, 10)] {
+        assert_eq!(meter.wait(&mut Counter::default(), 6, Micros(START_US)), Wait::Forever);
+        assert_eq!(meter.wait(&mut Counter::default(), 5, Micros(START_US)), Wait::None);
+    }
+}
+
+#[test]
+fn rates_above_a_thousand_a_second_are_exact() {
+    let meter = tokens(1, 1_000_000, 1_000);
+    let mut counter = Counter::default();
+    for at in 0..1_000 {
+        let now = Micros(START_US + at);
+        assert_eq!(meter.wait(&mut counter, 1, now), Wait::None, "one each microsecond");
+        meter.charge(&mut counter, 1, now);
+        assert_eq!(meter.wait(&mut counter, 1, now), Wait::Ms(1));
+    }
+}
+
+#[test]
+fn leaky_bucket_tells_each_caller_when_the_work_ahead_has_drained() {
+    let meter = leaky(3, 1, 100);
+    let mut counter = Counter::default();
+    let now = Micros(START_US);
+    for delay_ms in [0, 100, 200] {
+        assert_eq!(meter.delay_ms(&mut counter, now), delay_ms);
+        assert_eq!(meter.wait(&mut counter, 1, now), Wait::None);
+        meter.charge(&mut counter, 1, now);
+    }
+    assert_eq!(meter.wait(&mut counter, 1, now), Wait::Ms(100));
+    assert_eq!(meter.level(&mut counter, now), Level { remaining: 0, reset_after_ms: 300 });
+}
+
+#[test]
+fn log_of_denials_keeps_who_hammers_out_and_stays_small() {
+    let meter = Meter::SlidingWindowLog(SlidingWindowLog::new(3, 1_000, true).expect("valid"));
+    let mut counter = Counter::default();
+    for at in 0..3 {
+        meter.charge(&mut counter, 1, Micros(START_US + at));
+    }
+    for at in 1..1_000 {
+        let now = Micros(START_US + at * 200_000);
+        assert!(matches!(meter.wait(&mut counter, 1, now), Wait::Ms(_)), "still out at {at}");
+        meter.log_denied(&mut counter, 1, now);
+        let Counter::Log(log) = &counter else { panic!("a log") };
+        assert!(log.entries.len() <= 4, "{}", log.entries.len());
+    }
+}
+
+#[test]
+fn edits_keep_what_was_taken() {
+    let now = Micros(START_US);
+    let mut counter = Counter::default();
+    fixed(5, 60_000).charge(&mut counter, 5, now);
+    assert_eq!(fixed(8, 60_000).level(&mut counter, now).remaining, 3);
+    assert_eq!(fixed(2, 60_000).level(&mut counter, now).remaining, 0);
+    let mut counter = Counter::default();
+    tokens(5, 1, 1_000).charge(&mut counter, 5, now);
+    assert_eq!(tokens(8, 1, 1_000).level(&mut counter, now).remaining, 3);
+    assert_eq!(tokens(8, 7, 300).level(&mut counter, now).remaining, 3, "another rate");
+}
+
+#[test]
+fn parameters_that_cannot_be_counted_exactly_are_refused_with_the_reason() {
+    let said = SlidingWindowCounter::new(1_000_000_000, 86_400_000).expect_err("too large");
+    assert!(said.reason.contains("at most"), "{said}");
+    let said = TokenBucket::new(1_000_000_000, 999_999_937, 86_400_000).expect_err("too fine");
+    assert!(said.reason.contains("too fine"), "{said}");
+    for (limit, window_ms) in [(0, 1), (1_000_000_001, 1), (1, 0), (1, 31_622_400_001)] {
+        assert!(FixedWindow::new(limit, window_ms).is_err(), "{limit} {window_ms}");
+    }
+}

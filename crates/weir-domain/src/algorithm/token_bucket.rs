@@ -26,17 +26,9 @@ impl TokenBucket {
         let capacity = units("capacity", capacity)?;
         let refill_tokens = units("refill_tokens", refill_tokens)?;
         let refill_interval_ms = span_ms("refill_interval_ms", refill_interval_ms)?;
-        let bucket = Bucket::new(
-            "refill_interval_ms",
-            capacity,
-            refill_tokens,
-            refill_interval_ms,
-        )?;
-        Ok(Self {
-            refill_tokens,
-            refill_interval_ms,
-            bucket,
-        })
+        let bucket =
+            Bucket::new("refill_interval_ms", capacity, refill_tokens, refill_interval_ms)?;
+        Ok(Self { refill_tokens, refill_interval_ms, bucket })
     }
 
     /// Most tokens the bucket holds.

@@ -1,1 +1,92 @@
+use super::*;
 
+fn starts(period: Period, zone: &str, anchor_day: u16, now: &str) -> Vec<String> {
+    let calendar = Calendar { period, time_zone: zone.into(), anchor_day };
+    let quota = Quota::new(1, calendar).expect("valid");
+    let now: Timestamp = now.parse().expect("a time");
+    let now = Micros(u64::try_from(now.as_microsecond()).expect("after the epoch"));
+    let bounds = bounds(&quota, now);
+    assert!(bounds.hold(now));
+    let [_, present, next, _] = bounds.bounds_us;
+    assert!(present <= now.0 && now.0 < next, "now is in the present period");
+    let text = |us: &u64| {
+        let us = i64::try_from(*us).expect("a time");
+        Timestamp::from_microsecond(us).expect("a time").to_string()
+    };
+    bounds.bounds_us.iter().map(text).collect()
+}
+
+#[test]
+fn days_begin_at_local_midnight_and_differ_in_length_with_daylight_saving() {
+    assert_eq!(
+        starts(Period::Day, "Europe/Berlin", 1, "2026-03-29T12:00:00Z"),
+        [
+            "2026-03-27T23:00:00Z",
+            "2026-03-28T23:00:00Z",
+            "2026-03-29T22:00:00Z",
+            "2026-03-30T22:00:00Z"
+        ],
+        "the 29th has 23 hours"
+    );
+    assert_eq!(
+        starts(Period::Day, "Europe/Berlin", 1, "2026-10-25T12:00:00Z")[1..3],
+        ["2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"],
+        "the 25th has 25 hours"
+    );
+}
+
+#[test]
+fn months_anchored_on_the_31st_begin_on_the_last_day_of_shorter_months() {
+    assert_eq!(
+        starts(Period::Month, "UTC", 31, "2027-03-01T00:00:00Z"),
+        [
+            "2027-01-31T00:00:00Z",
+            "2027-02-28T00:00:00Z",
+            "2027-03-31T00:00:00Z",
+            "2027-04-30T00:00:00Z"
+        ]
+    );
+    assert_eq!(starts(Period::Month, "UTC", 31, "2028-02-29T00:00:00Z")[1], "2028-02-29T00:00:00Z");
+    assert_eq!(
+        starts(Period::Month, "UTC", 15, "2026-11-14T23:59:59Z")[1..3],
+        ["2026-10-15T00:00:00Z", "2026-11-15T00:00:00Z"]
+    );
+}
+
+#[test]
+fn weeks_and_years_begin_on_their_anchor() {
+    assert_eq!(
+        starts(Period::Week, "UTC", 1, "2026-11-21T10:00:00Z")[1..3],
+        ["2026-11-16T00:00:00Z", "2026-11-23T00:00:00Z"]
+    );
+    assert_eq!(
+        starts(Period::Week, "UTC", 7, "2026-11-21T10:00:00Z")[1..3],
+        ["2026-11-15T00:00:00Z", "2026-11-22T00:00:00Z"]
+    );
+    assert_eq!(
+        starts(Period::Year, "UTC", 366, "2027-06-01T00:00:00Z"),
+        [
+            "2025-12-31T00:00:00Z",
+            "2026-12-31T00:00:00Z",
+            "2027-12-31T00:00:00Z",
+            "2028-12-31T00:00:00Z"
+        ]
+    );
+}
+
+#[test]
+fn a_skipped_midnight_begins_with_the_first_instant_of_the_day() {
+    // Beirut skips from 00:00 to 01:00 on 2026-03-29.
+    let starts = starts(Period::Day, "Asia/Beirut", 1, "2026-03-29T12:00:00Z");
+    assert_eq!(starts[1], "2026-03-28T22:00:00Z");
+}
+
+#[test]
+fn unknown_zones_and_anchors_are_refused() {
+    let quota = |period, zone: &str, anchor_day| {
+        Quota::new(1, Calendar { period, time_zone: zone.into(), anchor_day })
+    };
+    assert_eq!(quota(Period::Day, "Mars/Olympus", 1).expect_err("no zone").field, "time_zone");
+    assert_eq!(quota(Period::Week, "UTC", 8).expect_err("no day").field, "anchor_day");
+    assert_eq!(quota(Period::Month, "UTC", 0).expect_err("no day").field, "anchor_day");
+}

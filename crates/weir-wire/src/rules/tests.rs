@@ -40,47 +40,25 @@ fn answer_is_flat_and_comes_back() {
     let json = serde_json::to_value(&answer).expect("serialises");
     assert_eq!(json["name"], "login-per-user");
     assert_eq!(json["match"][0]["op"], "equals");
-    assert_eq!(
-        serde_json::from_value::<RuleAnswer>(json).expect("comes back"),
-        answer
-    );
+    assert_eq!(serde_json::from_value::<RuleAnswer>(json).expect("comes back"), answer);
 }
 
 #[test]
 fn misspelt_missing_and_foreign_parameters_are_named() {
     for (limit, said) in [
-        (
-            r#"{"algorithm":"fixed_window","limit":5}"#,
-            "`window_ms` is missing",
-        ),
+        (r#"{"algorithm":"fixed_window","limit":5}"#, "`window_ms` is missing"),
         (
             r#"{"algorithm":"fixed_window","limit":5,"window_ms":1,"capacity":2}"#,
             "`capacity` is not",
         ),
-        (
-            r#"{"algorithm":"fixed_window","limit":5,"window":1}"#,
-            "unknown field `window`",
-        ),
-        (
-            r#"{"algorithm":"magic","limit":5}"#,
-            "unknown variant `magic`",
-        ),
-        (
-            r#"{"algorithm":"quota","limit":5,"time_zone":"UTC"}"#,
-            "`period` is missing",
-        ),
+        (r#"{"algorithm":"fixed_window","limit":5,"window":1}"#, "unknown field `window`"),
+        (r#"{"algorithm":"magic","limit":5}"#, "unknown variant `magic`"),
+        (r#"{"algorithm":"quota","limit":5,"time_zone":"UTC"}"#, "`period` is missing"),
         (r#"{"limit":5}"#, "missing field `algorithm`"),
-        (
-            r#"{"algorithm":"spacing","interval_ms":-1}"#,
-            "invalid value: integer `-1`",
-        ),
+        (r#"{"algorithm":"spacing","interval_ms":-1}"#, "invalid value: integer `-1`"),
     ] {
         let error = read(&format!(r#"{{"name":"x","limits":[{limit}]}}"#)).expect_err(limit);
         assert!(error.contains(said), "{limit}: {error}");
     }
-    assert!(
-        read(r#"{"name":"x","limit":[]}"#)
-            .expect_err("misspelt")
-            .contains("unknown field")
-    );
+    assert!(read(r#"{"name":"x","limit":[]}"#).expect_err("misspelt").contains("unknown field"));
 }

@@ -1,0 +1,170 @@
+//! The limiter: checks in, decisions out, never later than the budget.
+//!
+//! Checks that wait for Redis travel together (`line`): while one call is in flight the next
+//! gathers, so nothing waits for a timer and a busy gate makes few, large calls.
+
+mod line;
+mod periods;
+mod script;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use redis::Client;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use weir_domain::charge::RuleCharge;
+use weir_domain::counter::CounterName;
+use weir_domain::decide::Decision;
+use weir_domain::id::TenantId;
+use weir_domain::request::Act;
+use weir_domain::time::Micros;
+
+use crate::error::RedisError;
+
+/// Decides checks by Redis.
+#[derive(Debug, Clone)]
+pub struct Limiter {
+    queue: mpsc::Sender<line::Waiting>,
+    up: Arc<AtomicBool>,
+    budget: Duration,
+    client: Client,
+}
+
+/// How the limiter asks.
+#[derive(Debug, Clone)]
+pub struct LimiterSettings {
+    /// Longest that a check waits for Redis, connection included.
+    pub budget: Duration,
+    /// Added to the expiry of every key, against rounding: at most one second.
+    pub grace: Duration,
+    /// The deciding clock; `None`: Redis' own.
+    pub clock: Option<DecidingClock>,
+}
+
+/// A clock that decides instead of Redis' own: for tests, which supply the time.
+#[derive(Clone)]
+pub struct DecidingClock(Arc<dyn Fn() -> Micros + Send + Sync>);
+
+/// One check as it is asked.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Whose counters.
+    pub tenant: TenantId,
+    /// What is to be done.
+    pub act: Act,
+    /// How much to take.
+    pub cost: u64,
+    /// The rules it meets.
+    pub rules: Vec<RuleCharge>,
+    /// Names the request, so that a repeat takes nothing.
+    pub idempotency: Option<Idempotency>,
+}
+
+/// What makes a check repeatable.
+#[derive(Debug, Clone)]
+pub struct Idempotency {
+    /// The caller's key.
+    pub key: String,
+    /// Tells requests apart that use the same key.
+    pub fingerprint: String,
+    /// Handed back with a repeated answer.
+    pub text: String,
+}
+
+/// The answer to one check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Decided at this time, one decision for each limit of each rule.
+    Decided(Micros, Vec<Decision>),
+    /// The first answer to the same request, with the text given then. Nothing was taken.
+    Repeated(Micros, String, Vec<Decision>),
+    /// The idempotency key was used for another request. Nothing was taken.
+    KeyReused,
+}
+
+/// Most checks that wait; one more is refused at once.
+const WAITING_MAX: usize = 10_000;
+const RESET_TIMEOUT: Duration = Duration::from_secs(1);
+
+impl Default for LimiterSettings {
+    fn default() -> Self {
+        Self { budget: Duration::from_millis(10), grace: Duration::from_secs(1), clock: None }
+    }
+}
+
+impl DecidingClock {
+    /// A clock that asks `now` once for each call of the script.
+    pub fn new(now: impl Fn() -> Micros + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    fn now(&self) -> Micros {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for DecidingClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DecidingClock")
+    }
+}
+
+impl Limiter {
+    /// Starts the task that asks Redis; it ends with `stop`, or with the last handle.
+    pub fn start(client: Client, settings: LimiterSettings, stop: CancellationToken) -> Self {
+        let (queue, waiting) = mpsc::channel(WAITING_MAX);
+        let up = Arc::new(AtomicBool::new(false));
+        let budget = settings.budget;
+        let line = line::Line::new(client.clone(), settings, waiting, Arc::clone(&up));
+        tokio::spawn(line.run(stop));
+        Self { queue, up, budget, client }
+    }
+
+    /// Whether Redis answers.
+    pub fn up(&self) -> bool {
+        self.up.load(Ordering::Relaxed)
+    }
+
+    /// Decides checks in order, independently of one another; all or none reach Redis.
+    pub async fn check(&self, asked: Arc<[Asked]>) -> Result<Vec<Answer>, RedisError> {
+        if !self.up() {
+            return Err(RedisError::Away);
+        }
+        let deadline = Instant::now() + self.budget;
+        let (answer, mut answered) = oneshot::channel();
+        let waiting = line::Waiting { asked, deadline, answer };
+        self.queue.try_send(waiting).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => RedisError::Overloaded,
+            mpsc::error::TrySendError::Closed(_) => RedisError::Away,
+        })?;
+        match tokio::time::timeout_at(deadline, &mut answered).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(RedisError::Away),
+            Err(_) => line::last_look(&mut answered).await.unwrap_or(Err(RedisError::Timeout)),
+        }
+    }
+
+    /// Forgets counters, as if they had never been used, and says how many there were.
+    pub async fn reset(&self, counters: &[CounterName]) -> Result<u64, RedisError> {
+        if counters.is_empty() {
+            return Ok(0);
+        }
+        let forget = async {
+            let mut connection = self.client.get_multiplexed_async_connection().await?;
+            let mut command = redis::cmd("UNLINK");
+            for name in counters {
+                command.arg(crate::keys::counter(name));
+            }
+            command.query_async::<u64>(&mut connection).await
+        };
+        let forgotten = tokio::time::timeout(RESET_TIMEOUT, forget).await;
+        Ok(forgotten.map_err(|_| RedisError::Timeout)??)
+    }
+}
+
+#[cfg(test)]
+mod tests;

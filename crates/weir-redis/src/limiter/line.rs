@@ -1,0 +1,267 @@
+//! The line to Redis: one connection, one call in flight, everything that waits in the next one.
+//!
+//! It is also the breaker. Up: checks are sent. Down: checks are answered at once with "away" while
+//! this task probes (half-open) until a fresh connection answers; nobody waits for the probing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, ErrorKind, ServerErrorKind, Value};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use weir_domain::time::Micros;
+
+use super::periods::Periods;
+use super::script::{Call, Reply};
+use super::{Answer, Asked, DecidingClock, LimiterSettings};
+use crate::error::RedisError;
+
+/// Checks of one caller, and where the answer goes.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) asked: Arc<[Asked]>,
+    pub(super) deadline: Instant,
+    pub(super) answer: oneshot::Sender<Result<Vec<Answer>, RedisError>>,
+}
+
+/// The task.
+#[derive(Debug)]
+pub(super) struct Line {
+    client: Client,
+    settings: LimiterSettings,
+    waiting: mpsc::Receiver<Waiting>,
+    up: Arc<AtomicBool>,
+    periods: Periods,
+    /// Redis' clock as last heard, to choose quota periods by.
+    heard: Option<(Micros, Instant)>,
+    timeouts_in_a_row: u32,
+}
+
+/// Most checks of one call: bounds how long the script keeps Redis from others.
+const CHECKS_PER_CALL: usize = 256;
+/// Calls without an answer after which Redis counts as away.
+const TIMEOUTS_UNTIL_DOWN: u32 = 3;
+const PROBE_EVERY: Duration = Duration::from_millis(100);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+
+impl Line {
+    pub(super) fn new(
+        client: Client,
+        settings: LimiterSettings,
+        waiting: mpsc::Receiver<Waiting>,
+        up: Arc<AtomicBool>,
+    ) -> Self {
+        let periods = Periods::default();
+        Self { client, settings, waiting, up, periods, heard: None, timeouts_in_a_row: 0 }
+    }
+
+    /// Works until `stop`, or until nobody can ask any more.
+    pub(super) async fn run(mut self, stop: CancellationToken) {
+        stop.run_until_cancelled(self.work()).await;
+        self.up.store(false, Ordering::Relaxed);
+    }
+
+    async fn work(&mut self) {
+        loop {
+            let Some(mut connection) = self.connect().await else {
+                return;
+            };
+            self.up.store(true, Ordering::Relaxed);
+            tracing::info!("redis answers");
+            self.timeouts_in_a_row = 0;
+            loop {
+                let Some(first) = self.waiting.recv().await else {
+                    return;
+                };
+                let gathered = self.gather(first);
+                if let Err(error) = self.serve(&mut connection, gathered).await {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "redis is away");
+                    break;
+                }
+            }
+            self.up.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Probes until a fresh connection answers; what waits meanwhile is told that Redis is away.
+    async fn connect(&mut self) -> Option<MultiplexedConnection> {
+        loop {
+            match tokio::time::timeout(PROBE_TIMEOUT, probe(&self.client)).await {
+                Ok(Ok(connection)) => return Some(connection),
+                Ok(Err(error)) => tracing::debug!(%error, "redis does not answer"),
+                Err(_) => tracing::debug!("redis does not answer in time"),
+            }
+            let pause = tokio::time::sleep(PROBE_EVERY);
+            tokio::pin!(pause);
+            loop {
+                tokio::select! {
+                    () = &mut pause => break,
+                    waiting = self.waiting.recv() => {
+                        // An error only means that the caller no longer waits.
+                        drop(waiting?.answer.send(Err(RedisError::Away)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// `first` and whatever waits behind it, up to the bound; what is already too late is left out.
+    fn gather(&mut self, first: Waiting) -> Vec<Waiting> {
+        let mut checks = first.asked.len();
+        let mut gathered = vec![first];
+        while checks < CHECKS_PER_CALL
+            && let Ok(next) = self.waiting.try_recv()
+        {
+            checks += next.asked.len();
+            gathered.push(next);
+        }
+        let now = Instant::now();
+        gathered.retain(|it| it.deadline > now && !it.answer.is_closed());
+        gathered
+    }
+
+    /// Asks for all that was gathered. An error means that the connection is of no more use.
+    async fn serve(
+        &mut self,
+        connection: &mut MultiplexedConnection,
+        gathered: Vec<Waiting>,
+    ) -> Result<(), RedisError> {
+        let Some(deadline) = gathered.iter().map(|it| it.deadline).max() else {
+            return Ok(());
+        };
+        let checks: Vec<&Asked> = gathered.iter().flat_map(|it| it.asked.iter()).collect();
+        match self.ask(connection, &checks, deadline).await {
+            Ok(answers) => {
+                self.timeouts_in_a_row = 0;
+                let mut answers = answers.into_iter();
+                for it in gathered {
+                    let own = answers.by_ref().take(it.asked.len()).collect();
+                    drop(it.answer.send(Ok(own)));
+                }
+                Ok(())
+            }
+            Err(error) => {
+                let timeout = matches!(error, RedisError::Timeout);
+                self.timeouts_in_a_row = if timeout { self.timeouts_in_a_row + 1 } else { 0 };
+                let down =
+                    error.wants_reconnection() || self.timeouts_in_a_row >= TIMEOUTS_UNTIL_DOWN;
+                if down {
+                    // Whoever asks from now on need not wait to hear it.
+                    self.up.store(false, Ordering::Relaxed);
+                }
+                for it in gathered {
+                    let error = if timeout { RedisError::Timeout } else { RedisError::Away };
+                    drop(it.answer.send(Err(error)));
+                }
+                if down {
+                    return Err(error);
+                }
+                if !timeout {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "redis refused a call"
+                    );
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn ask(
+        &mut self,
+        connection: &mut MultiplexedConnection,
+        checks: &[&Asked],
+        deadline: Instant,
+    ) -> Result<Vec<Answer>, RedisError> {
+        let mut around = self.redis_now();
+        // A second try only when the periods were those of another time.
+        for _ in 0..2 {
+            let clock = self.settings.clock.as_ref().map(DecidingClock::now);
+            let grace_ms = u64::try_from(self.settings.grace.as_millis()).unwrap_or(1000);
+            let periods = &mut self.periods;
+            let call = Call::new(checks.iter().copied(), clock, grace_ms, |quota| {
+                periods.around(quota, around)
+            });
+            let value = send(connection, &call, deadline).await?;
+            match call.reply(value)? {
+                Reply::Answers(answers) => {
+                    let now = answers.iter().find_map(|it| match it {
+                        Answer::Decided(now, _) | Answer::Repeated(now, ..) => Some(*now),
+                        Answer::KeyReused => None,
+                    });
+                    self.heard = now.map(|now| (now, Instant::now())).or(self.heard);
+                    return Ok(answers);
+                }
+                Reply::OtherPeriod(now) => around = now,
+            }
+        }
+        Err(RedisError::BadReply("periods that hold no time"))
+    }
+
+    /// Redis' clock, as far as it can be known without asking: only to choose periods by, which the
+    /// script then checks.
+    fn redis_now(&self) -> Micros {
+        let heard = self.heard.map(|(now, at)| {
+            Micros(now.0 + u64::try_from(at.elapsed().as_micros()).unwrap_or(u64::MAX / 2))
+        });
+        heard.unwrap_or_default()
+    }
+}
+
+/// One last look after the deadline: an answer that has arrived but was not yet handed on, because
+/// this machine was busy, is no time-out of Redis.
+pub(super) async fn last_look<T>(answered: &mut oneshot::Receiver<T>) -> Option<T> {
+    for _ in 0..4 {
+        tokio::task::yield_now().await;
+        if let Ok(answer) = answered.try_recv() {
+            return Some(answer);
+        }
+    }
+    None
+}
+
+async fn send(
+    connection: &mut MultiplexedConnection,
+    call: &Call,
+    deadline: Instant,
+) -> Result<Value, RedisError> {
+    match within(call.by_hash().query_async(connection), deadline).await {
+        Err(RedisError::Refused(error))
+            if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) =>
+        {
+            within(call.by_text().query_async(connection), deadline).await
+        }
+        other => other,
+    }
+}
+
+/// Waits until the deadline; what is then ready but unread still counts.
+async fn within(
+    answer: impl Future<Output = redis::RedisResult<Value>>,
+    deadline: Instant,
+) -> Result<Value, RedisError> {
+    tokio::pin!(answer);
+    if let Ok(answer) = tokio::time::timeout_at(deadline, &mut answer).await {
+        return Ok(answer?);
+    }
+    for _ in 0..4 {
+        tokio::task::yield_now().await;
+        if let Ok(answer) = tokio::time::timeout(Duration::ZERO, &mut answer).await {
+            return Ok(answer?);
+        }
+    }
+    Err(RedisError::Timeout)
+}
+
+async fn probe(client: &Client) -> Result<MultiplexedConnection, redis::RedisError> {
+    // Deadlines are kept here, check by check; the library's own are only a backstop.
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(PROBE_TIMEOUT))
+        .set_response_timeout(Some(2 * PROBE_TIMEOUT));
+    let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+    redis::cmd("PING").query_async::<()>(&mut connection).await?;
+    Ok(connection)
+}

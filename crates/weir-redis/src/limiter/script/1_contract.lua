@@ -1,0 +1,72 @@
+#!lua
+-- Decides checks: judges all limits of all rules of a check, then charges all of them or none.
+--
+-- KEYS, for each check in turn:
+--   the key of its idempotency record, if it has one; then for each of its rules:
+--   the key of the rule's block, if it has one; then the key of each limit's counter.
+-- ARGV[1]: numbers as little-endian doubles, all whole and below 2^53:
+--   header   now_us (0: ask Redis' clock), grace_ms (added to every expiry), number of checks
+--   check    act (1 consume, 2 peek, 3 refund, 4 look), cost, number of rules, idempotent (0, 1)
+--   rule     group (0 enforced, 1 alone), block_ms (0: none), number of limits
+--   limit    kind and three parameters:
+--     1 fixed_window            limit, window_us, 0
+--     2 sliding_window_log      limit, window_us, count_denied (0, 1)
+--     3 sliding_window_counter  limit, window_us, 0
+--     4 token_bucket            capacity, per_us, scale       (per_us / scale units leave each µs)
+--     5 leaky_bucket            capacity, per_us, scale
+--     6 spacing                 interval_us, 0, 0
+--     7 quota                   limit, start of the previous period, start of the present one,
+--                               and two more: start of the next one, its end (all in µs)
+-- ARGV[2…]: for each check with an idempotency record: fingerprint of the request, a text that is
+--   handed back with a repeated answer, and how long the record lives in milliseconds.
+--
+-- Reply: { now_us, then for each check one of
+--   { 0, then for each limit: allowed (0, 1), remaining, reset_after_ms, retry_after_ms (-1 never),
+--     delay_ms }                                decided
+--   { 1, the text, the numbers as "0,1,…" }     repeated: nothing was taken
+--   { 2 }                                       the idempotency key belongs to another request
+-- }. { now_us } alone: the periods of a quota do not hold now_us; nothing was read or written.
+--
+-- Guarantee: a denied check leaves every enforced counter byte for byte as it was, but for logs that
+-- count denials and for blocks; peek and look write nothing; every key written has an expiry.
+--
+-- Example: one consume of cost 1 against one fixed window of 5 a minute, never used, is answered
+-- { 1763726400000000, { 0, 1, 4, 60000, 0, 0 } }.
+
+local pack, unpack = struct.pack, struct.unpack
+local call, floor, max, min = redis.call, math.floor, math.max, math.min
+
+local SLACK_US = 1000000
+local EXACT_MAX = 9007199254740991
+local FOREVER = -1
+
+-- Whole division rounded up; exact for a below 2^53.
+local function div_ceil(a, b)
+  local whole = floor(a / b)
+  if whole * b < a then
+    return whole + 1
+  end
+  return whole
+end
+
+-- The time that holds for a counter, or nil when its stamp is beyond belief.
+local function believed(stamp, now)
+  if stamp > now + SLACK_US then
+    return nil
+  end
+  return max(stamp, now)
+end
+
+-- Milliseconds from now until at, rounded up.
+local function ms_until(at, now)
+  return floor(max(0, at - now + 999) / 1000)
+end
+
+-- Writes a counter with its expiry, or removes one that is as if never used.
+local function put(key, state, reset_ms, grace_ms)
+  if reset_ms > 0 then
+    call('SET', key, state, 'PX', reset_ms + grace_ms)
+  else
+    call('DEL', key)
+  end
+end

@@ -1,0 +1,53 @@
+
+-- fixed_window and quota: units taken since the start of the window.
+-- State: start_us, taken.
+
+local function window_read(limit, now)
+  local state = call('GET', limit.key)
+  local start, taken, at = 0, 0, now
+  if state then
+    start, taken = unpack('<dd', state)
+    at = believed(start, now)
+    if not at then
+      start, taken, at = 0, 0, now
+    end
+  end
+  if limit.kind == 1 then
+    limit.start = at - at % limit.b
+    limit.stop = limit.start + limit.b
+  elseif at < limit.c then
+    limit.start, limit.stop = limit.b, limit.c
+  elseif at < limit.d then
+    limit.start, limit.stop = limit.c, limit.d
+  else
+    limit.start, limit.stop = limit.d, limit.e
+  end
+  limit.taken = start >= limit.start and taken or 0
+end
+
+local function window_wait(limit, cost, now)
+  if cost > limit.a then
+    return FOREVER
+  end
+  if limit.taken + cost <= limit.a then
+    return 0
+  end
+  return ms_until(limit.stop, now)
+end
+
+local function window_charge(limit, cost)
+  limit.taken = limit.taken + cost
+end
+
+local function window_refund(limit, cost)
+  limit.taken = max(0, limit.taken - cost)
+end
+
+local function window_level(limit, now)
+  local reset = limit.taken > 0 and ms_until(limit.stop, now) or 0
+  return max(0, limit.a - limit.taken), reset
+end
+
+local function window_state(limit)
+  return pack('<dd', limit.start, limit.taken)
+end

@@ -1,0 +1,59 @@
+
+-- token_bucket and leaky_bucket: work that drains by per_us / scale units each microsecond. What a
+-- token bucket lacks in tokens is its work.
+-- State: at_us, level (in 1 / scale of a unit), scale.
+
+local function bucket_ms_to_drain(limit, work)
+  if work == 0 then
+    return 0
+  end
+  return div_ceil(work + limit.ahead * limit.b, 1000 * limit.b)
+end
+
+local function bucket_read(limit, now)
+  limit.at, limit.level, limit.ahead = now, 0, 0
+  local state = call('GET', limit.key)
+  if not state then
+    return
+  end
+  local stamp, level, scale = unpack('<ddd', state)
+  local at = believed(stamp, now)
+  if not at then
+    return
+  end
+  if scale ~= limit.c then
+    level = min(div_ceil(level, scale) * limit.c, floor(EXACT_MAX / 2))
+  end
+  limit.at, limit.ahead = at, at - now
+  limit.level = max(0, level - (at - stamp) * limit.b)
+end
+
+local function bucket_wait(limit, cost)
+  if cost > limit.a then
+    return FOREVER
+  end
+  local over = limit.level - (limit.a - cost) * limit.c
+  if over <= 0 then
+    return 0
+  end
+  return bucket_ms_to_drain(limit, over)
+end
+
+local function bucket_charge(limit, cost)
+  limit.level = limit.level + cost * limit.c
+end
+
+local function bucket_refund(limit, cost)
+  if limit.kind == 4 then
+    limit.level = max(0, limit.level - cost * limit.c)
+  end
+end
+
+local function bucket_level(limit)
+  local room = max(0, limit.a * limit.c - limit.level)
+  return floor(room / limit.c), bucket_ms_to_drain(limit, limit.level)
+end
+
+local function bucket_state(limit)
+  return pack('<ddd', limit.at, limit.level, limit.c)
+end

@@ -1,0 +1,8 @@
+//! The limiter against real Redis: twins, promises, worked facts, failures.
+
+mod facts;
+mod failures;
+mod idempotency;
+mod promises;
+mod twin;
+mod world;

@@ -1,0 +1,176 @@
+//! A fresh tenant on real Redis with a supplied clock, and the same counters in Rust beside it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use weir_domain::calendar;
+use weir_domain::charge::{Check, RuleCharge};
+use weir_domain::decide::{Counters, Decision, decide};
+use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, RuleDraft};
+use weir_domain::id::{RuleId, TenantId};
+use weir_domain::overrides::Overrides;
+use weir_domain::request::Act;
+use weir_domain::rule::Rule;
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::subject::SubjectKey;
+use weir_domain::time::Micros;
+
+use crate::limiter::{Answer, Asked, DecidingClock, Idempotency, Limiter, LimiterSettings};
+
+pub(super) const START_US: u64 = 1_763_726_400_000_000;
+
+/// A tenant nobody else has.
+pub(super) fn fresh_tenant() -> TenantId {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let process = u128::from(std::process::id()) << 64;
+    TenantId::from_u128(process | u128::from(NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+pub(super) fn client() -> redis::Client {
+    crate::client(&weir_local::shared::redis().url()).expect("a local address")
+}
+
+pub(super) struct World {
+    pub(super) tenant: TenantId,
+    pub(super) limiter: Limiter,
+    pub(super) twin: Counters,
+    now_us: Arc<AtomicU64>,
+    _stop: tokio_util::sync::DropGuard,
+}
+
+impl World {
+    pub(super) async fn new() -> Self {
+        let now_us = Arc::new(AtomicU64::new(START_US));
+        let clock = {
+            let now_us = Arc::clone(&now_us);
+            DecidingClock::new(move || Micros(now_us.load(Ordering::Relaxed)))
+        };
+        // The supplied clock can run far slower than Redis' own, by which keys expire.
+        let grace = Duration::from_secs(600);
+        let settings =
+            LimiterSettings { budget: Duration::from_secs(30), grace, clock: Some(clock) };
+        let stop = CancellationToken::new();
+        let limiter = Limiter::start(client(), settings, stop.clone());
+        until_up(&limiter).await;
+        let tenant = fresh_tenant();
+        Self { tenant, limiter, twin: Counters::default(), now_us, _stop: stop.drop_guard() }
+    }
+
+    pub(super) fn now(&self) -> Micros {
+        Micros(self.now_us.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set_now(&self, now: Micros) {
+        self.now_us.store(now.0, Ordering::Relaxed);
+    }
+
+    pub(super) fn pass_ms(&self, ms: u64) {
+        self.set_now(Micros(self.now().0 + ms * 1000));
+    }
+
+    /// Asks Redis alone.
+    pub(super) async fn ask(&self, act: Act, cost: u64, rules: &[RuleCharge]) -> Vec<Decision> {
+        let mut answers = self.ask_all(vec![self.asked(act, cost, rules)]).await;
+        match answers.pop() {
+            Some(Answer::Decided(_, decisions)) => decisions,
+            other => panic!("not decided: {other:?}"),
+        }
+    }
+
+    pub(super) async fn ask_all(&self, asked: Vec<Asked>) -> Vec<Answer> {
+        self.limiter.check(asked.into()).await.expect("redis answers")
+    }
+
+    pub(super) fn asked(&self, act: Act, cost: u64, rules: &[RuleCharge]) -> Asked {
+        Asked { tenant: self.tenant, act, cost, rules: rules.to_vec(), idempotency: None }
+    }
+
+    pub(super) fn with_key(&self, cost: u64, rules: &[RuleCharge], key: &str) -> Asked {
+        let idempotency = Idempotency {
+            key: key.to_owned(),
+            fingerprint: format!("cost {cost}"),
+            text: "who answered".to_owned(),
+        };
+        let asked = self.asked(Act::Consume, cost, rules);
+        Asked { idempotency: Some(idempotency), ..asked }
+    }
+
+    /// Asks the Rust twin alone.
+    pub(super) fn ask_twin(&mut self, act: Act, cost: u64, rules: &[RuleCharge]) -> Vec<Decision> {
+        let now = self.now();
+        let meters = |rule: &RuleCharge| rule.meters(self.tenant, |it| calendar::bounds(it, now));
+        let check = Check { act, cost, rules: rules.iter().map(meters).collect() };
+        decide(&mut self.twin, &check, now)
+    }
+
+    /// Everything this tenant has in Redis: key → (serialised value, time to live in ms).
+    pub(super) async fn dump(&self) -> BTreeMap<String, (Vec<u8>, i64)> {
+        let mut connection = connection().await;
+        let pattern = format!("weir:{{{}}}:*", self.tenant);
+        let keys: Vec<String> = {
+            let mut keys = Vec::new();
+            let mut cursor = 0_u64;
+            loop {
+                let mut scan = redis::cmd("SCAN");
+                scan.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(10_000);
+                let (next, found): (u64, Vec<String>) =
+                    scan.query_async(&mut connection).await.expect("redis scans");
+                keys.extend(found);
+                cursor = next;
+                if cursor == 0 {
+                    break keys;
+                }
+            }
+        };
+        let mut all = BTreeMap::new();
+        for key in keys {
+            let value = redis::cmd("DUMP").arg(&key).query_async(&mut connection).await;
+            let ttl = redis::cmd("PTTL").arg(&key).query_async(&mut connection).await;
+            all.insert(key, (value.expect("redis dumps"), ttl.expect("redis tells")));
+        }
+        all
+    }
+}
+
+pub(super) async fn connection() -> redis::aio::MultiplexedConnection {
+    client().get_multiplexed_async_connection().await.expect("redis accepts")
+}
+
+pub(super) async fn until_up(limiter: &Limiter) {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+    while !limiter.up() {
+        assert!(tokio::time::Instant::now() < deadline, "redis never answered");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A rule with these limits.
+pub(super) fn draft(limits: Vec<LimitDraft>) -> RuleDraft {
+    RuleDraft {
+        namespace: "test".into(),
+        name: "rule".into(),
+        description: String::new(),
+        conditions: Vec::new(),
+        count_by: Vec::new(),
+        action: Action::Limit,
+        mode: Mode::Enforce,
+        limits,
+        block_ms: None,
+        on_store_failure: OnStoreFailure::Deny,
+        consistency: Consistency::Exact,
+    }
+}
+
+/// A charge of a rule for one subject.
+pub(super) fn charge(id: u128, rule: Rule, subject: u128) -> RuleCharge {
+    let active = ActiveRule { id: RuleId::from_u128(id), rule, overrides: Overrides::default() };
+    RuleCharge { active: Arc::new(active), subject: SubjectKey(subject), instead: None }
+}
+
+/// A charge of a fresh rule with these limits.
+pub(super) fn charge_of(id: u128, limits: Vec<LimitDraft>) -> RuleCharge {
+    charge(id, Rule::parse(draft(limits)).expect("a valid rule"), 1)
+}
