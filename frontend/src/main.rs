@@ -1,7 +1,17 @@
-//! The dashboard.
+//! The dashboard: Leptos in the browser, over the admin API.
+//!
+//! Reading order: `app` (addresses), `session` and `api` (who is signed in, how the server is asked), `pages` (each fetches
+//! and acts), `components` (shown, without fetching), `model` (pure logic with ordinary tests).
 
-use leptos::prelude::*;
+mod api;
+mod app;
+mod browser;
+mod components;
+mod model;
+mod pages;
+mod session;
 
 fn main() {
-    mount_to_body(|| view! { <h1>"Weir"</h1> });
+    components::theme::apply_stored();
+    leptos::mount::mount_to_body(app::App);
 }

@@ -1,0 +1,37 @@
+//! Signing in and out.
+
+use gloo_net::http::Method;
+use weir_wire::sessions::{LogIn, LoggedIn, Me, SignUp, SignedUp};
+
+use super::request::{Call, send};
+use super::{Api, Problem};
+use crate::session::Why;
+
+impl Api {
+    pub async fn sign_in(self, body: &LogIn) -> Result<(), Problem> {
+        let call = Call::new(Method::POST, "/auth/login".to_owned()).body(body);
+        let LoggedIn { user, access_token, expires_in_s, .. } = send(&call, None).await?;
+        self.session.begin(user, access_token, expires_in_s);
+        Ok(())
+    }
+
+    /// Makes an account with its first tenant, whose id comes back.
+    pub async fn sign_up(self, body: &SignUp) -> Result<String, Problem> {
+        let call = Call::new(Method::POST, "/auth/signup".to_owned()).body(body);
+        let SignedUp { user, tenant, access_token, expires_in_s, .. } = send(&call, None).await?;
+        self.session.begin(user, access_token, expires_in_s);
+        Ok(tenant.id)
+    }
+
+    /// Ends the session here even if the server cannot be told.
+    pub async fn sign_out(self) {
+        let call = Call::new(Method::POST, "/auth/logout".to_owned());
+        let token = self.session.signed_in().map(|signed_in| signed_in.token);
+        drop(send::<serde_json::Value>(&call, token.as_deref()).await);
+        self.session.end(Why::Left);
+    }
+
+    pub async fn me(self) -> Result<Me, Problem> {
+        self.read("/me".to_owned()).await
+    }
+}

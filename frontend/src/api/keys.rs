@@ -1,0 +1,24 @@
+//! API keys.
+
+use gloo_net::http::Method;
+use weir_wire::api_keys::{ApiKey, CreateKey, IssuedKey};
+use weir_wire::page::Page;
+
+use super::request::Call;
+use super::{Api, Problem};
+
+impl Api {
+    /// The keys of a tenant; the first 200.
+    pub async fn keys(self, tenant: &str) -> Result<Vec<ApiKey>, Problem> {
+        let page: Page<ApiKey> = self.read(format!("/tenants/{tenant}/keys?limit=200")).await?;
+        Ok(page.data)
+    }
+
+    pub async fn create_key(self, tenant: &str, key: &CreateKey) -> Result<IssuedKey, Problem> {
+        self.create(format!("/tenants/{tenant}/keys"), key).await
+    }
+
+    pub async fn revoke_key(self, tenant: &str, key: &str) -> Result<(), Problem> {
+        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/keys/{key}"))).await
+    }
+}

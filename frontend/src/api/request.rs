@@ -1,0 +1,69 @@
+//! One HTTP request and its answer.
+
+use gloo_net::http::{Method, Request, RequestBuilder, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use weir_wire::problem::ProblemBody;
+
+use super::Problem;
+
+/// A request that is not sent yet; it can be sent again.
+pub(super) struct Call {
+    method: Method,
+    path: String,
+    if_match: Option<String>,
+    body: Option<String>,
+}
+
+impl Call {
+    /// `path` is below `/api/v1`.
+    pub fn new(method: Method, path: String) -> Self {
+        Self { method, path, if_match: None, body: None }
+    }
+
+    pub fn body(mut self, body: &impl Serialize) -> Self {
+        self.body = serde_json::to_string(body).ok();
+        self
+    }
+
+    /// Only if this is still the revision.
+    pub fn if_match(mut self, revision: u64) -> Self {
+        self.if_match = Some(format!("\"{revision}\""));
+        self
+    }
+
+    fn build(&self, token: Option<&str>) -> Result<Request, gloo_net::Error> {
+        let mut builder = RequestBuilder::new(&format!("/api/v1{}", self.path)).method(self.method.clone());
+        if let Some(token) = token {
+            builder = builder.header("Authorization", &format!("Bearer {token}"));
+        }
+        if let Some(if_match) = &self.if_match {
+            builder = builder.header("If-Match", if_match);
+        }
+        match &self.body {
+            Some(body) => builder.header("Content-Type", "application/json").body(body),
+            None => builder.build(),
+        }
+    }
+}
+
+/// Sends it and reads the answer.
+pub(super) async fn send<T: DeserializeOwned>(call: &Call, token: Option<&str>) -> Result<T, Problem> {
+    let unreachable = |_| Problem::unreachable("The server");
+    let request = call.build(token).map_err(unreachable)?;
+    read(request.send().await.map_err(unreachable)?).await
+}
+
+/// Reads an answer: a body, nothing (204), or a problem.
+pub(super) async fn read<T: DeserializeOwned>(answer: Response) -> Result<T, Problem> {
+    let status = answer.status();
+    let text = answer.text().await.map_err(|_| Problem::unreachable("The server"))?;
+    if answer.ok() {
+        let text = if text.is_empty() { "null" } else { &text };
+        return serde_json::from_str(text).map_err(|_| Problem::unreadable(status));
+    }
+    match serde_json::from_str::<ProblemBody>(&text) {
+        Ok(body) => Err(body.into()),
+        Err(_) => Err(Problem::unreadable(status)),
+    }
+}

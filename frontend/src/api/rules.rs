@@ -1,0 +1,50 @@
+//! Rules.
+
+use gloo_net::http::Method;
+use weir_wire::page::Page;
+use weir_wire::rules::{RuleAnswer, RuleBody};
+
+use super::request::Call;
+use super::{Api, Problem};
+
+impl Api {
+    /// All rules of a tenant.
+    pub async fn rules(self, tenant: &str) -> Result<Vec<RuleAnswer>, Problem> {
+        let path = format!("/tenants/{tenant}/rules?limit=200");
+        let mut page: Page<RuleAnswer> = self.read(path.clone()).await?;
+        let mut rules = page.data;
+        while let Some(cursor) = page.next_cursor {
+            page = self.read(format!("{path}&cursor={}", encoded(&cursor))).await?;
+            rules.append(&mut page.data);
+        }
+        Ok(rules)
+    }
+
+    pub async fn rule(self, tenant: &str, rule: &str) -> Result<RuleAnswer, Problem> {
+        self.read(format!("/tenants/{tenant}/rules/{}", encoded(rule))).await
+    }
+
+    pub async fn create_rule(self, tenant: &str, rule: &RuleBody) -> Result<RuleAnswer, Problem> {
+        self.create(format!("/tenants/{tenant}/rules"), rule).await
+    }
+
+    /// Writes a rule over the revision it was read at; a newer one there is `stale`.
+    pub async fn replace_rule(
+        self,
+        tenant: &str,
+        before: &RuleAnswer,
+        rule: &RuleBody,
+    ) -> Result<RuleAnswer, Problem> {
+        let path = format!("/tenants/{tenant}/rules/{}", before.id);
+        self.call(Call::new(Method::PUT, path).if_match(before.revision).body(rule)).await
+    }
+
+    pub async fn delete_rule(self, tenant: &str, rule: &RuleAnswer) -> Result<(), Problem> {
+        let path = format!("/tenants/{tenant}/rules/{}", rule.id);
+        self.call(Call::new(Method::DELETE, path).if_match(rule.revision)).await
+    }
+}
+
+fn encoded(text: &str) -> String {
+    String::from(js_sys::encode_uri_component(text))
+}

@@ -1,0 +1,61 @@
+//! The few things of the browser that pages need besides the page itself.
+
+use leptos::prelude::{document, window};
+use web_sys::Storage;
+
+/// What time it is, in milliseconds since 1970.
+pub fn now_ms() -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "whole milliseconds of this age fit")]
+    let now_ms = js_sys::Date::now() as i64;
+    now_ms
+}
+
+/// The scheme, host and port of this page.
+pub fn origin() -> String {
+    window().location().origin().unwrap_or_default()
+}
+
+/// What was stored in this browser under a name.
+pub fn stored(name: &str) -> Option<String> {
+    storage()?.get_item(name).ok()?
+}
+
+/// Stores a preference; a browser that refuses forgets it.
+pub fn store(name: &str, value: &str) {
+    if let Some(storage) = storage() {
+        drop(storage.set_item(name, value));
+    }
+}
+
+/// Forgets what was stored under a name.
+pub fn forget(name: &str) {
+    if let Some(storage) = storage() {
+        drop(storage.remove_item(name));
+    }
+}
+
+/// Sets an attribute of the whole document.
+pub fn mark_document(name: &str, value: Option<&str>) {
+    let Some(root) = document().document_element() else { return };
+    drop(match value {
+        Some(value) => root.set_attribute(name, value),
+        None => root.remove_attribute(name),
+    });
+}
+
+/// Puts a text onto the clipboard; whether that worked.
+pub async fn copy(text: &str) -> bool {
+    let clipboard = window().navigator().clipboard();
+    wasm_bindgen_futures::JsFuture::from(clipboard.write_text(text)).await.is_ok()
+}
+
+/// A time in the person's own language and time zone.
+pub fn local_time(at_ms: i64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are exact in a double")]
+    let date = js_sys::Date::new(&wasm_bindgen::JsValue::from_f64(at_ms as f64));
+    String::from(date.to_locale_string("default", &wasm_bindgen::JsValue::UNDEFINED))
+}
+
+fn storage() -> Option<Storage> {
+    window().local_storage().ok()?
+}

@@ -1,0 +1,13 @@
+//! The parts that pages are made of: they get data and callbacks, and fetch nothing.
+
+pub mod badge;
+pub mod copy;
+pub mod dialog;
+pub mod feedback;
+pub mod field;
+pub mod load;
+pub mod page;
+pub mod rule_form;
+pub mod theme;
+pub mod time;
+pub mod verdict;

@@ -1,0 +1,19 @@
+//! Short words with a colour: red for denied, amber for shadow.
+
+use leptos::prelude::*;
+use weir_wire::words::Mode;
+
+use crate::model::words;
+
+/// The mode of a rule.
+#[component]
+pub fn ModeBadge(mode: Mode) -> impl IntoView {
+    view! { <span class=format!("badge badge-{}", mode.as_str())>{words::mode(mode)}</span> }
+}
+
+/// Whether something passes.
+#[component]
+pub fn PassBadge(passes: bool, #[prop(into)] yes: String, #[prop(into)] no: String) -> impl IntoView {
+    let class = if passes { "badge badge-allowed" } else { "badge badge-denied" };
+    view! { <span class=class>{if passes { yes } else { no }}</span> }
+}

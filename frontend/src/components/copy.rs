@@ -1,0 +1,41 @@
+//! Text to take along.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use crate::browser;
+
+/// A button that copies a text and says so.
+#[component]
+pub fn CopyButton(#[prop(into)] text: Signal<String>, #[prop(into)] label: String) -> impl IntoView {
+    let copied = RwSignal::new(None::<bool>);
+    let copy = move |_| {
+        let text = text.get_untracked();
+        spawn_local(async move {
+            let worked = browser::copy(&text).await;
+            copied.try_set(Some(worked));
+        });
+    };
+    Effect::new(move |_| {
+        text.track();
+        copied.set(None);
+    });
+    let shown = move || match copied.get() {
+        None => label.clone(),
+        Some(true) => "Copied".to_owned(),
+        Some(false) => "Not permitted: select and copy".to_owned(),
+    };
+    view! { <button type="button" class="button" on:click=copy aria-live="polite">{shown}</button> }
+}
+
+/// Code with a button that copies it.
+#[component]
+pub fn CodeBlock(#[prop(into)] code: Signal<String>, #[prop(into)] label: String) -> impl IntoView {
+    let name = label.clone();
+    view! {
+        <div class="code-block" role="group" aria-label=name>
+            <pre tabindex="0"><code>{code}</code></pre>
+            <CopyButton text=code label=label />
+        </div>
+    }
+}

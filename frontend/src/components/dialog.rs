@@ -1,0 +1,68 @@
+//! A question in front of the page: the browser's own dialog, so the keyboard stays inside and Escape closes it.
+
+use leptos::html;
+use leptos::prelude::*;
+
+use crate::components::field::TextField;
+use crate::components::field::fresh_id;
+
+/// Shown while `open`.
+#[component]
+pub fn Dialog(#[prop(into)] title: String, open: RwSignal<bool>, children: ChildrenFn) -> impl IntoView {
+    let node = NodeRef::<html::Dialog>::new();
+    let id = fresh_id();
+    let labelled_by = id.clone();
+    Effect::new(move |_| {
+        let Some(dialog) = node.get() else { return };
+        match (open.get(), dialog.open()) {
+            (true, false) => drop(dialog.show_modal()),
+            (false, true) => dialog.close(),
+            _ => {}
+        }
+    });
+    view! {
+        <dialog node_ref=node aria-labelledby=labelled_by on:close=move |_| open.set(false)>
+            <h2 id=id>{title}</h2>
+            <Show when=move || open.get()>{children()}</Show>
+        </dialog>
+    }
+}
+
+/// A dangerous act: says what will happen and asks for the name.
+#[component]
+pub fn ConfirmByName(
+    #[prop(into)] title: String,
+    #[prop(into)] consequence: String,
+    #[prop(into)] name: String,
+    #[prop(into)] act: String,
+    open: RwSignal<bool>,
+    #[prop(into)] on_confirm: Callback<()>,
+) -> impl IntoView {
+    let typed = RwSignal::new(String::new());
+    let wanted = StoredValue::new(name);
+    let matches = move || wanted.with_value(|name| *name == typed.get().trim());
+    let (consequence, act) = (StoredValue::new(consequence), StoredValue::new(act));
+    let confirm = move |event: leptos::ev::SubmitEvent| {
+        event.prevent_default();
+        if matches() {
+            open.set(false);
+            on_confirm.run(());
+        }
+    };
+    Effect::new(move |_| {
+        open.track();
+        typed.set(String::new());
+    });
+    view! {
+        <Dialog title open>
+            <form on:submit=confirm>
+                <p>{consequence.get_value()}</p>
+                <TextField label=format!("Type {} to confirm", wanted.get_value()) value=typed />
+                <div class="actions">
+                    <button type="submit" class="button danger" disabled=move || !matches()>{act.get_value()}</button>
+                    <button type="button" class="button" on:click=move |_| open.set(false)>"Cancel"</button>
+                </div>
+            </form>
+        </Dialog>
+    }
+}

@@ -1,0 +1,168 @@
+//! Fields of forms: a label, an input, a hint, and the problem beside it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use leptos::prelude::*;
+
+/// A value that a field shows and changes.
+#[derive(Debug)]
+pub struct Bind<T: Send + Sync + 'static> {
+    pub value: Signal<T>,
+    pub set: Callback<T>,
+}
+
+/// One line of text.
+#[component]
+pub fn TextField(
+    #[prop(into)] label: String,
+    #[prop(into)] value: Bind<String>,
+    #[prop(optional, into)] problem: Signal<Option<String>>,
+    #[prop(optional, into)] hint: Option<String>,
+    /// `type` of the input.
+    #[prop(default = "text")]
+    kind: &'static str,
+    #[prop(default = "off")] autocomplete: &'static str,
+    /// A narrow one, for a number.
+    #[prop(optional)]
+    narrow: bool,
+    #[prop(optional)] autofocus: bool,
+) -> impl IntoView {
+    let id = fresh_id();
+    let input_mode = if narrow { "numeric" } else { "text" };
+    view! {
+        <div class="field" class:narrow=narrow>
+            <label for=id.clone()>{label}</label>
+            <input
+                id=id.clone()
+                type=kind
+                autocomplete=autocomplete
+                autofocus=autofocus
+                spellcheck="false"
+                inputmode=input_mode
+                aria-describedby=format!("{id}-note")
+                aria-invalid=move || problem.with(Option::is_some).then_some("true")
+                prop:value=value.value
+                on:input=move |event| value.set.run(event_target_value(&event))
+            />
+            <Note id hint problem />
+        </div>
+    }
+}
+
+/// Several lines of text.
+#[component]
+pub fn TextArea(
+    #[prop(into)] label: String,
+    #[prop(into)] value: Bind<String>,
+    #[prop(optional, into)] problem: Signal<Option<String>>,
+    #[prop(optional, into)] hint: Option<String>,
+) -> impl IntoView {
+    let id = fresh_id();
+    view! {
+        <div class="field">
+            <label for=id.clone()>{label}</label>
+            <textarea
+                id=id.clone()
+                rows="2"
+                aria-describedby=format!("{id}-note")
+                aria-invalid=move || problem.with(Option::is_some).then_some("true")
+                prop:value=value.value
+                on:input=move |event| value.set.run(event_target_value(&event))
+            ></textarea>
+            <Note id hint problem />
+        </div>
+    }
+}
+
+/// One of several words, each with what it is called.
+#[component]
+pub fn Choice<T>(
+    #[prop(into)] label: String,
+    value: Bind<T>,
+    options: Vec<(T, String)>,
+    #[prop(optional, into)] problem: Signal<Option<String>>,
+    #[prop(optional, into)] hint: Option<String>,
+    #[prop(optional)] narrow: bool,
+) -> impl IntoView
+where
+    T: Clone + PartialEq + Send + Sync + 'static,
+{
+    let id = fresh_id();
+    let items: Vec<_> = options
+        .iter()
+        .enumerate()
+        .map(|(at, (option, label))| {
+            let option = option.clone();
+            let chosen = move || value.value.with(|value| *value == option);
+            view! { <option value=at.to_string() prop:selected=chosen>{label.clone()}</option> }
+        })
+        .collect();
+    let choose = move |event| {
+        let at = event_target_value(&event).parse::<usize>().ok();
+        if let Some((option, _)) = at.and_then(|at| options.get(at)) {
+            value.set.run(option.clone());
+        }
+    };
+    view! {
+        <div class="field" class:narrow=narrow>
+            <label for=id.clone()>{label}</label>
+            <select
+                id=id.clone()
+                aria-describedby=format!("{id}-note")
+                aria-invalid=move || problem.with(Option::is_some).then_some("true")
+                on:change=choose
+            >
+                {items}
+            </select>
+            <Note id hint problem />
+        </div>
+    }
+}
+
+/// Yes or no.
+#[component]
+pub fn Tick(#[prop(into)] label: String, value: Bind<bool>) -> impl IntoView {
+    view! {
+        <label class="tick">
+            <input
+                type="checkbox"
+                prop:checked=value.value
+                on:change=move |event| value.set.run(event_target_checked(&event))
+            />
+            <span>{label}</span>
+        </label>
+    }
+}
+
+/// An id for an element that others point to.
+pub fn fresh_id() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("f{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+impl<T: Send + Sync + 'static> Clone for Bind<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Send + Sync + 'static> Copy for Bind<T> {}
+
+impl<T: Clone + Send + Sync + 'static> From<RwSignal<T>> for Bind<T> {
+    fn from(signal: RwSignal<T>) -> Self {
+        Self {
+            value: signal.into(),
+            set: Callback::new(move |value| signal.set(value)),
+        }
+    }
+}
+
+/// The hint, or the problem in its place.
+#[component]
+fn Note(id: String, hint: Option<String>, problem: Signal<Option<String>>) -> impl IntoView {
+    let shown = move || match problem.get() {
+        Some(problem) => view! { <span class="field-problem">{problem}</span> }.into_any(),
+        None => view! { <span>{hint.clone()}</span> }.into_any(),
+    };
+    view! { <div id=format!("{id}-note") class="note" aria-live="polite">{shown}</div> }
+}

@@ -1,0 +1,89 @@
+//! Data that comes from the server: on its way, here, or failed.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use crate::api::Problem;
+use crate::components::feedback::{ProblemPanel, Skeleton};
+
+/// Data of a page, with a way to fetch it again; cheap to copy.
+#[derive(Debug)]
+pub struct Load<T: Send + Sync + 'static> {
+    state: RwSignal<Remote<T>>,
+    turn: RwSignal<u32>,
+}
+
+/// Where the data is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remote<T> {
+    Loading,
+    Ready(T),
+    Failed(Problem),
+}
+
+/// Fetches now, when asked again, and when a signal changes that `fetch` reads before it waits. What is there stays until
+/// the new data is, so nothing moves meanwhile.
+pub fn load<T, F, Answer>(fetch: F) -> Load<T>
+where
+    T: Clone + Send + Sync + 'static,
+    F: Fn() -> Answer + 'static,
+    Answer: Future<Output = Result<T, Problem>> + 'static,
+{
+    let load = Load {
+        state: RwSignal::new(Remote::Loading),
+        turn: RwSignal::new(0),
+    };
+    let newest = StoredValue::new(0_u32);
+    Effect::new(move |_| {
+        load.turn.track();
+        let mine = newest.get_value() + 1;
+        newest.set_value(mine);
+        let answer = fetch();
+        spawn_local(async move {
+            let answer = answer.await;
+            if newest.try_get_value() == Some(mine) {
+                load.state.try_set(answer.map_or_else(Remote::Failed, Remote::Ready));
+            }
+        });
+    });
+    load
+}
+
+/// Shows the data, a skeleton before it is there, or what went wrong with a way to try again.
+pub fn loaded<T, V>(load: Load<T>, view: impl Fn(T) -> V + Send + Sync + 'static) -> impl IntoView
+where
+    T: Clone + Send + Sync + 'static,
+    V: IntoView + 'static,
+{
+    move || match load.state.get() {
+        Remote::Loading => view! { <Skeleton /> }.into_any(),
+        Remote::Ready(data) => view(data).into_any(),
+        Remote::Failed(problem) => {
+            let retry = Callback::new(move |()| load.again());
+            view! { <ProblemPanel problem retry /> }.into_any()
+        }
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> Load<T> {
+    /// Fetches again.
+    pub fn again(self) {
+        self.turn.update(|turn| *turn += 1);
+    }
+
+    /// The data, once it is there.
+    pub fn data(self) -> Option<T> {
+        match self.state.get() {
+            Remote::Ready(data) => Some(data),
+            Remote::Loading | Remote::Failed(_) => None,
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> Clone for Load<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Send + Sync + 'static> Copy for Load<T> {}

@@ -1,0 +1,28 @@
+//! The rule editor's form, in three parts: who, how much, what then.
+
+mod editor;
+mod limits;
+mod then;
+mod who;
+
+use leptos::prelude::*;
+use weir_wire::words::Action;
+
+pub use editor::Editor;
+use limits::Limits;
+use then::{Modes, Then};
+use who::Who;
+
+/// All fields of a rule.
+#[component]
+pub fn RuleFields(editor: Editor) -> impl IntoView {
+    let limited = Memo::new(move |_| editor.form.with(|form| form.action == Action::Limit));
+    view! {
+        <Modes editor />
+        <Who editor />
+        <Show when=move || limited.get()>
+            <Limits editor />
+            <Then editor />
+        </Show>
+    }
+}

@@ -1,0 +1,163 @@
+//! The state of the editor: what is typed, what is wrong with it, and what of that is shown yet.
+
+use std::collections::BTreeSet;
+
+use leptos::prelude::*;
+use weir_wire::problem::FieldProblem;
+use weir_wire::rules::RuleBody;
+
+use crate::components::field::Bind;
+use crate::model::rule_form::{ConditionRow, LimitRow, RuleForm};
+
+/// Cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub struct Editor {
+    pub form: RwSignal<RuleForm>,
+    read: Memo<(RuleBody, Vec<FieldProblem>)>,
+    /// What the server refused of the rule as it was sent; cleared by the next change.
+    refused: RwSignal<Vec<FieldProblem>>,
+    /// The fields that were typed in.
+    touched: RwSignal<BTreeSet<String>>,
+    /// Whether saving was tried: then everything wrong is shown.
+    tried: RwSignal<bool>,
+}
+
+impl Editor {
+    pub fn new(form: RuleForm) -> Self {
+        let form = RwSignal::new(form);
+        Self {
+            form,
+            read: Memo::new(move |_| form.with(RuleForm::read)),
+            refused: RwSignal::new(Vec::new()),
+            touched: RwSignal::new(BTreeSet::new()),
+            tried: RwSignal::new(false),
+        }
+    }
+
+    /// The rule as it stands; tracked.
+    pub fn rule(self) -> RuleBody {
+        self.read.with(|(rule, _)| rule.clone())
+    }
+
+    /// The rule to send, or nothing while something is wrong, which is shown from now on.
+    pub fn submit(self) -> Option<RuleBody> {
+        self.tried.set(true);
+        self.read.with_untracked(|(rule, wrong)| wrong.is_empty().then(|| rule.clone()))
+    }
+
+    /// How much is wrong that is shown.
+    pub fn shown_problems(self) -> usize {
+        if self.tried.get() { self.read.with(|(_, wrong)| wrong.len()) } else { 0 }
+    }
+
+    /// Shows what the server refused.
+    pub fn refuse(self, fields: Vec<FieldProblem>) {
+        self.refused.set(fields);
+    }
+
+    /// Starts anew with another rule.
+    pub fn reset(self, form: RuleForm) {
+        self.form.set(form);
+        self.refused.set(Vec::new());
+        self.touched.set(BTreeSet::new());
+        self.tried.set(false);
+    }
+
+    /// A field of the form, with its place in the rule.
+    pub fn bind<T: Clone + Send + Sync + 'static>(
+        self,
+        path: impl Fn(&RuleForm) -> String + Send + Sync + 'static,
+        value: impl Fn(&RuleForm) -> T + Send + Sync + 'static,
+        set: impl Fn(&mut RuleForm, T) + Send + Sync + 'static,
+    ) -> Bind<T>
+    where
+        T: PartialEq,
+    {
+        let set = move |value| {
+            self.form.update(|form| set(form, value));
+            let path = self.form.with_untracked(|form| path(form));
+            self.touched.update(|touched| {
+                touched.insert(path);
+            });
+            self.refused.update(Vec::clear);
+        };
+        Bind {
+            value: Memo::new(move |_| self.form.with(|form| value(form))).into(),
+            set: Callback::new(set),
+        }
+    }
+
+    /// What is wrong with a field, as far as it is shown.
+    pub fn problem(self, path: impl Fn(&RuleForm) -> String + Send + Sync + 'static) -> Signal<Option<String>> {
+        Signal::derive(move || {
+            let path = self.form.with(|form| path(form));
+            let below = |problem: &&FieldProblem| {
+                problem.field == path || path == "count_by" && problem.field.starts_with("count_by[")
+            };
+            let reason = |problem: &FieldProblem| problem.reason.clone();
+            let refused = self.refused.with(|refused| refused.iter().find(below).map(reason));
+            let shown = self.tried.get() || self.touched.with(|touched| touched.contains(&path));
+            let wrong = || self.read.with(|(_, wrong)| wrong.iter().find(below).map(reason));
+            refused.or_else(|| if shown { wrong() } else { None })
+        })
+    }
+
+    /// A field of a limit; nothing happens once the row is gone.
+    pub fn limit<T: Clone + PartialEq + Default + Send + Sync + 'static>(
+        self,
+        row: u32,
+        name: fn(&LimitRow) -> &'static str,
+        value: impl Fn(&LimitRow) -> T + Send + Sync + 'static,
+        set: impl Fn(&mut LimitRow, T) + Send + Sync + 'static,
+    ) -> Bind<T> {
+        self.bind(
+            move |form| limit_path(form, row, name),
+            move |form| form.limits.iter().find(|it| it.row == row).map(&value).unwrap_or_default(),
+            move |form, new| {
+                if let Some(limit) = form.limits.iter_mut().find(|it| it.row == row) {
+                    set(limit, new);
+                }
+            },
+        )
+    }
+
+    /// What is wrong with a field of a limit.
+    pub fn limit_problem(self, row: u32, name: fn(&LimitRow) -> &'static str) -> Signal<Option<String>> {
+        self.problem(move |form| limit_path(form, row, name))
+    }
+
+    /// A field of a condition.
+    pub fn condition<T: Clone + PartialEq + Send + Sync + 'static>(
+        self,
+        row: u32,
+        name: &'static str,
+        value: impl Fn(Option<&ConditionRow>) -> T + Send + Sync + 'static,
+        set: impl Fn(&mut ConditionRow, T) + Send + Sync + 'static,
+    ) -> Bind<T> {
+        self.bind(
+            move |form| condition_path(form, row, name),
+            move |form| value(form.conditions.iter().find(|it| it.row == row)),
+            move |form, new| {
+                if let Some(condition) = form.conditions.iter_mut().find(|it| it.row == row) {
+                    set(condition, new);
+                }
+            },
+        )
+    }
+
+    /// What is wrong with a field of a condition.
+    pub fn condition_problem(self, row: u32, name: &'static str) -> Signal<Option<String>> {
+        self.problem(move |form| condition_path(form, row, name))
+    }
+}
+
+fn limit_path(form: &RuleForm, row: u32, name: fn(&LimitRow) -> &'static str) -> String {
+    let at = form.limits.iter().position(|it| it.row == row);
+    at.map(|at| format!("limits[{at}].{}", name(&form.limits[at]))).unwrap_or_default()
+}
+
+fn condition_path(form: &RuleForm, row: u32, name: &str) -> String {
+    let at = form.conditions.iter().position(|it| it.row == row);
+    let at = at.map(|at| format!("match[{at}]")).unwrap_or_default();
+    if name.is_empty() { at } else { format!("{at}.{name}") }
+}

@@ -1,0 +1,9 @@
+//! What the pages know without a browser: words for rules and times, and forms. Ordinary Rust with ordinary tests.
+
+pub mod age;
+pub mod duration;
+pub mod filter;
+pub mod number;
+pub mod rule_form;
+pub mod snippet;
+pub mod words;

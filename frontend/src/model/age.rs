@@ -1,0 +1,29 @@
+//! How long ago something was.
+
+use crate::model::duration;
+
+/// `just now`, `3 min ago`, `in 2 h`; both times are milliseconds since 1970.
+pub fn relative(at_ms: i64, now_ms: i64) -> String {
+    let distance_ms = now_ms.abs_diff(at_ms);
+    if distance_ms < 5_000 {
+        return "just now".to_owned();
+    }
+    let about = duration::about(distance_ms / 1_000 * 1_000);
+    if at_ms < now_ms {
+        format!("{about} ago")
+    } else {
+        format!("in {about}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_and_future_are_told_apart() {
+        assert_eq!(relative(1_000, 2_000), "just now");
+        assert_eq!(relative(0, 240_000), "4 min ago");
+        assert_eq!(relative(86_400_000 * 3, 0), "in 3 d");
+    }
+}

@@ -1,0 +1,213 @@
+//! The rule editor's form: what is typed, and the rule it makes.
+//!
+//! A number that cannot be read is a problem of its field; everything else is judged by the rule's own parsing, the same
+//! as on the server, so the words agree.
+
+mod limit_row;
+
+use weir_wire::problem::FieldProblem;
+use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
+use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Op};
+
+use crate::model::duration::{Span, Unit};
+pub use limit_row::LimitRow;
+
+/// A rule as it stands in the form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleForm {
+    pub namespace: String,
+    pub name: String,
+    pub description: String,
+    pub conditions: Vec<ConditionRow>,
+    /// Attributes, apart by commas or blanks.
+    pub count_by: String,
+    pub action: Action,
+    pub mode: Mode,
+    pub limits: Vec<LimitRow>,
+    pub blocks: bool,
+    pub block: Span,
+    pub on_store_failure: OnStoreFailure,
+    pub consistency: Consistency,
+    next_row: u32,
+}
+
+/// A condition as it stands in the form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionRow {
+    /// Names the row on the page, whatever its position.
+    pub row: u32,
+    pub attribute: String,
+    pub op: Op,
+    /// One text; for `one_of` one a line.
+    pub value: String,
+}
+
+impl RuleForm {
+    /// A new rule: nothing but one limit to fill in.
+    pub fn new() -> Self {
+        let mut form = Self {
+            namespace: weir_domain::request::DEFAULT_NAMESPACE.to_owned(),
+            name: String::new(),
+            description: String::new(),
+            conditions: Vec::new(),
+            count_by: String::new(),
+            action: Action::Limit,
+            mode: Mode::Enforce,
+            limits: Vec::new(),
+            blocks: false,
+            block: Span { number: "5".to_owned(), unit: Unit::Minutes },
+            on_store_failure: OnStoreFailure::Allow,
+            consistency: Consistency::Exact,
+            next_row: 0,
+        };
+        form.add_limit();
+        form
+    }
+
+    /// A rule that is there.
+    pub fn of(rule: &RuleBody) -> Self {
+        let mut form = Self::new();
+        form.namespace.clone_from(&rule.namespace);
+        form.name.clone_from(&rule.name);
+        form.description.clone_from(&rule.description);
+        form.count_by = rule.count_by.join(", ");
+        form.action = rule.action;
+        form.mode = rule.mode;
+        form.blocks = rule.block_ms.is_some();
+        if let Some(block_ms) = rule.block_ms {
+            form.block = Span::of_ms(block_ms);
+        }
+        form.on_store_failure = rule.on_store_failure;
+        form.consistency = rule.consistency;
+        for condition in &rule.conditions {
+            let row = form.row();
+            form.conditions.push(ConditionRow::of(row, condition));
+        }
+        if !rule.limits.is_empty() {
+            form.limits.clear();
+        }
+        for limit in &rule.limits {
+            let row = form.row();
+            form.limits.push(LimitRow::of(row, limit));
+        }
+        form
+    }
+
+    /// One more condition.
+    pub fn add_condition(&mut self) {
+        let row = self.row();
+        self.conditions.push(ConditionRow {
+            row,
+            attribute: String::new(),
+            op: Op::Equals,
+            value: String::new(),
+        });
+    }
+
+    /// One more limit.
+    pub fn add_limit(&mut self) {
+        let row = self.row();
+        self.limits.push(LimitRow::new(row));
+    }
+
+    /// The rule as it would be sent, and everything that is wrong with it.
+    pub fn read(&self) -> (RuleBody, Vec<FieldProblem>) {
+        let mut wrong = Vec::new();
+        let limited = self.action == Action::Limit;
+        let block_ms = (limited && self.blocks).then(|| {
+            self.block.ms().unwrap_or_else(|| {
+                wrong.push(FieldProblem::new("block_ms", NOT_WHOLE));
+                1
+            })
+        });
+        let limits = if limited { self.limits.as_slice() } else { &[] };
+        let limits = limits
+            .iter()
+            .enumerate()
+            .map(|(at, row)| row.read(&format!("limits[{at}]"), &mut wrong))
+            .collect();
+        let body = RuleBody {
+            namespace: self.namespace.trim().to_owned(),
+            name: self.name.trim().to_owned(),
+            description: self.description.clone(),
+            conditions: self.conditions.iter().map(ConditionRow::read).collect(),
+            count_by: listed(&self.count_by),
+            action: self.action,
+            mode: self.mode,
+            limits,
+            block_ms,
+            on_store_failure: self.on_store_failure,
+            consistency: if limited { self.consistency } else { Consistency::Exact },
+        };
+        for problem in body.clone().parse().err().unwrap_or_default() {
+            if !wrong.iter().any(|known| known.field == problem.field) {
+                wrong.push(problem);
+            }
+        }
+        (body, wrong)
+    }
+
+    /// What the writer should know of a rule that is right.
+    pub fn warnings(&self) -> Vec<String> {
+        let (body, wrong) = self.read();
+        match body.parse() {
+            Ok(rule) if wrong.is_empty() => weir_domain::warnings::of_rule(&rule),
+            _ => Vec::new(),
+        }
+    }
+
+    fn row(&mut self) -> u32 {
+        self.next_row += 1;
+        self.next_row
+    }
+}
+
+impl ConditionRow {
+    fn of(row: u32, condition: &ConditionBody) -> Self {
+        let value = match &condition.value {
+            Some(OperandBody::One(text)) => text.clone(),
+            Some(OperandBody::Many(texts)) => texts.join("\n"),
+            None => String::new(),
+        };
+        Self {
+            row,
+            attribute: condition.attribute.clone(),
+            op: condition.op,
+            value,
+        }
+    }
+
+    /// Whether it compares with anything.
+    pub fn takes_value(&self) -> bool {
+        !matches!(self.op, Op::Exists | Op::Absent)
+    }
+
+    fn read(&self) -> ConditionBody {
+        let value = match self.op {
+            Op::Exists | Op::Absent => None,
+            Op::OneOf => {
+                let lines = self.value.lines().map(str::trim).filter(|line| !line.is_empty());
+                Some(OperandBody::Many(lines.map(str::to_owned).collect()))
+            }
+            _ => Some(OperandBody::One(self.value.clone())),
+        };
+        ConditionBody {
+            attribute: self.attribute.trim().to_owned(),
+            op: self.op,
+            value,
+        }
+    }
+}
+
+/// Names apart by commas or blanks.
+fn listed(text: &str) -> Vec<String> {
+    text.split(|c: char| c == ',' || c.is_whitespace())
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+const NOT_WHOLE: &str = "must be a whole number";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! The form and the rule it makes.
+
+use serde_json::json;
+use weir_wire::limits::AlgorithmName;
+
+use super::*;
+
+#[test]
+fn every_rule_survives_the_form() {
+    let rule: RuleBody = serde_json::from_value(json!({
+        "namespace": "api", "name": "everything", "description": "two\nlines",
+        "match": [
+            {"attribute": "route", "op": "equals", "value": ""},
+            {"attribute": "plan", "op": "one_of", "value": ["free", "trial"]},
+            {"attribute": "ip", "op": "cidr", "value": "10.0.0.0/8"},
+            {"attribute": "user", "op": "exists"}
+        ],
+        "count_by": ["user", "ip"], "mode": "shadow", "block_ms": 90_000, "on_store_failure": "local",
+        "limits": [
+            {"algorithm": "fixed_window", "limit": 10, "window_ms": 1_500},
+            {"algorithm": "sliding_window_log", "limit": 5, "window_ms": 60_000, "count_denied": true},
+            {"algorithm": "sliding_window_counter", "limit": 5, "window_ms": 60_000},
+            {"algorithm": "token_bucket", "capacity": 20, "refill_tokens": 10, "refill_interval_ms": 1_000},
+            {"algorithm": "leaky_bucket", "capacity": 20, "drain_units": 3, "drain_interval_ms": 500},
+            {"algorithm": "spacing", "interval_ms": 250},
+            {"algorithm": "quota", "limit": 9, "period": "week", "anchor_day": 3, "time_zone": "Europe/Berlin"}
+        ]
+    }))
+    .expect("a rule");
+    let (read, wrong) = RuleForm::of(&rule).read();
+    assert_eq!(read, rule);
+    assert_eq!(wrong, []);
+}
+
+#[test]
+fn unreadable_numbers_and_refused_values_stand_beside_each_other() {
+    let mut form = RuleForm::new();
+    form.name = "Not A Name".to_owned();
+    form.limits[0].units = "many".to_owned();
+    form.limits[0].window.number = "0".to_owned();
+    form.add_condition();
+    let (_, wrong) = form.read();
+    let fields: Vec<&str> = wrong.iter().map(|it| it.field.as_str()).collect();
+    assert_eq!(fields, ["limits[0].limit", "name", "match[0].attribute", "limits[0].window_ms"]);
+    assert_eq!(wrong[0].reason, NOT_WHOLE);
+}
+
+#[test]
+fn limits_and_block_are_left_out_unless_the_rule_limits() {
+    let mut form = RuleForm::new();
+    form.name = "closed".to_owned();
+    form.blocks = true;
+    form.block.number = "soon".to_owned();
+    form.action = Action::Deny;
+    let (rule, wrong) = form.read();
+    assert_eq!((rule.limits.len(), rule.block_ms, wrong.len()), (0, None, 0));
+    form.action = Action::Limit;
+    assert_eq!(form.read().1, [FieldProblem::new("block_ms", NOT_WHOLE)]);
+}
+
+#[test]
+fn warnings_come_only_with_a_right_rule() {
+    let mut form = RuleForm::new();
+    form.name = "twice".to_owned();
+    form.add_limit();
+    for limit in &mut form.limits {
+        limit.algorithm = AlgorithmName::SlidingWindowLog;
+    }
+    assert_eq!(form.warnings().len(), 1);
+    form.name.clear();
+    assert_eq!(form.warnings().len(), 0);
+}
+
+#[test]
+fn names_may_be_apart_by_commas_or_blanks() {
+    assert_eq!(listed(" user, ip  tenant,"), ["user", "ip", "tenant"]);
+}

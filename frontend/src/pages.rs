@@ -1,0 +1,42 @@
+//! The pages: each fetches what it shows, and acts.
+
+mod home;
+mod keys;
+mod replicas;
+mod rule;
+mod rule_editor;
+mod rules;
+mod shell;
+mod sign_in;
+mod sign_up;
+mod tenants;
+mod try_it;
+
+use leptos::prelude::*;
+
+use crate::components::feedback::Empty;
+use crate::components::page::PageHead;
+pub use home::Home;
+pub use keys::Keys;
+pub use replicas::Replicas;
+pub use rule::RulePage;
+pub use rule_editor::{NewRule, RuleEditor};
+pub use rules::Rules;
+pub use shell::Shell;
+pub use sign_in::SignIn;
+pub use sign_up::SignUp;
+pub use tenants::Tenants;
+pub use try_it::Try;
+
+/// No page has this address.
+#[component]
+pub fn NotFound() -> impl IntoView {
+    view! {
+        <main class="narrow">
+            <PageHead title="Not found" />
+            <Empty title="No page has this address.">
+                <p><a href="/">"Go to the start"</a></p>
+            </Empty>
+        </main>
+    }
+}

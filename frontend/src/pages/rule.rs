@@ -1,0 +1,95 @@
+//! One rule: what it does, in words, and the ways to change or delete it.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::NavigateOptions;
+use leptos_router::components::A;
+use leptos_router::hooks::{use_navigate, use_params_map};
+use weir_wire::rules::RuleAnswer;
+use weir_wire::words::Action;
+
+use crate::api::{Api, Problem};
+use crate::components::badge::ModeBadge;
+use crate::components::dialog::ConfirmByName;
+use crate::components::feedback::{ActProblem, Warning};
+use crate::components::load::{Load, load, loaded};
+use crate::components::page::PageHead;
+use crate::components::time::When;
+use crate::model::words;
+use crate::pages::shell::TenantId;
+
+/// The page.
+#[component]
+pub fn RulePage() -> impl IntoView {
+    let rule = rule_of_address();
+    let title = move || rule.data().map_or_else(|| "Rule".to_owned(), |rule| rule.rule.name);
+    view! {
+        <PageHead title=Signal::derive(title) />
+        {loaded(rule, |rule| view! { <Facts rule /> })}
+    }
+}
+
+/// The rule that the address names.
+pub(super) fn rule_of_address() -> Load<RuleAnswer> {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let params = use_params_map();
+    let id = Memo::new(move |_| params.with(|params| params.get("rule")).unwrap_or_default());
+    load(move || {
+        let (tenant, id) = (tenant.get(), id.get());
+        async move { api.rule(&tenant, &id).await }
+    })
+}
+
+#[component]
+fn Facts(rule: RuleAnswer) -> impl IntoView {
+    let tenant = expect_context::<TenantId>();
+    let body = rule.rule.clone();
+    let edit = format!("rules/{}/edit", rule.id);
+    let warnings: Vec<_> = rule.warnings.clone().into_iter().map(|it| view! { <Warning>{it}</Warning> }).collect();
+    let limited = body.action == Action::Limit;
+    let description = (!body.description.is_empty()).then(|| view! { <p class="prose">{body.description.clone()}</p> });
+    view! {
+        <p class="sentence">{words::sentence(&body)}</p>
+        {description}
+        {warnings}
+        <dl class="facts">
+            <dt>"Namespace"</dt><dd><code>{body.namespace}</code></dd>
+            <dt>"Mode"</dt><dd><ModeBadge mode=body.mode /></dd>
+            {limited.then(|| view! { <dt>"While Redis is away"</dt><dd>{words::failure(body.on_store_failure)}</dd> })}
+            <dt>"Revision"</dt><dd>{rule.revision}", in force from rulebook version "{rule.rulebook_version}</dd>
+            <dt>"Changed"</dt><dd><When at=rule.updated_at /></dd>
+            <dt>"Created"</dt><dd><When at=rule.created_at /></dd>
+            <dt>"Id"</dt><dd><code>{rule.id.clone()}</code></dd>
+        </dl>
+        <div class="actions">
+            <A href=move || tenant.page(&edit) attr:class="button primary">"Edit rule"</A>
+            <A href=move || tenant.page("test") attr:class="button">"Try it"</A>
+            <Delete rule />
+        </div>
+    }
+}
+
+#[component]
+fn Delete(rule: RuleAnswer) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let (open, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
+    let navigate = use_navigate();
+    let name = rule.rule.name.clone();
+    let consequence =
+        format!("{name} stops limiting at once on all gates. Its counters are forgotten; its overrides go with it.");
+    let delete = Callback::new(move |()| {
+        let (rule, navigate) = (rule.clone(), navigate.clone());
+        spawn_local(async move {
+            let id = tenant.now();
+            match api.delete_rule(&id, &rule).await {
+                Ok(()) => navigate(&format!("/t/{id}/rules"), NavigateOptions::default()),
+                Err(refused) => drop(problem.try_set(Some(refused))),
+            }
+        });
+    });
+    view! {
+        <button type="button" class="button danger" on:click=move |_| open.set(true)>"Delete rule"</button>
+        <ActProblem problem />
+        <ConfirmByName title="Delete this rule?" consequence name act="Delete rule" open on_confirm=delete />
+    }
+}

@@ -1,0 +1,138 @@
+//! The rule editor: a new rule, or a change to one that is there.
+
+mod stale;
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::NavigateOptions;
+use leptos_router::components::A;
+use leptos_router::hooks::use_navigate;
+use weir_wire::problem::ErrorCode;
+use weir_wire::rules::RuleAnswer;
+
+use crate::api::{Api, Problem};
+use crate::components::feedback::{ActProblem, Warning};
+use crate::components::load::loaded;
+use crate::components::page::PageHead;
+use crate::components::rule_form::{Editor, RuleFields};
+use crate::model::number::counted;
+use crate::model::rule_form::RuleForm;
+use crate::model::words;
+use crate::pages::rule::rule_of_address;
+use crate::pages::shell::TenantId;
+use stale::Stale;
+
+/// A new rule.
+#[component]
+pub fn NewRule() -> impl IntoView {
+    view! {
+        <PageHead title="New rule" />
+        <Form before=None />
+    }
+}
+
+/// A change to a rule.
+#[component]
+pub fn RuleEditor() -> impl IntoView {
+    let rule = rule_of_address();
+    let title = move || rule.data().map_or_else(|| "Edit rule".to_owned(), |rule| format!("Edit {}", rule.rule.name));
+    view! {
+        <PageHead title=Signal::derive(title) />
+        {loaded(rule, |rule| view! { <Form before=Some(rule) /> })}
+    }
+}
+
+#[component]
+fn Form(before: Option<RuleAnswer>) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let editor = Editor::new(before.as_ref().map_or_else(RuleForm::new, |before| RuleForm::of(&before.rule)));
+    let back = before.as_ref().map_or_else(|| "rules".to_owned(), |before| format!("rules/{}", before.id));
+    let act = if before.is_some() { "Save rule" } else { "Create rule" };
+    let before = RwSignal::new(before);
+    let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
+    let navigate = use_navigate();
+    let save = Callback::new(move |()| {
+        problem.set(None);
+        let Some(rule) = editor.submit() else { return };
+        busy.set(true);
+        let navigate = navigate.clone();
+        spawn_local(async move {
+            let id = tenant.now();
+            let answer = match before.get_untracked() {
+                Some(before) => api.replace_rule(&id, &before, &rule).await,
+                None => api.create_rule(&id, &rule).await,
+            };
+            busy.try_set(false);
+            match answer {
+                Ok(rule) => navigate(&format!("/t/{id}/rules/{}", rule.id), NavigateOptions::default()),
+                Err(refused) => {
+                    editor.refuse(named(&refused));
+                    problem.try_set(Some(refused));
+                }
+            }
+        });
+    });
+    let submit = move |event: leptos::ev::SubmitEvent| {
+        event.prevent_default();
+        save.run(());
+    };
+    view! {
+        <form class="editor" on:submit=submit>
+            <div class="stack"><RuleFields editor /></div>
+            <aside class="preview">
+                <Preview editor />
+                <Stale editor before problem save />
+                <Refused problem />
+                <Wrong editor />
+                <div class="actions">
+                    <button type="submit" class="button primary" disabled=busy>
+                        {move || if busy.get() { "Saving…" } else { act }}
+                    </button>
+                    <A href=move || tenant.page(&back) attr:class="button">"Cancel"</A>
+                </div>
+            </aside>
+        </form>
+    }
+}
+
+/// The rule as one sentence, and what to know about it.
+#[component]
+fn Preview(editor: Editor) -> impl IntoView {
+    let sentence = Memo::new(move |_| words::sentence(&editor.rule()));
+    let warnings = Memo::new(move |_| editor.form.with(RuleForm::warnings));
+    let shown = move || {
+        let warnings = warnings.get().into_iter();
+        warnings.map(|it| view! { <Warning>{it}</Warning> }).collect::<Vec<_>>()
+    };
+    view! {
+        <h2>"In words"</h2>
+        <p class="sentence" aria-live="polite">{sentence}</p>
+        {shown}
+    }
+}
+
+/// How much is wrong, once saving was tried.
+#[component]
+fn Wrong(editor: Editor) -> impl IntoView {
+    let text = move || match editor.shown_problems() {
+        0 => String::new(),
+        some => format!("{} to mend before it can be saved", counted(some, "field", "fields")),
+    };
+    view! { <p class="field-problem" role="status">{text}</p> }
+}
+
+/// What the server refused, unless it is a stale edit, which has its own panel.
+#[component]
+fn Refused(problem: RwSignal<Option<Problem>>) -> impl IntoView {
+    let stale = move || problem.with(|it| it.as_ref().is_some_and(|it| it.code == Some(ErrorCode::Stale)));
+    view! { <Show when=move || !stale()><ActProblem problem /></Show> }
+}
+
+/// The refused fields; a name that is taken is a problem of the name.
+fn named(problem: &Problem) -> Vec<weir_wire::problem::FieldProblem> {
+    let mut fields = problem.fields.clone();
+    if problem.code == Some(ErrorCode::NameTaken) && fields.is_empty() {
+        fields.push(weir_wire::problem::FieldProblem::new("name", "is in use in this namespace"));
+    }
+    fields
+}

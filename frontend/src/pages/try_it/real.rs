@@ -1,0 +1,142 @@
+//! A real check: a gate is asked with a key, and what is admitted is counted.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use weir_wire::check::{CheckAnswer, Degraded};
+
+use super::RequestForm;
+use crate::api::{Api, Problem};
+use crate::browser;
+use crate::components::badge::PassBadge;
+use crate::components::copy::CodeBlock;
+use crate::components::feedback::{ActProblem, Warning};
+use crate::components::field::{Choice, TextField};
+use crate::components::load::{load, loaded};
+use crate::components::verdict::{LimitTable, wait};
+use crate::model::number::grouped;
+use crate::model::snippet::curl;
+use crate::pages::shell::TenantId;
+use crate::session::Session;
+
+#[component]
+pub(super) fn RealCheck(request: RequestForm) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let replicas = load(move || {
+        let tenant = tenant.get();
+        async move { api.replicas(&tenant).await }
+    });
+    view! {
+        <section class="panel" aria-label="Real check">
+            <h2>"Real check"</h2>
+            <p class="note">"A gate decides and counts, as for your own programs."</p>
+            {loaded(replicas, move |replicas| {
+                let gates = replicas.data.into_iter().map(|gate| address(&gate.address)).collect();
+                view! { <AskGate request gates /> }
+            })}
+        </section>
+    }
+}
+
+#[component]
+fn AskGate(request: RequestForm, gates: Vec<String>) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let session = expect_context::<Session>();
+    let Some(first) = gates.first().cloned() else {
+        return view! { <p>"No gate is running, so there is nothing to ask."</p> }.into_any();
+    };
+    let gate = RwSignal::new(first);
+    let key = RwSignal::new(session.secret(&tenant.now()).unwrap_or_default());
+    let answers = RwSignal::new(Vec::<CheckAnswer>::new());
+    let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
+    let send = move |event: leptos::ev::SubmitEvent| {
+        event.prevent_default();
+        busy.set(true);
+        problem.set(None);
+        let (gate, key, body) = (gate.get_untracked(), key.get_untracked(), request.body());
+        spawn_local(async move {
+            let answer = api.check(&gate, &key, &body).await;
+            busy.try_set(false);
+            match answer {
+                Ok(answer) => drop(answers.try_update(|answers| answers.insert(0, answer))),
+                Err(refused) => drop(problem.try_set(Some(refused))),
+            }
+        });
+    };
+    let line = Signal::derive(move || {
+        let key = Some(key.get()).filter(|key| !key.is_empty());
+        curl(&gate.get(), key.as_deref(), &request.body())
+    });
+    let options = gates.into_iter().map(|gate| (gate.clone(), gate)).collect();
+    view! {
+        <form class="stack" on:submit=send>
+            <div class="row">
+                <Choice label="Gate" value=gate.into() options />
+                <TextField
+                    label="API key"
+                    kind="password"
+                    value=key
+                    hint="With the scope check; one that you just created is filled in. It is sent to the gate only."
+                />
+            </div>
+            <button type="submit" class="button primary" disabled=move || busy.get() || key.with(String::is_empty)>
+                "Send the check"
+            </button>
+        </form>
+        <ActProblem problem />
+        <Answers answers />
+        <h3>"The same in a shell"</h3>
+        <CodeBlock code=line label="Copy the command" />
+    }
+    .into_any()
+}
+
+/// The newest answer in full, and how those before it went.
+#[component]
+fn Answers(answers: RwSignal<Vec<CheckAnswer>>) -> impl IntoView {
+    let newest = move || answers.with(|answers| answers.first().cloned()).map(|answer| view! { <Answer answer /> });
+    let history = move || {
+        let marks: Vec<_> = answers.with(|answers| {
+            let before = answers.iter().skip(1).take(30);
+            before.map(|it| view! { <PassBadge passes=it.allowed yes="allowed" no="denied" />" " }).collect()
+        });
+        (!marks.is_empty()).then(|| view! { <p class="history"><span class="quiet">"Before: "</span>{marks}</p> })
+    };
+    view! { <div aria-live="polite">{newest}</div>{history} }
+}
+
+#[component]
+fn Answer(answer: CheckAnswer) -> impl IntoView {
+    let detail = match (answer.allowed, answer.remaining, answer.limit) {
+        (false, ..) => format!(" by {}; again: {}", answer.denied_by.join(", "), wait(answer.retry_after_ms)),
+        (true, Some(remaining), Some(limit)) => format!(" {} of {} left", grouped(remaining), grouped(limit)),
+        (true, ..) => " No enforced limit matched.".to_owned(),
+    };
+    let delay = (answer.delay_ms > 0).then(|| format!(" Wait {} before acting.", wait(Some(answer.delay_ms))));
+    let degraded = answer.degraded.map(|how| {
+        let how = match how {
+            Degraded::Allow => "the rules let it pass",
+            Degraded::Deny => "a rule refused it",
+            Degraded::Local => "the gate decided alone",
+        };
+        view! { <Warning>"Redis could not be asked: "{how}"."</Warning> }
+    });
+    let limits = (!answer.limits.is_empty()).then(|| view! { <LimitTable limits=answer.limits /> });
+    view! {
+        <p class="sentence">
+            <PassBadge passes=answer.allowed yes="Allowed" no="Denied" />
+            {detail}{delay}
+        </p>
+        {degraded}
+        {limits}
+        <p class="quiet">"Decided by rulebook version "{answer.rulebook_version}"."</p>
+    }
+}
+
+/// A gate's address as the start of a link.
+fn address(listed: &str) -> String {
+    if listed.contains("://") {
+        return listed.to_owned();
+    }
+    let scheme = if browser::origin().starts_with("https:") { "https" } else { "http" };
+    format!("{scheme}://{listed}")
+}

@@ -1,0 +1,84 @@
+// A browser for stories: headless Chromium that reports every console error, failed request and foreign host.
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { chromium } from "playwright-core";
+
+const ARGS = [
+    "--no-sandbox",
+    "--headless",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+];
+
+/** Runs `story` in a fresh profile; rejects when it fails or when anything went wrong on the way. */
+export async function withBrowser({ baseUrl, hosts, screenshots }, story) {
+    const profile = await mkdtemp(join(tmpdir(), "weir-browser-"));
+    const context = await chromium.launchPersistentContext(profile, {
+        executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+        args: ARGS,
+        viewport: { width: 1440, height: 900 },
+        colorScheme: "light",
+    });
+    context.setDefaultTimeout(10_000);
+    const faults = [];
+    const page = context.pages()[0] ?? (await context.newPage());
+    watch(page, new Set([new URL(baseUrl).host, ...hosts]), faults);
+    const shoot = camera(page, screenshots);
+    try {
+        await story({ page, shoot });
+    } catch (error) {
+        await shoot("failed").catch(() => {});
+        throw new Error([error.stack, ...faults].join("\n"));
+    } finally {
+        await context.close();
+        await rm(profile, { recursive: true, force: true });
+    }
+    if (faults.length > 0) {
+        throw new Error(`the story was told, but:\n${faults.join("\n")}`);
+    }
+}
+
+function watch(page, hosts, faults) {
+    page.on("console", (message) => {
+        if (message.type() === "error" || message.type() === "warning") {
+            faults.push(`console: ${message.text()} (${message.location().url})`);
+        }
+    });
+    page.on("pageerror", (error) => faults.push(`page error: ${error.message}`));
+    page.on("requestfailed", (request) => {
+        faults.push(`request failed: ${request.method()} ${request.url()} (${request.failure()?.errorText})`);
+    });
+    page.on("response", (response) => {
+        if (response.status() >= 400) {
+            faults.push(`status ${response.status()}: ${response.request().method()} ${response.url()}`);
+        }
+    });
+    page.on("request", (request) => {
+        const url = new URL(request.url());
+        if (url.protocol.startsWith("http") && !hosts.has(url.host)) {
+            faults.push(`another host was asked: ${url}`);
+        }
+    });
+}
+
+/** Takes the page in both themes, wide and narrow. */
+function camera(page, folder) {
+    return async (name) => {
+        if (!folder) return;
+        await mkdir(folder, { recursive: true });
+        for (const colorScheme of ["light", "dark"]) {
+            await page.emulateMedia({ colorScheme });
+            for (const width of [1440, 390]) {
+                await page.setViewportSize({ width, height: 900 });
+                await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`), fullPage: true });
+            }
+        }
+        await page.emulateMedia({ colorScheme: "light" });
+        await page.setViewportSize({ width: 1440, height: 900 });
+    };
+}
