@@ -1,0 +1,183 @@
+//! Answers: decisions of limits put together with what the limits are called.
+//!
+//! A skeleton is an answer without its numbers. It travels to Redis with a request that has an
+//! idempotency key and comes back with a repeat, so the first answer is given again even if the
+//! rules have changed since.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use weir_domain::algorithm::Algorithm;
+use weir_domain::calendar;
+use weir_domain::charge::RuleCharge;
+use weir_domain::decide::Decision;
+use weir_domain::limit::Limit;
+use weir_domain::request::{Act, Request};
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::time::{Micros, Timestamp};
+use weir_domain::verdict::{self, Entry};
+use weir_wire::check::{CheckAnswer, LimitAnswer};
+use weir_wire::limits::AlgorithmName;
+use weir_wire::words::Mode;
+
+/// An answer without its numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Skeleton {
+    /// Rules that refused without asking a limit.
+    pub(crate) denied_by: Vec<String>,
+    /// One for each limit, in the order of the charges.
+    pub(crate) limits: Vec<Named>,
+    /// The rulebook that matched.
+    pub(crate) rulebook_version: u64,
+}
+
+/// What a limit of a rule is called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Named {
+    pub(crate) rule: String,
+    pub(crate) rule_id: String,
+    pub(crate) algorithm: AlgorithmName,
+    pub(crate) shadow: bool,
+    pub(crate) limit: u64,
+    pub(crate) window_ms: u64,
+    pub(crate) refundable: bool,
+}
+
+impl Skeleton {
+    /// Refused by these rules; no limit is asked.
+    pub(crate) fn denied(by: &[Arc<ActiveRule>], rulebook_version: u64) -> Self {
+        let denied_by = by.iter().map(|it| it.rule.name().to_owned()).collect();
+        Self { denied_by, limits: Vec::new(), rulebook_version }
+    }
+
+    /// These limits are asked.
+    pub(crate) fn of_charges(
+        charges: &[RuleCharge],
+        rulebook_version: u64,
+        now: Timestamp,
+    ) -> Self {
+        let limits = charges
+            .iter()
+            .flat_map(|charge| charge.limits().iter().map(|limit| Named::new(charge, limit, now)))
+            .collect();
+        Self { denied_by: Vec::new(), limits, rulebook_version }
+    }
+
+    /// The answer when no limit was asked.
+    pub(crate) fn answer_without_limits(&self) -> CheckAnswer {
+        self.answer(&[], Act::Consume)
+    }
+
+    /// The answer with these decisions, one for each limit.
+    pub(crate) fn answer(&self, decisions: &[Decision], act: Act) -> CheckAnswer {
+        let entries: Vec<Entry<'_>> = self
+            .limits
+            .iter()
+            .zip(decisions)
+            .map(|(named, decision)| Entry {
+                rule: &named.rule,
+                shadow: named.shadow,
+                limit: named.limit,
+                decision: *decision,
+            })
+            .collect();
+        let verdict = verdict::combine(&entries);
+        let deciding = verdict.deciding.map(|at| &entries[at]);
+        let refused = !self.denied_by.is_empty();
+        let limits = self.limits.iter().zip(decisions);
+        CheckAnswer {
+            allowed: verdict.allowed && !refused,
+            denied_by: if refused {
+                self.denied_by.clone()
+            } else {
+                verdict.denied_by.iter().map(|&rule| rule.to_owned()).collect()
+            },
+            retry_after_ms: if refused { None } else { verdict.retry_after_ms },
+            delay_ms: verdict.delay_ms,
+            limit: deciding.map(|it| it.limit),
+            remaining: deciding.map(|it| it.decision.remaining),
+            reset_after_ms: deciding.map(|it| it.decision.reset_after_ms),
+            limits: limits.map(|(named, decision)| named.answer(decision, act)).collect(),
+            degraded: None,
+            rulebook_version: self.rulebook_version,
+        }
+    }
+
+    /// As it travels with an idempotency key.
+    pub(crate) fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("a skeleton is plain data")
+    }
+
+    /// As it comes back.
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}
+
+impl Named {
+    fn new(charge: &RuleCharge, limit: &Limit, now: Timestamp) -> Self {
+        Self {
+            rule: charge.active.rule.name().to_owned(),
+            rule_id: charge.active.id.to_string(),
+            algorithm: algorithm_name(&limit.algorithm),
+            shadow: charge.shadow(),
+            limit: limit.algorithm.limit(),
+            window_ms: window_ms(&limit.algorithm, now),
+            refundable: limit.algorithm.refundable() && !charge.shadow(),
+        }
+    }
+
+    fn answer(&self, decision: &Decision, act: Act) -> LimitAnswer {
+        LimitAnswer {
+            rule: self.rule.clone(),
+            rule_id: self.rule_id.clone(),
+            algorithm: self.algorithm,
+            mode: self.mode(),
+            allowed: decision.allowed,
+            limit: self.limit,
+            remaining: Some(decision.remaining),
+            window_ms: self.window_ms,
+            reset_after_ms: Some(decision.reset_after_ms),
+            retry_after_ms: decision.retry_after_ms,
+            delay_ms: decision.delay_ms,
+            refunded: (act == Act::Refund).then_some(self.refundable),
+        }
+    }
+
+    /// `enforce` or `shadow`.
+    pub(crate) fn mode(&self) -> Mode {
+        if self.shadow { Mode::Shadow } else { Mode::Enforce }
+    }
+}
+
+/// Tells requests apart that use the same idempotency key.
+pub(crate) fn fingerprint(request: &Request) -> String {
+    let mut digest = Sha256::new();
+    let mut field = |text: &str| {
+        digest.update((text.len() as u64).to_le_bytes());
+        digest.update(text.as_bytes());
+    };
+    field(request.namespace());
+    field(&request.cost().to_string());
+    for (name, value) in request.attributes() {
+        field(name);
+        field(value);
+    }
+    let digest: [u8; 32] = digest.finalize().into();
+    let (half, _) = digest.split_at(16);
+    half.iter().fold(String::with_capacity(32), |hex, byte| hex + &format!("{byte:02x}"))
+}
+
+fn algorithm_name(algorithm: &Algorithm) -> AlgorithmName {
+    AlgorithmName::ALL[usize::from(algorithm.ordinal() - 1)]
+}
+
+/// For a quota the length of its present period.
+fn window_ms(algorithm: &Algorithm, now: Timestamp) -> u64 {
+    if let Algorithm::Quota(quota) = algorithm {
+        let now = Micros::from_ms(now.as_millis_u64());
+        return calendar::bounds(quota, now).length_ms(now);
+    }
+    algorithm.window_ms().expect("every algorithm but the quota has a fixed window")
+}

@@ -1,0 +1,39 @@
+//! Who asks: an API key, looked up in the rulebook in memory.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use std::sync::Arc;
+use weir_domain::api_key::{KeyDigest, Scope};
+use weir_domain::id::TenantId;
+use weir_domain::rulebook::Rulebook;
+use weir_http::bearer::credential;
+use weir_http::problem::Problem;
+
+use crate::state::GateState;
+
+/// A caller with the scope `check`, and the rulebook that knew the key: the rest of the request
+/// sees that version and no other.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) tenant: TenantId,
+    pub(crate) book: Arc<Rulebook>,
+}
+
+impl FromRequestParts<GateState> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &GateState) -> Result<Self, Problem> {
+        let Some(book) = state.held.current() else {
+            return Err(Problem::unavailable("the rulebook has not been loaded yet"));
+        };
+        let digest = KeyDigest::of_presented(credential(&parts.headers, &parts.uri)?)
+            .ok_or_else(Problem::unauthenticated)?;
+        let caller =
+            book.caller(&digest, state.clock.now()).ok_or_else(Problem::unauthenticated)?;
+        if !caller.key.scopes.contains(&Scope::Check) {
+            return Err(Problem::forbidden("this key lacks the scope `check`"));
+        }
+        let tenant = caller.tenant;
+        Ok(Self { tenant, book })
+    }
+}

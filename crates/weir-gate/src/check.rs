@@ -1,0 +1,248 @@
+//! `/check`, `/check/batch` and `/refund`: requests in, verdicts out.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use weir_domain::charge::RuleCharge;
+use weir_domain::matching::{Matched, matched};
+use weir_domain::request::{Act, Request};
+use weir_http::json::Json;
+use weir_http::params::Query;
+use weir_http::problem::Problem;
+use weir_redis::limiter::{Answer, Asked, Idempotency};
+use weir_wire::check::{BATCH_MAX, BatchAnswer, BatchBody, CheckAnswer, CheckBody, RefundBody};
+use weir_wire::problem::{FieldProblem, ProblemBody};
+
+use crate::answer::{self, Skeleton};
+use crate::caller::Caller;
+use crate::headers;
+use crate::outage::{self, Unasked};
+use crate::state::GateState;
+
+/// Options of a check in the address.
+#[derive(Debug, Clone, Copy, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct CheckOptions {
+    /// `200`: answer a denied check with 200 too, for clients that treat 429 as an error.
+    deny_status: Option<u16>,
+}
+
+/// Decide a check and take what was admitted.
+#[utoipa::path(
+    post, path = "/check", tag = "checks", operation_id = "check",
+    params(CheckOptions), request_body = CheckBody, security(("api_key" = [])),
+    responses(
+        (status = 200, description = "Allowed", body = CheckAnswer),
+        (status = 429, description = "Denied", body = CheckAnswer),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 401, description = "No valid key", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 403, description = "The key lacks the scope `check`", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Over 64 KiB", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 415, description = "Not `application/json`", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "Outside the bounds", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "No rulebook was ever loaded", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn check(
+    State(state): State<GateState>,
+    caller: Caller,
+    Query(options): Query<CheckOptions>,
+    Json(body): Json<CheckBody>,
+) -> Result<Response, Problem> {
+    let denied = match options.deny_status {
+        None | Some(429) => StatusCode::TOO_MANY_REQUESTS,
+        Some(200) => StatusCode::OK,
+        Some(_) => return Err(Problem::invalid_field("deny_status", "must be 200 or 429")),
+    };
+    let request = body.parse().map_err(Problem::invalid)?;
+    let answer = decide_one(&state, &caller, request).await?;
+    let status = if answer.allowed { StatusCode::OK } else { denied };
+    Ok((status, headers::of(&answer), Json(answer)).into_response())
+}
+
+/// Decide up to 100 checks, independently and in order.
+#[utoipa::path(
+    post, path = "/check/batch", tag = "checks", operation_id = "check_batch",
+    request_body = BatchBody, security(("api_key" = [])),
+    responses(
+        (status = 200, description = "One answer for each check, allowed or denied", body = BatchAnswer),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 401, description = "No valid key", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 403, description = "The key lacks the scope `check`", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Over 64 KiB", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 415, description = "Not `application/json`", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "One of them is outside the bounds; nothing was taken", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "No rulebook was ever loaded", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn batch(
+    State(state): State<GateState>,
+    caller: Caller,
+    Json(body): Json<BatchBody>,
+) -> Result<Json<BatchAnswer>, Problem> {
+    if !(1..=BATCH_MAX).contains(&body.checks.len()) {
+        let reason = format!("must hold from 1 to {BATCH_MAX} checks");
+        return Err(Problem::invalid_field("checks", reason));
+    }
+    let mut requests = Vec::with_capacity(body.checks.len());
+    let mut wrong = Vec::new();
+    for (at, check) in body.checks.into_iter().enumerate() {
+        match check.parse() {
+            Ok(request) => requests.push(request),
+            Err(fields) => wrong.extend(
+                fields
+                    .into_iter()
+                    .map(|it| FieldProblem::new(format!("checks[{at}].{}", it.field), it.reason)),
+            ),
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(Problem::invalid(wrong));
+    }
+    let results = decide(&state, &caller, requests).await;
+    let results: Result<_, Problem> = results
+        .into_iter()
+        .enumerate()
+        .map(|(at, result)| {
+            result.map_err(|KeyReused| key_reused(&format!("checks[{at}].idempotency_key")))
+        })
+        .collect();
+    Ok(Json(BatchAnswer { results: results? }))
+}
+
+/// Give units back, never above full.
+#[utoipa::path(
+    post, path = "/refund", tag = "checks", operation_id = "refund",
+    request_body = RefundBody, security(("api_key" = [])),
+    responses(
+        (status = 200, description = "The limits as they stand now; `refunded` says which took units back", body = CheckAnswer),
+        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 401, description = "No valid key", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 403, description = "The key lacks the scope `check`", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 413, description = "Over 64 KiB", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 415, description = "Not `application/json`", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "Outside the bounds", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "No rulebook was ever loaded", body = ProblemBody, content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn refund(
+    State(state): State<GateState>,
+    caller: Caller,
+    Json(body): Json<RefundBody>,
+) -> Result<Json<CheckAnswer>, Problem> {
+    let request = body.parse().map_err(Problem::invalid)?;
+    decide_one(&state, &caller, request).await.map(Json)
+}
+
+/// The idempotency key belongs to another request.
+#[derive(Debug)]
+struct KeyReused;
+
+/// A request on its way to Redis.
+struct OnItsWay {
+    /// Its place among the requests.
+    at: usize,
+    act: Act,
+    cost: u64,
+    charges: Vec<RuleCharge>,
+    skeleton: Skeleton,
+}
+
+async fn decide_one(
+    state: &GateState,
+    caller: &Caller,
+    request: Request,
+) -> Result<CheckAnswer, Problem> {
+    let mut results = decide(state, caller, vec![request]).await;
+    let result = results.pop().expect("one request has one result");
+    result.map_err(|KeyReused| key_reused("idempotency_key"))
+}
+
+fn key_reused(field: &str) -> Problem {
+    Problem::invalid_field(field, "was used for another request within the last 60 seconds")
+}
+
+/// Decides requests in order, with one call to Redis at most.
+async fn decide(
+    state: &GateState,
+    caller: &Caller,
+    requests: Vec<Request>,
+) -> Vec<Result<CheckAnswer, KeyReused>> {
+    let started = std::time::Instant::now();
+    let mut results: Vec<Option<Result<CheckAnswer, KeyReused>>> = Vec::new();
+    let (mut on_their_way, mut asked) = (Vec::new(), Vec::new());
+    for (at, request) in requests.iter().enumerate() {
+        let (skeleton, charges) = prepare(state, caller, request);
+        let idempotency = idempotency(request, &skeleton);
+        results.push(None);
+        if charges.is_empty() && idempotency.is_none() {
+            results[at] = Some(Ok(skeleton.answer_without_limits()));
+            continue;
+        }
+        let (tenant, act, cost) = (caller.tenant, request.act(), request.cost());
+        asked.push(Asked { tenant, act, cost, rules: charges.clone(), idempotency });
+        on_their_way.push(OnItsWay { at, act, cost, charges, skeleton });
+    }
+    if !asked.is_empty() {
+        match state.limiter.check(Arc::from(asked)).await {
+            Ok(answers) => {
+                for (it, answer) in on_their_way.iter().zip(answers) {
+                    results[it.at] = Some(compose(it, answer));
+                }
+            }
+            Err(error) => {
+                state.meters.redis_error(error.label());
+                for it in &on_their_way {
+                    let unasked = Unasked {
+                        tenant: caller.tenant,
+                        act: it.act,
+                        cost: it.cost,
+                        charges: &it.charges,
+                        skeleton: &it.skeleton,
+                    };
+                    let answer = outage::answer(&state.local, unasked);
+                    results[it.at] = Some(Ok(answer));
+                }
+            }
+        }
+    }
+    let results: Vec<_> = results.into_iter().flatten().collect();
+    for answer in results.iter().flatten() {
+        state.meters.decided(answer, started.elapsed());
+    }
+    results
+}
+
+/// What the rules say before any counter is asked, and the charges on whose counters it depends.
+fn prepare(state: &GateState, caller: &Caller, request: &Request) -> (Skeleton, Vec<RuleCharge>) {
+    let rules = caller.book.rules(caller.tenant, request.namespace());
+    let version = caller.book.version();
+    match matched(rules, request, state.clock.now()) {
+        Matched::Denied(by) => (Skeleton::denied(&by, version), Vec::new()),
+        Matched::Allowed(_) => (Skeleton::of_charges(&[], version, state.clock.now()), Vec::new()),
+        Matched::Charged(charges) => {
+            (Skeleton::of_charges(&charges, version, state.clock.now()), charges)
+        }
+    }
+}
+
+fn idempotency(request: &Request, skeleton: &Skeleton) -> Option<Idempotency> {
+    let key = request.idempotency_key().filter(|_| request.act() == Act::Consume)?.to_owned();
+    let fingerprint = answer::fingerprint(request);
+    Some(Idempotency { key, fingerprint, text: skeleton.to_text() })
+}
+
+fn compose(it: &OnItsWay, answer: Answer) -> Result<CheckAnswer, KeyReused> {
+    match answer {
+        Answer::Decided(_, decisions) => Ok(it.skeleton.answer(&decisions, it.act)),
+        Answer::Repeated(_, text, decisions) => {
+            let first = Skeleton::from_text(&text);
+            Ok(first.as_ref().unwrap_or(&it.skeleton).answer(&decisions, it.act))
+        }
+        Answer::KeyReused => Err(KeyReused),
+    }
+}

@@ -1,0 +1,86 @@
+use weir_wire::limits::AlgorithmName;
+use weir_wire::words::Mode;
+
+use super::*;
+
+fn denied() -> CheckAnswer {
+    let limit = LimitAnswer {
+        rule: "login-per-user".into(),
+        rule_id: "rule_01".into(),
+        algorithm: AlgorithmName::SlidingWindowLog,
+        mode: Mode::Enforce,
+        allowed: false,
+        limit: 5,
+        remaining: Some(0),
+        window_ms: 60_000,
+        reset_after_ms: Some(41_200),
+        retry_after_ms: Some(1_840),
+        delay_ms: 0,
+        refunded: None,
+    };
+    CheckAnswer {
+        allowed: false,
+        denied_by: vec!["login-per-user".into()],
+        retry_after_ms: Some(1_840),
+        delay_ms: 0,
+        limit: Some(5),
+        remaining: Some(0),
+        reset_after_ms: Some(41_200),
+        limits: vec![limit],
+        degraded: None,
+        rulebook_version: 42,
+    }
+}
+
+fn listed(answer: &CheckAnswer) -> Vec<String> {
+    let of = of(answer);
+    let mut all: Vec<_> = of
+        .iter()
+        .map(|(name, value)| format!("{name}: {}", value.to_str().expect("ascii")))
+        .collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn documented_denial_has_the_documented_headers() {
+    assert_eq!(
+        listed(&denied()),
+        [
+            "ratelimit-policy: \"login-per-user\";q=5;w=60",
+            "ratelimit: \"login-per-user\";r=0;t=42",
+            "retry-after: 2",
+            "x-ratelimit-limit: 5",
+            "x-ratelimit-remaining: 0",
+            "x-ratelimit-reset: 42",
+            "x-ratelimit-retry-after: 2",
+        ]
+    );
+}
+
+#[test]
+fn a_check_that_can_never_pass_is_not_told_when_to_retry() {
+    let mut answer = denied();
+    answer.retry_after_ms = None;
+    answer.limits[0].retry_after_ms = None;
+    assert!(!listed(&answer).iter().any(|it| it.contains("retry-after")));
+}
+
+#[test]
+fn waits_below_a_second_are_told_as_one_and_no_limit_means_no_header() {
+    let mut answer = denied();
+    answer.retry_after_ms = Some(3);
+    answer.limits[0].retry_after_ms = Some(3);
+    assert!(listed(&answer).contains(&"retry-after: 1".to_owned()));
+    let none = CheckAnswer {
+        allowed: true,
+        denied_by: Vec::new(),
+        retry_after_ms: Some(0),
+        limit: None,
+        remaining: None,
+        reset_after_ms: None,
+        limits: Vec::new(),
+        ..denied()
+    };
+    assert!(listed(&none).is_empty());
+}

@@ -1,0 +1,54 @@
+//! Is the process alive, can it decide, what does Prometheus read.
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use weir_http::json::Json;
+use weir_http::problem::Problem;
+use weir_wire::problem::ProblemBody;
+
+use crate::state::GateState;
+
+/// What a gate says of its readiness.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Readiness {
+    /// The version it serves.
+    rulebook_version: u64,
+    /// How long ago it was last known to be the newest.
+    rulebook_age_ms: u64,
+    /// `ok`, or `degraded` while Redis is away: rules then answer by their `on_store_failure`.
+    redis: &'static str,
+}
+
+/// Whether the process is alive; asks nothing else.
+#[utoipa::path(get, path = "/healthz", tag = "operations", operation_id = "health",
+    responses((status = 200, description = "Alive", body = String, content_type = "text/plain")))]
+pub(crate) async fn healthz() -> &'static str {
+    "ok"
+}
+
+/// Whether a rulebook is loaded. Redis away is 200 with `"redis":"degraded"`.
+#[utoipa::path(get, path = "/readyz", tag = "operations", operation_id = "readiness",
+    responses(
+        (status = 200, description = "Decides checks", body = Readiness),
+        (status = 503, description = "No rulebook was ever loaded", body = ProblemBody, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn readyz(State(state): State<GateState>) -> Result<Json<Readiness>, Problem> {
+    let Some(rulebook_version) = state.rulebook_version() else {
+        return Err(Problem::unavailable("the rulebook has not been loaded yet"));
+    };
+    Ok(Json(Readiness {
+        rulebook_version,
+        rulebook_age_ms: state.held.age_ms(state.clock.now()),
+        redis: if state.limiter.up() { "ok" } else { "degraded" },
+    }))
+}
+
+/// Metrics in Prometheus' text format.
+#[utoipa::path(get, path = "/metrics", tag = "operations", operation_id = "metrics",
+    responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
+pub(crate) async fn metrics(State(state): State<GateState>) -> Response {
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
+    (StatusCode::OK, kind, state.meters.render()).into_response()
+}

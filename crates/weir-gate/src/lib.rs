@@ -1,0 +1,23 @@
+//! The data plane: `/check`, the rulebook in memory, and what answers when Redis is away.
+//!
+//! A check touches memory and Redis, once; never Postgres, never the control plane. Reading order is
+//! the order of the modules.
+
+mod state;
+
+mod answer;
+mod caller;
+mod check;
+mod headers;
+mod outage;
+
+mod local;
+mod meters;
+mod rulebook;
+
+mod health;
+mod openapi;
+
+pub use openapi::{openapi, router};
+pub use rulebook::follow::{Follower, FollowerSettings};
+pub use state::{GateParts, GateState};

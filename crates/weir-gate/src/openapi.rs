@@ -1,0 +1,70 @@
+//! The routes of the data plane and their document, from one list.
+
+use axum::Router;
+use axum::http::{HeaderName, HeaderValue, Method, header};
+use tower_http::cors::CorsLayer;
+use utoipa::OpenApi as _;
+use utoipa::openapi::OpenApi;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use weir_http::json::Json;
+use weir_http::plane::{self, PlaneSettings};
+
+use crate::state::GateState;
+use crate::{check, health};
+
+#[derive(utoipa::OpenApi)]
+#[openapi(info(
+    title = "Weir gate",
+    description = "The data plane: asks whether something may happen now. Times are milliseconds.",
+    license(name = "Apache-2.0", identifier = "Apache-2.0")
+))]
+struct Document;
+
+/// The router of a gate. Pages of `origins` (the dashboard's) may call it from a browser.
+pub fn router(state: GateState, settings: PlaneSettings, origins: &[HeaderValue]) -> Router {
+    let (router, document) = routes().split_for_parts();
+    let described = move || async move { Json(document) };
+    let router = router
+        .route("/openapi.json", axum::routing::get(described))
+        .layer(cors(origins))
+        .with_state(state);
+    plane::wrap(router, settings)
+}
+
+/// The document of the data plane.
+pub fn openapi() -> OpenApi {
+    routes().into_openapi()
+}
+
+fn routes() -> OpenApiRouter<GateState> {
+    let mut document = Document::openapi();
+    let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+    let components = document.components.get_or_insert_default();
+    components.add_security_scheme("api_key", SecurityScheme::Http(scheme));
+    OpenApiRouter::with_openapi(document)
+        .routes(routes!(check::check))
+        .routes(routes!(check::batch))
+        .routes(routes!(check::refund))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .routes(routes!(health::metrics))
+}
+
+/// Keys are sent in a header and never by the browser of its own accord, so no credentials are
+/// allowed across origins.
+fn cors(origins: &[HeaderValue]) -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(origins.to_vec())
+        .allow_methods([Method::POST, Method::GET])
+        .allow_headers([
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            HeaderName::from_static("x-api-key"),
+        ])
+        .expose_headers(
+            ["x-request-id", "retry-after", "ratelimit", "ratelimit-policy"]
+                .map(HeaderName::from_static),
+        )
+}

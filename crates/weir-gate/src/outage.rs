@@ -1,0 +1,106 @@
+//! The answer when Redis cannot be asked: each rule's `on_store_failure`, marked in `degraded`.
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::draft::OnStoreFailure;
+use weir_domain::id::TenantId;
+use weir_domain::request::Act;
+use weir_wire::check::{CheckAnswer, Degraded, LimitAnswer};
+
+use crate::answer::{Named, Skeleton};
+use crate::local::Local;
+
+/// When to ask again after a rule refused for want of Redis: about when it is next looked for.
+const RETRY_AFTER_MS: u64 = 1_000;
+
+/// A request that Redis was not asked about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unasked<'a> {
+    pub(crate) tenant: TenantId,
+    pub(crate) act: Act,
+    pub(crate) cost: u64,
+    pub(crate) charges: &'a [RuleCharge],
+    pub(crate) skeleton: &'a Skeleton,
+}
+
+/// Answers for the rules a request met.
+pub(crate) fn answer(local_counters: &Local, unasked: Unasked<'_>) -> CheckAnswer {
+    let Unasked { tenant, act, cost, charges, skeleton } = unasked;
+    let policy = |charge: &RuleCharge| charge.active.rule.on_store_failure();
+    let denies = charges.iter().any(|it| !it.shadow() && policy(it) == OnStoreFailure::Deny);
+    // A check that is refused takes nothing, here as everywhere.
+    let local_act = if denies && act == Act::Consume { Act::Peek } else { act };
+    let local: Vec<RuleCharge> =
+        charges.iter().filter(|it| policy(it) == OnStoreFailure::Local).cloned().collect();
+    let mut decided = local_counters.decide(tenant, local_act, cost, &local).into_iter();
+
+    let mut named = skeleton.limits.iter();
+    let (mut ours, mut ours_named) = (Vec::new(), Vec::new());
+    let mut limits = Vec::with_capacity(skeleton.limits.len());
+    for charge in charges {
+        for named in named.by_ref().take(charge.limits().len()) {
+            match policy(charge) {
+                OnStoreFailure::Local => {
+                    ours.extend(decided.next());
+                    ours_named.push(named.clone());
+                    limits.push(None);
+                }
+                OnStoreFailure::Allow => limits.push(Some(unknown(named, act, true))),
+                OnStoreFailure::Deny => limits.push(Some(unknown(named, act, false))),
+            }
+        }
+    }
+    // What was decided here is put together as always; the rest is laid around it.
+    let here = Skeleton { limits: ours_named, ..skeleton.clone() }.answer(&ours, act);
+    let mut here_limits = here.limits.clone().into_iter();
+    let limits: Vec<LimitAnswer> =
+        limits.into_iter().filter_map(|it| it.or_else(|| here_limits.next())).collect();
+    let degraded = if denies {
+        Degraded::Deny
+    } else if local.iter().any(|it| !it.shadow()) {
+        Degraded::Local
+    } else {
+        Degraded::Allow
+    };
+    let denied_by = denied_by(&limits);
+    CheckAnswer {
+        allowed: here.allowed && !denies,
+        retry_after_ms: if denies {
+            here.retry_after_ms.max(Some(RETRY_AFTER_MS))
+        } else {
+            here.retry_after_ms
+        },
+        denied_by: if here.limits.is_empty() && !denies { here.denied_by } else { denied_by },
+        limits,
+        degraded: (!charges.is_empty()).then_some(degraded),
+        ..here
+    }
+}
+
+/// The entry of a limit whose counter is not known.
+fn unknown(named: &Named, act: Act, allowed: bool) -> LimitAnswer {
+    LimitAnswer {
+        rule: named.rule.clone(),
+        rule_id: named.rule_id.clone(),
+        algorithm: named.algorithm,
+        mode: named.mode(),
+        allowed,
+        limit: named.limit,
+        remaining: None,
+        window_ms: named.window_ms,
+        reset_after_ms: None,
+        retry_after_ms: Some(if allowed { 0 } else { RETRY_AFTER_MS }),
+        delay_ms: 0,
+        refunded: (act == Act::Refund).then_some(false),
+    }
+}
+
+fn denied_by(limits: &[LimitAnswer]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let enforced = limits.iter().filter(|it| it.mode == weir_wire::words::Mode::Enforce);
+    for limit in enforced.filter(|it| !it.allowed) {
+        if names.last() != Some(&limit.rule) {
+            names.push(limit.rule.clone());
+        }
+    }
+    names
+}

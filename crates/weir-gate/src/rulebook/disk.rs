@@ -1,0 +1,118 @@
+//! The disk copy: what a gate starts from while Postgres is away.
+//!
+//! One line of checksum, then JSON. Written to a file beside it, synced and renamed, mode 0600, so a
+//! copy is whole or not there. It holds digests of keys, never secrets.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use weir_wire::stored::StoredTenant;
+
+/// All tenants at one version.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Copy {
+    pub(crate) version: u64,
+    pub(crate) tenants: BTreeMap<String, StoredTenant>,
+}
+
+/// Where the copy lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Disk {
+    file: PathBuf,
+}
+
+const FORMAT: &str = "weir-rulebook-1";
+
+impl Disk {
+    /// A copy in `folder`, which is made if it is not there.
+    pub(crate) fn new(folder: &Path) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        Ok(Self { file: folder.join("rulebook") })
+    }
+
+    /// The copy, if there is a whole one.
+    pub(crate) fn read(&self) -> io::Result<Option<Copy>> {
+        let text = match fs::read_to_string(&self.file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+        let (head, body) = text.split_once('\n').ok_or_else(|| damaged("no first line"))?;
+        if head != self::head(body) {
+            return Err(damaged("the checksum does not fit"));
+        }
+        serde_json::from_str(body).map(Some).map_err(|error| damaged(&error.to_string()))
+    }
+
+    /// Replaces the copy.
+    pub(crate) fn write(&self, copy: &Copy) -> io::Result<()> {
+        let body = serde_json::to_string(copy)?;
+        let beside = self.file.with_extension("new");
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&beside)?;
+        file.write_all(head(&body).as_bytes())?;
+        file.write_all(b"\n")?;
+        file.write_all(body.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, &self.file)?;
+        if let Some(folder) = self.file.parent() {
+            fs::File::open(folder)?.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+fn head(body: &str) -> String {
+    let digest: [u8; 32] = Sha256::digest(body.as_bytes()).into();
+    let hex = digest.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+    format!("{FORMAT} {hex}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn disk(name: &str) -> Disk {
+        let folder = weir_local::shared::scratch().path().join(name);
+        Disk::new(&folder).expect("a folder in the scratch folder")
+    }
+
+    #[test]
+    fn copy_comes_back_whole_and_only_its_owner_may_read_it() {
+        let disk = disk("copy-comes-back");
+        assert_eq!(disk.read().expect("readable"), None);
+        let copy = Copy { version: 42, tenants: BTreeMap::new() };
+        disk.write(&copy).expect("writable");
+        assert_eq!(disk.read().expect("readable"), Some(copy));
+        let mode = fs::metadata(&disk.file).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn damaged_or_truncated_copy_is_refused() {
+        let disk = disk("damaged-copy");
+        disk.write(&Copy { version: 42, tenants: BTreeMap::new() }).expect("writable");
+        let whole = fs::read(&disk.file).expect("readable");
+        for damaged in [&whole[..whole.len() - 1], &whole[..10], b""] {
+            fs::write(&disk.file, damaged).expect("writable");
+            assert!(disk.read().is_err());
+        }
+        let mut flipped = whole.clone();
+        let last = flipped.len() - 3;
+        flipped[last] ^= 1;
+        fs::write(&disk.file, flipped).expect("writable");
+        assert!(disk.read().is_err());
+    }
+}

@@ -1,0 +1,196 @@
+//! The follower: keeps the rulebook fresh, and says which version this gate serves.
+//!
+//! Wakes on a signal, on a timer and on each new subscription; takes no input from the signal beyond
+//! "perhaps newer"; on any failure keeps the rulebook it has and tries again at the next wake.
+//! Signals during a load cause one more load.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use weir_domain::id::{GateId, TenantId};
+use weir_domain::rulebook::Rulebook;
+use weir_domain::time::Timestamp;
+use weir_redis::Client;
+use weir_redis::signal::{self, Wake};
+use weir_store::{GateBeat, Store, StoreError};
+
+use super::disk::{Copy, Disk};
+use super::load::stored;
+use crate::state::GateState;
+
+/// Keeps one gate's rulebook fresh.
+#[derive(Debug)]
+pub struct Follower {
+    state: GateState,
+    store: Store,
+    disk: Option<Disk>,
+    copy: Copy,
+    saved_version: u64,
+    left_out: usize,
+    beat: GateBeat,
+}
+
+/// How a gate follows and reports.
+#[derive(Debug, Clone)]
+pub struct FollowerSettings {
+    /// Which gate this is.
+    pub id: GateId,
+    /// Which run of it.
+    pub boot_id: u128,
+    /// Where clients reach it.
+    pub address: String,
+    /// Where the disk copy lies; none: no copy.
+    pub state_dir: Option<PathBuf>,
+}
+
+/// The net under lost signals: also the longest that a revoked key works when the signal is lost.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// Postgres gets this long before a gate that has nothing starts from its disk copy.
+const FIRST_LOAD_DEADLINE: Duration = Duration::from_secs(3);
+/// A gate that has not been seen for so long does not count as live.
+const LIVE_WITHIN: Duration = Duration::from_secs(10);
+
+impl Follower {
+    /// A follower that has loaded nothing yet.
+    pub fn new(state: GateState, store: Store, settings: FollowerSettings) -> Self {
+        let disk = settings.state_dir.and_then(|folder| match Disk::new(&folder) {
+            Ok(disk) => Some(disk),
+            Err(error) => {
+                tracing::warn!(%error, folder = %folder.display(), "no disk copy can be kept");
+                None
+            }
+        });
+        let now = state.clock.now();
+        let beat = GateBeat {
+            id: settings.id,
+            boot_id: settings.boot_id,
+            address: settings.address,
+            rulebook_version: 0,
+            applied_at: now,
+            applied_after_ms: 0,
+            started_at: now,
+        };
+        let (copy, saved_version, left_out) = (Copy::default(), 0, 0);
+        Self { state, store, disk, copy, saved_version, left_out, beat }
+    }
+
+    /// Follows until `stop`.
+    pub async fn run(mut self, redis: Client, stop: CancellationToken) {
+        let wake = Arc::new(Notify::new());
+        let listening = {
+            let (wake, state) = (Arc::clone(&wake), self.state.clone());
+            signal::follow(redis, stop.clone(), move |why| {
+                let known = state.rulebook_version().unwrap_or(0);
+                if !matches!(why, Wake::Announced(version) if version <= known) {
+                    wake.notify_one();
+                }
+            })
+        };
+        let following = stop.run_until_cancelled(self.follow(&wake));
+        tokio::join!(listening, following);
+    }
+
+    async fn follow(&mut self, wake: &Notify) {
+        let first = tokio::time::timeout(FIRST_LOAD_DEADLINE, self.look()).await;
+        if !matches!(first, Ok(Ok(()))) {
+            self.start_from_disk();
+        }
+        loop {
+            self.save();
+            // The timer drifts a little from gate to gate, so they do not look all at once.
+            let spread_ms = u64::try_from(self.beat.boot_id % 256).unwrap_or(0);
+            let pause = LOOK_EVERY.saturating_sub(Duration::from_millis(spread_ms));
+            drop(tokio::time::timeout(pause, wake.notified()).await);
+            if let Err(error) = self.look().await {
+                self.state.meters.rulebook_failed();
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "keep the last rulebook: postgres cannot be read");
+            }
+        }
+    }
+
+    /// Loads what is newer, if anything is, and reports the version served.
+    async fn look(&mut self) -> Result<(), StoreError> {
+        let began = std::time::Instant::now();
+        let newest = self.store.rulebook_version().await?;
+        let held = self.state.rulebook_version();
+        if held.is_none_or(|held| held < newest) {
+            let rows = self.store.load_rulebook(held).await?;
+            for gone in &rows.deleted {
+                self.copy.tenants.remove(&gone.to_string());
+            }
+            let changed: Vec<_> = rows.tenants.into_iter().map(stored).collect();
+            let gone = rows.deleted.into_iter().map(|tenant| (tenant, None));
+            self.apply(rows.version, changed, gone);
+            self.beat.applied_after_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(0);
+        }
+        self.state.held.confirm(self.state.clock.now());
+        self.report().await
+    }
+
+    async fn report(&mut self) -> Result<(), StoreError> {
+        self.beat.rulebook_version = self.state.rulebook_version().unwrap_or(0);
+        let live = self.store.beat(&self.beat, LIVE_WITHIN).await?;
+        self.state.local.set_live_gates(live);
+        Ok(())
+    }
+
+    /// Compiles tenants and puts them in force; what cannot be read is left out and named.
+    fn apply(
+        &mut self,
+        version: u64,
+        changed: Vec<weir_wire::stored::StoredTenant>,
+        gone: impl Iterator<Item = (TenantId, Option<weir_domain::rulebook::TenantRules>)>,
+    ) {
+        let mut changes: Vec<_> = gone.collect();
+        for tenant in changed {
+            let Ok(id) = tenant.id.parse::<TenantId>() else { continue };
+            let (rules, left_out) = tenant.compile();
+            for it in &left_out {
+                tracing::error!(tenant.id = %id, id = it.id, reason = it.reason, "left out of the rulebook");
+            }
+            self.left_out += left_out.len();
+            changes.push((id, Some(rules)));
+            self.copy.tenants.insert(tenant.id.clone(), tenant);
+        }
+        self.copy.version = version;
+        let held = self.state.held.current();
+        let book = held.as_deref().unwrap_or(&Rulebook::default()).with_changes(version, changes);
+        self.state.held.apply(book);
+        self.beat.applied_at = self.state.clock.now();
+        self.state.meters.rulebook_applied(version, self.left_out);
+        tracing::info!(rulebook.version = version, "rulebook applied");
+    }
+
+    fn start_from_disk(&mut self) {
+        let Some(disk) = &self.disk else { return };
+        match disk.read() {
+            Ok(Some(copy)) => {
+                let version = copy.version;
+                self.apply(version, copy.tenants.into_values().collect(), std::iter::empty());
+                self.saved_version = version;
+                self.state.held.confirm(Timestamp::default());
+                tracing::warn!(rulebook.version = version, "started from the disk copy");
+            }
+            Ok(None) => tracing::warn!("postgres is away and there is no disk copy: not ready"),
+            Err(error) => {
+                self.state.meters.rulebook_failed();
+                tracing::error!(%error, "the disk copy is damaged: not ready");
+            }
+        }
+    }
+
+    fn save(&mut self) {
+        if self.copy.version == self.saved_version {
+            return;
+        }
+        let Some(disk) = &self.disk else { return };
+        match disk.write(&self.copy) {
+            Ok(()) => self.saved_version = self.copy.version,
+            Err(error) => tracing::warn!(%error, "the disk copy could not be written"),
+        }
+    }
+}
