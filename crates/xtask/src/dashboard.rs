@@ -105,7 +105,9 @@ fn optimise(tool: &Path, bound: &Path) -> Result<()> {
     let (from, to) = (bound.join("weir_bg.wasm"), bound.join("weir_small.wasm"));
     call(
         Command::new(tool)
-            .args(["-Oz", "--all-features", "-o"])
+            .arg("-Oz")
+            .args(BROWSER_FEATURES)
+            .arg("-o")
             .args([&to, &from]),
     )?;
     fs::rename(to, from).context("replace the program by the small one")
@@ -150,6 +152,19 @@ impl Stamp {
         fs::write(&self.file, &self.inputs).context("write the stamp")
     }
 }
+
+/// What the compiler emits by default, and every browser of the last years can read. All that the
+/// tool knows would be more than Chromium does.
+const BROWSER_FEATURES: [&str; 8] = [
+    "--enable-bulk-memory",
+    "--enable-bulk-memory-opt",
+    "--enable-call-indirect-overlong",
+    "--enable-multivalue",
+    "--enable-mutable-globals",
+    "--enable-nontrapping-float-to-int",
+    "--enable-reference-types",
+    "--enable-sign-ext",
+];
 
 const DIST: &str = "frontend/dist";
 
