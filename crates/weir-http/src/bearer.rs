@@ -16,17 +16,13 @@ pub fn credential<'a>(headers: &'a HeaderMap, uri: &Uri) -> Result<&'a str, Prob
     }
     let authorization = headers.get_all(header::AUTHORIZATION).iter();
     let api_key = headers.get_all("x-api-key").iter();
-    let mut all = authorization
-        .map(|v| (true, v))
-        .chain(api_key.map(|v| (false, v)));
+    let mut all = authorization.map(|v| (true, v)).chain(api_key.map(|v| (false, v)));
     let (Some((is_bearer, value)), None) = (all.next(), all.next()) else {
         return Err(Problem::unauthenticated());
     };
     let text = value.to_str().map_err(|_| Problem::unauthenticated())?;
     let secret = if is_bearer { bearer(text) } else { Some(text) };
-    secret
-        .filter(|secret| !secret.is_empty())
-        .ok_or_else(Problem::unauthenticated)
+    secret.filter(|secret| !secret.is_empty()).ok_or_else(Problem::unauthenticated)
 }
 
 fn bearer(text: &str) -> Option<&str> {
@@ -35,14 +31,8 @@ fn bearer(text: &str) -> Option<&str> {
 }
 
 fn names_a_secret(query: &str) -> bool {
-    const NAMES: [&str; 6] = [
-        "access_token",
-        "api_key",
-        "apikey",
-        "x-api-key",
-        "authorization",
-        "token",
-    ];
+    const NAMES: [&str; 6] =
+        ["access_token", "api_key", "apikey", "x-api-key", "authorization", "token"];
     query
         .split('&')
         .map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name))
@@ -61,9 +51,7 @@ mod tests {
             map.append(*name, HeaderValue::from_static(value));
         }
         let credential = credential(&map, &Uri::from_static(uri));
-        credential
-            .map(str::to_owned)
-            .map_err(|problem| problem.code().status())
+        credential.map(str::to_owned).map_err(|problem| problem.code().status())
     }
 
     #[test]
@@ -74,10 +62,7 @@ mod tests {
         assert_eq!(found("/", &[]), Err(401));
         assert_eq!(found("/", &[("authorization", "Basic a")]), Err(401));
         assert_eq!(found("/", &[("authorization", "Bearer")]), Err(401));
-        assert_eq!(
-            found("/", &[("authorization", "Bearer a"), ("x-api-key", "b")]),
-            Err(401)
-        );
+        assert_eq!(found("/", &[("authorization", "Bearer a"), ("x-api-key", "b")]), Err(401));
         assert_eq!(found("/?x=1&API_KEY=a", &[("x-api-key", "a")]), Err(400));
     }
 }

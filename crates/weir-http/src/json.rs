@@ -71,12 +71,8 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 /// Reads a body as the extractor does: bounded in size and time.
 pub async fn read(request: Request) -> Result<Vec<u8>, Problem> {
     let BodyLimit(limit) = request.extensions().get().copied().unwrap_or_default();
-    let too_large = || {
-        Problem::new(
-            ErrorCode::BodyTooLarge,
-            format!("the body may have {limit} bytes"),
-        )
-    };
+    let too_large =
+        || Problem::new(ErrorCode::BodyTooLarge, format!("the body may have {limit} bytes"));
     let announced = request.headers().get(header::CONTENT_LENGTH);
     let announced = announced.and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
     if announced.is_some_and(|length| length > limit) {
@@ -86,14 +82,8 @@ pub async fn read(request: Request) -> Result<Vec<u8>, Problem> {
     match tokio::time::timeout(BODY_DEADLINE, body).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes().into()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Problem::new(
-            ErrorCode::Malformed,
-            "the body ended before its end",
-        )),
-        Err(_) => Err(Problem::new(
-            ErrorCode::BodyTimeout,
-            "the body did not arrive in 10 s",
-        )),
+        Ok(Err(_)) => Err(Problem::new(ErrorCode::Malformed, "the body ended before its end")),
+        Err(_) => Err(Problem::new(ErrorCode::BodyTimeout, "the body did not arrive in 10 s")),
     }
 }
 
@@ -103,13 +93,7 @@ pub fn says_json(headers: &HeaderMap) -> bool {
     let (Some(value), None) = (values.next(), values.next()) else {
         return false;
     };
-    let mime = value
-        .to_str()
-        .unwrap_or_default()
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim();
+    let mime = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
     mime.eq_ignore_ascii_case("application/json")
 }
 
@@ -124,28 +108,17 @@ fn parse_once<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 fn refusal(path: &str, error: &serde_json::Error) -> Problem {
     let text = error.to_string();
     if !error.is_data() {
-        return Problem::new(
-            ErrorCode::Malformed,
-            format!("the body is not JSON: {text}"),
-        );
+        return Problem::new(ErrorCode::Malformed, format!("the body is not JSON: {text}"));
     }
-    let reason = text
-        .rfind(" at line ")
-        .map_or(text.as_str(), |end| &text[..end]);
-    let missing = reason
-        .strip_prefix("missing field `")
-        .and_then(|rest| rest.strip_suffix('`'));
+    let reason = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]);
+    let missing = reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
     let field = match (path, missing) {
         (".", Some(name)) => name.to_owned(),
         (path, Some(name)) => format!("{path}.{name}"),
         (".", None) => "body".to_owned(),
         (path, None) => path.to_owned(),
     };
-    let reason = if missing.is_some() {
-        "is required"
-    } else {
-        reason
-    };
+    let reason = if missing.is_some() { "is required" } else { reason };
     Problem::invalid_field(field, reason)
 }
 

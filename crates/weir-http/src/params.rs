@@ -40,13 +40,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 
 /// The text is `Failed to deserialize query string: [path: ]reason`.
 fn refusal(text: &str) -> Problem {
-    let text = text
-        .strip_prefix("Failed to deserialize query string: ")
-        .unwrap_or(text);
-    if let Some(name) = text
-        .strip_prefix("missing field `")
-        .and_then(|t| t.strip_suffix('`'))
-    {
+    let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
+    if let Some(name) = text.strip_prefix("missing field `").and_then(|t| t.strip_suffix('`')) {
         return Problem::invalid_field(name, "is required");
     }
     match text.split_once(": ") {
@@ -74,9 +69,7 @@ mod tests {
     async fn field(uri: &str) -> Option<String> {
         let (mut parts, ()) = Request::get(uri).body(()).expect("valid").into_parts();
         let answer = Query::<Sample>::from_request_parts(&mut parts, &()).await;
-        answer
-            .err()
-            .map(|problem| problem.body("").fields[0].field.clone())
+        answer.err().map(|problem| problem.body("").fields[0].field.clone())
     }
 
     #[tokio::test]

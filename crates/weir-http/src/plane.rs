@@ -39,23 +39,13 @@ pub const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self'
      object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 async fn method_not_allowed() -> Problem {
-    Problem::new(
-        ErrorCode::MethodNotAllowed,
-        "the header `Allow` names the methods of this path",
-    )
+    Problem::new(ErrorCode::MethodNotAllowed, "the header `Allow` names the methods of this path")
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the layer hands the payload over"
-)]
+#[expect(clippy::needless_pass_by_value, reason = "the layer hands the payload over")]
 fn panicked(payload: Box<dyn Any + Send>) -> Response {
-    let said = payload
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned());
-    let said = said
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_default();
+    let said = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let said = said.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
     Problem::internal(format!("panic: {said}")).into_response()
 }
 
@@ -92,14 +82,8 @@ fn add_security_headers(headers: &mut HeaderMap) {
     const ALWAYS: [(HeaderName, &str); 4] = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
-        (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            "same-origin",
-        ),
-        (
-            HeaderName::from_static("cross-origin-resource-policy"),
-            "same-origin",
-        ),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ];
     const UNLESS_SET: [(HeaderName, &str); 2] = [
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
@@ -109,9 +93,7 @@ fn add_security_headers(headers: &mut HeaderMap) {
         headers.insert(name, HeaderValue::from_static(value));
     }
     for (name, value) in UNLESS_SET {
-        headers
-            .entry(name)
-            .or_insert(HeaderValue::from_static(value));
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
 }
 

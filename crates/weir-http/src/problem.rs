@@ -25,13 +25,7 @@ pub struct Problem {
 impl Problem {
     /// A problem of this kind, with a sentence for a person.
     pub fn new(code: ErrorCode, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            code,
-            detail: detail.into(),
-            fields: Vec::new(),
-            retry_after_s: None,
-            cause: None,
-        }
+        Self { code, detail: detail.into(), fields: Vec::new(), retry_after_s: None, cause: None }
     }
 
     /// Valid JSON or a valid query, but with these fields outside the bounds.
@@ -40,10 +34,7 @@ impl Problem {
             [one] => format!("{}: {}", one.field, one.reason),
             _ => format!("{} fields are outside the bounds", fields.len()),
         };
-        Self {
-            fields,
-            ..Self::new(ErrorCode::Invalid, detail)
-        }
+        Self { fields, ..Self::new(ErrorCode::Invalid, detail) }
     }
 
     /// One field outside the bounds.
@@ -53,10 +44,7 @@ impl Problem {
 
     /// No credentials, or none that are valid; deliberately always the same words.
     pub fn unauthenticated() -> Self {
-        Self::new(
-            ErrorCode::Unauthenticated,
-            "send valid credentials as `Authorization: Bearer …`",
-        )
+        Self::new(ErrorCode::Unauthenticated, "send valid credentials as `Authorization: Bearer …`")
     }
 
     /// Known, but not permitted.
@@ -137,10 +125,7 @@ impl IntoResponse for Problem {
         *response.status_mut() =
             StatusCode::from_u16(self.code.status()).expect("the table holds valid statuses");
         let headers = response.headers_mut();
-        headers.insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/problem+json"),
-        );
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(seconds) = self.retry_after_s {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }

@@ -77,12 +77,7 @@ pub async fn serve(
         };
         let (router, shutdown, cut) = (router.clone(), shutdown.clone(), cut.clone());
         connections.spawn(async move {
-            let connection = Connection {
-                router,
-                settings,
-                shutdown,
-                peer,
-            };
+            let connection = Connection { router, settings, shutdown, peer };
             tokio::select! {
                 () = connection.run(stream) => {}
                 () = cut.cancelled() => {}
@@ -92,14 +87,8 @@ pub async fn serve(
     }
     drop(listener);
     connections.close();
-    if tokio::time::timeout(settings.drain_deadline, connections.wait())
-        .await
-        .is_err()
-    {
-        tracing::warn!(
-            connections = connections.len(),
-            "cut what did not end in time"
-        );
+    if tokio::time::timeout(settings.drain_deadline, connections.wait()).await.is_err() {
+        tracing::warn!(connections = connections.len(), "cut what did not end in time");
         cut.cancel();
         connections.wait().await;
     }
@@ -108,10 +97,7 @@ pub async fn serve(
 type Accepted = (tokio::sync::OwnedSemaphorePermit, TcpStream, SocketAddr);
 
 async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> Option<Accepted> {
-    let permit = Arc::clone(permits)
-        .acquire_owned()
-        .await
-        .expect("the semaphore is never closed");
+    let permit = Arc::clone(permits).acquire_owned().await.expect("the semaphore is never closed");
     match listener.accept().await {
         Ok((stream, peer)) => {
             // Answers are small and complete: waiting to fill a packet only adds latency.
@@ -160,10 +146,7 @@ impl Connection {
             .max_headers(self.settings.headers_max)
             .max_buf_size(64 * 1024)
             .pipeline_flush(true)
-            .serve_connection(
-                TokioIo::new(stream),
-                service_fn(|request| self.answer(request)),
-            );
+            .serve_connection(TokioIo::new(stream), service_fn(|request| self.answer(request)));
         tokio::pin!(connection);
         tokio::select! {
             served = connection.as_mut() => return served,

@@ -36,13 +36,7 @@ fn request(content_type: &str, body: impl Into<Body>) -> Request {
 async fn refused(content_type: &str, body: impl Into<Body>) -> (u16, String) {
     let answer = Json::<Sample>::from_request(request(content_type, body), &()).await;
     let body = answer.expect_err("refused").body("");
-    (
-        body.status,
-        body.fields
-            .first()
-            .map(|f| f.field.clone())
-            .unwrap_or_default(),
-    )
+    (body.status, body.fields.first().map(|f| f.field.clone()).unwrap_or_default())
 }
 
 #[tokio::test]
@@ -59,40 +53,19 @@ async fn each_way_of_being_wrong_has_its_status_and_field() {
         ("{}", 422, "name"),
         ("{\"name\":\"a\",\"nmae\":1}", 422, "nmae"),
         ("{\"name\":\"a\",\"name\":\"b\"}", 422, "name"),
-        (
-            "{\"name\":\"a\",\"tags\":{\"x\":\"1\",\"x\":\"2\"}}",
-            422,
-            "tags.x",
-        ),
-        (
-            "{\"name\":\"a\",\"limits\":[{\"window_ms\":1},{}]}",
-            422,
-            "limits[1].window_ms",
-        ),
-        (
-            "{\"name\":\"a\",\"limits\":[{\"window_ms\":-1}]}",
-            422,
-            "limits[0].window_ms",
-        ),
+        ("{\"name\":\"a\",\"tags\":{\"x\":\"1\",\"x\":\"2\"}}", 422, "tags.x"),
+        ("{\"name\":\"a\",\"limits\":[{\"window_ms\":1},{}]}", 422, "limits[1].window_ms"),
+        ("{\"name\":\"a\",\"limits\":[{\"window_ms\":-1}]}", 422, "limits[0].window_ms"),
     ];
     for (body, status, field) in cases {
         let (seen_status, seen_field) = refused("application/json", body).await;
-        assert_eq!(
-            (seen_status, seen_field.as_str()),
-            (status, field),
-            "{body}"
-        );
+        assert_eq!((seen_status, seen_field.as_str()), (status, field), "{body}");
     }
 }
 
 #[tokio::test]
 async fn other_content_types_and_large_bodies_are_refused() {
-    for mime in [
-        "text/plain",
-        "application/x-www-form-urlencoded",
-        "",
-        "application/jsonx",
-    ] {
+    for mime in ["text/plain", "application/x-www-form-urlencoded", "", "application/jsonx"] {
         assert_eq!(refused(mime, "{\"name\":\"a\"}").await.0, 415, "{mime}");
     }
     let long = format!("{{\"name\":\"{}\"}}", "a".repeat(190));

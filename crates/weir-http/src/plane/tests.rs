@@ -12,23 +12,14 @@ async fn ask(method: &str, path: &str) -> (Response, Option<ProblemBody>) {
     let router = Router::new()
         .route("/fine", get(|| async { "fine" }).post(|| async { "fine" }))
         .route("/panic", get(|| async { panic!("secret words") as &str }))
-        .route(
-            "/slow",
-            get(|| async { std::future::pending::<&str>().await }),
-        );
+        .route("/slow", get(|| async { std::future::pending::<&str>().await }));
     let settings = PlaneSettings {
         request_ids: RequestIds::new(|| 33),
         request_deadline: Duration::from_millis(50),
     };
     let request = Request::builder().method(method).uri(path);
-    let request = request
-        .header("x-request-id", "mine")
-        .body(Body::empty())
-        .expect("valid");
-    let response = wrap(router, settings)
-        .oneshot(request)
-        .await
-        .expect("infallible");
+    let request = request.header("x-request-id", "mine").body(Body::empty()).expect("valid");
+    let response = wrap(router, settings).oneshot(request).await.expect("infallible");
     let (parts, body) = response.into_parts();
     let bytes = body.collect().await.expect("a short body").to_bytes();
     let problem = serde_json::from_slice(&bytes).ok();
@@ -50,10 +41,7 @@ async fn every_failure_is_a_problem_with_the_request_id() {
         assert_eq!(response.status(), status, "{method} {path}");
         assert_eq!(problem.status, status);
         assert_eq!(problem.request_id, "req_00000000000000000000000011");
-        assert_eq!(
-            response.headers()["content-type"],
-            "application/problem+json"
-        );
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
         assert!(!problem.detail.contains("secret"), "{problem:?}");
     }
     let (response, _) = ask("DELETE", "/fine").await;

@@ -28,12 +28,7 @@ pub(super) struct Opening {
 impl Opening {
     /// Reads no more than it takes to tell.
     pub(super) async fn read(stream: TcpStream) -> io::Result<(Protocol, Self)> {
-        let mut opening = Self {
-            looked_at: [0; PREFACE.len()],
-            filled: 0,
-            returned: 0,
-            stream,
-        };
+        let mut opening = Self { looked_at: [0; PREFACE.len()], filled: 0, returned: 0, stream };
         loop {
             let free = &mut opening.looked_at[opening.filled..];
             let count = opening.stream.read(free).await?;

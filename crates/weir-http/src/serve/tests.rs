@@ -35,12 +35,7 @@ async fn start(settings: ServeSettings) -> Running {
     let addr = listener.local_addr().expect("bound");
     let shutdown = CancellationToken::new();
     let task = tokio::spawn(serve(listener, router, settings, shutdown.clone()));
-    Running {
-        addr,
-        shutdown,
-        entered,
-        task,
-    }
+    Running { addr, shutdown, entered, task }
 }
 
 fn quick() -> ServeSettings {
@@ -66,20 +61,11 @@ async fn exchange(addr: SocketAddr, sent: &[u8]) -> String {
 async fn silent_and_half_opened_connections_are_closed_in_time() {
     let running = start(quick()).await;
     let begun = Instant::now();
-    for sent in [
-        "",
-        "PRI * HTTP/2.0\r\n",
-        "GET / HT",
-        "GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ",
-    ] {
+    for sent in ["", "PRI * HTTP/2.0\r\n", "GET / HT", "GET / HTTP/1.1\r\nHost: a\r\nX-Slow: "] {
         let answer = exchange(running.addr, sent.as_bytes()).await;
         assert!(!answer.contains("200 OK"), "{sent:?} got {answer:?}");
     }
-    assert!(
-        begun.elapsed() < Duration::from_secs(4),
-        "{:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
@@ -94,14 +80,8 @@ async fn http1_answers_with_the_peer_and_closes_when_idle() {
 async fn http2_preface_is_answered_with_settings() {
     let running = start(quick()).await;
     let mut stream = TcpStream::connect(running.addr).await.expect("listening");
-    stream
-        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-        .await
-        .expect("open");
-    stream
-        .write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0])
-        .await
-        .expect("empty settings frame");
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.expect("open");
+    stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await.expect("empty settings frame");
     let mut header = [0; 9];
     stream.read_exact(&mut header).await.expect("a frame");
     assert_eq!(header[3], 4, "the first frame of the server is SETTINGS");
@@ -122,16 +102,9 @@ async fn requests_in_flight_finish_after_shutdown() {
 
 #[tokio::test]
 async fn connections_above_the_cap_wait() {
-    let running = start(ServeSettings {
-        connections_max: 1,
-        ..quick()
-    })
-    .await;
+    let running = start(ServeSettings { connections_max: 1, ..quick() }).await;
     let held = TcpStream::connect(running.addr).await.expect("listening");
     let answer = exchange(running.addr, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
-    assert!(
-        answer.starts_with("HTTP/1.1 200 OK"),
-        "served once the first was closed: {answer}"
-    );
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "served once the first was closed: {answer}");
     drop(held);
 }

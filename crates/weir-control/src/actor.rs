@@ -1,0 +1,271 @@
+//! Who is calling, for which tenant, and whether they may: the extractors that every operation but the public ones has.
+//!
+//! [`By`] is a caller with at least a role in the tenant of the path: a member with an access token, or an API key with
+//! the scope for it. Another tenant is 404, as if it did not exist; too low a role is 403. [`Person`] is anybody who
+//! signed in, [`Operator`] somebody who runs the installation. All of them look into the database on every call, so the
+//! end of a session, a membership or a key holds at once.
+
+use std::marker::PhantomData;
+use std::net::{IpAddr, SocketAddr};
+
+use axum::extract::{ConnectInfo, FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+use weir_domain::api_key::{KeyDigest, Scope as KeyScope};
+use weir_domain::id::{SessionId, TenantId, UserId};
+use weir_http::bearer;
+use weir_http::problem::Problem;
+use weir_http::request_id::RequestId;
+use weir_store::{Actor, KeyRow, MemberRole, Scope};
+
+use crate::error::ControlError;
+use crate::state::ControlState;
+use crate::tokens::Bearer;
+
+/// A caller with at least the role `R` in the tenant of the path.
+#[derive(Debug)]
+pub(crate) struct By<R> {
+    pub(crate) caller: Caller,
+    role: PhantomData<R>,
+}
+
+/// Who calls for which tenant.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) tenant_id: TenantId,
+    pub(crate) actor: Actor,
+    pub(crate) role: MemberRole,
+    pub(crate) suspended: bool,
+    pub(crate) ip: Option<String>,
+    pub(crate) request_id: String,
+}
+
+/// Somebody who signed in.
+#[derive(Debug, Clone)]
+pub(crate) struct Person {
+    pub(crate) user_id: UserId,
+    pub(crate) session_id: SessionId,
+    pub(crate) email: String,
+    pub(crate) operator: bool,
+    pub(crate) origin: Origin,
+}
+
+/// Somebody who runs this installation; to everybody else the operation does not exist.
+#[derive(Debug, Clone)]
+pub(crate) struct Operator(pub(crate) Person);
+
+/// Where a request comes from, for the audit log.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    pub(crate) peer: Option<IpAddr>,
+    pub(crate) request_id: String,
+}
+
+/// A role as a type, so that a handler cannot forget to demand one.
+pub(crate) trait AtLeast: Send {
+    const ROLE: MemberRole;
+}
+
+macro_rules! roles {
+    ($($name:ident)+) => {$(
+        #[derive(Debug)]
+        pub(crate) struct $name;
+
+        impl AtLeast for $name {
+            const ROLE: MemberRole = MemberRole::$name;
+        }
+    )+};
+}
+
+roles! { Viewer Editor Admin Owner }
+
+impl<R: AtLeast> FromRequestParts<ControlState> for By<R> {
+    type Rejection = ControlError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        control: &ControlState,
+    ) -> Result<Self, ControlError> {
+        let tenant_id = tenant_of_path(parts).await;
+        let origin = Origin::of(parts);
+        let caller = match credential(parts, control)? {
+            Credential::Token(bearer) => member(control, bearer, tenant_id, origin).await?,
+            Credential::Key(digest) => key_of(control, digest, tenant_id, origin).await?,
+        };
+        if caller.role < R::ROLE {
+            let needed = R::ROLE.as_str();
+            let detail = format!("this needs the role `{needed}`, or a key with the scope for it");
+            return Err(Problem::forbidden(detail).into());
+        }
+        Ok(Self { caller, role: PhantomData })
+    }
+}
+
+impl FromRequestParts<ControlState> for Person {
+    type Rejection = ControlError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        control: &ControlState,
+    ) -> Result<Self, ControlError> {
+        let origin = Origin::of(parts);
+        match credential(parts, control)? {
+            Credential::Token(bearer) => Ok(person(control, bearer, None, origin).await?.0),
+            Credential::Key(digest) => {
+                usable_key(control, digest).await?;
+                Err(Problem::forbidden("this is for people: sign in").into())
+            }
+        }
+    }
+}
+
+impl FromRequestParts<ControlState> for Operator {
+    type Rejection = ControlError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        control: &ControlState,
+    ) -> Result<Self, ControlError> {
+        match Person::from_request_parts(parts, control).await {
+            Ok(person) if person.operator => Ok(Self(person)),
+            Ok(_) => Err(Problem::not_found().into()),
+            Err(ControlError::Refused(problem)) if problem.code().status() == 403 => {
+                Err(Problem::not_found().into())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Origin {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Ok(Self::of(parts))
+    }
+}
+
+impl Origin {
+    fn of(parts: &Parts) -> Self {
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        let request_id = parts.extensions.get::<RequestId>();
+        Self {
+            peer: peer.map(|ConnectInfo(addr)| addr.ip()),
+            request_id: request_id.map(ToString::to_string).unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn ip(&self) -> Option<String> {
+        self.peer.map(|ip| ip.to_string())
+    }
+}
+
+impl Person {
+    pub(crate) fn actor(&self) -> Actor {
+        Actor::Person { id: self.user_id, email: self.email.clone() }
+    }
+}
+
+enum Credential {
+    Token(Bearer),
+    Key([u8; 32]),
+}
+
+fn credential(parts: &Parts, control: &ControlState) -> Result<Credential, Problem> {
+    let text = bearer::credential(&parts.headers, &parts.uri)?;
+    let credential = if text.starts_with("weir_") {
+        KeyDigest::of_presented(text).map(|KeyDigest(digest)| Credential::Key(digest))
+    } else {
+        control.tokens.verify(text, control.clock.now()).map(Credential::Token)
+    };
+    credential.ok_or_else(Problem::unauthenticated)
+}
+
+async fn tenant_of_path(parts: &mut Parts) -> Option<TenantId> {
+    let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
+    let (_, text) = params.iter().find(|(name, _)| *name == "tenant")?;
+    text.parse().ok()
+}
+
+async fn person(
+    control: &ControlState,
+    bearer: Bearer,
+    tenant_id: Option<TenantId>,
+    origin: Origin,
+) -> Result<(Person, Option<weir_store::Membership>), ControlError> {
+    let Bearer { user_id, session_id } = bearer;
+    let now = control.clock.now();
+    let mut tx = control.store.begin("sessions.authenticate", Scope::User(user_id)).await?;
+    let found = tx.sessions().authenticate(session_id, user_id, tenant_id, now).await?;
+    let found = found.ok_or_else(Problem::unauthenticated)?;
+    let person =
+        Person { user_id, session_id, email: found.email, operator: found.operator, origin };
+    Ok((person, found.membership))
+}
+
+async fn member(
+    control: &ControlState,
+    bearer: Bearer,
+    tenant_id: Option<TenantId>,
+    origin: Origin,
+) -> Result<Caller, ControlError> {
+    let (person, membership) = person(control, bearer, tenant_id, origin).await?;
+    let membership = membership.ok_or_else(Problem::not_found)?;
+    Ok(Caller {
+        tenant_id: membership.tenant_id,
+        actor: person.actor(),
+        role: membership.role,
+        suspended: membership.suspended,
+        ip: person.origin.ip(),
+        request_id: person.origin.request_id,
+    })
+}
+
+async fn key_of(
+    control: &ControlState,
+    digest: [u8; 32],
+    tenant_id: Option<TenantId>,
+    origin: Origin,
+) -> Result<Caller, ControlError> {
+    let (key, suspended) = usable_key(control, digest).await?;
+    if tenant_id != Some(key.tenant_id) {
+        return Err(Problem::not_found().into());
+    }
+    if suspended {
+        return Err(Problem::forbidden("the tenant is suspended").into());
+    }
+    let role = role_of(&key.scopes).ok_or_else(|| {
+        Problem::forbidden("this key has none of the scopes `read`, `write` and `admin`")
+    })?;
+    Ok(Caller {
+        tenant_id: key.tenant_id,
+        ip: origin.ip(),
+        request_id: origin.request_id,
+        role,
+        suspended,
+        actor: Actor::Key { id: key.id, name: key.name },
+    })
+}
+
+async fn usable_key(
+    control: &ControlState,
+    digest: [u8; 32],
+) -> Result<(KeyRow, bool), ControlError> {
+    let mut tx = control.store.begin("keys.authenticate", Scope::Key(digest)).await?;
+    let key = tx.keys().by_digest(&digest, control.clock.now()).await?;
+    let key = key.ok_or_else(Problem::unauthenticated)?;
+    tx.enter_tenant(key.tenant_id).await?;
+    let tenant = tx.tenants().find(key.tenant_id).await?;
+    let tenant = tenant.ok_or_else(Problem::unauthenticated)?;
+    Ok((key, tenant.suspended))
+}
+
+/// The role a key's scopes amount to; a key is never an owner, and one that may only check has none.
+fn role_of(scopes: &[String]) -> Option<MemberRole> {
+    let roles = scopes.iter().filter_map(|word| match KeyScope::parse(word)? {
+        KeyScope::Check => None,
+        KeyScope::Read => Some(MemberRole::Viewer),
+        KeyScope::Write => Some(MemberRole::Editor),
+        KeyScope::Admin => Some(MemberRole::Admin),
+    });
+    roles.max()
+}

@@ -1,0 +1,83 @@
+//! API keys of a tenant.
+
+use std::collections::BTreeSet;
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use weir_domain::api_key::Scope;
+use weir_store::{Actor, KeyRow};
+use weir_wire::api_keys::{ApiKey, IssuedKey, KeyScope};
+
+use crate::state::ControlState;
+
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod list;
+pub(crate) mod rotate;
+
+pub(crate) fn routes() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(list::list, create::create))
+        .routes(routes!(delete::delete))
+        .routes(routes!(rotate::rotate))
+}
+
+/// A key in JSON, without its secret.
+pub(crate) fn key(row: KeyRow) -> ApiKey {
+    ApiKey {
+        id: row.id.to_string(),
+        name: row.name,
+        scopes: scopes(&row.scopes),
+        hint: row.hint,
+        created_by: row.created_by,
+        created_at: row.created_at.into(),
+        expires_at: row.expires_at.map(Into::into),
+        previous_expires_at: row.previous.map(|previous| previous.expires_at.into()),
+    }
+}
+
+/// A key in JSON with its secret, to be shown this once.
+fn issued(row: KeyRow, secret: &str, rulebook_version: u64) -> IssuedKey {
+    IssuedKey {
+        id: row.id.to_string(),
+        name: row.name,
+        scopes: scopes(&row.scopes),
+        hint: row.hint,
+        secret: secret.to_owned(),
+        created_at: row.created_at.into(),
+        expires_at: row.expires_at.map(Into::into),
+        previous_expires_at: row.previous.map(|previous| previous.expires_at.into()),
+        rulebook_version,
+    }
+}
+
+fn scopes(words: &[String]) -> Vec<KeyScope> {
+    let scope = |scope| match scope {
+        Scope::Check => KeyScope::Check,
+        Scope::Read => KeyScope::Read,
+        Scope::Write => KeyScope::Write,
+        Scope::Admin => KeyScope::Admin,
+    };
+    words.iter().filter_map(|word| Scope::parse(word)).map(scope).collect()
+}
+
+/// The words that are stored, each once, weakest first.
+fn words(scopes: &[KeyScope]) -> Vec<String> {
+    let scope = |scope: &KeyScope| match scope {
+        KeyScope::Check => Scope::Check,
+        KeyScope::Read => Scope::Read,
+        KeyScope::Write => Scope::Write,
+        KeyScope::Admin => Scope::Admin,
+    };
+    let unique: BTreeSet<Scope> = scopes.iter().map(scope).collect();
+    unique.into_iter().map(|scope| scope.as_str().to_owned()).collect()
+}
+
+/// Who made something, for people to read.
+fn maker(actor: &Actor) -> String {
+    match actor {
+        Actor::Person { email, .. } => email.clone(),
+        Actor::Key { name, .. } => format!("key {name}"),
+        Actor::System => "weir".to_owned(),
+    }
+}

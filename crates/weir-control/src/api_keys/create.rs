@@ -1,0 +1,60 @@
+//! `POST /tenants/{tenant}/keys`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use weir_domain::api_key::ApiKeySecret;
+use weir_domain::id::KeyId;
+use weir_http::problem::Problem;
+use weir_store::NewKey;
+use weir_wire::api_keys::{CreateKey, IssuedKey};
+
+use crate::actor::{Admin, By};
+use crate::change::{Object, to_value};
+use crate::error::ControlError;
+use crate::input::Input;
+use crate::state::ControlState;
+use crate::{api_keys, names};
+
+/// Make an API key. Its secret is in this answer and nowhere else, ever.
+#[utoipa::path(post, path = "/tenants/{tenant}/keys", operation_id = "keys_create", tag = "keys",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    request_body = CreateKey,
+    responses(
+        (status = 201, description = "Made", body = IssuedKey),
+        (status = 409, description = "Made before under this idempotency key; the secret cannot be shown again"),
+    ))]
+pub(crate) async fn create(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Admin>,
+    Input { body, once }: Input<CreateKey>,
+) -> Result<Response, ControlError> {
+    names::name("name", &body.name)?;
+    if body.scopes.is_empty() {
+        return Err(Problem::invalid_field("scopes", "must name at least one").into());
+    }
+    let expires_at = body.expires_at.map(|at| at.0);
+    if expires_at.is_some_and(|at| at <= control.clock.now()) {
+        return Err(Problem::invalid_field("expires_at", "must be in the future").into());
+    }
+    let mut change = control.change("keys.create", caller, once).await?;
+    let secret = ApiKeySecret::generate(&control.random.bytes());
+    let new = NewKey {
+        id: control.id(KeyId::new),
+        tenant_id: change.caller.tenant_id,
+        name: body.name,
+        scopes: api_keys::words(&body.scopes),
+        hint: secret.hint(),
+        digest: secret.digest().0,
+        expires_at,
+        created_by: api_keys::maker(&change.caller.actor),
+        now: change.now,
+    };
+    let row = change.tx.keys().insert(&new).await?;
+    let object = Object::new("key", &row.id);
+    let after = to_value(&api_keys::key(row.clone()))?;
+    change.audit("key.create", object, None, Some(after)).await?;
+    let to_repeats = format!("{} was made by the first request; its secret was shown then", row.id);
+    let shown = api_keys::issued(row, secret.expose(), change.version);
+    change.answer_once(StatusCode::CREATED, &shown, to_repeats).await
+}

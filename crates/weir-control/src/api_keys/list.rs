@@ -1,0 +1,29 @@
+//! `GET /tenants/{tenant}/keys`
+
+use axum::extract::State;
+use weir_http::json::Json;
+use weir_http::params::Query;
+use weir_wire::api_keys::ApiKey;
+use weir_wire::page::Page;
+
+use crate::actor::{By, Viewer};
+use crate::api_keys;
+use crate::error::ControlError;
+use crate::listing::{List, ListQuery};
+use crate::state::ControlState;
+
+/// The tenant's API keys, newest first, without their secrets.
+#[utoipa::path(get, path = "/tenants/{tenant}/keys", operation_id = "keys_list", tag = "keys",
+    params(("tenant" = String, Path, description = "`tenant_…`"), ListQuery),
+    responses((status = 200, description = "The keys", body = Page<ApiKey>)))]
+pub(crate) async fn list(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<Page<ApiKey>>, ControlError> {
+    let list = List::new(&["keys", &caller.tenant_id.to_string()], query)?;
+    let page = list.page(|key: String| key.parse().ok())?;
+    let mut tx = control.reading("keys.list", &caller).await?;
+    let listing = tx.keys().list(caller.tenant_id, &page).await?;
+    Ok(Json(list.answer(listing, |row| row.id.to_string(), api_keys::key)))
+}

@@ -1,0 +1,67 @@
+//! Why a handler did not do what it was asked, and how that is answered.
+
+use axum::response::{IntoResponse, Response};
+use weir_http::problem::Problem;
+use weir_store::{Constraint, StoreError};
+use weir_wire::problem::ErrorCode;
+
+/// What ends a handler early.
+#[derive(Debug)]
+pub(crate) enum ControlError {
+    /// The request was refused.
+    Refused(Box<Problem>),
+    /// The store refused it or could not be asked.
+    Store(StoreError),
+    /// The request was served before, under the same idempotency key; this is that answer.
+    Replayed(Box<Response>),
+}
+
+impl From<Problem> for ControlError {
+    fn from(problem: Problem) -> Self {
+        Self::Refused(Box::new(problem))
+    }
+}
+
+impl From<StoreError> for ControlError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl IntoResponse for ControlError {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Refused(problem) => problem.into_response(),
+            Self::Store(error) => of_store(error).into_response(),
+            Self::Replayed(response) => *response,
+        }
+    }
+}
+
+fn of_store(error: StoreError) -> Problem {
+    match error {
+        StoreError::Conflict(constraint) => of_constraint(constraint),
+        StoreError::Stale => {
+            Problem::new(ErrorCode::Stale, "read it again: `If-Match` names an older revision")
+        }
+        error @ StoreError::Unavailable(_) => {
+            Problem::unavailable("the database cannot be asked at the moment").caused_by(error)
+        }
+        error @ StoreError::Corrupt { .. } => Problem::internal(error),
+    }
+}
+
+fn of_constraint(constraint: Constraint) -> Problem {
+    let taken = |detail| Problem::new(ErrorCode::NameTaken, detail);
+    let conflict = |detail| Problem::new(ErrorCode::Conflict, detail);
+    match constraint {
+        Constraint::UserEmail => taken("this e-mail address has an account"),
+        Constraint::RuleName => taken("another rule of the namespace has this name"),
+        Constraint::OverrideSubject => conflict("the rule has an override for this subject"),
+        Constraint::OverrideRule => Problem::invalid_field("rule_id", "names no rule"),
+        Constraint::MemberTwice => conflict("the person is a member already"),
+        Constraint::MemberUser => Problem::invalid_field("user_id", "names nobody"),
+        Constraint::TenantMissing => Problem::not_found(),
+        Constraint::KeyDigest => Problem::internal("a new key has the digest of another"),
+    }
+}

@@ -1,0 +1,43 @@
+//! `GET /healthz` and `GET /readyz`
+
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use weir_http::json::Json;
+use weir_http::problem::Problem;
+
+use crate::error::ControlError;
+use crate::state::ControlState;
+
+/// How a control plane is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Health {
+    /// `ok`; anything else comes as a problem.
+    #[schema(example = "ok")]
+    status: &'static str,
+}
+
+pub(crate) fn routes() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz))
+}
+
+/// Whether the process is alive; asks nothing else.
+#[utoipa::path(get, path = "/healthz", operation_id = "healthz", tag = "health", security(()),
+    responses((status = 200, description = "Alive", body = Health)))]
+pub(crate) async fn healthz() -> Json<Health> {
+    Json(Health { status: "ok" })
+}
+
+/// Whether the database can be asked.
+#[utoipa::path(get, path = "/readyz", operation_id = "readyz", tag = "health", security(()),
+    responses((status = 200, description = "Ready", body = Health)))]
+pub(crate) async fn readyz(
+    State(control): State<ControlState>,
+) -> Result<Json<Health>, ControlError> {
+    control.store.ping().await.map_err(|error| {
+        Problem::unavailable("the database cannot be asked at the moment").caused_by(error)
+    })?;
+    Ok(Json(Health { status: "ok" }))
+}

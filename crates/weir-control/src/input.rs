@@ -1,0 +1,125 @@
+//! The body of a write, together with its `Idempotency-Key`.
+//!
+//! A `POST` that carries the header is done once: the claim on the key is part of the transaction that does the work, so
+//! a repeat within a day gets the first answer and does nothing, and a repeat that says something else is refused.
+
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use weir_domain::time::Timestamp;
+use weir_http::json;
+use weir_http::problem::Problem;
+use weir_store::{Claim, Claimed, Owner, Tx};
+use weir_wire::problem::ErrorCode;
+
+use crate::change::answer;
+use crate::error::ControlError;
+
+/// A checked body and what makes its request unique.
+#[derive(Debug)]
+pub(crate) struct Input<T> {
+    pub(crate) body: T,
+    pub(crate) once: Once,
+}
+
+/// The idempotency key of a request, if it has one, and the digest of what it asks.
+#[derive(Debug)]
+pub(crate) struct Once(Option<(String, [u8; 32])>);
+
+/// A key that was claimed for this request.
+#[derive(Debug)]
+pub(crate) struct Claiming(Option<Claim>);
+
+const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
+const HEADER: &str = "idempotency-key";
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        if !json::says_json(request.headers()) {
+            let detail = "send the body as `Content-Type: application/json`";
+            return Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
+        }
+        let is_post = request.method() == Method::POST;
+        let key = if is_post { key(request.headers())? } else { None };
+        let path = request.uri().path().to_owned();
+        let bytes = json::read(request).await?;
+        let body = json::parse(&bytes)?;
+        let digest = |key| {
+            let mut hasher = Sha256::new();
+            hasher.update(path.as_bytes());
+            hasher.update([0]);
+            hasher.update(&bytes);
+            (key, hasher.finalize().into())
+        };
+        Ok(Self { body, once: Once(key.map(digest)) })
+    }
+}
+
+impl Once {
+    /// A request that is not kept: not a `POST`, or one that may be repeated anyway.
+    pub(crate) const fn unkept() -> Self {
+        Self(None)
+    }
+
+    /// Claims the key, or ends the handler with the first answer.
+    pub(crate) async fn claim(
+        self,
+        tx: &mut Tx,
+        owner: Owner,
+        now: Timestamp,
+    ) -> Result<Claiming, ControlError> {
+        let Some((key, request_digest)) = self.0 else { return Ok(Claiming(None)) };
+        let claim = Claim { owner, key, request_digest, now, expires_at: now.plus_ms(KEPT_MS) };
+        match tx.idempotency().claim(&claim).await? {
+            Claimed::Fresh => Ok(Claiming(Some(claim))),
+            Claimed::Replay { status, body } => {
+                Err(ControlError::Replayed(Box::new(replay(status, &body))))
+            }
+            Claimed::Mismatch => {
+                let reason = "was used for another request";
+                Err(Problem::invalid_field("Idempotency-Key", reason).into())
+            }
+        }
+    }
+}
+
+impl Claiming {
+    /// Keeps the answer; it must not hold a secret.
+    pub(crate) async fn finish(
+        &self,
+        tx: &mut Tx,
+        status: StatusCode,
+        body: &Value,
+    ) -> Result<(), ControlError> {
+        if let Some(claim) = &self.0 {
+            tx.idempotency().finish(claim, status.as_u16(), body).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What cannot be shown again was kept as a conflict, with the sentence to say instead.
+fn replay(status: u16, body: &Value) -> Response {
+    if let Some(detail) = body.as_str() {
+        return Problem::new(ErrorCode::Conflict, detail.to_owned()).into_response();
+    }
+    answer(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), body)
+}
+
+fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let mut values = headers.get_all(HEADER).iter();
+    let (Some(value), next) = (values.next(), values.next()) else { return Ok(None) };
+    let text = value.to_str().ok().filter(|text| (1..=128).contains(&text.len()));
+    match (text, next) {
+        (Some(text), None) => Ok(Some(text.to_owned())),
+        _ => {
+            let reason = "must be one value of 1 to 128 printable characters";
+            Err(Problem::invalid_field("Idempotency-Key", reason))
+        }
+    }
+}

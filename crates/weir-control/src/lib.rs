@@ -1,0 +1,44 @@
+//! The admin API: who may change what, and the record of it.
+//!
+//! [`router`] serves it and [`openapi`] describes it; both come from the same list of routes, so they cannot differ.
+//! A handler reads: extract → parse → one transaction → after commit, signal → answer. There is no SQL here, and of
+//! Redis only the signal, the limiter's look for the tester and its reset.
+//!
+//! Suggested reading order is the order of the modules below.
+
+mod openapi;
+mod state;
+
+mod api_keys;
+mod audit;
+mod health;
+mod me;
+mod operator;
+mod overrides;
+mod replicas;
+mod rules;
+mod sessions;
+mod tenants;
+mod tester;
+
+mod actor;
+mod change;
+mod error;
+mod etag;
+mod input;
+mod listing;
+
+mod login_floor;
+mod names;
+mod passwords;
+mod refresh;
+mod tokens;
+
+pub use login_floor::LoginFloor;
+pub use openapi::{openapi, router};
+pub use passwords::{Passwords, RefusedPassword};
+pub use state::{ControlParts, ControlSettings, ControlState, Random, Signup};
+pub use tokens::{AccessTokens, SigningKey, UnusableKey};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! The person who is signed in.
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::state::ControlState;
+
+pub(crate) mod password;
+pub(crate) mod read;
+pub(crate) mod rename;
+
+pub(crate) fn routes() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(read::read, rename::rename))
+        .routes(routes!(password::change))
+}

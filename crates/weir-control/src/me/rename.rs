@@ -1,0 +1,31 @@
+//! `PATCH /me`
+
+use axum::extract::State;
+use weir_http::json::Json;
+use weir_http::problem::Problem;
+use weir_store::Scope;
+use weir_wire::sessions::{UpdateMe, User};
+
+use crate::actor::Person;
+use crate::error::ControlError;
+use crate::state::ControlState;
+use crate::{names, sessions};
+
+/// Change what I am called.
+#[utoipa::path(patch, path = "/me", operation_id = "me_rename", tag = "me",
+    request_body = UpdateMe,
+    responses((status = 200, description = "Renamed", body = User)))]
+pub(crate) async fn rename(
+    State(control): State<ControlState>,
+    person: Person,
+    Json(body): Json<UpdateMe>,
+) -> Result<Json<User>, ControlError> {
+    names::name("name", &body.name)?;
+    let mut tx = control.store.begin("me.rename", Scope::User(person.user_id)).await?;
+    tx.users().rename(person.user_id, &body.name).await?;
+    let user = tx.users().find(person.user_id).await?.ok_or_else(Problem::unauthenticated)?;
+    let entry = sessions::own_audit(&control, person.actor(), &person.origin, "user.rename");
+    tx.audit().append(&entry).await?;
+    tx.commit().await?;
+    Ok(Json(sessions::user(user)))
+}

@@ -1,0 +1,181 @@
+//! The routes and their description, from one list.
+//!
+//! What is the same everywhere is added to the description in one place: which problems an operation may answer with
+//! follows from what it takes, and every problem has the same body.
+
+use axum::Router;
+use axum::http::{HeaderValue, header};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use tower_http::csrf::{CsrfLayer, ProtectionError};
+use utoipa::openapi::content::ContentBuilder;
+use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
+use utoipa::openapi::response::{Response as DocumentedResponse, ResponseBuilder};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{Modify, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_swagger_ui::{Config, SwaggerUi};
+use weir_http::json::Json;
+use weir_http::problem::Problem;
+use weir_wire::problem::ProblemBody;
+
+use crate::state::ControlState;
+use crate::{
+    api_keys, audit, health, me, operator, overrides, replicas, rules, sessions, tenants, tester,
+};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Weir control plane",
+        description = "Tenants, keys, rules and overrides: what the gates enforce.",
+        license(name = "Apache-2.0", identifier = "Apache-2.0"),
+    ),
+    components(schemas(ProblemBody)),
+    modifiers(&Credentials),
+    security(("bearer" = [])),
+    tags(
+        (name = "sessions", description = "Signing up, in and out"),
+        (name = "me", description = "The person who is signed in"),
+        (name = "tenants", description = "Customers of this installation"),
+        (name = "keys", description = "API keys"),
+        (name = "rules", description = "What is limited"),
+        (name = "overrides", description = "Exceptions for one subject"),
+        (name = "testing", description = "What a rule would do, and starting again"),
+        (name = "replicas", description = "The gates, and what they serve"),
+        (name = "audit", description = "Who did what"),
+        (name = "operator", description = "For those who run the installation"),
+        (name = "health", description = "For whoever watches the process"),
+    ),
+)]
+struct Document;
+
+struct Credentials;
+
+impl Modify for Credentials {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let description = "An access token from login or refresh, or an API key of the tenant.";
+        let scheme = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some(description))
+            .build();
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("bearer", SecurityScheme::Http(scheme));
+    }
+}
+
+/// The router of the control plane, still to be wrapped in [`weir_http::plane::wrap`].
+pub fn router(state: ControlState) -> Router {
+    let (router, _) = described().split_for_parts();
+    let json = openapi();
+    router
+        .with_state(state)
+        .layer(CsrfLayer::new().with_rejection_response(cross_site))
+        .route("/openapi.json", get(|| async move { Json(json) }))
+        .merge(docs())
+}
+
+/// The OpenAPI document of the control plane.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    let (_, mut document) = described().split_for_parts();
+    for (path, item) in &mut document.paths.paths {
+        let operations = [
+            (false, &mut item.get),
+            (true, &mut item.post),
+            (true, &mut item.put),
+            (true, &mut item.patch),
+            (true, &mut item.delete),
+        ];
+        for (writes, operation) in operations {
+            if let Some(operation) = operation {
+                add_problems(path, operation, writes);
+            }
+        }
+    }
+    document
+}
+
+fn described() -> OpenApiRouter<ControlState> {
+    let api = OpenApiRouter::new()
+        .merge(sessions::routes())
+        .merge(me::routes())
+        .merge(tenants::routes())
+        .merge(api_keys::routes())
+        .merge(rules::routes())
+        .merge(overrides::routes())
+        .merge(tester::routes())
+        .merge(replicas::routes())
+        .merge(audit::routes())
+        .merge(operator::routes());
+    OpenApiRouter::with_openapi(Document::openapi()).nest("/api/v1", api).merge(health::routes())
+}
+
+/// Another site's page is making a browser ask us.
+fn cross_site(_: ProtectionError) -> Response {
+    Problem::forbidden("this came from another site's page").into_response()
+}
+
+/// The page at `/docs`, whose scripts and styles are ours too. Its style sheet draws icons from `data:` and its scripts set
+/// styles, which the policy of the other pages forbids.
+fn docs() -> Router {
+    const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; \
+         object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+    let config = Config::from("/openapi.json").validator_url("none").persist_authorization(false);
+    let page: Router = SwaggerUi::new("/docs").config(config).into();
+    page.layer(middleware::map_response(|mut response: Response| async move {
+        let policy = HeaderValue::from_static(POLICY);
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+        response
+    }))
+}
+
+/// Adds what follows from the kind of operation, and the body of every problem.
+fn add_problems(path: &str, operation: &mut Operation, writes: bool) {
+    let mut problems =
+        vec![("500", "A mistake on our side"), ("503", "Not available at the moment")];
+    if operation.security.is_none() {
+        problems.push(("400", "A credential in the address, or a body that is not JSON"));
+        problems.push(("401", "No valid credentials"));
+        problems.push(("403", "Not permitted"));
+    }
+    if writes {
+        problems.push(("403", "The request comes from another site's page"));
+    }
+    if path.contains('{') {
+        problems.push(("404", "Not there, or of another tenant"));
+    }
+    let parameters = operation.parameters.as_deref().unwrap_or_default();
+    let in_query =
+        |it: &RefOr<Parameter>| matches!(it, RefOr::T(it) if it.parameter_in == ParameterIn::Query);
+    if parameters.iter().any(in_query) {
+        problems.push(("422", "A parameter is outside the bounds"));
+    }
+    if operation.request_body.is_some() {
+        problems.push(("400", "The body is not JSON"));
+        problems.push(("408", "The body took too long"));
+        problems.push(("413", "The body is too large"));
+        problems.push(("415", "The body must be application/json"));
+        problems.push(("422", "A field is outside the bounds"));
+    }
+    for (status, description) in problems {
+        let responses = &mut operation.responses.responses;
+        responses
+            .entry(status.to_owned())
+            .or_insert_with(|| RefOr::T(ResponseBuilder::new().description(description).build()));
+    }
+    for (status, response) in &mut operation.responses.responses {
+        if let RefOr::T(response) = response
+            && status.as_str() >= "400"
+        {
+            add_body(response);
+        }
+    }
+}
+
+fn add_body(response: &mut DocumentedResponse) {
+    let schema = Ref::from_schema_name("ProblemBody");
+    let content = ContentBuilder::new().schema(Some(schema)).build();
+    response.content.insert("application/problem+json".to_owned(), RefOr::T(content));
+}

@@ -1,0 +1,69 @@
+//! Overrides: exceptions for one subject of a rule.
+
+use axum::Extension;
+use sha2::{Digest, Sha256};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt};
+use utoipa_axum::routes;
+use weir_domain::rule::Rule;
+use weir_domain::time::Timestamp;
+use weir_http::json::BodyLimit;
+use weir_http::problem::Problem;
+use weir_store::{OverrideBody as StoredBody, OverrideRow};
+use weir_wire::overrides::{OverrideAnswer, OverrideBody};
+use weir_wire::problem::FieldProblem;
+
+use crate::change::to_value;
+use crate::state::ControlState;
+
+pub(crate) mod bulk;
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod list;
+pub(crate) mod update;
+
+/// Five thousand overrides of a few hundred bytes each.
+const BULK_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+pub(crate) fn routes() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(list::list, create::create))
+        .routes(routes!(update::update, delete::delete))
+        .routes(routes!(bulk::bulk).layer(Extension(BodyLimit(BULK_BYTES_MAX))))
+}
+
+/// Checks an override against its rule; answers what is stored of it.
+pub(crate) fn checked(
+    body: &OverrideBody,
+    rule: &Rule,
+    now: Timestamp,
+) -> Result<StoredBody, Vec<FieldProblem>> {
+    let parsed = body.parse(rule)?;
+    let invalid = |field, reason: &str| vec![FieldProblem::new(field, reason)];
+    let expires_at = body.expires_at.map(|at| at.0);
+    if expires_at.is_some_and(|at| at <= now) {
+        return Err(invalid("expires_at", "must be in the future"));
+    }
+    let rule_id = body.rule_id.parse().map_err(|_| invalid("rule_id", "names no rule"))?;
+    let value =
+        |result: Result<_, Problem>| result.map_err(|_| invalid("body", "cannot be stored"));
+    Ok(StoredBody {
+        rule_id,
+        subject: value(to_value(&body.subject))?,
+        subject_digest: Sha256::digest(parsed.subject_key(rule).0.to_be_bytes()).into(),
+        spec: value(to_value(body))?,
+        reason: body.reason.clone().unwrap_or_default(),
+        expires_at,
+    })
+}
+
+/// An override in JSON.
+pub(crate) fn override_answer(row: &OverrideRow) -> Result<OverrideAnswer, Problem> {
+    Ok(OverrideAnswer {
+        id: row.id.to_string(),
+        body: serde_json::from_value(row.spec.clone()).map_err(Problem::internal)?,
+        revision: row.revision,
+        rulebook_version: row.rulebook_version,
+        created_at: row.created_at.into(),
+        updated_at: row.updated_at.into(),
+    })
+}

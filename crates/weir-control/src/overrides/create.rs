@@ -1,0 +1,72 @@
+//! `POST /tenants/{tenant}/overrides`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use weir_domain::id::OverrideId;
+use weir_domain::rule::Rule;
+use weir_http::problem::Problem;
+use weir_store::OverrideWrite;
+use weir_wire::overrides::{OverrideAnswer, OverrideBody};
+use weir_wire::problem::ErrorCode;
+
+use crate::actor::{By, Editor};
+use crate::change::{Change, Object};
+use crate::error::ControlError;
+use crate::input::Input;
+use crate::overrides::{checked, override_answer};
+use crate::rules::Checked;
+use crate::state::{ControlSettings, ControlState};
+
+/// Make an override: other limits, or none, for one subject of a rule.
+#[utoipa::path(post, path = "/tenants/{tenant}/overrides", operation_id = "overrides_create", tag = "overrides",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    request_body = OverrideBody,
+    responses(
+        (status = 201, description = "Made", body = OverrideAnswer),
+        (status = 409, description = "The subject has an override, or there are as many as there may be"),
+    ))]
+pub(crate) async fn create(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Editor>,
+    Input { body, once }: Input<OverrideBody>,
+) -> Result<Response, ControlError> {
+    let mut change = control.change("overrides.create", caller, once).await?;
+    let rule = rule_of(&mut change, &body.rule_id).await?;
+    let stored = checked(&body, &rule, change.now).map_err(Problem::invalid)?;
+    room(&control.settings, &mut change, 1).await?;
+    let write = OverrideWrite {
+        tenant_id: change.caller.tenant_id,
+        id: control.id(OverrideId::new),
+        body: stored,
+        rulebook_version: change.version,
+        now: change.now,
+    };
+    let row = change.tx.overrides().insert(&write).await?;
+    let object = Object::new("override", &row.id);
+    change.audit("override.create", object, None, Some(row.spec.clone())).await?;
+    change.answer(StatusCode::CREATED, &override_answer(&row)?).await
+}
+
+/// The rule an override is of.
+pub(crate) async fn rule_of(change: &mut Change, rule_id: &str) -> Result<Rule, ControlError> {
+    let missing = || Problem::invalid_field("rule_id", "names no rule");
+    let rule_id = rule_id.parse().map_err(|_| missing())?;
+    let row = change.tx.rules().find(change.caller.tenant_id, rule_id).await?;
+    Ok(Checked::stored(&row.ok_or_else(missing)?)?.rule)
+}
+
+/// Refuses more overrides than there may be.
+pub(crate) async fn room(
+    settings: &ControlSettings,
+    change: &mut Change,
+    more: u64,
+) -> Result<u64, ControlError> {
+    let count = change.tx.overrides().count(change.caller.tenant_id).await?;
+    if count + more <= settings.overrides_per_tenant_max {
+        return Ok(count);
+    }
+    let most = settings.overrides_per_tenant_max;
+    let detail = format!("the tenant has {count} overrides; {most} is the most");
+    Err(Problem::new(ErrorCode::Conflict, detail).into())
+}

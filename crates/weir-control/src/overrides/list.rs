@@ -1,0 +1,58 @@
+//! `GET /tenants/{tenant}/overrides`
+
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use weir_domain::id::RuleId;
+use weir_http::json::Json;
+use weir_http::params::Query;
+use weir_http::problem::Problem;
+use weir_wire::overrides::OverrideAnswer;
+use weir_wire::page::Page;
+
+use crate::actor::{By, Viewer};
+use crate::error::ControlError;
+use crate::listing::{List, ListQuery};
+use crate::overrides::override_answer;
+use crate::state::ControlState;
+
+/// Which overrides to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct OverridesQuery {
+    /// How many items at most.
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Only overrides of this rule.
+    rule_id: Option<String>,
+}
+
+/// The tenant's overrides, oldest first.
+#[utoipa::path(get, path = "/tenants/{tenant}/overrides", operation_id = "overrides_list", tag = "overrides",
+    params(("tenant" = String, Path, description = "`tenant_…`"), OverridesQuery),
+    responses((status = 200, description = "The overrides", body = Page<OverrideAnswer>)))]
+pub(crate) async fn list(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+    Query(query): Query<OverridesQuery>,
+) -> Result<Json<Page<OverrideAnswer>>, ControlError> {
+    let tenant_id = caller.tenant_id;
+    let of = ["overrides", &tenant_id.to_string(), query.rule_id.as_deref().unwrap_or("*")];
+    let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
+    let rule_id: Option<RuleId> = match query.rule_id {
+        None => None,
+        Some(text) => {
+            let invalid = |_| Problem::invalid_field("rule_id", "must be the id of a rule");
+            Some(text.parse().map_err(invalid)?)
+        }
+    };
+    let page = list.page(|key: String| key.parse().ok())?;
+    let mut tx = control.reading("overrides.list", &caller).await?;
+    let listing = tx.overrides().list(tenant_id, rule_id, &page).await?;
+    let page = list.answer(listing, |row| row.id.to_string(), |row| override_answer(&row));
+    let data = page.data.into_iter().collect::<Result<_, _>>()?;
+    Ok(Json(Page { data, next_cursor: page.next_cursor }))
+}

@@ -1,0 +1,65 @@
+//! `PUT /tenants/{tenant}/overrides/{override}`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use weir_domain::id::OverrideId;
+use weir_http::params::Path;
+use weir_http::problem::Problem;
+use weir_store::OverrideWrite;
+use weir_wire::overrides::{OverrideAnswer, OverrideBody};
+
+use crate::actor::{By, Editor};
+use crate::change::Object;
+use crate::error::ControlError;
+use crate::etag::IfMatch;
+use crate::input::Input;
+use crate::overrides::create::rule_of;
+use crate::overrides::{checked, override_answer};
+use crate::state::ControlState;
+
+/// Replace an override, based on the revision named in `If-Match`. It stays with its rule.
+#[utoipa::path(put, path = "/tenants/{tenant}/overrides/{override}", operation_id = "overrides_update", tag = "overrides",
+    params(
+        ("tenant" = String, Path, description = "`tenant_…`"),
+        ("override" = String, Path, description = "`override_…`"),
+        ("If-Match" = String, Header, description = "The `ETag` last read"),
+    ),
+    request_body = OverrideBody,
+    responses(
+        (status = 200, description = "Replaced", body = OverrideAnswer,
+            headers(("ETag" = String, description = "The revision, for `If-Match`"))),
+        (status = 409, description = "The subject has another override"),
+        (status = 412, description = "Changed by someone else meanwhile"),
+        (status = 428, description = "`If-Match` is missing"),
+    ))]
+pub(crate) async fn update(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Editor>,
+    Path((_, id)): Path<(String, String)>,
+    if_match: IfMatch,
+    Input { body, once }: Input<OverrideBody>,
+) -> Result<Response, ControlError> {
+    let override_id: OverrideId = id.parse().map_err(|_| Problem::not_found())?;
+    let mut change = control.change("overrides.update", caller, once).await?;
+    let tenant_id = change.caller.tenant_id;
+    let before = change.tx.overrides().find(tenant_id, override_id).await?;
+    let before = before.ok_or_else(Problem::not_found)?;
+    let expected = if_match.required()?;
+    if body.rule_id != before.rule_id.to_string() {
+        return Err(Problem::invalid_field("rule_id", "must stay the same").into());
+    }
+    let rule = rule_of(&mut change, &body.rule_id).await?;
+    let write = OverrideWrite {
+        tenant_id,
+        id: override_id,
+        body: checked(&body, &rule, change.now).map_err(Problem::invalid)?,
+        rulebook_version: change.version,
+        now: change.now,
+    };
+    let row = change.tx.overrides().update(&write, expected).await?;
+    let row = row.ok_or_else(Problem::not_found)?;
+    let object = Object::new("override", &override_id);
+    change.audit("override.update", object, Some(before.spec), Some(row.spec.clone())).await?;
+    change.answer(StatusCode::OK, &override_answer(&row)?).await
+}

@@ -1,0 +1,50 @@
+//! `GET /tenants/{tenant}/replicas`
+
+use std::time::Duration;
+
+use axum::extract::State;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use weir_http::json::Json;
+use weir_http::problem::Problem;
+use weir_store::GateRow;
+use weir_wire::replicas::{Replica, Replicas};
+
+use crate::actor::{By, Viewer};
+use crate::error::ControlError;
+use crate::state::ControlState;
+
+/// A gate reports every few seconds; one that did not for so long is gone.
+const LIVE_WITHIN: Duration = Duration::from_secs(15);
+
+pub(crate) fn routes() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new().routes(routes!(list))
+}
+
+/// Which rulebook each gate serves.
+#[utoipa::path(get, path = "/tenants/{tenant}/replicas", operation_id = "replicas_list", tag = "replicas",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    responses((status = 200, description = "The gates that are alive", body = Replicas)))]
+pub(crate) async fn list(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+) -> Result<Json<Replicas>, ControlError> {
+    let mut tx = control.reading("replicas.list", &caller).await?;
+    let tenant = tx.tenants().find(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;
+    let rulebook_version = tx.rulebook().version().await?;
+    let gates = tx.gates().list_live(LIVE_WITHIN).await?;
+    let data = gates.into_iter().map(replica).collect();
+    Ok(Json(Replicas { rulebook_version, tenant_version: tenant.version, data }))
+}
+
+fn replica(row: GateRow) -> Replica {
+    Replica {
+        id: row.id.to_string(),
+        address: row.address,
+        rulebook_version: row.rulebook_version,
+        age_ms: row.age_ms,
+        applied_at: row.applied_at.into(),
+        applied_after_ms: row.applied_after_ms,
+        started_at: row.started_at.into(),
+    }
+}

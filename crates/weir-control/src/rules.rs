@@ -1,0 +1,85 @@
+//! Rules of a tenant.
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use weir_domain::rule::{Rule, Slots};
+use weir_domain::warnings;
+use weir_http::problem::Problem;
+use weir_store::{RuleBody as StoredBody, RuleRow};
+use weir_wire::rules::{RuleAnswer, RuleBody};
+
+use crate::change::to_value;
+use crate::state::ControlState;
+
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod list;
+pub(crate) mod read;
+pub(crate) mod revert;
+pub(crate) mod revisions;
+pub(crate) mod update;
+
+pub(crate) fn routes() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(list::list, create::create))
+        .routes(routes!(read::read, update::update, delete::delete))
+        .routes(routes!(revisions::list))
+        .routes(routes!(revert::revert))
+}
+
+/// A body that is a rule, checked.
+pub(crate) struct Checked {
+    pub(crate) body: RuleBody,
+    pub(crate) rule: Rule,
+}
+
+impl Checked {
+    /// Checks a body, or says everything that is wrong with it.
+    pub(crate) fn new(body: RuleBody) -> Result<Self, Problem> {
+        let rule = body.clone().parse().map_err(Problem::invalid)?;
+        Ok(Self { body, rule })
+    }
+
+    /// Reads a stored rule back, which was checked when it was stored.
+    pub(crate) fn stored(row: &RuleRow) -> Result<Self, Problem> {
+        let body: RuleBody = serde_json::from_value(row.spec.clone()).map_err(Problem::internal)?;
+        Self::new(body).map_err(|wrong| {
+            Problem::internal(format!(
+                "stored rule {} is invalid: {:?}",
+                row.id,
+                wrong.body("").fields
+            ))
+        })
+    }
+
+    /// What is stored of it.
+    fn to_stored(&self, slots: &Slots) -> Result<StoredBody, Problem> {
+        Ok(StoredBody {
+            namespace: self.body.namespace.clone(),
+            name: self.body.name.clone(),
+            spec: to_value(&self.body)?,
+            slots: slots.taken.iter().map(|slot| u32::from(*slot)).collect(),
+            next_slot: slots.next.into(),
+        })
+    }
+}
+
+/// The slots of a stored rule.
+pub(crate) fn slots(row: &RuleRow) -> Slots {
+    let narrow = |slot: u32| u16::try_from(slot).unwrap_or(u16::MAX);
+    Slots { taken: row.slots.iter().copied().map(narrow).collect(), next: narrow(row.next_slot) }
+}
+
+/// A rule in JSON, with what its writer should know.
+pub(crate) fn rule_answer(row: &RuleRow) -> Result<RuleAnswer, Problem> {
+    let Checked { body, rule } = Checked::stored(row)?;
+    Ok(RuleAnswer {
+        id: row.id.to_string(),
+        rule: body,
+        revision: row.revision,
+        rulebook_version: row.rulebook_version,
+        created_at: row.created_at.into(),
+        updated_at: row.updated_at.into(),
+        warnings: warnings::of_rule(&rule),
+    })
+}

@@ -1,0 +1,63 @@
+//! `POST /tenants/{tenant}/rules`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use weir_domain::id::RuleId;
+use weir_http::problem::Problem;
+use weir_store::RuleWrite;
+use weir_wire::problem::ErrorCode;
+use weir_wire::rules::{RuleAnswer, RuleBody};
+
+use crate::actor::{By, Editor};
+use crate::change::{Change, Object};
+use crate::error::ControlError;
+use crate::input::Input;
+use crate::rules::{Checked, rule_answer};
+use crate::state::{ControlSettings, ControlState};
+
+/// Make a rule. It holds on every gate from the `rulebook_version` in the answer.
+#[utoipa::path(post, path = "/tenants/{tenant}/rules", operation_id = "rules_create", tag = "rules",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    request_body = RuleBody,
+    responses(
+        (status = 201, description = "Made", body = RuleAnswer),
+        (status = 409, description = "The name is in use, or there are as many rules as there may be"),
+    ))]
+pub(crate) async fn create(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Editor>,
+    Input { body, once }: Input<RuleBody>,
+) -> Result<Response, ControlError> {
+    let checked = Checked::new(body)?;
+    let mut change = control.change("rules.create", caller, once).await?;
+    room(&control.settings, &mut change, &checked.body.namespace).await?;
+    let write = RuleWrite {
+        tenant_id: change.caller.tenant_id,
+        id: control.id(RuleId::new),
+        body: checked.to_stored(&checked.rule.first_slots())?,
+        rulebook_version: change.version,
+        now: change.now,
+    };
+    let row = change.tx.rules().insert(&write, &change.caller.actor).await?;
+    let object = Object::new("rule", &row.id);
+    change.audit("rule.create", object, None, Some(row.spec.clone())).await?;
+    change.answer(StatusCode::CREATED, &rule_answer(&row)?).await
+}
+
+/// Refuses one rule more than there may be. The version's lock makes changes of rules wait for each other.
+async fn room(
+    settings: &ControlSettings,
+    change: &mut Change,
+    namespace: &str,
+) -> Result<(), ControlError> {
+    let counts = change.tx.rules().count(change.caller.tenant_id, namespace).await?;
+    let full = if counts.in_namespace >= settings.rules_per_namespace_max {
+        format!("the namespace holds {} rules, which is the most", counts.in_namespace)
+    } else if counts.in_tenant >= settings.rules_per_tenant_max {
+        format!("the tenant has {} rules, which is the most", counts.in_tenant)
+    } else {
+        return Ok(());
+    };
+    Err(Problem::new(ErrorCode::Conflict, full).into())
+}

@@ -1,0 +1,59 @@
+//! `GET /tenants/{tenant}/rules`
+
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use weir_http::json::Json;
+use weir_http::params::Query;
+use weir_store::{RuleAfter, RuleFilter};
+use weir_wire::page::Page;
+use weir_wire::rules::RuleAnswer;
+
+use crate::actor::{By, Viewer};
+use crate::error::ControlError;
+use crate::listing::{List, ListQuery};
+use crate::rules::rule_answer;
+use crate::state::ControlState;
+
+/// Which rules to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RulesQuery {
+    /// How many items at most.
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Only rules of this namespace.
+    namespace: Option<String>,
+    /// Only rules whose name contains this.
+    search: Option<String>,
+}
+
+/// The tenant's rules, by namespace and name.
+#[utoipa::path(get, path = "/tenants/{tenant}/rules", operation_id = "rules_list", tag = "rules",
+    params(("tenant" = String, Path, description = "`tenant_…`"), RulesQuery),
+    responses((status = 200, description = "The rules", body = Page<RuleAnswer>)))]
+pub(crate) async fn list(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+    Query(query): Query<RulesQuery>,
+) -> Result<Json<Page<RuleAnswer>>, ControlError> {
+    let plain = |text: Option<String>| text.filter(|text| !text.contains('\0'));
+    let filter = RuleFilter { namespace: plain(query.namespace), search: plain(query.search) };
+    let of = [
+        "rules",
+        &caller.tenant_id.to_string(),
+        filter.namespace.as_deref().unwrap_or("*"),
+        filter.search.as_deref().unwrap_or_default(),
+    ];
+    let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
+    let page = list.page(|(namespace, name)| Some(RuleAfter { namespace, name }))?;
+    let mut tx = control.reading("rules.list", &caller).await?;
+    let listing = tx.rules().list(caller.tenant_id, &filter, &page).await?;
+    let key = |row: &weir_store::RuleRow| (row.namespace.clone(), row.name.clone());
+    let page = list.answer(listing, key, |row| rule_answer(&row));
+    let data = page.data.into_iter().collect::<Result<_, _>>()?;
+    Ok(Json(Page { data, next_cursor: page.next_cursor }))
+}

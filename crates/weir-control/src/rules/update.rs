@@ -1,0 +1,96 @@
+//! `PUT /tenants/{tenant}/rules/{rule}`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use weir_domain::id::RuleId;
+use weir_http::params::Path;
+use weir_http::problem::Problem;
+use weir_store::{Page, RuleRow, RuleWrite};
+use weir_wire::problem::ErrorCode;
+use weir_wire::rules::{RuleAnswer, RuleBody};
+
+use crate::actor::{By, Editor};
+use crate::change::{Change, Object};
+use crate::error::ControlError;
+use crate::etag::IfMatch;
+use crate::input::Input;
+use crate::rules::{Checked, rule_answer, slots};
+use crate::state::ControlState;
+
+/// Replace a rule, based on the revision named in `If-Match`.
+///
+/// Counters live on where a limit keeps its algorithm.
+#[utoipa::path(put, path = "/tenants/{tenant}/rules/{rule}", operation_id = "rules_update", tag = "rules",
+    params(
+        ("tenant" = String, Path, description = "`tenant_…`"),
+        ("rule" = String, Path, description = "`rule_…`"),
+        ("If-Match" = String, Header, description = "The `ETag` last read"),
+    ),
+    request_body = RuleBody,
+    responses(
+        (status = 200, description = "Replaced", body = RuleAnswer,
+            headers(("ETag" = String, description = "The revision, for `If-Match`"))),
+        (status = 409, description = "The name is in use, or overrides stand in the way"),
+        (status = 412, description = "Changed by someone else meanwhile"),
+        (status = 428, description = "`If-Match` is missing"),
+    ))]
+pub(crate) async fn update(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Editor>,
+    Path((_, rule)): Path<(String, String)>,
+    if_match: IfMatch,
+    Input { body, once }: Input<RuleBody>,
+) -> Result<Response, ControlError> {
+    let rule_id: RuleId = rule.parse().map_err(|_| Problem::not_found())?;
+    let checked = Checked::new(body)?;
+    let mut change = control.change("rules.update", caller, once).await?;
+    let before = find(&mut change, rule_id).await?;
+    let expected = if_match.required()?;
+    let row = replace(&mut change, &before, &checked, expected).await?;
+    let object = Object::new("rule", &rule_id);
+    change.audit("rule.update", object, Some(before.spec), Some(row.spec.clone())).await?;
+    change.answer(StatusCode::OK, &rule_answer(&row)?).await
+}
+
+/// The rule that is changed.
+pub(crate) async fn find(change: &mut Change, rule_id: RuleId) -> Result<RuleRow, ControlError> {
+    let found = change.tx.rules().find(change.caller.tenant_id, rule_id).await?;
+    Ok(found.ok_or_else(Problem::not_found)?)
+}
+
+/// Replaces `before` by a checked rule, if it still has the expected revision.
+pub(crate) async fn replace(
+    change: &mut Change,
+    before: &RuleRow,
+    checked: &Checked,
+    expected_revision: u64,
+) -> Result<RuleRow, ControlError> {
+    let old = Checked::stored(before)?;
+    if old.rule.count_by() != checked.rule.count_by() {
+        no_overrides(change, before.id).await?;
+    }
+    let slots = checked.rule.slots_after(&old.rule, &slots(before));
+    let write = RuleWrite {
+        tenant_id: change.caller.tenant_id,
+        id: before.id,
+        body: checked.to_stored(&slots)?,
+        rulebook_version: change.version,
+        now: change.now,
+    };
+    let row = change.tx.rules().update(&write, expected_revision, &change.caller.actor).await?;
+    Ok(row.ok_or_else(Problem::not_found)?)
+}
+
+/// Overrides name a subject by what the rule counts by: with another `count_by` they would silently stop to hold.
+async fn no_overrides(change: &mut Change, rule_id: RuleId) -> Result<(), ControlError> {
+    let page = Page { limit: 1, after: None };
+    let tenant_id = change.caller.tenant_id;
+    let listing = change.tx.overrides().list(tenant_id, Some(rule_id), &page).await?;
+    if listing.items.is_empty() {
+        return Ok(());
+    }
+    let detail =
+        "the rule has overrides, whose subjects are named by its `count_by`; delete them first";
+    Err(Problem::new(ErrorCode::Conflict, detail).into())
+}

@@ -1,0 +1,112 @@
+//! Signing up, in and out. These operations need no credentials but those they are about.
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use weir_domain::id::{AuditId, SessionId, UserId};
+use weir_http::json::Json;
+use weir_store::{Actor, NewAudit, NewSession, Tx, UserRow};
+use weir_wire::sessions::User;
+
+use crate::actor::Origin;
+use crate::error::ControlError;
+use crate::refresh::{RefreshToken, session_end};
+use crate::state::ControlState;
+use crate::tokens::Bearer;
+
+pub(crate) mod login;
+pub(crate) mod logout;
+pub(crate) mod refresh;
+pub(crate) mod signup;
+
+pub(crate) fn routes() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(signup::signup))
+        .routes(routes!(login::login))
+        .routes(routes!(refresh::refresh))
+        .routes(routes!(logout::logout))
+}
+
+/// A person in JSON; nothing of the password.
+pub(crate) fn user(row: UserRow) -> User {
+    User {
+        id: row.id.to_string(),
+        email: row.email,
+        name: row.name,
+        operator: row.operator,
+        created_at: row.created_at.into(),
+    }
+}
+
+/// Begins a session in a transaction that may see the person, and answers its refresh token.
+async fn begin_session(
+    control: &ControlState,
+    tx: &mut Tx,
+    user_id: UserId,
+    user_agent: String,
+) -> Result<RefreshToken, ControlError> {
+    let token = RefreshToken::new(control.id(SessionId::new), &control.random);
+    let now = control.clock.now();
+    let session = NewSession {
+        id: token.session_id,
+        user_id,
+        refresh_digest: token.digest(),
+        user_agent,
+        now,
+        expires_at: session_end(&control.settings, token.session_id, now),
+    };
+    tx.sessions().insert(&session).await?;
+    Ok(token)
+}
+
+/// An access token of a session.
+fn access_token(control: &ControlState, user_id: UserId, session_id: SessionId) -> String {
+    let token_id = format!("{:032x}", u128::from_le_bytes(control.random.bytes()));
+    control.tokens.sign(Bearer { user_id, session_id }, &token_id, control.clock.now())
+}
+
+/// An answer that sets the refresh cookie.
+fn with_cookie(
+    control: &ControlState,
+    status: StatusCode,
+    token: &RefreshToken,
+    body: impl Serialize,
+) -> Response {
+    let cookie = token.cookie(control.settings.session_idle_ms);
+    (status, [(header::SET_COOKIE, cookie)], Json(body)).into_response()
+}
+
+/// An audit entry about a person's own affairs.
+pub(crate) fn own_audit(
+    control: &ControlState,
+    actor: Actor,
+    origin: &Origin,
+    action: &str,
+) -> NewAudit {
+    let object_id = match &actor {
+        Actor::Person { id, .. } => id.to_string(),
+        Actor::Key { id, .. } => id.to_string(),
+        Actor::System => String::new(),
+    };
+    NewAudit {
+        id: control.id(AuditId::new),
+        tenant_id: None,
+        actor,
+        action: action.to_owned(),
+        object_kind: "user".to_owned(),
+        object_id,
+        before: None,
+        after: None,
+        ip: origin.ip(),
+        request_id: origin.request_id.clone(),
+        at: control.clock.now(),
+    }
+}
+
+/// What the browser calls itself, cut to what is worth keeping.
+fn user_agent(headers: &axum::http::HeaderMap) -> String {
+    let text = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+    text.unwrap_or_default().chars().take(200).collect()
+}

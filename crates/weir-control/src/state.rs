@@ -1,0 +1,130 @@
+//! What the handlers share: cheap to clone, passed as axum's state.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use weir_domain::time::{Clock, Timestamp};
+use weir_redis::limiter::Limiter;
+use weir_redis::signal::Signal;
+use weir_store::Store;
+
+use crate::login_floor::LoginFloor;
+use crate::passwords::Passwords;
+use crate::tokens::AccessTokens;
+
+/// The control plane's handles.
+#[derive(Debug, Clone)]
+pub struct ControlState(Arc<ControlParts>);
+
+/// What [`ControlState`] is made of; filled in by the wiring.
+#[derive(Debug)]
+pub struct ControlParts {
+    /// All SQL.
+    pub store: Store,
+    /// Tells the gates that the rulebook changed.
+    pub signal: Signal,
+    /// Looks at counters for the tester, and forgets them.
+    pub limiter: Limiter,
+    /// What time it is.
+    pub clock: Clock,
+    /// Where ids and secrets come from.
+    pub random: Random,
+    /// Signs and verifies access tokens.
+    pub tokens: AccessTokens,
+    /// Hashes and verifies passwords.
+    pub passwords: Passwords,
+    /// Slows down who guesses passwords.
+    pub login_floor: LoginFloor,
+    /// What may be set.
+    pub settings: ControlSettings,
+}
+
+/// What may be set about the control plane.
+#[derive(Debug, Clone, Copy)]
+pub struct ControlSettings {
+    /// Who may make an account and a tenant.
+    pub signup: Signup,
+    /// A session ends when it was not refreshed for so long.
+    pub session_idle_ms: i64,
+    /// A session ends after so long in any case.
+    pub session_absolute_ms: i64,
+    /// How long the refresh token before the present one is still good, for tabs that refresh at once.
+    pub refresh_grace_ms: u64,
+    /// Most rules of a namespace.
+    pub rules_per_namespace_max: u64,
+    /// Most rules of a tenant.
+    pub rules_per_tenant_max: u64,
+    /// Most overrides of a tenant.
+    pub overrides_per_tenant_max: u64,
+}
+
+/// Who may make an account, and a tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signup {
+    /// Accounts are made by `weir user create`, tenants by operators.
+    Closed,
+    /// Anybody may.
+    Open,
+}
+
+/// A source of randomness fit for secrets.
+#[derive(Clone)]
+pub struct Random(Arc<Fill>);
+
+type Fill = dyn Fn(&mut [u8]) + Send + Sync;
+
+impl Default for ControlSettings {
+    fn default() -> Self {
+        const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+        Self {
+            signup: Signup::Closed,
+            session_idle_ms: 7 * DAY_MS,
+            session_absolute_ms: 30 * DAY_MS,
+            refresh_grace_ms: 10_000,
+            rules_per_namespace_max: 1000,
+            rules_per_tenant_max: 10_000,
+            overrides_per_tenant_max: 100_000,
+        }
+    }
+}
+
+impl ControlState {
+    /// From its parts.
+    pub fn new(parts: ControlParts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    /// A new id of any kind: `state.id(RuleId::new)`.
+    pub(crate) fn id<T>(&self, make: fn(Timestamp, u128) -> T) -> T {
+        make(self.clock.now(), u128::from_le_bytes(self.random.bytes()))
+    }
+}
+
+impl Deref for ControlState {
+    type Target = ControlParts;
+
+    fn deref(&self) -> &ControlParts {
+        &self.0
+    }
+}
+
+impl Random {
+    /// From what fills a slice with randomness.
+    pub fn new(fill: impl Fn(&mut [u8]) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(fill))
+    }
+
+    /// So many random bytes.
+    pub(crate) fn bytes<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        (self.0)(&mut bytes);
+        bytes
+    }
+}
+
+impl fmt::Debug for Random {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Random")
+    }
+}

@@ -1,0 +1,140 @@
+//! How one rule meets a request, in JSON.
+
+use std::sync::Arc;
+
+use weir_domain::calendar;
+use weir_domain::decide::Decision;
+use weir_domain::draft::{Action, Mode};
+use weir_domain::limit::Limit;
+use weir_domain::matching::{Meeting, meet};
+use weir_domain::overrides::{Active, Effect};
+use weir_domain::request::Request;
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::time::{Micros, Timestamp};
+use weir_wire::check::LimitAnswer;
+use weir_wire::limits::AlgorithmName;
+use weir_wire::tester::{FailedCondition, TestedRule};
+
+/// One rule, the request, and what came of it.
+#[derive(Debug)]
+pub(crate) struct Met {
+    pub(crate) active: Arc<ActiveRule>,
+    pub(crate) meeting: Meeting,
+}
+
+impl Met {
+    pub(crate) fn new(active: Arc<ActiveRule>, request: &Request, now: Timestamp) -> Self {
+        let meeting = meet(&active, request, now);
+        Self { active, meeting }
+    }
+
+    /// Whether what it says counts.
+    pub(crate) fn enforced(&self) -> bool {
+        self.active.rule.mode() == Mode::Enforce
+    }
+
+    /// Whether it lets everything pass that it matches, whatever other rules' limits say.
+    pub(crate) fn exempts(&self) -> bool {
+        let allows = matches!(self.meeting, Meeting::Passes(Effect::Allow));
+        allows && self.active.rule.action() == Action::Allow
+    }
+
+    /// Whether it would let the request pass; `decisions` are those of its limits.
+    pub(crate) fn passes(&self, decisions: &[Decision]) -> bool {
+        match self.meeting {
+            Meeting::Passes(Effect::Deny) => false,
+            Meeting::Charged(_) => decisions.iter().all(|decision| decision.allowed),
+            _ => true,
+        }
+    }
+
+    /// In JSON; `decided` is when the limits were looked at.
+    pub(crate) fn answer(
+        &self,
+        request: &Request,
+        decisions: &[Decision],
+        decided: Micros,
+    ) -> TestedRule {
+        let rule = &self.active.rule;
+        let exception = self.exception(request, decided.timestamp());
+        let limits = match &self.meeting {
+            Meeting::Charged(charge) => charge.limits(),
+            _ => &[],
+        };
+        let limits = limits.iter().zip(decisions);
+        let subject = || {
+            let value = |name: &String| Some((name.clone(), request.attribute(name)?.to_owned()));
+            rule.count_by().iter().map(value).collect::<Option<_>>()
+        };
+        let matches = matches!(self.meeting, Meeting::Charged(_) | Meeting::Passes(_));
+        TestedRule {
+            rule: rule.name().to_owned(),
+            rule_id: self.active.id.to_string(),
+            mode: rule.mode().into(),
+            action: self.action().into(),
+            matches,
+            failed_condition: self.failed_condition(request),
+            missing_attribute: match &self.meeting {
+                Meeting::NotCounted(attribute) => Some(attribute.clone()),
+                _ => None,
+            },
+            subject: if matches { subject() } else { None },
+            override_id: exception.map(|it| it.id.to_string()),
+            would_pass: self.passes(decisions),
+            limits: limits.map(|(limit, it)| self.limit(limit, *it, decided)).collect(),
+        }
+    }
+
+    fn action(&self) -> Action {
+        match self.meeting {
+            Meeting::Passes(Effect::Allow) => Action::Allow,
+            Meeting::Passes(Effect::Deny) => Action::Deny,
+            _ => self.active.rule.action(),
+        }
+    }
+
+    fn failed_condition(&self, request: &Request) -> Option<FailedCondition> {
+        let Meeting::ConditionFailed(position) = self.meeting else { return None };
+        let condition = self.active.rule.conditions().get(position)?;
+        Some(FailedCondition {
+            position,
+            condition: condition.draft().into(),
+            actual: request.attribute(condition.attribute()).map(str::to_owned),
+        })
+    }
+
+    /// The override that holds for the request's subject.
+    fn exception(&self, request: &Request, now: Timestamp) -> Option<&Active> {
+        let rule = &self.active.rule;
+        if rule.action() != Action::Limit || matches!(self.meeting, Meeting::ConditionFailed(_)) {
+            return None;
+        }
+        let values = rule.count_by().iter().map(|name| request.attribute(name));
+        self.active.overrides.find(rule, &values.collect::<Option<Vec<_>>>()?, now)
+    }
+
+    fn limit(&self, limit: &Limit, decision: Decision, decided: Micros) -> LimitAnswer {
+        let algorithm = &limit.algorithm;
+        let period_ms = || match algorithm {
+            weir_domain::algorithm::Algorithm::Quota(quota) => {
+                let [_, from, to, _] = calendar::bounds(quota, decided).bounds_us;
+                to.saturating_sub(from) / 1000
+            }
+            _ => 0,
+        };
+        LimitAnswer {
+            rule: self.active.rule.name().to_owned(),
+            rule_id: self.active.id.to_string(),
+            algorithm: AlgorithmName::ALL[usize::from(algorithm.ordinal()) - 1],
+            mode: self.active.rule.mode().into(),
+            allowed: decision.allowed,
+            limit: algorithm.limit(),
+            remaining: Some(decision.remaining),
+            window_ms: algorithm.window_ms().unwrap_or_else(period_ms),
+            reset_after_ms: Some(decision.reset_after_ms),
+            retry_after_ms: decision.retry_after_ms,
+            delay_ms: decision.delay_ms,
+            refunded: None,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! `POST /tenants/{tenant}/counters/reset`
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::json;
+use weir_domain::charge::RuleCharge;
+use weir_domain::id::RuleId;
+use weir_domain::matching::subject_key;
+use weir_domain::overrides::Effect;
+use weir_domain::rule::Rule;
+use weir_http::problem::Problem;
+use weir_wire::tester::{ResetAnswer, ResetBody};
+
+use crate::actor::{By, Editor};
+use crate::change::{Change, Object};
+use crate::error::ControlError;
+use crate::input::Input;
+use crate::state::ControlState;
+use crate::tester::{active, redis_away};
+
+/// Let one subject of a rule start again, as if it had never asked.
+#[utoipa::path(post, path = "/tenants/{tenant}/counters/reset", operation_id = "counters_reset", tag = "testing",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    request_body = ResetBody,
+    responses((status = 200, description = "Forgotten", body = ResetAnswer)))]
+pub(crate) async fn reset(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Editor>,
+    Input { body, once }: Input<ResetBody>,
+) -> Result<Response, ControlError> {
+    // A new version of the rulebook, though no rule changes: gates forget what they remember of denials.
+    let mut change = control.change("counters.reset", caller, once).await?;
+    let charge = charge(&mut change, &body).await?;
+    let object = Object::new("rule", &charge.active.id);
+    let after = json!({ "subject": body.subject });
+    change.audit("counters.reset", object, None, Some(after)).await?;
+    let names = charge.counters(change.caller.tenant_id);
+    let counters = control.limiter.reset(&names).await.map_err(redis_away)?;
+    change.answer(StatusCode::OK, &ResetAnswer { counters }).await
+}
+
+/// The rule met by the subject, whatever its conditions say.
+async fn charge(change: &mut Change, body: &ResetBody) -> Result<RuleCharge, ControlError> {
+    let missing = || Problem::invalid_field("rule_id", "names no rule");
+    let rule_id: RuleId = body.rule_id.parse().map_err(|_| missing())?;
+    let rows = change.tx.rulebook().tenant(change.caller.tenant_id).await?;
+    let rows = rows.ok_or_else(Problem::not_found)?;
+    let row = rows.rules.iter().find(|row| row.id == rule_id).ok_or_else(missing)?;
+    let active = active(row, &rows.overrides)?;
+    let values = values(&active.rule, &body.subject)?;
+    let subject = subject_key(active.rule.count_by(), &values);
+    let found = active.overrides.find(&active.rule, &values, change.now);
+    let instead = match found.map(|it| &it.effect) {
+        Some(Effect::Limits(limits)) => Some(limits.clone()),
+        _ => None,
+    };
+    Ok(RuleCharge { active, subject, instead })
+}
+
+/// The subject's values in the order of `count_by`.
+fn values<'a>(rule: &Rule, subject: &'a BTreeMap<String, String>) -> Result<Vec<&'a str>, Problem> {
+    if let Some(name) = subject.keys().find(|name| !rule.count_by().contains(name)) {
+        let reason =
+            format!("is not counted by; the rule counts by [{}]", rule.count_by().join(", "));
+        return Err(Problem::invalid_field(format!("subject.{name}"), reason));
+    }
+    let value = |name: &String| {
+        let missing = || {
+            Problem::invalid_field(
+                format!("subject.{name}"),
+                "must be given: the rule counts by it",
+            )
+        };
+        subject.get(name).map(String::as_str).ok_or_else(missing)
+    };
+    rule.count_by().iter().map(value).collect()
+}

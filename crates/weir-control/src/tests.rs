@@ -1,0 +1,11 @@
+//! The admin API in process, through the real router, with a database of its own for each test.
+
+mod support;
+
+mod isolation;
+mod keys;
+mod overrides;
+mod rules;
+mod sessions;
+mod tenants;
+mod tester;

@@ -1,0 +1,331 @@
+//! Every operation of the document, asked by those who may not: a new operation must get a row here.
+//!
+//! Without credentials: 401, unless it is on the public list. About another tenant: 404, the same answer as for a tenant
+//! that does not exist. With the role below the one it needs: 403.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use weir_domain::id::{KeyId, OverrideId, RuleId, TenantId, UserId};
+use weir_store::{MemberRole, Scope};
+
+use super::support::{Answer, Member, Plane};
+
+/// Who an operation is for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum For {
+    /// Anybody.
+    Anybody,
+    /// Whoever signed in.
+    People,
+    /// Who runs the installation.
+    Operators,
+    /// Members with this role, and those above.
+    Members(MemberRole),
+}
+
+/// The table. The list of operations for anybody may only shrink.
+fn table() -> BTreeMap<&'static str, For> {
+    use MemberRole::{Admin, Editor, Owner, Viewer};
+    BTreeMap::from([
+        ("healthz", For::Anybody),
+        ("readyz", For::Anybody),
+        ("signup", For::Anybody),
+        ("login", For::Anybody),
+        ("refresh", For::Anybody),
+        ("logout", For::Anybody),
+        ("me_read", For::People),
+        ("me_rename", For::People),
+        ("me_password", For::People),
+        ("tenants_list", For::People),
+        ("tenants_create", For::People),
+        ("operator_tenants_list", For::Operators),
+        ("operator_tenants_suspend", For::Operators),
+        ("tenants_read", For::Members(Viewer)),
+        ("tenants_rename", For::Members(Admin)),
+        ("tenants_delete", For::Members(Owner)),
+        ("keys_list", For::Members(Viewer)),
+        ("keys_create", For::Members(Admin)),
+        ("keys_delete", For::Members(Admin)),
+        ("keys_rotate", For::Members(Admin)),
+        ("rules_list", For::Members(Viewer)),
+        ("rules_create", For::Members(Editor)),
+        ("rules_read", For::Members(Viewer)),
+        ("rules_update", For::Members(Editor)),
+        ("rules_delete", For::Members(Editor)),
+        ("rules_revisions", For::Members(Viewer)),
+        ("rules_revert", For::Members(Editor)),
+        ("overrides_list", For::Members(Viewer)),
+        ("overrides_create", For::Members(Editor)),
+        ("overrides_update", For::Members(Editor)),
+        ("overrides_delete", For::Members(Editor)),
+        ("overrides_bulk", For::Members(Editor)),
+        ("test", For::Members(Editor)),
+        ("counters_reset", For::Members(Editor)),
+        ("replicas_list", For::Members(Viewer)),
+        ("audit_list", For::Members(Admin)),
+    ])
+}
+
+/// Bodies of the operations that take one; all valid, so that nothing but the caller is wrong.
+fn body(operation: &str, things: &Things) -> Option<Value> {
+    let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 1000 }]);
+    let rule = json!({ "name": "other", "count_by": ["user"], "limits": limits });
+    let subject = json!({ "user": "u-2" });
+    let it = json!({ "rule_id": things.rule, "subject": subject, "action": "deny" });
+    Some(match operation {
+        "me_rename" | "tenants_create" | "tenants_rename" | "tenants_delete" => {
+            json!({ "name": "Acme" })
+        }
+        "me_password" => {
+            json!({ "current_password": "wrong horse", "new_password": "new horse staple" })
+        }
+        "operator_tenants_suspend" => json!({ "suspended": false }),
+        "keys_create" => json!({ "name": "k", "scopes": ["read"] }),
+        "keys_rotate" => json!({ "overlap_s": 5 }),
+        "rules_create" | "rules_update" => rule,
+        "rules_revert" => json!({ "revision": 1 }),
+        "overrides_create" | "overrides_update" => it,
+        "overrides_bulk" => json!({ "overrides": [it] }),
+        "test" => json!({ "attributes": { "user": "u-1" } }),
+        "counters_reset" => json!({ "rule_id": things.rule, "subject": { "user": "u-1" } }),
+        _ => return None,
+    })
+}
+
+/// One of each kind in a tenant.
+#[derive(Debug, Clone)]
+struct Things {
+    tenant: String,
+    key: String,
+    rule: String,
+    exception: String,
+}
+
+impl Things {
+    async fn of(plane: &Plane, member: &Member) -> Self {
+        let key = json!({ "name": "k", "scopes": ["read"] });
+        let key = plane.by(member, "POST", "keys").json(&key).send().await.expect(201);
+        let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 1000 }]);
+        let rule = json!({ "name": "login", "count_by": ["user"], "limits": limits });
+        let rule = plane.by(member, "POST", "rules").json(&rule).send().await.expect(201);
+        let it =
+            json!({ "rule_id": rule.text("/id"), "subject": { "user": "u-1" }, "action": "deny" });
+        let it = plane.by(member, "POST", "overrides").json(&it).send().await.expect(201);
+        Self {
+            tenant: member.tenant.clone(),
+            key: key.text("/id"),
+            rule: rule.text("/id"),
+            exception: it.text("/id"),
+        }
+    }
+
+    /// Well-formed names of nothing.
+    fn missing() -> Self {
+        Self {
+            tenant: TenantId::from_u128(1).to_string(),
+            key: KeyId::from_u128(1).to_string(),
+            rule: RuleId::from_u128(1).to_string(),
+            exception: OverrideId::from_u128(1).to_string(),
+        }
+    }
+}
+
+/// One operation of the document.
+#[derive(Debug)]
+struct Operation {
+    id: String,
+    method: String,
+    path: String,
+    public: bool,
+}
+
+fn operations() -> Vec<Operation> {
+    let document = serde_json::to_value(crate::openapi()).expect("a document serialises");
+    let mut operations = Vec::new();
+    for (path, item) in document["paths"].as_object().expect("an object") {
+        for (method, operation) in item.as_object().expect("an object") {
+            operations.push(Operation {
+                id: operation["operationId"].as_str().expect("each has an id").to_owned(),
+                method: method.to_uppercase(),
+                path: path.clone(),
+                public: operation["security"] == json!([{}]),
+            });
+        }
+    }
+    operations
+}
+
+async fn ask(plane: &Plane, operation: &Operation, things: &Things, token: Option<&str>) -> Answer {
+    let path = operation
+        .path
+        .replace("{tenant}", &things.tenant)
+        .replace("{key}", &things.key)
+        .replace("{rule}", &things.rule)
+        .replace("{override}", &things.exception);
+    assert!(!path.contains('{'), "no sample for a parameter of {path}");
+    let mut ask = plane.ask(&operation.method, &path).header("if-match", "\"1\"");
+    if let Some(token) = token {
+        ask = ask.bearer(token);
+    }
+    if let Some(body) = body(&operation.id, things) {
+        ask = ask.json(&body);
+    }
+    ask.send().await
+}
+
+/// What is left of an answer when request ids are taken out.
+fn bare(mut answer: Answer) -> (u16, Value, Vec<String>) {
+    if let Some(id) = answer.body.get_mut("request_id") {
+        id.take();
+    }
+    answer.headers.remove("x-request-id");
+    let headers = answer.headers.iter().map(|(name, value)| format!("{name}: {value:?}")).collect();
+    (answer.status.as_u16(), answer.body, headers)
+}
+
+/// Somebody with this role in another's tenant, besides being owner of one of their own.
+async fn with_role(plane: &Plane, owner: &Member, role: MemberRole) -> Member {
+    let member = plane.member(&format!("{}@example.com", role.as_str())).await;
+    let tenant: TenantId = owner.tenant.parse().expect("an id");
+    let user: UserId = member.user.parse().expect("an id");
+    let scope = Scope::Tenant(tenant);
+    let mut tx = plane.database.owner.begin("tests.member", scope).await.expect("begin");
+    let now = weir_domain::time::Timestamp::from_millis(0);
+    tx.members().insert(tenant, user, role, now).await.expect("insert");
+    tx.commit().await.expect("commit");
+    Member { tenant: owner.tenant.clone(), ..member }
+}
+
+#[test]
+fn every_operation_has_a_row_and_every_row_an_operation() {
+    let operations = operations();
+    let mut ids: Vec<_> = operations.iter().map(|operation| operation.id.as_str()).collect();
+    ids.sort_unstable();
+    let rows: Vec<_> = table().into_keys().collect();
+    assert_eq!(ids, rows);
+    for operation in &operations {
+        let public = table()[operation.id.as_str()] == For::Anybody;
+        assert_eq!(operation.public, public, "{}", operation.id);
+    }
+}
+
+#[tokio::test]
+async fn nobody_gets_anything_without_credentials() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let things = Things::of(&plane, &ada).await;
+    for operation in operations().iter().filter(|operation| !operation.public) {
+        for token in [None, Some("garbage"), Some("weir_garbage"), Some("a.b.c")] {
+            let answer = ask(&plane, operation, &things, token).await;
+            assert_eq!(answer.status, 401, "{} with {token:?}", operation.id);
+            assert_eq!(answer.body["code"], "unauthenticated");
+        }
+    }
+}
+
+#[tokio::test]
+async fn another_tenant_is_the_same_as_none() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    let key = plane.key(&eve, &["admin"]).await;
+    let (theirs, missing) = (Things::of(&plane, &ada).await, Things::missing());
+    // Their things under the caller's own tenant.
+    let smuggled = Things { tenant: eve.tenant.clone(), ..theirs.clone() };
+    for operation in operations().iter().filter(|operation| operation.path.contains("{tenant}")) {
+        for token in [&eve.token, &key] {
+            let other = bare(ask(&plane, operation, &theirs, Some(token)).await);
+            let none = bare(ask(&plane, operation, &missing, Some(token)).await);
+            assert_eq!(other.0, 404, "{}: {}", operation.id, other.1);
+            assert_eq!(other, none, "{}", operation.id);
+        }
+        if ["{key}", "{rule}", "{override}"].iter().any(|name| operation.path.contains(name)) {
+            let answer = ask(&plane, operation, &smuggled, Some(&eve.token)).await;
+            assert_eq!(answer.status, 404, "{}", operation.id);
+        }
+    }
+    let rules = plane.by(&ada, "GET", "rules").send().await.expect(200);
+    assert_eq!(rules.body["data"][0]["revision"], 1, "nothing was changed");
+}
+
+#[tokio::test]
+async fn too_low_a_role_is_refused_and_the_right_one_is_not() {
+    use MemberRole::{Admin, Editor, Owner, Viewer};
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let things = Things::of(&plane, &ada).await;
+    let mut members = Vec::new();
+    for role in [Viewer, Editor, Admin] {
+        members.push((role, with_role(&plane, &ada, role).await));
+    }
+    members.push((Owner, ada));
+    let table = table();
+    // What ends things comes last.
+    let mut operations = operations();
+    operations
+        .sort_by_key(|operation| (operation.method == "DELETE", operation.id == "tenants_delete"));
+    for operation in &operations {
+        let For::Members(needed) = table[operation.id.as_str()] else { continue };
+        for (role, member) in &members {
+            let answer = ask(&plane, operation, &things, Some(&member.token)).await;
+            let status = answer.status.as_u16();
+            if *role < needed {
+                assert_eq!(status, 403, "{} by {role:?}: {}", operation.id, answer.body);
+            } else {
+                assert!(
+                    ![401, 403, 500, 503].contains(&status),
+                    "{} by {role:?}: {}",
+                    operation.id,
+                    answer.body
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn operations_for_operators_do_not_exist_for_others() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let things = Things::of(&plane, &ada).await;
+    let key = plane.key(&ada, &["admin"]).await;
+    let table = table();
+    for operation in operations() {
+        if table[operation.id.as_str()] == For::Operators {
+            for token in [&ada.token, &key] {
+                let answer = ask(&plane, &operation, &things, Some(token)).await;
+                assert_eq!(answer.status, 404, "{}", operation.id);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn members_lose_their_rights_at_once() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = with_role(&plane, &ada, MemberRole::Viewer).await;
+    plane.by(&eve, "GET", "rules").send().await.expect(200);
+    let delete = plane.by(&ada, "DELETE", "").json(&json!({ "name": "Acme" }));
+    delete.send().await.expect(204);
+    plane.by(&eve, "GET", "rules").send().await.problem(404, "not_found");
+}
+
+#[test]
+fn every_operation_lists_its_problems_with_their_body() {
+    let document = serde_json::to_value(crate::openapi()).expect("a document serialises");
+    assert_eq!(document["openapi"], "3.1.0");
+    for (path, item) in document["paths"].as_object().expect("an object") {
+        for (method, operation) in item.as_object().expect("an object") {
+            let responses = operation["responses"].as_object().expect("an object");
+            assert!(responses.contains_key("500"), "{method} {path}");
+            for (status, response) in
+                responses.iter().filter(|(status, _)| status.as_str() >= "400")
+            {
+                let schema = &response["content"]["application/problem+json"]["schema"]["$ref"];
+                assert_eq!(schema, "#/components/schemas/ProblemBody", "{method} {path} {status}");
+            }
+        }
+    }
+}

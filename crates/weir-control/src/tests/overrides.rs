@@ -1,0 +1,124 @@
+//! Overrides of a rule, one by one and many at once.
+
+use serde_json::{Value, json};
+
+use super::support::{Member, Plane};
+
+async fn rule(plane: &Plane, member: &Member) -> String {
+    let body = json!({
+        "name": "login", "count_by": ["user"],
+        "limits": [{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }],
+    });
+    plane.by(member, "POST", "rules").json(&body).send().await.expect(201).text("/id")
+}
+
+fn body(rule: &str, user: &str) -> Value {
+    json!({
+        "rule_id": rule, "subject": { "user": user }, "reason": "pays more",
+        "limits": [{ "algorithm": "fixed_window", "limit": 50, "window_ms": 60_000 }],
+    })
+}
+
+#[tokio::test]
+async fn override_is_made_listed_replaced_and_deleted() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let rule = rule(&plane, &ada).await;
+    let create = |user: &str| plane.by(&ada, "POST", "overrides").json(&body(&rule, user)).send();
+    let made = create("u-1").await.expect(201);
+    assert_eq!((made.etag(), made.text("/subject/user")), ("\"1\"".into(), "u-1".into()));
+    create("u-1").await.problem(409, "conflict");
+    create("*").await.expect(201);
+    let list = plane
+        .by(&ada, "GET", &format!("overrides?rule_id={rule}&limit=1"))
+        .send()
+        .await
+        .expect(200);
+    assert_eq!(list.text("/data/0/id"), made.text("/id"));
+    assert!(!list.body["next_cursor"].is_null());
+
+    let path = format!("overrides/{}", made.text("/id"));
+    let deny = json!({ "rule_id": rule, "subject": { "user": "u-1" }, "action": "deny" });
+    let put = |tag: &str| plane.by(&ada, "PUT", &path).header("if-match", tag).json(&deny).send();
+    plane.by(&ada, "PUT", &path).json(&deny).send().await.problem(428, "precondition_required");
+    put("\"9\"").await.problem(412, "stale");
+    let changed = put("\"1\"").await.expect(200);
+    assert_eq!((changed.etag(), changed.text("/action")), ("\"2\"".into(), "deny".into()));
+    plane.by(&ada, "DELETE", &path).send().await.expect(204);
+    plane.by(&ada, "DELETE", &path).send().await.problem(404, "not_found");
+}
+
+#[tokio::test]
+async fn bad_overrides_are_refused_by_field() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    let (mine, others) = (rule(&plane, &ada).await, rule(&plane, &eve).await);
+    let with = |name: &str, value: Value| {
+        let mut body = body(&mine, "u-1");
+        body[name] = value;
+        body
+    };
+    for (body, field) in [
+        (with("rule_id", json!(others)), "rule_id"),
+        (with("rule_id", json!("x")), "rule_id"),
+        (with("subject", json!({})), "subject.user"),
+        (with("subject", json!({ "user": "a", "ip": "b" })), "subject.ip"),
+        (with("action", json!("deny")), "limits"),
+        (with("limits", json!([])), "limits"),
+        (with("expires_at", json!("2020-01-01T00:00:00Z")), "expires_at"),
+    ] {
+        let answer = plane.by(&ada, "POST", "overrides").json(&body).send().await;
+        assert_eq!(answer.refused_field(), field, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn thousands_are_written_at_once_or_not_at_all() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let rule = rule(&plane, &ada).await;
+    let bulk = |overrides: Vec<Value>| {
+        let body = json!({ "overrides": overrides });
+        plane.by(&ada, "POST", "overrides/bulk").json(&body).send()
+    };
+    let many =
+        |count: usize| (0..count).map(|at| body(&rule, &format!("u-{at}"))).collect::<Vec<_>>();
+    let first = bulk(many(3000)).await.expect(200);
+    assert_eq!((&first.body["created"], &first.body["updated"]), (&json!(3000), &json!(0)));
+    let second = bulk(many(3001)).await.expect(200);
+    assert_eq!((&second.body["created"], &second.body["updated"]), (&json!(1), &json!(3000)));
+
+    let mut wrong = many(3);
+    wrong[2]["subject"] = json!({ "user": "u-0" });
+    assert_eq!(bulk(wrong).await.refused_field(), "overrides[2].subject");
+    let mut wrong = many(3);
+    wrong[1]["limits"] = json!([]);
+    assert_eq!(bulk(wrong).await.refused_field(), "overrides[1].limits");
+    assert_eq!(bulk(vec![]).await.refused_field(), "overrides");
+    assert_eq!(bulk(many(5001)).await.refused_field(), "overrides");
+}
+
+#[tokio::test]
+async fn what_a_rule_counts_by_stays_while_it_has_overrides() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let rule = rule(&plane, &ada).await;
+    let made =
+        plane.by(&ada, "POST", "overrides").json(&body(&rule, "u-1")).send().await.expect(201);
+    let other = json!({
+        "name": "login", "count_by": ["ip"],
+        "limits": [{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }],
+    });
+    let put = || {
+        plane
+            .by(&ada, "PUT", &format!("rules/{rule}"))
+            .header("if-match", "\"1\"")
+            .json(&other)
+            .send()
+    };
+    put().await.problem(409, "conflict");
+    let path = format!("overrides/{}", made.text("/id"));
+    plane.by(&ada, "DELETE", &path).send().await.expect(204);
+    put().await.expect(200);
+}

@@ -1,0 +1,186 @@
+//! Rules: made, read, listed, replaced, reverted, deleted.
+
+use serde_json::{Value, json};
+
+use super::support::{Member, Plane};
+use crate::{ControlSettings, Signup};
+
+fn rule(name: &str) -> Value {
+    json!({
+        "namespace": "api", "name": name, "count_by": ["user"],
+        "limits": [{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }],
+    })
+}
+
+async fn made(plane: &Plane, member: &Member, name: &str) -> String {
+    let answer = plane.by(member, "POST", "rules").json(&rule(name)).send().await.expect(201);
+    answer.text("/id")
+}
+
+#[tokio::test]
+async fn rule_is_made_read_replaced_and_deleted() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let made = plane.by(&ada, "POST", "rules").json(&rule("login")).send().await.expect(201);
+    assert_eq!((made.etag(), &made.body["revision"]), ("\"1\"".into(), &json!(1)));
+    assert_eq!(made.text("/mode"), "enforce");
+    assert_eq!(made.body["warnings"], json!([]));
+    let path = format!("rules/{}", made.text("/id"));
+    let read = plane.by(&ada, "GET", &path).send().await.expect(200);
+    assert_eq!((read.etag(), &read.body), ("\"1\"".into(), &made.body));
+
+    let mut off = rule("login");
+    off["mode"] = "off".into();
+    let put = |tag: Option<&str>| {
+        let ask = plane.by(&ada, "PUT", &path).json(&off);
+        if let Some(tag) = tag { ask.header("if-match", tag).send() } else { ask.send() }
+    };
+    put(None).await.problem(428, "precondition_required");
+    put(Some("\"7\"")).await.problem(412, "stale");
+    put(Some("nonsense")).await.problem(412, "stale");
+    let changed = put(Some("\"1\"")).await.expect(200);
+    assert_eq!((changed.etag(), changed.text("/mode")), ("\"2\"".into(), "off".into()));
+    assert_eq!(changed.body["warnings"].as_array().map(Vec::len), Some(1));
+    let versions = [&made, &changed].map(|it| it.body["rulebook_version"].as_u64());
+    assert!(versions[0] < versions[1]);
+    put(Some("\"1\"")).await.problem(412, "stale");
+
+    let stale = plane.by(&ada, "DELETE", &path).header("if-match", "\"1\"").send().await;
+    stale.problem(412, "stale");
+    plane.by(&ada, "DELETE", &path).header("if-match", "\"2\"").send().await.expect(204);
+    plane.by(&ada, "GET", &path).send().await.problem(404, "not_found");
+    plane.by(&ada, "DELETE", &path).send().await.problem(404, "not_found");
+}
+
+#[tokio::test]
+async fn revisions_remember_and_can_be_reverted_to() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let id = made(&plane, &ada, "login").await;
+    let mut other = rule("renamed");
+    other["limits"][0]["limit"] = 9.into();
+    let path = format!("rules/{id}");
+    let put = plane.by(&ada, "PUT", &path).header("if-match", "\"1\"").json(&other);
+    put.send().await.expect(200);
+    let list = plane.by(&ada, "GET", &format!("{path}/revisions")).send().await.expect(200);
+    assert_eq!(list.body["data"][0]["revision"], 2);
+    assert_eq!(list.body["data"][0]["before"]["name"], "login");
+    assert_eq!(list.body["data"][0]["after"]["name"], "renamed");
+    assert_eq!(list.text("/data/1/actor/name"), "ada@example.com");
+    assert!(list.body["data"][1]["before"].is_null());
+
+    let revert = |revision: u64| {
+        let body = json!({ "revision": revision });
+        plane.by(&ada, "POST", &format!("{path}/revert")).json(&body).send()
+    };
+    assert_eq!(revert(9).await.refused_field(), "revision");
+    let back = revert(1).await.expect(200);
+    assert_eq!((back.etag(), back.text("/name")), ("\"3\"".into(), "login".into()));
+    assert_eq!(back.body["limits"][0]["limit"], 5);
+}
+
+#[tokio::test]
+async fn lists_are_paged_filtered_and_bound_to_their_filter() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    for name in ["a-login", "b-login", "c-mail"] {
+        made(&plane, &ada, name).await;
+    }
+    let list = |query: String| plane.by(&ada, "GET", &format!("rules{query}")).send();
+    let first = list("?limit=2".into()).await.expect(200);
+    assert_eq!(first.text("/data/1/name"), "b-login");
+    let cursor = first.text("/next_cursor");
+    let second = list(format!("?limit=2&cursor={cursor}")).await.expect(200);
+    assert_eq!(second.text("/data/0/name"), "c-mail");
+    assert!(second.body["next_cursor"].is_null());
+    let found = list("?search=login&namespace=api".into()).await.expect(200);
+    assert_eq!(found.body["data"].as_array().map(Vec::len), Some(2));
+    let none = list("?namespace=other".into()).await.expect(200);
+    assert_eq!(none.body["data"], json!([]));
+
+    assert_eq!(list(format!("?search=login&cursor={cursor}")).await.refused_field(), "cursor");
+    let other = plane.by(&eve, "GET", &format!("rules?cursor={cursor}")).send().await;
+    assert_eq!(other.refused_field(), "cursor");
+    for limit in ["0", "-1", "201", "1000000000", "x"] {
+        assert_eq!(list(format!("?limit={limit}")).await.refused_field(), "limit");
+    }
+    assert_eq!(list("?sort=name".into()).await.refused_field(), "sort");
+    let odd = list("?search=%25_%27%5C".into()).await.expect(200);
+    assert_eq!(odd.body["data"], json!([]));
+}
+
+#[tokio::test]
+async fn names_are_unique_in_a_namespace_of_a_tenant() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    made(&plane, &ada, "login").await;
+    let again = plane.by(&ada, "POST", "rules").json(&rule("login")).send().await;
+    again.problem(409, "name_taken");
+    made(&plane, &eve, "login").await;
+    let mut elsewhere = rule("login");
+    elsewhere["namespace"] = "other".into();
+    plane.by(&ada, "POST", "rules").json(&elsewhere).send().await.expect(201);
+}
+
+#[tokio::test]
+async fn repeated_creation_makes_one_rule() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let create = || {
+        let ask = plane.by(&ada, "POST", "rules").header("idempotency-key", "once");
+        ask.json(&rule("login")).send()
+    };
+    let first = create().await.expect(201);
+    let again = create().await.expect(201);
+    assert_eq!((first.etag(), &first.body), (again.etag(), &again.body));
+    let log = plane.by(&ada, "GET", "audit").send().await.expect(200);
+    let creations = log.body["data"].as_array().expect("a list").iter();
+    assert_eq!(creations.filter(|it| it["action"] == "rule.create").count(), 1);
+}
+
+#[tokio::test]
+async fn there_are_only_so_many_rules() {
+    let settings = ControlSettings {
+        signup: Signup::Open,
+        rules_per_namespace_max: 2,
+        ..ControlSettings::default()
+    };
+    let plane = Plane::with(settings).await;
+    let ada = plane.member("ada@example.com").await;
+    made(&plane, &ada, "a").await;
+    made(&plane, &ada, "b").await;
+    let more = plane.by(&ada, "POST", "rules").json(&rule("c")).send().await;
+    more.problem(409, "conflict");
+}
+
+#[tokio::test]
+async fn bad_rules_are_refused_by_field() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let with = |name: &str, value: Value| {
+        let mut body = rule("login");
+        body[name] = value;
+        body
+    };
+    for (body, field) in [
+        (with("name", json!("No Good")), "name"),
+        (with("namespace", json!("")), "namespace"),
+        (with("limits", json!([])), "limits"),
+        (
+            with("limits", json!([{ "algorithm": "fixed_window", "limit": 0, "window_ms": 1000 }])),
+            "limits[0].limit",
+        ),
+        (with("mode", json!("loud")), "mode"),
+        (with("revision", json!(7)), "revision"),
+        (with("tenant_id", json!("x")), "tenant_id"),
+        (
+            with("match", json!([{ "attribute": "ip", "op": "cidr", "value": "x" }])),
+            "match[0].value",
+        ),
+    ] {
+        let answer = plane.by(&ada, "POST", "rules").json(&body).send().await;
+        assert_eq!(answer.refused_field(), field, "{body}");
+    }
+}

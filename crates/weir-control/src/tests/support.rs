@@ -1,0 +1,278 @@
+//! A control plane for one test, and people who use it.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+use weir_domain::charge::RuleCharge;
+use weir_domain::id::UserId;
+use weir_domain::matching::subject_key;
+use weir_domain::request::Act;
+use weir_domain::time::{Clock, Timestamp};
+use weir_http::plane::{PlaneSettings, wrap};
+use weir_http::request_id::RequestIds;
+use weir_redis::limiter::{Asked, Limiter, LimiterSettings};
+use weir_redis::signal::Signal;
+use weir_store::test_support::{TestDatabase, database};
+
+use crate::{
+    AccessTokens, ControlParts, ControlSettings, ControlState, LoginFloor, Passwords, Random,
+    SigningKey, Signup, router,
+};
+
+pub(super) const PASSWORD: &str = "correct horse";
+
+/// A control plane over a fresh database, with a clock that moves a millisecond with each request and when told to.
+pub(super) struct Plane {
+    router: Router,
+    now_ms: Arc<AtomicI64>,
+    pub(super) database: TestDatabase,
+    limiter: Limiter,
+    stop: CancellationToken,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Value,
+}
+
+/// A request that is being put together.
+pub(super) struct Ask<'a> {
+    plane: &'a Plane,
+    request: axum::http::request::Builder,
+    body: Body,
+}
+
+/// Somebody who signed up, with their tenant.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub(super) token: String,
+    pub(super) cookie: String,
+    pub(super) user: String,
+    pub(super) tenant: String,
+}
+
+impl Plane {
+    pub(super) async fn start() -> Self {
+        Self::with(ControlSettings { signup: Signup::Open, ..ControlSettings::default() }).await
+    }
+
+    pub(super) async fn with(settings: ControlSettings) -> Self {
+        let database = database().await;
+        let now_ms = Arc::new(AtomicI64::new(wall_clock_ms()));
+        let stop = CancellationToken::new();
+        let redis =
+            weir_redis::client(&weir_local::shared::redis().url()).expect("a valid address");
+        let limits =
+            LimiterSettings { budget: Duration::from_secs(2), ..LimiterSettings::default() };
+        let random = counting();
+        let key = SigningKey::from_seed(&random.bytes()).expect("any 32 bytes are a seed");
+        let clock = Arc::clone(&now_ms);
+        let limiter = Limiter::start(redis.clone(), limits, stop.clone());
+        let parts = ControlParts {
+            store: database.app.clone(),
+            signal: Signal::new(redis),
+            limiter: limiter.clone(),
+            clock: Clock::new(move || Timestamp::from_millis(clock.load(Ordering::SeqCst))),
+            tokens: AccessTokens::new(&[key]).expect("usable"),
+            passwords: Passwords::new(random.bytes()),
+            login_floor: LoginFloor::default(),
+            random: random.clone(),
+            settings,
+        };
+        let surroundings = PlaneSettings {
+            request_ids: RequestIds::new(move || u128::from_le_bytes(random.bytes())),
+            request_deadline: Duration::from_secs(30),
+        };
+        let router = wrap(router(ControlState::new(parts)), surroundings);
+        Self { router, now_ms, database, limiter, stop }
+    }
+
+    pub(super) fn advance(&self, ms: i64) {
+        self.now_ms.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// Waits until the counters can be asked.
+    pub(super) async fn limiter_up(&self) {
+        let up = async {
+            while !self.limiter.up() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), up).await.expect("Redis answers");
+    }
+
+    /// Takes one unit of a rule that counts by `user`, as a gate would.
+    pub(super) async fn consume(&self, member: &Member, rule: &str, user: &str) {
+        let tenant = member.tenant.parse().expect("an id");
+        let scope = weir_store::Scope::Tenant(tenant);
+        let mut tx = self.database.app.begin("tests.consume", scope).await.expect("begin");
+        let rows = tx.rulebook().tenant(tenant).await.expect("load").expect("there");
+        let row = rows.rules.iter().find(|row| row.id.to_string() == rule).expect("there");
+        let active = crate::tester::active(row, &[]).expect("valid");
+        let subject = subject_key(active.rule.count_by(), &[user]);
+        let rules = vec![RuleCharge { active, subject, instead: None }];
+        let asked = Asked { tenant, act: Act::Consume, cost: 1, rules, idempotency: None };
+        self.limiter.check(Arc::new([asked])).await.expect("decided");
+    }
+
+    pub(super) fn ask(&self, method: &str, path: &str) -> Ask<'_> {
+        let peer = ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 9)));
+        let path = if path.starts_with("/api") || !path.starts_with("/v1") {
+            path.to_owned()
+        } else {
+            format!("/api{path}")
+        };
+        let request = Request::builder().method(method).uri(path).extension(peer);
+        Ask { plane: self, request, body: Body::empty() }
+    }
+
+    /// Signs somebody up with a tenant.
+    pub(super) async fn member(&self, email: &str) -> Member {
+        let body = json!({ "email": email, "password": PASSWORD, "tenant_name": "Acme" });
+        let answer = self.ask("POST", "/v1/auth/signup").json(&body).send().await.expect(201);
+        Member {
+            token: answer.text("/access_token"),
+            user: answer.text("/user/id"),
+            tenant: answer.text("/tenant/id"),
+            cookie: answer.cookie(),
+        }
+    }
+
+    /// Signs somebody up and makes them run the installation.
+    pub(super) async fn operator(&self, email: &str) -> Member {
+        let member = self.member(email).await;
+        let user: UserId = member.user.parse().expect("an id");
+        let scope = weir_store::Scope::User(user);
+        let mut tx = self.database.owner.begin("tests.operator", scope).await.expect("begin");
+        assert!(tx.users().set_operator(user, true).await.expect("update"));
+        tx.commit().await.expect("commit");
+        member
+    }
+
+    /// Makes an API key of a member's tenant and answers its secret.
+    pub(super) async fn key(&self, member: &Member, scopes: &[&str]) -> String {
+        let body = json!({ "name": "a key", "scopes": scopes });
+        let answer = self.by(member, "POST", "keys").json(&body).send().await.expect(201);
+        answer.text("/secret")
+    }
+
+    /// A request of a member about something in their tenant.
+    pub(super) fn by(&self, member: &Member, method: &str, path: &str) -> Ask<'_> {
+        let slash = if path.is_empty() { "" } else { "/" };
+        let path = format!("/v1/tenants/{}{slash}{path}", member.tenant);
+        self.ask(method, &path).bearer(&member.token)
+    }
+}
+
+impl Drop for Plane {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Ask<'_> {
+    pub(super) fn bearer(self, token: &str) -> Self {
+        self.header("authorization", &format!("Bearer {token}"))
+    }
+
+    pub(super) fn header(mut self, name: &str, value: &str) -> Self {
+        self.request = self.request.header(name, value);
+        self
+    }
+
+    pub(super) fn peer(mut self, last: u8) -> Self {
+        let ip = IpAddr::from([10, 0, 0, last]);
+        self.request = self.request.extension(ConnectInfo(SocketAddr::new(ip, 9)));
+        self
+    }
+
+    pub(super) fn json(self, body: &Value) -> Self {
+        let asked = self.header("content-type", "application/json");
+        Self { body: Body::from(body.to_string()), ..asked }
+    }
+
+    pub(super) async fn send(self) -> Answer {
+        // So that ids made by later requests sort later.
+        self.plane.advance(1);
+        let request = self.request.body(self.body).expect("a valid request");
+        let Ok(response) = self.plane.router.clone().oneshot(request).await;
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.expect("a whole body").to_bytes();
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Answer { status: parts.status, headers: parts.headers, body }
+    }
+}
+
+impl Answer {
+    #[track_caller]
+    pub(super) fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status.as_u16(), status, "{:#}", self.body);
+        self
+    }
+
+    /// A problem with this status and code.
+    #[track_caller]
+    pub(super) fn problem(self, status: u16, code: &str) -> Self {
+        let answer = self.expect(status);
+        assert_eq!(answer.headers["content-type"], "application/problem+json");
+        assert_eq!(answer.body["code"], code, "{:#}", answer.body);
+        answer
+    }
+
+    /// The one field of a 422.
+    #[track_caller]
+    pub(super) fn refused_field(self) -> String {
+        self.problem(422, "invalid").text("/fields/0/field")
+    }
+
+    #[track_caller]
+    pub(super) fn text(&self, pointer: &str) -> String {
+        let found = self.body.pointer(pointer).and_then(Value::as_str);
+        found.unwrap_or_else(|| panic!("no text at {pointer} in {:#}", self.body)).to_owned()
+    }
+
+    #[track_caller]
+    pub(super) fn etag(&self) -> String {
+        self.headers["etag"].to_str().expect("printable").to_owned()
+    }
+
+    /// The refresh cookie as a client sends it back.
+    #[track_caller]
+    pub(super) fn cookie(&self) -> String {
+        let set = self.headers["set-cookie"].to_str().expect("printable");
+        set.split(';').next().expect("never empty").to_owned()
+    }
+}
+
+/// Numbers that look random and never repeat; the time makes test runs differ in what they leave in Redis.
+fn counting() -> Random {
+    let next = AtomicU64::new(wall_clock_ms().unsigned_abs() << 20);
+    Random::new(move |bytes| {
+        for chunk in bytes.chunks_mut(8) {
+            let mixed = next.fetch_add(1, Ordering::SeqCst).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            chunk.copy_from_slice(&mixed.to_le_bytes()[..chunk.len()]);
+        }
+    })
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests are an edge: what they leave in Redis expires by real time"
+)]
+fn wall_clock_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    i64::try_from(since.expect("after 1970").as_millis()).expect("before the year 292 million")
+}

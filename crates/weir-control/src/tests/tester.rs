@@ -1,0 +1,108 @@
+//! The tester and the reset, over real counters.
+
+use serde_json::{Value, json};
+
+use super::support::{Member, Plane};
+
+async fn rule(plane: &Plane, member: &Member, body: Value) -> String {
+    plane.by(member, "POST", "rules").json(&body).send().await.expect(201).text("/id")
+}
+
+#[tokio::test]
+async fn tester_says_what_matches_why_not_and_what_is_left() {
+    let plane = Plane::start().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }]);
+    rule(
+        &plane,
+        &ada,
+        json!({ "name": "per-user", "count_by": ["user"], "limits": limits,
+        "match": [{ "attribute": "route", "op": "equals", "value": "/login" }] }),
+    )
+    .await;
+    rule(&plane, &ada, json!({ "name": "per-ip", "count_by": ["ip"], "limits": limits })).await;
+    rule(&plane, &ada, json!({ "name": "shadow", "action": "deny", "mode": "shadow" })).await;
+    rule(&plane, &ada, json!({ "name": "off", "action": "deny", "mode": "off" })).await;
+    let test = |attributes: Value| {
+        plane.by(&ada, "POST", "test").json(&json!({ "attributes": attributes, "cost": 2 })).send()
+    };
+    let answer = test(json!({ "user": "u-1", "route": "/login" })).await.expect(200);
+    assert_eq!((&answer.body["allowed"], &answer.body["denied_by"]), (&json!(true), &json!([])));
+    let rules = answer.body["rules"].as_array().expect("a list");
+    let names: Vec<_> = rules.iter().map(|it| it["rule"].as_str().unwrap_or_default()).collect();
+    assert_eq!(names, ["per-user", "per-ip", "shadow", "off"]);
+    assert_eq!(rules[0]["matches"], true);
+    assert_eq!(rules[0]["subject"], json!({ "user": "u-1" }));
+    assert_eq!(rules[0]["limits"][0]["remaining"], 5, "nothing is counted");
+    assert_eq!(rules[1]["missing_attribute"], "ip");
+    assert_eq!((&rules[2]["would_pass"], &rules[2]["action"]), (&json!(false), &json!("deny")));
+
+    let answer = test(json!({ "user": "u-1", "route": "/mail" })).await.expect(200);
+    let failed = &answer.body["rules"][0]["failed_condition"];
+    assert_eq!((&failed["position"], &failed["actual"]), (&json!(0), &json!("/mail")));
+    assert_eq!(answer.body["rules"][0]["subject"], Value::Null);
+    assert_eq!(test(json!({ "User": "u" })).await.refused_field(), "attributes.User");
+}
+
+#[tokio::test]
+async fn tester_follows_overrides_and_outright_rules() {
+    let plane = Plane::start().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }]);
+    let id =
+        rule(&plane, &ada, json!({ "name": "per-user", "count_by": ["user"], "limits": limits }))
+            .await;
+    for (user, effect) in [("barred", json!("deny")), ("free", json!("allow"))] {
+        let it = json!({ "rule_id": id, "subject": { "user": user }, "action": effect });
+        plane.by(&ada, "POST", "overrides").json(&it).send().await.expect(201);
+    }
+    let test = |user: &str, cost: u32| {
+        let body = json!({ "attributes": { "user": user }, "cost": cost });
+        plane.by(&ada, "POST", "test").json(&body).send()
+    };
+    let barred = test("barred", 1).await.expect(200);
+    assert_eq!(barred.body["denied_by"], json!(["per-user"]));
+    assert!(barred.text("/rules/0/override_id").starts_with("override_"));
+    assert_eq!(test("free", 9).await.expect(200).body["allowed"], true);
+    let dear = test("other", 9).await.expect(200);
+    assert_eq!(
+        (&dear.body["allowed"], &dear.body["denied_by"]),
+        (&json!(false), &json!(["per-user"]))
+    );
+    assert_eq!(dear.body["rules"][0]["limits"][0]["retry_after_ms"], Value::Null, "never");
+
+    rule(
+        &plane,
+        &ada,
+        json!({ "name": "vip", "action": "allow",
+        "match": [{ "attribute": "user", "op": "one_of", "value": ["other", "barred"] }] }),
+    )
+    .await;
+    assert_eq!(test("other", 9).await.expect(200).body["allowed"], true);
+    assert_eq!(test("barred", 1).await.expect(200).body["allowed"], false);
+}
+
+#[tokio::test]
+async fn reset_forgets_a_subject_and_says_so_in_the_log() {
+    let plane = Plane::start().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }]);
+    let body = json!({ "name": "per-user", "count_by": ["user"], "limits": limits });
+    let (id, others) = (rule(&plane, &ada, body.clone()).await, rule(&plane, &eve, body).await);
+    let reset = |rule: &str, subject: Value| {
+        let body = json!({ "rule_id": rule, "subject": subject });
+        plane.by(&ada, "POST", "counters/reset").json(&body).send()
+    };
+    assert_eq!(reset(&id, json!({ "user": "u-1" })).await.expect(200).body["counters"], 0);
+    plane.consume(&ada, &id, "u-1").await;
+    assert_eq!(reset(&id, json!({ "user": "u-1" })).await.expect(200).body["counters"], 1);
+    assert_eq!(reset(&id, json!({})).await.refused_field(), "subject.user");
+    assert_eq!(reset(&id, json!({ "user": "a", "ip": "b" })).await.refused_field(), "subject.ip");
+    assert_eq!(reset(&others, json!({ "user": "u-1" })).await.refused_field(), "rule_id");
+    let log = plane.by(&ada, "GET", "audit").send().await.expect(200);
+    assert_eq!(log.text("/data/0/action"), "counters.reset");
+}
