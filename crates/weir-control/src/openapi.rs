@@ -4,7 +4,7 @@
 //! follows from what it takes, and every problem has the same body.
 
 use axum::Router;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -124,7 +124,9 @@ fn docs() -> Router {
          object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
     let config = Config::from("/openapi.json").validator_url("none").persist_authorization(false);
     let page: Router = SwaggerUi::new("/docs").config(config).into();
-    page.layer(middleware::map_response(|mut response: Response| async move {
+    page.layer(middleware::map_response(|response: Response| async move {
+        let missing = response.status() == StatusCode::NOT_FOUND;
+        let mut response = if missing { Problem::not_found().into_response() } else { response };
         let policy = HeaderValue::from_static(POLICY);
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
         response

@@ -2,6 +2,7 @@
 
 mod support;
 
+mod documents;
 mod isolation;
 mod keys;
 mod overrides;

@@ -1,0 +1,61 @@
+//! The description, its page, and health.
+
+use serde_json::Value;
+
+use super::support::Plane;
+
+#[tokio::test]
+async fn description_is_served_with_every_reference_resolved() {
+    let plane = Plane::start().await;
+    let answer = plane.ask("GET", "/openapi.json").send().await.expect(200);
+    let made = serde_json::to_value(crate::openapi()).expect("a document serialises");
+    assert_eq!(answer.body, made);
+    let mut references = Vec::new();
+    collect_references(&made, &mut references);
+    assert!(references.len() > 100, "{}", references.len());
+    for reference in references {
+        let pointer = reference.strip_prefix('#').expect("within the document");
+        assert!(made.pointer(pointer).is_some(), "{reference}");
+    }
+}
+
+#[tokio::test]
+async fn page_of_the_description_has_all_it_needs_and_a_policy_of_its_own() {
+    let plane = Plane::start().await;
+    let redirect = plane.ask("GET", "/docs").send().await.expect(303);
+    assert_eq!(redirect.headers["location"], "/docs/");
+    for file in ["", "swagger-ui.css", "swagger-ui-bundle.js", "swagger-initializer.js"] {
+        let answer = plane.ask("GET", &format!("/docs/{file}")).send().await.expect(200);
+        let policy = answer.headers["content-security-policy"].to_str().expect("printable");
+        assert!(policy.starts_with("default-src 'self'; "), "{policy}");
+        assert!(!policy.contains("script-src"), "scripts are ours only: {policy}");
+    }
+    plane.ask("GET", "/docs/nothing.js").send().await.problem(404, "not_found");
+}
+
+#[tokio::test]
+async fn health_is_told_apart_from_nothing() {
+    let plane = Plane::start().await;
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(plane.ask("GET", path).send().await.expect(200).text("/status"), "ok");
+    }
+    plane.ask("GET", "/api/v1/nothing").send().await.problem(404, "not_found");
+    plane.ask("DELETE", "/api/v1/auth/login").send().await.problem(405, "method_not_allowed");
+    plane.database.app.close().await;
+    let away = plane.ask("GET", "/readyz").send().await.problem(503, "unavailable");
+    assert!(away.headers.contains_key("retry-after"));
+    plane.ask("GET", "/healthz").send().await.expect(200);
+}
+
+fn collect_references(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::String(reference)) = fields.get("$ref") {
+                found.push(reference.clone());
+            }
+            fields.values().for_each(|field| collect_references(field, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_references(item, found)),
+        _ => {}
+    }
+}
