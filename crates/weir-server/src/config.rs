@@ -1,0 +1,323 @@
+//! Settings: the only reader of the environment. Everything wrong is reported at once.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::bail;
+use axum::http::HeaderValue;
+use clap::Args;
+use weir_control::{SigningKey, Signup};
+
+/// A text that must not be shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+/// Settings of `weir serve` as given; checked by [`Settings::parse`].
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// What to run: control, gate, or both
+    #[arg(long, env = "WEIR_ROLES", default_value = "control,gate")]
+    pub roles: String,
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+    /// Where Redis is, such as <redis://127.0.0.1:6379>
+    #[arg(long, env = "WEIR_REDIS_URL", hide_env_values = true)]
+    pub redis_url: Option<String>,
+    /// A file that holds the above
+    #[arg(long, env = "WEIR_REDIS_URL_FILE")]
+    pub redis_url_file: Option<PathBuf>,
+    /// Longest that a check waits for Redis, in milliseconds
+    #[arg(long, env = "WEIR_REDIS_BUDGET_MS", default_value = "10")]
+    pub redis_budget_ms: String,
+    /// Where the control plane listens
+    #[arg(long, env = "WEIR_CONTROL_ADDR", default_value = "127.0.0.1:8080")]
+    pub control_addr: String,
+    /// Where the gate listens
+    #[arg(long, env = "WEIR_GATE_ADDR", default_value = "127.0.0.1:8081")]
+    pub gate_addr: String,
+    /// Where clients reach this gate, as the dashboard shows it; default: where it listens
+    #[arg(long, env = "WEIR_GATE_URL")]
+    pub gate_url: Option<String>,
+    /// Origins of gates that the dashboard may call from the browser, separated by commas
+    #[arg(long, env = "WEIR_GATE_ORIGINS", default_value = "")]
+    pub gate_origins: String,
+    /// Origins of dashboards that may call this gate from the browser, separated by commas
+    #[arg(long, env = "WEIR_DASHBOARD_ORIGINS", default_value = "")]
+    pub dashboard_origins: String,
+    /// Who may sign up: open or closed
+    #[arg(long, env = "WEIR_SIGNUP", default_value = "closed")]
+    pub signup: String,
+    /// Signs access tokens: base64 of 32 random bytes; after a comma, older ones that still verify
+    #[arg(skip)]
+    pub jwt_key: Option<Secret>,
+    /// A file that holds the signing key (the key itself goes into `WEIR_JWT_KEY`)
+    #[arg(long, env = "WEIR_JWT_KEY_FILE")]
+    pub jwt_key_file: Option<PathBuf>,
+    /// Where a gate keeps its copy of the rulebook
+    #[arg(long, env = "WEIR_STATE_DIR")]
+    pub state_dir: Option<PathBuf>,
+    /// What is logged, such as `info` or `weir_gate=debug`
+    #[arg(long, env = "WEIR_LOG", default_value = "info")]
+    pub log: String,
+}
+
+/// Where Postgres is.
+#[derive(Debug, Args)]
+pub struct DatabaseArgs {
+    /// Where Postgres is, such as <postgres://user@127.0.0.1/weir>
+    #[arg(long, env = "WEIR_DATABASE_URL", hide_env_values = true)]
+    pub database_url: Option<String>,
+    /// A file that holds the above
+    #[arg(long, env = "WEIR_DATABASE_URL_FILE")]
+    pub database_url_file: Option<PathBuf>,
+}
+
+/// Checked settings of `weir serve`.
+#[derive(Debug)]
+pub struct Settings {
+    /// The control plane, if it is to run.
+    pub control: Option<ControlSettings>,
+    /// The gate, if it is to run.
+    pub gate: Option<GateSettings>,
+}
+
+/// What the control plane needs.
+#[derive(Debug)]
+pub struct ControlSettings {
+    pub listen: SocketAddr,
+    pub database_url: Secret,
+    pub redis_url: Secret,
+    pub redis_budget: Duration,
+    pub signup: Signup,
+    pub signing_keys: Vec<SigningKey>,
+    pub gate_origins: Vec<String>,
+}
+
+/// What a gate needs.
+#[derive(Debug)]
+pub struct GateSettings {
+    pub listen: SocketAddr,
+    pub url: String,
+    pub database_url: Secret,
+    pub redis_url: Secret,
+    pub redis_budget: Duration,
+    pub state_dir: Option<PathBuf>,
+    pub dashboard_origins: Vec<HeaderValue>,
+}
+
+/// Collects everything that is wrong before anything is said.
+#[derive(Debug, Default)]
+struct Problems(Vec<String>);
+
+impl Settings {
+    /// Checks all settings, or says all that is wrong with them.
+    pub fn parse(args: &ServeArgs) -> anyhow::Result<Self> {
+        let mut problems = Problems::default();
+        let (control, gate) = problems.roles(&args.roles);
+        let database_url = problems.database_url(&args.database);
+        let redis_url = problems.redis_url(args);
+        let redis_budget = problems.budget(&args.redis_budget_ms);
+        let control_addr = problems.address("WEIR_CONTROL_ADDR", &args.control_addr);
+        let gate_addr = problems.address("WEIR_GATE_ADDR", &args.gate_addr);
+        let signup = problems.signup(&args.signup);
+        let gate_origins = problems.origins("WEIR_GATE_ORIGINS", &args.gate_origins);
+        let dashboard_origins = problems.origins("WEIR_DASHBOARD_ORIGINS", &args.dashboard_origins);
+        let signing_keys = if control { problems.signing_keys(args) } else { Vec::new() };
+        problems.none()?;
+        Ok(Self {
+            control: control.then(|| ControlSettings {
+                listen: control_addr,
+                database_url: database_url.clone(),
+                redis_url: redis_url.clone(),
+                redis_budget,
+                signup,
+                signing_keys,
+                gate_origins,
+            }),
+            gate: gate.then(|| GateSettings {
+                listen: gate_addr,
+                url: args.gate_url.clone().unwrap_or_else(|| format!("http://{gate_addr}")),
+                database_url,
+                redis_url,
+                redis_budget,
+                state_dir: args.state_dir.clone(),
+                dashboard_origins: dashboard_origins
+                    .iter()
+                    .filter_map(|origin| HeaderValue::from_str(origin).ok())
+                    .collect(),
+            }),
+        })
+    }
+}
+
+impl DatabaseArgs {
+    /// The database's address alone, for commands that need nothing else.
+    pub fn parse(&self) -> anyhow::Result<Secret> {
+        let mut problems = Problems::default();
+        let url = problems.database_url(self);
+        problems.none()?;
+        Ok(url)
+    }
+}
+
+/// The signing key from the environment, where no flag may show it.
+#[expect(clippy::disallowed_methods, reason = "the one file that reads the environment")]
+pub fn jwt_key_of_environment() -> Option<Secret> {
+    std::env::var("WEIR_JWT_KEY").ok().map(Secret)
+}
+
+impl Problems {
+    fn none(self) -> anyhow::Result<()> {
+        match self.0.as_slice() {
+            [] => Ok(()),
+            [one] => bail!("the settings do not work: {one}"),
+            all => bail!("the settings do not work:\n  - {}", all.join("\n  - ")),
+        }
+    }
+
+    fn say(&mut self, problem: impl Into<String>) {
+        self.0.push(problem.into());
+    }
+
+    fn roles(&mut self, text: &str) -> (bool, bool) {
+        let (mut control, mut gate) = (false, false);
+        for role in text.split(',').map(str::trim).filter(|role| !role.is_empty()) {
+            match role {
+                "control" => control = true,
+                "gate" => gate = true,
+                other => self.say(format!("--roles knows `control` and `gate`, not `{other}`")),
+            }
+        }
+        if !control && !gate {
+            self.say("--roles names nothing to run");
+        }
+        (control, gate)
+    }
+
+    fn database_url(&mut self, args: &DatabaseArgs) -> Secret {
+        let file = args.database_url_file.as_ref();
+        let url = self.secret("WEIR_DATABASE_URL", args.database_url.as_ref(), file);
+        if let Some(url) = &url
+            && !(url.0.starts_with("postgres://") || url.0.starts_with("postgresql://"))
+        {
+            self.say("WEIR_DATABASE_URL must begin with postgres://");
+        }
+        url.unwrap_or_else(Secret::none)
+    }
+
+    fn redis_url(&mut self, args: &ServeArgs) -> Secret {
+        let url =
+            self.secret("WEIR_REDIS_URL", args.redis_url.as_ref(), args.redis_url_file.as_ref());
+        if let Some(url) = &url
+            && let Err(error) = weir_redis::client(&url.0)
+        {
+            self.say(format!("WEIR_REDIS_URL cannot be used: {error}"));
+        }
+        url.unwrap_or_else(Secret::none)
+    }
+
+    fn budget(&mut self, text: &str) -> Duration {
+        match text.parse::<u64>() {
+            Ok(ms @ 1..=10_000) => Duration::from_millis(ms),
+            _ => {
+                self.say("WEIR_REDIS_BUDGET_MS must be from 1 to 10000");
+                Duration::from_millis(10)
+            }
+        }
+    }
+
+    fn address(&mut self, name: &str, text: &str) -> SocketAddr {
+        text.parse().unwrap_or_else(|_| {
+            self.say(format!("{name} must be an address and port such as 127.0.0.1:8080"));
+            SocketAddr::from(([127, 0, 0, 1], 0))
+        })
+    }
+
+    fn signup(&mut self, text: &str) -> Signup {
+        match text {
+            "open" => Signup::Open,
+            "closed" => Signup::Closed,
+            _ => {
+                self.say("WEIR_SIGNUP must be `open` or `closed`");
+                Signup::Closed
+            }
+        }
+    }
+
+    fn origins(&mut self, name: &str, text: &str) -> Vec<String> {
+        let mut origins = Vec::new();
+        for origin in text.split(',').map(str::trim).filter(|origin| !origin.is_empty()) {
+            let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+            let bare = rest.is_some_and(|rest| {
+                !rest.is_empty()
+                    && rest.bytes().all(|it| it.is_ascii_alphanumeric() || b".:-[]".contains(&it))
+            });
+            if bare {
+                origins.push(origin.to_owned());
+            } else {
+                self.say(format!("{name} must list origins such as https://limits.example.com"));
+            }
+        }
+        origins
+    }
+
+    fn signing_keys(&mut self, args: &ServeArgs) -> Vec<SigningKey> {
+        let direct = args.jwt_key.as_ref().map(|key| &key.0);
+        let Some(text) = self.secret("WEIR_JWT_KEY", direct, args.jwt_key_file.as_ref()) else {
+            return Vec::new();
+        };
+        let mut keys = Vec::new();
+        for one in text.0.split(',') {
+            match SigningKey::parse(one) {
+                Ok(key) => keys.push(key),
+                Err(error) => self
+                    .say(format!("WEIR_JWT_KEY: {error}; make one with: openssl rand -base64 32")),
+            }
+        }
+        keys
+    }
+
+    /// A secret given directly or by file, but not both.
+    fn secret(
+        &mut self,
+        name: &str,
+        direct: Option<&String>,
+        file: Option<&PathBuf>,
+    ) -> Option<Secret> {
+        match (direct, file) {
+            (Some(text), None) => Some(Secret(text.clone())),
+            (None, Some(file)) => match std::fs::read_to_string(file) {
+                Ok(text) => Some(Secret(text.trim().to_owned())),
+                Err(error) => {
+                    self.say(format!("{name}_FILE cannot be read ({}): {error}", file.display()));
+                    None
+                }
+            },
+            (Some(_), Some(_)) => {
+                self.say(format!("{name} and {name}_FILE are both set; which one counts?"));
+                None
+            }
+            (None, None) => {
+                self.say(format!("{name} (or {name}_FILE) is missing"));
+                None
+            }
+        }
+    }
+}
+
+impl Secret {
+    fn none() -> Self {
+        Self(String::new())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+use clap::{Args as _, FromArgMatches as _};
+
+use super::*;
+
+fn args(given: &[&str]) -> ServeArgs {
+    let command = ServeArgs::augment_args(clap::Command::new("serve").no_binary_name(true));
+    let matches = command.get_matches_from(given);
+    ServeArgs::from_arg_matches(&matches).expect("the flags exist")
+}
+
+#[test]
+fn all_problems_are_reported_at_once() {
+    let args = args(&[
+        "--roles",
+        "control,gat",
+        "--redis-url",
+        "http://x",
+        "--control-addr",
+        "nowhere",
+        "--signup",
+        "maybe",
+        "--redis-budget-ms",
+        "0",
+        "--gate-origins",
+        "javascript:alert(1)",
+    ]);
+    let said = Settings::parse(&args).expect_err("nothing of this works").to_string();
+    for part in [
+        "not `gat`",
+        "WEIR_DATABASE_URL (or WEIR_DATABASE_URL_FILE) is missing",
+        "WEIR_REDIS_URL cannot",
+        "WEIR_CONTROL_ADDR must",
+        "WEIR_SIGNUP must",
+        "WEIR_REDIS_BUDGET_MS must",
+        "WEIR_GATE_ORIGINS must",
+        "WEIR_JWT_KEY (or WEIR_JWT_KEY_FILE) is missing",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn gate_needs_no_signing_key_and_debug_shows_no_secret() {
+    let args = args(&[
+        "--roles",
+        "gate",
+        "--redis-url",
+        "redis://:hush@127.0.0.1:6379",
+        "--database-url",
+        "postgres://weir:hush@127.0.0.1/weir",
+    ]);
+    let settings = Settings::parse(&args).expect("enough for a gate");
+    assert!(settings.control.is_none());
+    let gate = settings.gate.as_ref().expect("a gate is asked for");
+    assert_eq!(gate.url, "http://127.0.0.1:8081");
+    assert!(!format!("{settings:?}").contains("hush"));
+}

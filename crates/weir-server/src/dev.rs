@@ -1,0 +1,202 @@
+//! `weir dev`: everything on this machine, with nothing to set up and nothing left behind.
+
+mod demo;
+mod greeting;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use axum::http::HeaderValue;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use clap::Args;
+use tokio::net::TcpListener;
+use tokio_util::task::TaskTracker;
+use weir_control::{SigningKey, Signup};
+use weir_local::{Postgres, PostgresOptions, Redis, RedisOptions};
+
+use crate::config::{ControlSettings, GateSettings, Secret};
+use crate::serve::{self, Running};
+use crate::telemetry::{self, Lines};
+use crate::{edge, lifecycle, migrate};
+
+#[derive(Debug, Args)]
+pub struct DevArgs {
+    /// Where Postgres' data, the signing key and the demo's credentials lie
+    #[arg(long, default_value = ".weir")]
+    data_dir: PathBuf,
+    /// How many gates to run, 1 to 16
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=16))]
+    gates: u16,
+    /// The control plane's port; the gates have the ones after it
+    #[arg(long, default_value_t = 8080)]
+    base_port: u16,
+    /// Longest that a check waits for Redis; more than `weir serve` allows, for a busy desk machine
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    redis_budget_ms: u64,
+    /// Print one line of JSON when everything is ready, and nothing else
+    #[arg(long)]
+    json: bool,
+    /// What is logged, such as `info` or `weir_gate=debug`
+    #[arg(long, env = "WEIR_LOG", default_value = "warn")]
+    log: String,
+}
+
+/// Where the demo's parts are to be reached.
+#[derive(Debug)]
+pub struct Addresses {
+    pub control: String,
+    pub gates: Vec<String>,
+    pub database_url: String,
+    pub redis_url: String,
+}
+
+const DATABASE: &str = "weir";
+const READY_DEADLINE: Duration = Duration::from_secs(30);
+
+pub async fn run(args: DevArgs) -> anyhow::Result<()> {
+    telemetry::start(&args.log, Lines::Plain)?;
+    let stop = lifecycle::shutdown_on_signal()?;
+    let running = Running { stop, tasks: TaskTracker::new() };
+    let listeners = listeners(&args).await?;
+    let data_dir = own_folder(&args.data_dir)?;
+    let servers = {
+        let data_dir = data_dir.clone();
+        tokio::task::spawn_blocking(move || Servers::start(&data_dir)).await??
+    };
+    let done = run_on(&args, &data_dir, &servers, listeners, &running).await;
+    running.stop.cancel();
+    running.wait().await;
+    tokio::task::spawn_blocking(move || drop(servers)).await?;
+    done
+}
+
+/// Postgres and Redis of our own.
+struct Servers {
+    postgres: Postgres,
+    redis: Redis,
+}
+
+impl Servers {
+    fn start(data_dir: &Path) -> anyhow::Result<Self> {
+        let options = PostgresOptions { data_dir: data_dir.join("postgres"), durable: true };
+        let postgres = Postgres::start(options).context("start postgres")?;
+        let options = RedisOptions { data_dir: data_dir.join("redis"), settings: Vec::new() };
+        let redis = Redis::start(options).context("start redis")?;
+        let known = postgres
+            .psql("postgres", &["-Atc", "SELECT 1 FROM pg_database WHERE datname = 'weir'"])
+            .context("look for the database")?;
+        if known.trim().is_empty() {
+            postgres.create_database(DATABASE).context("create the database")?;
+        }
+        Ok(Self { postgres, redis })
+    }
+}
+
+async fn run_on(
+    args: &DevArgs,
+    data_dir: &Path,
+    servers: &Servers,
+    listeners: Vec<TcpListener>,
+    running: &Running,
+) -> anyhow::Result<()> {
+    let port = |at: usize| args.base_port + u16::try_from(at).unwrap_or(0);
+    // The browser keeps secure cookies for `localhost` without TLS, and for no number.
+    let address = |at: usize| format!("http://localhost:{}", port(at));
+    let addresses = Addresses {
+        control: address(0),
+        gates: (1..listeners.len()).map(address).collect(),
+        database_url: servers.postgres.url(DATABASE),
+        redis_url: servers.redis.url(),
+    };
+    migrate::migrate(&Secret(addresses.database_url.clone())).await?;
+    let mut listeners = listeners.into_iter();
+    let control = listeners.next().context("a listener for the control plane")?;
+    for (listener, url) in listeners.zip(&addresses.gates) {
+        let settings = gate_settings(args, data_dir, &addresses, url, listener.local_addr()?);
+        serve::start_gate(settings, listener, running).await?;
+    }
+    let settings = control_settings(args, data_dir, &addresses, control.local_addr()?)?;
+    serve::start_control(settings, control, running).await?;
+    let demo = tokio::select! {
+        demo = demo::prepare(&addresses, data_dir, READY_DEADLINE) => demo?,
+        () = running.stop.cancelled() => return Ok(()),
+    };
+    greeting::print(&addresses, &demo, args.json)?;
+    running.stop.cancelled().await;
+    Ok(())
+}
+
+fn gate_settings(
+    args: &DevArgs,
+    data_dir: &Path,
+    addresses: &Addresses,
+    url: &str,
+    listen: SocketAddr,
+) -> GateSettings {
+    let port = args.base_port;
+    let origins = [addresses.control.clone(), format!("http://127.0.0.1:{port}")];
+    GateSettings {
+        listen,
+        url: url.to_owned(),
+        database_url: Secret(addresses.database_url.clone()),
+        redis_url: Secret(addresses.redis_url.clone()),
+        redis_budget: Duration::from_millis(args.redis_budget_ms),
+        state_dir: Some(data_dir.join(format!("gate-{}", listen.port() - port))),
+        dashboard_origins: origins.iter().filter_map(|it| HeaderValue::from_str(it).ok()).collect(),
+    }
+}
+
+fn control_settings(
+    args: &DevArgs,
+    data_dir: &Path,
+    addresses: &Addresses,
+    listen: SocketAddr,
+) -> anyhow::Result<ControlSettings> {
+    Ok(ControlSettings {
+        listen,
+        database_url: Secret(addresses.database_url.clone()),
+        redis_url: Secret(addresses.redis_url.clone()),
+        redis_budget: Duration::from_millis(args.redis_budget_ms),
+        signup: Signup::Open,
+        signing_keys: vec![signing_key(&data_dir.join("jwt.key"))?],
+        gate_origins: addresses.gates.clone(),
+    })
+}
+
+async fn listeners(args: &DevArgs) -> anyhow::Result<Vec<TcpListener>> {
+    let mut listeners = Vec::new();
+    for at in 0..=args.gates {
+        let Some(port) = args.base_port.checked_add(at) else { bail!("--base-port is too high") };
+        let listener = serve::listen(SocketAddr::from(([127, 0, 0, 1], port))).await;
+        listeners.push(listener.context("is another `weir dev` running? try --base-port 9080")?);
+    }
+    Ok(listeners)
+}
+
+fn own_folder(data_dir: &Path) -> anyhow::Result<PathBuf> {
+    fs::create_dir_all(data_dir).with_context(|| format!("create {}", data_dir.display()))?;
+    data_dir.canonicalize().with_context(|| format!("find {}", data_dir.display()))
+}
+
+/// The signing key of this folder, made at first use.
+fn signing_key(file: &Path) -> anyhow::Result<SigningKey> {
+    if !file.exists() {
+        write_private(file, &STANDARD.encode(edge::random_bytes::<32>()))?;
+    }
+    let text = fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
+    SigningKey::parse(&text).with_context(|| format!("read the key in {}", file.display()))
+}
+
+/// Writes a file that only its owner may read.
+fn write_private(file: &Path, text: &str) -> anyhow::Result<()> {
+    use std::io::Write as _;
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut opened = options.open(file).with_context(|| format!("open {}", file.display()))?;
+    opened.write_all(text.as_bytes()).with_context(|| format!("write {}", file.display()))
+}

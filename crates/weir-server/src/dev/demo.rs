@@ -1,0 +1,145 @@
+//! The demo's account, tenant, rules and key: made through the API, as anybody would make them.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use reqwest::{Client, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Addresses, write_private};
+use crate::user::random_password;
+
+/// What a person needs to use the demo.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Demo {
+    pub email: String,
+    pub password: String,
+    pub tenant: String,
+    pub api_key: String,
+}
+
+const EMAIL: &str = "demo@example.com";
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// The demo of this data folder, made at first use; answers once every gate serves it.
+pub async fn prepare(
+    addresses: &Addresses,
+    data_dir: &Path,
+    deadline: Duration,
+) -> anyhow::Result<Demo> {
+    let file = data_dir.join("demo.json");
+    let client = Client::builder().timeout(Duration::from_secs(10)).build()?;
+    let demo = match std::fs::read_to_string(&file) {
+        Ok(text) => {
+            serde_json::from_str(&text).with_context(|| format!("read {}", file.display()))?
+        }
+        Err(_) => {
+            let demo = make(&client, &addresses.control).await.context("make the demo")?;
+            write_private(&file, &serde_json::to_string(&demo)?)?;
+            demo
+        }
+    };
+    let ready = async {
+        for gate in &addresses.gates {
+            until_ready(&client, gate, &demo).await;
+        }
+    };
+    if tokio::time::timeout(deadline, ready).await.is_err() {
+        bail!("the gates were not ready after {} s; see the log above", deadline.as_secs());
+    }
+    Ok(demo)
+}
+
+async fn make(client: &Client, control: &str) -> anyhow::Result<Demo> {
+    let password = random_password();
+    let api = |path: &str| format!("{control}/api/v1{path}");
+    let body = json!({ "email": EMAIL, "password": password, "tenant_name": "Demo" });
+    let signed_up = post(client, &api("/auth/signup"), None, &body).await?;
+    let token = text(&signed_up, "/access_token")?;
+    let tenant = text(&signed_up, "/tenant/id")?;
+    for rule in rules() {
+        post(client, &api(&format!("/tenants/{tenant}/rules")), Some(&token), &rule).await?;
+    }
+    let body = json!({ "name": "demo", "scopes": ["check"] });
+    let key = post(client, &api(&format!("/tenants/{tenant}/keys")), Some(&token), &body).await?;
+    Ok(Demo { email: EMAIL.to_owned(), password, tenant, api_key: text(&key, "/secret")? })
+}
+
+/// Waits until a gate knows the demo's key and can ask Redis.
+async fn until_ready(client: &Client, gate: &str, demo: &Demo) {
+    let peek = json!({ "namespace": "api", "mode": "peek", "attributes": { "user": "ready", "route": "/login" } });
+    loop {
+        let asked = client.post(format!("{gate}/check")).bearer_auth(&demo.api_key).json(&peek);
+        if let Ok(response) = asked.send().await
+            && response.status() == StatusCode::OK
+            && let Ok(answer) = response.json::<Value>().await
+            && answer["degraded"].is_null()
+        {
+            return;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+async fn post(
+    client: &Client,
+    url: &str,
+    token: Option<&str>,
+    body: &Value,
+) -> anyhow::Result<Value> {
+    let mut request = client.post(url).json(body);
+    if let Some(token) = token {
+        request = request.bearer_auth(token);
+    }
+    let response = request.send().await.with_context(|| format!("POST {url}"))?;
+    let status = response.status();
+    let answer = response.text().await.with_context(|| format!("read the answer of {url}"))?;
+    if !status.is_success() {
+        bail!("POST {url} answered {status}: {answer}");
+    }
+    serde_json::from_str(&answer).with_context(|| format!("read the answer of {url}"))
+}
+
+fn text(value: &Value, pointer: &str) -> anyhow::Result<String> {
+    let found = value.pointer(pointer).and_then(Value::as_str);
+    found.map(str::to_owned).with_context(|| format!("no {pointer} in the answer"))
+}
+
+/// A few rules of the kinds people write first.
+fn rules() -> [Value; 4] {
+    [
+        json!({
+            "namespace": "api", "name": "login-per-user",
+            "description": "Five sign-ins a minute for each user, in any minute.",
+            "match": [{ "attribute": "route", "op": "equals", "value": "/login" }],
+            "count_by": ["user"],
+            "limits": [{ "algorithm": "sliding_window_log", "limit": 5, "window_ms": 60_000 }],
+        }),
+        json!({
+            "namespace": "api", "name": "api-per-user",
+            "description": "Bursts of 100, then 10 a second.",
+            "match": [{ "attribute": "route", "op": "prefix", "value": "/v1/" }],
+            "count_by": ["user"],
+            "limits": [{ "algorithm": "token_bucket", "capacity": 100, "refill_tokens": 10, "refill_interval_ms": 1_000 }],
+            "on_store_failure": "local",
+        }),
+        json!({
+            "namespace": "email", "name": "email-per-recipient",
+            "description": "Not more than one e-mail in ten seconds and 20 a day to one address.",
+            "count_by": ["recipient"],
+            "limits": [
+                { "algorithm": "spacing", "interval_ms": 10_000 },
+                { "algorithm": "quota", "limit": 20, "period": "day", "time_zone": "UTC" },
+            ],
+        }),
+        json!({
+            "namespace": "jobs", "name": "reports-queue",
+            "description": "Two reports a second; up to ten wait their turn.",
+            "count_by": [],
+            "limits": [{ "algorithm": "leaky_bucket", "capacity": 10, "drain_units": 2, "drain_interval_ms": 1_000 }],
+            "on_store_failure": "deny",
+        }),
+    ]
+}

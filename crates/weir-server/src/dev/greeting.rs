@@ -1,0 +1,58 @@
+//! What `weir dev` prints when everything is ready.
+
+use std::io::Write as _;
+
+use anyhow::Context as _;
+use serde_json::json;
+
+use super::Addresses;
+use super::demo::Demo;
+
+/// Prints what to open and what to paste, or one line of JSON for programs.
+pub fn print(addresses: &Addresses, demo: &Demo, as_json: bool) -> anyhow::Result<()> {
+    let text = if as_json { line(addresses, demo) } else { welcome(addresses, demo) };
+    let mut out = std::io::stdout();
+    writeln!(out, "{text}").and_then(|()| out.flush()).context("print what to open")
+}
+
+fn line(addresses: &Addresses, demo: &Demo) -> String {
+    json!({
+        "control": addresses.control,
+        "gates": addresses.gates,
+        "email": demo.email,
+        "password": demo.password,
+        "tenant": demo.tenant,
+        "api_key": demo.api_key,
+        "database_url": addresses.database_url,
+        "redis_url": addresses.redis_url,
+    })
+    .to_string()
+}
+
+fn welcome(addresses: &Addresses, demo: &Demo) -> String {
+    let Addresses { control, gates, .. } = addresses;
+    let Demo { email, password, api_key, .. } = demo;
+    let gate = gates.first().map_or("", String::as_str);
+    format!(
+        "
+Weir is running.
+
+  Dashboard   {control}
+              sign in with {email} / {password}
+  API docs    {control}/docs
+  Gates       {gates}
+
+In another terminal:
+
+  export WEIR_CONTROL={control}
+  export WEIR_GATE={gate}
+  export WEIR_KEY={api_key}
+
+  curl -s $WEIR_GATE/check -H \"Authorization: Bearer $WEIR_KEY\" \\
+    -H 'Content-Type: application/json' \\
+    -d '{{\"namespace\":\"api\",\"attributes\":{{\"user\":\"u-17\",\"route\":\"/login\"}}}}'
+
+Ctrl-C stops everything that was started here.",
+        gates = gates.join(", "),
+    )
+}

@@ -1,0 +1,47 @@
+//! The real clock and real randomness: read here, passed down as values.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use weir_control::Random;
+use weir_domain::time::{Clock, Timestamp};
+use weir_http::request_id::RequestIds;
+
+/// The system's clock.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
+pub fn clock() -> Clock {
+    Clock::new(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    })
+}
+
+/// The operating system's randomness, fit for secrets.
+pub fn random() -> Random {
+    Random::new(fill)
+}
+
+/// So many random bytes.
+pub fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    fill(&mut bytes);
+    bytes
+}
+
+/// 128 random bits.
+pub fn random_u128() -> u128 {
+    u128::from_le_bytes(random_bytes())
+}
+
+/// Request ids begin with the time, so they sort.
+pub fn request_ids() -> RequestIds {
+    let clock = clock();
+    RequestIds::new(move || {
+        let at = u128::from(clock.now().as_millis_u64());
+        (at << 80) | (random_u128() >> 48)
+    })
+}
+
+fn fill(bytes: &mut [u8]) {
+    // Without randomness no key, token or id can be made: there is nothing to go on with.
+    getrandom::fill(bytes).expect("the operating system gives randomness");
+}

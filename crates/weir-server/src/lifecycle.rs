@@ -1,0 +1,30 @@
+//! Signals: the first asks everything to end in order, a second ends at once.
+
+use std::process;
+
+use anyhow::Context as _;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+/// A token that is cancelled by SIGTERM or SIGINT.
+pub fn shutdown_on_signal() -> anyhow::Result<CancellationToken> {
+    let mut terminate = signal(SignalKind::terminate()).context("listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("listen for SIGINT")?;
+    let token = CancellationToken::new();
+    let cancelled = token.clone();
+    tokio::spawn(async move {
+        next(&mut terminate, &mut interrupt).await;
+        tracing::info!("asked to stop");
+        cancelled.cancel();
+        next(&mut terminate, &mut interrupt).await;
+        process::exit(130);
+    });
+    Ok(token)
+}
+
+async fn next(terminate: &mut Signal, interrupt: &mut Signal) {
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}

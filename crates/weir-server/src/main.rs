@@ -1,0 +1,75 @@
+//! The binary `weir`: one program, one command for each role.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod config;
+mod dashboard;
+mod dev;
+mod edge;
+mod health;
+mod lifecycle;
+mod migrate;
+mod openapi;
+mod serve;
+mod telemetry;
+mod user;
+
+/// Rate limiting as a service.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the control plane, a gate, or both
+    Serve(Box<config::ServeArgs>),
+    /// Bring the database's schema up to this release
+    Migrate(config::DatabaseArgs),
+    /// Run everything on this machine, to try Weir or to work on it; needs no settings
+    Dev(dev::DevArgs),
+    /// Manage accounts
+    User(user::UserArgs),
+    /// Ask a running process whether it is ready; exits with 0 if so
+    Health(health::HealthArgs),
+    /// Print the OpenAPI documents of both planes
+    Openapi(openapi::OpenapiArgs),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return telemetry::failed(&error.into()),
+    };
+    let done = runtime.block_on(async {
+        match cli.command {
+            Command::Serve(args) => serve::run(*args).await,
+            Command::Migrate(args) => migrate::run(args).await,
+            Command::Dev(args) => dev::run(args).await,
+            Command::User(args) => user::run(args).await,
+            Command::Health(args) => health::run(args).await,
+            Command::Openapi(args) => openapi::run(&args),
+        }
+    });
+    // Tasks that do not listen to the shutdown must not keep the process.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => telemetry::failed(&error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn command_line_is_well_formed() {
+        super::Cli::command().debug_assert();
+    }
+}

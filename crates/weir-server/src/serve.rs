@@ -1,0 +1,140 @@
+//! The boot story: settings, Postgres, Redis, planes, listeners, wait, drain.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use axum::Router;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use weir_control::{AccessTokens, ControlParts, ControlState, Passwords};
+use weir_domain::id::GateId;
+use weir_gate::{Follower, FollowerSettings, GateState};
+use weir_http::plane::{self, PlaneSettings};
+use weir_http::serve::{ServeSettings, serve};
+use weir_redis::limiter::{Limiter, LimiterSettings};
+use weir_redis::signal::Signal;
+use weir_store::{PoolSettings, Role, Store};
+
+use crate::config::{self, ControlSettings, GateSettings, ServeArgs, Settings};
+use crate::telemetry::{self, Lines};
+use crate::{dashboard, edge, lifecycle};
+
+/// Everything a running plane leaves behind to wait for.
+#[derive(Debug, Clone, Default)]
+pub struct Running {
+    pub stop: CancellationToken,
+    pub tasks: TaskTracker,
+}
+
+const REQUEST_DEADLINE: Duration = Duration::from_secs(15);
+
+/// `weir serve`
+pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
+    telemetry::start(&args.log, Lines::ByTerminal)?;
+    args.jwt_key = config::jwt_key_of_environment();
+    let settings = Settings::parse(&args)?;
+    let running = Running { stop: lifecycle::shutdown_on_signal()?, tasks: TaskTracker::new() };
+    // Ports first: whoever finds one taken should hear it before anything is connected.
+    if let Some(gate) = settings.gate {
+        let listener = listen(gate.listen).await?;
+        start_gate(gate, listener, &running).await?;
+    }
+    if let Some(control) = settings.control {
+        let listener = listen(control.listen).await?;
+        start_control(control, listener, &running).await?;
+    }
+    running.wait().await;
+    Ok(())
+}
+
+impl Running {
+    /// Waits until the planes have drained after `stop`.
+    pub async fn wait(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+        tracing::info!("stopped");
+    }
+}
+
+/// Opens a port.
+pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| format!("listen on {address}"))
+}
+
+/// Starts the control plane on `listener`.
+pub async fn start_control(
+    settings: ControlSettings,
+    listener: TcpListener,
+    running: &Running,
+) -> anyhow::Result<()> {
+    let store = Store::connect(&settings.database_url.0, Role::App, &PoolSettings::default())
+        .context("read the address of postgres")?;
+    store.assert_confined().await.context("check the rights of the control plane in postgres")?;
+    let redis = weir_redis::client(&settings.redis_url.0).context("read the address of redis")?;
+    let limiter_settings = LimiterSettings { budget: settings.redis_budget, ..Default::default() };
+    let state = ControlState::new(ControlParts {
+        store,
+        signal: Signal::new(redis.clone()),
+        limiter: Limiter::start(redis, limiter_settings, running.stop.clone()),
+        clock: edge::clock(),
+        random: edge::random(),
+        tokens: AccessTokens::new(&settings.signing_keys).context("read the signing keys")?,
+        passwords: Passwords::new(edge::random_bytes()),
+        login_floor: weir_control::LoginFloor::default(),
+        settings: weir_control::ControlSettings { signup: settings.signup, ..Default::default() },
+    });
+    let router = weir_control::router(state).merge(dashboard::router(&settings.gate_origins));
+    run_plane("control plane", plane::wrap(router, plane_settings()), listener, running)
+}
+
+/// Starts a gate on `listener`.
+pub async fn start_gate(
+    settings: GateSettings,
+    listener: TcpListener,
+    running: &Running,
+) -> anyhow::Result<()> {
+    let store = Store::connect(&settings.database_url.0, Role::Gate, &PoolSettings::default())
+        .context("read the address of postgres")?;
+    match store.assert_confined().await {
+        Err(error @ weir_store::StoreError::Corrupt { .. }) => {
+            return Err(error).context("check the rights of the gate in postgres");
+        }
+        // A gate starts without Postgres: it has its disk copy.
+        Err(error) => tracing::warn!(%error, "postgres is away"),
+        Ok(()) => {}
+    }
+    let redis = weir_redis::client(&settings.redis_url.0).context("read the address of redis")?;
+    let limiter_settings = LimiterSettings { budget: settings.redis_budget, ..Default::default() };
+    let limiter = Limiter::start(redis.clone(), limiter_settings, running.stop.clone());
+    let clock = edge::clock();
+    let follower_settings = FollowerSettings {
+        id: GateId::new(clock.now(), edge::random_u128()),
+        boot_id: edge::random_u128(),
+        address: settings.url,
+        state_dir: settings.state_dir,
+    };
+    let state = GateState::new(limiter, clock);
+    let follower = Follower::new(state.clone(), store, follower_settings);
+    running.tasks.spawn(follower.run(redis, running.stop.clone()));
+    let router = weir_gate::router(state, plane_settings(), &settings.dashboard_origins);
+    run_plane("gate", router, listener, running)
+}
+
+fn run_plane(
+    name: &'static str,
+    router: Router,
+    listener: TcpListener,
+    running: &Running,
+) -> anyhow::Result<()> {
+    let address = listener.local_addr().context("read the own address")?;
+    tracing::info!(%address, "{name} listens");
+    let stop = running.stop.clone();
+    running.tasks.spawn(serve(listener, router, ServeSettings::default(), stop));
+    Ok(())
+}
+
+fn plane_settings() -> PlaneSettings {
+    PlaneSettings { request_ids: edge::request_ids(), request_deadline: REQUEST_DEADLINE }
+}

@@ -1,0 +1,36 @@
+//! What the process says, and how it ends when it cannot go on.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt;
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// For people when standard error is a terminal, else JSON.
+    ByTerminal,
+    /// For people.
+    Plain,
+}
+
+/// Starts logging to standard error; `filter` is as in `WEIR_LOG`.
+pub fn start(filter: &str, lines: Lines) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(filter)
+        .map_err(|error| anyhow::anyhow!("WEIR_LOG is not a filter such as `info`: {error}"))?;
+    let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if lines == Lines::Plain || std::io::stderr().is_terminal() {
+        drop(builder.with_target(false).try_init());
+    } else {
+        drop(builder.json().flatten_event(true).try_init());
+    }
+    Ok(())
+}
+
+/// Says why the process ends.
+pub fn failed(error: &anyhow::Error) -> ExitCode {
+    // There is nobody left to tell if standard error is closed.
+    drop(writeln!(std::io::stderr(), "weir: {error:#}"));
+    ExitCode::FAILURE
+}
