@@ -17,9 +17,12 @@ use weir_http::problem::Problem;
 use weir_http::request_id::RequestId;
 use weir_store::{Actor, KeyRow, MemberRole, Scope};
 
+use crate::actor::denied::{Denial, Log};
 use crate::error::ControlError;
 use crate::state::ControlState;
 use crate::tokens::Bearer;
+
+mod denied;
 
 /// A caller with at least the role `R` in the tenant of the path.
 #[derive(Debug)]
@@ -86,12 +89,13 @@ impl<R: AtLeast> FromRequestParts<ControlState> for By<R> {
         control: &ControlState,
     ) -> Result<Self, ControlError> {
         let tenant_id = tenant_of_path(parts).await;
-        let origin = Origin::of(parts);
+        let asking = Asking { tenant_id, operation: operation(parts), origin: Origin::of(parts) };
         let caller = match credential(parts, control)? {
-            Credential::Token(bearer) => member(control, bearer, tenant_id, origin).await?,
-            Credential::Key(digest) => key_of(control, digest, tenant_id, origin).await?,
+            Credential::Token(bearer) => asking.by_member(control, bearer).await?,
+            Credential::Key(digest) => asking.by_key(control, digest).await?,
         };
         if caller.role < R::ROLE {
+            asking.denied(control, Log::Tenant(caller.tenant_id), caller.actor).await;
             let needed = R::ROLE.as_str();
             let detail = format!("this needs the role `{needed}`, or a key with the scope for it");
             return Err(Problem::forbidden(detail).into());
@@ -186,6 +190,12 @@ async fn tenant_of_path(parts: &mut Parts) -> Option<TenantId> {
     text.parse().ok()
 }
 
+/// What is asked for, for the log: bounded, below `/api/v1`, and without the query.
+fn operation(parts: &Parts) -> String {
+    let path: String = parts.uri.path().chars().take(300).collect();
+    format!("{} {path}", parts.method)
+}
+
 async fn person(
     control: &ControlState,
     bearer: Bearer,
@@ -202,48 +212,68 @@ async fn person(
     Ok((person, found.membership))
 }
 
-async fn member(
-    control: &ControlState,
-    bearer: Bearer,
+/// A request about a tenant, before it is known whether its caller may.
+struct Asking {
     tenant_id: Option<TenantId>,
+    operation: String,
     origin: Origin,
-) -> Result<Caller, ControlError> {
-    let (person, membership) = person(control, bearer, tenant_id, origin).await?;
-    let membership = membership.ok_or_else(Problem::not_found)?;
-    Ok(Caller {
-        tenant_id: membership.tenant_id,
-        actor: person.actor(),
-        role: membership.role,
-        suspended: membership.suspended,
-        ip: person.origin.ip(),
-        request_id: person.origin.request_id,
-    })
 }
 
-async fn key_of(
-    control: &ControlState,
-    digest: [u8; 32],
-    tenant_id: Option<TenantId>,
-    origin: Origin,
-) -> Result<Caller, ControlError> {
-    let (key, suspended) = usable_key(control, digest).await?;
-    if tenant_id != Some(key.tenant_id) {
-        return Err(Problem::not_found().into());
+impl Asking {
+    async fn by_member(
+        &self,
+        control: &ControlState,
+        bearer: Bearer,
+    ) -> Result<Caller, ControlError> {
+        let (person, membership) =
+            person(control, bearer, self.tenant_id, self.origin.clone()).await?;
+        let Some(membership) = membership else {
+            self.denied(control, Log::Own(person.user_id), person.actor()).await;
+            return Err(Problem::not_found().into());
+        };
+        Ok(Caller {
+            tenant_id: membership.tenant_id,
+            actor: person.actor(),
+            role: membership.role,
+            suspended: membership.suspended,
+            ip: person.origin.ip(),
+            request_id: person.origin.request_id,
+        })
     }
-    if suspended {
-        return Err(Problem::forbidden("the tenant is suspended").into());
+
+    async fn by_key(
+        &self,
+        control: &ControlState,
+        digest: [u8; 32],
+    ) -> Result<Caller, ControlError> {
+        let (key, suspended) = usable_key(control, digest).await?;
+        let (log, actor) = (Log::Tenant(key.tenant_id), Actor::Key { id: key.id, name: key.name });
+        if self.tenant_id != Some(key.tenant_id) {
+            self.denied(control, log, actor).await;
+            return Err(Problem::not_found().into());
+        }
+        let refusal = if suspended {
+            "the tenant is suspended"
+        } else if let Some(role) = role_of(&key.scopes) {
+            return Ok(Caller {
+                tenant_id: key.tenant_id,
+                ip: self.origin.ip(),
+                request_id: self.origin.request_id.clone(),
+                role,
+                suspended,
+                actor,
+            });
+        } else {
+            "this key has none of the scopes `read`, `write` and `admin`"
+        };
+        self.denied(control, log, actor).await;
+        Err(Problem::forbidden(refusal).into())
     }
-    let role = role_of(&key.scopes).ok_or_else(|| {
-        Problem::forbidden("this key has none of the scopes `read`, `write` and `admin`")
-    })?;
-    Ok(Caller {
-        tenant_id: key.tenant_id,
-        ip: origin.ip(),
-        request_id: origin.request_id,
-        role,
-        suspended,
-        actor: Actor::Key { id: key.id, name: key.name },
-    })
+
+    async fn denied(&self, control: &ControlState, log: Log, actor: Actor) {
+        let operation = self.operation.clone();
+        Denial { log, actor, operation, origin: &self.origin }.record(control).await;
+    }
 }
 
 async fn usable_key(

@@ -3,9 +3,10 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use weir_domain::id::UserId;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::{Actor, Scope};
+use weir_store::{Actor, Scope, UserRow};
 use weir_wire::problem::ErrorCode;
 use weir_wire::sessions::{LogIn, LoggedIn};
 
@@ -45,7 +46,8 @@ pub(crate) async fn login(
     };
     let stored = found.as_ref().map(|user| user.password_hash.clone());
     let right = control.passwords.verify(body.password.0, stored).await;
-    let Some(user) = found.filter(|_| right) else {
+    let Some(user) = found.as_ref().filter(|_| right).cloned() else {
+        refused(&control, &origin, found).await?;
         let detail = "no account has this e-mail address and this password";
         return Err(Problem::new(ErrorCode::Unauthenticated, detail).into());
     };
@@ -64,4 +66,18 @@ pub(crate) async fn login(
         user: sessions::user(user),
     };
     Ok(sessions::with_cookie(&control, StatusCode::OK, &token, body))
+}
+
+/// Records a wrong try: on an account that does not exist too, since what is only done for some tells them apart.
+async fn refused(
+    control: &ControlState,
+    origin: &Origin,
+    found: Option<UserRow>,
+) -> Result<(), ControlError> {
+    let (id, email) = found
+        .map_or_else(|| (control.id(UserId::new), String::new()), |user| (user.id, user.email));
+    let mut tx = control.store.begin("sessions.refused", Scope::User(id)).await?;
+    let actor = Actor::Person { id, email };
+    tx.audit().append(&sessions::own_audit(control, actor, origin, "user.login_refused")).await?;
+    Ok(tx.commit().await?)
 }

@@ -109,6 +109,27 @@ async fn every_write_is_in_the_audit_log() {
 }
 
 #[tokio::test]
+async fn denials_are_in_the_log_of_whoever_was_denied() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    let key = plane.key(&ada, &["read"]).await;
+    let theirs = format!("/v1/tenants/{}/rules", eve.tenant);
+    plane.ask("GET", &theirs).bearer(&key).send().await.problem(404, "not_found");
+    let keys = format!("/v1/tenants/{}/keys", ada.tenant);
+    for _ in 0..20 {
+        plane.ask("DELETE", &format!("{keys}/x")).bearer(&key).send().await.expect(403);
+    }
+    let log = plane.by(&ada, "GET", "audit").send().await.expect(200);
+    let entries = log.body["data"].as_array().expect("a list");
+    let denials = entries.iter().filter(|it| it["action"] == "access.denied");
+    assert_eq!(denials.count(), 10, "ten a minute");
+    assert!(log.text("/data/0/object_id").starts_with("DELETE /tenants/tenant_"));
+    let others = plane.by(&eve, "GET", "audit").send().await.expect(200);
+    assert!(!others.body.to_string().contains("access.denied"));
+}
+
+#[tokio::test]
 async fn replicas_answer_the_versions_to_wait_for() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;
