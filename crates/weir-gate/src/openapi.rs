@@ -26,10 +26,8 @@ struct Document;
 pub fn router(state: GateState, settings: PlaneSettings, origins: &[HeaderValue]) -> Router {
     let (router, document) = routes().split_for_parts();
     let described = move || async move { Json(document) };
-    let router = router
-        .route("/openapi.json", axum::routing::get(described))
-        .layer(cors(origins))
-        .with_state(state);
+    let router = router.route("/openapi.json", axum::routing::get(described)).with_state(state);
+    let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
     plane::wrap(router, settings)
 }
 

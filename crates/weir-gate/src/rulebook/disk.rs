@@ -17,6 +17,8 @@ use weir_wire::stored::StoredTenant;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Copy {
     pub(crate) version: u64,
+    /// When it was written, in milliseconds since the epoch.
+    pub(crate) saved_at_ms: i64,
     pub(crate) tenants: BTreeMap<String, StoredTenant>,
 }
 
@@ -93,7 +95,7 @@ mod tests {
     fn copy_comes_back_whole_and_only_its_owner_may_read_it() {
         let disk = disk("copy-comes-back");
         assert_eq!(disk.read().expect("readable"), None);
-        let copy = Copy { version: 42, tenants: BTreeMap::new() };
+        let copy = Copy { version: 42, ..Copy::default() };
         disk.write(&copy).expect("writable");
         assert_eq!(disk.read().expect("readable"), Some(copy));
         let mode = fs::metadata(&disk.file).expect("there").permissions().mode();
@@ -103,7 +105,7 @@ mod tests {
     #[test]
     fn damaged_or_truncated_copy_is_refused() {
         let disk = disk("damaged-copy");
-        disk.write(&Copy { version: 42, tenants: BTreeMap::new() }).expect("writable");
+        disk.write(&Copy { version: 42, ..Copy::default() }).expect("writable");
         let whole = fs::read(&disk.file).expect("readable");
         for damaged in [&whole[..whole.len() - 1], &whole[..10], b""] {
             fs::write(&disk.file, damaged).expect("writable");

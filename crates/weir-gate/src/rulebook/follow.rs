@@ -170,9 +170,9 @@ impl Follower {
         match disk.read() {
             Ok(Some(copy)) => {
                 let version = copy.version;
+                self.state.held.confirm(Timestamp::from_millis(copy.saved_at_ms));
                 self.apply(version, copy.tenants.into_values().collect(), std::iter::empty());
                 self.saved_version = version;
-                self.state.held.confirm(Timestamp::default());
                 tracing::warn!(rulebook.version = version, "started from the disk copy");
             }
             Ok(None) => tracing::warn!("postgres is away and there is no disk copy: not ready"),
@@ -188,6 +188,7 @@ impl Follower {
             return;
         }
         let Some(disk) = &self.disk else { return };
+        self.copy.saved_at_ms = self.state.clock.now().as_millis();
         match disk.write(&self.copy) {
             Ok(()) => self.saved_version = self.copy.version,
             Err(error) => tracing::warn!(%error, "the disk copy could not be written"),
