@@ -3,8 +3,8 @@
 use redis::ErrorKind;
 use redis::ServerErrorKind as Server;
 
-/// Redis could not be asked, or not understood.
-#[derive(Debug, thiserror::Error)]
+/// Redis could not be asked, or not understood. One failed call answers many callers: hence `Clone`.
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum RedisError {
     /// No connection: it is away, or was a moment ago and has not been found again.
     #[error("redis is away")]

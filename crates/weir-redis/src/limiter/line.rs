@@ -46,6 +46,8 @@ const CHECKS_PER_CALL: usize = 256;
 const TIMEOUTS_UNTIL_DOWN: u32 = 3;
 const PROBE_EVERY: Duration = Duration::from_millis(100);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+/// Time without a check after which Redis is asked whether it is still there.
+const IDLE: Duration = Duration::from_millis(500);
 
 impl Line {
     pub(super) fn new(
@@ -73,11 +75,16 @@ impl Line {
             tracing::info!("redis answers");
             self.timeouts_in_a_row = 0;
             loop {
-                let Some(first) = self.waiting.recv().await else {
-                    return;
+                let served = match tokio::time::timeout(IDLE, self.waiting.recv()).await {
+                    Ok(None) => return,
+                    Ok(Some(first)) => {
+                        let gathered = self.gather(first);
+                        self.serve(&mut connection, gathered).await
+                    }
+                    // A connection that broke while nobody asked costs no check.
+                    Err(_) => still_there(&mut connection).await,
                 };
-                let gathered = self.gather(first);
-                if let Err(error) = self.serve(&mut connection, gathered).await {
+                if let Err(error) = served {
                     tracing::warn!(error = &error as &dyn std::error::Error, "redis is away");
                     break;
                 }
@@ -89,7 +96,7 @@ impl Line {
     /// Probes until a fresh connection answers; what waits meanwhile is told that Redis is away.
     async fn connect(&mut self) -> Option<MultiplexedConnection> {
         loop {
-            match tokio::time::timeout(PROBE_TIMEOUT, probe(&self.client)).await {
+            match tokio::time::timeout(PROBE_TIMEOUT, self.probe()).await {
                 Ok(Ok(connection)) => return Some(connection),
                 Ok(Err(error)) => tracing::debug!(%error, "redis does not answer"),
                 Err(_) => tracing::debug!("redis does not answer in time"),
@@ -108,7 +115,18 @@ impl Line {
         }
     }
 
-    /// `first` and whatever waits behind it, up to the bound; what is already too late is left out.
+    async fn probe(&self) -> Result<MultiplexedConnection, redis::RedisError> {
+        // Deadlines are kept here, check by check; the library's own are only a backstop.
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(PROBE_TIMEOUT))
+            .set_response_timeout(Some(self.settings.budget + PROBE_TIMEOUT));
+        let connection = self.client.get_multiplexed_async_connection_with_config(&config);
+        let mut connection = connection.await?;
+        redis::cmd("PING").query_async::<()>(&mut connection).await?;
+        Ok(connection)
+    }
+
+    /// `first` and whatever waits behind it, up to the bound; what is already too late is told so.
     fn gather(&mut self, first: Waiting) -> Vec<Waiting> {
         let mut checks = first.asked.len();
         let mut gathered = vec![first];
@@ -119,7 +137,10 @@ impl Line {
             gathered.push(next);
         }
         let now = Instant::now();
-        gathered.retain(|it| it.deadline > now && !it.answer.is_closed());
+        for late in gathered.extract_if(.., |it| it.deadline <= now) {
+            drop(late.answer.send(Err(RedisError::Timeout)));
+        }
+        gathered.retain(|it| !it.answer.is_closed());
         gathered
     }
 
@@ -153,8 +174,7 @@ impl Line {
                     self.up.store(false, Ordering::Relaxed);
                 }
                 for it in gathered {
-                    let error = if timeout { RedisError::Timeout } else { RedisError::Away };
-                    drop(it.answer.send(Err(error)));
+                    drop(it.answer.send(Err(error.clone())));
                 }
                 if down {
                     return Err(error);
@@ -256,12 +276,7 @@ async fn within(
     Err(RedisError::Timeout)
 }
 
-async fn probe(client: &Client) -> Result<MultiplexedConnection, redis::RedisError> {
-    // Deadlines are kept here, check by check; the library's own are only a backstop.
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(PROBE_TIMEOUT))
-        .set_response_timeout(Some(2 * PROBE_TIMEOUT));
-    let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-    redis::cmd("PING").query_async::<()>(&mut connection).await?;
-    Ok(connection)
+async fn still_there(connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
+    let ping = async { redis::cmd("PING").query_async::<()>(connection).await };
+    Ok(tokio::time::timeout(PROBE_TIMEOUT, ping).await.map_err(|_| RedisError::Timeout)??)
 }

@@ -5,4 +5,5 @@ mod failures;
 mod idempotency;
 mod promises;
 mod twin;
+mod waits;
 mod world;

@@ -1,1 +1,165 @@
-//! x
+//! The worked facts that every implementation must reproduce.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use weir_domain::algorithm::Period;
+use weir_domain::draft::LimitDraft;
+use weir_domain::request::Act;
+use weir_domain::time::Micros;
+
+use super::world::{
+    START_US, World, charge_of, client, fresh_tenant, one_of_each, passed, until_up, values,
+};
+use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
+
+/// How many of a hundred single checks pass.
+async fn passes_of_100(world: &World, limit: &LimitDraft) -> u32 {
+    let rules = [charge_of(1, vec![limit.clone()])];
+    let hundred = (0..100).map(|_| world.asked(Act::Consume, 1, &rules));
+    let answers = world.ask_all(hundred.collect()).await;
+    let pass = |it: &Answer| matches!(it, Answer::Decided(_, decisions) if passed(decisions));
+    answers.iter().map(|it| u32::from(pass(it))).sum()
+}
+
+#[tokio::test]
+async fn boundary_burst_passes_a_fixed_window_and_neither_a_log_nor_a_bucket() {
+    let limits = one_of_each(100, 60_000);
+    for (limit, second_hundred) in [(&limits[0], 100), (&limits[1], 0), (&limits[3], 0)] {
+        let world = World::new().await;
+        world.set_now(Micros(START_US - 100_000));
+        assert_eq!(passes_of_100(&world, limit).await, 100, "at 11:59:59.9, {limit:?}");
+        world.set_now(Micros(START_US + 100_000));
+        assert_eq!(passes_of_100(&world, limit).await, second_hundred, "at 12:00:00.1, {limit:?}");
+    }
+    // What a bucket refilled meanwhile passes: a unit each 600 ms.
+    let world = World::new().await;
+    passes_of_100(&world, &limits[3]).await;
+    world.pass_ms(1_799);
+    assert_eq!(passes_of_100(&world, &limits[3]).await, 2);
+}
+
+#[tokio::test]
+async fn refusal_by_one_of_four_levels_takes_nothing_from_the_others() {
+    for kind in 0..3 {
+        let level = |limit, window_ms| one_of_each(limit, window_ms).swap_remove(kind);
+        let levels = vec![
+            level(10, 1_000),
+            level(100, 60_000),
+            level(1_000, 3_600_000),
+            level(10_000, 86_400_000),
+        ];
+        let world = World::new().await;
+        let rules = [charge_of(1, levels)];
+        for _ in 0..10 {
+            assert!(passed(&world.ask(Act::Consume, 1, &rules).await));
+        }
+        let before = values(world.dump().await);
+        for _ in 0..25 {
+            let decisions = world.ask(Act::Consume, 1, &rules).await;
+            let remaining: Vec<_> = decisions.iter().map(|it| it.remaining).collect();
+            assert_eq!(remaining, [0, 90, 990, 9_990]);
+            assert!(!decisions[0].allowed && passed(&decisions[1..]));
+        }
+        assert_eq!(values(world.dump().await), before);
+        for _ in 1..10 {
+            world.pass_ms(2_000);
+            for _ in 0..10 {
+                assert!(passed(&world.ask(Act::Consume, 1, &rules).await));
+            }
+        }
+        world.pass_ms(2_000);
+        let decisions = world.ask(Act::Consume, 1, &rules).await;
+        let remaining: Vec<_> = decisions.iter().map(|it| it.remaining).collect();
+        assert_eq!(remaining, [10, 0, 900, 9_900], "now the minute refuses");
+    }
+}
+
+#[tokio::test]
+async fn ten_a_minute_and_two_in_three_seconds_and_spacing_hold_together() {
+    let log =
+        |limit, window_ms| LimitDraft::SlidingWindowLog { limit, window_ms, count_denied: false };
+    let limits = vec![log(10, 60_000), log(2, 3_000), LimitDraft::Spacing { interval_ms: 1_000 }];
+    let world = World::new().await;
+    let rules = [charge_of(1, limits)];
+    let mut passes_ms = Vec::new();
+    let mut denied_by = [0; 3];
+    for at_ms in (0..=63_000).step_by(500) {
+        world.set_now(Micros(START_US + at_ms * 1000));
+        let decisions = world.ask(Act::Consume, 1, &rules).await;
+        if passed(&decisions) {
+            passes_ms.push(at_ms);
+        }
+        for (count, decision) in denied_by.iter_mut().zip(&decisions) {
+            *count += u32::from(!decision.allowed);
+        }
+    }
+    let seconds = [0, 1, 3, 4, 6, 7, 9, 10, 12, 13, 60, 61, 63];
+    assert_eq!(passes_ms, seconds.map(|second| second * 1000));
+    // Ten a minute: from 13.5 s to 59.5 s, and at 60.5, 61.5, 62, 62.5 s, when ten are in the log.
+    assert_eq!(denied_by[0], 93 + 4);
+    assert!(denied_by[1] > 10 && denied_by[2] > 10, "{denied_by:?}");
+}
+
+/// Limits of a hundred (spacing: one) whose windows do not end while the test runs.
+fn endless() -> [(LimitDraft, u64); 7] {
+    const DAY_MS: u64 = 86_400_000;
+    const YEAR_MS: u64 = 366 * DAY_MS;
+    let mut limits = one_of_each(100, YEAR_MS);
+    limits[3] =
+        LimitDraft::TokenBucket { capacity: 100, refill_tokens: 1, refill_interval_ms: DAY_MS };
+    limits[4] =
+        LimitDraft::LeakyBucket { capacity: 100, drain_units: 1, drain_interval_ms: DAY_MS };
+    limits[6] = LimitDraft::Quota {
+        limit: 100,
+        period: Period::Year,
+        time_zone: "UTC".into(),
+        anchor_day: 1,
+    };
+    let mut admits = [100; 7];
+    admits[5] = 1;
+    let limits: [LimitDraft; 7] = limits.try_into().expect("seven algorithms");
+    let mut all = limits.into_iter().zip(admits);
+    std::array::from_fn(|_| all.next().expect("seven algorithms"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sixty_four_callers_over_two_limiters_get_exactly_the_limit() {
+    let stop = CancellationToken::new();
+    let settings = || LimiterSettings { budget: Duration::from_secs(30), ..Default::default() };
+    let limiters: [Limiter; 2] =
+        std::array::from_fn(|_| Limiter::start(client(), settings(), stop.clone()));
+    for limiter in &limiters {
+        until_up(limiter).await;
+    }
+    for run in 0..5 {
+        for (limit, admits) in endless() {
+            let asked: Arc<[Asked]> = Arc::new([Asked {
+                tenant: fresh_tenant(),
+                act: Act::Consume,
+                cost: 1,
+                rules: vec![charge_of(1, vec![limit.clone()])],
+                idempotency: None,
+            }]);
+            let admitted = Arc::new(AtomicU64::new(0));
+            let mut callers = JoinSet::new();
+            for caller in 0..64 {
+                let limiter = limiters[caller % 2].clone();
+                let (asked, admitted) = (Arc::clone(&asked), Arc::clone(&admitted));
+                callers.spawn(async move {
+                    for _ in 0..5 {
+                        let answers = limiter.check(Arc::clone(&asked)).await.expect("redis");
+                        let Answer::Decided(_, decisions) = &answers[0] else { panic!("decided") };
+                        admitted.fetch_add(u64::from(passed(decisions)), Ordering::Relaxed);
+                    }
+                });
+            }
+            callers.join_all().await;
+            assert_eq!(admitted.load(Ordering::Relaxed), admits, "run {run}, {limit:?}");
+        }
+    }
+    stop.cancel();
+}

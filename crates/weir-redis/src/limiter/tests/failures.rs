@@ -1,1 +1,221 @@
-//! x
+//! Redis stopped, stalled, emptied, full, read-only: nobody waits, and all is well by itself again.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::{CancellationToken, DropGuard};
+use weir_domain::draft::LimitDraft;
+use weir_domain::request::Act;
+use weir_local::{Redis, RedisOptions, ScratchDir};
+
+use super::world::{charge_of, fresh_tenant, until_up};
+use crate::error::RedisError;
+use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
+
+/// Long enough that a busy machine answers within it, far shorter than any time-out of a socket.
+const BUDGET: Duration = Duration::from_millis(400);
+/// What a busy machine may add to a wait.
+const SLACK: Duration = Duration::from_millis(1_500);
+/// Away means away: the answer comes without asking anybody.
+const AT_ONCE: Duration = Duration::from_millis(200);
+
+/// A Redis of its own with a limiter in front.
+struct Own {
+    redis: Redis,
+    limiter: Limiter,
+    asked: Arc<[Asked]>,
+    _stop: DropGuard,
+    _scratch: ScratchDir,
+}
+
+impl Own {
+    async fn start() -> Self {
+        Self::start_with(Vec::new()).await
+    }
+
+    async fn start_with(settings: Vec<String>) -> Self {
+        let scratch = ScratchDir::create().expect("a scratch folder");
+        let data_dir = scratch.path().join("redis");
+        let redis = Redis::start(RedisOptions { data_dir, settings }).expect("redis starts");
+        let client = crate::client(&redis.url()).expect("a local address");
+        let settings = LimiterSettings { budget: BUDGET, ..LimiterSettings::default() };
+        let stop = CancellationToken::new();
+        let limiter = Limiter::start(client, settings, stop.clone());
+        until_up(&limiter).await;
+        let limits = vec![LimitDraft::FixedWindow { limit: 1_000_000, window_ms: 31_622_400_000 }];
+        let asked = Asked {
+            tenant: fresh_tenant(),
+            act: Act::Consume,
+            cost: 1,
+            rules: vec![charge_of(1, limits)],
+            idempotency: None,
+        };
+        let asked = Arc::new([asked]);
+        Self { redis, limiter, asked, _stop: stop.drop_guard(), _scratch: scratch }
+    }
+
+    /// What is left after a check, or why there is no answer; and how long that took.
+    async fn ask(&self) -> (Result<u64, RedisError>, Duration) {
+        let start = Instant::now();
+        let answers = self.limiter.check(Arc::clone(&self.asked)).await;
+        let remaining = answers.map(|answers| match &answers[0] {
+            Answer::Decided(_, decisions) => decisions[0].remaining,
+            other => panic!("{other:?}"),
+        });
+        (remaining, start.elapsed())
+    }
+
+    async fn ask_fine(&self) -> u64 {
+        self.ask().await.0.expect("redis answers")
+    }
+
+    /// Asks until it is answered, as callers would, and returns what is left then.
+    async fn until_answered(&self, within: Duration) -> u64 {
+        let deadline = Instant::now() + within;
+        loop {
+            let (answer, waited) = self.ask().await;
+            assert!(waited < BUDGET + SLACK, "waited {waited:?}");
+            match answer {
+                Ok(remaining) => return remaining,
+                Err(error) => assert!(Instant::now() < deadline, "still {error}"),
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Asks until the breaker is open, and then that it answers at once.
+    async fn until_away(&self) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let (answer, waited) = self.ask().await;
+            assert!(waited < BUDGET + SLACK, "waited {waited:?}");
+            match answer {
+                Err(RedisError::Away) => break,
+                other => assert!(Instant::now() < deadline, "not away but {other:?}"),
+            }
+        }
+        assert!(!self.limiter.up());
+        for _ in 0..100 {
+            let (answer, waited) = self.ask().await;
+            assert!(matches!(answer, Err(RedisError::Away)), "{answer:?}");
+            assert!(waited < AT_ONCE, "waited {waited:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn stopped_redis_keeps_nobody_waiting_and_is_used_again_within_two_seconds_of_its_return() {
+    let own = Own::start().await;
+    assert_eq!(own.ask_fine().await, 999_999);
+    own.redis.kill().expect("it ran");
+    let (answer, waited) = own.ask().await;
+    assert!(matches!(answer, Err(RedisError::Broken(_) | RedisError::Away)), "{answer:?}");
+    assert!(waited < BUDGET + SLACK, "waited {waited:?}");
+    own.until_away().await;
+    own.redis.restart().expect("it starts");
+    assert_eq!(own.until_answered(Duration::from_secs(2)).await, 999_999, "empty, and at work");
+    assert_eq!(own.ask_fine().await, 999_998);
+}
+
+#[tokio::test]
+async fn redis_restarted_while_nobody_asks_costs_no_check() {
+    let own = Own::start().await;
+    own.ask_fine().await;
+    own.redis.restart().expect("it starts");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while own.limiter.up() {
+        assert!(Instant::now() < deadline, "nobody noticed");
+        tokio::task::yield_now().await;
+    }
+    until_up(&own.limiter).await;
+    assert_eq!(own.ask_fine().await, 999_999);
+}
+
+#[tokio::test]
+async fn stalled_redis_times_out_within_the_budget_until_the_breaker_opens() {
+    let own = Own::start().await;
+    own.ask_fine().await;
+    own.redis.pause().expect("it ran");
+    for _ in 0..3 {
+        let (answer, waited) = own.ask().await;
+        assert!(matches!(answer, Err(RedisError::Timeout)), "{answer:?}");
+        assert!(waited < BUDGET + SLACK, "waited {waited:?}");
+        assert!(waited + Duration::from_millis(5) > BUDGET, "gave up after {waited:?}");
+    }
+    own.until_away().await;
+    own.redis.resume().expect("it was paused");
+    let remaining = own.until_answered(Duration::from_secs(2)).await;
+    // What timed out may have been counted when Redis woke up, and nothing else was.
+    assert!((999_994..=999_998).contains(&remaining), "{remaining}");
+}
+
+#[tokio::test]
+async fn callers_that_wait_behind_a_stalled_call_wait_no_longer_than_their_budget() {
+    let own = Arc::new(Own::start().await);
+    own.redis.pause().expect("it ran");
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..500 {
+        let own = Arc::clone(&own);
+        callers.spawn(async move { own.ask().await });
+    }
+    for (answer, waited) in callers.join_all().await {
+        assert!(matches!(answer, Err(RedisError::Timeout | RedisError::Away)), "{answer:?}");
+        assert!(waited < BUDGET + SLACK, "waited {waited:?}");
+    }
+}
+
+#[tokio::test]
+async fn flushed_script_cache_fails_no_check() {
+    let own = Own::start().await;
+    for left in (999_990..1_000_000).rev() {
+        assert_eq!(own.ask_fine().await, left);
+        assert_eq!(own.redis.command("SCRIPT FLUSH SYNC").expect("it runs"), "+OK\r\n");
+    }
+}
+
+#[tokio::test]
+async fn full_redis_refuses_without_opening_the_breaker_and_works_when_there_is_room() {
+    let own = Own::start().await;
+    own.ask_fine().await;
+    own.redis.command("CONFIG SET maxmemory 1").expect("it runs");
+    for _ in 0..5 {
+        let (answer, waited) = own.ask().await;
+        let Err(error @ RedisError::Refused(_)) = answer else { panic!("{answer:?}") };
+        assert_eq!(error.label(), "refused");
+        assert!(waited < BUDGET + SLACK, "waited {waited:?}");
+        assert!(own.limiter.up());
+    }
+    own.redis.command("CONFIG SET maxmemory 0").expect("it runs");
+    assert_eq!(own.ask_fine().await, 999_998, "nothing was taken by what was refused");
+}
+
+#[tokio::test]
+async fn read_only_replica_refuses_until_it_is_promoted() {
+    let own = Own::start().await;
+    own.ask_fine().await;
+    own.redis.command("REPLICAOF 127.0.0.1 1").expect("it runs");
+    for _ in 0..3 {
+        let (answer, waited) = own.ask().await;
+        assert!(answer.is_err(), "{answer:?}");
+        assert!(waited < BUDGET + SLACK, "waited {waited:?}");
+    }
+    own.redis.command("REPLICAOF NO ONE").expect("it runs");
+    own.until_answered(Duration::from_secs(2)).await;
+}
+
+#[tokio::test]
+async fn limiter_that_was_stopped_says_away() {
+    let own = Own::start().await;
+    let stop = CancellationToken::new();
+    let client = crate::client(&own.redis.url()).expect("a local address");
+    let limiter = Limiter::start(client, LimiterSettings::default(), stop.clone());
+    until_up(&limiter).await;
+    stop.cancel();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while limiter.up() {
+        assert!(Instant::now() < deadline, "it goes on");
+        tokio::task::yield_now().await;
+    }
+    let answer = limiter.check(Arc::clone(&own.asked)).await;
+    assert!(matches!(answer, Err(RedisError::Away)), "{answer:?}");
+}

@@ -1,1 +1,114 @@
-//! x
+//! A repeated request gets the first answer and takes nothing.
+
+use weir_domain::draft::LimitDraft;
+use weir_domain::request::Act;
+
+use super::world::{World, charge_of, charge_with_block, one_of_each, values};
+use crate::limiter::Answer;
+
+fn five_a_minute() -> LimitDraft {
+    LimitDraft::FixedWindow { limit: 5, window_ms: 60_000 }
+}
+
+#[tokio::test]
+async fn repeat_gets_the_first_answer_and_takes_nothing() {
+    for limit in one_of_each(2, 60_000) {
+        let world = World::new().await;
+        let rules = [charge_of(1, vec![limit.clone()]), charge_with_block(2, 900, vec![limit])];
+        // The third is denied; denials are remembered like any answer.
+        for key in ["first", "second", "third"] {
+            let asked = || vec![world.with_key(1, &rules, key)];
+            let first = world.ask_all(asked()).await.remove(0);
+            let Answer::Decided(at, decisions) = first else { panic!("{first:?}") };
+            let before = values(world.dump().await);
+            world.pass_ms(100);
+            let again = world.ask_all(asked()).await.remove(0);
+            let now = world.now();
+            assert!(at < now);
+            assert_eq!(again, Answer::Repeated(now, "who answered".to_owned(), decisions));
+            assert_eq!(values(world.dump().await), before);
+        }
+    }
+}
+
+#[tokio::test]
+async fn key_of_another_request_is_refused_and_takes_nothing() {
+    let world = World::new().await;
+    let rules = [charge_of(1, vec![five_a_minute()])];
+    world.ask_all(vec![world.with_key(1, &rules, "key")]).await;
+    let before = values(world.dump().await);
+    let answers = world.ask_all(vec![world.with_key(2, &rules, "key")]).await;
+    assert_eq!(answers, [Answer::KeyReused]);
+    assert_eq!(values(world.dump().await), before);
+    assert!(matches!(
+        world.ask_all(vec![world.with_key(2, &rules, "another")]).await[0],
+        Answer::Decided(..)
+    ));
+}
+
+#[tokio::test]
+async fn record_expires_after_a_minute() {
+    let world = World::by_redis_clock().await;
+    let rules = [charge_of(1, vec![five_a_minute()])];
+    world.ask_all(vec![world.with_key(1, &rules, "key")]).await;
+    world.ask_all(vec![world.with_key(1, &rules, "key")]).await;
+    let dump = world.dump().await;
+    let (_, ttl_ms) = dump.iter().find(|(key, _)| key.contains(":i:")).expect("a record").1;
+    assert!((30_000..=60_000).contains(ttl_ms), "{ttl_ms}");
+}
+
+#[tokio::test]
+async fn batch_that_repeats_a_key_takes_once() {
+    let world = World::new().await;
+    let rules = [charge_of(1, vec![five_a_minute()])];
+    let answers = world
+        .ask_all(vec![
+            world.with_key(1, &rules, "key"),
+            world.asked(Act::Consume, 1, &rules),
+            world.with_key(1, &rules, "key"),
+            world.with_key(3, &rules, "key"),
+            world.with_key(1, &rules, "other"),
+            world.asked(Act::Peek, 1, &rules),
+        ])
+        .await;
+    let [
+        Answer::Decided(_, first),
+        Answer::Decided(_, second),
+        Answer::Repeated(_, _, again),
+        Answer::KeyReused,
+        Answer::Decided(_, third),
+        Answer::Decided(_, peeked),
+    ] = answers.as_slice()
+    else {
+        panic!("{answers:?}")
+    };
+    assert_eq!(again, first);
+    assert_eq!([first, second, third, peeked].map(|it| it[0].remaining), [4, 3, 2, 1]);
+}
+
+#[tokio::test]
+async fn keys_of_tenants_are_apart() {
+    let (world, other) = (World::new().await, World::new().await);
+    let rules = [charge_of(1, vec![five_a_minute()])];
+    for world in [&world, &other] {
+        let answers = world.ask_all(vec![world.with_key(1, &rules, "key")]).await;
+        assert!(matches!(answers[0], Answer::Decided(..)), "{answers:?}");
+    }
+}
+
+#[tokio::test]
+async fn check_that_meets_no_limit_can_be_repeated() {
+    let world = World::new().await;
+    for repeated in [false, true] {
+        let answer = world.ask_all(vec![world.with_key(1, &[], "key")]).await.remove(0);
+        match answer {
+            Answer::Decided(_, decisions) => assert!(!repeated && decisions.is_empty()),
+            Answer::Repeated(_, text, decisions) => {
+                assert!(repeated && decisions.is_empty());
+                assert_eq!(text, "who answered");
+            }
+            Answer::KeyReused => panic!("the same request"),
+        }
+    }
+    assert_eq!(world.ask_all(vec![world.asked(Act::Consume, 1, &[])]).await.len(), 1);
+}

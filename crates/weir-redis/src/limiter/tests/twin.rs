@@ -10,7 +10,7 @@ use super::world::{START_US, World, charge, draft};
 use crate::limiter::Answer;
 
 /// `SplitMix64`: small, seeded, the same on every machine.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 /// One rule as it stands at some point of a history.
 struct Edited {
@@ -28,15 +28,15 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
-    fn one_in(&mut self, n: u64) -> bool {
+    pub(super) fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 }
@@ -200,6 +200,9 @@ async fn history(seed: u64, kinds: &[u64], steps: u32) {
             );
             if decisions.iter().all(|it| it.allowed) { passed += 1 } else { denied += 1 }
         }
+    }
+    for (key, (_, ttl_ms)) in world.dump().await {
+        assert!(ttl_ms > 0, "seed {seed}: {key} stays for ever");
     }
     assert!(
         passed > steps / 50 && denied > steps / 50,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use weir_domain::algorithm::Period;
 use weir_domain::calendar;
 use weir_domain::charge::{Check, RuleCharge};
 use weir_domain::decide::{Counters, Decision, decide};
@@ -20,7 +21,10 @@ use weir_domain::time::Micros;
 
 use crate::limiter::{Answer, Asked, DecidingClock, Idempotency, Limiter, LimiterSettings};
 
+/// 2025-11-21, 12:00:00 UTC.
 pub(super) const START_US: u64 = 1_763_726_400_000_000;
+/// How much longer than they matter keys live where the clock is supplied.
+pub(super) const GRACE_MS: u64 = 600_000;
 
 /// A tenant nobody else has.
 pub(super) fn fresh_tenant() -> TenantId {
@@ -49,9 +53,16 @@ impl World {
             DecidingClock::new(move || Micros(now_us.load(Ordering::Relaxed)))
         };
         // The supplied clock can run far slower than Redis' own, by which keys expire.
-        let grace = Duration::from_secs(600);
-        let settings =
-            LimiterSettings { budget: Duration::from_secs(30), grace, clock: Some(clock) };
+        Self::start(now_us, Some(clock), Duration::from_millis(GRACE_MS)).await
+    }
+
+    /// As in service: Redis' own clock decides, and keys live a second longer than they matter.
+    pub(super) async fn by_redis_clock() -> Self {
+        Self::start(Arc::default(), None, LimiterSettings::default().grace).await
+    }
+
+    async fn start(now_us: Arc<AtomicU64>, clock: Option<DecidingClock>, grace: Duration) -> Self {
+        let settings = LimiterSettings { budget: Duration::from_secs(30), grace, clock };
         let stop = CancellationToken::new();
         let limiter = Limiter::start(client(), settings, stop.clone());
         until_up(&limiter).await;
@@ -78,6 +89,18 @@ impl World {
             Some(Answer::Decided(_, decisions)) => decisions,
             other => panic!("not decided: {other:?}"),
         }
+    }
+
+    /// Takes one unit at a time until the first denial, and returns that.
+    pub(super) async fn exhaust(&self, rules: &[RuleCharge]) -> Vec<Decision> {
+        for _ in 0..100 {
+            let decisions = self.ask(Act::Consume, 1, rules).await;
+            if !passed(&decisions) {
+                return decisions;
+            }
+            self.pass_ms(1);
+        }
+        panic!("never denied")
     }
 
     pub(super) async fn ask_all(&self, asked: Vec<Asked>) -> Vec<Answer> {
@@ -135,6 +158,15 @@ impl World {
     }
 }
 
+/// The serialised values of a dump.
+pub(super) fn values(dump: BTreeMap<String, (Vec<u8>, i64)>) -> BTreeMap<String, Vec<u8>> {
+    dump.into_iter().map(|(key, (value, _))| (key, value)).collect()
+}
+
+pub(super) fn passed(decisions: &[Decision]) -> bool {
+    decisions.iter().all(|it| it.allowed)
+}
+
 pub(super) async fn connection() -> redis::aio::MultiplexedConnection {
     client().get_multiplexed_async_connection().await.expect("redis accepts")
 }
@@ -145,6 +177,33 @@ pub(super) async fn until_up(limiter: &Limiter) {
         assert!(tokio::time::Instant::now() < deadline, "redis never answered");
         tokio::task::yield_now().await;
     }
+}
+
+/// One limit of each algorithm: so many units in so long.
+pub(super) fn one_of_each(units: u64, span_ms: u64) -> Vec<LimitDraft> {
+    vec![
+        LimitDraft::FixedWindow { limit: units, window_ms: span_ms },
+        LimitDraft::SlidingWindowLog { limit: units, window_ms: span_ms, count_denied: false },
+        LimitDraft::SlidingWindowCounter { limit: units, window_ms: span_ms },
+        LimitDraft::TokenBucket {
+            capacity: units,
+            refill_tokens: units,
+            refill_interval_ms: span_ms,
+        },
+        LimitDraft::LeakyBucket { capacity: units, drain_units: units, drain_interval_ms: span_ms },
+        LimitDraft::Spacing { interval_ms: span_ms },
+        LimitDraft::Quota {
+            limit: units,
+            period: Period::Day,
+            time_zone: "UTC".into(),
+            anchor_day: 1,
+        },
+    ]
+}
+
+/// A log that counts denials too.
+pub(super) fn log_of_denials(limit: u64, window_ms: u64) -> LimitDraft {
+    LimitDraft::SlidingWindowLog { limit, window_ms, count_denied: true }
 }
 
 /// A rule with these limits.
@@ -173,4 +232,16 @@ pub(super) fn charge(id: u128, rule: Rule, subject: u128) -> RuleCharge {
 /// A charge of a fresh rule with these limits.
 pub(super) fn charge_of(id: u128, limits: Vec<LimitDraft>) -> RuleCharge {
     charge(id, Rule::parse(draft(limits)).expect("a valid rule"), 1)
+}
+
+/// As `charge_of`, with a block after a denial.
+pub(super) fn charge_with_block(id: u128, block_ms: u64, limits: Vec<LimitDraft>) -> RuleCharge {
+    let draft = RuleDraft { block_ms: Some(block_ms), ..draft(limits) };
+    charge(id, Rule::parse(draft).expect("a valid rule"), 1)
+}
+
+/// As `charge_of`, of a rule that only watches.
+pub(super) fn shadow_of(id: u128, limits: Vec<LimitDraft>) -> RuleCharge {
+    let draft = RuleDraft { mode: Mode::Shadow, ..draft(limits) };
+    charge(id, Rule::parse(draft).expect("a valid rule"), 1)
 }

@@ -1,0 +1,129 @@
+//! The wait that a denial tells is exact, and no window ever holds more than its limit.
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::draft::LimitDraft;
+use weir_domain::request::Act;
+use weir_domain::time::Micros;
+
+use super::twin::Random;
+use super::world::{World, charge_of, charge_with_block, log_of_denials, one_of_each, passed};
+
+/// Denied checks of a random history pass when asked again after exactly the longest wait, and not a
+/// millisecond before.
+async fn waits_are_exact(seed: u64, rules: &[RuleCharge]) {
+    let world = World::new().await;
+    let mut random = Random(seed);
+    let mut denied = 0;
+    for step in 0..300 {
+        world.set_now(Micros(world.now().0 + random.below(400_000)));
+        let cost = if random.one_in(3) { random.between(1, 4) } else { 1 };
+        let decisions = world.ask(Act::Consume, cost, rules).await;
+        if passed(&decisions) {
+            continue;
+        }
+        let now = world.now();
+        let waits = decisions.iter().map(|it| it.retry_after_ms);
+        let Some(wait_ms) = waits.collect::<Option<Vec<_>>>().map(|it| it.into_iter().max()) else {
+            continue; // Never: nothing to wait for.
+        };
+        let wait_ms = wait_ms.expect("there are limits");
+        denied += 1;
+        world.pass_ms(wait_ms - 1);
+        let before = world.ask(Act::Peek, cost, rules).await;
+        assert!(!passed(&before), "seed {seed}, step {step}: already after {wait_ms} - 1 ms");
+        world.pass_ms(1);
+        let after = world.ask(Act::Peek, cost, rules).await;
+        assert!(passed(&after), "seed {seed}, step {step}: not after {wait_ms} ms: {after:?}");
+        world.set_now(now);
+    }
+    assert!(denied > 20, "hardly ever denied: {denied}");
+}
+
+#[tokio::test]
+async fn asking_again_after_exactly_the_wait_passes_and_a_millisecond_earlier_does_not() {
+    for (seed, limit) in (1..).zip(one_of_each(4, 2_000)) {
+        waits_are_exact(seed, &[charge_of(1, vec![limit])]).await;
+    }
+    waits_are_exact(8, &[charge_of(1, vec![log_of_denials(4, 2_000)])]).await;
+}
+
+#[tokio::test]
+async fn wait_is_exact_with_a_block_whichever_lasts_longer() {
+    for block_ms in [1, 300, 2_500] {
+        for (seed, limit) in (1..).zip(one_of_each(4, 1_000)) {
+            waits_are_exact(seed, &[charge_with_block(1, block_ms, vec![limit])]).await;
+        }
+        let log = vec![log_of_denials(4, 1_000)];
+        waits_are_exact(8, &[charge_with_block(1, block_ms, log)]).await;
+    }
+}
+
+#[tokio::test]
+async fn wait_is_exact_for_several_rules_together() {
+    let limits = one_of_each(6, 1_500);
+    let rules = [
+        charge_of(1, limits[..3].to_vec()),
+        charge_with_block(2, 700, limits[3..6].to_vec()),
+        charge_of(3, vec![log_of_denials(7, 900), LimitDraft::Spacing { interval_ms: 17 }]),
+    ];
+    for seed in 1..4 {
+        waits_are_exact(seed, &rules).await;
+    }
+}
+
+/// Times and costs of what a limit admits of a random history that never steps back.
+async fn admissions(limit: LimitDraft) -> Vec<(u64, u64)> {
+    let world = World::new().await;
+    let rules = [charge_of(1, vec![limit])];
+    let mut random = Random(5);
+    let mut admitted = Vec::new();
+    for _ in 0..500 {
+        world.set_now(Micros(world.now().0 + random.below(120_000)));
+        let cost = random.between(1, 3);
+        if passed(&world.ask(Act::Consume, cost, &rules).await) {
+            admitted.push((world.now().0, cost));
+        }
+    }
+    assert!(admitted.len() > 5, "{}", admitted.len());
+    admitted
+}
+
+/// The most units in any span of this length that begins with an admission.
+fn most_within(admitted: &[(u64, u64)], span_us: u64) -> u64 {
+    let from = |at: usize| {
+        let later = admitted[at..].iter().take_while(|it| it.0 < admitted[at].0 + span_us);
+        later.map(|it| it.1).sum()
+    };
+    (0..admitted.len()).map(from).max().unwrap_or(0)
+}
+
+fn most_aligned(admitted: &[(u64, u64)], window_us: u64) -> u64 {
+    let of = |at: u64| admitted.iter().filter(move |it| it.0 / window_us == at / window_us);
+    admitted.iter().map(|it| of(it.0).map(|it| it.1).sum()).max().unwrap_or(0)
+}
+
+#[tokio::test]
+async fn no_window_holds_more_than_the_limit() {
+    const LIMIT: u64 = 7;
+    const WINDOW_US: u64 = 900_000;
+    let [fixed, log, counter, tokens, leaky, spacing, quota]: [LimitDraft; 7] =
+        one_of_each(LIMIT, WINDOW_US / 1000).try_into().expect("seven algorithms");
+    assert_eq!(most_aligned(&admissions(fixed).await, WINDOW_US), LIMIT);
+    assert_eq!(most_within(&admissions(log).await, WINDOW_US), LIMIT);
+    assert!(most_aligned(&admissions(counter).await, WINDOW_US) <= LIMIT);
+    for bucket in [tokens, leaky] {
+        let admitted = admissions(bucket).await;
+        for at in 0..admitted.len() {
+            for to in at..admitted.len() {
+                let units: u64 = admitted[at..=to].iter().map(|it| it.1).sum();
+                let flowed = (admitted[to].0 - admitted[at].0) * LIMIT;
+                assert!(units * WINDOW_US <= LIMIT * WINDOW_US + flowed);
+            }
+        }
+    }
+    let spaced = admissions(spacing).await;
+    assert!(spaced.windows(2).all(|it| it[1].0 - it[0].0 >= WINDOW_US));
+    let LimitDraft::Quota { period, time_zone, anchor_day, .. } = quota else { panic!("a quota") };
+    let quota = LimitDraft::Quota { limit: 40, period, time_zone, anchor_day };
+    assert_eq!(most_aligned(&admissions(quota).await, 86_400_000_000), 40);
+}
