@@ -41,9 +41,7 @@ impl Api {
     pub async fn refresh(self) -> Result<String, Problem> {
         let session = self.session;
         let running = REFRESH.with_borrow_mut(|running| {
-            running
-                .get_or_insert_with(|| renewed(session).boxed_local().shared())
-                .clone()
+            running.get_or_insert_with(|| renewed(session).boxed_local().shared()).clone()
         });
         let answer = running.await;
         REFRESH.with_borrow_mut(Option::take);
@@ -52,7 +50,9 @@ impl Api {
 
     async fn call<T: DeserializeOwned>(self, call: Call) -> Result<T, Problem> {
         let token = match self.session.signed_in() {
-            Some(signed_in) if signed_in.expires_at_ms > browser::now_ms() + EARLY_MS => signed_in.token,
+            Some(signed_in) if signed_in.expires_at_ms > browser::now_ms() + EARLY_MS => {
+                signed_in.token
+            }
             _ => self.refresh().await?,
         };
         match send(&call, Some(&token)).await {
@@ -67,7 +67,11 @@ impl Api {
         self.call(Call::new(Method::GET, path)).await
     }
 
-    async fn create<T: DeserializeOwned>(self, path: String, body: &impl Serialize) -> Result<T, Problem> {
+    async fn create<T: DeserializeOwned>(
+        self,
+        path: String,
+        body: &impl Serialize,
+    ) -> Result<T, Problem> {
         self.call(Call::new(Method::POST, path).body(body)).await
     }
 }

@@ -9,7 +9,8 @@ use leptos_router::{NavigateOptions, path};
 use crate::api::Api;
 use crate::components::feedback::ProblemPanel;
 use crate::pages::{
-    Home, Keys, NewRule, NotFound, Replicas, RuleEditor, RulePage, Rules, Shell, SignIn, SignUp, Tenants, Try,
+    Home, Keys, NewRule, NotFound, Replicas, RuleEditor, RulePage, Rules, Shell, SignIn, SignUp,
+    Tenants, Try,
 };
 use crate::session::{Session, SessionState, Why};
 
@@ -80,6 +81,8 @@ fn Guard() -> impl IntoView {
     });
     move || {
         let retry = Callback::new(move |()| begin());
-        failed.get().map(|problem| view! { <main class="narrow"><ProblemPanel problem retry /></main> })
+        failed
+            .get()
+            .map(|problem| view! { <main class="narrow"><ProblemPanel problem retry /></main> })
     }
 }

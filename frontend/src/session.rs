@@ -59,10 +59,7 @@ impl Session {
         } else {
             SessionState::SignedOut(Why::New)
         };
-        Self {
-            state: RwSignal::new(state),
-            secrets: RwSignal::new(Vec::new()),
-        }
+        Self { state: RwSignal::new(state), secrets: RwSignal::new(Vec::new()) }
     }
 
     pub fn state(self) -> SessionState {
@@ -107,17 +104,14 @@ impl Session {
 
     /// Forgets the secret of a key that is no more.
     pub fn forget(self, key_id: &str) {
-        self.secrets
-            .update(|secrets| secrets.retain(|known| known.key_id != key_id));
+        self.secrets.update(|secrets| secrets.retain(|known| known.key_id != key_id));
     }
 
     /// The newest secret known for a tenant.
     pub fn secret(self, tenant_id: &str) -> Option<String> {
         let newest = |secrets: &Vec<KnownSecret>| {
             let mut known = secrets.iter().rev();
-            known
-                .find(|known| known.tenant_id == tenant_id)
-                .map(|known| known.secret.clone())
+            known.find(|known| known.tenant_id == tenant_id).map(|known| known.secret.clone())
         };
         self.secrets.with(newest)
     }

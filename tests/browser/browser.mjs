@@ -70,6 +70,7 @@ function watch(page, hosts, faults) {
 function camera(page, folder) {
     return async (name) => {
         if (!folder) return;
+        await page.evaluate(() => window.scrollTo(0, 0));
         await mkdir(folder, { recursive: true });
         for (const colorScheme of ["light", "dark"]) {
             await page.emulateMedia({ colorScheme });

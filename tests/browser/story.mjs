@@ -79,7 +79,7 @@ async function createKey(page, shoot) {
     await page.getByLabel("Name", { exact: true }).fill(key);
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByText("Store it now").waitFor();
-    await page.getByRole("cell", { name: key }).waitFor();
+    await page.getByRole("cell", { name: key, exact: true }).waitFor();
     await shoot("keys");
 }
 
@@ -107,7 +107,7 @@ async function checkUntilDenied(page, shoot) {
     }
     await real.getByRole("button", { name: "Send the check" }).click();
     await real.getByText("Denied", { exact: true }).waitFor();
-    await real.getByText(`by ${rule}; again:`).waitFor();
+    await real.getByText(`by ${rule}; the same check could pass again in`).waitFor();
     await shoot("try-it");
 }
 
@@ -138,7 +138,7 @@ async function deleteAndRevoke(page, shoot) {
     const revoke = page.getByRole("dialog", { name: "Revoke this key?" });
     await revoke.getByLabel(`Type ${key} to confirm`).fill(key);
     await revoke.getByRole("button", { name: "Revoke key" }).click();
-    await page.getByRole("cell", { name: key }).waitFor({ state: "detached" });
+    await page.getByRole("cell", { name: key, exact: true }).waitFor({ state: "detached" });
 }
 
 async function signOut(page) {

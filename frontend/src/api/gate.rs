@@ -9,13 +9,19 @@ use super::{Api, Problem};
 
 impl Api {
     /// Asks the gate at `address`; a denial is an answer like any other.
-    pub async fn check(self, address: &str, key: &str, check: &CheckBody) -> Result<CheckAnswer, Problem> {
+    pub async fn check(
+        self,
+        address: &str,
+        key: &str,
+        check: &CheckBody,
+    ) -> Result<CheckAnswer, Problem> {
         let unreachable = |_| Problem::unreachable("The gate");
-        let request = Request::post(&format!("{}/check?deny_status=200", address.trim_end_matches('/')))
-            .header("Authorization", &format!("Bearer {}", key.trim()))
-            .credentials(RequestCredentials::Omit)
-            .json(check)
-            .map_err(unreachable)?;
+        let request =
+            Request::post(&format!("{}/check?deny_status=200", address.trim_end_matches('/')))
+                .header("Authorization", &format!("Bearer {}", key.trim()))
+                .credentials(RequestCredentials::Omit)
+                .json(check)
+                .map_err(unreachable)?;
         read(request.send().await.map_err(unreachable)?).await
     }
 }

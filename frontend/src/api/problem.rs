@@ -34,7 +34,9 @@ impl Problem {
         Self {
             code: None,
             title: "The answer cannot be read".to_owned(),
-            detail: format!("It had the status {status} and was not what this page understands. Reloading the page may help."),
+            detail: format!(
+                "It had the status {status} and was not what this page understands. Reloading the page may help."
+            ),
             request_id: None,
             fields: Vec::new(),
         }

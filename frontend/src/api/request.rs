@@ -33,7 +33,8 @@ impl Call {
     }
 
     fn build(&self, token: Option<&str>) -> Result<Request, gloo_net::Error> {
-        let mut builder = RequestBuilder::new(&format!("/api/v1{}", self.path)).method(self.method.clone());
+        let mut builder =
+            RequestBuilder::new(&format!("/api/v1{}", self.path)).method(self.method.clone());
         if let Some(token) = token {
             builder = builder.header("Authorization", &format!("Bearer {token}"));
         }
@@ -48,7 +49,10 @@ impl Call {
 }
 
 /// Sends it and reads the answer.
-pub(super) async fn send<T: DeserializeOwned>(call: &Call, token: Option<&str>) -> Result<T, Problem> {
+pub(super) async fn send<T: DeserializeOwned>(
+    call: &Call,
+    token: Option<&str>,
+) -> Result<T, Problem> {
     let unreachable = |_| Problem::unreachable("The server");
     let request = call.build(token).map_err(unreachable)?;
     read(request.send().await.map_err(unreachable)?).await

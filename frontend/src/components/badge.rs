@@ -13,7 +13,11 @@ pub fn ModeBadge(mode: Mode) -> impl IntoView {
 
 /// Whether something passes.
 #[component]
-pub fn PassBadge(passes: bool, #[prop(into)] yes: String, #[prop(into)] no: String) -> impl IntoView {
+pub fn PassBadge(
+    passes: bool,
+    #[prop(into)] yes: String,
+    #[prop(into)] no: String,
+) -> impl IntoView {
     let class = if passes { "badge badge-allowed" } else { "badge badge-denied" };
     view! { <span class=class>{if passes { yes } else { no }}</span> }
 }

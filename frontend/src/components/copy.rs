@@ -7,7 +7,10 @@ use crate::browser;
 
 /// A button that copies a text and says so.
 #[component]
-pub fn CopyButton(#[prop(into)] text: Signal<String>, #[prop(into)] label: String) -> impl IntoView {
+pub fn CopyButton(
+    #[prop(into)] text: Signal<String>,
+    #[prop(into)] label: String,
+) -> impl IntoView {
     let copied = RwSignal::new(None::<bool>);
     let copy = move |_| {
         let text = text.get_untracked();

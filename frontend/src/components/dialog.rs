@@ -8,7 +8,11 @@ use crate::components::field::fresh_id;
 
 /// Shown while `open`.
 #[component]
-pub fn Dialog(#[prop(into)] title: String, open: RwSignal<bool>, children: ChildrenFn) -> impl IntoView {
+pub fn Dialog(
+    #[prop(into)] title: String,
+    open: RwSignal<bool>,
+    children: ChildrenFn,
+) -> impl IntoView {
     let node = NodeRef::<html::Dialog>::new();
     let id = fresh_id();
     let labelled_by = id.clone();

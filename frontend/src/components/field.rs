@@ -24,13 +24,13 @@ pub fn TextField(
     #[prop(default = "off")] autocomplete: &'static str,
     /// A narrow one, for a number.
     #[prop(optional)]
-    narrow: bool,
+    short: bool,
     #[prop(optional)] autofocus: bool,
 ) -> impl IntoView {
     let id = fresh_id();
-    let input_mode = if narrow { "numeric" } else { "text" };
+    let input_mode = if short { "numeric" } else { "text" };
     view! {
-        <div class="field" class:narrow=narrow>
+        <div class="field" class:short=short>
             <label for=id.clone()>{label}</label>
             <input
                 id=id.clone()
@@ -82,7 +82,7 @@ pub fn Choice<T>(
     options: Vec<(T, String)>,
     #[prop(optional, into)] problem: Signal<Option<String>>,
     #[prop(optional, into)] hint: Option<String>,
-    #[prop(optional)] narrow: bool,
+    #[prop(optional)] short: bool,
 ) -> impl IntoView
 where
     T: Clone + PartialEq + Send + Sync + 'static,
@@ -104,7 +104,7 @@ where
         }
     };
     view! {
-        <div class="field" class:narrow=narrow>
+        <div class="field" class:short=short>
             <label for=id.clone()>{label}</label>
             <select
                 id=id.clone()
@@ -150,10 +150,7 @@ impl<T: Send + Sync + 'static> Copy for Bind<T> {}
 
 impl<T: Clone + Send + Sync + 'static> From<RwSignal<T>> for Bind<T> {
     fn from(signal: RwSignal<T>) -> Self {
-        Self {
-            value: signal.into(),
-            set: Callback::new(move |value| signal.set(value)),
-        }
+        Self { value: signal.into(), set: Callback::new(move |value| signal.set(value)) }
     }
 }
 

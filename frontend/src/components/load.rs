@@ -29,10 +29,7 @@ where
     F: Fn() -> Answer + 'static,
     Answer: Future<Output = Result<T, Problem>> + 'static,
 {
-    let load = Load {
-        state: RwSignal::new(Remote::Loading),
-        turn: RwSignal::new(0),
-    };
+    let load = Load { state: RwSignal::new(Remote::Loading), turn: RwSignal::new(0) };
     let newest = StoredValue::new(0_u32);
     Effect::new(move |_| {
         load.turn.track();

@@ -25,8 +25,17 @@ pub fn LimitTable(limits: Vec<LimitAnswer>) -> impl IntoView {
     }
 }
 
+/// When the same check could pass, after "could pass".
+pub fn again(retry_after_ms: Option<u64>) -> String {
+    match retry_after_ms {
+        Some(0) => "again now".to_owned(),
+        Some(wait_ms) => format!("again in {}", about(wait_ms)),
+        None => "never".to_owned(),
+    }
+}
+
 /// How long until the same check could pass.
-pub fn wait(retry_after_ms: Option<u64>) -> String {
+fn wait(retry_after_ms: Option<u64>) -> String {
     match retry_after_ms {
         Some(0) => "now".to_owned(),
         Some(wait_ms) => about(wait_ms),
@@ -36,7 +45,8 @@ pub fn wait(retry_after_ms: Option<u64>) -> String {
 
 #[component]
 fn LimitLine(limit: LimitAnswer) -> impl IntoView {
-    let shadow = (limit.mode != weir_wire::words::Mode::Enforce).then(|| view! { " "<ModeBadge mode=limit.mode /> });
+    let shadow = (limit.mode != weir_wire::words::Mode::Enforce)
+        .then(|| view! { " "<ModeBadge mode=limit.mode /> });
     let left = match limit.remaining {
         Some(remaining) => format!("{} of {}", grouped(remaining), grouped(limit.limit)),
         None => "unknown".to_owned(),

@@ -9,11 +9,7 @@ pub fn relative(at_ms: i64, now_ms: i64) -> String {
         return "just now".to_owned();
     }
     let about = duration::about(distance_ms / 1_000 * 1_000);
-    if at_ms < now_ms {
-        format!("{about} ago")
-    } else {
-        format!("in {about}")
-    }
+    if at_ms < now_ms { format!("{about} ago") } else { format!("in {about}") }
 }
 
 #[cfg(test)]

@@ -21,13 +21,8 @@ pub struct Span {
 
 impl Unit {
     /// From the shortest to the longest.
-    pub const ALL: [Self; 5] = [
-        Self::Milliseconds,
-        Self::Seconds,
-        Self::Minutes,
-        Self::Hours,
-        Self::Days,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Milliseconds, Self::Seconds, Self::Minutes, Self::Hours, Self::Days];
 
     pub const fn length_ms(self) -> u64 {
         match self {
@@ -75,10 +70,7 @@ impl Span {
     /// In the largest unit that is whole.
     pub fn of_ms(length_ms: u64) -> Self {
         let unit = whole_unit(length_ms);
-        Self {
-            number: (length_ms / unit.length_ms()).to_string(),
-            unit,
-        }
+        Self { number: (length_ms / unit.length_ms()).to_string(), unit }
     }
 
     /// The length, if a whole number stands there.
@@ -116,11 +108,7 @@ pub fn about(length_ms: u64) -> String {
 
 fn whole_unit(length_ms: u64) -> Unit {
     let whole = |unit: &Unit| length_ms > 0 && length_ms.is_multiple_of(unit.length_ms());
-    Unit::ALL
-        .into_iter()
-        .rev()
-        .find(whole)
-        .unwrap_or(Unit::Milliseconds)
+    Unit::ALL.into_iter().rev().find(whole).unwrap_or(Unit::Milliseconds)
 }
 
 #[cfg(test)]

@@ -18,10 +18,7 @@ pub fn shows(rule: &RuleAnswer, typed: &str, mode: Option<Mode>) -> bool {
         words::sentence(&rule.rule)
     )
     .to_lowercase();
-    typed
-        .to_lowercase()
-        .split_whitespace()
-        .all(|word| text.contains(word))
+    typed.to_lowercase().split_whitespace().all(|word| text.contains(word))
 }
 
 #[cfg(test)]

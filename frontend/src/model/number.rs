@@ -21,15 +21,9 @@ pub fn counted(number: usize, one: &str, many: &str) -> String {
 
 /// A whole number as somebody typed it; groups may be set apart by commas, blanks or underscores.
 pub fn typed(text: &str) -> Option<u64> {
-    let digits: String = text
-        .chars()
-        .filter(|c| !matches!(c, ',' | '_') && !c.is_whitespace())
-        .collect();
-    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        digits.parse().ok()
-    } else {
-        None
-    }
+    let digits: String =
+        text.chars().filter(|c| !matches!(c, ',' | '_') && !c.is_whitespace()).collect();
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
 #[cfg(test)]

@@ -169,12 +169,7 @@ impl ConditionRow {
             Some(OperandBody::Many(texts)) => texts.join("\n"),
             None => String::new(),
         };
-        Self {
-            row,
-            attribute: condition.attribute.clone(),
-            op: condition.op,
-            value,
-        }
+        Self { row, attribute: condition.attribute.clone(), op: condition.op, value }
     }
 
     /// Whether it compares with anything.
@@ -191,11 +186,7 @@ impl ConditionRow {
             }
             _ => Some(OperandBody::One(self.value.clone())),
         };
-        ConditionBody {
-            attribute: self.attribute.trim().to_owned(),
-            op: self.op,
-            value,
-        }
+        ConditionBody { attribute: self.attribute.trim().to_owned(), op: self.op, value }
     }
 }
 

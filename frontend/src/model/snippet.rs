@@ -25,7 +25,8 @@ mod tests {
     #[test]
     fn quotes_in_values_stay_in_the_body() {
         let check: CheckBody =
-            serde_json::from_str(r#"{"namespace":"api","attributes":{"user":"o'neil"}}"#).expect("a check");
+            serde_json::from_str(r#"{"namespace":"api","attributes":{"user":"o'neil"}}"#)
+                .expect("a check");
         let line = curl("http://127.0.0.1:8081/", None, &check);
         assert!(line.starts_with("curl -s http://127.0.0.1:8081/check "), "{line}");
         assert!(line.contains("Bearer $WEIR_KEY\""), "{line}");

@@ -15,16 +15,15 @@ pub fn sentence(rule: &RuleBody) -> String {
         Action::Deny => format!("{} are always refused.", capital(&who)),
         Action::Limit => {
             let limits: Vec<String> = rule.limits.iter().map(limit).collect();
-            let limits = if limits.is_empty() {
-                "no limit yet".to_owned()
-            } else {
-                limits.join(", and ")
-            };
+            let limits =
+                if limits.is_empty() { "no limit yet".to_owned() } else { limits.join(", and ") };
             format!("{}, {}: {limits}.", capital(&who), counted_by(&rule.count_by))
         }
     };
     if let Some(block_ms) = rule.block_ms {
-        text += &format!(" Whoever is denied stays out for {}.", short(block_ms));
+        text += " Whoever is denied stays out for ";
+        text += &short(block_ms);
+        text += ".";
     }
     match rule.mode {
         Mode::Enforce => {}
@@ -180,10 +179,7 @@ pub const fn op(op: Op) -> &'static str {
 /// The first letter as a capital one.
 pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars
-        .next()
-        .map(|first| first.to_uppercase().chain(chars).collect())
-        .unwrap_or_default()
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 fn clock_window(window_ms: u64) -> String {

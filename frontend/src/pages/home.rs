@@ -32,7 +32,8 @@ fn LeadOn() -> impl IntoView {
         let Some(me) = me.data() else { return };
         let last = browser::stored(LAST_TENANT);
         let member = |id: &String| me.memberships.iter().any(|it| it.tenant_id == *id);
-        let tenant = last.filter(member).or_else(|| me.memberships.first().map(|it| it.tenant_id.clone()));
+        let tenant =
+            last.filter(member).or_else(|| me.memberships.first().map(|it| it.tenant_id.clone()));
         let target = tenant.map_or_else(|| "/tenants".to_owned(), |id| format!("/t/{id}/rules"));
         navigate(&target, NavigateOptions { replace: true, ..NavigateOptions::default() });
     });

@@ -71,7 +71,9 @@ fn Line(key_line: ApiKey, keys: Load<Vec<ApiKey>>) -> impl IntoView {
     let (open, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
     let ApiKey { id, name, scopes, hint, created_at, expires_at, .. } = key_line;
     let scopes = scopes.into_iter().map(scope_word).collect::<Vec<_>>().join(", ");
-    let consequence = format!("Whatever still uses {name} gets 401 from all gates within a second. This cannot be undone.");
+    let consequence = format!(
+        "Whatever still uses {name} gets 401 from all gates within a second. This cannot be undone."
+    );
     let revoke = Callback::new(move |()| {
         let id = id.clone();
         spawn_local(async move {

@@ -45,9 +45,11 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let body = rule.rule.clone();
     let edit = format!("rules/{}/edit", rule.id);
-    let warnings: Vec<_> = rule.warnings.clone().into_iter().map(|it| view! { <Warning>{it}</Warning> }).collect();
+    let warnings: Vec<_> =
+        rule.warnings.clone().into_iter().map(|it| view! { <Warning>{it}</Warning> }).collect();
     let limited = body.action == Action::Limit;
-    let description = (!body.description.is_empty()).then(|| view! { <p class="prose">{body.description.clone()}</p> });
+    let description = (!body.description.is_empty())
+        .then(|| view! { <p class="prose">{body.description.clone()}</p> });
     view! {
         <p class="sentence">{words::sentence(&body)}</p>
         {description}
@@ -76,7 +78,7 @@ fn Delete(rule: RuleAnswer) -> impl IntoView {
     let navigate = use_navigate();
     let name = rule.rule.name.clone();
     let consequence =
-        format!("{name} stops limiting at once on all gates. Its counters are forgotten; its overrides go with it.");
+        format!("{name} stops limiting at once on all gates. Its overrides go with it.");
     let delete = Callback::new(move |()| {
         let (rule, navigate) = (rule.clone(), navigate.clone());
         spawn_local(async move {

@@ -35,7 +35,10 @@ pub fn NewRule() -> impl IntoView {
 #[component]
 pub fn RuleEditor() -> impl IntoView {
     let rule = rule_of_address();
-    let title = move || rule.data().map_or_else(|| "Edit rule".to_owned(), |rule| format!("Edit {}", rule.rule.name));
+    let title = move || {
+        rule.data()
+            .map_or_else(|| "Edit rule".to_owned(), |rule| format!("Edit {}", rule.rule.name))
+    };
     view! {
         <PageHead title=Signal::derive(title) />
         {loaded(rule, |rule| view! { <Form before=Some(rule) /> })}
@@ -45,8 +48,11 @@ pub fn RuleEditor() -> impl IntoView {
 #[component]
 fn Form(before: Option<RuleAnswer>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let editor = Editor::new(before.as_ref().map_or_else(RuleForm::new, |before| RuleForm::of(&before.rule)));
-    let back = before.as_ref().map_or_else(|| "rules".to_owned(), |before| format!("rules/{}", before.id));
+    let editor = Editor::new(
+        before.as_ref().map_or_else(RuleForm::new, |before| RuleForm::of(&before.rule)),
+    );
+    let back =
+        before.as_ref().map_or_else(|| "rules".to_owned(), |before| format!("rules/{}", before.id));
     let act = if before.is_some() { "Save rule" } else { "Create rule" };
     let before = RwSignal::new(before);
     let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
@@ -64,7 +70,9 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
             };
             busy.try_set(false);
             match answer {
-                Ok(rule) => navigate(&format!("/t/{id}/rules/{}", rule.id), NavigateOptions::default()),
+                Ok(rule) => {
+                    navigate(&format!("/t/{id}/rules/{}", rule.id), NavigateOptions::default());
+                }
                 Err(refused) => {
                     editor.refuse(named(&refused));
                     problem.try_set(Some(refused));
@@ -124,7 +132,8 @@ fn Wrong(editor: Editor) -> impl IntoView {
 /// What the server refused, unless it is a stale edit, which has its own panel.
 #[component]
 fn Refused(problem: RwSignal<Option<Problem>>) -> impl IntoView {
-    let stale = move || problem.with(|it| it.as_ref().is_some_and(|it| it.code == Some(ErrorCode::Stale)));
+    let stale =
+        move || problem.with(|it| it.as_ref().is_some_and(|it| it.code == Some(ErrorCode::Stale)));
     view! { <Show when=move || !stale()><ActProblem problem /></Show> }
 }
 

@@ -40,7 +40,9 @@ impl TenantId {
 pub fn Shell() -> impl IntoView {
     let session = expect_context::<Session>();
     let params = use_params_map();
-    let tenant = TenantId(Memo::new(move |_| params.with(|params| params.get("tenant")).unwrap_or_default()));
+    let tenant = TenantId(Memo::new(move |_| {
+        params.with(|params| params.get("tenant")).unwrap_or_default()
+    }));
     provide_context(tenant);
     let signed_in = Memo::new(move |_| matches!(session.state(), SessionState::SignedIn(_)));
     view! {
@@ -108,7 +110,8 @@ fn TenantSwitch(me: Load<Me>) -> impl IntoView {
                 view! { <option value=it.tenant_id prop:selected=chosen>{it.tenant_name}</option> }
             })
             .collect();
-        let other = (!known).then(|| view! { <option value=here.clone() prop:selected=true>"…"</option> });
+        let other =
+            (!known).then(|| view! { <option value=here.clone() prop:selected=true>"…"</option> });
         view! { {other}{items}<option value="">"All tenants and new…"</option> }
     };
     view! {

@@ -32,7 +32,8 @@ pub fn SignIn() -> impl IntoView {
         event.prevent_default();
         busy.set(true);
         problem.set(None);
-        let body = LogIn { email: email.get_untracked(), password: Password(password.get_untracked()) };
+        let body =
+            LogIn { email: email.get_untracked(), password: Password(password.get_untracked()) };
         spawn_local(async move {
             let answer = api.sign_in(&body).await;
             busy.try_set(false);

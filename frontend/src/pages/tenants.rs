@@ -39,8 +39,10 @@ fn List() -> impl IntoView {
     let me = load(move || api.me());
     loaded(me, |me| {
         if me.memberships.is_empty() {
-            let next = view! { <p>"Create the first below, or ask somebody to invite you to theirs."</p> };
-            return view! { <Empty title="You are not a member of any tenant.">{next}</Empty> }.into_any();
+            let next =
+                view! { <p>"Create the first below, or ask somebody to invite you to theirs."</p> };
+            return view! { <Empty title="You are not a member of any tenant.">{next}</Empty> }
+                .into_any();
         }
         let items: Vec<_> = me.memberships.into_iter().map(line).collect();
         view! { <ul class="list">{items}</ul> }.into_any()
@@ -54,7 +56,9 @@ fn line(membership: Membership) -> impl IntoView {
         Role::Admin => "admin",
         Role::Owner => "owner",
     };
-    let suspended = membership.suspended.then(|| view! { " "<span class="badge badge-shadow">"Suspended"</span> });
+    let suspended = membership
+        .suspended
+        .then(|| view! { " "<span class="badge badge-shadow">"Suspended"</span> });
     view! {
         <li>
             <a href=format!("/t/{}/rules", membership.tenant_id)>{membership.tenant_name}</a>
@@ -77,7 +81,9 @@ fn NewTenant() -> impl IntoView {
         let navigate = navigate.clone();
         spawn_local(async move {
             match api.create_tenant(name.get_untracked().trim()).await {
-                Ok(tenant) => navigate(&format!("/t/{}/rules", tenant.id), NavigateOptions::default()),
+                Ok(tenant) => {
+                    navigate(&format!("/t/{}/rules", tenant.id), NavigateOptions::default());
+                }
                 Err(refused) => drop(problem.try_set(Some(refused))),
             }
             busy.try_set(false);

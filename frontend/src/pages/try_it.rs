@@ -96,7 +96,7 @@ fn Fields(request: RequestForm) -> impl IntoView {
     view! {
         <div class="row">
             <TextField label="Namespace" value=request.namespace problem=request.problem(|| "namespace".to_owned()) />
-            <TextField label="Cost" narrow=true value=request.cost problem=request.problem(|| "cost".to_owned()) />
+            <TextField label="Cost" short=true value=request.cost problem=request.problem(|| "cost".to_owned()) />
         </div>
         <For each=move || request.rows.get() key=|it| it.row let:attribute>
             <AttributeFields request attribute />

@@ -64,14 +64,14 @@ impl Editor {
     }
 
     /// A field of the form, with its place in the rule.
-    pub fn bind<T: Clone + Send + Sync + 'static>(
+    pub fn bind<T>(
         self,
         path: impl Fn(&RuleForm) -> String + Send + Sync + 'static,
         value: impl Fn(&RuleForm) -> T + Send + Sync + 'static,
         set: impl Fn(&mut RuleForm, T) + Send + Sync + 'static,
     ) -> Bind<T>
     where
-        T: PartialEq,
+        T: Clone + PartialEq + Send + Sync + 'static,
     {
         let set = move |value| {
             self.form.update(|form| set(form, value));
@@ -88,11 +88,15 @@ impl Editor {
     }
 
     /// What is wrong with a field, as far as it is shown.
-    pub fn problem(self, path: impl Fn(&RuleForm) -> String + Send + Sync + 'static) -> Signal<Option<String>> {
+    pub fn problem(
+        self,
+        path: impl Fn(&RuleForm) -> String + Send + Sync + 'static,
+    ) -> Signal<Option<String>> {
         Signal::derive(move || {
             let path = self.form.with(|form| path(form));
             let below = |problem: &&FieldProblem| {
-                problem.field == path || path == "count_by" && problem.field.starts_with("count_by[")
+                problem.field == path
+                    || path == "count_by" && problem.field.starts_with("count_by[")
             };
             let reason = |problem: &FieldProblem| problem.reason.clone();
             let refused = self.refused.with(|refused| refused.iter().find(below).map(reason));
@@ -122,7 +126,11 @@ impl Editor {
     }
 
     /// What is wrong with a field of a limit.
-    pub fn limit_problem(self, row: u32, name: fn(&LimitRow) -> &'static str) -> Signal<Option<String>> {
+    pub fn limit_problem(
+        self,
+        row: u32,
+        name: fn(&LimitRow) -> &'static str,
+    ) -> Signal<Option<String>> {
         self.problem(move |form| limit_path(form, row, name))
     }
 

@@ -16,7 +16,9 @@ use span::SpanField;
 
 #[component]
 pub(super) fn Limits(editor: Editor) -> impl IntoView {
-    let rows = Memo::new(move |_| editor.form.with(|form| form.limits.iter().map(|it| it.row).collect::<Vec<_>>()));
+    let rows = Memo::new(move |_| {
+        editor.form.with(|form| form.limits.iter().map(|it| it.row).collect::<Vec<_>>())
+    });
     let full = move || rows.with(Vec::len) >= LIMITS_PER_RULE_MAX;
     let whole = editor.problem(|_| "limits".to_owned());
     view! {
@@ -49,7 +51,8 @@ fn LimitFields(editor: Editor, row: u32) -> impl IntoView {
             }
         },
     );
-    let names = AlgorithmName::ALL.iter().map(|name| (*name, words::algorithm(*name).to_owned())).collect();
+    let names =
+        AlgorithmName::ALL.iter().map(|name| (*name, words::algorithm(*name).to_owned())).collect();
     let only = move || editor.form.with(|form| form.limits.len() == 1);
     let remove = move |_| editor.form.update(|form| form.limits.retain(|it| it.row != row));
     view! {
@@ -77,28 +80,38 @@ fn LimitFields(editor: Editor, row: u32) -> impl IntoView {
 fn parameters(editor: Editor, row: u32, algorithm: AlgorithmName) -> AnyView {
     let units = move |label: &'static str| {
         let value = text(editor, row, units_name, |it| &mut it.units);
-        view! { <TextField narrow=true label value problem=editor.limit_problem(row, units_name) /> }
+        view! { <TextField short=true label value problem=editor.limit_problem(row, units_name) /> }
     };
     let rate = move |label: &'static str| {
         let value = text(editor, row, rate_name, |it| &mut it.rate);
-        view! { <TextField narrow=true label value problem=editor.limit_problem(row, rate_name) /> }
+        view! { <TextField short=true label value problem=editor.limit_problem(row, rate_name) /> }
     };
     let window = move |label: &'static str| view! { <SpanField editor row label name=window_name of=|it| &mut it.window /> };
     let every = move || view! { <SpanField editor row label="per" name=every_name of=|it| &mut it.every /> };
     match algorithm {
         AlgorithmName::FixedWindow => view! { {units("Limit")}{window("in each")} }.into_any(),
-        AlgorithmName::SlidingWindowCounter => view! { {units("Limit")}{window("in any")} }.into_any(),
+        AlgorithmName::SlidingWindowCounter => {
+            view! { {units("Limit")}{window("in any")} }.into_any()
+        }
         AlgorithmName::SlidingWindowLog => {
-            let denied =
-                editor.limit(row, |_| "count_denied", |it| it.count_denied, |it, value| it.count_denied = value);
+            let denied = editor.limit(
+                row,
+                |_| "count_denied",
+                |it| it.count_denied,
+                |it, value| it.count_denied = value,
+            );
             view! {
                 {units("Limit")}{window("in any")}
                 <Tick label="Count denied requests too: whoever keeps hammering stays out" value=denied />
             }
             .into_any()
         }
-        AlgorithmName::TokenBucket => view! { {units("Capacity")}{rate("Refill")}{every()} }.into_any(),
-        AlgorithmName::LeakyBucket => view! { {units("Capacity")}{rate("Drain")}{every()} }.into_any(),
+        AlgorithmName::TokenBucket => {
+            view! { {units("Capacity")}{rate("Refill")}{every()} }.into_any()
+        }
+        AlgorithmName::LeakyBucket => {
+            view! { {units("Capacity")}{rate("Drain")}{every()} }.into_any()
+        }
         AlgorithmName::Spacing => window("At least apart").into_any(),
         AlgorithmName::Quota => view! { {units("Limit")}<QuotaFields editor row /> }.into_any(),
     }
@@ -108,7 +121,9 @@ fn parameters(editor: Editor, row: u32, algorithm: AlgorithmName) -> AnyView {
 fn QuotaFields(editor: Editor, row: u32) -> impl IntoView {
     let period = editor.bind(
         move |_| format!("period of {row}"),
-        move |form| form.limits.iter().find(|it| it.row == row).map_or(Period::Month, |it| it.period),
+        move |form| {
+            form.limits.iter().find(|it| it.row == row).map_or(Period::Month, |it| it.period)
+        },
         move |form, period| {
             if let Some(limit) = form.limits.iter_mut().find(|it| it.row == row) {
                 limit.period = period;
@@ -119,9 +134,9 @@ fn QuotaFields(editor: Editor, row: u32) -> impl IntoView {
     let zone = text(editor, row, |_| "time_zone", |it| &mut it.time_zone);
     let day = text(editor, row, |_| "anchor_day", |it| &mut it.anchor_day);
     view! {
-        <Choice label="in each calendar" value=period options=periods narrow=true />
+        <Choice label="in each calendar" value=period options=periods short=true />
         <TextField label="Time zone" value=zone problem=editor.limit_problem(row, |_| "time_zone") hint="Such as UTC or Europe/Berlin" />
-        <TextField narrow=true label="First day" value=day problem=editor.limit_problem(row, |_| "anchor_day") hint="1 is Monday, the 1st, or 1 January" />
+        <TextField short=true label="First day" value=day problem=editor.limit_problem(row, |_| "anchor_day") hint="1 is Monday, the 1st, or 1 January" />
     }
 }
 
@@ -152,5 +167,9 @@ fn window_name(limit: &LimitRow) -> &'static str {
 }
 
 fn every_name(limit: &LimitRow) -> &'static str {
-    if limit.algorithm == AlgorithmName::TokenBucket { "refill_interval_ms" } else { "drain_interval_ms" }
+    if limit.algorithm == AlgorithmName::TokenBucket {
+        "refill_interval_ms"
+    } else {
+        "drain_interval_ms"
+    }
 }

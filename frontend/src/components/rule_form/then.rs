@@ -12,11 +12,17 @@ use crate::model::words;
 #[component]
 pub(super) fn Modes(editor: Editor) -> impl IntoView {
     let at = |name: &'static str| move |_: &_| name.to_owned();
-    let namespace =
-        editor.bind(at("namespace"), |form| form.namespace.clone(), |form, value| form.namespace = value);
+    let namespace = editor.bind(
+        at("namespace"),
+        |form| form.namespace.clone(),
+        |form, value| form.namespace = value,
+    );
     let name = editor.bind(at("name"), |form| form.name.clone(), |form, value| form.name = value);
-    let description =
-        editor.bind(at("description"), |form| form.description.clone(), |form, value| form.description = value);
+    let description = editor.bind(
+        at("description"),
+        |form| form.description.clone(),
+        |form, value| form.description = value,
+    );
     let action = editor.bind(at("action"), |form| form.action, |form, value| form.action = value);
     let mode = editor.bind(at("mode"), |form| form.mode, |form, value| form.mode = value);
     let actions = vec![
@@ -50,14 +56,28 @@ pub(super) fn Modes(editor: Editor) -> impl IntoView {
 pub(super) fn Then(editor: Editor) -> impl IntoView {
     let at = |name: &'static str| move |_: &_| name.to_owned();
     let blocks = editor.bind(at("blocks"), |form| form.blocks, |form, value| form.blocks = value);
-    let number =
-        editor.bind(at("block_ms"), |form| form.block.number.clone(), |form, value| form.block.number = value);
-    let unit = editor.bind(at("block unit"), |form| form.block.unit, |form, value| form.block.unit = value);
-    let failure =
-        editor.bind(at("on_store_failure"), |form| form.on_store_failure, |form, value| form.on_store_failure = value);
-    let consistency =
-        editor.bind(at("consistency"), |form| form.consistency, |form, value| form.consistency = value);
-    let failures = OnStoreFailure::ALL.iter().map(|it| (*it, words::failure(*it).to_owned())).collect();
+    let number = editor.bind(
+        at("block_ms"),
+        |form| form.block.number.clone(),
+        |form, value| form.block.number = value,
+    );
+    let unit = editor.bind(
+        at("block unit"),
+        |form| form.block.unit,
+        |form, value| form.block.unit = value,
+    );
+    let failure = editor.bind(
+        at("on_store_failure"),
+        |form| form.on_store_failure,
+        |form, value| form.on_store_failure = value,
+    );
+    let consistency = editor.bind(
+        at("consistency"),
+        |form| form.consistency,
+        |form, value| form.consistency = value,
+    );
+    let failures =
+        OnStoreFailure::ALL.iter().map(|it| (*it, words::failure(*it).to_owned())).collect();
     let ways = vec![
         (Consistency::Exact, "Exact: Redis decides each request".to_owned()),
         (Consistency::Leased, "Leased: gates take units in advance; faster".to_owned()),

@@ -52,11 +52,14 @@ fn Condition(editor: Editor, row: u32) -> impl IntoView {
         |it| it.map(|it| it.attribute.clone()).unwrap_or_default(),
         |it, value| it.attribute = value,
     );
-    let op = editor.condition(row, "op", |it| it.map_or(Op::Equals, |it| it.op), |it, op| it.op = op);
+    let op =
+        editor.condition(row, "op", |it| it.map_or(Op::Equals, |it| it.op), |it, op| it.op = op);
     let ops = Op::ALL.iter().map(|op| (*op, words::op(*op).to_owned())).collect();
-    let takes_value = Memo::new(move |_| editor.form.with(|form| {
-        form.conditions.iter().find(|it| it.row == row).is_some_and(ConditionRow::takes_value)
-    }));
+    let takes_value = Memo::new(move |_| {
+        editor.form.with(|form| {
+            form.conditions.iter().find(|it| it.row == row).is_some_and(ConditionRow::takes_value)
+        })
+    });
     let remove = move |_| editor.form.update(|form| form.conditions.retain(|it| it.row != row));
     let whole = editor.condition_problem(row, "");
     view! {

@@ -57,8 +57,13 @@ impl LimitRow {
                 new.window = Span::of_ms(*window_ms);
                 new.count_denied = *count_denied;
             }
-            LimitBody::TokenBucket { capacity, refill_tokens: rate, refill_interval_ms: every_ms }
-            | LimitBody::LeakyBucket { capacity, drain_units: rate, drain_interval_ms: every_ms } => {
+            LimitBody::TokenBucket {
+                capacity,
+                refill_tokens: rate,
+                refill_interval_ms: every_ms,
+            }
+            | LimitBody::LeakyBucket { capacity, drain_units: rate, drain_interval_ms: every_ms } =>
+            {
                 new.units = capacity.to_string();
                 new.rate = rate.to_string();
                 new.every = Span::of_ms(*every_ms);
@@ -108,7 +113,9 @@ impl LimitRow {
                 drain_units: whole("drain_units", rate),
                 drain_interval_ms: whole("drain_interval_ms", every_ms),
             },
-            AlgorithmName::Spacing => LimitBody::Spacing { interval_ms: whole("interval_ms", window_ms) },
+            AlgorithmName::Spacing => {
+                LimitBody::Spacing { interval_ms: whole("interval_ms", window_ms) }
+            }
             AlgorithmName::Quota => {
                 let day = typed(&self.anchor_day).and_then(|day| u16::try_from(day).ok());
                 LimitBody::Quota {

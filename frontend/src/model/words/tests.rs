@@ -37,13 +37,22 @@ fn rule_reads_as_a_sentence() {
 #[test]
 fn each_algorithm_has_its_words() {
     for (value, words) in [
-        (json!({"algorithm": "fixed_window", "limit": 10_000, "window_ms": 60_000}), "10,000 in each minute of the clock"),
-        (json!({"algorithm": "fixed_window", "limit": 1, "window_ms": 90_000}), "1 in each window of 90 seconds"),
+        (
+            json!({"algorithm": "fixed_window", "limit": 10_000, "window_ms": 60_000}),
+            "10,000 in each minute of the clock",
+        ),
+        (
+            json!({"algorithm": "fixed_window", "limit": 1, "window_ms": 90_000}),
+            "1 in each window of 90 seconds",
+        ),
         (
             json!({"algorithm": "sliding_window_log", "limit": 5, "window_ms": 1_000, "count_denied": true}),
             "5 in any second, counting denied ones too",
         ),
-        (json!({"algorithm": "sliding_window_counter", "limit": 5, "window_ms": 3_600_000}), "5 in any hour, estimated"),
+        (
+            json!({"algorithm": "sliding_window_counter", "limit": 5, "window_ms": 3_600_000}),
+            "5 in any hour, estimated",
+        ),
         (
             json!({"algorithm": "token_bucket", "capacity": 20, "refill_tokens": 10, "refill_interval_ms": 1_000}),
             "bursts of 20, refilled by 10 per second",
@@ -53,7 +62,10 @@ fn each_algorithm_has_its_words() {
             "a queue of 20, drained by 1 per 500 milliseconds",
         ),
         (json!({"algorithm": "spacing", "interval_ms": 250}), "at least 250 ms apart"),
-        (json!({"algorithm": "quota", "limit": 9, "period": "month"}), "9 in each calendar month (UTC)"),
+        (
+            json!({"algorithm": "quota", "limit": 9, "period": "month"}),
+            "9 in each calendar month (UTC)",
+        ),
         (
             json!({"algorithm": "quota", "limit": 9, "period": "week", "anchor_day": 3, "time_zone": "Europe/Berlin"}),
             "9 in each calendar week from Wednesday (Europe/Berlin)",
@@ -69,5 +81,8 @@ fn long_lists_are_cut() {
         "name": "x", "match": [{"attribute": "plan", "op": "one_of", "value": ["a", "b", "c", "d", "e"]},
                                {"attribute": "ip", "op": "absent"}]
     }));
-    assert_eq!(matches(&many.conditions), "requests where plan is one of a, b, c and 2 more and ip is missing");
+    assert_eq!(
+        matches(&many.conditions),
+        "requests where plan is one of a, b, c and 2 more and ip is missing"
+    );
 }

@@ -17,7 +17,10 @@ use crate::session::{KnownSecret, Session};
 pub(super) fn NewKey(on_created: Callback<()>) -> impl IntoView {
     let issued = RwSignal::new(None::<IssuedKey>);
     move || match issued.get() {
-        Some(key) => view! { <Secret key_made=key stored=Callback::new(move |()| issued.set(None)) /> }.into_any(),
+        Some(key) => {
+            view! { <Secret key_made=key stored=Callback::new(move |()| issued.set(None)) /> }
+                .into_any()
+        }
         None => view! { <Form issued on_created /> }.into_any(),
     }
 }
@@ -45,7 +48,11 @@ fn Form(issued: RwSignal<Option<IssuedKey>>, on_created: Callback<()>) -> impl I
             match answer {
                 Ok(key) => {
                     if key.scopes.contains(&KeyScope::Check) {
-                        session.remember(KnownSecret { tenant_id, key_id: key.id.clone(), secret: key.secret.clone() });
+                        session.remember(KnownSecret {
+                            tenant_id,
+                            key_id: key.id.clone(),
+                            secret: key.secret.clone(),
+                        });
                     }
                     on_created.run(());
                     issued.try_set(Some(key));

@@ -19,7 +19,8 @@ pub(super) fn Stale(
     problem: RwSignal<Option<Problem>>,
     save: Callback<()>,
 ) -> impl IntoView {
-    let stale = move || problem.with(|it| it.as_ref().is_some_and(|it| it.code == Some(ErrorCode::Stale)));
+    let stale =
+        move || problem.with(|it| it.as_ref().is_some_and(|it| it.code == Some(ErrorCode::Stale)));
     view! { <Show when=stale><Versions editor before problem save /></Show> }
 }
 
@@ -32,7 +33,8 @@ fn Versions(
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let theirs = load(move || {
-        let (tenant, id) = (tenant.now(), before.with_untracked(|it| it.as_ref().map(|it| it.id.clone())));
+        let (tenant, id) =
+            (tenant.now(), before.with_untracked(|it| it.as_ref().map(|it| it.id.clone())));
         async move { api.rule(&tenant, &id.unwrap_or_default()).await }
     });
     let request_id = problem.with_untracked(|it| it.as_ref().and_then(|it| it.request_id.clone()));

@@ -12,7 +12,8 @@ use crate::components::copy::CodeBlock;
 use crate::components::feedback::{ActProblem, Warning};
 use crate::components::field::{Choice, TextField};
 use crate::components::load::{load, loaded};
-use crate::components::verdict::{LimitTable, wait};
+use crate::components::verdict::{LimitTable, again};
+use crate::model::duration::about;
 use crate::model::number::grouped;
 use crate::model::snippet::curl;
 use crate::pages::shell::TenantId;
@@ -93,25 +94,37 @@ fn AskGate(request: RequestForm, gates: Vec<String>) -> impl IntoView {
 /// The newest answer in full, and how those before it went.
 #[component]
 fn Answers(answers: RwSignal<Vec<CheckAnswer>>) -> impl IntoView {
-    let newest = move || answers.with(|answers| answers.first().cloned()).map(|answer| view! { <Answer answer /> });
+    let newest = move || {
+        answers.with(|answers| answers.first().cloned()).map(|answer| view! { <Answer answer /> })
+    };
     let history = move || {
         let marks: Vec<_> = answers.with(|answers| {
             let before = answers.iter().skip(1).take(30);
-            before.map(|it| view! { <PassBadge passes=it.allowed yes="allowed" no="denied" />" " }).collect()
+            before
+                .map(|it| view! { <PassBadge passes=it.allowed yes="allowed" no="denied" />" " })
+                .collect()
         });
-        (!marks.is_empty()).then(|| view! { <p class="history"><span class="quiet">"Before: "</span>{marks}</p> })
+        (!marks.is_empty())
+            .then(|| view! { <p class="history"><span class="quiet">"Before: "</span>{marks}</p> })
     };
-    view! { <div aria-live="polite">{newest}</div>{history} }
+    view! { <div class="stack" aria-live="polite">{newest}</div>{history} }
 }
 
 #[component]
 fn Answer(answer: CheckAnswer) -> impl IntoView {
     let detail = match (answer.allowed, answer.remaining, answer.limit) {
-        (false, ..) => format!(" by {}; again: {}", answer.denied_by.join(", "), wait(answer.retry_after_ms)),
-        (true, Some(remaining), Some(limit)) => format!(" {} of {} left", grouped(remaining), grouped(limit)),
+        (false, ..) => format!(
+            " by {}; the same check could pass {}",
+            answer.denied_by.join(", "),
+            again(answer.retry_after_ms)
+        ),
+        (true, Some(remaining), Some(limit)) => {
+            format!(" {} of {} left", grouped(remaining), grouped(limit))
+        }
         (true, ..) => " No enforced limit matched.".to_owned(),
     };
-    let delay = (answer.delay_ms > 0).then(|| format!(" Wait {} before acting.", wait(Some(answer.delay_ms))));
+    let delay =
+        (answer.delay_ms > 0).then(|| format!(" Wait {} before acting.", about(answer.delay_ms)));
     let degraded = answer.degraded.map(|how| {
         let how = match how {
             Degraded::Allow => "the rules let it pass",

@@ -8,7 +8,7 @@ use super::RequestForm;
 use crate::api::{Api, Problem};
 use crate::components::badge::{ModeBadge, PassBadge};
 use crate::components::feedback::{ActProblem, Empty};
-use crate::components::verdict::wait;
+use crate::components::verdict::again;
 use crate::model::number::grouped;
 use crate::model::words;
 use crate::pages::shell::TenantId;
@@ -74,7 +74,10 @@ fn Rules(answer: TestAnswer) -> impl IntoView {
 fn line(rule: TestedRule) -> impl IntoView {
     let matches = match (&rule.failed_condition, &rule.missing_attribute) {
         (Some(failed), _) => {
-            let actual = failed.actual.as_ref().map_or_else(|| "it is missing".to_owned(), |it| format!("it is {it}"));
+            let actual = failed
+                .actual
+                .as_ref()
+                .map_or_else(|| "it is missing".to_owned(), |it| format!("it is {it}"));
             format!("no: {} ({actual})", words::condition(&failed.condition))
         }
         (None, Some(attribute)) => format!("no: it counts by {attribute}, which is missing"),
@@ -82,7 +85,8 @@ fn line(rule: TestedRule) -> impl IntoView {
         (None, None) => "no".to_owned(),
     };
     let subject = rule.subject.map_or_else(String::new, |subject| {
-        let parts: Vec<_> = subject.into_iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let parts: Vec<_> =
+            subject.into_iter().map(|(name, value)| format!("{name} {value}")).collect();
         if parts.is_empty() { "all together".to_owned() } else { parts.join(", ") }
     });
     let states: Vec<_> = rule
@@ -90,11 +94,14 @@ fn line(rule: TestedRule) -> impl IntoView {
         .into_iter()
         .map(|limit| {
             let left = limit.remaining.map_or_else(|| "unknown".to_owned(), grouped);
-            let again = (!limit.allowed).then(|| format!(", again: {}", wait(limit.retry_after_ms)));
+            let again =
+                (!limit.allowed).then(|| format!(", could pass {}", again(limit.retry_after_ms)));
             view! { <div>{left}" of "{grouped(limit.limit)}" left"{again}</div> }
         })
         .collect();
-    let verdict = rule.matches.then(|| view! { <PassBadge passes=rule.would_pass yes="passes" no="denied" /> });
+    let verdict = rule
+        .matches
+        .then(|| view! { <PassBadge passes=rule.would_pass yes="passes" no="denied" /> });
     view! {
         <tr>
             <td><span class="name">{rule.rule}</span>" "<ModeBadge mode=rule.mode /></td>

@@ -49,8 +49,8 @@ pub(in super::super) fn NumberAndUnit(
     let unit_label = format!("{label}: unit");
     view! {
         <div class="span">
-            <TextField narrow=true label value=number problem />
-            <Choice narrow=true label=unit_label value=unit options=units />
+            <TextField short=true label value=number problem />
+            <Choice short=true label=unit_label value=unit options=units />
         </div>
     }
 }
