@@ -1,7 +1,8 @@
 //! The few things of the browser that pages need besides the page itself.
 
-use leptos::prelude::{document, window};
-use web_sys::Storage;
+use leptos::prelude::{document, request_animation_frame, window};
+use wasm_bindgen::JsCast as _;
+use web_sys::{HtmlElement, Storage};
 
 /// What time it is, in milliseconds since 1970.
 pub fn now_ms() -> i64 {
@@ -43,8 +44,21 @@ pub fn mark_document(name: &str, value: Option<&str>) {
     });
 }
 
+/// Puts the keyboard into the first field that is wrong, once the page shows it.
+pub fn focus_first_invalid() {
+    request_animation_frame(|| {
+        let found = document().query_selector("[aria-invalid=true]").ok().flatten();
+        if let Some(field) = found.and_then(|field| field.dyn_into::<HtmlElement>().ok()) {
+            drop(field.focus());
+        }
+    });
+}
+
 /// Puts a text onto the clipboard; whether that worked.
 pub async fn copy(text: &str) -> bool {
+    if !window().is_secure_context() {
+        return false; // there is no clipboard on an unprotected connection
+    }
     let clipboard = window().navigator().clipboard();
     wasm_bindgen_futures::JsFuture::from(clipboard.write_text(text)).await.is_ok()
 }

@@ -11,6 +11,7 @@ use weir_wire::problem::ErrorCode;
 use weir_wire::rules::RuleAnswer;
 
 use crate::api::{Api, Problem};
+use crate::browser;
 use crate::components::feedback::{ActProblem, Warning};
 use crate::components::load::loaded;
 use crate::components::page::PageHead;
@@ -59,7 +60,7 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
     let navigate = use_navigate();
     let save = Callback::new(move |()| {
         problem.set(None);
-        let Some(rule) = editor.submit() else { return };
+        let Some(rule) = editor.submit() else { return browser::focus_first_invalid() };
         busy.set(true);
         let navigate = navigate.clone();
         spawn_local(async move {
@@ -87,7 +88,7 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
     view! {
         <form class="editor" on:submit=submit>
             <div class="stack"><RuleFields editor /></div>
-            <aside class="preview">
+            <div class="preview">
                 <Preview editor />
                 <Stale editor before problem save />
                 <Refused problem />
@@ -98,7 +99,7 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
                     </button>
                     <A href=move || tenant.page(&back) attr:class="button">"Cancel"</A>
                 </div>
-            </aside>
+            </div>
         </form>
     }
 }

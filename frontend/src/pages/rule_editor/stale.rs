@@ -7,6 +7,7 @@ use weir_wire::rules::RuleAnswer;
 use crate::api::{Api, Problem};
 use crate::components::load::{load, loaded};
 use crate::components::rule_form::Editor;
+use crate::model::difference::fields;
 use crate::model::rule_form::RuleForm;
 use crate::model::words;
 use crate::pages::shell::TenantId;
@@ -40,6 +41,11 @@ fn Versions(
     let request_id = problem.with_untracked(|it| it.as_ref().and_then(|it| it.request_id.clone()));
     let choice = move |theirs: RuleAnswer| {
         let (kept, taken) = (theirs.clone(), theirs.clone());
+        let other = theirs.rule.clone();
+        let differ = move || match fields(&editor.rule(), &other) {
+            same if same.is_empty() => "nothing".to_owned(),
+            names => names.join(", "),
+        };
         let overwrite = move |_| {
             before.set(Some(kept.clone()));
             save.run(());
@@ -50,6 +56,7 @@ fn Versions(
             problem.set(None);
         };
         view! {
+            <p>"They differ in: "{differ}"."</p>
             <h3>"Theirs, revision "{theirs.revision}</h3>
             <p class="sentence">{words::sentence(&theirs.rule)}</p>
             <h3>"Yours"</h3>
