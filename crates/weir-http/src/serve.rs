@@ -145,7 +145,6 @@ impl Connection {
             .header_read_timeout(self.settings.headers_deadline)
             .max_headers(self.settings.headers_max)
             .max_buf_size(64 * 1024)
-            .pipeline_flush(true)
             .serve_connection(TokioIo::new(stream), service_fn(|request| self.answer(request)));
         tokio::pin!(connection);
         tokio::select! {

@@ -77,6 +77,26 @@ async fn http1_answers_with_the_peer_and_closes_when_idle() {
 }
 
 #[tokio::test]
+async fn requests_that_are_no_http_are_refused_and_the_connection_closed() {
+    let running = start(quick()).await;
+    let many_headers = "X-A: b\r\n".repeat(100);
+    let cases = [
+        ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length : 1\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nX: \u{0}\r\n\r\n", 400),
+        (&format!("GET / HTTP/1.1\r\n{many_headers}\r\n"), 431),
+        (&format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(70_000)), 431),
+        ("hello\r\n\r\n", 400),
+    ];
+    for (sent, status) in cases {
+        let answer = exchange(running.addr, sent.as_bytes()).await;
+        let begun = format!("HTTP/1.1 {status} ");
+        assert!(answer.starts_with(&begun), "{:.60} got {answer:?}", sent);
+        assert_eq!(answer.matches("HTTP/1.1").count(), 1, "one answer: {answer:?}");
+    }
+}
+
+#[tokio::test]
 async fn http2_preface_is_answered_with_settings() {
     let running = start(quick()).await;
     let mut stream = TcpStream::connect(running.addr).await.expect("listening");
