@@ -21,10 +21,7 @@ impl Account {
         if !rustix::process::geteuid().is_root() {
             return Ok(Self::Ours);
         }
-        ["postgres", "nobody"]
-            .into_iter()
-            .find_map(named)
-            .ok_or(LocalError::NoAccount)
+        ["postgres", "nobody"].into_iter().find_map(named).ok_or(LocalError::NoAccount)
     }
 
     pub(crate) fn uid(&self) -> u32 {
@@ -51,17 +48,9 @@ impl Account {
 
 fn named(name: &str) -> Option<Account> {
     let number = |flag: &str| -> Option<u32> {
-        let output = Command::new("id")
-            .args([flag, name])
-            .stderr(Stdio::null())
-            .output()
-            .ok()?;
+        let output = Command::new("id").args([flag, name]).stderr(Stdio::null()).output().ok()?;
         String::from_utf8(output.stdout).ok()?.trim().parse().ok()
     };
     let (uid, gid) = (number("-u")?, number("-g")?);
-    (uid != 0).then(|| Account::Other {
-        name: name.to_owned(),
-        uid,
-        gid,
-    })
+    (uid != 0).then(|| Account::Other { name: name.to_owned(), uid, gid })
 }

@@ -8,30 +8,15 @@ pub enum LocalError {
     #[error("{program} was not found; install it with: cargo xtask setup")]
     Missing { program: &'static str },
     #[error("{doing} {}", path.display())]
-    File {
-        doing: &'static str,
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    File { doing: &'static str, path: PathBuf, source: std::io::Error },
     #[error("start {program}")]
-    Spawn {
-        program: String,
-        source: std::io::Error,
-    },
+    Spawn { program: String, source: std::io::Error },
     #[error("{program} failed: {output}")]
     Failed { program: String, output: String },
     #[error("{program} was not ready after {waited:?}; its last words: {log}")]
-    NotReady {
-        program: &'static str,
-        waited: Duration,
-        log: String,
-    },
+    NotReady { program: &'static str, waited: Duration, log: String },
     #[error("{program} ended with code {code} while starting; its last words: {log}")]
-    Ended {
-        program: &'static str,
-        code: i32,
-        log: String,
-    },
+    Ended { program: &'static str, code: i32, log: String },
     #[error("{} is not safe to use: it must be a folder of user {owner} with mode 0700", path.display())]
     UnsafeFolder { path: PathBuf, owner: String },
     #[error("no user to run servers as: neither postgres nor nobody exists, and root is refused")]
@@ -51,10 +36,6 @@ impl LocalError {
         path: &Path,
     ) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.to_owned();
-        move |source| Self::File {
-            doing,
-            path,
-            source,
-        }
+        move |source| Self::File { doing, path, source }
     }
 }

@@ -55,10 +55,7 @@ fn make_private(folder: &Path, account: &Account) -> Result<(), LocalError> {
     let found = fs::symlink_metadata(folder).map_err(LocalError::file("look at", folder))?;
     let ours = rustix::process::geteuid().as_raw();
     if !found.is_dir() || ![account.uid(), ours].contains(&found.uid()) {
-        return Err(LocalError::UnsafeFolder {
-            path: folder.to_owned(),
-            owner: account.name(),
-        });
+        return Err(LocalError::UnsafeFolder { path: folder.to_owned(), owner: account.name() });
     }
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
         .and_then(|()| give(folder, account))
@@ -91,19 +88,12 @@ fn reachable(path: &Path, account: &Account) -> bool {
 
 fn shared_parent() -> &'static Path {
     let persistent = Path::new("/var/tmp");
-    if persistent.is_dir() {
-        persistent
-    } else {
-        Path::new("/tmp")
-    }
+    if persistent.is_dir() { persistent } else { Path::new("/tmp") }
 }
 
 /// FNV-1a: the same on every machine and in every release, as a place on disk must be.
 fn hash(path: &Path) -> u64 {
-    path.as_os_str()
-        .as_encoded_bytes()
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+    path.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

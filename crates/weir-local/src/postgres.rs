@@ -150,11 +150,7 @@ impl Postgres {
         if staged.exists() {
             fs::remove_dir_all(&staged).map_err(LocalError::file("remove", &staged))?;
         }
-        let locale = if cfg!(target_os = "linux") {
-            "C.UTF-8"
-        } else {
-            "C"
-        };
+        let locale = if cfg!(target_os = "linux") { "C.UTF-8" } else { "C" };
         let mut command = Command::new(self.programs.join("initdb"));
         command
             .arg("--pgdata")
@@ -204,9 +200,8 @@ impl Postgres {
                     log: last_words(&self.log()),
                 });
             }
-            let ready = self
-                .status()
-                .is_some_and(|status| status.ready && status.pid == process.pid());
+            let ready =
+                self.status().is_some_and(|status| status.ready && status.pid == process.pid());
             if ready && TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok() {
                 break;
             }
@@ -268,14 +263,9 @@ struct Status {
 }
 
 fn run(program: &str, mut command: Command) -> Result<String, LocalError> {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command.output().map_err(|source| LocalError::Spawn {
-        program: program.to_owned(),
-        source,
-    })?;
+    let Output { status, stdout, stderr } = command
+        .output()
+        .map_err(|source| LocalError::Spawn { program: program.to_owned(), source })?;
     if status.success() {
         return Ok(String::from_utf8_lossy(&stdout).trim_end().to_owned());
     }

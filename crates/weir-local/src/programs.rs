@@ -16,9 +16,7 @@ pub fn postgres_folder() -> Result<PathBuf, LocalError> {
         .chain(installed("/usr/local/opt", "postgresql"))
         .filter(|folder| complete(folder))
         .max_by_key(|folder| version(folder))
-        .ok_or(LocalError::Missing {
-            program: "Postgres (initdb, postgres, psql)",
-        })
+        .ok_or(LocalError::Missing { program: "Postgres (initdb, postgres, psql)" })
 }
 
 /// `redis-server`, or Valkey's.
@@ -26,9 +24,7 @@ pub fn redis_server() -> Result<PathBuf, LocalError> {
     ["redis-server", "valkey-server"]
         .into_iter()
         .find_map(on_path)
-        .ok_or(LocalError::Missing {
-            program: "redis-server",
-        })
+        .ok_or(LocalError::Missing { program: "redis-server" })
 }
 
 fn on_path(name: &str) -> Option<PathBuf> {
@@ -50,9 +46,7 @@ fn installed(parent: &str, prefix: &str) -> Vec<PathBuf> {
 }
 
 fn complete(folder: &Path) -> bool {
-    ["initdb", "postgres", "psql"]
-        .iter()
-        .all(|name| folder.join(name).is_file())
+    ["initdb", "postgres", "psql"].iter().all(|name| folder.join(name).is_file())
 }
 
 /// The major version in a path such as `…/postgresql/15/bin` or `…/postgresql@17/bin`; 0 if none.

@@ -46,14 +46,7 @@ impl Redis {
             None => free_port()?,
         };
         folder::write_private(&port_file, &port.to_string(), &account)?;
-        let server = Self {
-            program,
-            data_dir,
-            account,
-            password,
-            port,
-            process: Mutex::new(None),
-        };
+        let server = Self { program, data_dir, account, password, port, process: Mutex::new(None) };
         server.configure(&settings)?;
         server.run()?;
         Ok(server)
@@ -142,6 +135,7 @@ impl Redis {
             .run_as(self.account.clone())
             .stop_by(StopSignal::Terminate, Duration::from_secs(5));
         let process = Guarded::spawn(launch)?;
+        process.go_first();
         let until = Instant::now() + START_LIMIT;
         while !self.ask("PING").is_ok_and(|reply| reply.contains("PONG")) {
             if let Some(code) = process.exit_code() {

@@ -33,10 +33,7 @@ impl ScratchDir {
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()
-            .map_err(|source| LocalError::Spawn {
-                program: "sh".to_owned(),
-                source,
-            })?;
+            .map_err(|source| LocalError::Spawn { program: "sh".to_owned(), source })?;
         Ok(Self { path, sweeper })
     }
 

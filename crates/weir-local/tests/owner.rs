@@ -65,15 +65,9 @@ fn scratch_folder_goes_with_its_owner() {
 }
 
 fn hold(folder: &Path) -> (Child, Vec<String>) {
-    let mut owner = Command::new(example())
-        .arg(folder)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut owner = Command::new(example()).arg(folder).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
-    BufReader::new(owner.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    BufReader::new(owner.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let pids: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     assert_eq!(pids.len(), 2, "the owner did not start: {line:?}");
     (owner, pids)
@@ -82,19 +76,13 @@ fn hold(folder: &Path) -> (Child, Vec<String>) {
 /// `target/debug/examples/hold`, built along with this test in `target/debug/deps`.
 fn example() -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    test.parent()
-        .unwrap()
-        .with_file_name("examples")
-        .join("hold")
+    test.parent().unwrap().with_file_name("examples").join("hold")
 }
 
 fn await_gone(pids: &[String]) {
     await_that(|| {
         pids.iter().all(|pid| {
-            let alive = Command::new("kill")
-                .args(["-0", pid])
-                .stderr(Stdio::null())
-                .status();
+            let alive = Command::new("kill").args(["-0", pid]).stderr(Stdio::null()).status();
             !alive.unwrap().success()
         })
     });

@@ -4,6 +4,7 @@
 //! gathers, so nothing waits for a timer and a busy gate makes few, large calls.
 
 mod line;
+mod patience;
 mod periods;
 mod script;
 
@@ -135,16 +136,16 @@ impl Limiter {
             return Err(RedisError::Away);
         }
         let deadline = Instant::now() + self.budget;
-        let (answer, mut answered) = oneshot::channel();
+        let (answer, answered) = oneshot::channel();
         let waiting = line::Waiting { asked, deadline, answer };
         self.queue.try_send(waiting).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => RedisError::Overloaded,
             mpsc::error::TrySendError::Closed(_) => RedisError::Away,
         })?;
-        match tokio::time::timeout_at(deadline, &mut answered).await {
-            Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(RedisError::Away),
-            Err(_) => line::last_look(&mut answered).await.unwrap_or(Err(RedisError::Timeout)),
+        match patience::within(answered, deadline).await {
+            Some(Ok(result)) => result,
+            Some(Err(_)) => Err(RedisError::Away),
+            None => Err(RedisError::Timeout),
         }
     }
 

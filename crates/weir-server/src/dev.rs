@@ -36,7 +36,7 @@ pub struct DevArgs {
     #[arg(long, default_value_t = 8080)]
     base_port: u16,
     /// Longest that a check waits for Redis; more than `weir serve` allows, for a busy desk machine
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     redis_budget_ms: u64,
     /// Print one line of JSON when everything is ready, and nothing else
     #[arg(long)]

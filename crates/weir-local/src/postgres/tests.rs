@@ -3,11 +3,8 @@
 use crate::{Account, LocalError, Postgres, PostgresOptions, ScratchDir};
 
 fn start(scratch: &ScratchDir) -> Postgres {
-    Postgres::start(PostgresOptions {
-        data_dir: scratch.path().join("postgres"),
-        durable: false,
-    })
-    .unwrap()
+    Postgres::start(PostgresOptions { data_dir: scratch.path().join("postgres"), durable: false })
+        .unwrap()
 }
 
 #[test]
@@ -15,9 +12,7 @@ fn data_and_port_survive_a_kill_and_a_restart() {
     let scratch = ScratchDir::create().unwrap();
     let server = start(&scratch);
     server.create_database("orders").unwrap();
-    server
-        .psql("orders", &["-c", "CREATE TABLE kept (n int)"])
-        .unwrap();
+    server.psql("orders", &["-c", "CREATE TABLE kept (n int)"]).unwrap();
     let (pid, url) = (server.pid().unwrap(), server.url("orders"));
 
     server.kill().unwrap();
@@ -76,9 +71,6 @@ fn strange_database_names_are_refused() {
     let scratch = ScratchDir::create().unwrap();
     let server = start(&scratch);
     for name in ["", "a b", "x; DROP DATABASE y", "Großes"] {
-        assert!(matches!(
-            server.create_database(name),
-            Err(LocalError::Name(_))
-        ));
+        assert!(matches!(server.create_database(name), Err(LocalError::Name(_))));
     }
 }

@@ -30,11 +30,7 @@ fn killed_server_comes_back_empty_on_the_same_port() {
 fn settings_are_ours() {
     let scratch = ScratchDir::create().unwrap();
     let server = start(&scratch);
-    for (name, value) in [
-        ("maxmemory-policy", "noeviction"),
-        ("databases", "2"),
-        ("save", ""),
-    ] {
+    for (name, value) in [("maxmemory-policy", "noeviction"), ("databases", "2"), ("save", "")] {
         let reply = server.command(&format!("CONFIG GET {name}")).unwrap();
         assert_eq!(reply.split("\r\n").nth(4), Some(value), "{reply}");
     }

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::Micros;
 
+use super::patience;
 use super::periods::Periods;
 use super::script::{Call, Reply};
 use super::{Answer, Asked, DecidingClock, LimiterSettings};
@@ -126,7 +127,7 @@ impl Line {
         Ok(connection)
     }
 
-    /// `first` and whatever waits behind it, up to the bound; what is already too late is told so.
+    /// `first` and whatever waits behind it, up to the bound; who has given up is left out.
     fn gather(&mut self, first: Waiting) -> Vec<Waiting> {
         let mut checks = first.asked.len();
         let mut gathered = vec![first];
@@ -135,10 +136,6 @@ impl Line {
         {
             checks += next.asked.len();
             gathered.push(next);
-        }
-        let now = Instant::now();
-        for late in gathered.extract_if(.., |it| it.deadline <= now) {
-            drop(late.answer.send(Err(RedisError::Timeout)));
         }
         gathered.retain(|it| !it.answer.is_closed());
         gathered
@@ -231,18 +228,6 @@ impl Line {
     }
 }
 
-/// One last look after the deadline: an answer that has arrived but was not yet handed on, because
-/// this machine was busy, is no time-out of Redis.
-pub(super) async fn last_look<T>(answered: &mut oneshot::Receiver<T>) -> Option<T> {
-    for _ in 0..4 {
-        tokio::task::yield_now().await;
-        if let Ok(answer) = answered.try_recv() {
-            return Some(answer);
-        }
-    }
-    None
-}
-
 async fn send(
     connection: &mut MultiplexedConnection,
     call: &Call,
@@ -258,22 +243,11 @@ async fn send(
     }
 }
 
-/// Waits until the deadline; what is then ready but unread still counts.
 async fn within(
     answer: impl Future<Output = redis::RedisResult<Value>>,
     deadline: Instant,
 ) -> Result<Value, RedisError> {
-    tokio::pin!(answer);
-    if let Ok(answer) = tokio::time::timeout_at(deadline, &mut answer).await {
-        return Ok(answer?);
-    }
-    for _ in 0..4 {
-        tokio::task::yield_now().await;
-        if let Ok(answer) = tokio::time::timeout(Duration::ZERO, &mut answer).await {
-            return Ok(answer?);
-        }
-    }
-    Err(RedisError::Timeout)
+    Ok(patience::within(answer, deadline).await.ok_or(RedisError::Timeout)??)
 }
 
 async fn still_there(connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
