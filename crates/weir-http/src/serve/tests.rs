@@ -91,7 +91,7 @@ async fn requests_that_are_no_http_are_refused_and_the_connection_closed() {
     for (sent, status) in cases {
         let answer = exchange(running.addr, sent.as_bytes()).await;
         let begun = format!("HTTP/1.1 {status} ");
-        assert!(answer.starts_with(&begun), "{:.60} got {answer:?}", sent);
+        assert!(answer.starts_with(&begun), "{sent:.60} got {answer:?}");
         assert_eq!(answer.matches("HTTP/1.1").count(), 1, "one answer: {answer:?}");
     }
 }
