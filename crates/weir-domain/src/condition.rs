@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 
 use crate::draft::{ConditionDraft, Op, Operand};
 use crate::names::{self, InvalidField};
@@ -137,7 +137,17 @@ fn list(texts: &[String]) -> Result<Vec<String>, String> {
 
 fn network(text: &str) -> Result<IpNet, String> {
     let parsed = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
-    parsed.map_err(|_| "must be a network such as `10.0.0.0/8` or `2001:db8::/32`".to_owned())
+    parsed
+        .map(canonical)
+        .map_err(|_| "must be a network such as `10.0.0.0/8` or `2001:db8::/32`".to_owned())
+}
+
+/// A network of IPv4 addresses written as IPv6 is the IPv4 network, as with addresses.
+fn canonical(network: IpNet) -> IpNet {
+    let IpNet::V6(v6) = network else { return network };
+    let prefix = v6.prefix_len().checked_sub(96);
+    let v4 = v6.network().to_ipv4_mapped().zip(prefix);
+    v4.and_then(|(v4, prefix)| Ipv4Net::new(v4, prefix).ok()).map_or(network, IpNet::V4)
 }
 
 #[cfg(feature = "regex")]

@@ -1,1 +1,152 @@
+//! Each comparison, what it makes of absence, and what is refused as an operand.
 
+use super::*;
+
+fn parse(op: Op, value: Option<Operand>) -> Result<Condition, InvalidField> {
+    Condition::parse(ConditionDraft { attribute: "it".into(), op, value }, "match[3]")
+}
+
+fn one(op: Op, text: &str) -> Condition {
+    parse(op, Some(Operand::One(text.into()))).expect("a valid condition")
+}
+
+fn many(texts: &[&str]) -> Condition {
+    let texts = texts.iter().map(|&it| it.to_owned()).collect();
+    parse(Op::OneOf, Some(Operand::Many(texts))).expect("a valid condition")
+}
+
+fn reason(op: Op, value: Option<Operand>) -> String {
+    let invalid = parse(op, value).expect_err("refused");
+    assert_eq!(invalid.field, "match[3].value");
+    invalid.reason
+}
+
+/// Checks which of these values a condition holds for.
+fn assert_holds(condition: &Condition, holds: &[&str], fails: &[&str]) {
+    for value in holds {
+        assert!(condition.holds(Some(value)), "{:?} for {value:?}", condition.draft());
+    }
+    for value in fails {
+        assert!(!condition.holds(Some(value)), "{:?} for {value:?}", condition.draft());
+    }
+}
+
+#[test]
+fn texts_are_compared_byte_by_byte() {
+    assert_holds(&one(Op::Equals, "a"), &["a"], &["A", "", "aa", " a"]);
+    assert_holds(&one(Op::Equals, ""), &[""], &["a"]);
+    assert_holds(&one(Op::NotEquals, "a"), &["A", "", "aa"], &["a"]);
+    assert_holds(&one(Op::Prefix, "/api/"), &["/api/", "/api/x"], &["/api", "x/api/", ""]);
+    assert_holds(&one(Op::Suffix, ".pdf"), &[".pdf", "a.pdf"], &["pdf", ".PDF", "a.pdf "]);
+    assert_holds(&one(Op::Equals, "é"), &["\u{e9}"], &["e\u{301}"]);
+}
+
+#[test]
+fn one_of_finds_every_listed_value_whatever_their_order() {
+    let values: Vec<String> = (0..OPERANDS_MAX).map(|n| format!("v{}", n * 7919 % 1000)).collect();
+    let all: Vec<&str> = values.iter().map(String::as_str).collect();
+    let condition = many(&all);
+    assert_holds(&condition, &all, &["", "v", "v1000", "V1", "v01"]);
+    assert_holds(&many(&["b", "a", "b"]), &["a", "b"], &["ab", "c", ""]);
+    assert_eq!(condition.draft().value, Some(Operand::Many(values)), "kept as written");
+}
+
+#[test]
+fn absent_attribute_meets_absent_and_nothing_else() {
+    for op in [Op::Equals, Op::NotEquals, Op::Prefix, Op::Suffix, Op::Regex] {
+        assert!(!one(op, "a").holds(None), "{op:?}");
+    }
+    assert!(!one(Op::Cidr, "0.0.0.0/0").holds(None));
+    assert!(!many(&["a", ""]).holds(None));
+    let (exists, absent) =
+        (parse(Op::Exists, None).expect("valid"), parse(Op::Absent, None).expect("valid"));
+    assert!(exists.holds(Some("")) && !exists.holds(None));
+    assert!(!absent.holds(Some("")) && absent.holds(None));
+}
+
+#[test]
+fn networks_hold_their_addresses_however_these_are_written() {
+    let v4 = ["10.0.0.0", "10.255.255.255", "::ffff:10.1.2.3", "::ffff:a01:203"];
+    let not_v4 = ["11.0.0.0", "9.255.255.255", "::a01:203", "2001:db8::1", "10.1.2.3:80", "", "x"];
+    assert_holds(&one(Op::Cidr, "10.0.0.0/8"), &v4, &not_v4);
+    assert_holds(&one(Op::Cidr, "10.9.9.9/8"), &v4, &not_v4);
+    assert_holds(&one(Op::Cidr, "::ffff:10.0.0.0/104"), &v4, &not_v4);
+    assert_holds(
+        &one(Op::Cidr, "2001:db8::/32"),
+        &["2001:db8::", "2001:0DB8:0:0::1", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff"],
+        &["2001:db9::", "::", "[2001:db8::1]", "2001:db8::1%eth0", "32.1.13.184"],
+    );
+    assert_holds(&one(Op::Cidr, "::ffff:1.2.3.4"), &["1.2.3.4"], &["1.2.3.5"]);
+    assert_holds(&one(Op::Cidr, "2001:db8::7"), &["2001:db8:0::7"], &["2001:db8::8"]);
+    assert_holds(&one(Op::Cidr, "::/0"), &["::1"], &["127.0.0.1"]);
+    assert_holds(&one(Op::Cidr, "0.0.0.0/0"), &["1.2.3.4", "::ffff:1.2.3.4"], &["::1"]);
+    for wrong in ["", "10.0.0.0/33", "10.0.0/8", "::/129", "localhost", "10.0.0.0 /8"] {
+        let reason = reason(Op::Cidr, Some(Operand::One(wrong.into())));
+        assert!(reason.contains("must be a network"), "{wrong}: {reason}");
+    }
+}
+
+#[test]
+fn operands_of_the_wrong_kind_are_refused() {
+    let text = || Some(Operand::One("a".into()));
+    let texts = || Some(Operand::Many(vec!["a".into()]));
+    for &op in Op::ALL {
+        let (wrong, said) = match op {
+            Op::Exists | Op::Absent => (vec![text(), texts()], "must be left out"),
+            Op::OneOf => (vec![text(), None], "must be a list of strings"),
+            _ => (vec![texts(), None], "must be a string"),
+        };
+        for value in wrong {
+            assert!(reason(op, value).contains(said), "{op:?}");
+        }
+    }
+    for op in [Op::Prefix, Op::Suffix] {
+        assert_eq!(reason(op, Some(Operand::One(String::new()))), "must not be empty");
+    }
+    let too_many = vec![String::new(); OPERANDS_MAX + 1];
+    for list in [Vec::new(), too_many] {
+        assert_eq!(reason(Op::OneOf, Some(Operand::Many(list))), "must list from 1 to 1000 values");
+    }
+    for bad in ["\n", &"x".repeat(513)] {
+        for op in [Op::Equals, Op::NotEquals, Op::Prefix, Op::Suffix, Op::Regex] {
+            assert!(parse(op, Some(Operand::One(bad.into()))).is_err(), "{op:?}");
+        }
+        assert!(parse(Op::OneOf, Some(Operand::Many(vec![bad.into()]))).is_err());
+    }
+    let draft = ConditionDraft { attribute: "It".into(), op: Op::Exists, value: None };
+    let invalid = Condition::parse(draft, "match[0]").expect_err("a bad name");
+    assert_eq!(invalid.field, "match[0].attribute");
+}
+
+#[cfg(feature = "regex")]
+#[test]
+fn patterns_match_anywhere_unless_anchored() {
+    assert_holds(&one(Op::Regex, "b+"), &["b", "abbc"], &["", "B"]);
+    assert_holds(&one(Op::Regex, "^/v[12]/"), &["/v1/x", "/v2/"], &["/v3/", "x/v1/"]);
+    assert_holds(&one(Op::Regex, "(?i)^bot$"), &["BOT"], &["robot"]);
+    assert_holds(&one(Op::Regex, ""), &["", "x"], &[]);
+}
+
+/// Time here would double with each character if matching went back on its steps: 2^500 of them.
+#[cfg(feature = "regex")]
+#[test]
+fn pattern_that_would_explode_elsewhere_takes_linear_time() {
+    let value = format!("{}!", "a".repeat(511));
+    for pattern in ["^(a+)+$", "^(a|aa)+$", "^(a|a?)+$", "(.*)*x", "^(([a-z])+.)+[A-Z]([a-z])+$"] {
+        assert!(!one(Op::Regex, pattern).holds(Some(&value)), "{pattern}");
+    }
+}
+
+#[cfg(feature = "regex")]
+#[test]
+fn pattern_that_would_fill_the_memory_or_is_none_is_refused() {
+    let refused = |text: &str| reason(Op::Regex, Some(Operand::One(text.into())));
+    for large in ["(a{1000}){1000}", r"\w{2000}", "((a{100}){100}){100}"] {
+        assert_eq!(refused(large), "is too large once compiled", "{large}");
+    }
+    for wrong in ["(", "a**b(", "[z-a]", r"(a)\1", "(?=a)", &"(".repeat(400)] {
+        let reason = refused(wrong);
+        assert!(reason.starts_with("must be a regular expression: "), "{reason}");
+        assert!(!reason.contains('\n'), "{reason}");
+    }
+}

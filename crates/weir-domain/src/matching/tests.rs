@@ -1,1 +1,189 @@
+//! Which rules a request meets, and which of them have the say.
 
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::draft::{
+    ConditionDraft, Consistency, LimitDraft, OnStoreFailure, Op, Operand, RuleDraft,
+};
+use crate::id::{OverrideId, RuleId, TenantId};
+use crate::overrides::{EffectDraft, Override, OverrideDraft, Overrides};
+use crate::request::{Act, RequestDraft};
+use crate::rule::Rule;
+use crate::rulebook::{Rulebook, TenantRules};
+
+const NOW: Timestamp = Timestamp::from_millis(1_763_726_400_000);
+
+fn draft(action: Action, mode: Mode) -> RuleDraft {
+    let limit = LimitDraft::FixedWindow { limit: 5, window_ms: 1_000 };
+    RuleDraft {
+        namespace: "default".into(),
+        name: "rule".into(),
+        description: String::new(),
+        conditions: Vec::new(),
+        count_by: Vec::new(),
+        action,
+        mode,
+        limits: if action == Action::Limit { vec![limit] } else { Vec::new() },
+        block_ms: None,
+        on_store_failure: OnStoreFailure::Deny,
+        consistency: Consistency::Exact,
+    }
+}
+
+fn limit_by(count_by: &[&str]) -> RuleDraft {
+    let count_by = count_by.iter().map(|&it| it.to_owned()).collect();
+    RuleDraft { count_by, ..draft(Action::Limit, Mode::Enforce) }
+}
+
+fn only_if(attribute: &str, value: &str, draft: RuleDraft) -> RuleDraft {
+    let value = Some(Operand::One(value.into()));
+    let condition = ConditionDraft { attribute: attribute.into(), op: Op::Equals, value };
+    RuleDraft { conditions: vec![condition], ..draft }
+}
+
+/// With an override for the user `vip`.
+fn active(id: u128, draft: RuleDraft, for_vip: Option<EffectDraft>) -> ActiveRule {
+    let rule = Rule::parse(draft).expect("a valid rule");
+    let all = for_vip.map(|effect| {
+        let subject = BTreeMap::from([("user".to_owned(), "vip".to_owned())]);
+        let parsed = Override::parse(OverrideDraft { subject, effect }, &rule).expect("valid");
+        (OverrideId::from_u128(1), parsed, None)
+    });
+    let overrides = Overrides::build(&rule, all);
+    ActiveRule { id: RuleId::from_u128(id), rule, overrides }
+}
+
+/// Rules with the ids 1, 2, 3…
+fn rules(drafts: impl IntoIterator<Item = RuleDraft>) -> Vec<Arc<ActiveRule>> {
+    (1..).zip(drafts).map(|(id, draft)| Arc::new(active(id, draft, None))).collect()
+}
+
+fn request(attributes: &[(&str, &str)]) -> Request {
+    let attributes = attributes.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+    Request::parse(RequestDraft {
+        namespace: "default".into(),
+        attributes: attributes.collect(),
+        cost: 1,
+        act: Act::Consume,
+        idempotency_key: None,
+    })
+    .expect("a valid request")
+}
+
+/// The outcome in a word and the rules it rests on.
+fn outcome(rules: &[Arc<ActiveRule>], attributes: &[(&str, &str)]) -> (&'static str, Vec<u128>) {
+    match matched(rules, &request(attributes), NOW) {
+        Matched::Denied(by) => ("denied", by.iter().map(|it| it.id.to_u128()).collect()),
+        Matched::Allowed(by) => ("allowed", vec![by.id.to_u128()]),
+        Matched::Charged(by) => ("charged", by.iter().map(|it| it.active.id.to_u128()).collect()),
+    }
+}
+
+#[test]
+fn deny_wins_over_allow_and_allow_over_limits() {
+    let enforced = |action| draft(action, Mode::Enforce);
+    let limit = || enforced(Action::Limit);
+    let (allow, deny) = (|| enforced(Action::Allow), || enforced(Action::Deny));
+    assert_eq!(outcome(&rules([limit(), allow(), deny(), deny()]), &[]), ("denied", vec![3, 4]));
+    assert_eq!(outcome(&rules([limit(), allow(), allow()]), &[]), ("allowed", vec![2]));
+    assert_eq!(outcome(&rules([limit(), limit()]), &[]), ("charged", vec![1, 2]));
+    assert_eq!(outcome(&[], &[]), ("charged", vec![]));
+}
+
+#[test]
+fn rule_whose_conditions_do_not_hold_says_nothing() {
+    let deny = only_if("route", "/old", draft(Action::Deny, Mode::Enforce));
+    let rules = rules([deny, limit_by(&[])]);
+    assert_eq!(outcome(&rules, &[("route", "/old")]), ("denied", vec![1]));
+    assert_eq!(outcome(&rules, &[("route", "/new")]), ("charged", vec![2]));
+    assert_eq!(outcome(&rules, &[]), ("charged", vec![2]));
+    let meeting = meet(&rules[0], &request(&[]), NOW);
+    assert!(matches!(meeting, Meeting::ConditionFailed(0)), "{meeting:?}");
+}
+
+#[test]
+fn shadow_rules_influence_nothing() {
+    let shadow = |action| draft(action, Mode::Shadow);
+    let all = rules([limit_by(&[]), shadow(Action::Deny), shadow(Action::Allow)]);
+    assert_eq!(outcome(&all, &[]), ("charged", vec![1]));
+    let watched = rules([draft(Action::Deny, Mode::Enforce), shadow(Action::Limit)]);
+    assert_eq!(outcome(&watched, &[]), ("denied", vec![1]));
+    let both = rules([limit_by(&[]), shadow(Action::Limit)]);
+    let Matched::Charged(charges) = matched(&both, &request(&[]), NOW) else { panic!("charged") };
+    assert_eq!(charges.iter().map(RuleCharge::shadow).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn request_without_an_attribute_the_rule_counts_by_is_not_counted() {
+    let rules = rules([limit_by(&["user", "route"]), limit_by(&["user"])]);
+    assert_eq!(outcome(&rules, &[("user", "u"), ("route", "r")]), ("charged", vec![1, 2]));
+    assert_eq!(outcome(&rules, &[("user", "")]), ("charged", vec![2]), "empty is there");
+    assert_eq!(outcome(&rules, &[("route", "r")]), ("charged", vec![]));
+    let meeting = meet(&rules[0], &request(&[("user", "u")]), NOW);
+    assert!(matches!(&meeting, Meeting::NotCounted(it) if it == "route"), "{meeting:?}");
+}
+
+#[test]
+fn overrides_lift_refuse_or_change_their_own_rule_for_their_own_subject() {
+    let vip = [("user", "vip")];
+    let ordinary = [("user", "u")];
+    let with = |effect| {
+        let first = Arc::new(active(1, limit_by(&["user"]), Some(effect)));
+        vec![first, Arc::new(active(2, limit_by(&["user"]), None))]
+    };
+    let lifted = with(EffectDraft::Allow);
+    assert_eq!(outcome(&lifted, &vip), ("charged", vec![2]), "and no other rule");
+    assert_eq!(outcome(&lifted, &ordinary), ("charged", vec![1, 2]));
+    let refused = with(EffectDraft::Deny);
+    assert_eq!(outcome(&refused, &vip), ("denied", vec![1]));
+    assert_eq!(outcome(&refused, &ordinary), ("charged", vec![1, 2]));
+
+    let more = LimitDraft::FixedWindow { limit: 500, window_ms: 1_000 };
+    let changed = with(EffectDraft::Limits(vec![more]));
+    let limit_of = |attributes| match matched(&changed, &request(attributes), NOW) {
+        Matched::Charged(charges) => charges[0].limits()[0].algorithm.limit(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((limit_of(&vip), limit_of(&ordinary)), (500, 5));
+}
+
+#[test]
+fn override_of_a_shadow_rule_refuses_nobody() {
+    let shadow = RuleDraft { mode: Mode::Shadow, ..limit_by(&["user"]) };
+    let rules = [Arc::new(active(1, shadow, Some(EffectDraft::Deny)))];
+    assert_eq!(outcome(&rules, &[("user", "vip")]), ("charged", vec![]));
+}
+
+#[test]
+fn subjects_differ_by_each_value_and_not_by_what_is_not_counted() {
+    let rules = rules([limit_by(&["user", "route"])]);
+    let subject = |user, route, ip| {
+        let request = request(&[("user", user), ("route", route), ("ip", ip)]);
+        let Matched::Charged(charges) = matched(&rules, &request, NOW) else { panic!("charged") };
+        charges[0].subject
+    };
+    assert_eq!(subject("u", "r", "1"), subject("u", "r", "2"));
+    assert_ne!(subject("u", "r", "1"), subject("v", "r", "1"));
+    assert_ne!(subject("u", "r", "1"), subject("r", "u", "1"));
+    assert_ne!(subject("u", "rr", "1"), subject("ur", "r", "1"));
+}
+
+#[test]
+fn rulebook_leaves_out_rules_that_are_off_and_puts_enforced_ones_first() {
+    let tenant = TenantId::from_u128(1);
+    let elsewhere = RuleDraft { namespace: "other".into(), ..limit_by(&[]) };
+    let all = [
+        active(1, draft(Action::Limit, Mode::Shadow), None),
+        active(4, limit_by(&[]), None),
+        active(2, draft(Action::Deny, Mode::Off), None),
+        active(3, limit_by(&[]), None),
+        active(5, elsewhere, None),
+    ];
+    let rules = TenantRules::new(1, false, Vec::new(), all);
+    let book = Rulebook::default().with_changes(1, [(tenant, Some(rules))]);
+    let (charged, none) = (("charged", vec![3, 4, 1]), ("charged", vec![]));
+    assert_eq!(outcome(book.rules(tenant, "default"), &[]), charged);
+    assert_eq!(outcome(book.rules(TenantId::from_u128(2), "default"), &[]), none);
+    assert_eq!(outcome(book.rules(tenant, "nowhere"), &[]), none);
+}

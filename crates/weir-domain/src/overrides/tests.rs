@@ -1,1 +1,167 @@
+//! Which override holds for whom, until when, and with whose counters.
 
+use super::*;
+use crate::draft::{Action, Consistency, Mode, OnStoreFailure, RuleDraft};
+use crate::limit::Limit;
+
+const NOW: Timestamp = Timestamp::from_millis(1_763_726_400_000);
+
+fn fixed(limit: u64) -> LimitDraft {
+    LimitDraft::FixedWindow { limit, window_ms: 1_000 }
+}
+
+fn rule(count_by: &[&str]) -> Rule {
+    let limits = vec![
+        LimitDraft::SlidingWindowLog { limit: 9, window_ms: 60_000, count_denied: false },
+        fixed(5),
+    ];
+    Rule::parse(RuleDraft {
+        namespace: "default".into(),
+        name: "rule".into(),
+        description: String::new(),
+        conditions: Vec::new(),
+        count_by: count_by.iter().map(|&it| it.to_owned()).collect(),
+        action: Action::Limit,
+        mode: Mode::Enforce,
+        limits,
+        block_ms: None,
+        on_store_failure: OnStoreFailure::Deny,
+        consistency: Consistency::Exact,
+    })
+    .expect("a valid rule")
+}
+
+fn draft(subject: &[(&str, &str)], effect: EffectDraft) -> OverrideDraft {
+    let subject = subject.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+    OverrideDraft { subject: subject.collect(), effect }
+}
+
+fn wrong_fields(draft: OverrideDraft, rule: &Rule) -> Vec<String> {
+    let wrong = Override::parse(draft, rule).expect_err("refused");
+    wrong.into_iter().map(|it| it.field).collect()
+}
+
+/// Overrides of a rule that counts by `a`, `b` and `c`, named 1, 2, 3… in this order.
+fn three(subjects: &[([&str; 3], Option<Timestamp>)]) -> (Rule, Overrides) {
+    let rule = rule(&["a", "b", "c"]);
+    let all = (1..).zip(subjects).map(|(id, (values, expires_at))| {
+        let subject: Vec<_> = ["a", "b", "c"].into_iter().zip(*values).collect();
+        let parsed = Override::parse(draft(&subject, EffectDraft::Allow), &rule).expect("valid");
+        (OverrideId::from_u128(id), parsed, *expires_at)
+    });
+    let overrides = Overrides::build(&rule, all.collect::<Vec<_>>());
+    (rule, overrides)
+}
+
+fn found(of: &(Rule, Overrides), values: [&str; 3], now: Timestamp) -> Option<u128> {
+    of.1.find(&of.0, &values, now).map(|it| it.id.to_u128())
+}
+
+#[test]
+fn most_exact_override_wins_whatever_their_order() {
+    let of = three(&[
+        (["*", "*", "*"], None),
+        (["*", "*", "3"], None),
+        (["*", "2", "*"], None),
+        (["1", "*", "*"], None),
+        (["*", "2", "3"], None),
+        (["1", "2", "*"], None),
+        (["1", "2", "3"], None),
+    ]);
+    assert_eq!(found(&of, ["1", "2", "3"], NOW), Some(7));
+    assert_eq!(found(&of, ["1", "2", "x"], NOW), Some(6));
+    assert_eq!(found(&of, ["x", "2", "3"], NOW), Some(5));
+    assert_eq!(found(&of, ["1", "x", "3"], NOW), Some(4), "the earlier attribute weighs more");
+    assert_eq!(found(&of, ["x", "2", "x"], NOW), Some(3));
+    assert_eq!(found(&of, ["x", "x", "3"], NOW), Some(2));
+    assert_eq!(found(&of, ["x", "x", "x"], NOW), Some(1));
+}
+
+#[test]
+fn as_many_stars_further_back_win() {
+    let of = three(&[(["*", "2", "3"], None), (["1", "*", "3"], None), (["1", "2", "*"], None)]);
+    assert_eq!(found(&of, ["1", "2", "3"], NOW), Some(3));
+    let of = three(&[(["*", "2", "3"], None), (["1", "*", "3"], None)]);
+    assert_eq!(found(&of, ["1", "2", "3"], NOW), Some(2));
+}
+
+#[test]
+fn override_that_expired_gives_way_to_the_next() {
+    let of = three(&[(["1", "2", "3"], Some(NOW)), (["1", "*", "*"], Some(NOW.plus_ms(1)))]);
+    assert_eq!(found(&of, ["1", "2", "3"], NOW.plus_ms(-1)), Some(1));
+    assert_eq!(found(&of, ["1", "2", "3"], NOW), Some(2));
+    assert_eq!(found(&of, ["1", "2", "3"], NOW.plus_ms(1)), None);
+}
+
+#[test]
+fn star_in_a_request_is_a_value_like_any_other() {
+    let of = three(&[(["1", "2", "*"], None)]);
+    assert_eq!(found(&of, ["1", "2", "*"], NOW), Some(1));
+    assert_eq!(found(&of, ["*", "2", "3"], NOW), None);
+    assert_eq!(found(&of, ["1", "*", "3"], NOW), None);
+    assert_eq!(found(&three(&[]), ["*", "*", "*"], NOW), None);
+}
+
+#[test]
+fn values_do_not_run_together() {
+    let of = three(&[(["ab", "c", "d"], None)]);
+    assert_eq!(found(&of, ["a", "bc", "d"], NOW), None);
+    assert_eq!(found(&of, ["c", "ab", "d"], NOW), None);
+    assert_eq!(found(&of, ["ab", "c", ""], NOW), None);
+}
+
+#[test]
+fn subject_names_exactly_what_the_rule_counts_by() {
+    let two = rule(&["user", "route"]);
+    let fields = wrong_fields(draft(&[("user", "u"), ("ip", "i")], EffectDraft::Allow), &two);
+    assert_eq!(fields, ["subject.ip", "subject.route"]);
+    let bad = draft(&[("user", "a\nb"), ("route", "*")], EffectDraft::Deny);
+    assert_eq!(wrong_fields(bad, &two), ["subject.user"]);
+    assert_eq!(wrong_fields(draft(&[], EffectDraft::Allow), &rule(&[])), ["subject"]);
+}
+
+#[test]
+fn limits_of_an_override_are_checked_like_a_rules() {
+    let rule = rule(&["user"]);
+    let with = |limits| draft(&[("user", "u")], EffectDraft::Limits(limits));
+    assert_eq!(wrong_fields(with(Vec::new()), &rule), ["limits"]);
+    assert_eq!(wrong_fields(with(vec![fixed(1); 9]), &rule), ["limits"]);
+    assert_eq!(wrong_fields(with(vec![fixed(1), fixed(0)]), &rule), ["limits[1].limit"]);
+}
+
+#[test]
+fn limits_of_an_override_count_on_with_the_rules_counters_where_the_algorithm_is_the_same() {
+    let rule = rule(&["user"]);
+    let bucket = |capacity| LimitDraft::TokenBucket {
+        capacity,
+        refill_tokens: 1,
+        refill_interval_ms: 1_000,
+    };
+    let limits = vec![fixed(50), bucket(1), bucket(2), fixed(51)];
+    let parsed = Override::parse(draft(&[("user", "u")], EffectDraft::Limits(limits)), &rule)
+        .expect("valid");
+    let Effect::Limits(limits) = parsed.effect() else { panic!("limits") };
+    let slots: Vec<_> = limits.iter().map(|it| it.slot).collect();
+    assert_eq!(slots[0], 1, "the rule's fixed window");
+    assert!(slots[1..].iter().all(|slot| *slot >= OWN_SLOTS_FROM), "{slots:?}");
+    let mut apart = slots.clone();
+    apart.sort_unstable();
+    apart.dedup();
+    assert_eq!(apart.len(), 4, "{slots:?}");
+
+    // A slot of its own names one kind of counter, whatever the override held before.
+    let kinds_of = |limits: Vec<LimitDraft>| {
+        let draft = draft(&[("user", "u")], EffectDraft::Limits(limits));
+        let parsed = Override::parse(draft, &rule).expect("valid");
+        let Effect::Limits(limits) = parsed.effect().clone() else { panic!("limits") };
+        let kind = |it: &Limit| (it.slot, it.algorithm.name());
+        limits.iter().map(kind).collect::<Vec<_>>()
+    };
+    let spacing = || LimitDraft::Spacing { interval_ms: 7 };
+    let first = kinds_of(vec![spacing(), bucket(1), spacing()]);
+    let second = kinds_of(vec![bucket(1), spacing(), bucket(2)]);
+    for (slot, kind) in &first {
+        let same_slot = second.iter().filter(|it| it.0 == *slot);
+        assert!(same_slot.clone().all(|it| it.1 == *kind), "{first:?} {second:?}");
+    }
+}

@@ -1,1 +1,281 @@
+//! What a rule may be, and what becomes of its counters when it is edited.
 
+use super::*;
+use crate::algorithm::Period;
+use crate::draft::{ConditionDraft, Operand};
+use crate::warnings;
+
+fn fixed(limit: u64, window_ms: u64) -> LimitDraft {
+    LimitDraft::FixedWindow { limit, window_ms }
+}
+
+fn log(limit: u64, window_ms: u64) -> LimitDraft {
+    LimitDraft::SlidingWindowLog { limit, window_ms, count_denied: false }
+}
+
+fn spacing(interval_ms: u64) -> LimitDraft {
+    LimitDraft::Spacing { interval_ms }
+}
+
+fn condition(attribute: &str, op: Op, value: Option<&str>) -> ConditionDraft {
+    let value = value.map(|it| Operand::One(it.into()));
+    ConditionDraft { attribute: attribute.into(), op, value }
+}
+
+fn draft(limits: Vec<LimitDraft>) -> RuleDraft {
+    RuleDraft {
+        namespace: "api".into(),
+        name: "login".into(),
+        description: "People.\nNot machines.".into(),
+        conditions: vec![condition("route", Op::Equals, Some("/login"))],
+        count_by: vec!["user".into()],
+        action: Action::Limit,
+        mode: Mode::Enforce,
+        limits,
+        block_ms: None,
+        on_store_failure: OnStoreFailure::Allow,
+        consistency: Consistency::Exact,
+    }
+}
+
+fn rule(limits: Vec<LimitDraft>) -> Rule {
+    Rule::parse(draft(limits)).expect("a valid rule")
+}
+
+fn wrong_fields(draft: RuleDraft) -> Vec<String> {
+    let wrong = Rule::parse(draft).expect_err("refused");
+    assert!(wrong.iter().all(|it| !it.reason.is_empty()), "{wrong:?}");
+    wrong.into_iter().map(|it| it.field).collect()
+}
+
+fn with_conditions(conditions: Vec<ConditionDraft>) -> RuleDraft {
+    RuleDraft { conditions, ..draft(vec![fixed(1, 1)]) }
+}
+
+#[test]
+fn everything_wrong_is_reported_at_once_with_its_path() {
+    let fields = wrong_fields(RuleDraft {
+        namespace: "API".into(),
+        name: String::new(),
+        description: "x".repeat(1001),
+        conditions: vec![
+            condition("route", Op::Exists, None),
+            condition("Route", Op::Exists, None),
+            condition("ip", Op::Cidr, Some("ten")),
+        ],
+        count_by: vec!["user".into(), String::new(), "user".into()],
+        limits: vec![fixed(0, 1), log(1, 0), fixed(1, 1), spacing(0)],
+        block_ms: Some(0),
+        ..draft(Vec::new())
+    });
+    assert_eq!(
+        fields,
+        [
+            "namespace",
+            "name",
+            "description",
+            "block_ms",
+            "count_by[1]",
+            "count_by[2]",
+            "match[1].attribute",
+            "match[2].value",
+            "limits[0].limit",
+            "limits[1].window_ms",
+            "limits[3].interval_ms",
+        ]
+    );
+}
+
+#[test]
+fn counts_have_bounds() {
+    let attributes = |count: usize| (0..count).map(|n| format!("a{n}")).collect::<Vec<_>>();
+    let exists = |it: &String| condition(it, Op::Exists, None);
+    let full = RuleDraft {
+        conditions: attributes(CONDITIONS_MAX).iter().map(exists).collect(),
+        count_by: attributes(COUNT_BY_MAX),
+        ..draft(vec![fixed(1, 1); LIMITS_PER_RULE_MAX])
+    };
+    assert!(Rule::parse(full).is_ok());
+    let over = RuleDraft {
+        conditions: attributes(CONDITIONS_MAX + 1).iter().map(exists).collect(),
+        count_by: attributes(COUNT_BY_MAX + 1),
+        ..draft(vec![fixed(1, 1); LIMITS_PER_RULE_MAX + 1])
+    };
+    assert_eq!(wrong_fields(over), ["match", "limits", "count_by"]);
+}
+
+#[test]
+fn numbers_have_bounds() {
+    const UNITS: u64 = 1_000_000_000;
+    const SPAN_MS: u64 = 366 * 86_400_000;
+    let quota = |anchor_day, period| LimitDraft::Quota {
+        limit: 1,
+        period,
+        time_zone: "UTC".into(),
+        anchor_day,
+    };
+    let good = [
+        fixed(1, 1),
+        fixed(UNITS, SPAN_MS),
+        log(UNITS, SPAN_MS),
+        spacing(SPAN_MS),
+        quota(7, Period::Week),
+        quota(31, Period::Month),
+        quota(366, Period::Year),
+    ];
+    for limit in good {
+        assert!(Rule::parse(draft(vec![limit.clone()])).is_ok(), "{limit:?}");
+    }
+    let bad = [
+        (fixed(UNITS + 1, 1), "limit"),
+        (fixed(1, SPAN_MS + 1), "window_ms"),
+        (log(0, 1), "limit"),
+        (spacing(SPAN_MS + 1), "interval_ms"),
+        (quota(0, Period::Month), "anchor_day"),
+        (quota(2, Period::Day), "anchor_day"),
+        (quota(8, Period::Week), "anchor_day"),
+        (quota(32, Period::Month), "anchor_day"),
+        (quota(367, Period::Year), "anchor_day"),
+    ];
+    for (limit, field) in bad {
+        assert_eq!(wrong_fields(draft(vec![limit])), [format!("limits[0].{field}")]);
+    }
+    let block = |block_ms| RuleDraft { block_ms: Some(block_ms), ..draft(vec![fixed(1, 1)]) };
+    assert!(Rule::parse(block(SPAN_MS)).is_ok());
+    assert_eq!(wrong_fields(block(SPAN_MS + 1)), ["block_ms"]);
+}
+
+#[test]
+fn action_says_whether_there_are_limits() {
+    assert_eq!(wrong_fields(draft(Vec::new())), ["limits"]);
+    for action in [Action::Allow, Action::Deny] {
+        assert!(Rule::parse(RuleDraft { action, ..draft(Vec::new()) }).is_ok());
+        let both = RuleDraft { action, block_ms: Some(1), ..draft(vec![fixed(1, 1)]) };
+        assert_eq!(wrong_fields(both), ["limits", "block_ms"]);
+    }
+}
+
+#[test]
+fn conditions_that_no_request_meets_together_are_refused() {
+    let equals = |value| condition("a", Op::Equals, Some(value));
+    let clashing = [
+        [equals("x"), equals("y")],
+        [equals("x"), condition("a", Op::NotEquals, Some("x"))],
+        [condition("a", Op::Prefix, Some("y")), equals("x")],
+        [equals("x"), condition("a", Op::Absent, None)],
+        [condition("a", Op::Exists, None), condition("a", Op::Absent, None)],
+        [condition("a", Op::Absent, None), condition("a", Op::Regex, Some("x"))],
+    ];
+    for conditions in clashing {
+        assert_eq!(wrong_fields(with_conditions(conditions.to_vec())), ["match[1]"]);
+    }
+    let agreeing = [
+        [equals("x"), equals("x")],
+        [equals("x"), condition("a", Op::NotEquals, Some("y"))],
+        [equals("xy"), condition("a", Op::Prefix, Some("x"))],
+        [equals("x"), condition("b", Op::Absent, None)],
+        [equals("x"), condition("a", Op::Exists, None)],
+    ];
+    for conditions in agreeing {
+        assert!(Rule::parse(with_conditions(conditions.to_vec())).is_ok(), "{conditions:?}");
+    }
+    let counts_what_is_not_there = with_conditions(vec![condition("user", Op::Absent, None)]);
+    assert_eq!(wrong_fields(counts_what_is_not_there), ["match[0]"]);
+}
+
+#[test]
+fn only_units_that_can_be_taken_in_advance_are_leased() {
+    let leased =
+        |limit| RuleDraft { consistency: Consistency::Leased, ..draft(vec![fixed(1, 1), limit]) };
+    assert!(Rule::parse(leased(log(1, 1))).is_ok());
+    let denials = LimitDraft::SlidingWindowLog { limit: 1, window_ms: 1, count_denied: true };
+    let leaky = LimitDraft::LeakyBucket { capacity: 1, drain_units: 1, drain_interval_ms: 1 };
+    for limit in [denials, leaky, spacing(1)] {
+        assert_eq!(wrong_fields(leased(limit)), ["consistency"]);
+    }
+}
+
+/// The slots after edits in turn, each an edit of the one before.
+fn slots_after(edits: &[Vec<LimitDraft>]) -> Vec<Vec<u16>> {
+    let mut before = rule(edits[0].clone());
+    let mut slots = before.first_slots();
+    let mut all = vec![slots.taken.clone()];
+    for edit in &edits[1..] {
+        let after = rule(edit.clone());
+        slots = after.slots_after(&before, &slots);
+        before = after.with_slots(&slots.taken);
+        assert_eq!(before.limits().iter().map(|it| it.slot).collect::<Vec<_>>(), slots.taken);
+        all.push(slots.taken.clone());
+    }
+    all
+}
+
+#[test]
+fn edited_limit_keeps_its_slot() {
+    let edits = [
+        vec![fixed(5, 1_000), log(9, 60_000)],
+        vec![fixed(50, 1_000), log(9, 60_000)],
+        vec![fixed(50, 3_000), log(9, 70_000)],
+        vec![log(9, 70_000), fixed(50, 3_000)],
+    ];
+    assert_eq!(slots_after(&edits), [[0, 1], [0, 1], [0, 1], [1, 0]]);
+}
+
+#[test]
+fn limit_of_the_same_window_is_told_from_another_of_the_same_algorithm() {
+    let edits = [
+        vec![fixed(5, 1_000), fixed(100, 60_000)],
+        vec![fixed(100, 60_000), fixed(5, 1_000)],
+        vec![fixed(5, 2_000), fixed(100, 60_000)],
+        vec![fixed(7, 60_000)],
+    ];
+    let slots = slots_after(&edits);
+    assert_eq!(slots, [vec![0, 1], vec![1, 0], vec![0, 1], vec![1]]);
+}
+
+#[test]
+fn slot_of_a_removed_limit_is_never_handed_to_another() {
+    let edits = [
+        vec![fixed(5, 1_000), log(9, 60_000)],
+        vec![fixed(5, 1_000)],
+        vec![fixed(5, 1_000), log(9, 60_000)],
+        vec![spacing(100), fixed(5, 1_000)],
+        vec![log(9, 60_000), fixed(6, 1_000), fixed(5, 1_000)],
+    ];
+    let slots = slots_after(&edits);
+    assert_eq!(slots, [vec![0, 1], vec![0], vec![0, 2], vec![3, 0], vec![4, 0, 5]]);
+}
+
+#[test]
+fn limit_that_can_never_deny_is_warned_of() {
+    let said = |limits| warnings::of_rule(&rule(limits));
+    let hidden = |at: usize, by: usize| {
+        vec![format!(
+            "limits[{at}] can never deny: limits[{by}] admits no more and over a longer window"
+        )]
+    };
+    assert_eq!(said(vec![log(10, 1_000), log(10, 60_000)]), hidden(0, 1));
+    assert_eq!(said(vec![log(5, 60_000), fixed(9, 1_000)]), hidden(1, 0));
+    assert_eq!(said(vec![fixed(10, 1_000), fixed(10, 1_000)]), hidden(1, 0));
+    assert_eq!(said(vec![spacing(10), spacing(20)]), hidden(0, 1));
+    for fine in [
+        vec![log(5, 1_000), log(10, 60_000)],
+        vec![fixed(10, 1_000), fixed(10, 2_500)],
+        vec![fixed(5, 60_000), log(9, 1_000)],
+        vec![spacing(10), fixed(1, 5)],
+    ] {
+        assert_eq!(said(fine.clone()), Vec::<String>::new(), "{fine:?}");
+    }
+}
+
+#[test]
+fn rule_that_refuses_everybody_or_does_nothing_is_warned_of() {
+    let said = |action, mode, conditions| {
+        let draft = RuleDraft { conditions, action, mode, ..draft(Vec::new()) };
+        warnings::of_rule(&Rule::parse(draft).expect("valid")).join(";")
+    };
+    assert!(said(Action::Deny, Mode::Enforce, Vec::new()).contains("refuses every request"));
+    assert_eq!(said(Action::Deny, Mode::Shadow, Vec::new()), "");
+    assert_eq!(said(Action::Deny, Mode::Enforce, vec![condition("a", Op::Exists, None)]), "");
+    assert!(said(Action::Allow, Mode::Off, Vec::new()).contains("is off"));
+}
