@@ -43,21 +43,22 @@ pub(super) async fn within<T>(answer: impl Future<Output = T>, deadline: Instant
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn nothing_is_waited_for_longer_than_the_budget_when_this_process_runs() {
-        let began = Instant::now();
-        let budget = Duration::from_millis(10);
-        assert_eq!(within(std::future::pending::<()>(), began + budget).await, None);
-        assert!(began.elapsed() <= budget + ON_TIME, "{:?}", began.elapsed());
+    #[tokio::test]
+    async fn what_never_comes_is_given_up() {
+        let deadline = Instant::now() + Duration::from_millis(10);
+        assert_eq!(within(std::future::pending::<()>(), deadline).await, None);
+        assert!(Instant::now() >= deadline);
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn time_in_which_this_process_was_kept_from_running_is_waited_again() {
         let began = Instant::now();
-        // The clock jumps as it does for a process that was paused; the answer comes right after.
         let answer = async {
             tokio::task::yield_now().await;
-            tokio::time::advance(Duration::from_millis(100)).await;
+            // As a stall of the whole process does, this keeps the timer from firing.
+            while began.elapsed() < Duration::from_millis(200) {
+                std::hint::spin_loop();
+            }
             tokio::time::sleep(Duration::from_millis(5)).await;
             "late by no fault of its own"
         };
