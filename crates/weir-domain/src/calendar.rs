@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
-use crate::algorithm::{Calendar, Period, PeriodBounds, Quota};
+use crate::algorithm::{Algorithm, Calendar, Period, PeriodBounds, Quota};
 use crate::limit::InvalidLimit;
 use crate::time::Micros;
 
@@ -26,6 +26,15 @@ pub fn bounds(quota: &Quota, now: Micros) -> PeriodBounds {
     let end = start_after(calendar, next);
     let starts = [previous, present, next, end];
     PeriodBounds { limit: quota.limit(), bounds_us: starts.map(|date| midnight_us(&zone, date)) }
+}
+
+/// What answers call `window_ms`: the window, the interval, the time to refill or drain, or the length
+/// of the quota's period around `now`.
+pub fn window_ms(algorithm: &Algorithm, now: Micros) -> u64 {
+    match algorithm {
+        Algorithm::Quota(quota) => bounds(quota, now).length_ms(now),
+        other => other.window_ms().expect("only a quota's window varies"),
+    }
 }
 
 /// The time zone of an IANA name.

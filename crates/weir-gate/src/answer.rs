@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use weir_domain::algorithm::Algorithm;
 use weir_domain::calendar;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
@@ -120,10 +119,10 @@ impl Named {
         Self {
             rule: charge.active.rule.name().to_owned(),
             rule_id: charge.active.id.to_string(),
-            algorithm: algorithm_name(&limit.algorithm),
+            algorithm: AlgorithmName::from(&limit.algorithm),
             shadow: charge.shadow(),
             limit: limit.algorithm.limit(),
-            window_ms: window_ms(&limit.algorithm, now),
+            window_ms: calendar::window_ms(&limit.algorithm, Micros::from_ms(now.as_millis_u64())),
             refundable: limit.algorithm.refundable() && !charge.shadow(),
         }
     }
@@ -167,17 +166,4 @@ pub(crate) fn fingerprint(request: &Request) -> String {
     let digest: [u8; 32] = digest.finalize().into();
     let (half, _) = digest.split_at(16);
     half.iter().fold(String::with_capacity(32), |hex, byte| hex + &format!("{byte:02x}"))
-}
-
-fn algorithm_name(algorithm: &Algorithm) -> AlgorithmName {
-    AlgorithmName::ALL[usize::from(algorithm.ordinal() - 1)]
-}
-
-/// For a quota the length of its present period.
-fn window_ms(algorithm: &Algorithm, now: Timestamp) -> u64 {
-    if let Algorithm::Quota(quota) = algorithm {
-        let now = Micros::from_ms(now.as_millis_u64());
-        return calendar::bounds(quota, now).length_ms(now);
-    }
-    algorithm.window_ms().expect("every algorithm but the quota has a fixed window")
 }

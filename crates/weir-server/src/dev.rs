@@ -120,7 +120,7 @@ async fn run_on(
         let settings = gate_settings(args, data_dir, &addresses, url, listener.local_addr()?);
         serve::start_gate(settings, listener, running).await?;
     }
-    let settings = control_settings(args, data_dir, &addresses, control.local_addr()?)?;
+    let settings = control_settings(data_dir, &addresses, control.local_addr()?)?;
     serve::start_control(settings, control, running).await?;
     let demo = tokio::select! {
         demo = demo::prepare(&addresses, data_dir, READY_DEADLINE) => demo?,
@@ -152,7 +152,6 @@ fn gate_settings(
 }
 
 fn control_settings(
-    args: &DevArgs,
     data_dir: &Path,
     addresses: &Addresses,
     listen: SocketAddr,
@@ -161,7 +160,6 @@ fn control_settings(
         listen,
         database_url: Secret(addresses.database_url.clone()),
         redis_url: Secret(addresses.redis_url.clone()),
-        redis_budget: Duration::from_millis(args.redis_budget_ms),
         signup: Signup::Open,
         signing_keys: vec![signing_key(&data_dir.join("jwt.key"))?],
         gate_origins: addresses.gates.clone(),

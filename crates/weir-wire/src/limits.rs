@@ -1,6 +1,7 @@
 //! Limits in JSON: one object for each algorithm, told apart by `algorithm`.
 
 use serde::{Deserialize, Serialize};
+use weir_domain::algorithm::Algorithm;
 use weir_domain::draft::LimitDraft;
 
 use crate::words::Period;
@@ -198,6 +199,20 @@ impl AlgorithmName {
             Self::LeakyBucket => "leaky_bucket",
             Self::Spacing => "spacing",
             Self::Quota => "quota",
+        }
+    }
+}
+
+impl From<&Algorithm> for AlgorithmName {
+    fn from(algorithm: &Algorithm) -> Self {
+        match algorithm {
+            Algorithm::FixedWindow(_) => Self::FixedWindow,
+            Algorithm::SlidingWindowLog(_) => Self::SlidingWindowLog,
+            Algorithm::SlidingWindowCounter(_) => Self::SlidingWindowCounter,
+            Algorithm::TokenBucket(_) => Self::TokenBucket,
+            Algorithm::LeakyBucket(_) => Self::LeakyBucket,
+            Algorithm::Spacing(_) => Self::Spacing,
+            Algorithm::Quota(_) => Self::Quota,
         }
     }
 }

@@ -115,22 +115,15 @@ impl Met {
 
     fn limit(&self, limit: &Limit, decision: Decision, decided: Micros) -> LimitAnswer {
         let algorithm = &limit.algorithm;
-        let period_ms = || match algorithm {
-            weir_domain::algorithm::Algorithm::Quota(quota) => {
-                let [_, from, to, _] = calendar::bounds(quota, decided).bounds_us;
-                to.saturating_sub(from) / 1000
-            }
-            _ => 0,
-        };
         LimitAnswer {
             rule: self.active.rule.name().to_owned(),
             rule_id: self.active.id.to_string(),
-            algorithm: AlgorithmName::ALL[usize::from(algorithm.ordinal()) - 1],
+            algorithm: AlgorithmName::from(algorithm),
             mode: self.active.rule.mode().into(),
             allowed: decision.allowed,
             limit: algorithm.limit(),
             remaining: Some(decision.remaining),
-            window_ms: algorithm.window_ms().unwrap_or_else(period_ms),
+            window_ms: calendar::window_ms(algorithm, decided),
             reset_after_ms: Some(decision.reset_after_ms),
             retry_after_ms: decision.retry_after_ms,
             delay_ms: decision.delay_ms,
