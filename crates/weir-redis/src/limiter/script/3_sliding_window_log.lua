@@ -113,7 +113,7 @@ local function log_write(limit, reset_ms, grace_ms)
   local spare = limit.total + limit.pushed - limit.a
   if limit.dead then
     call('DEL', limit.key)
-  elseif spare > 0 and limit.count > 0 then
+  elseif spare > 0 then
     first = log_search(limit, first, function(index)
       return log_sum(limit, index) > spare
     end)

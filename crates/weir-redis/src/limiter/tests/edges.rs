@@ -1,0 +1,120 @@
+//! The exact microsecond at which something begins, ends or is no longer believed.
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::decide::Decision;
+use weir_domain::draft::LimitDraft;
+use weir_domain::request::Act;
+use weir_domain::time::Micros;
+
+use super::world::{START_US, World, charge_of, charge_with_block, one_of_each, passed};
+
+const DAY_US: u64 = 86_400_000_000;
+const MIDNIGHT_US: u64 = START_US + DAY_US / 2;
+/// How far a stamp may lie ahead of the clock and still be believed.
+const SLACK_US: u64 = 1_000_000;
+
+/// Asks Redis and its twin, who agree.
+async fn ask(world: &mut World, act: Act, now_us: u64, rules: &[RuleCharge]) -> Vec<Decision> {
+    world.set_now(Micros(now_us));
+    let decisions = world.ask(act, 1, rules).await;
+    assert_eq!(decisions, world.ask_twin(act, 1, rules), "Redis (left) and its twin differ");
+    decisions
+}
+
+async fn take(world: &mut World, now_us: u64, rules: &[RuleCharge]) -> bool {
+    passed(&ask(world, Act::Consume, now_us, rules).await)
+}
+
+fn two_a_day() -> LimitDraft {
+    one_of_each(2, 1).swap_remove(6)
+}
+
+#[tokio::test]
+async fn unit_is_free_again_at_its_microsecond_and_not_one_before() {
+    // Two a second, taken at once at the start of a window; when the first is free again.
+    let free_after_us = [1_000_000, 1_000_000, 1_001_000, 500_000, 500_000, 1_000_000, DAY_US / 2];
+    for (limit, free_after_us) in one_of_each(2, 1_000).into_iter().zip(free_after_us) {
+        let mut world = World::new().await;
+        let rules = [charge_of(1, vec![limit.clone()])];
+        let free_us = START_US + free_after_us;
+        take(&mut world, START_US, &rules).await;
+        take(&mut world, START_US, &rules).await;
+        for act in [Act::Look, Act::Peek] {
+            assert!(!passed(&ask(&mut world, act, free_us - 1, &rules).await), "{limit:?}");
+        }
+        let decision = ask(&mut world, Act::Look, free_us, &rules).await[0];
+        assert!(decision.allowed && decision.remaining > 0, "{limit:?}: {decision:?}");
+        assert!(take(&mut world, free_us, &rules).await, "{limit:?}");
+    }
+}
+
+#[tokio::test]
+async fn entries_leave_a_log_one_by_one() {
+    let mut world = World::new().await;
+    let rules = [charge_of(1, vec![one_of_each(2, 1_000).swap_remove(1)])];
+    assert!(take(&mut world, START_US, &rules).await);
+    assert!(take(&mut world, START_US + 10_000, &rules).await);
+    assert!(!take(&mut world, START_US + 999_999, &rules).await);
+    let decision = ask(&mut world, Act::Look, START_US + 1_000_000, &rules).await[0];
+    assert_eq!((decision.remaining, decision.reset_after_ms), (1, 10));
+    assert!(take(&mut world, START_US + 1_000_000, &rules).await);
+    assert!(!take(&mut world, START_US + 1_009_999, &rules).await);
+    assert!(take(&mut world, START_US + 1_010_000, &rules).await);
+}
+
+#[tokio::test]
+async fn stamp_is_believed_up_to_a_second_ahead_and_not_a_microsecond_more() {
+    for limit in one_of_each(1, 60_000) {
+        let mut world = World::new().await;
+        let rules = [charge_of(1, vec![limit.clone()])];
+        // The stamp of a window is its start.
+        assert!(take(&mut world, MIDNIGHT_US, &rules).await);
+        let at_us = MIDNIGHT_US - SLACK_US;
+        assert!(!take(&mut world, at_us, &rules).await, "a small step back: {limit:?}");
+        assert!(take(&mut world, at_us - 1, &rules).await, "a big step back: {limit:?}");
+    }
+}
+
+#[tokio::test]
+async fn block_is_believed_up_to_a_second_longer_than_it_lasts_and_not_a_microsecond_more() {
+    let mut world = World::new().await;
+    let rules = [charge_with_block(1, 5_000, vec![LimitDraft::Spacing { interval_ms: 1 }])];
+    take(&mut world, START_US, &rules).await;
+    assert!(!take(&mut world, START_US, &rules).await, "blocked from now on");
+    // Far enough back for the spacing to be forgotten, were it not for the block.
+    let decision = ask(&mut world, Act::Look, START_US - SLACK_US, &rules).await[0];
+    assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(6_000)));
+    assert!(take(&mut world, START_US - SLACK_US - 1, &rules).await);
+    // It ends at its microsecond.
+    let rules = [charge_with_block(2, 5_000, vec![LimitDraft::Spacing { interval_ms: 1 }])];
+    take(&mut world, START_US, &rules).await;
+    take(&mut world, START_US, &rules).await;
+    assert!(!take(&mut world, START_US + 4_999_999, &rules).await);
+    assert!(take(&mut world, START_US + 5_000_000, &rules).await);
+}
+
+#[tokio::test]
+async fn day_ends_at_midnight_whichever_day_the_limiter_thought_it_was() {
+    // Thought to be the day before: midnight is the start of the next period.
+    let mut world = World::new().await;
+    let rules = [charge_of(1, vec![two_a_day()])];
+    take(&mut world, MIDNIGHT_US - 10_000, &rules).await;
+    take(&mut world, MIDNIGHT_US - 10_000, &rules).await;
+    assert!(!take(&mut world, MIDNIGHT_US - 1, &rules).await);
+    assert!(take(&mut world, MIDNIGHT_US, &rules).await);
+
+    // Thought to be the day after: midnight is the start of the present period.
+    let (mut world, other) = (World::new().await, [charge_of(2, vec![two_a_day()])]);
+    take(&mut world, MIDNIGHT_US - 10_000, &rules).await;
+    take(&mut world, MIDNIGHT_US - 10_000, &rules).await;
+    take(&mut world, MIDNIGHT_US + 1_000, &other).await;
+    assert!(take(&mut world, MIDNIGHT_US, &rules).await);
+
+    // Thought to be the day before the day before, with a stamp of the day after.
+    let mut world = World::new().await;
+    take(&mut world, MIDNIGHT_US, &rules).await;
+    take(&mut world, MIDNIGHT_US, &rules).await;
+    take(&mut world, MIDNIGHT_US - 3 * DAY_US / 2, &other).await;
+    let decision = ask(&mut world, Act::Consume, MIDNIGHT_US - SLACK_US, &rules).await[0];
+    assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(86_401_000)));
+}
