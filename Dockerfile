@@ -29,7 +29,8 @@ FROM base AS secrets
 RUN apt-get update \
     && apt-get install -y --no-install-recommends openssl \
     && rm -rf /var/lib/apt/lists/* \
-    && install -d -o weir -g weir -m 0750 /secrets/postgres /secrets/redis /secrets/weir
+    && install -d -o weir -g weir -m 0750 /secrets/postgres /secrets/redis \
+        /secrets/weir /secrets/control
 USER 10001:10001
 # Makes what is missing and changes nothing that exists.
 COPY --chmod=0555 <<'SCRIPT' /usr/local/bin/make-secrets
@@ -56,7 +57,7 @@ fi
     printf 'postgres://weir:%s@postgres:5432/weir' "$(cat postgres/password)" >weir/database_url
 [ -e weir/redis_url ] ||
     printf 'redis://:%s@redis:6379/0' "$(cat redis/password)" >weir/redis_url
-[ -e weir/jwt_key ] || openssl genpkey -algorithm ed25519 >weir/jwt_key
+[ -e control/jwt_key ] || openssl rand -base64 32 >control/jwt_key
 SCRIPT
 ENTRYPOINT ["make-secrets"]
 
