@@ -13,7 +13,8 @@ const gates = (process.env.GATES ?? "").split(",").filter(Boolean);
 const screenshots = process.env.SCREENSHOTS;
 
 const suffix = Date.now().toString(36);
-const rule = `story-${suffix}`;
+const namespace = `story-${suffix}`;
+const rule = `login-${suffix}`;
 const key = `story key ${suffix}`;
 
 await withBrowser({ baseUrl, hosts: gates.map((gate) => new URL(gate).host), screenshots }, async ({ page, shoot }) => {
@@ -44,7 +45,7 @@ async function signIn(page, shoot) {
 async function createRule(page, shoot) {
     await page.getByRole("link", { name: "New rule" }).click();
     await heading(page, "New rule");
-    await page.getByLabel("Namespace").fill("story");
+    await page.getByLabel("Namespace").fill(namespace);
     await page.getByLabel("Name", { exact: true }).fill("Not a name");
     await page.getByText("must match ^[a-z0-9][a-z0-9-]{0,62}$").waitFor();
     await page.getByLabel("Name", { exact: true }).fill(rule);
@@ -86,7 +87,7 @@ async function createKey(page, shoot) {
 async function checkUntilDenied(page, shoot) {
     await page.getByRole("link", { name: "Try it with a real check" }).click();
     await heading(page, "Try it");
-    await page.getByLabel("Namespace").fill("story");
+    await page.getByLabel("Namespace").fill(namespace);
     const first = page.getByRole("group", { name: "Attribute" }).first();
     await first.getByLabel("Value").fill("u-1");
     await page.getByRole("button", { name: "Add an attribute" }).click();

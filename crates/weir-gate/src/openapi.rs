@@ -27,8 +27,9 @@ pub fn router(state: GateState, settings: PlaneSettings, origins: &[HeaderValue]
     let (router, document) = routes().split_for_parts();
     let described = move || async move { Json(document) };
     let router = router.route("/openapi.json", axum::routing::get(described)).with_state(state);
-    let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
-    plane::wrap(router, settings)
+    let router = plane::wrap(router, settings);
+    // Outermost, so that a preflight is answered before `OPTIONS` is found to be no method of ours.
+    if origins.is_empty() { router } else { router.layer(cors(origins)) }
 }
 
 /// The document of the data plane.
