@@ -1,0 +1,36 @@
+//! What every test needs: a stack of real processes, people who use it, and waiting with a deadline.
+
+mod http;
+mod process;
+mod stack;
+mod tenant;
+
+use std::time::{Duration, Instant};
+
+pub use http::{Http, Reply};
+pub use process::{Server, binary, folder, send_signal, weir};
+pub use stack::{GateSettings, Stack, shared, signing_key};
+pub use tenant::{Rule, Tenant};
+
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// Waits until `holds` says so.
+///
+/// # Panics
+/// When that takes longer than `within`.
+pub async fn until(within: Duration, what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration {
+    let began = Instant::now();
+    while !holds().await {
+        assert!(began.elapsed() < within, "waited {within:?} for this: {what}");
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    began.elapsed()
+}
+
+pub const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+pub const fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}

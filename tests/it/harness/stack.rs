@@ -1,0 +1,129 @@
+//! A whole installation: Postgres, Redis, one control plane and two gates, each a process.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use tokio::sync::OnceCell;
+use weir_local::{Postgres, PostgresOptions, Redis, RedisOptions, ScratchDir, free_port};
+
+use super::{Http, Server, folder, seconds, until, weir};
+
+/// The processes, in the order in which they end.
+#[derive(Debug)]
+pub struct Stack {
+    pub gates: Vec<Server>,
+    pub control: Server,
+    pub redis: Redis,
+    pub postgres: Postgres,
+    redis_budget_ms: u32,
+    made: AtomicU32,
+    pub scratch: ScratchDir,
+}
+
+/// Where a gate differs from the others.
+#[derive(Debug, Default)]
+pub struct GateSettings {
+    pub redis_url: Option<String>,
+}
+
+/// Enough for a machine that is busy with everything else.
+const PATIENT_MS: u32 = 1_000;
+const READY: std::time::Duration = seconds(30);
+
+/// The stack of tests that break nothing.
+pub async fn shared() -> &'static Stack {
+    static STACK: OnceCell<Stack> = OnceCell::const_new();
+    STACK.get_or_init(|| Stack::start(PATIENT_MS)).await
+}
+
+impl Stack {
+    /// Starts everything; a check waits for Redis for at most `redis_budget_ms`.
+    pub async fn start(redis_budget_ms: u32) -> Self {
+        let servers = tokio::task::spawn_blocking(|| {
+            let scratch = ScratchDir::create().expect("a scratch folder");
+            let at = |name: &str| scratch.path().join(name);
+            let options = PostgresOptions { data_dir: at("postgres"), durable: false };
+            let postgres = Postgres::start(options).expect("start Postgres");
+            postgres.create_database("weir").expect("create the database");
+            let options = RedisOptions { data_dir: at("redis"), settings: Vec::new() };
+            (scratch, postgres, Redis::start(options).expect("start Redis"))
+        });
+        let (scratch, postgres, redis) = servers.await.expect("the servers start");
+        let database_url = postgres.url("weir");
+        let migrated = weir(&["migrate"], &[("WEIR_DATABASE_URL", &database_url)], "");
+        assert!(migrated.status.success(), "{}", String::from_utf8_lossy(&migrated.stderr));
+        let address = free_address();
+        let env = [
+            ("WEIR_ROLES", "control".to_owned()),
+            ("WEIR_DATABASE_URL", database_url),
+            ("WEIR_REDIS_URL", redis.url()),
+            ("WEIR_REDIS_BUDGET_MS", PATIENT_MS.to_string()),
+            ("WEIR_CONTROL_ADDR", address.clone()),
+            ("WEIR_SIGNUP", "open".to_owned()),
+            ("WEIR_JWT_KEY", signing_key()),
+        ];
+        let control =
+            Server::start(folder(scratch.path(), "control"), &format!("http://{address}"), &env);
+        let (gates, made) = (Vec::new(), AtomicU32::new(0));
+        let mut stack = Self { gates, control, redis, postgres, redis_budget_ms, made, scratch };
+        for _ in 0..2 {
+            stack.gates.push(stack.gate(GateSettings::default()));
+        }
+        stack.until_ready(&stack.control).await;
+        for gate in &stack.gates {
+            stack.until_ready(gate).await;
+        }
+        stack
+    }
+
+    /// Starts one more gate; the caller waits for it.
+    pub fn gate(&self, settings: GateSettings) -> Server {
+        let address = free_address();
+        let name = format!("gate-{}", self.made.fetch_add(1, Ordering::Relaxed));
+        let folder = folder(self.scratch.path(), &name);
+        let env = [
+            ("WEIR_ROLES", "gate".to_owned()),
+            ("WEIR_DATABASE_URL", self.postgres.url("weir")),
+            ("WEIR_REDIS_URL", settings.redis_url.unwrap_or_else(|| self.redis.url())),
+            ("WEIR_REDIS_BUDGET_MS", self.redis_budget_ms.to_string()),
+            ("WEIR_GATE_ADDR", address.clone()),
+            ("WEIR_STATE_DIR", folder.join("state").display().to_string()),
+        ];
+        Server::start(folder, &format!("http://{address}"), &env)
+    }
+
+    /// The time so much from now, as RFC 3339.
+    pub fn postgres_time(&self, from_now: &str) -> String {
+        let form = r#"'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'"#;
+        let sql =
+            format!("SELECT to_char(now() AT TIME ZONE 'UTC' + interval '{from_now}', {form})");
+        self.postgres.psql("weir", &["-c", &sql]).expect("Postgres tells the time")
+    }
+
+    /// Waits until a server says that it can work, Redis included.
+    pub async fn until_ready(&self, server: &Server) {
+        let http = Http::new();
+        let url = format!("{}/readyz", server.url);
+        until(READY, &format!("{url} is ready"), async || {
+            assert_eq!(server.exit_code(), None, "{}", server.log());
+            let reply = http.try_get(&url).await;
+            reply.is_some_and(|reply| reply.status == 200 && reply.body["redis"] != "degraded")
+        })
+        .await;
+    }
+}
+
+/// A signing key for access tokens, as `weir serve` wants it.
+pub fn signing_key() -> String {
+    let mut seed = [0; 32];
+    let source = File::open("/dev/urandom").and_then(|mut it| it.read_exact(&mut seed));
+    source.expect("the operating system gives randomness");
+    STANDARD.encode(seed)
+}
+
+fn free_address() -> String {
+    format!("127.0.0.1:{}", free_port().expect("one of many ports is free"))
+}

@@ -1,0 +1,9 @@
+//! Black-box tests: the real binary, Postgres and Redis, spoken to over HTTP only. One file for each
+//! promise.
+
+mod harness;
+
+mod check_flow;
+mod exactness;
+mod postgres_outage;
+mod rule_propagation;
