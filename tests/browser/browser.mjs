@@ -1,5 +1,7 @@
 // A browser for stories: headless Chromium that reports every console error, failed request and foreign host.
+import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -28,7 +30,7 @@ export async function withBrowser({ baseUrl, hosts, screenshots }, story) {
     const faults = [];
     const page = context.pages()[0] ?? (await context.newPage());
     watch(page, new Set([new URL(baseUrl).host, ...hosts]), faults);
-    const shoot = camera(page, screenshots);
+    const shoot = camera(page, screenshots, faults);
     try {
         await story({ page, shoot });
     } catch (error) {
@@ -66,20 +68,35 @@ function watch(page, hosts, faults) {
     });
 }
 
-/** Takes the page in both themes, wide and narrow. */
-function camera(page, folder) {
+/** Looks at the page in both themes, wide and narrow: nothing sticks out, axe finds nothing serious; keeps pictures. */
+function camera(page, folder, faults) {
     return async (name) => {
-        if (!folder) return;
         await page.evaluate(() => window.scrollTo(0, 0));
-        await mkdir(folder, { recursive: true });
+        if (folder) await mkdir(folder, { recursive: true });
         for (const colorScheme of ["light", "dark"]) {
             await page.emulateMedia({ colorScheme });
             for (const width of [1440, 390]) {
                 await page.setViewportSize({ width, height: 900 });
-                await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`), fullPage: true });
+                const found = await page.evaluate(() => document.documentElement.scrollWidth);
+                if (found > width) faults.push(`${name}: ${found} pixels wide on a screen of ${width}`);
+                if (folder) {
+                    await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`), fullPage: true });
+                }
             }
+            faults.push(...(await barriers(page)).map((barrier) => `${name}, ${colorScheme}: ${barrier}`));
         }
         await page.emulateMedia({ colorScheme: "light" });
         await page.setViewportSize({ width: 1440, height: 900 });
     };
 }
+
+/** What axe finds serious or critical. */
+async function barriers(page) {
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    return violations
+        .filter(({ impact }) => impact === "serious" || impact === "critical")
+        .map(({ id, nodes }) => `axe ${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

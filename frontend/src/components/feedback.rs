@@ -31,8 +31,11 @@ pub fn ProblemPanel(
     view! {
         <div class="problem" role="alert">
             <p class="problem-title">{problem.title}</p>
-            <p>{problem.detail}</p>
-            {has_fields.then(|| view! { <ul>{fields}</ul> })}
+            {if has_fields {
+                view! { <ul>{fields}</ul> }.into_any()
+            } else {
+                view! { <p>{problem.detail}</p> }.into_any()
+            }}
             {problem.request_id.map(|id| view! { <p class="quiet">"Request "<code>{id}</code></p> })}
             {retry.map(|retry| view! {
                 <button type="button" class="button" on:click=move |_| retry.run(())>"Try again"</button>
