@@ -7,7 +7,7 @@ mod tenant;
 
 use std::time::{Duration, Instant};
 
-pub use http::{Http, Reply};
+pub use http::{Http, Reply, try_send};
 pub use process::{Server, binary, folder, send_signal, weir};
 pub use stack::{GateSettings, Stack, shared, signing_key};
 pub use tenant::{Rule, Tenant};

@@ -5,5 +5,6 @@ mod harness;
 
 mod check_flow;
 mod exactness;
+mod malformed;
 mod postgres_outage;
 mod rule_propagation;

@@ -2,6 +2,9 @@
 //!
 //! Parsers disagree on which of two equal keys counts; what another program checked in front of us must be what we
 //! act on. Structs refuse it by themselves; this also covers maps.
+//!
+//! Also refuses a list directly inside a list: no body of ours has one, and derived parsers would take it for a struct,
+//! field by field.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,11 +16,22 @@ pub(crate) struct UniqueKeys;
 
 impl<'de> Deserialize<'de> for UniqueKeys {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Walk)
+        deserializer.deserialize_any(Walk { in_list: false })
     }
 }
 
-struct Walk;
+struct Walk {
+    in_list: bool,
+}
+
+/// An item of a list.
+struct Item;
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Walk { in_list: true }).map(|UniqueKeys| Self)
+    }
+}
 
 impl<'de> Visitor<'de> for Walk {
     type Value = UniqueKeys;
@@ -51,7 +65,10 @@ impl<'de> Visitor<'de> for Walk {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<UniqueKeys, A::Error> {
-        while items.next_element::<UniqueKeys>()?.is_some() {}
+        while items.next_element::<Item>()?.is_some() {}
+        if self.in_list {
+            return Err(A::Error::custom("must not be a list"));
+        }
         Ok(UniqueKeys)
     }
 

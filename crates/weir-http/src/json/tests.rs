@@ -56,6 +56,7 @@ async fn each_way_of_being_wrong_has_its_status_and_field() {
         ("{\"name\":\"a\",\"tags\":{\"x\":\"1\",\"x\":\"2\"}}", 422, "tags.x"),
         ("{\"name\":\"a\",\"limits\":[{\"window_ms\":1},{}]}", 422, "limits[1].window_ms"),
         ("{\"name\":\"a\",\"limits\":[{\"window_ms\":-1}]}", 422, "limits[0].window_ms"),
+        ("{\"name\":\"a\",\"limits\":[[1]]}", 422, "limits[0]"),
     ];
     for (body, status, field) in cases {
         let (seen_status, seen_field) = refused("application/json", body).await;

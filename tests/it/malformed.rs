@@ -1,0 +1,143 @@
+//! Bad requests: the status, code and field of each, always as a problem, and nothing taken.
+
+mod admin;
+mod checks;
+mod wire;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Http, Reply, Rule, Tenant, shared, try_send};
+
+/// One bad request and what it is told.
+#[derive(Debug)]
+struct Case {
+    name: &'static str,
+    method: Method,
+    /// `{tenant}` and `{rule}` stand for the ids.
+    path: String,
+    headers: Vec<(&'static str, Vec<u8>)>,
+    body: Vec<u8>,
+    authorized: bool,
+    expected: (u16, &'static str, Option<&'static str>),
+}
+
+impl Case {
+    /// A POST of JSON with a valid credential.
+    fn post(name: &'static str, path: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self {
+            name,
+            method: Method::POST,
+            path: path.to_owned(),
+            headers: vec![("content-type", b"application/json".to_vec())],
+            body: body.into(),
+            authorized: true,
+            expected: (0, "", None),
+        }
+    }
+
+    fn method(mut self, method: Method) -> Self {
+        self.method = method;
+        self
+    }
+
+    /// With another value of a header, or one more.
+    fn header(mut self, name: &'static str, value: impl AsRef<[u8]>) -> Self {
+        self.headers.retain(|(other, _)| *other != name);
+        self.headers.push((name, value.as_ref().to_vec()));
+        self
+    }
+
+    fn without(mut self, name: &'static str) -> Self {
+        self.headers.retain(|(other, _)| *other != name);
+        self
+    }
+
+    fn to(mut self, path: String) -> Self {
+        self.path = path;
+        self
+    }
+
+    fn anonymous(mut self) -> Self {
+        self.authorized = false;
+        self
+    }
+
+    fn is(mut self, status: u16, code: &'static str) -> Self {
+        self.expected = (status, code, None);
+        self
+    }
+
+    /// 422, naming this field.
+    fn refuses(mut self, field: &'static str) -> Self {
+        self.expected = (422, "invalid", Some(field));
+        self
+    }
+
+    async fn send(&self, http: &Http, base: &str, token: &str, tenant: &str, rule: &str) -> Reply {
+        let path = self.path.replace("{tenant}", tenant).replace("{rule}", rule);
+        let mut request = http.request(self.method.clone(), &format!("{base}{path}"));
+        for (name, value) in &self.headers {
+            request = request.header(*name, value.as_slice());
+        }
+        if self.authorized {
+            request = request.bearer_auth(token);
+        }
+        let answer = try_send(request.body(self.body.clone())).await;
+        answer.unwrap_or_else(|error| panic!("{}: {error:?}", self.name))
+    }
+
+    /// What is wrong with the answer.
+    fn fault(&self, reply: &Reply) -> Option<String> {
+        let (status, code, field) = self.expected;
+        let problem = std::panic::catch_unwind(|| reply.problem().to_owned());
+        let Ok(got) = problem else {
+            return Some(format!(
+                "{}: no whole problem: {} {}",
+                self.name, reply.status, reply.body
+            ));
+        };
+        let named = |field: &str| {
+            let fields = reply.body["fields"].as_array();
+            fields.is_some_and(|fields| fields.iter().any(|it| it["field"] == field))
+        };
+        let as_expected = reply.status == status
+            && got == code
+            && field.is_none_or(named)
+            && reply.took.as_secs() < 10;
+        (!as_expected).then(|| {
+            format!(
+                "{}: expected {:?}, got {} {}",
+                self.name, self.expected, reply.status, reply.body
+            )
+        })
+    }
+}
+
+/// A tenant whose every check is counted by one rule, so that anything taken shows.
+async fn watched() -> (Tenant<'static>, Rule) {
+    let tenant = Tenant::sign_up(shared().await).await;
+    let rule = json!({ "name": "watched", "limits": [
+        { "algorithm": "fixed_window", "limit": 1_000_000, "window_ms": 31_622_400_000_u64 },
+        { "algorithm": "sliding_window_log", "limit": 1_000_000, "window_ms": 31_622_400_000_u64 },
+    ] });
+    let rule = tenant.rule(rule).await;
+    (tenant, rule)
+}
+
+async fn assert_nothing_was_taken(tenant: &Tenant<'_>) {
+    let peek = json!({ "mode": "peek" });
+    let reply = tenant.check(0, &peek).await.expect(200);
+    for limit in reply.body["limits"].as_array().expect("a list") {
+        assert_eq!(limit["remaining"], 999_999, "something was taken: {}", reply.body);
+    }
+}
+
+fn assert_no_fault(faults: &[String], cases: usize, at_least: usize) {
+    assert!(faults.is_empty(), "{} of {cases}:\n{}", faults.len(), faults.join("\n"));
+    assert!(cases >= at_least, "only {cases} bad requests are tried");
+}
+
+fn text(value: &Value) -> Vec<u8> {
+    value.to_string().into_bytes()
+}

@@ -1,0 +1,47 @@
+//! Bytes that are hardly HTTP: never a decision, never two answers.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use super::{assert_nothing_was_taken, watched};
+use crate::harness::seconds;
+
+/// S-54. Each must be answered with 400 at most, once, and the connection closed.
+#[tokio::test]
+async fn ambiguous_framing_is_refused_and_the_connection_closed() {
+    let (tenant, _) = watched().await;
+    let address = tenant.stack.gates[0].url.trim_start_matches("http://").to_owned();
+    let head = format!(
+        "POST /check HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n",
+        tenant.key
+    );
+    let smuggled = format!("{head}Content-Length: 2\r\n\r\n{{}}");
+    let bad = [
+        format!("{head}Content-Length: 2\r\nContent-Length: 40\r\n\r\n{{}}{smuggled}"),
+        format!("{head}Content-Length: -1\r\n\r\n{{}}"),
+        format!("{head}Content-Length: 2,40\r\n\r\n{{}}{smuggled}"),
+        format!("{head}Transfer-Encoding: chunked, identity\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n"),
+        format!("{head}Content-Length : 2\r\n\r\n{{}}"),
+        "POST /check HTTP/1.1 extra\r\n\r\n".to_owned(),
+        "\0\0\0\0\r\n\r\n".to_owned(),
+    ];
+    for request in bad {
+        let answer = exchange(&address, &request);
+        let answers = answer.matches("HTTP/1.1 ").count();
+        assert!(answers <= 1, "{answers} answers to {request:?}: {answer}");
+        let refused = answer.is_empty() || answer.starts_with("HTTP/1.1 400");
+        assert!(refused, "{request:?} got {answer}");
+    }
+    assert_nothing_was_taken(&tenant).await;
+}
+
+/// All that is answered until the server closes the connection.
+fn exchange(address: &str, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("the gate listens");
+    stream.set_read_timeout(Some(seconds(10))).expect("a time-out can be set");
+    stream.write_all(request.as_bytes()).expect("the gate reads");
+    let mut answer = Vec::new();
+    // A reset is as good an end as any.
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
