@@ -21,3 +21,6 @@ mod openapi;
 pub use openapi::{openapi, router};
 pub use rulebook::follow::{Follower, FollowerSettings};
 pub use state::{GateParts, GateState};
+
+#[cfg(test)]
+mod tests;

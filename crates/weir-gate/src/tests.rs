@@ -1,0 +1,5 @@
+//! The data plane through its real router, with real Redis and a rulebook made by hand.
+
+mod isolation;
+mod preflight;
+mod support;

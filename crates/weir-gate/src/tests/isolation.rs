@@ -1,0 +1,72 @@
+//! Who may call what: a row for each operation of the document, and tenants apart.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::support::Gate;
+
+/// Operations anybody may call; a new one belongs here only after thought.
+const PUBLIC: [(&str, &str); 3] = [("get", "/healthz"), ("get", "/readyz"), ("get", "/metrics")];
+
+/// Operations that need a key with the scope `check`, each with a body it takes.
+fn with_key() -> [(&'static str, &'static str, Value); 3] {
+    let check = json!({ "attributes": { "user": "u-1" } });
+    [
+        ("post", "/check", check.clone()),
+        ("post", "/check/batch", json!({ "checks": [check.clone()] })),
+        ("post", "/refund", check),
+    ]
+}
+
+#[test]
+fn every_operation_of_the_document_has_a_row() {
+    let document = serde_json::to_value(crate::openapi()).expect("a document");
+    let paths = document["paths"].as_object().expect("paths");
+    let described: BTreeSet<(String, String)> = paths
+        .iter()
+        .flat_map(|(path, item)| {
+            let methods = item.as_object().expect("an item").keys();
+            methods.map(|method| (method.clone(), path.clone())).collect::<Vec<_>>()
+        })
+        .collect();
+    let public = PUBLIC.iter().map(|&(method, path)| (method.to_owned(), path.to_owned()));
+    let rows = with_key().map(|(method, path, _)| (method.to_owned(), path.to_owned()));
+    assert_eq!(described, public.chain(rows).collect());
+}
+
+#[tokio::test]
+async fn checks_need_a_key_with_the_scope_and_nothing_else_tells_who_is_known() {
+    let (gate, keys, _) = Gate::with_two_tenants().await;
+    for (method, path, body) in with_key() {
+        for stranger in [None, Some("weir_nobody"), Some("x")] {
+            let (status, problem) = gate.send(method, path, stranger, &body).await;
+            assert_eq!((status, &problem["code"]), (401, &json!("unauthenticated")), "{path}");
+        }
+        let (status, problem) = gate.send(method, path, Some(&keys.read), &body).await;
+        assert_eq!((status, &problem["code"]), (403, &json!("forbidden")), "{path}");
+        let (status, _) = gate.send(method, path, Some(&keys.check), &body).await;
+        assert_eq!(status, 200, "{path}");
+    }
+    for (method, path) in PUBLIC {
+        assert_eq!(gate.send(method, path, None, &Value::Null).await.0, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn tenants_with_the_same_rule_and_subject_do_not_share_a_counter() {
+    let (gate, a, b) = Gate::with_two_tenants().await;
+    for user in ["u-1", "u:1", "{u}", "*", "u-1\u{2028}", "ü🦀"] {
+        let body = json!({ "attributes": { "user": user } });
+        for allowed in [true, true, false] {
+            let (_, answer) = gate.send("post", "/check", Some(&a.check), &body).await;
+            assert_eq!(answer["allowed"], allowed, "{user}");
+        }
+        let (status, answer) = gate.send("post", "/check", Some(&b.check), &body).await;
+        assert_eq!((status, &answer["remaining"]), (200, &json!(1)), "{user}");
+    }
+    // Nothing in a body can choose another tenant.
+    let body = json!({ "tenant": "other", "attributes": { "user": "u-1" } });
+    let (status, problem) = gate.send("post", "/check", Some(&b.check), &body).await;
+    assert_eq!((status, &problem["fields"][0]["field"]), (422, &json!("tenant")));
+}

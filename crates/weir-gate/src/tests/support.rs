@@ -1,0 +1,130 @@
+//! A gate in process with two tenants whose rules have the same names.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderValue, Request, Response, header};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tower::ServiceExt as _;
+use weir_domain::api_key::ApiKeySecret;
+use weir_domain::rulebook::Rulebook;
+use weir_domain::time::{Clock, Timestamp};
+use weir_http::plane::PlaneSettings;
+use weir_http::request_id::RequestIds;
+use weir_redis::limiter::{Limiter, LimiterSettings};
+use weir_wire::stored::{StoredKey, StoredRule, StoredTenant};
+
+use crate::{GateState, router};
+
+pub(super) const DASHBOARD: &str = "https://limits.example.com";
+
+pub(super) struct Gate {
+    router: Router,
+    _stop: DropGuard,
+}
+
+/// A tenant's keys: one that may check, one that may only read.
+pub(super) struct Keys {
+    pub(super) check: String,
+    pub(super) read: String,
+}
+
+impl Gate {
+    /// A gate that serves two tenants, each with a rule `per-user` of two a day in `default`.
+    pub(super) async fn with_two_tenants() -> (Self, Keys, Keys) {
+        let redis = weir_redis::client(&weir_local::shared::redis().url()).expect("an address");
+        let stop = CancellationToken::new();
+        let settings = LimiterSettings { budget: Duration::from_secs(20), ..Default::default() };
+        let limiter = Limiter::start(redis, settings, stop.clone());
+        let until = tokio::time::Instant::now() + Duration::from_secs(20);
+        while !limiter.up() {
+            assert!(tokio::time::Instant::now() < until, "redis never answered");
+            tokio::task::yield_now().await;
+        }
+        let clock = Clock::new(|| Timestamp::from_millis(1_763_726_400_000));
+        let state = GateState::new(limiter, clock);
+        let ((a, keys_a), (b, keys_b)) = (tenant(), tenant());
+        let compiled = [a, b].map(|it| {
+            let (rules, left_out) = it.compile();
+            assert_eq!(left_out, []);
+            (it.id.parse().expect("a tenant's id"), Some(rules))
+        });
+        state.held.apply(Rulebook::default().with_changes(7, compiled));
+        let plane = PlaneSettings {
+            request_ids: RequestIds::new(|| 0),
+            request_deadline: Duration::from_secs(30),
+        };
+        let router = router(state, plane, &[HeaderValue::from_static(DASHBOARD)]);
+        (Self { router, _stop: stop.drop_guard() }, keys_a, keys_b)
+    }
+
+    /// Sends a request and answers with status and JSON (null if there is none).
+    pub(super) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        key: Option<&str>,
+        body: &Value,
+    ) -> (u16, Value) {
+        let mut request = Request::builder()
+            .method(method.to_ascii_uppercase().as_str())
+            .uri(path)
+            .header(header::CONTENT_TYPE, "application/json");
+        if let Some(key) = key {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
+        }
+        let request = request.body(Body::from(body.to_string())).expect("a request");
+        let response = self.answer(request).await;
+        let status = response.status().as_u16();
+        let bytes = response.into_body().collect().await.expect("a body").to_bytes();
+        (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    }
+
+    /// Sends a request as it is.
+    pub(super) async fn answer(&self, request: Request<Body>) -> Response<Body> {
+        let Ok(response) = self.router.clone().oneshot(request).await;
+        response
+    }
+}
+
+fn tenant() -> (StoredTenant, Keys) {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let unique =
+        (u128::from(std::process::id()) << 64) | u128::from(NEXT.fetch_add(1, Ordering::Relaxed));
+    let key = |kind: u8, scope: &str| {
+        let mut random = [kind.wrapping_mul(100); 88];
+        let spread = unique.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+        random[..16].copy_from_slice(&spread.to_le_bytes());
+        let secret = ApiKeySecret::generate(&random);
+        let stored = StoredKey {
+            id: weir_domain::id::KeyId::from_u128(unique ^ u128::from(kind)).to_string(),
+            digest: secret.digest().0,
+            scopes: vec![scope.to_owned()],
+            expires_at_ms: None,
+        };
+        (stored, secret.expose().to_owned())
+    };
+    let ((check, check_secret), (read, read_secret)) = (key(1, "check"), key(2, "read"));
+    let body = json!({
+        "name": "per-user", "count_by": ["user"],
+        "limits": [{ "algorithm": "sliding_window_log", "limit": 2, "window_ms": 86_400_000 }],
+    });
+    let rule = StoredRule {
+        id: weir_domain::id::RuleId::from_u128(unique).to_string(),
+        slots: vec![0],
+        body,
+    };
+    let tenant = StoredTenant {
+        id: weir_domain::id::TenantId::from_u128(unique).to_string(),
+        suspended: false,
+        version: 7,
+        keys: vec![check, read],
+        rules: vec![rule],
+        overrides: Vec::new(),
+    };
+    (tenant, Keys { check: check_secret, read: read_secret })
+}
