@@ -33,7 +33,7 @@ async fn answers_have_exactly_the_body_and_the_headers_of_the_contract() {
         "match": [{ "attribute": "route", "op": "equals", "value": "/login" }],
         "count_by": ["user"],
         "limits": [{ "algorithm": "sliding_window_log", "limit": 2, "window_ms": 60_000 }] });
-    let rule = tenant.rule(rule).await;
+    let rule = tenant.rule(&rule).await;
     let body = json!({ "namespace": "api", "attributes": { "user": "u-17", "route": "/login" } });
 
     let first = tenant.check(0, &body).await.expect(200);
@@ -121,7 +121,7 @@ fn headers(reply: &Reply) -> [(&'static str, Option<String>); 7] {
 #[tokio::test]
 async fn nothing_matches_means_allowed_with_nulls_and_without_headers() {
     let tenant = Tenant::sign_up(shared().await).await;
-    tenant.rule(hourly("per-user", 1)).await;
+    tenant.rule(&hourly("per-user", 1)).await;
     let lacks_the_subject = json!({ "attributes": { "ip": "203.0.113.9" } });
     let elsewhere = json!({ "namespace": "elsewhere", "attributes": { "user": "u-1" } });
     for body in [lacks_the_subject, elsewhere, json!({})] {

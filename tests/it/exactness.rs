@@ -60,7 +60,7 @@ async fn quota_admits_exactly_the_limit() {
 /// Runs of all callers, each against a subject of its own, so that each starts from nothing.
 async fn hammer(limit: Value, expected: usize) {
     let tenant = Tenant::sign_up(shared().await).await;
-    tenant.rule(json!({ "name": "hammered", "count_by": ["user"], "limits": [limit] })).await;
+    tenant.rule(&json!({ "name": "hammered", "count_by": ["user"], "limits": [limit] })).await;
     let tenant = Arc::new(tenant);
     for run in 0..RUNS {
         let body = Arc::new(json!({ "attributes": { "user": format!("run-{run}") } }));

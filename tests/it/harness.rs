@@ -1,5 +1,6 @@
 //! What every test needs: a stack of real processes, people who use it, and waiting with a deadline.
 
+mod dev;
 mod http;
 mod process;
 mod stack;
@@ -7,6 +8,7 @@ mod tenant;
 
 use std::time::{Duration, Instant};
 
+pub use dev::{Dev, listens, processes_with};
 pub use http::{Http, Reply, try_send};
 pub use process::{Server, binary, folder, send_signal, weir};
 pub use stack::{GateSettings, Stack, shared, signing_key};
@@ -25,6 +27,12 @@ pub async fn until(within: Duration, what: &str, mut holds: impl AsyncFnMut() ->
         tokio::time::sleep(LOOK_AGAIN).await;
     }
     began.elapsed()
+}
+
+/// Shows what was measured.
+#[expect(clippy::print_stdout, reason = "figures are for whoever runs the tests")]
+pub fn print(figures: &str) {
+    println!("{figures}");
 }
 
 pub const fn seconds(count: u64) -> Duration {

@@ -4,7 +4,10 @@
 mod harness;
 
 mod check_flow;
+mod dashboard;
 mod exactness;
+mod lifecycle;
 mod malformed;
 mod postgres_outage;
+mod redis_outage;
 mod rule_propagation;

@@ -7,7 +7,7 @@ mod wire;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Http, Reply, Rule, Tenant, shared, try_send};
+use crate::harness::{Reply, Rule, Tenant, shared, try_send};
 
 /// One bad request and what it is told.
 #[derive(Debug)]
@@ -74,9 +74,9 @@ impl Case {
         self
     }
 
-    async fn send(&self, http: &Http, base: &str, token: &str, tenant: &str, rule: &str) -> Reply {
-        let path = self.path.replace("{tenant}", tenant).replace("{rule}", rule);
-        let mut request = http.request(self.method.clone(), &format!("{base}{path}"));
+    async fn send(&self, tenant: &Tenant<'_>, rule: &Rule, base: &str, token: &str) -> Reply {
+        let path = self.path.replace("{tenant}", &tenant.id).replace("{rule}", &rule.id);
+        let mut request = tenant.http.request(self.method.clone(), &format!("{base}{path}"));
         for (name, value) in &self.headers {
             request = request.header(*name, value.as_slice());
         }
@@ -121,7 +121,7 @@ async fn watched() -> (Tenant<'static>, Rule) {
         { "algorithm": "fixed_window", "limit": 1_000_000, "window_ms": 31_622_400_000_u64 },
         { "algorithm": "sliding_window_log", "limit": 1_000_000, "window_ms": 31_622_400_000_u64 },
     ] });
-    let rule = tenant.rule(rule).await;
+    let rule = tenant.rule(&rule).await;
     (tenant, rule)
 }
 

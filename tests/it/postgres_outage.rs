@@ -21,7 +21,7 @@ fn of(user: &str) -> Value {
 async fn gates_decide_without_postgres_and_restart_from_their_disk_copies() {
     let stack = Stack::start(1_000).await;
     let tenant = Tenant::sign_up(&stack).await;
-    let rule = tenant.rule(limited_to(10)).await;
+    let rule = tenant.rule(&limited_to(10)).await;
     for gate in &stack.gates {
         until_copied(gate, &tenant).await;
     }

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{GateSettings, Rule, Server, Stack, Tenant, millis, seconds, shared, until};
+use crate::harness::{
+    GateSettings, Rule, Server, Stack, Tenant, millis, print, seconds, shared, until,
+};
 
 const PROMISED: Duration = millis(100);
 const PROMISED_WITHOUT_SIGNAL: Duration = seconds(3);
@@ -33,10 +35,10 @@ async fn in_force(tenant: &Tenant<'_>, gate: &Server, limit: u64, changed: Insta
 #[tokio::test]
 async fn change_is_in_force_on_both_gates_within_100_ms_of_the_answer() {
     let tenant = Tenant::sign_up(shared().await).await;
-    let mut rule = tenant.rule(limited_to(1_000)).await;
+    let mut rule = tenant.rule(&limited_to(1_000)).await;
     let mut taken = Vec::new();
     for round in 1..=20 {
-        rule = tenant.put(&rule, limited_to(1_000 + round)).await;
+        rule = tenant.put(&rule, &limited_to(1_000 + round)).await;
         let changed = Instant::now();
         for gate in &tenant.stack.gates {
             taken.push(in_force(&tenant, gate, 1_000 + round, changed).await);
@@ -44,7 +46,7 @@ async fn change_is_in_force_on_both_gates_within_100_ms_of_the_answer() {
     }
     taken.sort_unstable();
     let (median, worst) = (taken[taken.len() / 2], taken[taken.len() - 1]);
-    println!("in force after: best {:?}, median {median:?}, worst {worst:?}", taken[0]);
+    print(&format!("in force after: best {:?}, median {median:?}, worst {worst:?}", taken[0]));
     // The tests beside this one keep the machine busy: the promise is for an idle one, so the best
     // quarter must keep it, and no change may have waited for the timer.
     assert!(taken[taken.len() / 4] < PROMISED, "{taken:?}");
@@ -77,12 +79,12 @@ async fn gate_that_may_not_subscribe_follows_within_3_s() {
     let deaf = deaf_gate(stack);
     stack.until_ready(&deaf).await;
     let tenant = Tenant::sign_up(stack).await;
-    let mut rule = tenant.rule(limited_to(500)).await;
+    let mut rule = tenant.rule(&limited_to(500)).await;
     tenant.settled_on(&deaf, rule.version).await;
     for round in 1..=3 {
-        rule = tenant.put(&rule, limited_to(500 + round)).await;
+        rule = tenant.put(&rule, &limited_to(500 + round)).await;
         let taken = in_force(&tenant, &deaf, 500 + round, Instant::now()).await;
-        println!("without the signal in force after {taken:?}");
+        print(&format!("without the signal in force after {taken:?}"));
         assert!(taken < PROMISED_WITHOUT_SIGNAL + SLACK, "{taken:?}");
     }
 
@@ -113,10 +115,10 @@ fn deaf_gate(stack: &Stack) -> Server {
 async fn subscription_that_is_cut_is_made_again() {
     let stack = shared().await;
     let tenant = Tenant::sign_up(stack).await;
-    let mut rule = tenant.rule(limited_to(100)).await;
+    let mut rule = tenant.rule(&limited_to(100)).await;
     for round in 1..=3 {
         stack.redis.command("CLIENT KILL TYPE pubsub").expect("Redis cuts the subscriptions");
-        rule = tenant.put(&rule, limited_to(100 + round)).await;
+        rule = tenant.put(&rule, &limited_to(100 + round)).await;
         let changed = Instant::now();
         for gate in &stack.gates {
             let taken = in_force(&tenant, gate, 100 + round, changed).await;
@@ -130,10 +132,10 @@ async fn subscription_that_is_cut_is_made_again() {
 async fn many_rapid_changes_end_on_the_last_version_on_both() {
     let stack = shared().await;
     let tenant = Tenant::sign_up(stack).await;
-    let mut rule = tenant.rule(limited_to(100)).await;
+    let mut rule = tenant.rule(&limited_to(100)).await;
     let mut seen = vec![0; stack.gates.len()];
     for round in 1..=50 {
-        rule = tenant.put(&rule, limited_to(100 + round)).await;
+        rule = tenant.put(&rule, &limited_to(100 + round)).await;
         if round % 10 == 0 {
             for (gate, seen) in stack.gates.iter().zip(&mut seen) {
                 let version = tenant.ask(gate, "/check", &peek()).await.number("/rulebook_version");
@@ -153,7 +155,7 @@ async fn many_rapid_changes_end_on_the_last_version_on_both() {
 async fn nonsense_on_the_channel_changes_nothing() {
     let stack = shared().await;
     let tenant = Tenant::sign_up(stack).await;
-    let rule = tenant.rule(limited_to(10)).await;
+    let rule = tenant.rule(&limited_to(10)).await;
     let long = "9".repeat(2_000);
     let nonsense =
         ["nonsense", "-1", "0", "1e9", "99999999999999999999", "18446744073709551615", "{}", &long];
@@ -165,7 +167,7 @@ async fn nonsense_on_the_channel_changes_nothing() {
     for gate in &stack.gates {
         assert_eq!(tenant.ask(gate, "/check", &peek()).await.number("/limit"), 10);
     }
-    let rule = tenant.put_settled(&rule, limited_to(11)).await;
+    let rule = tenant.put_settled(&rule, &limited_to(11)).await;
     for gate in &stack.gates {
         let reply = tenant.ask(gate, "/check", &peek()).await;
         assert_eq!(reply.number("/limit"), 11);
@@ -178,7 +180,7 @@ async fn nonsense_on_the_channel_changes_nothing() {
 async fn replicas_tell_the_version_of_each_gate() {
     let stack = shared().await;
     let tenant = Tenant::sign_up(stack).await;
-    let rule: Rule = tenant.rule(limited_to(10)).await;
+    let rule: Rule = tenant.rule(&limited_to(10)).await;
     until(seconds(10), "both gates report the version they serve", async || {
         let reply = tenant.admin(Method::GET, "/replicas", &Value::Null).await.expect(200);
         assert!(reply.number("/rulebook_version") >= rule.version);

@@ -15,7 +15,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use tokio::net::TcpListener;
-use tokio_util::task::TaskTracker;
 use weir_control::{SigningKey, Signup};
 use weir_local::{Postgres, PostgresOptions, Redis, RedisOptions};
 
@@ -61,7 +60,7 @@ const READY_DEADLINE: Duration = Duration::from_secs(30);
 pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     telemetry::start(&args.log, Lines::Plain)?;
     let stop = lifecycle::shutdown_on_signal()?;
-    let running = Running { stop, tasks: TaskTracker::new() };
+    let running = Running { stop, ..Running::default() };
     let listeners = listeners(&args).await?;
     let data_dir = own_folder(&args.data_dir)?;
     let servers = {

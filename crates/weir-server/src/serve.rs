@@ -26,6 +26,8 @@ use crate::{dashboard, edge, lifecycle};
 pub struct Running {
     pub stop: CancellationToken,
     pub tasks: TaskTracker,
+    /// Cancelled when the planes have drained: what their last requests need ends only then.
+    pub drained: CancellationToken,
 }
 
 const REQUEST_DEADLINE: Duration = Duration::from_secs(15);
@@ -37,7 +39,7 @@ pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     telemetry::start(&args.log, Lines::ByTerminal)?;
     args.jwt_key = config::jwt_key_of_environment();
     let settings = Settings::parse(&args)?;
-    let running = Running { stop: lifecycle::shutdown_on_signal()?, tasks: TaskTracker::new() };
+    let running = Running { stop: lifecycle::shutdown_on_signal()?, ..Running::default() };
     // Ports first: whoever finds one taken should hear it before anything is connected.
     if let Some(gate) = settings.gate {
         let listener = listen(gate.listen).await?;
@@ -56,6 +58,7 @@ impl Running {
     pub async fn wait(&self) {
         self.tasks.close();
         self.tasks.wait().await;
+        self.drained.cancel();
         tracing::info!("stopped");
     }
 }
@@ -79,7 +82,7 @@ pub async fn start_control(
     let state = ControlState::new(ControlParts {
         store,
         signal: Signal::new(redis.clone()),
-        limiter: Limiter::start(redis, limiter_settings, running.stop.clone()),
+        limiter: Limiter::start(redis, limiter_settings, running.drained.clone()),
         clock: edge::clock(),
         random: edge::random(),
         tokens: AccessTokens::new(&settings.signing_keys).context("read the signing keys")?,
@@ -109,7 +112,7 @@ pub async fn start_gate(
     }
     let redis = weir_redis::client(&settings.redis_url.0).context("read the address of redis")?;
     let limiter_settings = LimiterSettings { budget: settings.redis_budget, ..Default::default() };
-    let limiter = Limiter::start(redis.clone(), limiter_settings, running.stop.clone());
+    let limiter = Limiter::start(redis.clone(), limiter_settings, running.drained.clone());
     let clock = edge::clock();
     let follower_settings = FollowerSettings {
         id: GateId::new(clock.now(), edge::random_u128()),

@@ -8,7 +8,7 @@ use crate::harness::{Tenant, millis, seconds, shared, until};
 #[tokio::test]
 async fn peek_answers_as_consume_would_and_takes_nothing() {
     let tenant = Tenant::sign_up(shared().await).await;
-    tenant.rule(hourly("per-user", 2)).await;
+    tenant.rule(&hourly("per-user", 2)).await;
     let peek = with(of("u-1"), "mode", "peek");
     for gate in [0, 1, 0, 1] {
         let reply = tenant.check(gate, &peek).await.expect(200);
@@ -30,7 +30,7 @@ async fn refund_gives_back_never_above_full_and_says_what_it_left_alone() {
         { "algorithm": "token_bucket", "capacity": 5, "refill_tokens": 1, "refill_interval_ms": 31_622_400_000_u64 },
         { "algorithm": "leaky_bucket", "capacity": 5, "drain_units": 1, "drain_interval_ms": 31_622_400_000_u64 },
     ]);
-    tenant.rule(json!({ "name": "mixed", "count_by": ["user"], "limits": limits })).await;
+    tenant.rule(&json!({ "name": "mixed", "count_by": ["user"], "limits": limits })).await;
     tenant.check(0, &with(of("u-1"), "cost", 4)).await.expect(200);
 
     let refund = with(of("u-1"), "cost", 3);
@@ -54,7 +54,7 @@ async fn refund_gives_back_never_above_full_and_says_what_it_left_alone() {
 #[tokio::test]
 async fn batch_is_decided_in_order_and_each_check_for_itself() {
     let tenant = Tenant::sign_up(shared().await).await;
-    tenant.rule(hourly("per-user", 2)).await;
+    tenant.rule(&hourly("per-user", 2)).await;
     let checks = json!({ "checks": [of("a"), of("a"), of("a"), of("b"), {}] });
     let gate = &tenant.stack.gates[0];
     let reply = tenant.ask(gate, "/check/batch", &checks).await.expect(200);
@@ -78,7 +78,7 @@ async fn batch_is_decided_in_order_and_each_check_for_itself() {
 #[tokio::test]
 async fn malformed_check_refuses_the_whole_batch_by_its_index_and_nothing_is_taken() {
     let tenant = Tenant::sign_up(shared().await).await;
-    tenant.rule(hourly("per-user", 2)).await;
+    tenant.rule(&hourly("per-user", 2)).await;
     let checks = json!({ "checks": [of("a"), of("a"), with(of("a"), "cost", 0)] });
     let gate = &tenant.stack.gates[0];
     let reply = tenant.ask(gate, "/check/batch", &checks).await.expect(422);
@@ -91,12 +91,12 @@ async fn malformed_check_refuses_the_whole_batch_by_its_index_and_nothing_is_tak
 #[tokio::test]
 async fn deny_wins_over_allow_and_allow_over_limit() {
     let tenant = Tenant::sign_up(shared().await).await;
-    tenant.rule(hourly("limited", 1)).await;
+    tenant.rule(&hourly("limited", 1)).await;
     let only = |user: &str| json!([{ "attribute": "user", "op": "prefix", "value": user }]);
     let staff = json!({ "name": "staff", "action": "allow", "match": only("staff") });
     let banned = json!({ "name": "banned", "action": "deny", "match": only("staff-banned") });
-    tenant.rule(staff).await;
-    tenant.rule(banned).await;
+    tenant.rule(&staff).await;
+    tenant.rule(&banned).await;
     for _ in 0..3 {
         let reply = tenant.check(0, &of("staff-7")).await.expect(200);
         assert_eq!(reply.body["limits"], json!([]));
@@ -112,9 +112,9 @@ async fn deny_wins_over_allow_and_allow_over_limit() {
 #[tokio::test]
 async fn shadow_rule_is_listed_last_and_decides_nothing() {
     let tenant = Tenant::sign_up(shared().await).await;
-    tenant.rule(with(hourly("a-shadow", 1), "mode", "shadow")).await;
-    tenant.rule(hourly("enforced", 3)).await;
-    tenant.rule(with(hourly("off", 1), "mode", "off")).await;
+    tenant.rule(&with(hourly("a-shadow", 1), "mode", "shadow")).await;
+    tenant.rule(&hourly("enforced", 3)).await;
+    tenant.rule(&with(hourly("off", 1), "mode", "off")).await;
     for (round, remaining) in [(0, 2), (1, 1), (2, 0)] {
         let reply = tenant.check(round % 2, &of("u-1")).await.expect(200);
         assert_eq!(reply.number("/remaining"), remaining);
@@ -134,7 +134,7 @@ async fn several_limits_admit_together_or_take_nothing() {
     let tenant = Tenant::sign_up(shared().await).await;
     let log = |limit: u64, window_ms: u64| json!({ "algorithm": "sliding_window_log", "limit": limit, "window_ms": window_ms });
     let limits = json!([log(2, 3_000_000), log(10, 6_000_000)]);
-    tenant.rule(json!({ "name": "both", "count_by": ["user"], "limits": limits })).await;
+    tenant.rule(&json!({ "name": "both", "count_by": ["user"], "limits": limits })).await;
     for _ in 0..2 {
         tenant.check(0, &of("u-1")).await.expect(200);
     }
@@ -152,7 +152,7 @@ async fn block_refuses_until_it_ends_and_asking_meanwhile_does_not_lengthen_it()
     let tenant = Tenant::sign_up(shared().await).await;
     let rule = json!({ "name": "blocked", "count_by": ["user"], "block_ms": 1_500,
         "limits": [{ "algorithm": "sliding_window_log", "limit": 1, "window_ms": 200 }] });
-    tenant.rule(rule).await;
+    tenant.rule(&rule).await;
     // A slow machine may let the window pass between two checks: again until one is refused.
     let mut first = 0;
     until(seconds(10), "a check is refused", async || {

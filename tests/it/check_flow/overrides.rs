@@ -10,18 +10,18 @@ fn limits(limit: u64) -> Value {
     json!([{ "algorithm": "sliding_window_log", "limit": limit, "window_ms": 3_600_000 }])
 }
 
-fn for_user(rule: &Rule, user: &str, what: (&str, Value)) -> Value {
-    json!({ "rule_id": rule.id, "subject": { "user": user }, what.0: what.1 })
+fn for_user(rule: &Rule, user: &str, (field, value): (&str, Value)) -> Value {
+    json!({ "rule_id": rule.id, "subject": { "user": user }, field: value })
 }
 
 #[tokio::test]
 async fn exact_subject_wins_over_the_star_and_the_star_over_the_rule() {
     let tenant = Tenant::sign_up(shared().await).await;
-    let rule = tenant.rule(hourly("per-user", 3)).await;
+    let rule = tenant.rule(&hourly("per-user", 3)).await;
     let reply = tenant.check(0, &of("vip")).await.expect(200);
     assert_eq!(reply.number("/limit"), 3);
-    tenant.override_rule(for_user(&rule, "*", ("limits", limits(7)))).await;
-    tenant.override_rule(for_user(&rule, "vip", ("limits", limits(50)))).await;
+    tenant.override_rule(&for_user(&rule, "*", ("limits", limits(7)))).await;
+    tenant.override_rule(&for_user(&rule, "vip", ("limits", limits(50)))).await;
     for gate in [0, 1] {
         let vip = tenant.check(gate, &of("vip")).await.expect(200);
         assert_eq!(vip.number("/limit"), 50);
@@ -35,9 +35,9 @@ async fn exact_subject_wins_over_the_star_and_the_star_over_the_rule() {
 #[tokio::test]
 async fn override_lets_a_subject_through_or_refuses_it() {
     let tenant = Tenant::sign_up(shared().await).await;
-    let rule = tenant.rule(hourly("per-user", 1)).await;
-    tenant.override_rule(for_user(&rule, "friend", ("action", json!("allow")))).await;
-    let banned = tenant.override_rule(for_user(&rule, "banned", ("action", json!("deny")))).await;
+    let rule = tenant.rule(&hourly("per-user", 1)).await;
+    tenant.override_rule(&for_user(&rule, "friend", ("action", json!("allow")))).await;
+    let banned = tenant.override_rule(&for_user(&rule, "banned", ("action", json!("deny")))).await;
     for gate in [0, 1, 0] {
         tenant.check(gate, &of("friend")).await.expect(200);
         let reply = tenant.check(gate, &of("banned")).await.expect(429);
@@ -59,11 +59,11 @@ async fn override_lets_a_subject_through_or_refuses_it() {
 #[tokio::test]
 async fn override_that_expired_is_over_without_anybody_doing_anything() {
     let tenant = Tenant::sign_up(shared().await).await;
-    let rule = tenant.rule(hourly("per-user", 3)).await;
+    let rule = tenant.rule(&hourly("per-user", 3)).await;
     let expires_at = tenant.stack.postgres_time("2 seconds");
     let mut body = for_user(&rule, "guest", ("limits", limits(40)));
     body["expires_at"] = json!(expires_at);
-    tenant.override_rule(body).await;
+    tenant.override_rule(&body).await;
     let peek = json!({ "attributes": { "user": "guest" }, "mode": "peek" });
     for gate in [0, 1] {
         until(seconds(10), "the rule's own limit holds again", async || {
@@ -79,7 +79,7 @@ async fn override_that_expired_is_over_without_anybody_doing_anything() {
 #[tokio::test]
 async fn many_overrides_are_written_at_once_or_not_at_all() {
     let tenant = Tenant::sign_up(shared().await).await;
-    let rule = tenant.rule(hourly("per-user", 3)).await;
+    let rule = tenant.rule(&hourly("per-user", 3)).await;
     let many: Vec<Value> =
         (0..500).map(|at| for_user(&rule, &format!("u-{at}"), ("limits", limits(9)))).collect();
     let mut one_wrong = many.clone();

@@ -12,7 +12,7 @@ fn named(user: &str, key: &str) -> Value {
 #[tokio::test]
 async fn repeat_gets_the_first_answer_on_either_gate_and_takes_nothing() {
     let tenant = Tenant::sign_up(shared().await).await;
-    tenant.rule(hourly("per-user", 2)).await;
+    tenant.rule(&hourly("per-user", 2)).await;
     let first = tenant.check(0, &named("u-1", "order-1")).await.expect(200);
     for gate in [0, 1, 1] {
         let repeat = tenant.check(gate, &named("u-1", "order-1")).await.expect(200);
@@ -28,7 +28,7 @@ async fn repeat_gets_the_first_answer_on_either_gate_and_takes_nothing() {
 #[tokio::test]
 async fn same_key_with_another_request_is_refused() {
     let tenant = Tenant::sign_up(shared().await).await;
-    tenant.rule(hourly("per-user", 3)).await;
+    tenant.rule(&hourly("per-user", 3)).await;
     tenant.check(0, &named("u-1", "order-1")).await.expect(200);
     let others = [named("u-2", "order-1"), with(named("u-1", "order-1"), "cost", 2)];
     for other in others {
@@ -43,9 +43,9 @@ async fn same_key_with_another_request_is_refused() {
 #[tokio::test]
 async fn repeat_after_an_edit_of_the_rule_still_gets_the_first_answer() {
     let tenant = Tenant::sign_up(shared().await).await;
-    let rule = tenant.rule(hourly("per-user", 2)).await;
+    let rule = tenant.rule(&hourly("per-user", 2)).await;
     let first = tenant.check(0, &named("u-1", "order-1")).await.expect(200);
-    tenant.put_settled(&rule, hourly("per-user", 50)).await;
+    tenant.put_settled(&rule, &hourly("per-user", 50)).await;
     for gate in [0, 1] {
         let repeat = tenant.check(gate, &named("u-1", "order-1")).await.expect(200);
         assert_eq!(repeat.body, first.body);
@@ -58,8 +58,8 @@ async fn repeat_after_an_edit_of_the_rule_still_gets_the_first_answer() {
 async fn keys_of_two_tenants_do_not_meet() {
     let stack = shared().await;
     let (one, other) = (Tenant::sign_up(stack).await, Tenant::sign_up(stack).await);
-    one.rule(hourly("per-user", 2)).await;
-    other.rule(hourly("per-user", 9)).await;
+    one.rule(&hourly("per-user", 2)).await;
+    other.rule(&hourly("per-user", 9)).await;
     one.check(0, &named("u-1", "order-1")).await.expect(200);
     let reply = other.check(0, &named("u-1", "order-1")).await.expect(200);
     assert_eq!(reply.body["limit"], json!(9));

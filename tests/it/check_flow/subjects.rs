@@ -36,7 +36,7 @@ async fn odd_subjects_of_two_tenants_with_the_same_names_never_meet() {
     let stack = shared().await;
     let (one, other) = (Tenant::sign_up(stack).await, Tenant::sign_up(stack).await);
     for tenant in [&one, &other] {
-        tenant.rule(hourly("per-user", 1)).await;
+        tenant.rule(&hourly("per-user", 1)).await;
     }
     for subject in ODD {
         let reply = one.check(0, &of(subject)).await;
@@ -52,7 +52,7 @@ async fn odd_subjects_of_two_tenants_with_the_same_names_never_meet() {
 #[tokio::test]
 async fn subjects_of_two_attributes_do_not_run_into_each_other() {
     let tenant = Tenant::sign_up(shared().await).await;
-    tenant.rule(with(hourly("pair", 1), "count_by", json!(["a", "b"]))).await;
+    tenant.rule(&with(hourly("pair", 1), "count_by", json!(["a", "b"]))).await;
     let pair = |a: &str, b: &str| json!({ "attributes": { "a": a, "b": b } });
     for (a, b) in [("x", "yz"), ("xy", "z"), ("", "xyz"), ("xyz", ""), ("x:y", "z"), ("x", "y:z")] {
         assert_eq!(tenant.check(0, &pair(a, b)).await.status, 200, "{a:?} {b:?}");
@@ -63,7 +63,7 @@ async fn subjects_of_two_attributes_do_not_run_into_each_other() {
 #[tokio::test]
 async fn control_characters_are_refused_and_take_nothing() {
     let tenant = Tenant::sign_up(shared().await).await;
-    tenant.rule(with(hourly("all", 1), "count_by", json!([]))).await;
+    tenant.rule(&with(hourly("all", 1), "count_by", json!([]))).await;
     for value in ["a\nb", "a\rb", "a\0b", "\u{7f}", "\t", "\u{85}"] {
         let reply = tenant.check(0, &of(value)).await.expect(422);
         assert_eq!(reply.problem(), "invalid");
@@ -77,7 +77,7 @@ async fn control_characters_are_refused_and_take_nothing() {
 async fn keys_in_redis_hold_no_subject_and_are_short() {
     let stack = shared().await;
     let tenant = Tenant::sign_up(stack).await;
-    tenant.rule(hourly("per-user", 1)).await;
+    tenant.rule(&hourly("per-user", 1)).await;
     let long = "canary-".repeat(73);
     tenant.check(0, &of(&long)).await.expect(200);
     let found = stack.redis.command("SCAN 0 MATCH *canary* COUNT 1000000").expect("it runs");

@@ -16,7 +16,6 @@ pub struct Tenant<'a> {
     pub id: String,
     pub token: String,
     pub key: String,
-    pub email: String,
 }
 
 /// A rule as it was last written.
@@ -25,7 +24,6 @@ pub struct Rule {
     pub id: String,
     pub etag: String,
     pub version: u64,
-    pub body: Value,
 }
 
 pub const PASSWORD: &str = "correct horse battery";
@@ -40,7 +38,7 @@ impl<'a> Tenant<'a> {
         let url = format!("{}/api/v1/auth/signup", stack.control.url);
         let signed_up = send(http.request(Method::POST, &url).json(&body)).await.expect(201);
         let (id, token) = (signed_up.text("/tenant/id"), signed_up.text("/access_token"));
-        let mut tenant = Self { stack, http, id, token, key: String::new(), email };
+        let mut tenant = Self { stack, http, id, token, key: String::new() };
         let (_, secret, version) = tenant.make_key(&["check"]).await;
         tenant.key = secret;
         tenant.settled(version).await;
@@ -78,30 +76,30 @@ impl<'a> Tenant<'a> {
     }
 
     /// Makes a rule; it is in force on both gates afterwards.
-    pub async fn rule(&self, body: Value) -> Rule {
-        let reply = self.admin(Method::POST, "/rules", &body).await.expect(201);
-        let rule = Rule::of(&reply, body);
+    pub async fn rule(&self, body: &Value) -> Rule {
+        let reply = self.admin(Method::POST, "/rules", body).await.expect(201);
+        let rule = Rule::of(&reply);
         self.settled(rule.version).await;
         rule
     }
 
     /// Replaces a rule, without waiting for the gates.
-    pub async fn put(&self, rule: &Rule, body: Value) -> Rule {
+    pub async fn put(&self, rule: &Rule, body: &Value) -> Rule {
         let path = format!("/rules/{}", rule.id);
-        let reply = self.admin_if_match(Method::PUT, &path, Some(&rule.etag), &body).await;
-        Rule::of(&reply.expect(200), body)
+        let reply = self.admin_if_match(Method::PUT, &path, Some(&rule.etag), body).await;
+        Rule::of(&reply.expect(200))
     }
 
     /// Replaces a rule; the new one is in force on both gates afterwards.
-    pub async fn put_settled(&self, rule: &Rule, body: Value) -> Rule {
+    pub async fn put_settled(&self, rule: &Rule, body: &Value) -> Rule {
         let rule = self.put(rule, body).await;
         self.settled(rule.version).await;
         rule
     }
 
     /// Makes an override of a rule; it is in force on both gates afterwards.
-    pub async fn override_rule(&self, body: Value) -> Reply {
-        let reply = self.admin(Method::POST, "/overrides", &body).await.expect(201);
+    pub async fn override_rule(&self, body: &Value) -> Reply {
+        let reply = self.admin(Method::POST, "/overrides", body).await.expect(201);
         self.settled(reply.number("/rulebook_version")).await;
         reply
     }
@@ -134,19 +132,11 @@ impl<'a> Tenant<'a> {
 }
 
 impl Rule {
-    fn of(reply: &Reply, body: Value) -> Self {
+    fn of(reply: &Reply) -> Self {
         Self {
             id: reply.text("/id"),
             etag: reply.header("etag").expect("a rule has an ETag").to_owned(),
             version: reply.number("/rulebook_version"),
-            body,
         }
-    }
-
-    /// Its body with one field replaced.
-    pub fn with(&self, field: &str, value: Value) -> Value {
-        let mut body = self.body.clone();
-        body[field] = value;
-        body
     }
 }

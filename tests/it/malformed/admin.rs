@@ -19,7 +19,7 @@ async fn every_bad_admin_request_is_told_what_is_wrong_and_changes_nothing() {
     let mut faults = Vec::new();
     for case in &cases {
         let base = format!("{}/api/v1", tenant.stack.control.url);
-        let reply = case.send(&tenant.http, &base, &tenant.token, &tenant.id, &rule.id).await;
+        let reply = case.send(&tenant, &rule, &base, &tenant.token).await;
         faults.extend(case.fault(&reply));
     }
     assert_no_fault(&faults, cases.len(), 60);

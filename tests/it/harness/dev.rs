@@ -1,0 +1,83 @@
+//! `weir dev` as somebody runs it in a terminal.
+
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use weir_local::{Guarded, Launch, StopSignal, free_port};
+
+use super::{binary, folder, seconds, until};
+
+/// A running `weir dev --json` and what it said.
+#[derive(Debug)]
+pub struct Dev {
+    pub process: Guarded,
+    pub said: Value,
+}
+
+const READY: std::time::Duration = seconds(60);
+
+impl Dev {
+    /// Starts it in `within` (again, with the data of the last time) and waits until it is ready.
+    pub async fn start(within: &Path) -> Self {
+        let folder = folder(within, "dev");
+        // Made here, where other accounts may pass through: the servers then keep their data inside.
+        std::fs::create_dir_all(folder.join("data")).expect("a folder for its data");
+        let said = folder.join(format!("said-{}", free_port().expect("a port is free")));
+        let launch = Launch::new(binary(), &folder, &folder.join("log"))
+            .args(["dev", "--json", "--data-dir", "data", "--redis-budget-ms", "1000"])
+            .args(["--base-port", &base_port().to_string()])
+            .stdout(&said)
+            .stop_by(StopSignal::Interrupt, seconds(30));
+        let process = Guarded::spawn(launch).expect("start weir dev");
+        let mut line = Value::Null;
+        until(READY, "weir dev is ready", async || {
+            let code = process.exit_code();
+            assert_eq!(code, None, "weir dev ended: {}", process.last_words());
+            line = serde_json::from_str(process.stdout().trim()).unwrap_or_default();
+            line.is_object()
+        })
+        .await;
+        Self { process, said: line }
+    }
+
+    /// A text of what it said.
+    pub fn text(&self, pointer: &str) -> String {
+        let found = self.said.pointer(pointer).and_then(Value::as_str);
+        found.unwrap_or_else(|| panic!("no {pointer} in {}", self.said)).to_owned()
+    }
+
+    /// Ports on which something of it listens: the planes', Postgres' and Redis'.
+    pub fn ports(&self) -> Vec<u16> {
+        let urls = ["/control", "/gates/0", "/gates/1", "/database_url", "/redis_url"];
+        urls.iter().map(|pointer| port_of(&self.text(pointer))).collect()
+    }
+}
+
+/// Whether anybody listens there.
+pub fn listens(port: u16) -> bool {
+    TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
+
+/// Ids of processes whose command line holds this text.
+pub fn processes_with(text: &str) -> Vec<String> {
+    let listed = Command::new("ps").args(["-eo", "pid=,args="]).output().expect("there is a ps");
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    listed.lines().filter(|line| line.contains(text)).map(str::to_owned).collect()
+}
+
+/// The first of three ports that are free.
+fn base_port() -> u16 {
+    let free = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
+    let found = (0..100)
+        .map(|_| free_port().expect("one of many ports is free"))
+        .find(|port| free(port + 1) && free(port + 2));
+    found.expect("three neighbours are free")
+}
+
+fn port_of(url: &str) -> u16 {
+    let rest = url.rsplit_once(':').expect("every address has a port").1;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().expect("a port is a number")
+}

@@ -1,0 +1,145 @@
+//! Settings, `weir health`, `weir user create`, `weir migrate`.
+
+use std::process::Output;
+
+use reqwest::Method;
+use serde_json::json;
+use tokio::task::spawn_blocking;
+
+use crate::harness::{Http, shared, signing_key, try_send, weir};
+
+fn complaint(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[tokio::test]
+async fn all_that_is_wrong_with_the_settings_is_said_at_once_and_no_port_is_opened() {
+    let port = weir_local::free_port().expect("a port is free");
+    let address = format!("127.0.0.1:{port}");
+    let env = [
+        ("WEIR_ROLES", "control,gatekeeper"),
+        ("WEIR_DATABASE_URL", "mysql://127.0.0.1/weir"),
+        ("WEIR_REDIS_URL", "nonsense"),
+        ("WEIR_REDIS_BUDGET_MS", "0"),
+        ("WEIR_CONTROL_ADDR", &address),
+        ("WEIR_GATE_ADDR", "everywhere"),
+        ("WEIR_SIGNUP", "perhaps"),
+        ("WEIR_JWT_KEY", "c2hvcnQ="),
+        ("WEIR_GATE_ORIGINS", "example.com/path"),
+    ];
+    let output = weir(&["serve"], &env, "");
+    assert_eq!(output.status.code(), Some(1));
+    let said = complaint(&output);
+    let wrong = [
+        "gatekeeper",
+        "WEIR_DATABASE_URL",
+        "WEIR_REDIS_URL",
+        "WEIR_REDIS_BUDGET_MS",
+        "WEIR_GATE_ADDR",
+        "WEIR_SIGNUP",
+        "WEIR_JWT_KEY",
+        "WEIR_GATE_ORIGINS",
+    ];
+    for name in wrong {
+        assert!(said.contains(name), "{name} is not named: {said}");
+    }
+    assert!(!said.contains("c2hvcnQ="), "a secret is shown: {said}");
+    assert!(!crate::harness::listens(port));
+}
+
+#[tokio::test]
+async fn settings_that_are_missing_are_named() {
+    let output = weir(&["serve"], &[], "");
+    assert_eq!(output.status.code(), Some(1));
+    for name in ["WEIR_DATABASE_URL", "WEIR_REDIS_URL", "WEIR_JWT_KEY"] {
+        assert!(complaint(&output).contains(name), "{}", complaint(&output));
+    }
+}
+
+/// A wrong password or a port in use is found at start, not by the first request.
+#[tokio::test]
+async fn port_that_is_taken_is_said() {
+    let stack = shared().await;
+    let taken = stack.control.url.trim_start_matches("http://").to_owned();
+    let (database_url, redis_url, key) =
+        (stack.postgres.url("weir"), stack.redis.url(), signing_key());
+    let env = [
+        ("WEIR_ROLES", "control"),
+        ("WEIR_DATABASE_URL", &database_url),
+        ("WEIR_REDIS_URL", &redis_url),
+        ("WEIR_JWT_KEY", &key),
+        ("WEIR_CONTROL_ADDR", &taken),
+    ];
+    let output = weir(&["serve"], &env, "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(complaint(&output).contains(&taken), "{}", complaint(&output));
+}
+
+#[tokio::test]
+async fn health_tells_whether_a_process_is_ready() {
+    let stack = shared().await;
+    for server in [&stack.control, &stack.gates[0]] {
+        let output = weir(&["health", "--url", &server.url], &[], "");
+        assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    }
+    let nobody = format!("http://127.0.0.1:{}", weir_local::free_port().expect("a port is free"));
+    let output = weir(&["health", "--url", &nobody], &[], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(complaint(&output).contains(&nobody), "{}", complaint(&output));
+}
+
+#[tokio::test]
+async fn account_made_on_the_command_line_can_sign_in() {
+    let stack = shared().await;
+    let database_url = stack.postgres.url("weir");
+    let env = [("WEIR_DATABASE_URL", database_url.as_str())];
+    let create = |email: &str, password: &str| {
+        weir(&["user", "create", "--email", email], &env, &format!("{password}\n"))
+    };
+    let email = "made-by-hand@example.com";
+    let made = create(email, "a password of mine");
+    assert_eq!(made.status.code(), Some(0), "{}", complaint(&made));
+    assert!(!String::from_utf8_lossy(&made.stdout).contains("a password of mine"));
+
+    let http = Http::new();
+    let login = async |password: &str| {
+        let url = format!("{}/api/v1/auth/login", stack.control.url);
+        let body = json!({ "email": email, "password": password });
+        try_send(http.request(Method::POST, &url).json(&body)).await.expect("answered")
+    };
+    let signed_in = login("a password of mine").await.expect(200);
+    assert_eq!(signed_in.text("/user/email"), email);
+    assert_eq!(login("another password").await.expect(401).problem(), "unauthenticated");
+
+    let again = create(email, "a password of mine");
+    assert_eq!(again.status.code(), Some(1));
+    assert!(complaint(&again).contains(email), "{}", complaint(&again));
+    let weak = create("weak@example.com", "short");
+    assert_eq!(weak.status.code(), Some(1));
+    assert!(complaint(&weak).contains("password"), "{}", complaint(&weak));
+
+    let random = create("random@example.com", "");
+    let printed = String::from_utf8_lossy(&random.stdout).into_owned();
+    assert!(printed.contains("password: "), "{printed}");
+}
+
+#[tokio::test]
+async fn schema_is_migrated_twice_and_by_several_at_once() {
+    let stack = shared().await;
+    stack.postgres.create_database("migrated").expect("a database of its own");
+    let migrate = |url: String| weir(&["migrate"], &[("WEIR_DATABASE_URL", &url)], "");
+    let together: Vec<_> = (0..3)
+        .map(|_| {
+            let url = stack.postgres.url("migrated");
+            spawn_blocking(move || migrate(url))
+        })
+        .collect();
+    for one in together {
+        let output = one.await.expect("it ends");
+        assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    }
+    let again = migrate(stack.postgres.url("migrated"));
+    assert_eq!(again.status.code(), Some(0), "{}", complaint(&again));
+    let count = ["-c", "SELECT count(*) = count(DISTINCT version) FROM _sqlx_migrations"];
+    assert_eq!(stack.postgres.psql("migrated", &count).expect("it answers"), "t");
+}

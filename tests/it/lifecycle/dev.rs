@@ -1,0 +1,62 @@
+//! `weir dev` leaves nothing behind, however it ends, and finds its data again.
+
+use serde_json::json;
+use weir_local::ScratchDir;
+
+use crate::harness::{Dev, Http, listens, processes_with, seconds, send_signal, until};
+
+#[tokio::test]
+async fn weir_dev_stops_everything_it_started_and_comes_back_with_the_same_demo() {
+    let scratch = ScratchDir::create().expect("a scratch folder");
+    let first = Dev::start(scratch.path()).await;
+    assert_serves(&first).await;
+    let ports = first.ports();
+    assert!(ports.iter().all(|port| listens(*port)), "{}", first.said);
+    let data = data_folders(&scratch);
+    assert!(!processes_with(&data).is_empty(), "no server works in {data}");
+
+    send_signal(first.process.pid(), "INT");
+    assert_eq!(first.process.wait_exit(seconds(30)), Some(0), "{}", first.process.last_words());
+    // By Ctrl-C everything has ended before it does.
+    assert!(ports.iter().all(|port| !listens(*port)), "{}", first.said);
+    assert_eq!(processes_with(&data), Vec::<String>::new());
+
+    let second = Dev::start(scratch.path()).await;
+    for what in ["/api_key", "/email", "/password", "/tenant"] {
+        assert_eq!(second.text(what), first.text(what), "{what}");
+    }
+    assert_serves(&second).await;
+
+    let ports = second.ports();
+    send_signal(second.process.pid(), "KILL");
+    assert_eq!(second.process.wait_exit(seconds(10)), Some(128 + 9));
+    until(seconds(40), "Postgres and Redis end after a crash of their owner", async || {
+        ports.iter().all(|port| !listens(*port)) && processes_with(&data).is_empty()
+    })
+    .await;
+
+    let third = Dev::start(scratch.path()).await;
+    assert_eq!(third.text("/api_key"), first.text("/api_key"), "the data outlived the crash");
+    assert_serves(&third).await;
+    third.process.stop();
+}
+
+/// Sign-in works, and both gates know the demo's key and rules.
+async fn assert_serves(dev: &Dev) {
+    let http = Http::new();
+    let login = json!({ "email": dev.text("/email"), "password": dev.text("/password") });
+    let url = format!("{}/api/v1/auth/login", dev.text("/control"));
+    http.post(&url, "nobody", &login).await.expect(200);
+    let check = json!({ "namespace": "api", "mode": "peek",
+        "attributes": { "user": "u-17", "route": "/login" } });
+    for gate in ["/gates/0", "/gates/1"] {
+        let url = format!("{}/check", dev.text(gate));
+        let reply = http.post(&url, &dev.text("/api_key"), &check).await.expect(200);
+        assert_eq!(reply.number("/limit"), 5);
+    }
+}
+
+/// What the command lines of its servers hold.
+fn data_folders(scratch: &ScratchDir) -> String {
+    scratch.path().join("dev").join("data").display().to_string()
+}

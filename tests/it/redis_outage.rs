@@ -1,0 +1,231 @@
+//! Redis is away, stalled, empty or has forgotten the script: rules answer as they were told to, at
+//! once, and everything is normal soon after.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::harness::{Reply, Stack, Tenant, millis, print, seconds, until};
+
+/// What `weir serve` waits for by default.
+const BUDGET_MS: u32 = 10;
+/// What one request may take on a machine that runs other tests beside; most must be far quicker.
+const WORST: Duration = millis(1_500);
+const TYPICAL: Duration = millis(250);
+const RECOVERED: Duration = seconds(2);
+const SLACK: Duration = seconds(2);
+const POLICIES: [&str; 3] = ["allow", "deny", "local"];
+
+/// F-05, F-06, F-10, F-11, one after another on one stack.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rules_answer_by_themselves_while_redis_is_away_and_recover_alone() {
+    let stack = Stack::start(BUDGET_MS).await;
+    let tenant = Tenant::sign_up(&stack).await;
+    for policy in POLICIES {
+        let rule = json!({ "namespace": policy, "name": policy, "count_by": ["user"],
+            "on_store_failure": policy,
+            "limits": [{ "algorithm": "sliding_window_log", "limit": 10, "window_ms": 3_600_000 }] });
+        tenant.rule(&rule).await;
+    }
+    both_gates_know_of_each_other(&tenant).await;
+    assert_normal(&tenant, "before").await;
+
+    assert_flushed_script_costs_nothing(&stack, &tenant).await;
+
+    stack.redis.kill().expect("Redis dies");
+    assert_degraded(&tenant, "killed").await;
+    stack.redis.restart().expect("Redis starts again");
+    assert_normal_soon(&tenant, "after it was killed").await;
+
+    stack.redis.pause().expect("Redis is stopped by a signal");
+    assert_degraded(&tenant, "stalled").await;
+    stack.redis.resume().expect("Redis goes on");
+    assert_normal_soon(&tenant, "after it was stalled").await;
+
+    assert_restart_under_load_fails_nothing(&stack, &tenant).await;
+    assert_normal_soon(&tenant, "after a restart under load").await;
+}
+
+fn check(policy: &str, user: &str) -> Value {
+    json!({ "namespace": policy, "attributes": { "user": user } })
+}
+
+fn is_prompt(reply: &Reply) {
+    assert!(matches!(reply.status, 200 | 429), "{} {}", reply.status, reply.body);
+    assert!(reply.took < WORST, "a request took {:?}", reply.took);
+}
+
+/// Every rule answers by its policy, on both gates, promptly from the first request on.
+async fn assert_degraded(tenant: &Tenant<'_>, what: &str) {
+    let mut took = Vec::new();
+    for policy in POLICIES {
+        for gate in [0, 1] {
+            // The first may have been on their way when it happened.
+            until(seconds(2), &format!("{what}: {policy} is marked"), async || {
+                let reply = tenant.check(gate, &check(policy, "first")).await;
+                is_prompt(&reply);
+                reply.body["degraded"] == policy
+            })
+            .await;
+            for _ in 0..15 {
+                let reply = tenant.check(gate, &check(policy, what)).await;
+                is_prompt(&reply);
+                took.push(reply.took);
+                assert_eq!(reply.body["degraded"], policy, "{what}: {}", reply.body);
+                match policy {
+                    "allow" => assert_eq!(reply.status, 200, "{what}: {}", reply.body),
+                    "deny" => assert_refused(&reply),
+                    _ => assert!(reply.body["limit"].is_u64(), "{}", reply.body),
+                }
+            }
+        }
+    }
+    took.sort_unstable();
+    print(&format!("{what}: median {:?}, worst {:?}", took[took.len() / 2], took[took.len() - 1]));
+    assert!(took[took.len() / 2] < TYPICAL, "{what}: {took:?}");
+    assert_local_is_a_share(tenant, what).await;
+    for gate in &tenant.stack.gates {
+        let ready = tenant.http.get(&format!("{}/readyz", gate.url)).await.expect(200);
+        assert_eq!(ready.body["redis"], "degraded", "{what}");
+    }
+}
+
+fn assert_refused(reply: &Reply) {
+    assert_eq!(reply.status, 429, "{}", reply.body);
+    assert_eq!(reply.body["denied_by"], json!(["deny"]));
+    assert!(reply.header("retry-after").is_some(), "{}", reply.body);
+}
+
+/// Half of the limit for each of two gates.
+async fn assert_local_is_a_share(tenant: &Tenant<'_>, what: &str) {
+    for gate in [0, 1] {
+        let mut passed = 0;
+        for _ in 0..12 {
+            let reply = tenant.check(gate, &check("local", &format!("{what} alone"))).await;
+            passed += u32::from(reply.allowed());
+        }
+        assert_eq!(passed, 5, "{what}: passed on gate {gate}");
+    }
+}
+
+async fn assert_normal_soon(tenant: &Tenant<'_>, what: &str) {
+    let back = Instant::now();
+    for gate in [0, 1] {
+        until(RECOVERED + SLACK, &format!("{what}: gate {gate} asks Redis"), async || {
+            let reply = tenant.check(gate, &check("allow", "recovered")).await;
+            is_prompt(&reply);
+            reply.body["degraded"].is_null()
+        })
+        .await;
+    }
+    print(&format!("{what}: normal after {:?}", back.elapsed()));
+    assert_normal(tenant, what).await;
+}
+
+/// Exactly the limit passes. A machine that is busy may make a check miss its budget of 10 ms: then
+/// again with another subject.
+async fn assert_normal(tenant: &Tenant<'_>, what: &str) {
+    let mut round = 0;
+    until(seconds(20), &format!("{what}: exact again"), async || {
+        round += 1;
+        let user = format!("{what} {round}");
+        let mut passed = 0;
+        for at in 0..14 {
+            let reply = tenant.check(at % 2, &check("deny", &user)).await;
+            is_prompt(&reply);
+            if !reply.body["degraded"].is_null() {
+                return false;
+            }
+            passed += u32::from(reply.allowed());
+        }
+        assert_eq!(passed, 10, "{what}");
+        true
+    })
+    .await;
+    for gate in &tenant.stack.gates {
+        let url = format!("{}/readyz", gate.url);
+        until(seconds(5), "it says that Redis is there", async || {
+            tenant.http.get(&url).await.expect(200).body["redis"] == "ok"
+        })
+        .await;
+    }
+}
+
+/// F-11: the counters live on, and no request fails.
+async fn assert_flushed_script_costs_nothing(stack: &Stack, tenant: &Tenant<'_>) {
+    let mut taken = 0;
+    for round in 0..6 {
+        let flushed = stack.redis.command("SCRIPT FLUSH SYNC").expect("Redis forgets the script");
+        assert!(flushed.starts_with("+OK"), "{flushed}");
+        let reply = tenant.check(round % 2, &check("allow", "flushed")).await.expect(200);
+        is_prompt(&reply);
+        if reply.body["degraded"].is_null() {
+            taken += 1;
+            assert_eq!(reply.number("/remaining"), 10 - taken, "{}", reply.body);
+        } else {
+            // It missed its budget, and may have been counted or not.
+            taken = 10 - remaining(tenant).await;
+        }
+    }
+    assert!(taken >= 1, "every check missed its budget");
+}
+
+async fn remaining(tenant: &Tenant<'_>) -> u64 {
+    let peek = json!({ "namespace": "allow", "attributes": { "user": "flushed" }, "mode": "peek" });
+    let mut left = 0;
+    until(seconds(10), "a peek meets its budget", async || {
+        let reply = tenant.check(0, &peek).await;
+        // A peek says what would be left after it.
+        left = reply.body["remaining"].as_u64().map_or(0, |it| it + 1);
+        reply.body["degraded"].is_null()
+    })
+    .await;
+    left
+}
+
+/// Stopped and started while callers ask on both gates: each gets a decision, and promptly.
+async fn assert_restart_under_load_fails_nothing(stack: &Stack, tenant: &Tenant<'_>) {
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let mut callers = JoinSet::new();
+    let mut asked = 0_u32;
+    for caller in 0..8_usize {
+        let (http, key) = (tenant.http.clone(), tenant.key.clone());
+        let url = format!("{}/check", stack.gates[caller % 2].url);
+        let stopped = stopped.clone();
+        callers.spawn(async move {
+            let body = check("allow", &format!("caller-{caller}"));
+            let mut asked = 0;
+            while !*stopped.borrow() {
+                is_prompt(&http.post(&url, &key, &body).await);
+                asked += 1;
+                tokio::time::sleep(millis(5)).await;
+            }
+            asked
+        });
+    }
+    tokio::task::block_in_place(|| stack.redis.restart()).expect("Redis starts again");
+    stop.send(true).expect("callers listen");
+    while let Some(caller) = callers.join_next().await {
+        asked += caller.expect("every request of a caller was answered");
+    }
+    print(&format!("{asked} requests while Redis was restarted"));
+    assert!(asked > 8, "nobody asked");
+}
+
+/// Each gate reports every two seconds and hears then how many there are.
+async fn both_gates_know_of_each_other(tenant: &Tenant<'_>) {
+    let ages = async || {
+        let reply = tenant.admin(reqwest::Method::GET, "/replicas", &Value::Null).await.expect(200);
+        let data = reply.body["data"].as_array().expect("a list").clone();
+        data.iter().map(|it| it["age_ms"].as_u64().expect("an age")).collect::<Vec<_>>()
+    };
+    until(seconds(20), "both gates report", async || ages().await.len() == 2).await;
+    // Whoever reports after both were there has counted both.
+    let both = Instant::now();
+    until(seconds(20), "both gates have reported again", async || {
+        let since = u64::try_from(both.elapsed().as_millis()).expect("a short time");
+        ages().await.iter().all(|age| *age < since)
+    })
+    .await;
+}
