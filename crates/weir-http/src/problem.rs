@@ -129,6 +129,10 @@ impl IntoResponse for Problem {
         if let Some(seconds) = self.retry_after_s {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
+        if matches!(self.code, ErrorCode::BodyTooLarge | ErrorCode::BodyTimeout) {
+            // The rest of the body stands between this request and the next: there is no next here.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
         if self.code == ErrorCode::Unauthenticated {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }

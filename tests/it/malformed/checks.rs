@@ -55,7 +55,7 @@ fn bodies() -> Vec<Case> {
         check("raw newline in a text", "{\"namespace\":\"a\nb\"}").is(400, "malformed"),
         check("of exactly the bound", of_size(64 * 1024)).refuses("cost"),
         check("one byte more", of_size(64 * 1024 + 1)).is(413, "body_too_large"),
-        check("far too large", of_size(3 * 1024 * 1024)).is(413, "body_too_large"),
+        check("far too large", of_size(200 * 1024)).is(413, "body_too_large"),
     ]
 }
 
