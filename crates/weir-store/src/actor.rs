@@ -58,14 +58,8 @@ impl Actor {
         label: String,
     ) -> Result<Self, StoreError> {
         match (kind, id.map(|id| id.as_u128())) {
-            ("person", Some(id)) => Ok(Self::Person {
-                id: UserId::from_u128(id),
-                email: label,
-            }),
-            ("key", Some(id)) => Ok(Self::Key {
-                id: KeyId::from_u128(id),
-                name: label,
-            }),
+            ("person", Some(id)) => Ok(Self::Person { id: UserId::from_u128(id), email: label }),
+            ("key", Some(id)) => Ok(Self::Key { id: KeyId::from_u128(id), name: label }),
             ("system", None) => Ok(Self::System),
             _ => Err(StoreError::corrupt(format!("an actor of kind {kind}"))),
         }

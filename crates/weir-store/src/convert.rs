@@ -13,9 +13,8 @@ pub(crate) fn uuid(id: u128) -> Uuid {
 
 /// To `timestamptz`; a time outside the years it can hold becomes the last it can.
 pub(crate) fn stored(at: Timestamp) -> OffsetDateTime {
-    OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.as_millis()) * 1_000_000).unwrap_or(
-        OffsetDateTime::new_utc(time::Date::MAX, time::Time::MIDNIGHT),
-    )
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.as_millis()) * 1_000_000)
+        .unwrap_or(OffsetDateTime::new_utc(time::Date::MAX, time::Time::MIDNIGHT))
 }
 
 /// From `timestamptz`.
@@ -36,9 +35,7 @@ pub(crate) fn unsigned(value: i64) -> u64 {
 
 /// From a `bytea` that is a SHA-256.
 pub(crate) fn digest(bytes: Vec<u8>) -> Result<[u8; 32], StoreError> {
-    bytes
-        .try_into()
-        .map_err(|_| StoreError::corrupt("a digest that is not 32 bytes long"))
+    bytes.try_into().map_err(|_| StoreError::corrupt("a digest that is not 32 bytes long"))
 }
 
 /// Converts every row, or says which could not be.

@@ -49,10 +49,7 @@ pub enum Constraint {
 impl StoreError {
     /// Something that cannot be, found without the driver's help.
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
-        Self::Corrupt {
-            what: what.into(),
-            source: None,
-        }
+        Self::Corrupt { what: what.into(), source: None }
     }
 }
 
@@ -67,10 +64,7 @@ impl From<sqlx::Error> for StoreError {
         if database.code().is_some_and(|code| is_passing(&code)) {
             return Self::Unavailable(Box::new(error));
         }
-        Self::Corrupt {
-            what: database.message().to_owned(),
-            source: Some(Box::new(error)),
-        }
+        Self::Corrupt { what: database.message().to_owned(), source: Some(Box::new(error)) }
     }
 }
 
@@ -82,19 +76,14 @@ fn without_database(error: sqlx::Error) -> StoreError {
         | sqlx::Error::PoolTimedOut
         | sqlx::Error::PoolClosed
         | sqlx::Error::WorkerCrashed => StoreError::Unavailable(Box::new(error)),
-        other => StoreError::Corrupt {
-            what: other.to_string(),
-            source: Some(Box::new(other)),
-        },
+        other => StoreError::Corrupt { what: other.to_string(), source: Some(Box::new(other)) },
     }
 }
 
 /// Connection lost, transaction rolled back for another's sake, resources short, lock not had in
 /// time, idle too long, told to stop (which a statement time-out is too) or starting.
 fn is_passing(code: &str) -> bool {
-    ["08", "40", "53", "57"]
-        .iter()
-        .any(|class| code.starts_with(class))
+    ["08", "40", "53", "57"].iter().any(|class| code.starts_with(class))
         || ["55P03", "25P03"].contains(&code)
 }
 

@@ -88,11 +88,7 @@ impl<'t> Idempotency<'t> {
         )
         .execute(&mut *self.conn)
         .await?;
-        if done.rows_affected() > 0 {
-            Ok(Claimed::Fresh)
-        } else {
-            self.earlier(claim).await
-        }
+        if done.rows_affected() > 0 { Ok(Claimed::Fresh) } else { self.earlier(claim).await }
     }
 
     /// Keeps the answer for whoever asks again. No secret belongs in it.
@@ -134,9 +130,7 @@ impl<'t> Idempotency<'t> {
         let status = row.status.and_then(|status| u16::try_from(status).ok());
         match (status, row.body) {
             (Some(status), Some(body)) => Ok(Claimed::Replay { status, body }),
-            _ => Err(StoreError::corrupt(
-                "a claimed request was committed without its answer",
-            )),
+            _ => Err(StoreError::corrupt("a claimed request was committed without its answer")),
         }
     }
 }

@@ -101,15 +101,8 @@ pub(crate) async fn load(
     )
     .fetch_all(conn)
     .await?;
-    let deleted = deleted
-        .into_iter()
-        .map(|id| TenantId::from_u128(id.as_u128()))
-        .collect();
-    Ok(RulebookRows {
-        version,
-        tenants,
-        deleted,
-    })
+    let deleted = deleted.into_iter().map(|id| TenantId::from_u128(id.as_u128())).collect();
+    Ok(RulebookRows { version, tenants, deleted })
 }
 
 async fn version(conn: &mut PgConnection) -> Result<u64, StoreError> {
@@ -143,15 +136,10 @@ async fn tenants(
     )
     .fetch_all(&mut *conn)
     .await?;
-    let mut keys = grouped(keys::of_rulebook(conn, since, only).await?, |row| {
-        row.tenant_id
-    });
-    let mut rules = grouped(rules::of_rulebook(conn, since, only).await?, |row| {
-        row.tenant_id
-    });
-    let mut overrides = grouped(overrides::of_rulebook(conn, since, only).await?, |row| {
-        row.tenant_id
-    });
+    let mut keys = grouped(keys::of_rulebook(conn, since, only).await?, |row| row.tenant_id);
+    let mut rules = grouped(rules::of_rulebook(conn, since, only).await?, |row| row.tenant_id);
+    let mut overrides =
+        grouped(overrides::of_rulebook(conn, since, only).await?, |row| row.tenant_id);
     let tenants = rows.into_iter().map(|row| {
         let tenant_id = TenantId::from_u128(row.id.as_u128());
         TenantRows {

@@ -200,21 +200,13 @@ impl<'t> Sessions<'t> {
         .await?;
         let Some(row) = row else { return Ok(None) };
         let membership = match (tenant, row.role, row.suspended) {
-            (Some(tenant_id), Some(role), Some(suspended)) => Some(Membership {
-                tenant_id,
-                role: MemberRole::from_stored(&role)?,
-                suspended,
-            }),
+            (Some(tenant_id), Some(role), Some(suspended)) => {
+                Some(Membership { tenant_id, role: MemberRole::from_stored(&role)?, suspended })
+            }
             _ => None,
         };
         let (email, name, operator) = (row.email, row.name, row.operator);
-        Ok(Some(Person {
-            user_id,
-            email,
-            name,
-            operator,
-            membership,
-        }))
+        Ok(Some(Person { user_id, email, name, operator, membership }))
     }
 
     /// Ends a session.

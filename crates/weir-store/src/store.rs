@@ -83,10 +83,7 @@ impl Store {
     pub async fn migrate(&self) -> Result<(), StoreError> {
         MIGRATOR.run(&self.pool).await.map_err(|error| match error {
             sqlx::migrate::MigrateError::Execute(error) => error.into(),
-            other => StoreError::Corrupt {
-                what: other.to_string(),
-                source: Some(Box::new(other)),
-            },
+            other => StoreError::Corrupt { what: other.to_string(), source: Some(Box::new(other)) },
         })
     }
 
@@ -144,10 +141,8 @@ impl Store {
 
     /// What gates serve, as of one moment: every tenant, or those changed after `since`.
     pub async fn load_rulebook(&self, since: Option<u64>) -> Result<RulebookRows, StoreError> {
-        let mut tx = self
-            .pool
-            .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            .await?;
+        let mut tx =
+            self.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
         let rows = rulebook::load(&mut tx, since).await?;
         tx.commit().await?;
         Ok(rows)
@@ -170,10 +165,8 @@ impl Store {
 
 fn startup_options(role: Role, settings: &PoolSettings) -> Vec<(&'static str, String)> {
     let ms = |duration: Duration| duration.as_millis().to_string();
-    let mut options = vec![(
-        "idle_in_transaction_session_timeout",
-        ms(settings.idle_in_transaction_timeout),
-    )];
+    let mut options =
+        vec![("idle_in_transaction_session_timeout", ms(settings.idle_in_transaction_timeout))];
     let role_name = match role {
         Role::Owner => return options,
         Role::App => "weir_app",

@@ -271,24 +271,7 @@ impl TryFrom<MyRow> for MyTenant {
 
     fn try_from(row: MyRow) -> Result<Self, StoreError> {
         let role = MemberRole::from_stored(&row.role)?;
-        let MyRow {
-            id,
-            name,
-            suspended,
-            version,
-            created_at,
-            ..
-        } = row;
-        Ok(Self {
-            tenant: Row {
-                id,
-                name,
-                suspended,
-                version,
-                created_at,
-            }
-            .into(),
-            role,
-        })
+        let MyRow { id, name, suspended, version, created_at, .. } = row;
+        Ok(Self { tenant: Row { id, name, suspended, version, created_at }.into(), role })
     }
 }

@@ -51,27 +51,16 @@ async fn migrate_template() {
             .expect("the server is this process' own");
     })
     .await;
-    let owner = connect(
-        &weir_local::shared::postgres().url("weir_template"),
-        Role::Owner,
-    );
-    owner
-        .migrate()
-        .await
-        .expect("the migrations suit an empty database");
+    let owner = connect(&weir_local::shared::postgres().url("weir_template"), Role::Owner);
+    owner.migrate().await.expect("the migrations suit an empty database");
     owner.close().await;
 }
 
 fn connect(url: &str, role: Role) -> Store {
-    let settings = PoolSettings {
-        max_connections: 8,
-        ..PoolSettings::default()
-    };
+    let settings = PoolSettings { max_connections: 8, ..PoolSettings::default() };
     Store::connect(url, role, &settings).expect("weir-local makes readable addresses")
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(work)
-        .await
-        .expect("making a database does not panic")
+    tokio::task::spawn_blocking(work).await.expect("making a database does not panic")
 }

@@ -41,33 +41,21 @@ fn digest() -> [u8; 32] {
 }
 
 fn first_page<A>() -> Page<A> {
-    Page {
-        limit: 50,
-        after: None,
-    }
+    Page { limit: 50, after: None }
 }
 
 async fn tenant_tx(store: &Store, tenant_id: TenantId) -> Tx {
-    store
-        .begin("tests", Scope::Tenant(tenant_id))
-        .await
-        .unwrap()
+    store.begin("tests", Scope::Tenant(tenant_id)).await.unwrap()
 }
 
 /// SQL that the checked macros would not let through.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "asks about the catalog, or for what is forbidden"
-)]
+#[expect(clippy::disallowed_methods, reason = "asks about the catalog, or for what is forbidden")]
 fn unchecked(sql: impl SqlSafeStr) -> Query<'static, Postgres, PgArguments> {
     sqlx::query(sql)
 }
 
 async fn raw(tx: &mut Tx, sql: &'static str) -> Result<u64, StoreError> {
-    Ok(unchecked(sql)
-        .execute(tx.connection())
-        .await?
-        .rows_affected())
+    Ok(unchecked(sql).execute(tx.connection()).await?.rows_affected())
 }
 
 /// The first column of every row.
@@ -100,10 +88,7 @@ async fn tenant(store: &Store, owner: UserId) -> (TenantId, u64) {
     let mut tx = store.begin("tests", Scope::User(owner)).await.unwrap();
     tx.enter_tenant(id).await.unwrap();
     tx.tenants().insert(id, "Shop", NOW).await.unwrap();
-    tx.members()
-        .insert(id, owner, MemberRole::Owner, NOW)
-        .await
-        .unwrap();
+    tx.members().insert(id, owner, MemberRole::Owner, NOW).await.unwrap();
     let version = tx.rulebook().bump(id).await.unwrap();
     tx.commit().await.unwrap();
     (id, version)
@@ -172,30 +157,14 @@ async fn full_tenant(database: &TestDatabase, email: &str) -> (TenantId, RuleWri
     let rule = write_rule(&database.app, rule(tenant_id, "login")).await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.keys().insert(&key(tenant_id)).await.unwrap();
-    tx.overrides()
-        .insert(&override_of(tenant_id, rule.id))
-        .await
-        .unwrap();
-    tx.audit()
-        .append(&audit::entry(Some(tenant_id), Actor::System))
-        .await
-        .unwrap();
+    tx.overrides().insert(&override_of(tenant_id, rule.id)).await.unwrap();
+    tx.audit().append(&audit::entry(Some(tenant_id), Actor::System)).await.unwrap();
     let claim = idempotency::claim(tenant_id);
     tx.idempotency().claim(&claim).await.unwrap();
-    tx.idempotency()
-        .finish(&claim, 201, &json!({}))
-        .await
-        .unwrap();
+    tx.idempotency().finish(&claim, 201, &json!({})).await.unwrap();
     tx.commit().await.unwrap();
-    let mut tx = database
-        .app
-        .begin("tests", Scope::User(owner))
-        .await
-        .unwrap();
-    tx.sessions()
-        .insert(&accounts::session(owner))
-        .await
-        .unwrap();
+    let mut tx = database.app.begin("tests", Scope::User(owner)).await.unwrap();
+    tx.sessions().insert(&accounts::session(owner)).await.unwrap();
     tx.commit().await.unwrap();
     (tenant_id, rule)
 }

@@ -198,10 +198,8 @@ fn text(id: u128) -> String {
 
 fn hex(digest: &[u8; 32]) -> String {
     use std::fmt::Write;
-    digest
-        .iter()
-        .fold(String::with_capacity(64), |mut text, byte| {
-            write!(text, "{byte:02x}").expect("writing to a string succeeds");
-            text
-        })
+    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string succeeds");
+        text
+    })
 }

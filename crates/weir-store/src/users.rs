@@ -167,17 +167,13 @@ impl<'t> Users<'t> {
 
 impl std::fmt::Debug for UserRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("UserRow")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
+        f.debug_struct("UserRow").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for NewUser {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NewUser")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
+        f.debug_struct("NewUser").field("id", &self.id).finish_non_exhaustive()
     }
 }
 

@@ -103,13 +103,7 @@ fn compile(workshop: &Workshop) -> Result<PathBuf> {
 
 fn optimise(tool: &Path, bound: &Path) -> Result<()> {
     let (from, to) = (bound.join("weir_bg.wasm"), bound.join("weir_small.wasm"));
-    call(
-        Command::new(tool)
-            .arg("-Oz")
-            .args(BROWSER_FEATURES)
-            .arg("-o")
-            .args([&to, &from]),
-    )?;
+    call(Command::new(tool).arg("-Oz").args(BROWSER_FEATURES).arg("-o").args([&to, &from]))?;
     fs::rename(to, from).context("replace the program by the small one")
 }
 
@@ -124,11 +118,7 @@ impl Stamp {
         let mut parts = Vec::new();
         for input in INPUTS {
             let path = workshop.path(input);
-            let files = if path.is_dir() {
-                files_below(&path)?
-            } else {
-                vec![path]
-            };
+            let files = if path.is_dir() { files_below(&path)? } else { vec![path] };
             for file in files.iter().filter(|file| file.is_file()) {
                 parts.push(file.as_os_str().as_encoded_bytes().to_vec());
                 parts.push(fs::read(file).with_context(|| format!("read {}", file.display()))?);

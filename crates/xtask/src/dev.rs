@@ -14,10 +14,6 @@ pub fn run(workshop: &Workshop, args: &[String]) -> Result<()> {
     setup::run(workshop, Purpose::Dev)?;
     dashboard::run(workshop)?;
     let weir = step("build the server", || workshop.build_server())?;
-    let error = Command::new(weir)
-        .arg("dev")
-        .args(args)
-        .current_dir(&workshop.root)
-        .exec();
+    let error = Command::new(weir).arg("dev").args(args).current_dir(&workshop.root).exec();
     Err(error).context("start weir dev")
 }

@@ -7,11 +7,7 @@ use serde_json::Value;
 use crate::workshop::{Workshop, capture};
 
 pub fn run(workshop: &Workshop) -> Result<()> {
-    let text = capture(
-        workshop
-            .cargo()
-            .args(["metadata", "--format-version=1", "--no-deps"]),
-    )?;
+    let text = capture(workshop.cargo().args(["metadata", "--format-version=1", "--no-deps"]))?;
     let metadata: Value = serde_json::from_str(&text).context("read cargo metadata")?;
     let faults = faults(&metadata)?;
     if faults.is_empty() {
@@ -26,9 +22,7 @@ fn faults(metadata: &Value) -> Result<Vec<String>> {
     for package in packages {
         let name = package["name"].as_str().context("a package's name")?;
         if layer(name).is_none() {
-            faults.push(format!(
-                "{name} has no layer: add it to the list in layers.rs"
-            ));
+            faults.push(format!("{name} has no layer: add it to the list in layers.rs"));
         }
         for dependency in package["dependencies"].as_array().context("dependencies")? {
             let on = dependency["name"].as_str().context("a dependency's name")?;
@@ -84,10 +78,7 @@ const CONFINED: [(&str, &[&str]); 5] = [
     ("redis", &["weir-redis"]),
     ("leptos", &["weir-frontend"]),
     ("leptos_router", &["weir-frontend"]),
-    (
-        "axum",
-        &["weir-http", "weir-control", "weir-gate", "weir-server"],
-    ),
+    ("axum", &["weir-http", "weir-control", "weir-gate", "weir-server"]),
 ];
 
 #[cfg(test)]
@@ -114,11 +105,7 @@ mod tests {
             ("weir-domain", "axum", false, false),
             ("weir-domain", "regex", false, true),
         ] {
-            assert_eq!(
-                may_use(user, used, for_tests),
-                allowed,
-                "{user} uses {used}"
-            );
+            assert_eq!(may_use(user, used, for_tests), allowed, "{user} uses {used}");
         }
     }
 }

@@ -73,9 +73,7 @@ fn settle(fresh: &Path, kept: &Path, mode: Mode) -> Result<()> {
         return Ok(());
     }
     if mode == Mode::Check {
-        let missing = new
-            .iter()
-            .filter(|(name, text)| old.get(*name) != Some(text));
+        let missing = new.iter().filter(|(name, text)| old.get(*name) != Some(text));
         let unused = old.keys().filter(|name| !new.contains_key(*name));
         bail!(
             ".sqlx is out of date: {} missing or different, {} unused; run: cargo xtask sqlx",

@@ -10,9 +10,7 @@ use crate::{layers, openapi, sqlx, tidy};
 
 pub fn run(workshop: &Workshop) -> Result<()> {
     setup::run(workshop, Purpose::Test)?;
-    step("format", || {
-        call(workshop.cargo().args(["fmt", "--all", "--check"]))
-    })?;
+    step("format", || call(workshop.cargo().args(["fmt", "--all", "--check"])))?;
     step("layers", || layers::run(workshop))?;
     step("tidy", || tidy::run(workshop))?;
     dashboard::run(workshop)?;
@@ -26,23 +24,15 @@ pub fn run(workshop: &Workshop) -> Result<()> {
             "-Dwarnings",
         ]))
     })?;
-    step(
-        "purity: the domain and the wire compile for the browser",
-        || {
-            for package in ["weir-domain", "weir-wire"] {
-                call(wasm_cargo(workshop, "check")?.args(["--quiet", "--package", package]))?;
-            }
-            Ok(())
-        },
-    )?;
+    step("purity: the domain and the wire compile for the browser", || {
+        for package in ["weir-domain", "weir-wire"] {
+            call(wasm_cargo(workshop, "check")?.args(["--quiet", "--package", package]))?;
+        }
+        Ok(())
+    })?;
     step("SQL descriptions", || sqlx::run(workshop, Mode::Check))?;
     let weir = step("server", || workshop.build_server())?;
     step("API documents", || openapi::run(workshop, Mode::Check))?;
     println!("== tests");
-    call(
-        workshop
-            .cargo()
-            .args(["test", "--workspace", "--no-fail-fast"])
-            .env("WEIR_BIN", weir),
-    )
+    call(workshop.cargo().args(["test", "--workspace", "--no-fail-fast"]).env("WEIR_BIN", weir))
 }

@@ -81,10 +81,7 @@ fn inspect_rust(file: &Path, text: &str) -> Vec<Fault> {
     if !text.starts_with("//! ") && !file.ends_with("tests.rs") {
         faults.push(Fault::Wrong("does not begin with a //! comment".to_owned()));
     }
-    let code = text
-        .split("#[cfg(test)]\nmod tests {")
-        .next()
-        .unwrap_or(text);
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
     let lines = code.lines().count();
     let is_test = file.ends_with("tests.rs") || file.iter().any(|part| part == "tests");
     match lines {
@@ -114,16 +111,8 @@ fn is_about_containers(file: &Path) -> bool {
 }
 
 /// Folders that hold nothing we wrote.
-const FOREIGN: [&str; 8] = [
-    ".git",
-    ".sqlx",
-    ".weir",
-    "dist",
-    "dist.new",
-    "node_modules",
-    "screenshots",
-    "target",
-];
+const FOREIGN: [&str; 8] =
+    [".git", ".sqlx", ".weir", "dist", "dist.new", "node_modules", "screenshots", "target"];
 
 const MACHINE_PATHS: [&str; 4] = ["/work/", "/root/", "/home/", "/Users/"];
 

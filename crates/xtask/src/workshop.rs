@@ -48,11 +48,7 @@ impl Workshop {
         };
         let target = env::var_os("CARGO_TARGET_DIR")
             .map_or_else(|| cache.join("target"), |chosen| root.join(chosen));
-        Ok(Self {
-            root,
-            cache,
-            target,
-        })
+        Ok(Self { root, cache, target })
     }
 
     pub fn path(&self, below_root: &str) -> PathBuf {
@@ -113,16 +109,9 @@ pub fn call(command: &mut Command) -> Result<()> {
 
 /// Runs a command and returns its standard output; its standard error goes to the terminal.
 pub fn capture(command: &mut Command) -> Result<String> {
-    let output = command
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .with_context(|| start(command))?;
-    ensure!(
-        output.status.success(),
-        "{} ended with {}",
-        shown(command),
-        output.status
-    );
+    let output =
+        command.stderr(std::process::Stdio::inherit()).output().with_context(|| start(command))?;
+    ensure!(output.status.success(), "{} ended with {}", shown(command), output.status);
     Ok(String::from_utf8(output.stdout)?)
 }
 
@@ -159,12 +148,9 @@ pub fn has_extension(path: &Path, extension: &str) -> bool {
 /// FNV-1a over any number of parts, as 16 hexadecimal digits: names files by content, and tells
 /// whether inputs changed. Not for secrets.
 pub fn fingerprint<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
-    let hash = parts
-        .into_iter()
-        .flatten()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+    let hash = parts.into_iter().flatten().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     format!("{hash:016x}")
 }
 

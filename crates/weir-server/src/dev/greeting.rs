@@ -30,9 +30,12 @@ fn line(addresses: &Addresses, demo: &Demo) -> String {
 }
 
 fn welcome(addresses: &Addresses, demo: &Demo) -> String {
-    let Addresses { control, gates, .. } = addresses;
+    let Addresses { control, gates, redis_url, .. } = addresses;
+    // `redis-cli` takes the password only from an address that names the account.
+    let redis_url = redis_url.replacen("redis://:", "redis://default:", 1);
     let Demo { email, password, api_key, .. } = demo;
     let gate = gates.first().map_or("", String::as_str);
+    let second = gates.get(1).map_or(String::new(), |it| format!("\n  export WEIR_GATE_2={it}"));
     format!(
         "
 Weir is running.
@@ -45,8 +48,10 @@ Weir is running.
 In another terminal:
 
   export WEIR_CONTROL={control}
-  export WEIR_GATE={gate}
+  export WEIR_GATE={gate}{second}
   export WEIR_KEY={api_key}
+  export WEIR_PASSWORD={password}
+  export WEIR_REDIS_URL={redis_url}
 
   curl -s $WEIR_GATE/check -H \"Authorization: Bearer $WEIR_KEY\" \\
     -H 'Content-Type: application/json' \\

@@ -68,10 +68,9 @@ impl TryFrom<Row> for KeyRow {
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
         let previous = match (row.previous_digest, row.previous_expires_at) {
-            (Some(bytes), Some(at)) => Some(PreviousDigest {
-                digest: digest(bytes)?,
-                expires_at: timestamp(at),
-            }),
+            (Some(bytes), Some(at)) => {
+                Some(PreviousDigest { digest: digest(bytes)?, expires_at: timestamp(at) })
+            }
             _ => None,
         };
         Ok(Self {

@@ -18,23 +18,12 @@ pub(super) fn session(user_id: UserId) -> NewSession {
 
 fn rotation(id: SessionId, presented: [u8; 32], now: Timestamp) -> Rotation {
     let expires_at = now.plus_ms(1_000_000);
-    Rotation {
-        id,
-        presented,
-        next: digest(),
-        now,
-        grace_ms: 10_000,
-        expires_at,
-    }
+    Rotation { id, presented, next: digest(), now, grace_ms: 10_000, expires_at }
 }
 
 /// Presents a refresh token in a transaction of its own.
 async fn present(database: &TestDatabase, rotation: &Rotation) -> Rotated {
-    let mut tx = database
-        .app
-        .begin("tests", Scope::Session(rotation.id))
-        .await
-        .unwrap();
+    let mut tx = database.app.begin("tests", Scope::Session(rotation.id)).await.unwrap();
     let rotated = tx.sessions().rotate(rotation).await.unwrap();
     tx.commit().await.unwrap();
     rotated
@@ -43,11 +32,7 @@ async fn present(database: &TestDatabase, rotation: &Rotation) -> Rotated {
 async fn signed_in(database: &TestDatabase) -> NewSession {
     let user_id = user(&database.app, "a@example.com").await;
     let session = session(user_id);
-    let mut tx = database
-        .app
-        .begin("tests", Scope::User(user_id))
-        .await
-        .unwrap();
+    let mut tx = database.app.begin("tests", Scope::User(user_id)).await.unwrap();
     tx.sessions().insert(&session).await.unwrap();
     tx.commit().await.unwrap();
     session
@@ -59,32 +44,13 @@ async fn address_is_unique_and_found_in_any_case() {
     let id = user(&database.app, "Ada@example.com").await;
     let scope = Scope::Login("ADA@example.com".to_owned());
     let mut tx = database.app.begin("tests", scope).await.unwrap();
-    let row = tx
-        .users()
-        .by_email("ada@EXAMPLE.com")
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(
-        (row.id, row.email.as_str(), row.operator),
-        (id, "Ada@example.com", false)
-    );
+    let row = tx.users().by_email("ada@EXAMPLE.com").await.unwrap().unwrap();
+    assert_eq!((row.id, row.email.as_str(), row.operator), (id, "Ada@example.com", false));
 
     let twin = UserId::new(NOW, next());
-    let mut tx = database
-        .app
-        .begin("tests", Scope::User(twin))
-        .await
-        .unwrap();
-    let error = tx
-        .users()
-        .insert(&new_user(twin, "ada@example.com"))
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(error, StoreError::Conflict(Constraint::UserEmail)),
-        "{error}"
-    );
+    let mut tx = database.app.begin("tests", Scope::User(twin)).await.unwrap();
+    let error = tx.users().insert(&new_user(twin, "ada@example.com")).await.unwrap_err();
+    assert!(matches!(error, StoreError::Conflict(Constraint::UserEmail)), "{error}");
 }
 
 #[tokio::test]
@@ -97,10 +63,7 @@ async fn password_and_name_change_for_oneself_only() {
     assert!(tx.users().set_password(own, "new").await.unwrap());
     assert!(!tx.users().set_password(other, "new").await.unwrap());
     let row = tx.users().find(own).await.unwrap().unwrap();
-    assert_eq!(
-        (row.name.as_str(), row.password_hash.as_str()),
-        ("Ada", "new")
-    );
+    assert_eq!((row.name.as_str(), row.password_hash.as_str()), ("Ada", "new"));
 }
 
 #[tokio::test]
@@ -109,18 +72,12 @@ async fn refresh_token_rotates_and_its_predecessor_has_a_grace() {
     let session = signed_in(&database).await;
     let user_id = session.user_id;
     let first = rotation(session.id, session.refresh_digest, NOW);
-    assert_eq!(
-        present(&database, &first).await,
-        Rotated::Rotated { user_id }
-    );
+    assert_eq!(present(&database, &first).await, Rotated::Rotated { user_id });
 
     let race = rotation(session.id, session.refresh_digest, NOW.plus_ms(10_000));
     assert_eq!(present(&database, &race).await, Rotated::Grace { user_id });
     let newer = rotation(session.id, first.next, NOW.plus_ms(10_000));
-    assert_eq!(
-        present(&database, &newer).await,
-        Rotated::Rotated { user_id }
-    );
+    assert_eq!(present(&database, &newer).await, Rotated::Rotated { user_id });
 }
 
 #[tokio::test]
@@ -135,18 +92,8 @@ async fn spent_refresh_token_ends_the_session() {
     assert_eq!(present(&database, &late).await, Rotated::Reused { user_id });
     let newest = rotation(session.id, first.next, NOW.plus_ms(10_002));
     assert_eq!(present(&database, &newest).await, Rotated::Unknown);
-    let mut tx = database
-        .app
-        .begin("tests", Scope::User(user_id))
-        .await
-        .unwrap();
-    assert_eq!(
-        tx.sessions()
-            .authenticate(session.id, user_id, None, NOW)
-            .await
-            .unwrap(),
-        None
-    );
+    let mut tx = database.app.begin("tests", Scope::User(user_id)).await.unwrap();
+    assert_eq!(tx.sessions().authenticate(session.id, user_id, None, NOW).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -156,15 +103,10 @@ async fn of_two_that_present_a_token_at_once_one_rotates_it() {
     let user_id = session.user_id;
     let one = rotation(session.id, session.refresh_digest, NOW);
     let other = rotation(session.id, session.refresh_digest, NOW);
-    let mut both = <[Rotated; 2]>::from(tokio::join!(
-        present(&database, &one),
-        present(&database, &other)
-    ));
+    let mut both =
+        <[Rotated; 2]>::from(tokio::join!(present(&database, &one), present(&database, &other)));
     both.sort_by_key(|rotated| matches!(rotated, Rotated::Grace { .. }));
-    assert_eq!(
-        both,
-        [Rotated::Rotated { user_id }, Rotated::Grace { user_id }]
-    );
+    assert_eq!(both, [Rotated::Rotated { user_id }, Rotated::Grace { user_id }]);
 }
 
 #[tokio::test]
@@ -176,27 +118,13 @@ async fn live_session_tells_the_person_and_the_role() {
     let stranger = user(&database.app, "b@example.com").await;
     let (elsewhere, _) = tenant(&database.app, stranger).await;
 
-    let mut tx = database
-        .app
-        .begin("tests", Scope::User(user_id))
-        .await
-        .unwrap();
+    let mut tx = database.app.begin("tests", Scope::User(user_id)).await.unwrap();
     let mut ask = async |tenant, now| {
-        tx.sessions()
-            .authenticate(session.id, user_id, tenant, now)
-            .await
-            .unwrap()
+        tx.sessions().authenticate(session.id, user_id, tenant, now).await.unwrap()
     };
     let person = ask(Some(tenant_id), NOW).await.unwrap();
     let role = MemberRole::Owner;
-    assert_eq!(
-        person.membership,
-        Some(Membership {
-            tenant_id,
-            role,
-            suspended: false
-        })
-    );
+    assert_eq!(person.membership, Some(Membership { tenant_id, role, suspended: false }));
     assert_eq!(person.email, "a@example.com");
     assert_eq!(ask(Some(elsewhere), NOW).await.unwrap().membership, None);
     assert_eq!(ask(None, NOW.plus_ms(1_000_000)).await, None);
@@ -207,19 +135,9 @@ async fn ending_all_sessions_spares_the_one_in_use() {
     let database = database().await;
     let kept = signed_in(&database).await;
     let ended = session(kept.user_id);
-    let mut tx = database
-        .app
-        .begin("tests", Scope::User(kept.user_id))
-        .await
-        .unwrap();
+    let mut tx = database.app.begin("tests", Scope::User(kept.user_id)).await.unwrap();
     tx.sessions().insert(&ended).await.unwrap();
-    assert_eq!(
-        tx.sessions()
-            .revoke_all(kept.user_id, Some(kept.id), NOW)
-            .await
-            .unwrap(),
-        1
-    );
+    assert_eq!(tx.sessions().revoke_all(kept.user_id, Some(kept.id), NOW).await.unwrap(), 1);
     assert!(!tx.sessions().revoke(ended.id, NOW).await.unwrap());
     assert!(tx.sessions().revoke(kept.id, NOW).await.unwrap());
 }
@@ -230,25 +148,13 @@ async fn member_is_one_once_and_must_exist() {
     let owner = user(&database.app, "a@example.com").await;
     let (tenant_id, _) = tenant(&database.app, owner).await;
     let ghost = UserId::new(NOW, next());
-    for (user_id, wanted) in [
-        (owner, Constraint::MemberTwice),
-        (ghost, Constraint::MemberUser),
-    ] {
+    for (user_id, wanted) in [(owner, Constraint::MemberTwice), (ghost, Constraint::MemberUser)] {
         let mut tx = tenant_tx(&database.app, tenant_id).await;
-        let error = tx
-            .members()
-            .insert(tenant_id, user_id, MemberRole::Viewer, NOW)
-            .await
-            .unwrap_err();
-        assert!(
-            matches!(error, StoreError::Conflict(found) if found == wanted),
-            "{error}"
-        );
+        let error =
+            tx.members().insert(tenant_id, user_id, MemberRole::Viewer, NOW).await.unwrap_err();
+        assert!(matches!(error, StoreError::Conflict(found) if found == wanted), "{error}");
     }
     let mut tx = tenant_tx(&database.app, tenant_id).await;
-    assert_eq!(
-        tx.members().role(tenant_id, owner).await.unwrap(),
-        Some(MemberRole::Owner)
-    );
+    assert_eq!(tx.members().role(tenant_id, owner).await.unwrap(), Some(MemberRole::Owner));
     assert!(MemberRole::Owner > MemberRole::Admin && MemberRole::Editor > MemberRole::Viewer);
 }

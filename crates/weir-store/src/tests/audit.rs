@@ -25,37 +25,17 @@ pub(super) fn entry(tenant_id: Option<TenantId>, actor: Actor) -> NewAudit {
 async fn entries_come_newest_first_page_by_page() {
     let database = database().await;
     let (tenant_id, _) = full_tenant(&database, "a@example.com").await;
-    let person = Actor::Person {
-        id: UserId::new(NOW, next()),
-        email: "a@example.com".to_owned(),
-    };
-    let entries = [
-        entry(Some(tenant_id), person),
-        entry(Some(tenant_id), Actor::System),
-    ];
+    let person = Actor::Person { id: UserId::new(NOW, next()), email: "a@example.com".to_owned() };
+    let entries = [entry(Some(tenant_id), person), entry(Some(tenant_id), Actor::System)];
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     for entry in &entries {
         tx.audit().append(entry).await.unwrap();
     }
-    let first = tx
-        .audit()
-        .list(
-            tenant_id,
-            &Page {
-                limit: 1,
-                after: None,
-            },
-        )
-        .await
-        .unwrap();
+    let first = tx.audit().list(tenant_id, &Page { limit: 1, after: None }).await.unwrap();
     assert!(first.more);
     assert_eq!(first.items[0].id, entries[1].id);
     let after = Some(first.items[0].id);
-    let second = tx
-        .audit()
-        .list(tenant_id, &Page { limit: 2, after })
-        .await
-        .unwrap();
+    let second = tx.audit().list(tenant_id, &Page { limit: 2, after }).await.unwrap();
     assert!(!second.more);
     assert_eq!(second.items[0].actor, entries[0].actor);
     assert_eq!(second.items[0].before, entries[0].before);
@@ -74,10 +54,7 @@ async fn entries_cannot_be_changed_or_removed() {
     ] {
         let mut tx = tenant_tx(&database.app, tenant_id).await;
         let error = raw(&mut tx, sql).await.unwrap_err();
-        assert!(
-            error.to_string().contains("permission denied"),
-            "{sql}: {error}"
-        );
+        assert!(error.to_string().contains("permission denied"), "{sql}: {error}");
     }
 }
 
@@ -85,16 +62,10 @@ async fn entries_cannot_be_changed_or_removed() {
 async fn own_affairs_are_noted_under_oneself_only() {
     let database = database().await;
     let id = user(&database.app, "a@example.com").await;
-    let own = Actor::Person {
-        id,
-        email: "a@example.com".to_owned(),
-    };
+    let own = Actor::Person { id, email: "a@example.com".to_owned() };
     let mut tx = database.app.begin("tests", Scope::User(id)).await.unwrap();
     tx.audit().append(&entry(None, own)).await.unwrap();
     let other = UserId::new(NOW, next());
-    let theirs = Actor::Person {
-        id: other,
-        email: "b@example.com".to_owned(),
-    };
+    let theirs = Actor::Person { id: other, email: "b@example.com".to_owned() };
     assert!(tx.audit().append(&entry(None, theirs)).await.is_err());
 }

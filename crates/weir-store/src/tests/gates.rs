@@ -27,19 +27,13 @@ async fn heartbeat_tells_what_a_gate_serves_and_counts_the_living() {
     let (one, other) = (beat(), beat());
     assert_eq!(database.gate.beat(&one, MINUTE).await.unwrap(), 1);
     assert_eq!(database.gate.beat(&other, MINUTE).await.unwrap(), 2);
-    let later = GateBeat {
-        rulebook_version: 4,
-        ..one.clone()
-    };
+    let later = GateBeat { rulebook_version: 4, ..one.clone() };
     assert_eq!(database.gate.beat(&later, MINUTE).await.unwrap(), 2);
 
     let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
     let rows = tx.gates().list_live(MINUTE).await.unwrap();
     let row = rows.iter().find(|row| row.id == one.id).unwrap();
-    assert_eq!(
-        (row.rulebook_version, row.applied_after_ms, row.boot_id),
-        (4, 12, one.boot_id)
-    );
+    assert_eq!((row.rulebook_version, row.applied_after_ms, row.boot_id), (4, 12, one.boot_id));
     assert!(row.age_ms < 60_000);
     assert_eq!(tx.gates().forget(MINUTE).await.unwrap(), 0);
     assert_eq!(tx.gates().forget(Duration::ZERO).await.unwrap(), 2);
@@ -51,25 +45,9 @@ async fn gate_cannot_speak_for_another() {
     let database = database().await;
     let (own, other) = (beat(), beat());
     database.gate.beat(&other, MINUTE).await.unwrap();
-    let mut tx = database
-        .gate
-        .begin("tests", Scope::Gate(own.id))
-        .await
-        .unwrap();
+    let mut tx = database.gate.begin("tests", Scope::Gate(own.id)).await.unwrap();
     let refused = tx.gates().beat(&other).await.unwrap_err();
-    assert!(
-        refused.to_string().contains("row-level security"),
-        "{refused}"
-    );
-    let mut tx = database
-        .gate
-        .begin("tests", Scope::Gate(own.id))
-        .await
-        .unwrap();
-    assert_eq!(
-        raw(&mut tx, "UPDATE gates SET rulebook_version = 0")
-            .await
-            .unwrap(),
-        0
-    );
+    assert!(refused.to_string().contains("row-level security"), "{refused}");
+    let mut tx = database.gate.begin("tests", Scope::Gate(own.id)).await.unwrap();
+    assert_eq!(raw(&mut tx, "UPDATE gates SET rulebook_version = 0").await.unwrap(), 0);
 }

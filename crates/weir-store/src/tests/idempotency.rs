@@ -23,10 +23,7 @@ async fn second_claim_replays_and_another_request_is_a_mismatch() {
     let database = database().await;
     let claim = claim(some_tenant(&database).await);
     let mut tx = database.app.begin("tests", scope(&claim)).await.unwrap();
-    assert_eq!(
-        tx.idempotency().claim(&claim).await.unwrap(),
-        Claimed::Fresh
-    );
+    assert_eq!(tx.idempotency().claim(&claim).await.unwrap(), Claimed::Fresh);
     let body = json!({ "id": 1 });
     tx.idempotency().finish(&claim, 201, &body).await.unwrap();
     tx.commit().await.unwrap();
@@ -34,22 +31,10 @@ async fn second_claim_replays_and_another_request_is_a_mismatch() {
     let mut tx = database.app.begin("tests", scope(&claim)).await.unwrap();
     let again = tx.idempotency().claim(&claim).await.unwrap();
     assert_eq!(again, Claimed::Replay { status: 201, body });
-    let other = Claim {
-        request_digest: [2; 32],
-        ..claim.clone()
-    };
-    assert_eq!(
-        tx.idempotency().claim(&other).await.unwrap(),
-        Claimed::Mismatch
-    );
-    let later = Claim {
-        now: claim.expires_at,
-        ..other
-    };
-    assert_eq!(
-        tx.idempotency().claim(&later).await.unwrap(),
-        Claimed::Fresh
-    );
+    let other = Claim { request_digest: [2; 32], ..claim.clone() };
+    assert_eq!(tx.idempotency().claim(&other).await.unwrap(), Claimed::Mismatch);
+    let later = Claim { now: claim.expires_at, ..other };
+    assert_eq!(tx.idempotency().claim(&later).await.unwrap(), Claimed::Fresh);
 }
 
 #[tokio::test]
@@ -57,10 +42,7 @@ async fn twin_waits_for_the_first_and_gets_its_answer() {
     let database = database().await;
     let claim = claim(some_tenant(&database).await);
     let mut first = database.app.begin("tests", scope(&claim)).await.unwrap();
-    assert_eq!(
-        first.idempotency().claim(&claim).await.unwrap(),
-        Claimed::Fresh
-    );
+    assert_eq!(first.idempotency().claim(&claim).await.unwrap(), Claimed::Fresh);
     let twin = tokio::spawn({
         let (app, claim) = (database.app.clone(), claim.clone());
         async move {
@@ -68,16 +50,9 @@ async fn twin_waits_for_the_first_and_gets_its_answer() {
             tx.idempotency().claim(&claim).await.unwrap()
         }
     });
-    first
-        .idempotency()
-        .finish(&claim, 200, &json!("done"))
-        .await
-        .unwrap();
+    first.idempotency().finish(&claim, 200, &json!("done")).await.unwrap();
     first.commit().await.unwrap();
-    let replay = Claimed::Replay {
-        status: 200,
-        body: json!("done"),
-    };
+    let replay = Claimed::Replay { status: 200, body: json!("done") };
     assert_eq!(twin.await.unwrap(), replay);
 }
 

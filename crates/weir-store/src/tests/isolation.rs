@@ -31,19 +31,14 @@ async fn visible(store: &Store, scope: Scope) -> Vec<(String, i64)> {
 }
 
 fn named(rows: &[(&str, i64)]) -> Vec<(String, i64)> {
-    rows.iter()
-        .map(|(table, count)| ((*table).to_owned(), *count))
-        .collect()
+    rows.iter().map(|(table, count)| ((*table).to_owned(), *count)).collect()
 }
 
 #[tokio::test]
 async fn app_without_a_scope_sees_only_the_version() {
     let database = database().await;
     full_tenant(&database, "a@example.com").await;
-    assert_eq!(
-        visible(&database.app, Scope::Service).await,
-        named(&[("rulebook_versions", 1)])
-    );
+    assert_eq!(visible(&database.app, Scope::Service).await, named(&[("rulebook_versions", 1)]));
 }
 
 #[tokio::test]
@@ -62,10 +57,7 @@ async fn tenant_sees_its_own_rows_and_no_one_elses() {
         ("rules", 1),
         ("tenants", 1),
     ]);
-    assert_eq!(
-        visible(&database.app, Scope::Tenant(tenant_id)).await,
-        expected
-    );
+    assert_eq!(visible(&database.app, Scope::Tenant(tenant_id)).await, expected);
 }
 
 #[tokio::test]
@@ -87,46 +79,20 @@ async fn person_sees_own_tenants_and_an_operator_all() {
     let person = user(&database.app, "p@example.com").await;
     tenant(&database.app, person).await;
     full_tenant(&database, "a@example.com").await;
-    let expected = named(&[
-        ("memberships", 1),
-        ("rulebook_versions", 1),
-        ("tenants", 1),
-        ("users", 1),
-    ]);
+    let expected =
+        named(&[("memberships", 1), ("rulebook_versions", 1), ("tenants", 1), ("users", 1)]);
     assert_eq!(visible(&database.app, Scope::User(person)).await, expected);
 
-    let mut tx = database
-        .app
-        .begin("tests", Scope::User(person))
-        .await
-        .unwrap();
+    let mut tx = database.app.begin("tests", Scope::User(person)).await.unwrap();
     let refused = tx.users().set_operator(person, true).await.unwrap_err();
-    assert!(
-        refused.to_string().contains("permission denied"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("permission denied"), "{refused}");
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
     assert!(tx.users().set_operator(person, true).await.unwrap());
     tx.commit().await.unwrap();
 
-    let mut tx = database
-        .app
-        .begin("tests", Scope::User(person))
-        .await
-        .unwrap();
-    assert_eq!(
-        tx.tenants().all(&first_page()).await.unwrap().items.len(),
-        2
-    );
-    assert_eq!(
-        tx.tenants()
-            .mine(person, &first_page())
-            .await
-            .unwrap()
-            .items
-            .len(),
-        1
-    );
+    let mut tx = database.app.begin("tests", Scope::User(person)).await.unwrap();
+    assert_eq!(tx.tenants().all(&first_page()).await.unwrap().items.len(), 2);
+    assert_eq!(tx.tenants().mine(person, &first_page()).await.unwrap().items.len(), 1);
 }
 
 #[tokio::test]
@@ -137,48 +103,22 @@ async fn tenant_cannot_read_or_write_another() {
 
     let mut tx = tenant_tx(&database.app, own).await;
     assert_eq!(tx.rules().find(other, theirs.id).await.unwrap(), None);
-    assert_eq!(
-        tx.rules().update(&theirs, 1, &Actor::System).await.unwrap(),
-        None
-    );
-    assert_eq!(
-        tx.rules().delete(other, theirs.id, None).await.unwrap(),
-        None
-    );
+    assert_eq!(tx.rules().update(&theirs, 1, &Actor::System).await.unwrap(), None);
+    assert_eq!(tx.rules().delete(other, theirs.id, None).await.unwrap(), None);
     assert!(!tx.tenants().delete(other, 9, NOW).await.unwrap());
-    assert_eq!(
-        raw(&mut tx, "UPDATE rules SET name = 'x'").await.unwrap(),
-        1
-    );
+    assert_eq!(raw(&mut tx, "UPDATE rules SET name = 'x'").await.unwrap(), 1);
     assert_eq!(raw(&mut tx, "DELETE FROM overrides").await.unwrap(), 1);
     drop(tx);
 
     let mut tx = tenant_tx(&database.app, own).await;
-    let refused = tx
-        .rules()
-        .insert(&rule(other, "mine"), &Actor::System)
-        .await
-        .unwrap_err();
-    assert!(
-        refused.to_string().contains("row-level security"),
-        "{refused}"
-    );
+    let refused = tx.rules().insert(&rule(other, "mine"), &Actor::System).await.unwrap_err();
+    assert!(refused.to_string().contains("row-level security"), "{refused}");
     let mut tx = tenant_tx(&database.app, own).await;
-    let crossing = tx
-        .overrides()
-        .insert(&override_of(own, theirs.id))
-        .await
-        .unwrap_err();
-    assert!(matches!(
-        crossing,
-        StoreError::Conflict(crate::Constraint::OverrideRule)
-    ));
+    let crossing = tx.overrides().insert(&override_of(own, theirs.id)).await.unwrap_err();
+    assert!(matches!(crossing, StoreError::Conflict(crate::Constraint::OverrideRule)));
     let mut tx = tenant_tx(&database.app, own).await;
     let taken = tx.rulebook().bump(other).await.unwrap_err();
-    assert!(matches!(
-        taken,
-        StoreError::Conflict(crate::Constraint::TenantMissing)
-    ));
+    assert!(matches!(taken, StoreError::Conflict(crate::Constraint::TenantMissing)));
 }
 
 #[tokio::test]
@@ -186,11 +126,7 @@ async fn scope_ends_with_its_transaction() {
     let database = database().await;
     let (tenant_id, _) = full_tenant(&database, "a@example.com").await;
     for _ in 0..20 {
-        tenant_tx(&database.app, tenant_id)
-            .await
-            .commit()
-            .await
-            .unwrap();
+        tenant_tx(&database.app, tenant_id).await.commit().await.unwrap();
         let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
         assert_eq!(raw(&mut tx, "SELECT 1 FROM rules").await.unwrap(), 0);
     }

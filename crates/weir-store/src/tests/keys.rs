@@ -4,31 +4,17 @@ use super::*;
 use crate::{Constraint, KeyRotation};
 
 async fn found(database: &TestDatabase, digest: [u8; 32], now: Timestamp) -> Option<KeyId> {
-    let mut tx = database
-        .app
-        .begin("tests", Scope::Key(digest))
-        .await
-        .unwrap();
-    tx.keys()
-        .by_digest(&digest, now)
-        .await
-        .unwrap()
-        .map(|row| row.id)
+    let mut tx = database.app.begin("tests", Scope::Key(digest)).await.unwrap();
+    tx.keys().by_digest(&digest, now).await.unwrap().map(|row| row.id)
 }
 
 async fn with_key(database: &TestDatabase) -> NewKey {
     let owner = user(&database.app, "a@example.com").await;
     let (tenant_id, _) = tenant(&database.app, owner).await;
-    let new = NewKey {
-        expires_at: Some(NOW.plus_ms(1_000)),
-        ..key(tenant_id)
-    };
+    let new = NewKey { expires_at: Some(NOW.plus_ms(1_000)), ..key(tenant_id) };
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let row = tx.keys().insert(&new).await.unwrap();
-    assert_eq!(
-        (row.digest, &row.scopes, row.revoked_at),
-        (new.digest, &new.scopes, None)
-    );
+    assert_eq!((row.digest, &row.scopes, row.revoked_at), (new.digest, &new.scopes, None));
     tx.commit().await.unwrap();
     new
 }
@@ -55,20 +41,11 @@ async fn rotated_key_keeps_its_old_secret_until_the_overlap_ends() {
     };
     let mut tx = tenant_tx(&database.app, new.tenant_id).await;
     let row = tx.keys().rotate(&rotation).await.unwrap().unwrap();
-    assert_eq!(
-        row.previous.map(|previous| previous.digest),
-        Some(new.digest)
-    );
+    assert_eq!(row.previous.map(|previous| previous.digest), Some(new.digest));
     tx.commit().await.unwrap();
-    assert_eq!(
-        found(&database, new.digest, NOW.plus_ms(499)).await,
-        Some(new.id)
-    );
+    assert_eq!(found(&database, new.digest, NOW.plus_ms(499)).await, Some(new.id));
     assert_eq!(found(&database, new.digest, NOW.plus_ms(500)).await, None);
-    assert_eq!(
-        found(&database, rotation.digest, NOW.plus_ms(500)).await,
-        Some(new.id)
-    );
+    assert_eq!(found(&database, rotation.digest, NOW.plus_ms(500)).await, Some(new.id));
 }
 
 #[tokio::test]
@@ -76,35 +53,10 @@ async fn revoked_key_is_gone_and_second_revoke_finds_nothing() {
     let database = database().await;
     let new = with_key(&database).await;
     let mut tx = tenant_tx(&database.app, new.tenant_id).await;
-    assert!(
-        tx.keys()
-            .revoke(new.tenant_id, new.id, NOW)
-            .await
-            .unwrap()
-            .is_some()
-    );
-    assert!(
-        tx.keys()
-            .revoke(new.tenant_id, new.id, NOW)
-            .await
-            .unwrap()
-            .is_none()
-    );
-    assert!(
-        tx.keys()
-            .list(new.tenant_id, &first_page())
-            .await
-            .unwrap()
-            .items
-            .is_empty()
-    );
-    assert!(
-        tx.keys()
-            .find(new.tenant_id, new.id)
-            .await
-            .unwrap()
-            .is_some()
-    );
+    assert!(tx.keys().revoke(new.tenant_id, new.id, NOW).await.unwrap().is_some());
+    assert!(tx.keys().revoke(new.tenant_id, new.id, NOW).await.unwrap().is_none());
+    assert!(tx.keys().list(new.tenant_id, &first_page()).await.unwrap().items.is_empty());
+    assert!(tx.keys().find(new.tenant_id, new.id).await.unwrap().is_some());
     tx.commit().await.unwrap();
     assert_eq!(found(&database, new.digest, NOW).await, None);
 }
@@ -113,14 +65,8 @@ async fn revoked_key_is_gone_and_second_revoke_finds_nothing() {
 async fn digest_in_use_is_a_conflict() {
     let database = database().await;
     let new = with_key(&database).await;
-    let twin = NewKey {
-        digest: new.digest,
-        ..key(new.tenant_id)
-    };
+    let twin = NewKey { digest: new.digest, ..key(new.tenant_id) };
     let mut tx = tenant_tx(&database.app, new.tenant_id).await;
     let error = tx.keys().insert(&twin).await.unwrap_err();
-    assert!(
-        matches!(error, StoreError::Conflict(Constraint::KeyDigest)),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::Conflict(Constraint::KeyDigest)), "{error}");
 }

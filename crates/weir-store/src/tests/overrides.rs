@@ -13,14 +13,7 @@ async fn with_rule() -> (TestDatabase, RuleWrite) {
 
 #[tokio::test]
 async fn override_is_written_read_changed_and_deleted() {
-    let (
-        database,
-        RuleWrite {
-            tenant_id,
-            id: rule_id,
-            ..
-        },
-    ) = with_rule().await;
+    let (database, RuleWrite { tenant_id, id: rule_id, .. }) = with_rule().await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let mut write = override_of(tenant_id, rule_id);
     let row = tx.overrides().insert(&write).await.unwrap();
@@ -28,61 +21,29 @@ async fn override_is_written_read_changed_and_deleted() {
     write.body.spec = json!({ "action": "deny" });
     write.body.expires_at = None;
     let row = tx.overrides().update(&write, 1).await.unwrap().unwrap();
-    assert_eq!(
-        (row.revision, row.expires_at, &row.spec),
-        (2, None, &write.body.spec)
-    );
+    assert_eq!((row.revision, row.expires_at, &row.spec), (2, None, &write.body.spec));
     let stale = tx.overrides().update(&write, 1).await.unwrap_err();
     assert!(matches!(stale, StoreError::Stale), "{stale}");
-    assert_eq!(
-        tx.overrides().find(tenant_id, write.id).await.unwrap(),
-        Some(row.clone())
-    );
-    assert_eq!(
-        tx.overrides()
-            .delete(tenant_id, write.id, Some(2))
-            .await
-            .unwrap(),
-        Some(row)
-    );
-    assert_eq!(
-        tx.overrides().find(tenant_id, write.id).await.unwrap(),
-        None
-    );
+    assert_eq!(tx.overrides().find(tenant_id, write.id).await.unwrap(), Some(row.clone()));
+    assert_eq!(tx.overrides().delete(tenant_id, write.id, Some(2)).await.unwrap(), Some(row));
+    assert_eq!(tx.overrides().find(tenant_id, write.id).await.unwrap(), None);
 }
 
 #[tokio::test]
 async fn subject_has_one_override_a_rule() {
-    let (
-        database,
-        RuleWrite {
-            tenant_id,
-            id: rule_id,
-            ..
-        },
-    ) = with_rule().await;
+    let (database, RuleWrite { tenant_id, id: rule_id, .. }) = with_rule().await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let write = override_of(tenant_id, rule_id);
     tx.overrides().insert(&write).await.unwrap();
     let mut twin = override_of(tenant_id, rule_id);
     twin.body.subject_digest = write.body.subject_digest;
     let error = tx.overrides().insert(&twin).await.unwrap_err();
-    assert!(
-        matches!(error, StoreError::Conflict(Constraint::OverrideSubject)),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::Conflict(Constraint::OverrideSubject)), "{error}");
 }
 
 #[tokio::test]
 async fn thousands_are_written_at_once_and_replace_what_was() {
-    let (
-        database,
-        RuleWrite {
-            tenant_id,
-            id: rule_id,
-            ..
-        },
-    ) = with_rule().await;
+    let (database, RuleWrite { tenant_id, id: rule_id, .. }) = with_rule().await;
     let one = || {
         let write = override_of(tenant_id, rule_id);
         (write.id, write.body)
@@ -101,29 +62,14 @@ async fn thousands_are_written_at_once_and_replace_what_was() {
     bulk.rows[0].1.reason = "again".to_owned();
     assert_eq!(tx.overrides().upsert_many(&bulk).await.unwrap(), 3_000);
     assert_eq!(tx.overrides().count(tenant_id).await.unwrap(), 3_000);
-    let row = tx
-        .overrides()
-        .find(tenant_id, first)
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(
-        (row.revision, row.reason.as_str(), row.expires_at),
-        (2, "again", None)
-    );
+    let row = tx.overrides().find(tenant_id, first).await.unwrap().unwrap();
+    assert_eq!((row.revision, row.reason.as_str(), row.expires_at), (2, "again", None));
 
-    let page = tx
-        .overrides()
-        .list(tenant_id, Some(rule_id), &first_page())
-        .await
-        .unwrap();
+    let page = tx.overrides().list(tenant_id, Some(rule_id), &first_page()).await.unwrap();
     assert!(page.more && page.items.len() == 50);
     bulk.rows.truncate(1);
     bulk.rows[0].0 = OverrideId::new(NOW, next());
     bulk.rows[0].1.rule_id = RuleId::new(NOW, next());
     let error = tx.overrides().upsert_many(&bulk).await.unwrap_err();
-    assert!(
-        matches!(error, StoreError::Conflict(Constraint::OverrideRule)),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::Conflict(Constraint::OverrideRule)), "{error}");
 }

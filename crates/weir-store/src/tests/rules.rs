@@ -22,35 +22,19 @@ async fn update_counts_revisions_and_remembers_each() {
     write.rulebook_version = version;
     write.now = NOW.plus_ms(5);
     let id = KeyId::new(NOW, next());
-    let actor = Actor::Key {
-        id,
-        name: "deploy".to_owned(),
-    };
+    let actor = Actor::Key { id, name: "deploy".to_owned() };
     let row = tx.rules().update(&write, 1, &actor).await.unwrap().unwrap();
     assert_eq!((row.revision, row.rulebook_version), (2, version));
     assert_eq!((row.created_at, row.updated_at), (NOW, write.now));
-    assert_eq!(
-        tx.rules().find(tenant_id, row.id).await.unwrap().as_ref(),
-        Some(&row)
-    );
+    assert_eq!(tx.rules().find(tenant_id, row.id).await.unwrap().as_ref(), Some(&row));
 
-    let history = tx
-        .rules()
-        .revisions(tenant_id, row.id, &first_page())
-        .await
-        .unwrap()
-        .items;
+    let history = tx.rules().revisions(tenant_id, row.id, &first_page()).await.unwrap().items;
     assert_eq!(history.len(), 2);
     assert_eq!((history[0].revision, &history[0].actor), (2, &actor));
     assert_eq!(history[0].before.as_ref(), Some(&first.body.spec));
     assert_eq!(history[0].after, write.body.spec);
     assert_eq!(history[1].before, None);
-    let one = tx
-        .rules()
-        .revision(tenant_id, row.id, 1)
-        .await
-        .unwrap()
-        .unwrap();
+    let one = tx.rules().revision(tenant_id, row.id, 1).await.unwrap().unwrap();
     assert_eq!(one.after, first.body.spec);
 }
 
@@ -59,26 +43,12 @@ async fn stale_revision_is_refused() {
     let (database, tenant_id) = with_tenant().await;
     let write = write_rule(&database.app, rule(tenant_id, "login")).await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
-    let error = tx
-        .rules()
-        .update(&write, 2, &Actor::System)
-        .await
-        .unwrap_err();
+    let error = tx.rules().update(&write, 2, &Actor::System).await.unwrap_err();
     assert!(matches!(error, StoreError::Stale), "{error}");
-    let error = tx
-        .rules()
-        .delete(tenant_id, write.id, Some(2))
-        .await
-        .unwrap_err();
+    let error = tx.rules().delete(tenant_id, write.id, Some(2)).await.unwrap_err();
     assert!(matches!(error, StoreError::Stale), "{error}");
     let missing = rule(tenant_id, "missing");
-    assert_eq!(
-        tx.rules()
-            .update(&missing, 1, &Actor::System)
-            .await
-            .unwrap(),
-        None
-    );
+    assert_eq!(tx.rules().update(&missing, 1, &Actor::System).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -92,10 +62,7 @@ async fn of_two_writers_that_read_the_same_revision_one_is_stale() {
         tx.commit().await
     };
     let (one, other) = tokio::join!(attempt(), attempt());
-    let stale = [one, other]
-        .into_iter()
-        .filter_map(Result::err)
-        .collect::<Vec<_>>();
+    let stale = [one, other].into_iter().filter_map(Result::err).collect::<Vec<_>>();
     assert!(matches!(stale[..], [StoreError::Stale]), "{stale:?}");
 }
 
@@ -113,10 +80,7 @@ async fn name_is_unique_in_its_namespace_of_its_tenant() {
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let twin = rule(tenant_id, "login");
     let error = tx.rules().insert(&twin, &Actor::System).await.unwrap_err();
-    assert!(
-        matches!(error, StoreError::Conflict(Constraint::RuleName)),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::Conflict(Constraint::RuleName)), "{error}");
 }
 
 #[tokio::test]
@@ -130,19 +94,13 @@ async fn list_is_sorted_filtered_and_paged_without_gaps() {
     write_rule(&database.app, web).await;
 
     let mut tx = tenant_tx(&database.app, tenant_id).await;
-    let mut page = Page {
-        limit: 2,
-        after: None,
-    };
+    let mut page = Page { limit: 2, after: None };
     let mut names = Vec::new();
     loop {
         let filter = RuleFilter::default();
         let listing = tx.rules().list(tenant_id, &filter, &page).await.unwrap();
         let last = listing.items.last().unwrap();
-        page.after = Some(RuleAfter {
-            namespace: last.namespace.clone(),
-            name: last.name.clone(),
-        });
+        page.after = Some(RuleAfter { namespace: last.namespace.clone(), name: last.name.clone() });
         names.extend(listing.items.into_iter().map(|row| row.name));
         if !listing.more {
             break;
@@ -150,25 +108,11 @@ async fn list_is_sorted_filtered_and_paged_without_gaps() {
     }
     assert_eq!(names, ["a", "b", "b-1", "b-2", "c", "a"]);
 
-    let filter = RuleFilter {
-        namespace: Some("api".to_owned()),
-        search: Some("B-".to_owned()),
-    };
-    let found = tx
-        .rules()
-        .list(tenant_id, &filter, &first_page())
-        .await
-        .unwrap()
-        .items;
+    let filter = RuleFilter { namespace: Some("api".to_owned()), search: Some("B-".to_owned()) };
+    let found = tx.rules().list(tenant_id, &filter, &first_page()).await.unwrap().items;
     assert_eq!(found.len(), 2);
     let counts = tx.rules().count(tenant_id, "api").await.unwrap();
-    assert_eq!(
-        counts,
-        RuleCounts {
-            in_tenant: 6,
-            in_namespace: 5
-        }
-    );
+    assert_eq!(counts, RuleCounts { in_tenant: 6, in_namespace: 5 });
 }
 
 #[tokio::test]
@@ -176,26 +120,11 @@ async fn deleted_rule_takes_its_overrides_and_revisions_along() {
     let (database, tenant_id) = with_tenant().await;
     let write = write_rule(&database.app, rule(tenant_id, "login")).await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
-    tx.overrides()
-        .insert(&override_of(tenant_id, write.id))
-        .await
-        .unwrap();
-    let gone = tx
-        .rules()
-        .delete(tenant_id, write.id, Some(1))
-        .await
-        .unwrap()
-        .unwrap();
+    tx.overrides().insert(&override_of(tenant_id, write.id)).await.unwrap();
+    let gone = tx.rules().delete(tenant_id, write.id, Some(1)).await.unwrap().unwrap();
     assert_eq!(gone.name, "login");
     assert_eq!(tx.overrides().count(tenant_id).await.unwrap(), 0);
-    let history = tx
-        .rules()
-        .revisions(tenant_id, write.id, &first_page())
-        .await
-        .unwrap();
+    let history = tx.rules().revisions(tenant_id, write.id, &first_page()).await.unwrap();
     assert!(history.items.is_empty());
-    assert_eq!(
-        tx.rules().delete(tenant_id, write.id, None).await.unwrap(),
-        None
-    );
+    assert_eq!(tx.rules().delete(tenant_id, write.id, None).await.unwrap(), None);
 }

@@ -6,9 +6,7 @@ use crate::{PoolSettings, Role};
 #[tokio::test]
 async fn migrations_run_twice_and_by_two_processes_at_once() {
     let name = "weir_migrated_twice";
-    weir_local::shared::postgres()
-        .create_database(name)
-        .unwrap();
+    weir_local::shared::postgres().create_database(name).unwrap();
     let url = weir_local::shared::postgres().url(name);
     let store = || Store::connect(&url, Role::Owner, &PoolSettings::default()).unwrap();
     let (one, other) = (store(), store());

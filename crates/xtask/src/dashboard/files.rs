@@ -55,16 +55,13 @@ pub fn assemble(frontend: &Path, bound: &Path, dist: &Path) -> Result<()> {
 /// A `.br` beside each file that gains by it. Node brings the compressor.
 pub fn compress(dist: &Path) -> Result<()> {
     let files = files_below(dist)?;
-    call(
-        Command::new("node")
-            .arg("--eval")
-            .arg(include_str!("compress.js"))
-            .args(files.iter().filter(|file| {
-                ["css", "html", "js", "svg", "wasm"]
-                    .iter()
-                    .any(|extension| has_extension(file, extension))
-            })),
-    )
+    call(Command::new("node").arg("--eval").arg(include_str!("compress.js")).args(
+        files.iter().filter(|file| {
+            ["css", "html", "js", "svg", "wasm"]
+                .iter()
+                .any(|extension| has_extension(file, extension))
+        }),
+    ))
     .context("is Node.js installed? Version 20 or newer is needed")
 }
 

@@ -28,17 +28,14 @@ pub fn install(workshop: &Workshop) -> Result<()> {
     }
     let version = version(workshop)?;
     let build = workshop.cache.join("tools").join("build");
-    step(
-        &format!("build wasm-bindgen {version} (some minutes, once)"),
-        || {
-            // The tool's own lock file may name a release that a mirror does not have (yet).
-            call(install_command(workshop, &version, &build).arg("--locked")).or_else(|error| {
-                println!("   {error:#}; trying with other releases of its dependencies");
-                call(&mut install_command(workshop, &version, &build))
-            })?;
-            fs::remove_dir_all(&build).context("remove the tool's build folder")
-        },
-    )
+    step(&format!("build wasm-bindgen {version} (some minutes, once)"), || {
+        // The tool's own lock file may name a release that a mirror does not have (yet).
+        call(install_command(workshop, &version, &build).arg("--locked")).or_else(|error| {
+            println!("   {error:#}; trying with other releases of its dependencies");
+            call(&mut install_command(workshop, &version, &build))
+        })?;
+        fs::remove_dir_all(&build).context("remove the tool's build folder")
+    })
 }
 
 fn install_command(workshop: &Workshop, version: &str, build: &Path) -> Command {

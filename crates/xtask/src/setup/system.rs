@@ -65,10 +65,7 @@ fn install_packages(missing: &[&Need]) -> Result<()> {
         let command = if on_path("brew").is_some() {
             format!("brew install {}", brew.join(" "))
         } else {
-            format!(
-                "install these with your system's package manager: {}",
-                debian.join(", ")
-            )
+            format!("install these with your system's package manager: {}", debian.join(", "))
         };
         bail!("run this, then try again:\n\n    {command}\n");
     }
@@ -99,9 +96,7 @@ fn may_sudo() -> bool {
 }
 
 fn has_browser() -> bool {
-    ["chromium", "chromium-browser", "google-chrome"]
-        .iter()
-        .any(|name| on_path(name).is_some())
+    ["chromium", "chromium-browser", "google-chrome"].iter().any(|name| on_path(name).is_some())
         || Path::new("/Applications/Google Chrome.app").exists()
         || Path::new("/Applications/Chromium.app").exists()
 }

@@ -30,9 +30,7 @@ pub fn wasm_std() -> Result<Option<WasmStd>> {
     if toolchain.has_wasm_std() {
         return Ok(Some(WasmStd::Installed));
     }
-    Ok(web::is_installed().then(|| WasmStd::DebianWeb {
-        linker: toolchain.linker(),
-    }))
+    Ok(web::is_installed().then(|| WasmStd::DebianWeb { linker: toolchain.linker() }))
 }
 
 pub fn install(workshop: &Workshop) -> Result<()> {
@@ -43,11 +41,7 @@ pub fn install(workshop: &Workshop) -> Result<()> {
     let mut tried = Vec::new();
     if std::env::var_os("WEIR_WASM_STD").is_none_or(|route| route != "debian") {
         let added = step("add the browser's target with rustup", || {
-            call(
-                Command::new("rustup")
-                    .args(["target", "add", TARGET])
-                    .current_dir(&workshop.root),
-            )
+            call(Command::new("rustup").args(["target", "add", TARGET]).current_dir(&workshop.root))
         });
         match added {
             Ok(()) => return Ok(()),
@@ -57,10 +51,9 @@ pub fn install(workshop: &Workshop) -> Result<()> {
             }
         }
     }
-    match step(
-        "build the browser's standard library from Debian's sources",
-        || debian::install(workshop, &toolchain),
-    ) {
+    match step("build the browser's standard library from Debian's sources", || {
+        debian::install(workshop, &toolchain)
+    }) {
         Ok(()) => return Ok(()),
         Err(error) => {
             println!("   {error:#}; falling back to Debian's second toolchain");

@@ -13,10 +13,7 @@ use super::{TARGET, Toolchain, list};
 use crate::workshop::{Workshop, call, capture, files_below, has_extension, on_path};
 
 pub fn install(workshop: &Workshop, toolchain: &Toolchain) -> Result<()> {
-    ensure!(
-        on_path("apt-get").is_some() && on_path("dpkg").is_some(),
-        "this machine has no apt"
-    );
+    ensure!(on_path("apt-get").is_some() && on_path("dpkg").is_some(), "this machine has no apt");
     let place = workshop.cache.join("wasm-std");
     if place.exists() {
         fs::remove_dir_all(&place).context("clear the working folder")?;
@@ -58,14 +55,8 @@ fn fetch(place: &Path, version: &str) -> Result<PathBuf> {
             .filter_map(|line| line.split('|').nth(1).map(str::trim))
             .find(|offer| offer.starts_with(&format!("{version}+")));
         let Some(ours) = ours else { continue };
-        call(
-            apt.get()
-                .args(["download", "-q", &format!("rust-src={ours}")])
-                .current_dir(place),
-        )?;
-        let package = list(place)
-            .into_iter()
-            .find(|file| has_extension(file, "deb"));
+        call(apt.get().args(["download", "-q", &format!("rust-src={ours}")]).current_dir(place))?;
+        let package = list(place).into_iter().find(|file| has_extension(file, "deb"));
         let unpacked = place.join("unpacked");
         call(
             Command::new("dpkg")
@@ -77,10 +68,7 @@ fn fetch(place: &Path, version: &str) -> Result<PathBuf> {
         ensure!(library.is_dir(), "the package has no library folder");
         return Ok(library);
     }
-    bail!(
-        "no release offers rust-src {version}: {}",
-        SUITES.join(", ")
-    )
+    bail!("no release offers rust-src {version}: {}", SUITES.join(", "))
 }
 
 /// Compiles the library as a by-product of an empty program; returns the `.rlib` files.
@@ -105,10 +93,7 @@ fn build(workshop: &Workshop, place: &Path) -> Result<Vec<PathBuf>> {
         .env("RUSTFLAGS", "-Cembed-bitcode=yes");
     call(&mut cargo)?;
     let built = list(&target.join(TARGET).join("release").join("deps"));
-    Ok(built
-        .into_iter()
-        .filter(|file| has_extension(file, "rlib"))
-        .collect())
+    Ok(built.into_iter().filter(|file| has_extension(file, "rlib")).collect())
 }
 
 /// The address of the machine's own Debian mirror.
@@ -144,10 +129,7 @@ impl Apt {
         fs::create_dir_all(caches.join("archives/partial"))?;
         let sources = folder.join("sources.list");
         let keys = "/usr/share/keyrings/debian-archive-keyring.gpg";
-        fs::write(
-            &sources,
-            format!("deb [signed-by={keys}] {mirror} {suite} main\n"),
-        )?;
+        fs::write(&sources, format!("deb [signed-by={keys}] {mirror} {suite} main\n"))?;
         let options = vec![
             format!("Dir::Etc::sourcelist={}", sources.display()),
             "Dir::Etc::sourceparts=/dev/null".to_owned(),
@@ -187,10 +169,4 @@ fn copy_tree(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Likeliest first.
-const SUITES: [&str; 5] = [
-    "trixie-backports",
-    "bookworm-backports",
-    "trixie",
-    "forky",
-    "sid",
-];
+const SUITES: [&str; 5] = ["trixie-backports", "bookworm-backports", "trixie", "forky", "sid"];

@@ -22,16 +22,8 @@ pub fn is_installed() -> bool {
 pub fn install() -> Result<()> {
     ensure!(on_path("apt-get").is_some(), "there is no apt-get");
     let root = capture(Command::new("id").arg("-u"))?.trim() == "0";
-    ensure!(
-        root,
-        "this needs root: sudo apt-get install {}",
-        PACKAGES.join(" ")
-    );
-    call(
-        Command::new("sh")
-            .args(["-c", include_str!("../install.sh"), "install"])
-            .args(PACKAGES),
-    )
+    ensure!(root, "this needs root: sudo apt-get install {}", PACKAGES.join(" "));
+    call(Command::new("sh").args(["-c", include_str!("../install.sh"), "install"]).args(PACKAGES))
 }
 
 const PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
