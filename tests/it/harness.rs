@@ -8,7 +8,7 @@ mod tenant;
 
 use std::time::{Duration, Instant};
 
-pub use dev::{Dev, listens, processes_with};
+pub use dev::{Dev, base_port, listens, processes_with};
 pub use http::{Http, Reply, try_send};
 pub use process::{Server, binary, folder, send_signal, weir};
 pub use stack::{GateSettings, Stack, shared, signing_key};

@@ -11,3 +11,4 @@ mod malformed;
 mod postgres_outage;
 mod redis_outage;
 mod rule_propagation;
+mod tour;

@@ -68,7 +68,7 @@ pub fn processes_with(text: &str) -> Vec<String> {
 }
 
 /// The first of three ports that are free.
-fn base_port() -> u16 {
+pub fn base_port() -> u16 {
     let free = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
     let found = (0..100)
         .map(|_| free_port().expect("one of many ports is free"))
