@@ -165,7 +165,6 @@ impl Guarded {
         self.exit.wait(Duration::from_secs(30)).unwrap_or(KILLED)
     }
 
-    /// Freezes the process and its children: connections stay open and nothing answers.
     /// Lets the process run before others where we may ask for that (as root): one that answers in
     /// microseconds should not queue behind compilers and browsers.
     pub fn go_first(&self) {
@@ -173,6 +172,7 @@ impl Guarded {
         let _ = rustix::process::setpriority_process(Some(self.pid), -10);
     }
 
+    /// Freezes the process and its children: connections stay open and nothing answers.
     pub fn pause(&self) {
         self.send_tree(Signal::STOP);
     }

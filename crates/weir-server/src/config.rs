@@ -270,8 +270,7 @@ impl Problems {
         for one in text.0.split(',') {
             match SigningKey::parse(one) {
                 Ok(key) => keys.push(key),
-                Err(error) => self
-                    .say(format!("WEIR_JWT_KEY: {error}; make one with: openssl rand -base64 32")),
+                Err(error) => self.say(format!("WEIR_JWT_KEY {error}")),
             }
         }
         keys
