@@ -78,6 +78,7 @@ impl ControlState {
     /// Tells the gates to look for a new rulebook. They look every two seconds anyway, so a failure is only logged.
     pub(crate) async fn announce(&self, version: u64) {
         if let Err(error) = self.signal.publish(version).await {
+            self.meters().signal_failed();
             tracing::warn!(%error, rulebook.version = version, "could not announce the rulebook");
         }
     }

@@ -13,6 +13,7 @@ mod api_keys;
 mod audit;
 mod health;
 mod me;
+mod meters;
 mod operator;
 mod overrides;
 mod replicas;

@@ -23,7 +23,8 @@ use weir_wire::problem::ProblemBody;
 
 use crate::state::ControlState;
 use crate::{
-    api_keys, audit, health, me, operator, overrides, replicas, rules, sessions, tenants, tester,
+    api_keys, audit, health, me, meters, operator, overrides, replicas, rules, sessions, tenants,
+    tester,
 };
 
 #[derive(OpenApi)]
@@ -71,6 +72,7 @@ pub fn router(state: ControlState) -> Router {
     let (router, _) = described().split_for_parts();
     let json = openapi();
     router
+        .layer(middleware::from_fn_with_state(state.clone(), meters::count))
         .with_state(state)
         .layer(CsrfLayer::new().with_rejection_response(cross_site))
         .route("/openapi.json", get(|| async move { Json(json) }))
@@ -109,7 +111,10 @@ fn described() -> OpenApiRouter<ControlState> {
         .merge(replicas::routes())
         .merge(audit::routes())
         .merge(operator::routes());
-    OpenApiRouter::with_openapi(Document::openapi()).nest("/api/v1", api).merge(health::routes())
+    OpenApiRouter::with_openapi(Document::openapi())
+        .nest("/api/v1", api)
+        .merge(health::routes())
+        .merge(meters::routes())
 }
 
 /// Another site's page is making a browser ask us.

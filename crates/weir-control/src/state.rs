@@ -10,12 +10,16 @@ use weir_redis::signal::Signal;
 use weir_store::Store;
 
 use crate::login_floor::LoginFloor;
+use crate::meters::Meters;
 use crate::passwords::Passwords;
 use crate::tokens::AccessTokens;
 
 /// The control plane's handles.
 #[derive(Debug, Clone)]
-pub struct ControlState(Arc<ControlParts>);
+pub struct ControlState {
+    parts: Arc<ControlParts>,
+    meters: Arc<Meters>,
+}
 
 /// What [`ControlState`] is made of; filled in by the wiring.
 #[derive(Debug)]
@@ -92,7 +96,12 @@ impl Default for ControlSettings {
 impl ControlState {
     /// From its parts.
     pub fn new(parts: ControlParts) -> Self {
-        Self(Arc::new(parts))
+        Self { parts: Arc::new(parts), meters: Arc::default() }
+    }
+
+    /// What Prometheus reads.
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.meters
     }
 
     /// A new id of any kind: `state.id(RuleId::new)`.
@@ -105,7 +114,7 @@ impl Deref for ControlState {
     type Target = ControlParts;
 
     fn deref(&self) -> &ControlParts {
-        &self.0
+        &self.parts
     }
 }
 

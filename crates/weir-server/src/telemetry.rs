@@ -20,8 +20,9 @@ pub fn start(filter: &str, lines: Lines) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(filter)
         .map_err(|error| anyhow::anyhow!("WEIR_LOG is not a filter such as `info`: {error}"))?;
     let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    if lines == Lines::Plain || std::io::stderr().is_terminal() {
-        drop(builder.with_target(false).try_init());
+    let terminal = std::io::stderr().is_terminal();
+    if lines == Lines::Plain || terminal {
+        drop(builder.with_ansi(terminal).with_target(false).try_init());
     } else {
         drop(builder.json().flatten_event(true).try_init());
     }

@@ -85,7 +85,7 @@ fn password_from_stdin() -> anyhow::Result<Option<String>> {
 
 /// Eighteen letters and digits that are hard to mistake for one another.
 pub fn random_password() -> String {
-    const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz234567899";
+    const LETTERS: &[u8; 31] = b"abcdefghjkmnpqrstuvwxyz23456789";
     let bytes: [u8; 18] = edge::random_bytes();
-    bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()
+    bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 31)])).collect()
 }

@@ -30,6 +30,7 @@ fn table() -> BTreeMap<&'static str, For> {
     BTreeMap::from([
         ("healthz", For::Anybody),
         ("readyz", For::Anybody),
+        ("metrics", For::Anybody),
         ("signup", For::Anybody),
         ("login", For::Anybody),
         ("refresh", For::Anybody),

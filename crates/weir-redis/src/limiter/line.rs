@@ -68,12 +68,16 @@ impl Line {
     }
 
     async fn work(&mut self) {
+        let mut was_up = false;
         loop {
             let Some(mut connection) = self.connect().await else {
                 return;
             };
             self.up.store(true, Ordering::Relaxed);
-            tracing::info!("redis answers");
+            if was_up {
+                tracing::warn!("redis answers again");
+            }
+            was_up = true;
             self.timeouts_in_a_row = 0;
             loop {
                 let served = match tokio::time::timeout(IDLE, self.waiting.recv()).await {

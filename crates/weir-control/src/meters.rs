@@ -1,0 +1,114 @@
+//! `GET /metrics`: what the control plane counts for Prometheus. Bounded in labels, never a tenant,
+//! key or person.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use metrics::{Counter, Histogram, Key, Label, Level, Metadata, Recorder};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::state::ControlState;
+
+/// The counters of one control plane.
+pub(crate) struct Meters {
+    handle: PrometheusHandle,
+    /// Answers by the first digit of their status, from 1.
+    answers: [Counter; 5],
+    seconds: Histogram,
+    unannounced: Counter,
+}
+
+const METADATA: Metadata<'static> = Metadata::new("weir_control", Level::INFO, None);
+const BUCKETS_S: [f64; 8] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
+
+impl Default for Meters {
+    fn default() -> Self {
+        let recorder = PrometheusBuilder::new()
+            .set_buckets(&BUCKETS_S)
+            .expect("there are buckets")
+            .build_recorder();
+        let answers = ["1xx", "2xx", "3xx", "4xx", "5xx"].map(|class| {
+            let labels = vec![Label::from_static_parts("status", class)];
+            let key = Key::from_parts("weir_control_requests_total", labels);
+            recorder.register_counter(&key, &METADATA)
+        });
+        let seconds = Key::from_static_name("weir_control_request_seconds");
+        let unannounced = Key::from_static_name("weir_control_signal_failures_total");
+        Self {
+            answers,
+            seconds: recorder.register_histogram(&seconds, &METADATA),
+            unannounced: recorder.register_counter(&unannounced, &METADATA),
+            handle: recorder.handle(),
+        }
+    }
+}
+
+impl Meters {
+    /// A change was not announced: gates hear of it from their timers.
+    pub(crate) fn signal_failed(&self) {
+        self.unannounced.increment(1);
+    }
+
+    fn answered(&self, status: StatusCode, took: Duration) {
+        if let Some(counter) = self.answers.get(usize::from(status.as_u16() / 100).wrapping_sub(1))
+        {
+            counter.increment(1);
+        }
+        self.seconds.record(took.as_secs_f64());
+    }
+}
+
+impl fmt::Debug for Meters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Meters")
+    }
+}
+
+pub(crate) fn routes() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new().routes(routes!(metrics_text))
+}
+
+/// Counts every answer.
+pub(crate) async fn count(
+    State(control): State<ControlState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let began = Instant::now();
+    let response = next.run(request).await;
+    control.meters().answered(response.status(), began.elapsed());
+    response
+}
+
+/// Metrics in Prometheus' text format.
+#[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "health", security(()),
+    responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
+pub(crate) async fn metrics_text(State(control): State<ControlState>) -> Response {
+    let handle = &control.meters().handle;
+    handle.run_upkeep();
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
+    (kind, handle.render()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_counted_by_the_class_of_their_status() {
+        let meters = Meters::default();
+        for status in [StatusCode::OK, StatusCode::CREATED, StatusCode::NOT_FOUND] {
+            meters.answered(status, Duration::from_millis(3));
+        }
+        let text = meters.handle.render();
+        assert!(text.contains("weir_control_requests_total{status=\"2xx\"} 2"), "{text}");
+        assert!(text.contains("weir_control_requests_total{status=\"4xx\"} 1"), "{text}");
+        assert!(text.contains("weir_control_request_seconds_count 3"), "{text}");
+    }
+}
