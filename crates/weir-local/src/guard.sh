@@ -35,5 +35,7 @@ while :; do
     kill -0 "$child" 2>/dev/null || break
 done
 rm -f "$out.running"
+# Whoever hears the code may count on nothing of ours being left.
 kill "$watcher" 2>/dev/null
+wait "$watcher" 2>/dev/null
 echo "$code"

@@ -114,7 +114,7 @@ fn is_about_containers(file: &Path) -> bool {
 const FOREIGN: [&str; 8] =
     [".git", ".sqlx", ".weir", "dist", "dist.new", "node_modules", "screenshots", "target"];
 
-const MACHINE_PATHS: [&str; 4] = ["/work/", "/root/", "/home/", "/Users/"];
+const MACHINE_PATHS: [&str; 3] = ["/root/", "/home/", "/Users/"];
 
 const UNWANTED: [(&str, &str); 6] = [
     ("TODO", "do it, or write FIXME with an issue"),
