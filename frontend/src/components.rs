@@ -7,6 +7,7 @@ pub mod feedback;
 pub mod field;
 pub mod load;
 pub mod page;
+pub mod picture;
 pub mod rule_form;
 pub mod theme;
 pub mod time;

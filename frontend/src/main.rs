@@ -1,11 +1,12 @@
 //! The dashboard: Leptos in the browser, over the admin API.
 //!
 //! Reading order: `app` (addresses), `session` and `api` (who is signed in, how the server is asked), `pages` (each fetches
-//! and acts), `components` (shown, without fetching), `model` (pure logic with ordinary tests).
+//! and acts), `components` (shown, without fetching), `charts` and `model` (pure logic with ordinary tests).
 
 mod api;
 mod app;
 mod browser;
+mod charts;
 mod components;
 mod model;
 mod pages;

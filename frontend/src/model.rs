@@ -5,6 +5,7 @@ pub mod difference;
 pub mod duration;
 pub mod filter;
 pub mod number;
+pub mod picture;
 pub mod rule_form;
 pub mod snippet;
 pub mod words;

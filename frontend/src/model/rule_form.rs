@@ -5,6 +5,7 @@
 
 mod limit_row;
 
+use weir_domain::rule::Rule;
 use weir_wire::problem::FieldProblem;
 use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
 use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Op};
@@ -154,6 +155,16 @@ impl RuleForm {
             Ok(rule) if wrong.is_empty() => weir_domain::warnings::of_rule(&rule),
             _ => Vec::new(),
         }
+    }
+
+    /// What the limits do, whatever else is not right yet: who is counted makes no difference to one subject.
+    pub fn for_picture(&self) -> Option<Rule> {
+        let mut bare = Self { limits: self.limits.clone(), ..Self::new() };
+        "drawn".clone_into(&mut bare.name);
+        (bare.action, bare.blocks) = (self.action, self.blocks);
+        bare.block.clone_from(&self.block);
+        let (body, wrong) = bare.read();
+        if wrong.is_empty() { body.parse().ok() } else { None }
     }
 
     fn row(&mut self) -> u32 {

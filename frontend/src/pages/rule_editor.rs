@@ -9,12 +9,14 @@ use leptos_router::components::A;
 use leptos_router::hooks::use_navigate;
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::RuleAnswer;
+use weir_wire::words::Action;
 
 use crate::api::{Api, Problem};
 use crate::browser;
 use crate::components::feedback::{ActProblem, Warning};
 use crate::components::load::loaded;
 use crate::components::page::PageHead;
+use crate::components::picture::{Picturable, RulePicture};
 use crate::components::rule_form::{Editor, RuleFields};
 use crate::model::number::counted;
 use crate::model::rule_form::RuleForm;
@@ -90,6 +92,7 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
             <div class="stack"><RuleFields editor /></div>
             <div class="preview">
                 <Preview editor />
+                <Drawn editor />
                 <Stale editor before problem save />
                 <Refused problem />
                 <Wrong editor />
@@ -118,6 +121,14 @@ fn Preview(editor: Editor) -> impl IntoView {
         <p class="sentence" aria-live="polite">{sentence}</p>
         {shown}
     }
+}
+
+/// What the rule does, for rules that limit.
+#[component]
+fn Drawn(editor: Editor) -> impl IntoView {
+    let limited = Memo::new(move |_| editor.form.with(|form| form.action == Action::Limit));
+    let rule = Memo::new(move |_| editor.form.with(RuleForm::for_picture).map(Picturable));
+    view! { <Show when=move || limited.get()><RulePicture rule /></Show> }
 }
 
 /// How much is wrong, once saving was tried.

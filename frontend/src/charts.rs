@@ -1,0 +1,3 @@
+//! Charts: where things stand, as pure numbers; the components draw them as SVG.
+
+pub mod geometry;

@@ -1,0 +1,85 @@
+use weir_wire::limits::LimitBody;
+use weir_wire::rules::RuleBody;
+use weir_wire::words::Period as PeriodWord;
+
+use super::*;
+
+const MINUTE: u64 = 60_000;
+
+fn rule(limits: &[LimitBody]) -> Rule {
+    let json = r#"{"name": "drawn"}"#;
+    let mut body: RuleBody = serde_json::from_str(json).expect("a rule in JSON");
+    body.limits = limits.to_vec();
+    body.parse().expect("a rule")
+}
+
+fn picture(limit: LimitBody, pattern: Pattern) -> Picture {
+    Picture::of(&rule(&[limit]), pattern, &[]).expect("it limits")
+}
+
+#[test]
+fn fixed_window_lets_twice_the_limit_through_at_a_boundary() {
+    let fixed = picture(LimitBody::FixedWindow { limit: 10, window_ms: MINUTE }, Pattern::Boundary);
+    assert_eq!((fixed.counts(), fixed.most), ((20, 0), 20));
+    let exact = LimitBody::SlidingWindowLog { limit: 10, window_ms: MINUTE, count_denied: false };
+    let exact = picture(exact, Pattern::Boundary);
+    assert_eq!((exact.counts(), exact.most), ((10, 10), 10));
+    let summary = "10 of 20 requests admitted, 10 denied. Most that passed in any minute: 10.";
+    assert_eq!(exact.summary(), summary);
+}
+
+#[test]
+fn large_limits_take_few_requests_of_a_greater_cost() {
+    let limit = LimitBody::FixedWindow { limit: 1_000_000_000, window_ms: MINUTE };
+    let picture = picture(limit, Pattern::Burst);
+    assert!(picture.dots.len() < 100, "{}", picture.dots.len());
+    assert!(picture.cost > 1 && picture.most <= picture.limit);
+    assert!(picture.summary().contains("each of cost 41,666,667"), "{}", picture.summary());
+}
+
+#[test]
+fn every_algorithm_is_drawn_under_every_pattern() {
+    let longest_ms = 366 * 86_400_000;
+    let quota =
+        |period| LimitBody::Quota { limit: 30, period, time_zone: "UTC".to_owned(), anchor_day: 1 };
+    let limits = [
+        LimitBody::FixedWindow { limit: 1, window_ms: 1 },
+        LimitBody::SlidingWindowCounter { limit: 100, window_ms: longest_ms },
+        LimitBody::SlidingWindowLog { limit: 5, window_ms: 10, count_denied: true },
+        LimitBody::TokenBucket { capacity: 20, refill_tokens: 10, refill_interval_ms: 1_000 },
+        LimitBody::LeakyBucket { capacity: 20, drain_units: 10, drain_interval_ms: 1_000 },
+        LimitBody::Spacing { interval_ms: 500 },
+        quota(PeriodWord::Day),
+        quota(PeriodWord::Year),
+    ];
+    for limit in limits {
+        for pattern in [Pattern::Steady, Pattern::Burst, Pattern::Boundary, Pattern::ByHand] {
+            let picture = Picture::of(&rule(std::slice::from_ref(&limit)), pattern, &[0, 5, 11]);
+            let picture = picture.expect("it limits");
+            assert!(picture.counts().0 > 0, "{limit:?} {pattern:?} admits something");
+            assert!(picture.dots.is_sorted_by_key(|dot| dot.at_us), "{limit:?} {pattern:?}");
+            assert!(picture.level.iter().all(|(_, used)| *used <= picture.limit));
+            let told: usize = picture.slices().iter().map(|it| it.admitted + it.denied).sum();
+            assert_eq!(told, picture.dots.len(), "the table tells of every request");
+        }
+    }
+}
+
+#[test]
+fn quotas_begin_anew_with_each_period() {
+    let quota = LimitBody::Quota {
+        limit: 10,
+        period: PeriodWord::Month,
+        time_zone: "UTC".to_owned(),
+        anchor_day: 1,
+    };
+    assert_eq!(picture(quota, Pattern::Steady).counts(), (30, 15));
+}
+
+#[test]
+fn all_limits_decide_and_the_shortest_is_drawn() {
+    let hour = LimitBody::FixedWindow { limit: 12, window_ms: 60 * MINUTE };
+    let minute = LimitBody::FixedWindow { limit: 10, window_ms: MINUTE };
+    let picture = Picture::of(&rule(&[hour, minute]), Pattern::Boundary, &[]).expect("it limits");
+    assert_eq!((picture.limit, picture.window_ms, picture.counts()), (10, MINUTE, (12, 8)));
+}

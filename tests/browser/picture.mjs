@@ -1,0 +1,57 @@
+// The picture's story: the rule editor shows what a rule does while it is written, before anything is saved.
+//
+// Takes the same environment as story.mjs.
+import { strict as assert } from "node:assert";
+
+import { withBrowser } from "./browser.mjs";
+
+const [baseUrl, email, password] = ["BASE_URL", "EMAIL", "PASSWORD"].map((name) => {
+    const value = process.env[name];
+    if (!value) {
+        console.error(`${name} is not set`);
+        process.exit(2);
+    }
+    return value.replace(/\/$/, "");
+});
+
+await withBrowser({ baseUrl, hosts: [], screenshots: process.env.SCREENSHOTS }, async ({ page, shoot }) => {
+    await page.goto(`${baseUrl}/`);
+    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("link", { name: "New rule" }).click();
+    const limit = page.getByRole("group", { name: "Limit" });
+    const picture = page.getByRole("region", { name: "What it does" });
+    const says = (text) => picture.getByText(text, { exact: true }).waitFor();
+
+    await limit.getByLabel("Limit", { exact: true }).fill("10");
+    await limit.getByLabel("Algorithm").selectOption({ label: "Fixed window" });
+    await says("20 of 20 requests admitted, 0 denied. Most that passed in any minute: 20.");
+    await limit.getByLabel("Algorithm").selectOption({ label: "Sliding window, exact" });
+    await says("10 of 20 requests admitted, 10 denied. Most that passed in any minute: 10.");
+    await shoot("picture");
+
+    await limit.getByLabel("Limit", { exact: true }).fill("ten");
+    await says("Shown once the limits are right.");
+    assert.equal(await picture.getByRole("img").count(), 0, "nothing is drawn of what is wrong");
+    await limit.getByLabel("Limit", { exact: true }).fill("10");
+
+    await byHand(page, picture, says);
+    await shoot("picture-by-hand");
+});
+console.log("picture: told without a fault");
+
+/** By keyboard alone: other traffic, two places with requests, and the table. */
+async function byHand(page, picture, says) {
+    await picture.getByLabel("Traffic of one subject").selectOption({ label: "By hand" });
+    await says("0 of 0 requests admitted, 0 denied. Most that passed in any minute: 0.");
+    await picture.getByLabel("Requests in part 1 of 12").focus();
+    await page.keyboard.press("Space");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Space");
+    await says("6 of 6 requests admitted, 0 denied. Most that passed in any minute: 6.");
+    await picture.getByText("The same as a table").focus();
+    await page.keyboard.press("Enter");
+    const row = picture.getByRole("row").nth(2);
+    assert.deepEqual(await row.getByRole("cell").allTextContents(), ["3", "0", "6"]);
+}
