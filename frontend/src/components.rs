@@ -6,6 +6,7 @@ pub mod dialog;
 pub mod feedback;
 pub mod field;
 pub mod load;
+pub mod needs;
 pub mod page;
 pub mod picture;
 pub mod rule_form;

@@ -3,6 +3,7 @@
 //! Reading order: `app` (addresses), `session` and `api` (who is signed in, how the server is asked), `pages` (each fetches
 //! and acts), `components` (shown, without fetching), `charts` and `model` (pure logic with ordinary tests).
 
+mod access;
 mod api;
 mod app;
 mod browser;

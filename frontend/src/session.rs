@@ -107,13 +107,13 @@ impl Session {
         self.secrets.update(|secrets| secrets.retain(|known| known.key_id != key_id));
     }
 
-    /// The newest secret known for a tenant.
+    /// The newest secret known for a tenant; not tracked.
     pub fn secret(self, tenant_id: &str) -> Option<String> {
         let newest = |secrets: &Vec<KnownSecret>| {
             let mut known = secrets.iter().rev();
             known.find(|known| known.tenant_id == tenant_id).map(|known| known.secret.clone())
         };
-        self.secrets.with(newest)
+        self.secrets.with_untracked(newest)
     }
 }
 

@@ -1,13 +1,13 @@
 //! The dashboard in a real browser: the whole chain from a click to a decision, and what the rule editor draws.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use weir_local::ScratchDir;
 
-use crate::harness::Dev;
+use crate::harness::{Dev, print};
 
-/// Tells the stories of `tests/browser`. `cargo xtask setup` brings what they need.
+/// Tells the stories of `tests/browser/stories`, one after the other. `cargo xtask setup` brings what they need.
 #[tokio::test]
 async fn stories_are_told_in_a_real_browser() {
     let browser = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser");
@@ -18,18 +18,32 @@ async fn stories_are_told_in_a_real_browser() {
     );
     let scratch = ScratchDir::create().expect("a scratch folder");
     let dev = Dev::start(scratch.path()).await;
-    for script in ["story.mjs", "picture.mjs"] {
+    let stories = stories(&browser.join("stories"));
+    assert!(!stories.is_empty(), "there are stories to tell");
+    for script in stories {
         let mut story = Command::new("node");
         story
-            .arg(browser.join(script))
+            .arg(&script)
             .current_dir(&browser)
             .env("BASE_URL", dev.text("/control"))
             .env("EMAIL", dev.text("/email"))
             .env("PASSWORD", dev.text("/password"))
+            .env("TENANT", dev.text("/tenant"))
             .env("GATES", [dev.text("/gates/0"), dev.text("/gates/1")].join(","));
         let told = tokio::task::spawn_blocking(move || story.output()).await.expect("it ends");
         let told = told.unwrap_or_else(|error| panic!("node (20 or newer) is needed: {error}"));
         let said = [told.stdout, told.stderr].concat();
-        assert!(told.status.success(), "{script}: {}", String::from_utf8_lossy(&said));
+        let said = String::from_utf8_lossy(&said);
+        assert!(told.status.success(), "{}: {said}", script.display());
+        print(said.trim_end());
     }
+}
+
+/// In the order of their names.
+fn stories(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder of stories");
+    let mut stories: Vec<_> =
+        entries.map(|entry| entry.expect("an entry of that folder").path()).collect();
+    stories.sort();
+    stories
 }

@@ -2,7 +2,7 @@
 //!
 //! Compile to WebAssembly, bind, optimise (when the tool is installed), name every file by its
 //! content so that browsers may keep it for ever, compress, and write the page that names them.
-//! Skipped when no input changed.
+//! Skipped when no input changed. A draft is compiled fast instead of small, for whoever works on it.
 
 mod files;
 
@@ -54,9 +54,28 @@ pub fn wasm_cargo(workshop: &Workshop, task: &str) -> Result<Command> {
     Ok(command)
 }
 
+/// A build in seconds, large and not compressed; the next whole build replaces it.
+pub fn draft(workshop: &Workshop) -> Result<()> {
+    let _lock = workshop.lock("dashboard")?;
+    Stamp::of(workshop)?.forget();
+    let bound = bind(workshop, "dashboard-draft")?;
+    put_in_place(workshop, &bound, false)
+}
+
 fn build(workshop: &Workshop) -> Result<()> {
+    let bound = bind(workshop, "dashboard")?;
+    match browser_tool(workshop, "wasm-opt") {
+        Some(tool) => step("optimise it for size", || optimise(&tool, &bound))?,
+        None => println!("   not optimised: cargo xtask setup --for test brings wasm-opt"),
+    }
+    put_in_place(workshop, &bound, true)?;
+    report(&workshop.path(DIST))
+}
+
+/// Compiles and makes the JavaScript beside it; where both are.
+fn bind(workshop: &Workshop, profile: &str) -> Result<PathBuf> {
     let bindgen = bindgen(workshop)?.context("wasm-bindgen is missing: cargo xtask setup")?;
-    let compiled = step("compile the dashboard", || compile(workshop))?;
+    let compiled = step("compile the dashboard", || compile(workshop, profile))?;
     let bound = workshop.target.join("dashboard-bound");
     if bound.exists() {
         fs::remove_dir_all(&bound).context("clear the working folder")?;
@@ -70,33 +89,32 @@ fn build(workshop: &Workshop) -> Result<()> {
                 .arg(&compiled),
         )
     })?;
-    match browser_tool(workshop, "wasm-opt") {
-        Some(tool) => step("optimise it for size", || optimise(&tool, &bound))?,
-        None => println!("   not optimised: cargo xtask setup --for test brings wasm-opt"),
-    }
+    Ok(bound)
+}
+
+fn put_in_place(workshop: &Workshop, bound: &Path, small: bool) -> Result<()> {
     let staged = workshop.path("frontend/dist.new");
-    step("assemble and compress", || {
-        assemble(&workshop.path("frontend"), &bound, &staged)?;
-        compress(&staged)
+    step("assemble", || {
+        assemble(&workshop.path("frontend"), bound, &staged)?;
+        if small { compress(&staged) } else { Ok(()) }
     })?;
     let dist = workshop.path(DIST);
     if dist.exists() {
         fs::remove_dir_all(&dist).context("remove the former dashboard")?;
     }
-    fs::rename(&staged, &dist).context("put the dashboard in its place")?;
-    report(&dist)
+    fs::rename(&staged, &dist).context("put the dashboard in its place")
 }
 
-fn compile(workshop: &Workshop) -> Result<PathBuf> {
+fn compile(workshop: &Workshop, profile: &str) -> Result<PathBuf> {
     let mut command = wasm_cargo(workshop, "build")?;
-    command.args(["--package", "weir-frontend", "--profile", "dashboard"]);
+    command.args(["--package", "weir-frontend", "--profile", profile]);
     let target = command
         .get_envs()
         .find(|(name, _)| *name == "CARGO_TARGET_DIR")
         .and_then(|(_, value)| value.map(PathBuf::from))
         .context("cargo is told where to put its output")?;
     call(&mut command)?;
-    let compiled = target.join("wasm32-unknown-unknown/dashboard/weir-frontend.wasm");
+    let compiled = target.join("wasm32-unknown-unknown").join(profile).join("weir-frontend.wasm");
     ensure!(compiled.is_file(), "cargo made no {}", compiled.display());
     Ok(compiled)
 }
@@ -135,6 +153,10 @@ impl Stamp {
 
     fn is_current(&self) -> bool {
         fs::read_to_string(&self.file).is_ok_and(|found| found == self.inputs)
+    }
+
+    fn forget(&self) {
+        drop(fs::remove_file(&self.file));
     }
 
     fn write(&self) -> Result<()> {

@@ -37,7 +37,8 @@ fn run(workshop: &Workshop, task: Task) -> anyhow::Result<()> {
         Task::Setup { purpose } => setup::run(workshop, purpose),
         Task::Dev { args } => dev::run(workshop, &args),
         Task::Test => test::run(workshop),
-        Task::Dashboard => dashboard::run(workshop),
+        Task::Dashboard { draft: false } => dashboard::run(workshop),
+        Task::Dashboard { draft: true } => dashboard::draft(workshop),
         Task::Layers => layers::run(workshop),
         Task::Tidy => tidy::run(workshop),
         Task::Openapi { check } => openapi::run(workshop, check.into()),
@@ -70,7 +71,11 @@ enum Task {
     /// Runs every check and every test
     Test,
     /// Builds the dashboard into frontend/dist
-    Dashboard,
+    Dashboard {
+        /// Fast to build and large; a running debug build of the server shows it at once
+        #[arg(long)]
+        draft: bool,
+    },
     /// Checks that dependencies point down
     Layers,
     /// Checks the text of the sources

@@ -5,11 +5,13 @@ mod new_key;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use weir_wire::api_keys::{ApiKey, KeyScope};
+use weir_wire::tenants::Role;
 
 use crate::api::{Api, Problem};
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{ActProblem, Empty};
 use crate::components::load::{Load, load, loaded};
+use crate::components::needs::Needs;
 use crate::components::page::PageHead;
 use crate::components::time::When;
 use crate::pages::shell::TenantId;
@@ -26,8 +28,8 @@ pub fn Keys() -> impl IntoView {
     });
     view! {
         <PageHead title="Keys" lead="Your programs authenticate with a key, as Authorization: Bearer." />
-        <NewKey on_created=Callback::new(move |()| keys.again()) />
-        {loaded(keys, move |data| view! { <List data keys /> })}
+        <Needs role=Role::Admin><NewKey on_created=Callback::new(move |()| keys.again()) /></Needs>
+        {loaded(keys, move |data| view! { <Needs role=Role::Admin told=true><List data=data.clone() keys /></Needs> })}
     }
 }
 

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use leptos_router::components::A;
 use weir_wire::rules::RuleAnswer;
+use weir_wire::tenants::Role;
 use weir_wire::words::Mode;
 
 use crate::api::Api;
@@ -10,6 +11,7 @@ use crate::components::badge::ModeBadge;
 use crate::components::feedback::Empty;
 use crate::components::field::{Choice, TextField};
 use crate::components::load::{load, loaded};
+use crate::components::needs::ActLink;
 use crate::components::page::PageHead;
 use crate::model::filter::shows;
 use crate::model::number::counted;
@@ -26,7 +28,7 @@ pub fn Rules() -> impl IntoView {
     });
     view! {
         <PageHead title="Rules" lead="What is limited, for whom, and how much.">
-            <A href=move || tenant.page("rules/new") attr:class="button primary">"New rule"</A>
+            <ActLink role=Role::Editor href=Signal::derive(move || tenant.page("rules/new")) text="New rule" primary=true />
         </PageHead>
         {loaded(rules, |rules| view! { <Filtered rules /> })}
     }
@@ -40,7 +42,7 @@ fn Filtered(rules: Vec<RuleAnswer>) -> impl IntoView {
         return view! {
             <Empty title="No rules yet: every check passes.">
                 <p>"A rule says which requests count, for whom, and how many may pass."</p>
-                <A href=move || tenant.page("rules/new") attr:class="button primary">"Create the first rule"</A>
+                <ActLink role=Role::Editor href=Signal::derive(move || tenant.page("rules/new")) text="Create the first rule" primary=true />
             </Empty>
         }
         .into_any();

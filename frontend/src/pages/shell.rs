@@ -7,6 +7,7 @@ use leptos_router::components::{A, Outlet};
 use leptos_router::hooks::{use_navigate, use_params_map};
 use weir_wire::sessions::Me;
 
+use crate::access::Access;
 use crate::api::Api;
 use crate::browser;
 use crate::components::feedback::{Skeleton, Warning};
@@ -60,6 +61,7 @@ fn Frame() -> impl IntoView {
         let id = tenant.get();
         me.data().and_then(|me| me.memberships.into_iter().find(|it| it.tenant_id == id))
     });
+    provide_context(Access::new(Memo::new(move |_| membership.get().map(|it| it.role))));
     Effect::new(move |_| {
         if let Some(membership) = membership.get() {
             browser::store(LAST_TENANT, &membership.tenant_id);

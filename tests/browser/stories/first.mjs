@@ -1,23 +1,13 @@
 // The first story: sign in, make a rule, change it, make a key, and see checks allowed and then denied.
-//
-// BASE_URL, EMAIL and PASSWORD name the running server and an account on it; GATES its gates, apart by commas.
-// SCREENSHOTS names a folder for pictures of every page.
 import { strict as assert } from "node:assert";
 
-import { withBrowser } from "./browser.mjs";
+import { fresh as suffix, heading, signIn as enter, tell } from "../steps.mjs";
 
-const baseUrl = needed("BASE_URL");
-const email = needed("EMAIL");
-const password = needed("PASSWORD");
-const gates = (process.env.GATES ?? "").split(",").filter(Boolean);
-const screenshots = process.env.SCREENSHOTS;
-
-const suffix = Date.now().toString(36);
 const namespace = `story-${suffix}`;
 const rule = `login-${suffix}`;
 const key = `story key ${suffix}`;
 
-await withBrowser({ baseUrl, hosts: gates.map((gate) => new URL(gate).host), screenshots }, async ({ page, shoot }) => {
+await tell("first", async ({ page, shoot }) => {
     await signIn(page, shoot);
     await createRule(page, shoot);
     await editRule(page, shoot);
@@ -27,15 +17,9 @@ await withBrowser({ baseUrl, hosts: gates.map((gate) => new URL(gate).host), scr
     await deleteAndRevoke(page, shoot);
     await signOut(page);
 });
-console.log("story: told without a fault");
 
 async function signIn(page, shoot) {
-    await page.goto(`${baseUrl}/`);
-    await heading(page, "Sign in");
-    await shoot("sign-in");
-    await page.getByLabel("E-mail").fill(email);
-    await page.getByLabel("Password").fill(password);
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await enter(page);
     await heading(page, "Rules");
     await page.getByRole("table").waitFor();
     assert.ok((await page.getByRole("row").count()) > 1, "the demo rules are listed");
@@ -146,17 +130,4 @@ async function signOut(page) {
     await page.getByRole("button", { name: "Sign out" }).click();
     await heading(page, "Sign in");
     assert.equal(new URL(page.url()).search, "", "whoever signs out starts anew");
-}
-
-async function heading(page, name) {
-    await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
-}
-
-function needed(name) {
-    const value = process.env[name];
-    if (!value) {
-        console.error(`${name} is not set`);
-        process.exit(2);
-    }
-    return value.replace(/\/$/, "");
 }

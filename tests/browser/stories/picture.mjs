@@ -1,24 +1,11 @@
 // The picture's story: the rule editor shows what a rule does while it is written, before anything is saved.
-//
-// Takes the same environment as story.mjs.
 import { strict as assert } from "node:assert";
 
-import { withBrowser } from "./browser.mjs";
+import { heading, signIn, tell } from "../steps.mjs";
 
-const [baseUrl, email, password] = ["BASE_URL", "EMAIL", "PASSWORD"].map((name) => {
-    const value = process.env[name];
-    if (!value) {
-        console.error(`${name} is not set`);
-        process.exit(2);
-    }
-    return value.replace(/\/$/, "");
-});
-
-await withBrowser({ baseUrl, hosts: [], screenshots: process.env.SCREENSHOTS }, async ({ page, shoot }) => {
-    await page.goto(`${baseUrl}/`);
-    await page.getByLabel("E-mail").fill(email);
-    await page.getByLabel("Password").fill(password);
-    await page.getByRole("button", { name: "Sign in" }).click();
+await tell("picture", async ({ page, shoot }) => {
+    await signIn(page);
+    await heading(page, "Rules");
     await page.getByRole("link", { name: "New rule" }).click();
     const limit = page.getByRole("group", { name: "Limit" });
     const picture = page.getByRole("region", { name: "What it does" });
@@ -39,7 +26,6 @@ await withBrowser({ baseUrl, hosts: [], screenshots: process.env.SCREENSHOTS }, 
     await byHand(page, picture, says);
     await shoot("picture-by-hand");
 });
-console.log("picture: told without a fault");
 
 /** By keyboard alone: other traffic, two places with requests, and the table. */
 async function byHand(page, picture, says) {

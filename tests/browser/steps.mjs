@@ -1,0 +1,75 @@
+// What stories do again and again.
+import { mkdir } from "node:fs/promises";
+
+import { withBrowser } from "./browser.mjs";
+
+/** Where the stack is: set by whoever runs the stories. */
+export const stack = {
+    baseUrl: needed("BASE_URL"),
+    email: needed("EMAIL"),
+    password: needed("PASSWORD"),
+    tenant: needed("TENANT"),
+    gates: (process.env.GATES ?? "").split(",").filter(Boolean),
+};
+
+/** Tells a story in a fresh browser; pictures of its pages go to the folder SCREENSHOTS, if that is set. */
+export async function tell(name, story) {
+    const screenshots = process.env.SCREENSHOTS;
+    if (screenshots) await mkdir(screenshots, { recursive: true });
+    const hosts = stack.gates.map((gate) => new URL(gate).host);
+    await withBrowser({ baseUrl: stack.baseUrl, hosts, screenshots }, story);
+    console.log(`${name}: told without a fault`);
+}
+
+/** From nothing to the page after signing in; `next` is an address on the dashboard. */
+export async function signIn(page, { email, password, next } = {}) {
+    const query = next ? `?next=${encodeURIComponent(next)}` : "";
+    await page.goto(`${stack.baseUrl}/sign-in${query}`);
+    await heading(page, "Sign in");
+    await page.getByLabel("E-mail").fill(email ?? stack.email);
+    await page.getByLabel("Password").fill(password ?? stack.password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+/** Waits for the page with this title. */
+export async function heading(page, name) {
+    await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+}
+
+/** Calls the admin API as the person of the stack: to prepare what a story is about. */
+export async function api(method, path, body, { email, password } = {}) {
+    const token = await accessToken(email ?? stack.email, password ?? stack.password);
+    const headers = { authorization: `Bearer ${token}` };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    const answer = await fetch(`${stack.baseUrl}/api/v1${path}`, { method, headers, body: JSON.stringify(body) });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text ? JSON.parse(text) : null;
+}
+
+/** A word that no other run used. */
+export const fresh = Date.now().toString(36);
+
+const tokens = new Map();
+
+async function accessToken(email, password) {
+    if (!tokens.has(email)) {
+        const answer = await fetch(`${stack.baseUrl}/api/v1/auth/login`, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ email, password }),
+        });
+        if (!answer.ok) throw new Error(`sign in of ${email}: ${answer.status} ${await answer.text()}`);
+        tokens.set(email, (await answer.json()).access_token);
+    }
+    return tokens.get(email);
+}
+
+function needed(name) {
+    const value = process.env[name];
+    if (!value) {
+        console.error(`${name} is not set`);
+        process.exit(2);
+    }
+    return value.replace(/\/$/, "");
+}
