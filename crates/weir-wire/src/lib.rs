@@ -10,6 +10,7 @@ pub mod problem;
 pub mod replicas;
 pub mod rules;
 pub mod sessions;
+pub mod stats;
 pub mod stored;
 pub mod tenants;
 pub mod tester;
