@@ -74,7 +74,7 @@ fn words(scopes: &[KeyScope]) -> Vec<String> {
 }
 
 /// Who made something, for people to read.
-fn maker(actor: &Actor) -> String {
+pub(crate) fn maker(actor: &Actor) -> String {
     match actor {
         Actor::Person { email, .. } => email.clone(),
         Actor::Key { name, .. } => format!("key {name}"),

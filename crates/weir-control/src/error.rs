@@ -62,6 +62,10 @@ fn of_constraint(constraint: Constraint) -> Problem {
         Constraint::MemberTwice => conflict("the person is a member already"),
         Constraint::MemberUser => Problem::invalid_field("user_id", "names nobody"),
         Constraint::TenantMissing => Problem::not_found(),
+        Constraint::InvitationTwice => conflict("the address is being invited by somebody else"),
+        Constraint::InvitationDigest => {
+            Problem::internal("a new invitation has the digest of another")
+        }
         Constraint::KeyDigest => Problem::internal("a new key has the digest of another"),
     }
 }

@@ -12,7 +12,9 @@ mod state;
 mod api_keys;
 mod audit;
 mod health;
+mod invitations;
 mod me;
+mod members;
 mod meters;
 mod operator;
 mod overrides;
@@ -26,6 +28,7 @@ mod actor;
 mod change;
 mod error;
 mod etag;
+mod housekeeping;
 mod input;
 mod listing;
 
@@ -35,6 +38,7 @@ mod passwords;
 mod refresh;
 mod tokens;
 
+pub use housekeeping::keep_house;
 pub use login_floor::LoginFloor;
 pub use openapi::{openapi, router};
 pub use passwords::{Passwords, RefusedPassword};

@@ -23,8 +23,8 @@ use weir_wire::problem::ProblemBody;
 
 use crate::state::ControlState;
 use crate::{
-    api_keys, audit, health, me, meters, operator, overrides, replicas, rules, sessions, tenants,
-    tester,
+    api_keys, audit, health, invitations, me, members, meters, operator, overrides, replicas,
+    rules, sessions, tenants, tester,
 };
 
 #[derive(OpenApi)]
@@ -41,6 +41,7 @@ use crate::{
         (name = "sessions", description = "Signing up, in and out"),
         (name = "me", description = "The person who is signed in"),
         (name = "tenants", description = "Customers of this installation"),
+        (name = "members", description = "Who belongs to a tenant, and who is asked to"),
         (name = "keys", description = "API keys"),
         (name = "rules", description = "What is limited"),
         (name = "overrides", description = "Exceptions for one subject"),
@@ -104,6 +105,8 @@ fn described() -> OpenApiRouter<ControlState> {
         .merge(sessions::routes())
         .merge(me::routes())
         .merge(tenants::routes())
+        .merge(members::routes())
+        .merge(invitations::routes())
         .merge(api_keys::routes())
         .merge(rules::routes())
         .merge(overrides::routes())

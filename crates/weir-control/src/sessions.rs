@@ -18,6 +18,7 @@ use crate::tokens::Bearer;
 
 pub(crate) mod login;
 pub(crate) mod logout;
+pub(crate) mod options;
 pub(crate) mod refresh;
 pub(crate) mod signup;
 
@@ -27,6 +28,7 @@ pub(crate) fn routes() -> OpenApiRouter<ControlState> {
         .routes(routes!(login::login))
         .routes(routes!(refresh::refresh))
         .routes(routes!(logout::logout))
+        .routes(routes!(options::options))
 }
 
 /// A person in JSON; nothing of the password.

@@ -5,6 +5,7 @@ mod support;
 mod documents;
 mod isolation;
 mod keys;
+mod members;
 mod overrides;
 mod rules;
 mod sessions;

@@ -89,6 +89,8 @@ ids! {
     RuleId = "rule";
     /// A per-subject override of a rule.
     OverrideId = "override";
+    /// Somebody asked to join a tenant.
+    InvitationId = "invitation";
     /// An entry of the audit log.
     AuditId = "audit";
     /// One running gate process.

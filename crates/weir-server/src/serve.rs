@@ -90,6 +90,7 @@ pub async fn start_control(
         login_floor: weir_control::LoginFloor::default(),
         settings: weir_control::ControlSettings { signup: settings.signup, ..Default::default() },
     });
+    running.tasks.spawn(weir_control::keep_house(state.clone(), running.stop.clone()));
     let router = weir_control::router(state).merge(dashboard::router(&settings.gate_origins));
     run_plane("control plane", plane::wrap(router, plane_settings()), listener, running)
 }

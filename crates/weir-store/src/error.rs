@@ -42,6 +42,10 @@ pub enum Constraint {
     OverrideRule,
     /// The digest is in use: the randomness was not random.
     KeyDigest,
+    /// The digest is in use: the randomness was not random.
+    InvitationDigest,
+    /// The address was invited at the same moment by another.
+    InvitationTwice,
     /// The tenant is gone.
     TenantMissing,
 }
@@ -96,9 +100,12 @@ fn meaning(name: &str) -> Option<Constraint> {
         "overrides_tenant_id_rule_id_subject_digest_key" => Constraint::OverrideSubject,
         "overrides_tenant_id_rule_id_fkey" => Constraint::OverrideRule,
         "api_keys_digest_key" => Constraint::KeyDigest,
-        "memberships_tenant_id_fkey" | "api_keys_tenant_id_fkey" | "rules_tenant_id_fkey" => {
-            Constraint::TenantMissing
-        }
+        "invitations_digest_key" => Constraint::InvitationDigest,
+        "invitations_tenant_id_email_key" => Constraint::InvitationTwice,
+        "memberships_tenant_id_fkey"
+        | "api_keys_tenant_id_fkey"
+        | "invitations_tenant_id_fkey"
+        | "rules_tenant_id_fkey" => Constraint::TenantMissing,
         _ => return None,
     })
 }

@@ -1,11 +1,14 @@
 //! Who belongs to a tenant, and as what.
 
 use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
 use weir_domain::id::{TenantId, UserId};
 use weir_domain::time::Timestamp;
 
-use crate::convert::{stored, uuid};
+use crate::convert::{all, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
+use crate::page::{Listing, Page};
 
 /// What a member may do, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +44,21 @@ impl MemberRole {
     pub(crate) fn from_stored(word: &str) -> Result<Self, StoreError> {
         Self::parse(word).ok_or_else(|| StoreError::corrupt(format!("a member's role {word}")))
     }
+}
+
+/// A person in a tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberRow {
+    /// Who.
+    pub user_id: UserId,
+    /// What they sign in with.
+    pub email: String,
+    /// What they are called.
+    pub name: String,
+    /// As what.
+    pub role: MemberRole,
+    /// Since when.
+    pub created_at: Timestamp,
 }
 
 /// The table of memberships.
@@ -96,5 +114,145 @@ impl<'t> Members<'t> {
         .fetch_optional(self.conn)
         .await?;
         role.map(|role| MemberRole::from_stored(&role)).transpose()
+    }
+
+    /// Everybody in a tenant, in the order in which they got their accounts.
+    pub async fn list(
+        self,
+        tenant_id: TenantId,
+        page: &Page<UserId>,
+    ) -> Result<Listing<MemberRow>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            "-- members.list
+            SELECT
+                m.user_id,
+                u.email,
+                u.name,
+                m.role,
+                m.created_at
+            FROM memberships m
+            JOIN users u ON u.id = m.user_id
+            WHERE m.tenant_id = $1 AND ($2::uuid IS NULL OR m.user_id > $2)
+            ORDER BY m.user_id
+            LIMIT $3",
+            uuid(tenant_id.to_u128()),
+            page.after.map(|id| uuid(id.to_u128())),
+            page.fetch(),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(page.listing(all(rows)?))
+    }
+
+    /// One person in a tenant.
+    pub async fn find(
+        self,
+        tenant_id: TenantId,
+        user_id: UserId,
+    ) -> Result<Option<MemberRow>, StoreError> {
+        sqlx::query_as!(
+            Row,
+            "-- members.find
+            SELECT
+                m.user_id,
+                u.email,
+                u.name,
+                m.role,
+                m.created_at
+            FROM memberships m
+            JOIN users u ON u.id = m.user_id
+            WHERE m.tenant_id = $1 AND m.user_id = $2",
+            uuid(tenant_id.to_u128()),
+            uuid(user_id.to_u128()),
+        )
+        .fetch_optional(self.conn)
+        .await?
+        .map(MemberRow::try_from)
+        .transpose()
+    }
+
+    /// Whether an address belongs to somebody in the tenant, in any case.
+    pub async fn has_email(self, tenant_id: TenantId, email: &str) -> Result<bool, StoreError> {
+        let found = sqlx::query_scalar!(
+            r#"-- members.has_email
+            SELECT EXISTS (
+                SELECT
+                FROM memberships m
+                JOIN users u ON u.id = m.user_id
+                WHERE m.tenant_id = $1 AND lower(u.email) = lower($2)
+            ) AS "found!""#,
+            uuid(tenant_id.to_u128()),
+            email,
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(found)
+    }
+
+    /// How many owners a tenant has. Those who may change that wait for each other by the rulebook's bump.
+    pub async fn count_owners(self, tenant_id: TenantId) -> Result<u64, StoreError> {
+        let count = sqlx::query_scalar!(
+            r#"-- members.count_owners
+            SELECT count(*) AS "count!" FROM memberships WHERE tenant_id = $1 AND role = 'owner'"#,
+            uuid(tenant_id.to_u128()),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(count))
+    }
+
+    /// Changes what a person may do.
+    pub async fn set_role(
+        self,
+        tenant_id: TenantId,
+        user_id: UserId,
+        role: MemberRole,
+    ) -> Result<bool, StoreError> {
+        let done = sqlx::query!(
+            "-- members.set_role
+            UPDATE memberships SET role = $3 WHERE tenant_id = $1 AND user_id = $2",
+            uuid(tenant_id.to_u128()),
+            uuid(user_id.to_u128()),
+            role.as_str(),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Takes a person out of a tenant.
+    pub async fn delete(self, tenant_id: TenantId, user_id: UserId) -> Result<bool, StoreError> {
+        let done = sqlx::query!(
+            "-- members.delete
+            DELETE FROM memberships WHERE tenant_id = $1 AND user_id = $2",
+            uuid(tenant_id.to_u128()),
+            uuid(user_id.to_u128()),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+}
+
+struct Row {
+    user_id: Uuid,
+    email: String,
+    name: String,
+    role: String,
+    created_at: OffsetDateTime,
+}
+
+impl TryFrom<Row> for MemberRow {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            user_id: UserId::from_u128(row.user_id.as_u128()),
+            role: MemberRole::from_stored(&row.role)?,
+            email: row.email,
+            name: row.name,
+            created_at: timestamp(row.created_at),
+        })
     }
 }

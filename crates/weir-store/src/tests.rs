@@ -10,6 +10,7 @@ mod overrides;
 mod rulebook;
 mod rules;
 mod schema;
+mod sweep;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -158,6 +159,7 @@ async fn full_tenant(database: &TestDatabase, email: &str) -> (TenantId, RuleWri
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.keys().insert(&key(tenant_id)).await.unwrap();
     tx.overrides().insert(&override_of(tenant_id, rule.id)).await.unwrap();
+    tx.invitations().replace(&accounts::invitation(tenant_id)).await.unwrap();
     tx.audit().append(&audit::entry(Some(tenant_id), Actor::System)).await.unwrap();
     let claim = idempotency::claim(tenant_id);
     tx.idempotency().claim(&claim).await.unwrap();

@@ -9,12 +9,14 @@ use crate::convert::uuid;
 use crate::error::StoreError;
 use crate::gates::Gates;
 use crate::idempotency::Idempotency;
+use crate::invitations::Invitations;
 use crate::keys::Keys;
 use crate::members::Members;
 use crate::overrides::Overrides;
 use crate::rulebook::Rulebook;
 use crate::rules::Rules;
 use crate::sessions::Sessions;
+use crate::sweep::Sweep;
 use crate::tenants::Tenants;
 use crate::users::Users;
 
@@ -32,6 +34,8 @@ pub enum Scope {
     Session(SessionId),
     /// The API key with this digest.
     Key([u8; 32]),
+    /// The invitation with this digest, and the name of its tenant.
+    Invitation([u8; 32]),
     /// A gate's own heartbeat.
     Gate(GateId),
     /// No tenant's data at all.
@@ -60,7 +64,8 @@ impl Tx {
                 set_config('weir.login', $4, true) AS login,
                 set_config('weir.session', $5, true) AS session,
                 set_config('weir.key', $6, true) AS key,
-                set_config('weir.gate', $7, true) AS gate",
+                set_config('weir.gate', $7, true) AS gate,
+                set_config('weir.invitation', $8, true) AS invitation",
             name,
             settings.tenant,
             settings.user,
@@ -68,6 +73,7 @@ impl Tx {
             settings.session,
             settings.key,
             settings.gate,
+            settings.invitation,
         )
         .fetch_one(&mut *inner)
         .await?;
@@ -85,6 +91,18 @@ impl Tx {
             "-- tx.enter_tenant
             SELECT set_config('weir.tenant', $1, true)",
             text(tenant_id.to_u128()),
+        )
+        .fetch_one(&mut *self.inner)
+        .await?;
+        Ok(())
+    }
+
+    /// Adds an invitation to what is seen, by the digest of the token that was presented.
+    pub async fn enter_invitation(&mut self, digest: &[u8; 32]) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- tx.enter_invitation
+            SELECT set_config('weir.invitation', $1, true)",
+            hex(digest),
         )
         .fetch_one(&mut *self.inner)
         .await?;
@@ -121,6 +139,16 @@ impl Tx {
     /// Who belongs to a tenant.
     pub fn members(&mut self) -> Members<'_> {
         Members::new(&mut self.inner)
+    }
+
+    /// Who is asked to join a tenant.
+    pub fn invitations(&mut self) -> Invitations<'_> {
+        Invitations::new(&mut self.inner)
+    }
+
+    /// What has run out, of all tenants.
+    pub fn sweep(&mut self) -> Sweep<'_> {
+        Sweep::new(&mut self.inner)
     }
 
     /// API keys.
@@ -173,6 +201,7 @@ struct Settings {
     session: String,
     key: String,
     gate: String,
+    invitation: String,
 }
 
 impl Settings {
@@ -184,6 +213,7 @@ impl Settings {
             Scope::Login(email) => settings.login.clone_from(email),
             Scope::Session(id) => settings.session = text(id.to_u128()),
             Scope::Key(digest) => settings.key = hex(digest),
+            Scope::Invitation(digest) => settings.invitation = hex(digest),
             Scope::Gate(id) => settings.gate = text(id.to_u128()),
             Scope::Service => {}
         }

@@ -4,6 +4,7 @@ pub mod api_keys;
 pub mod audit;
 pub mod check;
 pub mod limits;
+pub mod members;
 pub mod overrides;
 pub mod page;
 pub mod problem;

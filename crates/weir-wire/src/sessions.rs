@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::members::InvitationToken;
 use crate::tenants::{Role, Tenant};
 use crate::time::DateTime;
 
@@ -30,9 +31,21 @@ pub struct SignUp {
     pub email: String,
     /// 8 to 128 characters, and not one of the commonest.
     pub password: Password,
-    /// The name of the first tenant.
+    /// The name of the first tenant. Not with an invitation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(example = "Acme", min_length = 1, max_length = 100))]
-    pub tenant_name: String,
+    pub tenant_name: Option<String>,
+    /// `invite_…`: join the tenant it is for instead of making one, even where sign-up is closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invitation: Option<InvitationToken>,
+}
+
+/// `GET /auth/options`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SignInOptions {
+    /// Whether anybody may make an account, and a tenant.
+    pub signup_open: bool,
 }
 
 /// The answer to a sign-up; the refresh token is in the cookie.
@@ -41,7 +54,7 @@ pub struct SignUp {
 pub struct SignedUp {
     /// The new account.
     pub user: User,
-    /// Its first tenant.
+    /// Its first tenant, or the one it was invited to.
     pub tenant: Tenant,
     /// Send it as `Authorization: Bearer …`.
     pub access_token: String,

@@ -26,7 +26,8 @@ pub fn SignUp() -> impl IntoView {
         let body = SignUpBody {
             email: email.get_untracked(),
             password: Password(password.get_untracked()),
-            tenant_name: tenant.get_untracked(),
+            tenant_name: Some(tenant.get_untracked()),
+            invitation: None,
         };
         let navigate = navigate.clone();
         spawn_local(async move {

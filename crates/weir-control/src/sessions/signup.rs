@@ -6,26 +6,30 @@ use axum::response::Response;
 use weir_domain::id::{TenantId, UserId};
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::{Actor, MemberRole, NewUser, Scope};
+use weir_store::{Actor, MemberRole, NewUser, Scope, TenantRow, Tx};
+use weir_wire::members::InvitationToken;
 use weir_wire::problem::ErrorCode;
 use weir_wire::sessions::{SignUp, SignedUp};
 
 use crate::actor::Origin;
 use crate::error::ControlError;
+use crate::invitations::accept::Joining;
 use crate::login_floor::Attempt;
 use crate::passwords::Passwords;
 use crate::state::{ControlState, Signup};
+use crate::tenants::create::Creation;
 use crate::tokens::LIFETIME_S;
-use crate::{names, sessions, tenants};
+use crate::{invitations, names, sessions, tenants};
 
-/// Make an account and its first tenant.
+/// Make an account, with its first tenant or by an invitation to one.
 ///
-/// Only where the installation is open for sign-up. The refresh token comes as a cookie.
+/// Without an invitation only where the installation is open for sign-up. The refresh token comes as a cookie.
 #[utoipa::path(post, path = "/auth/signup", operation_id = "signup", tag = "sessions", security(()),
     request_body = SignUp,
     responses(
         (status = 201, description = "Signed up and in", body = SignedUp),
-        (status = 403, description = "Sign-up is closed"),
+        (status = 403, description = "Sign-up is closed, or the invitation is for another address"),
+        (status = 404, description = "No such invitation, or no longer"),
         (status = 409, description = "The e-mail address has an account"),
         (status = 429, description = "Too many tries"),
     ))]
@@ -35,39 +39,41 @@ pub(crate) async fn signup(
     headers: HeaderMap,
     Json(body): Json<SignUp>,
 ) -> Result<Response, ControlError> {
-    if control.settings.signup == Signup::Closed {
-        return Err(Problem::forbidden("sign-up is closed: ask an operator for an account").into());
-    }
+    let way = Way::of(&control, body.tenant_name, body.invitation)?;
     names::email(&body.email)?;
-    names::name("tenant_name", &body.tenant_name)?;
+    way.check()?;
     Passwords::accept(&body.password.0, &body.email)
         .map_err(|why| Problem::invalid_field("password", why.to_string()))?;
     let attempt = Attempt::new(&body.email, origin.peer);
     control.login_floor.admit(&attempt, control.clock.now()).map_err(asked_too_often)?;
+    // Before the hash, which is the costly part.
+    way.admits(&control, &body.email).await?;
     let password_hash = control.passwords.hash(body.password.0, control.random.bytes()).await;
 
-    let (user_id, tenant_id) = (control.id(UserId::new), control.id(TenantId::new));
+    let user_id = control.id(UserId::new);
     let name = body.email.split('@').next().unwrap_or_default().chars().take(100).collect();
     let now = control.clock.now();
     let new = NewUser { id: user_id, email: body.email, name, password_hash, now };
     let mut tx = control.store.begin("sessions.signup", Scope::User(user_id)).await?;
     let user = tx.users().insert(&new).await?;
     let actor = Actor::Person { id: user_id, email: user.email.clone() };
-    let created = tenants::create::Creation { tenant_id, name: &body.tenant_name, actor: &actor };
-    let (tenant, version) = created.write(&control, &mut tx, user_id, &origin).await?;
+    let joining = Joining { user_id, actor: actor.clone(), origin: &origin };
+    let (tenant, role, version) = way.go(&control, &mut tx, joining).await?;
     let token =
         sessions::begin_session(&control, &mut tx, user_id, sessions::user_agent(&headers)).await?;
     tx.audit().append(&sessions::own_audit(&control, actor, &origin, "user.signup")).await?;
     tx.commit().await?;
     control.login_floor.succeeded(&attempt, now);
-    control.announce(version).await;
+    if let Some(version) = version {
+        control.announce(version).await;
+    }
 
     let body = SignedUp {
         access_token: sessions::access_token(&control, user_id, token.session_id),
         token_type: "Bearer".to_owned(),
         expires_in_s: LIFETIME_S,
         user: sessions::user(user),
-        tenant: tenants::tenant(tenant, Some(MemberRole::Owner)),
+        tenant: tenants::tenant(tenant, Some(role)),
     };
     Ok(sessions::with_cookie(&control, StatusCode::CREATED, &token, body))
 }
@@ -76,4 +82,69 @@ pub(crate) async fn signup(
 pub(crate) fn asked_too_often(wait_s: u32) -> Problem {
     let detail = "too many tries; wait before the next";
     Problem::new(ErrorCode::TooManyRequests, detail).retry_after_s(wait_s)
+}
+
+/// What brings a new person in.
+enum Way {
+    Founding { tenant_name: String },
+    Invited(InvitationToken),
+}
+
+impl Way {
+    fn of(
+        control: &ControlState,
+        tenant_name: Option<String>,
+        invitation: Option<InvitationToken>,
+    ) -> Result<Self, Problem> {
+        let open = control.settings.signup == Signup::Open;
+        match (tenant_name, invitation) {
+            (None, Some(token)) => Ok(Self::Invited(token)),
+            (Some(_), Some(_)) => {
+                Err(Problem::invalid_field("tenant_name", "goes without an invitation only"))
+            }
+            _ if !open => {
+                Err(Problem::forbidden("sign-up is closed: ask for an invitation or an account"))
+            }
+            (Some(tenant_name), None) => Ok(Self::Founding { tenant_name }),
+            (None, None) => Err(Problem::invalid_field("tenant_name", "is missing")),
+        }
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        match self {
+            Self::Founding { tenant_name } => names::name("tenant_name", tenant_name),
+            Self::Invited(_) => Ok(()),
+        }
+    }
+
+    /// Whether it admits this address at all; it is looked at again when the account is made.
+    async fn admits(&self, control: &ControlState, email: &str) -> Result<(), ControlError> {
+        let Self::Invited(token) = self else { return Ok(()) };
+        let mut tx = control.store.begin("sessions.signup", Scope::Service).await?;
+        let row = invitations::presented(control, &mut tx, token).await?;
+        Ok(invitations::only_for_its_address(&row, email)?)
+    }
+
+    /// The tenant, the person's role in it, and the version of the rulebook if that changed.
+    async fn go(
+        &self,
+        control: &ControlState,
+        tx: &mut Tx,
+        joining: Joining<'_>,
+    ) -> Result<(TenantRow, MemberRole, Option<u64>), ControlError> {
+        match self {
+            Self::Founding { tenant_name } => {
+                let tenant_id = control.id(TenantId::new);
+                let creation = Creation { tenant_id, name: tenant_name, actor: &joining.actor };
+                let Joining { user_id, origin, .. } = joining;
+                let (tenant, version) = creation.write(control, tx, user_id, origin).await?;
+                Ok((tenant, MemberRole::Owner, Some(version)))
+            }
+            Self::Invited(token) => {
+                let row = invitations::presented(control, tx, token).await?;
+                let role = row.role;
+                Ok((joining.write(control, tx, row).await?, role, None))
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use weir_domain::id::{KeyId, OverrideId, RuleId, TenantId, UserId};
+use weir_domain::id::{InvitationId, KeyId, OverrideId, RuleId, TenantId, UserId};
 use weir_store::{MemberRole, Scope};
 
 use super::support::{Answer, Member, Plane};
@@ -24,7 +24,7 @@ enum For {
     Members(MemberRole),
 }
 
-/// The table. The list of operations for anybody may only shrink.
+/// The table. For anybody are those that prove something else than who one is, and nothing else.
 fn table() -> BTreeMap<&'static str, For> {
     use MemberRole::{Admin, Editor, Owner, Viewer};
     BTreeMap::from([
@@ -34,6 +34,8 @@ fn table() -> BTreeMap<&'static str, For> {
         ("signup", For::Anybody),
         ("login", For::Anybody),
         ("refresh", For::Anybody),
+        ("auth_options", For::Anybody),
+        ("invitations_look", For::Anybody),
         ("logout", For::Anybody),
         ("me_read", For::People),
         ("me_rename", For::People),
@@ -45,6 +47,14 @@ fn table() -> BTreeMap<&'static str, For> {
         ("tenants_read", For::Members(Viewer)),
         ("tenants_rename", For::Members(Admin)),
         ("tenants_delete", For::Members(Owner)),
+        ("invitations_accept", For::People),
+        ("invitations_list", For::Members(Viewer)),
+        ("invitations_create", For::Members(Admin)),
+        ("invitations_withdraw", For::Members(Admin)),
+        ("members_list", For::Members(Viewer)),
+        ("members_leave", For::Members(Viewer)),
+        ("members_change", For::Members(Admin)),
+        ("members_remove", For::Members(Admin)),
         ("keys_list", For::Members(Viewer)),
         ("keys_create", For::Members(Admin)),
         ("keys_delete", For::Members(Admin)),
@@ -81,6 +91,9 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "me_password" => {
             json!({ "current_password": "wrong horse", "new_password": "new horse staple" })
         }
+        "invitations_create" => json!({ "email": "new@example.com", "role": "viewer" }),
+        "invitations_accept" => json!({ "token": "invite_of-nobody" }),
+        "members_change" => json!({ "role": "editor" }),
         "operator_tenants_suspend" => json!({ "suspended": false }),
         "keys_create" => json!({ "name": "k", "scopes": ["read"] }),
         "keys_rotate" => json!({ "overlap_s": 5 }),
@@ -101,6 +114,8 @@ struct Things {
     key: String,
     rule: String,
     exception: String,
+    user: String,
+    invitation: String,
 }
 
 impl Things {
@@ -113,7 +128,12 @@ impl Things {
         let it =
             json!({ "rule_id": rule.text("/id"), "subject": { "user": "u-1" }, "action": "deny" });
         let it = plane.by(member, "POST", "overrides").json(&it).send().await.expect(201);
+        let invite = json!({ "email": "invited@example.com", "role": "viewer" });
+        let invited =
+            plane.by(member, "POST", "invitations").json(&invite).send().await.expect(201);
         Self {
+            user: member.user.clone(),
+            invitation: invited.text("/invitation/id"),
             tenant: member.tenant.clone(),
             key: key.text("/id"),
             rule: rule.text("/id"),
@@ -128,6 +148,8 @@ impl Things {
             key: KeyId::from_u128(1).to_string(),
             rule: RuleId::from_u128(1).to_string(),
             exception: OverrideId::from_u128(1).to_string(),
+            user: UserId::from_u128(1).to_string(),
+            invitation: InvitationId::from_u128(1).to_string(),
         }
     }
 }
@@ -163,7 +185,9 @@ async fn ask(plane: &Plane, operation: &Operation, things: &Things, token: Optio
         .replace("{tenant}", &things.tenant)
         .replace("{key}", &things.key)
         .replace("{rule}", &things.rule)
-        .replace("{override}", &things.exception);
+        .replace("{override}", &things.exception)
+        .replace("{user}", &things.user)
+        .replace("{invitation}", &things.invitation);
     assert!(!path.contains('{'), "no sample for a parameter of {path}");
     let mut ask = plane.ask(&operation.method, &path).header("if-match", "\"1\"");
     if let Some(token) = token {
@@ -188,6 +212,10 @@ fn bare(mut answer: Answer) -> (u16, Value, Vec<String>) {
 /// Somebody with this role in another's tenant, besides being owner of one of their own.
 async fn with_role(plane: &Plane, owner: &Member, role: MemberRole) -> Member {
     let member = plane.member(&format!("{}@example.com", role.as_str())).await;
+    in_tenant_of(plane, owner, member, role).await
+}
+
+async fn in_tenant_of(plane: &Plane, owner: &Member, member: Member, role: MemberRole) -> Member {
     let tenant: TenantId = owner.tenant.parse().expect("an id");
     let user: UserId = member.user.parse().expect("an id");
     let scope = Scope::Tenant(tenant);
@@ -241,7 +269,10 @@ async fn another_tenant_is_the_same_as_none() {
             assert_eq!(other.0, 404, "{}: {}", operation.id, other.1);
             assert_eq!(other, none, "{}", operation.id);
         }
-        if ["{key}", "{rule}", "{override}"].iter().any(|name| operation.path.contains(name)) {
+        if ["{key}", "{rule}", "{override}", "{user}", "{invitation}"]
+            .iter()
+            .any(|name| operation.path.contains(name))
+        {
             let answer = ask(&plane, operation, &smuggled, Some(&eve.token)).await;
             assert_eq!(answer.status, 404, "{}", operation.id);
         }
@@ -255,17 +286,22 @@ async fn too_low_a_role_is_refused_and_the_right_one_is_not() {
     use MemberRole::{Admin, Editor, Owner, Viewer};
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;
-    let things = Things::of(&plane, &ada).await;
+    let guest = plane.member("guest@example.com").await;
+    let guest = in_tenant_of(&plane, &ada, guest, Viewer).await;
+    let things = Things { user: guest.user, ..Things::of(&plane, &ada).await };
     let mut members = Vec::new();
     for role in [Viewer, Editor, Admin] {
         members.push((role, with_role(&plane, &ada, role).await));
     }
     members.push((Owner, ada));
     let table = table();
-    // What ends things comes last.
+    // What ends things comes last, and last of all what ends the caller's part in them.
     let mut operations = operations();
-    operations
-        .sort_by_key(|operation| (operation.method == "DELETE", operation.id == "tenants_delete"));
+    operations.sort_by_key(|operation| match operation.id.as_str() {
+        "members_leave" => 3,
+        "tenants_delete" => 2,
+        _ => u8::from(operation.method == "DELETE"),
+    });
     for operation in &operations {
         let For::Members(needed) = table[operation.id.as_str()] else { continue };
         for (role, member) in &members {

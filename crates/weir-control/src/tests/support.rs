@@ -35,7 +35,7 @@ pub(super) const PASSWORD: &str = "correct horse";
 pub(super) struct Plane {
     router: Router,
     now_ms: Arc<AtomicI64>,
-    pub(super) database: TestDatabase,
+    pub(super) database: Arc<TestDatabase>,
     limiter: Limiter,
     stop: CancellationToken,
 }
@@ -70,7 +70,15 @@ impl Plane {
     }
 
     pub(super) async fn with(settings: ControlSettings) -> Self {
-        let database = database().await;
+        Self::over(Arc::new(database().await), settings)
+    }
+
+    /// Another control plane over the same database, with a clock of its own.
+    pub(super) fn also(&self, settings: ControlSettings) -> Self {
+        Self::over(Arc::clone(&self.database), settings)
+    }
+
+    fn over(database: Arc<TestDatabase>, settings: ControlSettings) -> Self {
         let now_ms = Arc::new(AtomicI64::new(wall_clock_ms()));
         let stop = CancellationToken::new();
         let redis =

@@ -1,9 +1,9 @@
 //! People, sessions, refresh tokens, memberships.
 
-use weir_domain::id::SessionId;
+use weir_domain::id::{InvitationId, SessionId};
 
 use super::*;
-use crate::{Constraint, Membership, NewSession, Rotated, Rotation};
+use crate::{Constraint, Membership, NewInvitation, NewSession, Rotated, Rotation};
 
 pub(super) fn session(user_id: UserId) -> NewSession {
     NewSession {
@@ -11,6 +11,19 @@ pub(super) fn session(user_id: UserId) -> NewSession {
         user_id,
         refresh_digest: digest(),
         user_agent: "curl".to_owned(),
+        now: NOW,
+        expires_at: NOW.plus_ms(1_000_000),
+    }
+}
+
+pub(super) fn invitation(tenant_id: TenantId) -> NewInvitation {
+    NewInvitation {
+        id: InvitationId::new(NOW, next()),
+        tenant_id,
+        email: "new@example.com".to_owned(),
+        role: MemberRole::Viewer,
+        digest: digest(),
+        invited_by: "a@example.com".to_owned(),
         now: NOW,
         expires_at: NOW.plus_ms(1_000_000),
     }

@@ -50,12 +50,14 @@ async fn tenant_sees_its_own_rows_and_no_one_elses() {
         ("api_keys", 1),
         ("audit_entries", 1),
         ("idempotency_keys", 1),
+        ("invitations", 1),
         ("memberships", 1),
         ("overrides", 1),
         ("rule_revisions", 1),
         ("rulebook_versions", 1),
         ("rules", 1),
         ("tenants", 1),
+        ("users", 1),
     ]);
     assert_eq!(visible(&database.app, Scope::Tenant(tenant_id)).await, expected);
 }
@@ -69,6 +71,8 @@ async fn credential_sees_exactly_what_it_opens() {
     assert_eq!(login, named(&[("rulebook_versions", 1), ("users", 1)]));
     let nobody = visible(&database.app, Scope::Login("c@example.com".to_owned())).await;
     assert_eq!(nobody, named(&[("rulebook_versions", 1)]));
+    let invited = visible(&database.app, Scope::Invitation([9; 32])).await;
+    assert_eq!(invited, named(&[("rulebook_versions", 1)]), "of nobody");
     let unknown = visible(&database.app, Scope::Key(digest())).await;
     assert_eq!(unknown, named(&[("rulebook_versions", 1)]));
 }

@@ -1,0 +1,81 @@
+//! Asking people to join a tenant. Weir sends no mail: the token is shown once, to be passed on as a link.
+//!
+//! A token is good for seven days, once, for one address and one tenant; only its SHA-256 is stored.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use weir_http::problem::Problem;
+use weir_store::{InvitationRow, Tx};
+use weir_wire::members::{Invitation, InvitationToken};
+use weir_wire::problem::ErrorCode;
+
+use crate::error::ControlError;
+use crate::state::{ControlState, Random};
+use crate::tenants;
+
+pub(crate) mod accept;
+pub(crate) mod create;
+pub(crate) mod list;
+pub(crate) mod look;
+pub(crate) mod withdraw;
+
+const PREFIX: &str = "invite_";
+
+pub(crate) fn routes() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(list::list, create::create))
+        .routes(routes!(withdraw::withdraw))
+        .routes(routes!(look::look))
+        .routes(routes!(accept::accept))
+}
+
+/// An invitation in JSON, without its token.
+fn invitation(row: InvitationRow) -> Invitation {
+    Invitation {
+        id: row.id.to_string(),
+        email: row.email,
+        role: tenants::role(row.role),
+        invited_by: row.invited_by,
+        created_at: row.created_at.into(),
+        expires_at: row.expires_at.into(),
+    }
+}
+
+fn new_token(random: &Random) -> InvitationToken {
+    InvitationToken(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random.bytes::<32>())))
+}
+
+fn digest(token: &InvitationToken) -> [u8; 32] {
+    Sha256::digest(token.0.as_bytes()).into()
+}
+
+/// The invitation a token is for; its tenant's name can be seen from here on.
+pub(crate) async fn presented(
+    control: &ControlState,
+    tx: &mut Tx,
+    token: &InvitationToken,
+) -> Result<InvitationRow, ControlError> {
+    let digest = digest(token);
+    tx.enter_invitation(&digest).await?;
+    let found = tx.invitations().presented(&digest, control.clock.now()).await?;
+    Ok(found.ok_or_else(gone)?)
+}
+
+/// An invitation is for one address, in any case of its letters.
+pub(crate) fn only_for_its_address(row: &InvitationRow, email: &str) -> Result<(), Problem> {
+    if row.email.to_lowercase() == email.to_lowercase() {
+        Ok(())
+    } else {
+        Err(Problem::forbidden("this invitation is for another e-mail address"))
+    }
+}
+
+/// The answer about an invitation that is not there.
+pub(crate) fn gone() -> Problem {
+    let detail =
+        "there is no such invitation: it was accepted, replaced or withdrawn, or has run out";
+    Problem::new(ErrorCode::NotFound, detail)
+}

@@ -1,0 +1,78 @@
+//! `POST /invitations/accept`
+
+use axum::extract::State;
+use weir_domain::id::{AuditId, UserId};
+use weir_http::json::Json;
+use weir_http::problem::Problem;
+use weir_store::{Actor, InvitationRow, NewAudit, Scope, TenantRow, Tx};
+use weir_wire::members::PresentInvitation;
+use weir_wire::tenants::Tenant;
+
+use crate::actor::{Origin, Person};
+use crate::change::to_value;
+use crate::error::ControlError;
+use crate::state::ControlState;
+use crate::{invitations, tenants};
+
+/// Join the tenant that one was invited to.
+#[utoipa::path(post, path = "/invitations/accept", operation_id = "invitations_accept", tag = "members",
+    request_body = PresentInvitation,
+    responses(
+        (status = 200, description = "Joined", body = Tenant),
+        (status = 404, description = "No such invitation, or no longer"),
+        (status = 409, description = "A member already"),
+    ))]
+pub(crate) async fn accept(
+    State(control): State<ControlState>,
+    person: Person,
+    Json(body): Json<PresentInvitation>,
+) -> Result<Json<Tenant>, ControlError> {
+    let scope = Scope::User(person.user_id);
+    let mut tx = control.store.begin("invitations.accept", scope).await?;
+    let row = invitations::presented(&control, &mut tx, &body.token).await?;
+    invitations::only_for_its_address(&row, &person.email)?;
+    let joining =
+        Joining { user_id: person.user_id, actor: person.actor(), origin: &person.origin };
+    let role = row.role;
+    let tenant = joining.write(&control, &mut tx, row).await?;
+    tx.commit().await?;
+    Ok(Json(tenants::tenant(tenant, Some(role))))
+}
+
+/// A person on the way into a tenant.
+pub(crate) struct Joining<'a> {
+    pub(crate) user_id: UserId,
+    pub(crate) actor: Actor,
+    pub(crate) origin: &'a Origin,
+}
+
+impl Joining<'_> {
+    /// Spends the invitation and makes the person a member. Of two who present it at once, one finds it gone.
+    pub(crate) async fn write(
+        self,
+        control: &ControlState,
+        tx: &mut Tx,
+        invitation: InvitationRow,
+    ) -> Result<TenantRow, ControlError> {
+        let (tenant_id, now) = (invitation.tenant_id, control.clock.now());
+        tx.enter_tenant(tenant_id).await?;
+        let spent = tx.invitations().delete(tenant_id, invitation.id).await?;
+        let spent = spent.ok_or_else(invitations::gone)?;
+        tx.members().insert(tenant_id, self.user_id, spent.role, now).await?;
+        let entry = NewAudit {
+            id: control.id(AuditId::new),
+            tenant_id: Some(tenant_id),
+            actor: self.actor,
+            action: "member.join".to_owned(),
+            object_kind: "member".to_owned(),
+            object_id: self.user_id.to_string(),
+            before: None,
+            after: Some(to_value(&invitations::invitation(spent))?),
+            ip: self.origin.ip(),
+            request_id: self.origin.request_id.clone(),
+            at: now,
+        };
+        tx.audit().append(&entry).await?;
+        Ok(tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?)
+    }
+}

@@ -1,0 +1,66 @@
+//! `POST /tenants/{tenant}/invitations`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use weir_domain::id::InvitationId;
+use weir_http::problem::Problem;
+use weir_store::NewInvitation;
+use weir_wire::members::{Invite, IssuedInvitation};
+use weir_wire::problem::ErrorCode;
+
+use crate::actor::{Admin, By};
+use crate::change::{Object, to_value};
+use crate::error::ControlError;
+use crate::input::Input;
+use crate::state::ControlState;
+use crate::{api_keys, invitations, members, names};
+
+const GOOD_FOR_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+const OPEN_MAX: u64 = 1000;
+
+/// Ask somebody to join. The token is in this answer and nowhere else, ever; an open invitation for the same address ends.
+#[utoipa::path(post, path = "/tenants/{tenant}/invitations", operation_id = "invitations_create", tag = "members",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    request_body = Invite,
+    responses(
+        (status = 201, description = "Made", body = IssuedInvitation),
+        (status = 409, description = "A member already, too many open, or made before under this idempotency key"),
+    ))]
+pub(crate) async fn create(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Admin>,
+    Input { body, once }: Input<Invite>,
+) -> Result<Response, ControlError> {
+    names::email(&body.email)?;
+    let role = members::role(body.role);
+    members::only_owners_touch_owners(caller.role, &[role])?;
+    let mut change = control.change("invitations.create", caller, once).await?;
+    let (tenant_id, now) = (change.caller.tenant_id, change.now);
+    if change.tx.members().has_email(tenant_id, &body.email).await? {
+        return Err(Problem::new(ErrorCode::Conflict, "the person is a member already").into());
+    }
+    if change.tx.invitations().count_open(tenant_id, now).await? >= OPEN_MAX {
+        let detail = format!("there are {OPEN_MAX} open invitations: withdraw some first");
+        return Err(Problem::new(ErrorCode::Conflict, detail).into());
+    }
+    let token = invitations::new_token(&control.random);
+    let new = NewInvitation {
+        id: control.id(InvitationId::new),
+        tenant_id,
+        email: body.email,
+        role,
+        digest: invitations::digest(&token),
+        invited_by: api_keys::maker(&change.caller.actor),
+        now,
+        expires_at: now.plus_ms(GOOD_FOR_MS),
+    };
+    let row = change.tx.invitations().replace(&new).await?;
+    let object = Object::new("invitation", &row.id);
+    let invitation = invitations::invitation(row);
+    change.audit("invitation.create", object, None, Some(to_value(&invitation)?)).await?;
+    let to_repeats =
+        format!("{} was made by the first request; its token was shown then", invitation.id);
+    let shown = IssuedInvitation { invitation, token };
+    change.answer_once(StatusCode::CREATED, &shown, to_repeats).await
+}

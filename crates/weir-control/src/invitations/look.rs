@@ -1,0 +1,34 @@
+//! `POST /invitations/look`
+
+use axum::extract::State;
+use weir_http::json::Json;
+use weir_http::problem::Problem;
+use weir_store::Scope;
+use weir_wire::members::{Offer, PresentInvitation};
+
+use crate::error::ControlError;
+use crate::state::ControlState;
+use crate::{invitations, tenants};
+
+/// What an invitation offers. The token is the credential, and in the body so that no log has it.
+#[utoipa::path(post, path = "/invitations/look", operation_id = "invitations_look", tag = "members", security(()),
+    request_body = PresentInvitation,
+    responses(
+        (status = 200, description = "It can be accepted", body = Offer),
+        (status = 404, description = "No such invitation, or no longer"),
+    ))]
+pub(crate) async fn look(
+    State(control): State<ControlState>,
+    Json(body): Json<PresentInvitation>,
+) -> Result<Json<Offer>, ControlError> {
+    let mut tx = control.store.begin("invitations.look", Scope::Service).await?;
+    let row = invitations::presented(&control, &mut tx, &body.token).await?;
+    let tenant = tx.tenants().find(row.tenant_id).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(Offer {
+        tenant_name: tenant.name,
+        email: row.email,
+        role: tenants::role(row.role),
+        invited_by: row.invited_by,
+        expires_at: row.expires_at.into(),
+    }))
+}

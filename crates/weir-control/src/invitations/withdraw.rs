@@ -1,0 +1,36 @@
+//! `DELETE /tenants/{tenant}/invitations/{invitation}`
+
+use axum::extract::State;
+use axum::response::Response;
+use weir_domain::id::InvitationId;
+use weir_http::params::Path;
+use weir_http::problem::Problem;
+
+use crate::actor::{Admin, By};
+use crate::change::{Object, to_value};
+use crate::error::ControlError;
+use crate::input::Once;
+use crate::state::ControlState;
+use crate::{invitations, members};
+
+/// Withdraw an invitation: its token is worth nothing from now on.
+#[utoipa::path(delete, path = "/tenants/{tenant}/invitations/{invitation}", operation_id = "invitations_withdraw", tag = "members",
+    params(
+        ("tenant" = String, Path, description = "`tenant_…`"),
+        ("invitation" = String, Path, description = "`invitation_…`"),
+    ),
+    responses((status = 204, description = "Withdrawn")))]
+pub(crate) async fn withdraw(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Admin>,
+    Path((_, invitation)): Path<(String, String)>,
+) -> Result<Response, ControlError> {
+    let id: InvitationId = invitation.parse().map_err(|_| Problem::not_found())?;
+    let mut change = control.change("invitations.withdraw", caller, Once::unkept()).await?;
+    let row = change.tx.invitations().delete(change.caller.tenant_id, id).await?;
+    let row = row.ok_or_else(Problem::not_found)?;
+    members::only_owners_touch_owners(change.caller.role, &[row.role])?;
+    let before = to_value(&invitations::invitation(row))?;
+    change.audit("invitation.withdraw", Object::new("invitation", &id), Some(before), None).await?;
+    change.done().await
+}

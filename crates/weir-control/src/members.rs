@@ -1,0 +1,79 @@
+//! Who belongs to a tenant.
+//!
+//! Admins manage everybody but owners; owners manage everybody. A tenant always keeps an owner.
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use weir_domain::id::UserId;
+use weir_http::problem::Problem;
+use weir_store::{MemberRole, MemberRow};
+use weir_wire::members::Member;
+use weir_wire::problem::ErrorCode;
+use weir_wire::tenants::Role;
+
+use crate::change::Change;
+use crate::error::ControlError;
+use crate::state::ControlState;
+use crate::tenants;
+
+pub(crate) mod change;
+pub(crate) mod leave;
+pub(crate) mod list;
+pub(crate) mod remove;
+
+pub(crate) fn routes() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(list::list))
+        .routes(routes!(leave::leave))
+        .routes(routes!(change::change, remove::remove))
+}
+
+/// A member in JSON.
+fn member(row: MemberRow) -> Member {
+    Member {
+        user_id: row.user_id.to_string(),
+        email: row.email,
+        name: row.name,
+        role: tenants::role(row.role),
+        created_at: row.created_at.into(),
+    }
+}
+
+/// A role from JSON.
+pub(crate) fn role(role: Role) -> MemberRole {
+    match role {
+        Role::Viewer => MemberRole::Viewer,
+        Role::Editor => MemberRole::Editor,
+        Role::Admin => MemberRole::Admin,
+        Role::Owner => MemberRole::Owner,
+    }
+}
+
+/// Refuses whoever makes, changes or removes an owner without being one.
+pub(crate) fn only_owners_touch_owners(
+    caller: MemberRole,
+    touched: &[MemberRole],
+) -> Result<(), Problem> {
+    if caller < MemberRole::Owner && touched.contains(&MemberRole::Owner) {
+        return Err(Problem::forbidden("only owners make, change and remove owners"));
+    }
+    Ok(())
+}
+
+/// The member a change is about.
+async fn touched(change: &mut Change, user: &str) -> Result<MemberRow, ControlError> {
+    let user_id: UserId = user.parse().map_err(|_| Problem::not_found())?;
+    let row = change.tx.members().find(change.caller.tenant_id, user_id).await?;
+    Ok(row.ok_or_else(Problem::not_found)?)
+}
+
+/// Refuses to let the last owner go. Changes of a tenant wait for each other, so two cannot go at once.
+async fn keep_an_owner(change: &mut Change, going: &MemberRow) -> Result<(), ControlError> {
+    if going.role == MemberRole::Owner
+        && change.tx.members().count_owners(change.caller.tenant_id).await? <= 1
+    {
+        let detail = "the last owner stays: make somebody else an owner first";
+        return Err(Problem::new(ErrorCode::Conflict, detail).into());
+    }
+    Ok(())
+}

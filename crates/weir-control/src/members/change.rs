@@ -1,0 +1,49 @@
+//! `PATCH /tenants/{tenant}/members/{user}`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use weir_http::params::Path;
+use weir_store::MemberRole;
+use weir_wire::members::{ChangeMember, Member};
+
+use crate::actor::{Admin, By};
+use crate::change::{Object, to_value};
+use crate::error::ControlError;
+use crate::input::Input;
+use crate::members;
+use crate::state::ControlState;
+
+/// Change what a member may do; it holds from their next request on.
+#[utoipa::path(patch, path = "/tenants/{tenant}/members/{user}", operation_id = "members_change", tag = "members",
+    params(
+        ("tenant" = String, Path, description = "`tenant_…`"),
+        ("user" = String, Path, description = "`user_…`"),
+    ),
+    request_body = ChangeMember,
+    responses(
+        (status = 200, description = "Changed", body = Member),
+        (status = 409, description = "The last owner stays one"),
+    ))]
+pub(crate) async fn change(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Admin>,
+    Path((_, user)): Path<(String, String)>,
+    Input { body, once }: Input<ChangeMember>,
+) -> Result<Response, ControlError> {
+    let role = members::role(body.role);
+    let mut change = control.change("members.change", caller, once).await?;
+    let before = members::touched(&mut change, &user).await?;
+    members::only_owners_touch_owners(change.caller.role, &[before.role, role])?;
+    if role < MemberRole::Owner {
+        members::keep_an_owner(&mut change, &before).await?;
+    }
+    change.tx.members().set_role(change.caller.tenant_id, before.user_id, role).await?;
+    let object = Object::new("member", &before.user_id);
+    let after = weir_store::MemberRow { role, ..before.clone() };
+    let (before, after) = (members::member(before), members::member(after));
+    change
+        .audit("member.change", object, Some(to_value(&before)?), Some(to_value(&after)?))
+        .await?;
+    change.answer(StatusCode::OK, &after).await
+}

@@ -1,0 +1,37 @@
+//! `DELETE /tenants/{tenant}/members/me`
+
+use axum::extract::State;
+use axum::response::Response;
+use weir_http::problem::Problem;
+use weir_store::Actor;
+
+use crate::actor::{By, Viewer};
+use crate::change::{Object, to_value};
+use crate::error::ControlError;
+use crate::input::Once;
+use crate::members;
+use crate::state::ControlState;
+
+/// Leave a tenant, whatever one's role.
+#[utoipa::path(delete, path = "/tenants/{tenant}/members/me", operation_id = "members_leave", tag = "members",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    responses(
+        (status = 204, description = "Left"),
+        (status = 409, description = "The last owner stays"),
+    ))]
+pub(crate) async fn leave(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+) -> Result<Response, ControlError> {
+    let Actor::Person { id, .. } = caller.actor else {
+        return Err(Problem::forbidden("this is for people: sign in").into());
+    };
+    let mut change = control.change("members.leave", caller, Once::unkept()).await?;
+    let gone = members::touched(&mut change, &id.to_string()).await?;
+    members::keep_an_owner(&mut change, &gone).await?;
+    change.tx.members().delete(change.caller.tenant_id, id).await?;
+    let object = Object::new("member", &id);
+    let before = to_value(&members::member(gone))?;
+    change.audit("member.leave", object, Some(before), None).await?;
+    change.done().await
+}

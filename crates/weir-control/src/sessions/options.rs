@@ -1,0 +1,14 @@
+//! `GET /auth/options`
+
+use axum::extract::State;
+use weir_http::json::Json;
+use weir_wire::sessions::SignInOptions;
+
+use crate::state::{ControlState, Signup};
+
+/// What the page before signing in needs to know.
+#[utoipa::path(get, path = "/auth/options", operation_id = "auth_options", tag = "sessions", security(()),
+    responses((status = 200, description = "What is open", body = SignInOptions)))]
+pub(crate) async fn options(State(control): State<ControlState>) -> Json<SignInOptions> {
+    Json(SignInOptions { signup_open: control.settings.signup == Signup::Open })
+}

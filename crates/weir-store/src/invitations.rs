@@ -1,0 +1,239 @@
+//! Who is asked to join a tenant. Only digests of the tokens are kept.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
+use weir_domain::id::{InvitationId, TenantId};
+use weir_domain::time::Timestamp;
+
+use crate::convert::{all, stored, timestamp, unsigned, uuid};
+use crate::error::StoreError;
+use crate::members::MemberRole;
+use crate::page::{Listing, Page};
+
+/// An invitation to be made.
+#[derive(Debug, Clone)]
+pub struct NewInvitation {
+    /// Which.
+    pub id: InvitationId,
+    /// To what.
+    pub tenant_id: TenantId,
+    /// Who is asked.
+    pub email: String,
+    /// As what.
+    pub role: MemberRole,
+    /// SHA-256 of the token.
+    pub digest: [u8; 32],
+    /// Who asks.
+    pub invited_by: String,
+    /// When.
+    pub now: Timestamp,
+    /// Until when it can be accepted.
+    pub expires_at: Timestamp,
+}
+
+/// An invitation that is not accepted yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvitationRow {
+    /// Which.
+    pub id: InvitationId,
+    /// To what.
+    pub tenant_id: TenantId,
+    /// Who is asked.
+    pub email: String,
+    /// As what.
+    pub role: MemberRole,
+    /// Who asks.
+    pub invited_by: String,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// Until when it can be accepted.
+    pub expires_at: Timestamp,
+}
+
+/// The table of invitations.
+#[derive(Debug)]
+pub struct Invitations<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Invitations<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Makes an invitation; one that was open for the same address ends.
+    pub async fn replace(self, new: &NewInvitation) -> Result<InvitationRow, StoreError> {
+        sqlx::query!(
+            "-- invitations.end_former
+            DELETE FROM invitations WHERE tenant_id = $1 AND lower(email) = lower($2)",
+            uuid(new.tenant_id.to_u128()),
+            new.email,
+        )
+        .execute(&mut *self.conn)
+        .await?;
+        sqlx::query_as!(
+            Row,
+            "-- invitations.insert
+            INSERT INTO invitations (
+                tenant_id,
+                id,
+                email,
+                role,
+                digest,
+                invited_by,
+                created_at,
+                expires_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            RETURNING
+                tenant_id,
+                id,
+                email,
+                role,
+                invited_by,
+                created_at,
+                expires_at",
+            uuid(new.tenant_id.to_u128()),
+            uuid(new.id.to_u128()),
+            new.email,
+            new.role.as_str(),
+            &new.digest,
+            new.invited_by,
+            stored(new.now),
+            stored(new.expires_at),
+        )
+        .fetch_one(self.conn)
+        .await?
+        .try_into()
+    }
+
+    /// How many can still be accepted.
+    pub async fn count_open(self, tenant_id: TenantId, now: Timestamp) -> Result<u64, StoreError> {
+        let count = sqlx::query_scalar!(
+            r#"-- invitations.count_open
+            SELECT count(*) AS "count!"
+            FROM invitations
+            WHERE tenant_id = $1 AND expires_at > $2"#,
+            uuid(tenant_id.to_u128()),
+            stored(now),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(count))
+    }
+
+    /// Those that can still be accepted, newest first.
+    pub async fn list_open(
+        self,
+        tenant_id: TenantId,
+        now: Timestamp,
+        page: &Page<InvitationId>,
+    ) -> Result<Listing<InvitationRow>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            "-- invitations.list_open
+            SELECT
+                tenant_id,
+                id,
+                email,
+                role,
+                invited_by,
+                created_at,
+                expires_at
+            FROM invitations
+            WHERE tenant_id = $1 AND expires_at > $2 AND ($3::uuid IS NULL OR id < $3)
+            ORDER BY id DESC
+            LIMIT $4",
+            uuid(tenant_id.to_u128()),
+            stored(now),
+            page.after.map(|id| uuid(id.to_u128())),
+            page.fetch(),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(page.listing(all(rows)?))
+    }
+
+    /// The one whose token has this digest, if it can still be accepted.
+    pub async fn presented(
+        self,
+        digest: &[u8; 32],
+        now: Timestamp,
+    ) -> Result<Option<InvitationRow>, StoreError> {
+        sqlx::query_as!(
+            Row,
+            "-- invitations.presented
+            SELECT
+                tenant_id,
+                id,
+                email,
+                role,
+                invited_by,
+                created_at,
+                expires_at
+            FROM invitations
+            WHERE digest = $1 AND expires_at > $2",
+            digest,
+            stored(now),
+        )
+        .fetch_optional(self.conn)
+        .await?
+        .map(InvitationRow::try_from)
+        .transpose()
+    }
+
+    /// Takes an invitation away, because it was accepted or withdrawn; none if it is gone already.
+    pub async fn delete(
+        self,
+        tenant_id: TenantId,
+        id: InvitationId,
+    ) -> Result<Option<InvitationRow>, StoreError> {
+        sqlx::query_as!(
+            Row,
+            "-- invitations.delete
+            DELETE FROM invitations
+            WHERE tenant_id = $1 AND id = $2
+            RETURNING
+                tenant_id,
+                id,
+                email,
+                role,
+                invited_by,
+                created_at,
+                expires_at",
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+        )
+        .fetch_optional(self.conn)
+        .await?
+        .map(InvitationRow::try_from)
+        .transpose()
+    }
+}
+
+struct Row {
+    tenant_id: Uuid,
+    id: Uuid,
+    email: String,
+    role: String,
+    invited_by: String,
+    created_at: OffsetDateTime,
+    expires_at: OffsetDateTime,
+}
+
+impl TryFrom<Row> for InvitationRow {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: InvitationId::from_u128(row.id.as_u128()),
+            tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
+            role: MemberRole::from_stored(&row.role)?,
+            email: row.email,
+            invited_by: row.invited_by,
+            created_at: timestamp(row.created_at),
+            expires_at: timestamp(row.expires_at),
+        })
+    }
+}

@@ -1,0 +1,32 @@
+//! What has run out: kept answers, sessions and invitations of all tenants.
+
+use sqlx::PgConnection;
+use weir_domain::time::Timestamp;
+
+use crate::convert::{stored, unsigned};
+use crate::error::StoreError;
+
+/// What has run out.
+#[derive(Debug)]
+pub struct Sweep<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Sweep<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Deletes up to `most` rows of each kind that ran out before `at`; how many it were.
+    pub async fn expired(self, at: Timestamp, most: u32) -> Result<u64, StoreError> {
+        let swept = sqlx::query_scalar!(
+            r#"-- sweep.expired
+            SELECT weir_sweep($1, $2) AS "swept!""#,
+            stored(at),
+            i32::try_from(most).unwrap_or(i32::MAX),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(swept))
+    }
+}
