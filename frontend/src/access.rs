@@ -19,6 +19,9 @@ impl Access {
     }
 }
 
+/// From least to most.
+pub const ROLES: [Role; 4] = [Role::Viewer, Role::Editor, Role::Admin, Role::Owner];
+
 /// What a role is called.
 pub const fn role_word(role: Role) -> &'static str {
     match role {

@@ -6,6 +6,7 @@
 mod accounts;
 mod gate;
 mod keys;
+mod members;
 mod problem;
 mod request;
 mod rules;

@@ -9,8 +9,8 @@ use leptos_router::{NavigateOptions, path};
 use crate::api::Api;
 use crate::components::feedback::ProblemPanel;
 use crate::pages::{
-    Home, Keys, NewRule, NotFound, Replicas, RuleEditor, RulePage, Rules, Shell, SignIn, SignUp,
-    Tenants, Try,
+    Accept, Home, Keys, Members, NewRule, NotFound, Replicas, RuleEditor, RulePage, Rules, Shell,
+    SignIn, SignUp, Tenants, Try,
 };
 use crate::session::{Session, SessionState, Why};
 
@@ -28,6 +28,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/") view=Home />
                 <Route path=path!("/sign-in") view=SignIn />
                 <Route path=path!("/sign-up") view=SignUp />
+                <Route path=path!("/accept") view=Accept />
                 <Route path=path!("/tenants") view=Tenants />
                 <ParentRoute path=path!("/t/:tenant") view=Shell>
                     <Route path=path!("") view=Rules />
@@ -37,6 +38,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("rules/:rule/edit") view=RuleEditor />
                     <Route path=path!("test") view=Try />
                     <Route path=path!("keys") view=Keys />
+                    <Route path=path!("members") view=Members />
                     <Route path=path!("replicas") view=Replicas />
                     <Route path=path!("*any") view=NotFound />
                 </ParentRoute>
@@ -67,7 +69,7 @@ fn Guard() -> impl IntoView {
     }
     Effect::new(move |_| {
         let path = location.pathname.get();
-        let open = matches!(path.as_str(), "/sign-in" | "/sign-up");
+        let open = matches!(path.as_str(), "/sign-in" | "/sign-up" | "/accept");
         if let SessionState::SignedOut(why) = session.state()
             && !open
         {

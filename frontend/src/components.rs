@@ -1,5 +1,6 @@
 //! The parts that pages are made of: they get data and callbacks, and fetch nothing.
 
+pub mod act;
 pub mod badge;
 pub mod copy;
 pub mod dialog;

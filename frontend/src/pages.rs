@@ -1,7 +1,9 @@
 //! The pages: each fetches what it shows, and acts.
 
+mod accept;
 mod home;
 mod keys;
+mod members;
 mod replicas;
 mod rule;
 mod rule_editor;
@@ -16,8 +18,10 @@ use leptos::prelude::*;
 
 use crate::components::feedback::Empty;
 use crate::components::page::PageHead;
+pub use accept::Accept;
 pub use home::Home;
 pub use keys::Keys;
+pub use members::Members;
 pub use replicas::Replicas;
 pub use rule::RulePage;
 pub use rule_editor::{NewRule, RuleEditor};

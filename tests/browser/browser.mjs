@@ -30,6 +30,8 @@ export async function withBrowser({ baseUrl, hosts, screenshots }, story) {
     const faults = [];
     const page = context.pages()[0] ?? (await context.newPage());
     watch(page, new Set([new URL(baseUrl).host, ...hosts]), faults);
+    const expected = [];
+    page.expectFault = (pattern) => expected.push(pattern);
     const shoot = camera(page, screenshots, faults);
     try {
         await story({ page, shoot });
@@ -40,9 +42,17 @@ export async function withBrowser({ baseUrl, hosts, screenshots }, story) {
         await context.close();
         await rm(profile, { recursive: true, force: true });
     }
-    if (faults.length > 0) {
-        throw new Error(`the story was told, but:\n${faults.join("\n")}`);
+    const surprises = unexpected(faults, expected);
+    if (surprises.length > 0) {
+        throw new Error(`the story was told, but:\n${surprises.join("\n")}`);
     }
+}
+
+/** The faults that the story did not announce, and announcements that did not come true. */
+function unexpected(faults, expected) {
+    const surprises = faults.filter((fault) => !expected.some((pattern) => pattern.test(fault)));
+    const missing = expected.filter((pattern) => !faults.some((fault) => pattern.test(fault)));
+    return [...surprises, ...missing.map((pattern) => `expected, and did not come: ${pattern}`)];
 }
 
 function watch(page, hosts, faults) {

@@ -47,6 +47,20 @@ export async function api(method, path, body, { email, password } = {}) {
     return text ? JSON.parse(text) : null;
 }
 
+/** Signs somebody new up, with a tenant of their own. */
+export async function newcomer(name, tenantName = `Tenant of ${name}`) {
+    const person = { email: `${name}-${fresh}@example.com`, password: "correct horse staple" };
+    const answer = await fetch(`${stack.baseUrl}/api/v1/auth/signup`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ ...person, tenant_name: tenantName }),
+    });
+    if (!answer.ok) throw new Error(`sign up of ${person.email}: ${answer.status} ${await answer.text()}`);
+    const { access_token: token, tenant } = await answer.json();
+    tokens.set(person.email, token);
+    return { ...person, tenant: tenant.id };
+}
+
 /** A word that no other run used. */
 export const fresh = Date.now().toString(36);
 

@@ -1,13 +1,18 @@
 //! Signing in and out.
 
 use gloo_net::http::Method;
-use weir_wire::sessions::{LogIn, LoggedIn, Me, SignUp, SignedUp};
+use weir_wire::sessions::{LogIn, LoggedIn, Me, SignInOptions, SignUp, SignedUp};
 
 use super::request::{Call, send};
 use super::{Api, Problem};
 use crate::session::Why;
 
 impl Api {
+    /// What is open to whoever has no account.
+    pub async fn sign_in_options(self) -> Result<SignInOptions, Problem> {
+        send(&Call::new(Method::GET, "/auth/options".to_owned()), None).await
+    }
+
     pub async fn sign_in(self, body: &LogIn) -> Result<(), Problem> {
         let call = Call::new(Method::POST, "/auth/login".to_owned()).body(body);
         let LoggedIn { user, access_token, expires_in_s, .. } = send(&call, None).await?;

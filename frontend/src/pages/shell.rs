@@ -78,6 +78,7 @@ fn Frame() -> impl IntoView {
                     <A href=move || tenant.page("rules")>"Rules"</A>
                     <A href=move || tenant.page("test")>"Try it"</A>
                     <A href=move || tenant.page("keys")>"Keys"</A>
+                    <A href=move || tenant.page("members")>"Members"</A>
                     <A href=move || tenant.page("replicas")>"Replicas"</A>
                 </nav>
                 <Account />

@@ -10,6 +10,7 @@ use weir_wire::sessions::{LogIn, Password};
 use crate::api::{Api, Problem};
 use crate::components::feedback::{ActProblem, Warning};
 use crate::components::field::TextField;
+use crate::components::load::load;
 use crate::components::page::PageHead;
 use crate::session::{Session, SessionState, Why};
 
@@ -40,6 +41,16 @@ pub fn SignIn() -> impl IntoView {
             problem.try_set(answer.err().map(plain));
         });
     };
+    let options = load(move || api.sign_in_options());
+    let no_account = move || {
+        let open = options.data()?.signup_open;
+        Some(if open {
+            view! { <p class="quiet">"No account yet? "<a href="/sign-up">"Sign up"</a></p> }
+                .into_any()
+        } else {
+            view! { <p class="quiet">"No account yet? Ask an admin of your tenant for an invitation."</p> }.into_any()
+        })
+    };
     let expired = move || matches!(session.state(), SessionState::SignedOut(Why::Expired));
     view! {
         <main class="narrow">
@@ -56,7 +67,7 @@ pub fn SignIn() -> impl IntoView {
                     {move || if busy.get() { "Signing in…" } else { "Sign in" }}
                 </button>
             </form>
-            <p class="quiet">"No account yet? "<a href="/sign-up">"Sign up"</a></p>
+            {no_account}
         </main>
     }
 }
