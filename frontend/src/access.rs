@@ -32,6 +32,12 @@ pub const fn role_word(role: Role) -> &'static str {
     }
 }
 
+/// The same with its article.
+pub fn a_role(role: Role) -> String {
+    let article = if role == Role::Viewer { "a" } else { "an" };
+    format!("{article} {}", role_word(role))
+}
+
 fn lacking(role: Role, needed: Role) -> String {
     let who = match needed {
         Role::Viewer => "members",
@@ -39,8 +45,7 @@ fn lacking(role: Role, needed: Role) -> String {
         Role::Admin => "admins and owners",
         Role::Owner => "owners",
     };
-    let article = if matches!(role, Role::Editor | Role::Admin | Role::Owner) { "an" } else { "a" };
-    format!("Only {who} may do this; you are {article} {}.", role_word(role))
+    format!("Only {who} may do this; you are {}.", a_role(role))
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Signing in and out.
 
 use gloo_net::http::Method;
-use weir_wire::sessions::{LogIn, LoggedIn, Me, SignInOptions, SignUp, SignedUp};
+use weir_wire::sessions::{
+    ChangePassword, LogIn, LoggedIn, Me, SignInOptions, SignUp, SignedUp, UpdateMe, User,
+};
 
 use super::request::{Call, send};
 use super::{Api, Problem};
@@ -34,6 +36,15 @@ impl Api {
         let token = self.session.signed_in().map(|signed_in| signed_in.token);
         drop(send::<serde_json::Value>(&call, token.as_deref()).await);
         self.session.end(Why::Left);
+    }
+
+    pub async fn rename_me(self, name: &str) -> Result<User, Problem> {
+        let body = UpdateMe { name: name.to_owned() };
+        self.call(Call::new(Method::PATCH, "/me".to_owned()).body(&body)).await
+    }
+
+    pub async fn change_password(self, body: &ChangePassword) -> Result<(), Problem> {
+        self.create("/me/password".to_owned(), body).await
     }
 
     pub async fn me(self) -> Result<Me, Problem> {

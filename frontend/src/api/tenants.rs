@@ -1,16 +1,29 @@
 //! Tenants, their gates and the tester.
 
+use gloo_net::http::Method;
 use weir_wire::check::CheckBody;
 use weir_wire::replicas::Replicas;
-use weir_wire::tenants::{CreateTenant, Tenant};
+use weir_wire::tenants::{CreateTenant, DeleteTenant, RenameTenant, Tenant};
 use weir_wire::tester::TestAnswer;
 
+use super::request::Call;
 use super::{Api, Problem};
 
 impl Api {
     pub async fn create_tenant(self, name: &str) -> Result<Tenant, Problem> {
         let body = CreateTenant { name: name.to_owned() };
         self.create("/tenants".to_owned(), &body).await
+    }
+
+    pub async fn rename_tenant(self, tenant: &str, name: &str) -> Result<Tenant, Problem> {
+        let body = RenameTenant { name: name.to_owned() };
+        self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body)).await
+    }
+
+    /// The name is typed again: what is deleted does not come back.
+    pub async fn delete_tenant(self, tenant: &str, name: &str) -> Result<(), Problem> {
+        let body = DeleteTenant { name: name.to_owned() };
+        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}")).body(&body)).await
     }
 
     pub async fn replicas(self, tenant: &str) -> Result<Replicas, Problem> {

@@ -6,7 +6,7 @@ use leptos_router::hooks::{use_location, use_navigate};
 use weir_wire::members::{InvitationToken, Offer, PresentInvitation};
 use weir_wire::sessions::{Password, SignUp};
 
-use crate::access::role_word;
+use crate::access::a_role;
 use crate::api::Api;
 use crate::components::act::Act;
 use crate::components::feedback::{ActProblem, Skeleton};
@@ -58,9 +58,9 @@ fn Offered(offer: Offer, token: InvitationToken) -> impl IntoView {
     };
     view! {
         <p class="sentence">
-            {invited_by}" asks "{email.get_value()}" to join "<strong><bdi>{tenant_name}</bdi></strong>" as "{role_word(role)}"."
+            {invited_by}" asks "{email.get_value()}" to join "<strong><bdi>{tenant_name}</bdi></strong>" as "{a_role(role)}"."
         </p>
-        <p class="note">"Good until "<When at=expires_at />"."</p>
+        <p class="note">"The invitation ends "<When at=expires_at />"."</p>
         {way}
     }
 }

@@ -57,6 +57,7 @@ pub fn Shell() -> impl IntoView {
 fn Frame() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let me = load(move || api.me());
+    provide_context(me);
     let membership = Memo::new(move |_| {
         let id = tenant.get();
         me.data().and_then(|me| me.memberships.into_iter().find(|it| it.tenant_id == id))
@@ -80,6 +81,7 @@ fn Frame() -> impl IntoView {
                     <A href=move || tenant.page("keys")>"Keys"</A>
                     <A href=move || tenant.page("members")>"Members"</A>
                     <A href=move || tenant.page("replicas")>"Replicas"</A>
+                    <A href=move || tenant.page("settings")>"Settings"</A>
                 </nav>
                 <Account />
             </aside>

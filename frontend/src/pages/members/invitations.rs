@@ -30,7 +30,7 @@ pub(super) fn Invitations(
         <div class="table-wrap" tabindex="0" role="region" aria-label="Open invitations">
             <table>
                 <thead><tr>
-                    <th>"Invited"</th><th>"Role"</th><th>"By"</th><th>"Good until"</th>
+                    <th>"Invited"</th><th>"Role"</th><th>"By"</th><th>"Ends"</th>
                     <th><span class="hidden">"Actions"</span></th>
                 </tr></thead>
                 <tbody>{rows}</tbody>
@@ -47,7 +47,7 @@ fn Line(it: Invitation, invitations: Load<Vec<Invitation>>, act: Act) -> impl In
     let withdraw = move |_| {
         let id = id.clone();
         act.run(async move { api.withdraw_invitation(&tenant.now(), &id).await }, move |()| {
-            invitations.again()
+            invitations.again();
         });
     };
     let label = format!("Withdraw the invitation of {email}");

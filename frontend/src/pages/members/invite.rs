@@ -5,7 +5,7 @@ use weir_wire::members::{Invite, IssuedInvitation};
 use weir_wire::tenants::Role;
 
 use super::role_options;
-use crate::access::role_word;
+use crate::access::a_role;
 use crate::api::Api;
 use crate::browser;
 use crate::components::act::Act;
@@ -58,9 +58,9 @@ fn Link(made: IssuedInvitation, issued: RwSignal<Option<IssuedInvitation>>) -> i
     // Behind the hash, so that no server's log has it.
     let link = format!("{}/accept#{}", browser::origin(), token.0);
     let lead = format!(
-        "Give {} this link; it makes them {} of the tenant. Weir sends no mail.",
+        "Give {} this link; it makes them {} of this tenant. Weir sends no mail.",
         invitation.email,
-        role_word(invitation.role)
+        a_role(invitation.role)
     );
     view! {
         <div class="panel" role="group" aria-label="New invitation">

@@ -1,0 +1,60 @@
+// The settings' story: a tenant gets another name, its owner another name and password, and at last the tenant goes.
+import { strict as assert } from "node:assert";
+
+import { fresh, heading, newcomer, signIn, tell } from "../steps.mjs";
+
+const owner = await newcomer("settler", "Old name");
+const newPassword = "another horse staple";
+
+await tell("settings", async ({ page, shoot }) => {
+    await signIn(page, { ...owner, next: `/t/${owner.tenant}/settings` });
+    await heading(page, "Settings");
+    await rename(page);
+    await changePassword(page, shoot);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await signIn(page, { ...owner, password: newPassword, next: `/t/${owner.tenant}/settings` });
+    await heading(page, "Settings");
+    assert.equal(await page.getByLabel("Your name").inputValue(), "Ada");
+    await deleteTenant(page, shoot);
+});
+
+async function rename(page) {
+    page.expectFault(/status 422: PATCH .*\/tenants\//);
+    page.expectFault(/console: Failed to load resource.*422.*\/tenants\//);
+    const name = page.getByLabel("Name of the tenant");
+    await name.fill(" ");
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByText("must not be empty or begin or end with a blank").first().waitFor();
+    await name.fill(`שלום & Söhne ${fresh}`);
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByRole("option", { name: `שלום & Söhne ${fresh}` }).waitFor({ state: "attached" });
+
+    await page.getByLabel("Your name").fill("Ada");
+    const saved = page.waitForResponse((answer) => answer.url().endsWith("/me") && answer.request().method() === "PATCH");
+    await page.getByRole("button", { name: "Save" }).click();
+    assert.equal((await saved).status(), 200);
+}
+
+async function changePassword(page, shoot) {
+    page.expectFault(/status 422: POST .*\/me\/password/);
+    page.expectFault(/console: Failed to load resource.*422.*\/me\/password/);
+    await page.getByLabel("Present password").fill("wrong horse staple");
+    await page.getByLabel("New password").fill(newPassword);
+    await page.getByRole("button", { name: "Change the password" }).click();
+    await page.getByText("is not the present one").first().waitFor();
+    await shoot("settings");
+    await page.getByLabel("Present password").fill(owner.password);
+    await page.getByRole("button", { name: "Change the password" }).click();
+    await page.getByText("Changed; all your other sessions have ended.").waitFor();
+}
+
+async function deleteTenant(page, shoot) {
+    const name = await page.getByLabel("Name of the tenant").inputValue();
+    await page.getByRole("button", { name: "Delete this tenant…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Delete this tenant?" });
+    assert.ok(await dialog.getByRole("button", { name: "Delete tenant" }).isDisabled());
+    await dialog.getByLabel(`Type ${name} to confirm`).fill(name);
+    await shoot("delete-tenant");
+    await dialog.getByRole("button", { name: "Delete tenant" }).click();
+    await heading(page, "Tenants");
+}
