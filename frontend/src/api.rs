@@ -24,6 +24,7 @@ use weir_wire::sessions::LoggedIn;
 
 use crate::browser;
 use crate::session::{Session, Why};
+pub use gate::gate_address;
 pub use problem::Problem;
 use request::{Call, send};
 

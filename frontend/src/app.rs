@@ -10,7 +10,7 @@ use crate::api::Api;
 use crate::components::feedback::ProblemPanel;
 use crate::pages::{
     Accept, Home, Keys, Members, NewRule, NotFound, Replicas, RuleEditor, RulePage, Rules,
-    Settings, Shell, SignIn, SignUp, Tenants, Try,
+    Settings, Shell, SignIn, SignUp, Start, Tenants, Try,
 };
 use crate::session::{Session, SessionState, Why};
 
@@ -32,6 +32,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/tenants") view=Tenants />
                 <ParentRoute path=path!("/t/:tenant") view=Shell>
                     <Route path=path!("") view=Rules />
+                    <Route path=path!("start") view=Start />
                     <Route path=path!("rules") view=Rules />
                     <Route path=path!("rules/new") view=NewRule />
                     <Route path=path!("rules/:rule") view=RulePage />

@@ -2,7 +2,7 @@
 
 use leptos::prelude::{document, request_animation_frame, window};
 use wasm_bindgen::JsCast as _;
-use web_sys::{HtmlElement, Storage};
+use web_sys::{Element, HtmlElement, Storage};
 
 /// What time it is, in milliseconds since 1970.
 pub fn now_ms() -> i64 {
@@ -47,11 +47,15 @@ pub fn mark_document(name: &str, value: Option<&str>) {
 /// Puts the keyboard into the first field that is wrong, once the page shows it.
 pub fn focus_first_invalid() {
     request_animation_frame(|| {
-        let found = document().query_selector("[aria-invalid=true]").ok().flatten();
-        if let Some(field) = found.and_then(|field| field.dyn_into::<HtmlElement>().ok()) {
-            drop(field.focus());
-        }
+        focus(document().query_selector("[aria-invalid=true]").ok().flatten());
     });
+}
+
+/// Puts the keyboard into an element, if it is there and takes it.
+pub fn focus(element: Option<Element>) {
+    if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+        drop(element.focus());
+    }
 }
 
 /// Puts a text onto the clipboard; whether that worked.

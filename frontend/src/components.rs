@@ -11,6 +11,7 @@ pub mod needs;
 pub mod page;
 pub mod picture;
 pub mod rule_form;
+pub mod tabs;
 pub mod theme;
 pub mod time;
 pub mod verdict;

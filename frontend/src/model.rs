@@ -8,4 +8,5 @@ pub mod number;
 pub mod picture;
 pub mod rule_form;
 pub mod snippet;
+pub mod template;
 pub mod words;

@@ -12,6 +12,7 @@ mod settings;
 mod shell;
 mod sign_in;
 mod sign_up;
+mod start;
 mod tenants;
 mod try_it;
 
@@ -31,6 +32,7 @@ pub use settings::Settings;
 pub use shell::Shell;
 pub use sign_in::SignIn;
 pub use sign_up::SignUp;
+pub use start::Start;
 pub use tenants::Tenants;
 pub use try_it::Try;
 

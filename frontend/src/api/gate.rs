@@ -6,6 +6,7 @@ use weir_wire::check::{CheckAnswer, CheckBody};
 
 use super::request::read;
 use super::{Api, Problem};
+use crate::browser;
 
 impl Api {
     /// Asks the gate at `address`; a denial is an answer like any other.
@@ -24,4 +25,13 @@ impl Api {
                 .map_err(unreachable)?;
         read(request.send().await.map_err(unreachable)?).await
     }
+}
+
+/// A gate's address as the start of a link.
+pub fn gate_address(listed: &str) -> String {
+    if listed.contains("://") {
+        return listed.to_owned();
+    }
+    let scheme = if browser::origin().starts_with("https:") { "https" } else { "http" };
+    format!("{scheme}://{listed}")
 }

@@ -20,6 +20,12 @@ impl Api {
         Ok(rules)
     }
 
+    /// Whether a tenant has rules.
+    pub async fn has_rules(self, tenant: &str) -> Result<bool, Problem> {
+        let path = format!("/tenants/{tenant}/rules?limit=1");
+        Ok(!self.read::<Page<RuleAnswer>>(path).await?.data.is_empty())
+    }
+
     pub async fn rule(self, tenant: &str, rule: &str) -> Result<RuleAnswer, Problem> {
         self.read(format!("/tenants/{tenant}/rules/{}", encoded(rule))).await
     }

@@ -1,5 +1,7 @@
 //! Rules in words.
 
+use std::collections::BTreeMap;
+
 use weir_wire::limits::{AlgorithmName, LimitBody};
 use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
 use weir_wire::words::{Action, Mode, OnStoreFailure, Op, Period};
@@ -74,6 +76,14 @@ pub fn counted_by(attributes: &[String]) -> String {
     } else {
         format!("for each {}", attributes.join(" and "))
     }
+}
+
+/// Somebody who is counted.
+pub fn subject(attributes: &BTreeMap<String, String>) -> String {
+    if attributes.is_empty() {
+        return "all together".to_owned();
+    }
+    attributes.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
 }
 
 /// One limit.

@@ -1,10 +1,10 @@
-//! The start: straight to the tenant last looked at.
+//! The start: straight to the tenant last looked at, and to its first rule while it has none.
 
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 
-use crate::api::Api;
+use crate::api::{Api, Problem};
 use crate::browser;
 use crate::components::feedback::Skeleton;
 use crate::components::load::{load, loaded};
@@ -26,16 +26,24 @@ pub fn Home() -> impl IntoView {
 #[component]
 fn LeadOn() -> impl IntoView {
     let api = expect_context::<Api>();
-    let me = load(move || api.me());
+    let target = load(move || async move { start(api).await });
     let navigate = use_navigate();
     Effect::new(move |_| {
-        let Some(me) = me.data() else { return };
-        let last = browser::stored(LAST_TENANT);
-        let member = |id: &String| me.memberships.iter().any(|it| it.tenant_id == *id);
-        let tenant =
-            last.filter(member).or_else(|| me.memberships.first().map(|it| it.tenant_id.clone()));
-        let target = tenant.map_or_else(|| "/tenants".to_owned(), |id| format!("/t/{id}/rules"));
-        navigate(&target, NavigateOptions { replace: true, ..NavigateOptions::default() });
+        if let Some(target) = target.data() {
+            navigate(&target, NavigateOptions { replace: true, ..NavigateOptions::default() });
+        }
     });
-    view! { <main class="narrow">{loaded(me, |_| ())}</main> }
+    view! { <main class="narrow">{loaded(target, |_| ())}</main> }
+}
+
+/// The address to begin at: where there are no rules yet, how to get the first.
+async fn start(api: Api) -> Result<String, Problem> {
+    let memberships = api.me().await?.memberships;
+    let last = browser::stored(LAST_TENANT);
+    let last = last.and_then(|last| memberships.iter().find(|it| it.tenant_id == last));
+    let Some(tenant) = last.or(memberships.first()).map(|it| &it.tenant_id) else {
+        return Ok("/tenants".to_owned());
+    };
+    let page = if api.has_rules(tenant).await? { "rules" } else { "start" };
+    Ok(format!("/t/{tenant}/{page}"))
 }

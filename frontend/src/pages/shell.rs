@@ -76,6 +76,7 @@ fn Frame() -> impl IntoView {
                 <p class="brand">"Weir"</p>
                 <TenantSwitch me />
                 <nav aria-label="Pages">
+                    <A href=move || tenant.page("start")>"Get started"</A>
                     <A href=move || tenant.page("rules")>"Rules"</A>
                     <A href=move || tenant.page("test")>"Try it"</A>
                     <A href=move || tenant.page("keys")>"Keys"</A>

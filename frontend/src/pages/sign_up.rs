@@ -32,7 +32,7 @@ pub fn SignUp() -> impl IntoView {
         let navigate = navigate.clone();
         spawn_local(async move {
             match api.sign_up(&body).await {
-                Ok(tenant) => navigate(&format!("/t/{tenant}/rules"), NavigateOptions::default()),
+                Ok(tenant) => navigate(&format!("/t/{tenant}/start"), NavigateOptions::default()),
                 Err(refused) => drop(problem.try_set(Some(refused))),
             }
             busy.try_set(false);

@@ -82,7 +82,7 @@ fn NewTenant() -> impl IntoView {
         spawn_local(async move {
             match api.create_tenant(name.get_untracked().trim()).await {
                 Ok(tenant) => {
-                    navigate(&format!("/t/{}/rules", tenant.id), NavigateOptions::default());
+                    navigate(&format!("/t/{}/start", tenant.id), NavigateOptions::default());
                 }
                 Err(refused) => drop(problem.try_set(Some(refused))),
             }

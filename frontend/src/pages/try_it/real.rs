@@ -5,8 +5,7 @@ use leptos::task::spawn_local;
 use weir_wire::check::{CheckAnswer, Degraded};
 
 use super::RequestForm;
-use crate::api::{Api, Problem};
-use crate::browser;
+use crate::api::{Api, Problem, gate_address};
 use crate::components::badge::PassBadge;
 use crate::components::copy::CodeBlock;
 use crate::components::feedback::{ActProblem, Warning};
@@ -31,7 +30,7 @@ pub(super) fn RealCheck(request: RequestForm) -> impl IntoView {
             <h2>"Real check"</h2>
             <p class="note">"A gate decides and counts, as for your own programs."</p>
             {loaded(replicas, move |replicas| {
-                let gates = replicas.data.into_iter().map(|gate| address(&gate.address)).collect();
+                let gates = replicas.data.into_iter().map(|gate| gate_address(&gate.address)).collect();
                 view! { <AskGate request gates /> }
             })}
         </section>
@@ -143,13 +142,4 @@ fn Answer(answer: CheckAnswer) -> impl IntoView {
         {limits}
         <p class="quiet">"Decided by rulebook version "{answer.rulebook_version}"."</p>
     }
-}
-
-/// A gate's address as the start of a link.
-fn address(listed: &str) -> String {
-    if listed.contains("://") {
-        return listed.to_owned();
-    }
-    let scheme = if browser::origin().starts_with("https:") { "https" } else { "http" };
-    format!("{scheme}://{listed}")
 }

@@ -84,11 +84,7 @@ fn line(rule: TestedRule) -> impl IntoView {
         (None, None) if rule.matches => "yes".to_owned(),
         (None, None) => "no".to_owned(),
     };
-    let subject = rule.subject.map_or_else(String::new, |subject| {
-        let parts: Vec<_> =
-            subject.into_iter().map(|(name, value)| format!("{name} {value}")).collect();
-        if parts.is_empty() { "all together".to_owned() } else { parts.join(", ") }
-    });
+    let subject = rule.subject.as_ref().map(words::subject).unwrap_or_default();
     let states: Vec<_> = rule
         .limits
         .into_iter()

@@ -1,0 +1,57 @@
+//! Tabs: one of several panels at a time, chosen with the pointer or the arrow keys.
+
+use leptos::html;
+use leptos::prelude::*;
+
+use crate::components::field::fresh_id;
+
+/// The tabs and the panel of the chosen one.
+#[component]
+pub fn Tabs(
+    #[prop(into)] label: String,
+    names: Vec<&'static str>,
+    panel: Callback<usize, AnyView>,
+) -> impl IntoView {
+    let chosen = RwSignal::new(0);
+    let id = fresh_id();
+    let count = names.len();
+    let list = NodeRef::<html::Div>::new();
+    let keys = move |event: leptos::ev::KeyboardEvent| {
+        let now = chosen.get_untracked();
+        let next = match event.key().as_str() {
+            "ArrowRight" => (now + 1) % count,
+            "ArrowLeft" => (now + count - 1) % count,
+            "Home" => 0,
+            "End" => count - 1,
+            _ => return,
+        };
+        event.prevent_default();
+        chosen.set(next);
+        let tabs = list.get_untracked().map(|list| list.children());
+        let tab = tabs.and_then(|tabs| tabs.item(u32::try_from(next).unwrap_or(0)));
+        crate::browser::focus(tab);
+    };
+    let (panel_id, tab_id) = (format!("{id}-panel"), move |at: usize| format!("{id}-{at}"));
+    let tab = |(at, name): (usize, &'static str)| {
+        view! {
+            <button
+                type="button"
+                role="tab"
+                id=tab_id(at)
+                aria-controls=panel_id.clone()
+                aria-selected=move || if chosen.get() == at { "true" } else { "false" }
+                tabindex=move || if chosen.get() == at { "0" } else { "-1" }
+                on:click=move |_| chosen.set(at)
+            >
+                {name}
+            </button>
+        }
+    };
+    let tabs: Vec<_> = names.into_iter().enumerate().map(tab).collect();
+    view! {
+        <div class="tabs" role="tablist" aria-label=label node_ref=list on:keydown=keys>{tabs}</div>
+        <div role="tabpanel" id=panel_id aria-labelledby=move || tab_id(chosen.get())>
+            {move || panel.run(chosen.get())}
+        </div>
+    }
+}

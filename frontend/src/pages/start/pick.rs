@@ -1,0 +1,104 @@
+//! The templates; choosing one makes its rule, and a key unless one is known.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::components::A;
+use weir_wire::api_keys::{CreateKey, KeyScope};
+use weir_wire::rules::{RuleAnswer, RuleBody};
+use weir_wire::tenants::Role;
+
+use super::Begun;
+use crate::api::{Api, Problem};
+use crate::components::feedback::ActProblem;
+use crate::components::needs::Needs;
+use crate::model::template::Template;
+use crate::model::words;
+use crate::pages::shell::TenantId;
+use crate::session::{KnownSecret, Session};
+
+#[component]
+pub(super) fn Pick(begun: RwSignal<Option<Begun>>) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let session = expect_context::<Session>();
+    let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
+    let choose = Callback::new(move |template: Template| {
+        busy.set(true);
+        problem.set(None);
+        spawn_local(async move {
+            match begin(api, session, &tenant.now(), template).await {
+                Ok(it) => drop(begun.try_set(Some(it))),
+                Err(refused) => drop(problem.try_set(Some(refused))),
+            }
+            busy.try_set(false);
+        });
+    });
+    let cards = Template::ALL.map(|template| card(template, busy, choose));
+    view! {
+        <p>"What do you want to protect? Each template makes a rule that works at once, and a key."</p>
+        <Needs role=Role::Admin><div class="cards">{cards}</div></Needs>
+        <ActProblem problem />
+        <p class="quiet">
+            "None of these? "<A href=move || tenant.page("rules/new")>"Write your own rule"</A>"."
+        </p>
+    }
+}
+
+fn card(
+    template: Template,
+    busy: RwSignal<bool>,
+    choose: Callback<Template>,
+) -> impl IntoView + use<> {
+    let rule = template.rule(1);
+    view! {
+        <section class="panel" aria-label=template.title()>
+            <h2>{template.title()}</h2>
+            <p>{words::sentence(&rule)}</p>
+            <p class="note">{template.reason()}</p>
+            <button
+                type="button"
+                class="button primary"
+                disabled=busy
+                on:click=move |_| choose.run(template)
+            >
+                "Use this"
+            </button>
+        </section>
+    }
+}
+
+async fn begin(
+    api: Api,
+    session: Session,
+    tenant: &str,
+    template: Template,
+) -> Result<Begun, Problem> {
+    let rule = create(api, tenant, template).await?;
+    let check = template.check();
+    if let Some(secret) = session.secret(tenant) {
+        return Ok(Begun { rule, secret, new_key: false, check });
+    }
+    let body = CreateKey {
+        name: format!("get started: {}", rule.rule.name),
+        scopes: vec![KeyScope::Check],
+        expires_at: None,
+    };
+    let key = api.create_key(tenant, &body).await?;
+    let secret = key.secret;
+    session.remember(KnownSecret {
+        tenant_id: tenant.to_owned(),
+        key_id: key.id,
+        secret: secret.clone(),
+    });
+    Ok(Begun { rule, secret, new_key: true, check })
+}
+
+/// The rule, under the first name that is free.
+async fn create(api: Api, tenant: &str, template: Template) -> Result<RuleAnswer, Problem> {
+    let there = api.rules(tenant).await?;
+    let free = |rule: &RuleBody| {
+        !there.iter().any(|it| (&it.rule.namespace, &it.rule.name) == (&rule.namespace, &rule.name))
+    };
+    let mut rules = (1..).map(|attempt| template.rule(attempt));
+    let rule = rules.find(free).expect("there are fewer rules than numbers");
+    api.create_rule(tenant, &rule).await
+}

@@ -1,0 +1,55 @@
+//! The check as code, with the person's own key and gate.
+
+use leptos::prelude::*;
+use weir_wire::check::CheckBody;
+
+use crate::api::{Api, gate_address};
+use crate::components::copy::CodeBlock;
+use crate::components::load::{load, loaded};
+use crate::components::tabs::Tabs;
+use crate::model::snippet::{Language, Snippet, curl_until_denied};
+use crate::pages::shell::TenantId;
+
+#[component]
+pub(super) fn Snippets(secret: String, check: CheckBody) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let replicas = load(move || {
+        let tenant = tenant.get();
+        async move { api.replicas(&tenant).await }
+    });
+    let tabs = move |gate: &str| {
+        let (gate, secret, check) = (gate_address(gate), secret.clone(), check.clone());
+        let panel = move |at: usize| code(&gate, &secret, &check, Language::ALL[at]).into_any();
+        let names = Language::ALL.map(Language::label).to_vec();
+        view! { <Tabs label="Language" names panel=Callback::new(panel) /> }.into_any()
+    };
+    view! {
+        <section class="panel" aria-label="Ask before you act">
+            <h2>"3. Ask before you act"</h2>
+            <p class="note">"A gate says whether the request may pass. Run this, and see below what it decided."</p>
+            {loaded(replicas, move |replicas| match replicas.data.first() {
+                Some(gate) => tabs(&gate.address),
+                None => view! { <p>"No gate is running, so there is nothing to ask yet."</p> }.into_any(),
+            })}
+        </section>
+    }
+}
+
+fn code(gate: &str, secret: &str, check: &CheckBody, language: Language) -> impl IntoView + use<> {
+    let text = Snippet { gate, key: secret, check }.text(language);
+    let label = format!("Copy the {} code", language.label());
+    let until_denied = (language == Language::Curl).then(|| {
+        let text = curl_until_denied(gate, Some(secret), check);
+        view! {
+            <h3>"Again and again, until it is denied"</h3>
+            <CodeBlock code=text label="Copy the loop" />
+        }
+    });
+    view! {
+        <div class="stack">
+            <p class="note">{language.run()}</p>
+            <CodeBlock code=text label />
+            {until_denied}
+        </div>
+    }
+}
