@@ -74,6 +74,13 @@ pub fn local_time(at_ms: i64) -> String {
     String::from(date.to_locale_string("default", &wasm_bindgen::JsValue::UNDEFINED))
 }
 
+/// The last moment of a day that is written as a date field writes it (`2026-11-21`), in the person's time zone.
+pub fn day_end_ms(day: &str) -> Option<i64> {
+    let at_ms = js_sys::Date::parse(&format!("{day}T23:59:59.999"));
+    #[expect(clippy::cast_possible_truncation, reason = "whole milliseconds of this age fit")]
+    at_ms.is_finite().then_some(at_ms as i64)
+}
+
 fn storage() -> Option<Storage> {
     window().local_storage().ok()?
 }

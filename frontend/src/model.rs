@@ -3,6 +3,7 @@
 pub mod age;
 pub mod difference;
 pub mod duration;
+pub mod expiry;
 pub mod filter;
 pub mod number;
 pub mod picture;

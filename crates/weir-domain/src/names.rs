@@ -67,6 +67,27 @@ pub fn prose(text: &str, chars_max: usize) -> Result<(), String> {
     }
 }
 
+/// Checks what a tenant, a key or a person is called.
+pub fn title(text: &str) -> Result<(), String> {
+    if text.is_empty() || text.trim() != text {
+        Err("must not be empty or begin or end with a blank".to_owned())
+    } else if text.contains('\n') {
+        Err("must not contain control characters".to_owned())
+    } else {
+        prose(text, 100)
+    }
+}
+
+/// Checks an e-mail address as far as it can be checked without writing to it.
+pub fn email(text: &str) -> Result<(), &'static str> {
+    let well_formed = text.len() <= 254
+        && !text.chars().any(|c| c.is_whitespace() || c.is_control())
+        && text.split_once('@').is_some_and(|(user, host)| {
+            !user.is_empty() && !host.is_empty() && !host.contains('@')
+        });
+    if well_formed { Ok(()) } else { Err("must be an e-mail address") }
+}
+
 fn form(name: &str, most: usize, first: impl Fn(u8) -> bool, rest: impl Fn(u8) -> bool) -> bool {
     let mut bytes = name.bytes();
     name.len() <= most && bytes.next().is_some_and(first) && bytes.all(rest)
@@ -100,5 +121,21 @@ mod tests {
         assert!(value(&"x".repeat(513)).is_err());
         assert!(value("a\nb").is_err());
         assert!(value("a\u{85}b").is_err());
+    }
+
+    #[test]
+    fn addresses_and_titles_keep_to_their_forms() {
+        for fine in ["ada@example.com", "a@b", "ü@example.com"] {
+            assert_eq!(email(fine), Ok(()), "{fine}");
+        }
+        for wrong in
+            ["", "ada", "@b", "a@", "a@b@c", "a b@c", "a@b\n", &format!("{}@b", "a".repeat(260))]
+        {
+            assert!(email(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(title("Käse & Söhne"), Ok(()));
+        for wrong in ["", " a", "a ", "a\nb", "a\u{0}b", &"a".repeat(101)] {
+            assert!(title(wrong).is_err(), "{wrong:?}");
+        }
     }
 }

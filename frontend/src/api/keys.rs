@@ -1,7 +1,7 @@
 //! API keys.
 
 use gloo_net::http::Method;
-use weir_wire::api_keys::{ApiKey, CreateKey, IssuedKey};
+use weir_wire::api_keys::{ApiKey, CreateKey, IssuedKey, RotateKey};
 use weir_wire::page::Page;
 
 use super::request::Call;
@@ -16,6 +16,17 @@ impl Api {
 
     pub async fn create_key(self, tenant: &str, key: &CreateKey) -> Result<IssuedKey, Problem> {
         self.create(format!("/tenants/{tenant}/keys"), key).await
+    }
+
+    /// Gives a key a new secret; the one before also works for `overlap_s` seconds.
+    pub async fn rotate_key(
+        self,
+        tenant: &str,
+        key: &str,
+        overlap_s: u32,
+    ) -> Result<IssuedKey, Problem> {
+        let path = format!("/tenants/{tenant}/keys/{key}/rotate");
+        self.create(path, &RotateKey { overlap_s }).await
     }
 
     pub async fn revoke_key(self, tenant: &str, key: &str) -> Result<(), Problem> {

@@ -1,20 +1,30 @@
 //! Something a person does that the server may refuse: off while it runs, and its problem kept until the next try.
 
+use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::api::Problem;
+use crate::browser;
+use crate::components::feedback::ProblemPanel;
 
 /// Whether it runs, and what went wrong last; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Act {
     pub busy: RwSignal<bool>,
     pub problem: RwSignal<Option<Problem>>,
+    /// Fields of a form that show their own problems.
+    fields: &'static [&'static str],
 }
 
 impl Act {
     pub fn new() -> Self {
-        Self { busy: RwSignal::new(false), problem: RwSignal::new(None) }
+        Self::with_fields(&[])
+    }
+
+    /// One whose form shows the problems of these fields beside them.
+    pub fn with_fields(fields: &'static [&'static str]) -> Self {
+        Self { busy: RwSignal::new(false), problem: RwSignal::new(None), fields }
     }
 
     /// Asks the server; `done` follows only when it did it.
@@ -30,7 +40,12 @@ impl Act {
             self.busy.try_set(false);
             match answer {
                 Ok(answer) => done(answer),
-                Err(refused) => drop(self.problem.try_set(Some(refused))),
+                Err(refused) => {
+                    self.problem.try_set(Some(refused));
+                    if !self.fields.is_empty() {
+                        browser::focus_first_invalid();
+                    }
+                }
             }
         });
     }
@@ -43,5 +58,51 @@ impl Act {
                 fields.iter().find(|it| it.field == field).map(|it| it.reason.clone())
             })
         })
+    }
+
+    /// What went wrong, unless the fields say all of it.
+    fn untold(self) -> Option<Problem> {
+        let problem = self.problem.get()?;
+        let told = |field: &str| self.fields.contains(&field);
+        let all_told =
+            !problem.fields.is_empty() && problem.fields.iter().all(|it| told(&it.field));
+        (!all_told).then_some(problem)
+    }
+}
+
+/// A form that does one thing.
+#[component]
+pub fn ActForm(
+    act: Act,
+    /// What the button says.
+    #[prop(into)]
+    submit: String,
+    on_submit: Callback<()>,
+    /// Something is missing, or wrong as the form shows.
+    #[prop(optional, into)]
+    incomplete: Signal<bool>,
+    /// Leaves it, in a dialog.
+    #[prop(optional, into)]
+    cancel: Option<Callback<()>>,
+    #[prop(default = "panel")] class: &'static str,
+    children: Children,
+) -> impl IntoView {
+    let submitted = move |event: SubmitEvent| {
+        event.prevent_default();
+        if !act.busy.get_untracked() && !incomplete.get_untracked() {
+            on_submit.run(());
+        }
+    };
+    view! {
+        <form class=class on:submit=submitted>
+            {children()}
+            {move || act.untold().map(|problem| view! { <ProblemPanel problem /> })}
+            <div class="actions">
+                <button type="submit" class="button primary" disabled=move || act.busy.get() || incomplete.get()>{submit}</button>
+                {cancel.map(|cancel| view! {
+                    <button type="button" class="button" on:click=move |_| cancel.run(())>"Cancel"</button>
+                })}
+            </div>
+        </form>
     }
 }

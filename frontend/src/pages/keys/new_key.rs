@@ -1,67 +1,54 @@
-//! A new key: name and scopes, then the secret, once.
+//! A new key: name, scopes, and when it stops working.
 
 use leptos::prelude::*;
-use leptos::task::spawn_local;
+use weir_domain::names;
 use weir_wire::api_keys::{CreateKey, IssuedKey, KeyScope};
 
 use super::scope_word;
-use crate::api::{Api, Problem};
-use crate::components::copy::CodeBlock;
-use crate::components::feedback::ActProblem;
-use crate::components::field::{Bind, TextField, Tick};
+use crate::api::Api;
+use crate::browser;
+use crate::components::act::{Act, ActForm};
+use crate::components::field::{Bind, Choice, TextField, Tick};
+use crate::model::expiry::Expiry;
 use crate::pages::shell::TenantId;
-use crate::session::{KnownSecret, Session};
 
-/// The form, or the key just made until it is stored.
+/// The form; `changed` gets the key with its secret.
 #[component]
-pub(super) fn NewKey(on_created: Callback<()>) -> impl IntoView {
-    let issued = RwSignal::new(None::<IssuedKey>);
-    move || match issued.get() {
-        Some(key) => {
-            view! { <Secret key_made=key stored=Callback::new(move |()| issued.set(None)) /> }
-                .into_any()
-        }
-        None => view! { <Form issued on_created /> }.into_any(),
-    }
-}
-
-#[component]
-fn Form(issued: RwSignal<Option<IssuedKey>>, on_created: Callback<()>) -> impl IntoView {
+pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let session = expect_context::<Session>();
+    let act = Act::with_fields(&["name", "expires_at"]);
     let name = RwSignal::new(String::new());
     let scopes = RwSignal::new(vec![KeyScope::Check]);
-    let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
-    let create = move |event: leptos::ev::SubmitEvent| {
-        event.prevent_default();
-        busy.set(true);
-        problem.set(None);
+    let (expiry, day) = (RwSignal::new(Expiry::Never), RwSignal::new(String::new()));
+    let expires_at = move || {
+        let day_end_ms = day.with(|day| browser::day_end_ms(day));
+        expiry.get().at(browser::now_ms(), day_end_ms)
+    };
+    let create = Callback::new(move |()| {
+        let Ok(expires_at) = untrack(expires_at) else { return };
         let body = CreateKey {
             name: name.get_untracked().trim().to_owned(),
             scopes: scopes.get_untracked(),
-            expires_at: None,
+            expires_at,
         };
-        spawn_local(async move {
-            let tenant_id = tenant.now();
-            let answer = api.create_key(&tenant_id, &body).await;
-            busy.try_set(false);
-            match answer {
-                Ok(key) => {
-                    if key.scopes.contains(&KeyScope::Check) {
-                        session.remember(KnownSecret {
-                            tenant_id,
-                            key_id: key.id.clone(),
-                            secret: key.secret.clone(),
-                        });
-                    }
-                    on_created.run(());
-                    issued.try_set(Some(key));
-                }
-                Err(refused) => drop(problem.try_set(Some(refused))),
-            }
-        });
-    };
-    let incomplete = move || name.with(|name| name.trim().is_empty()) || scopes.with(Vec::is_empty);
+        let work = async move { api.create_key(&tenant.now(), &body).await };
+        act.run(work, move |key| changed.run(Some(key)));
+    });
+    let (name_refused, day_refused) = (act.refused("name"), act.refused("expires_at"));
+    let name_problem = Signal::derive(move || {
+        let typed = name.with(|name| name.trim().to_owned());
+        let wrong = (!typed.is_empty()).then(|| names::title(&typed).err()).flatten();
+        wrong.or_else(|| name_refused.get())
+    });
+    let day_problem = Signal::derive(move || {
+        let wrong = day.with(|day| !day.is_empty()).then(|| expires_at().err()).flatten();
+        wrong.map(str::to_owned).or_else(|| day_refused.get())
+    });
+    let incomplete = Signal::derive(move || {
+        name.with(|name| names::title(name.trim()).is_err())
+            || scopes.with(Vec::is_empty)
+            || expires_at().is_err()
+    });
     let ticks = [KeyScope::Check, KeyScope::Read, KeyScope::Write, KeyScope::Admin].map(|scope| {
         let value = Bind {
             value: Signal::derive(move || scopes.with(|scopes| scopes.contains(&scope))),
@@ -70,29 +57,15 @@ fn Form(issued: RwSignal<Option<IssuedKey>>, on_created: Callback<()>) -> impl I
         view! { <Tick label=scope_label(scope) value /> }
     });
     view! {
-        <form class="panel" on:submit=create>
+        <ActForm act submit="Create key" on_submit=create incomplete>
             <h2>"New key"</h2>
-            <TextField label="Name" value=name hint="What to recognise it by, such as checkout" />
+            <TextField label="Name" value=name problem=name_problem hint="What to recognise it by, such as checkout" />
             <fieldset class="ticks"><legend>"May"</legend>{ticks}</fieldset>
-            <ActProblem problem />
-            <button type="submit" class="button primary" disabled=move || busy.get() || incomplete()>"Create key"</button>
-        </form>
-    }
-}
-
-#[component]
-fn Secret(key_made: IssuedKey, stored: Callback<()>) -> impl IntoView {
-    let tenant = expect_context::<TenantId>();
-    view! {
-        <div class="panel" role="group" aria-label="New key">
-            <h2>"Key "{key_made.name}</h2>
-            <p>"Store it now: it is shown this one time."</p>
-            <CodeBlock code=key_made.secret label="Copy the key" />
-            <div class="actions">
-                <button type="button" class="button primary" on:click=move |_| stored.run(())>"I stored it"</button>
-                <a class="button" href=move || tenant.page("test")>"Try it with a real check"</a>
-            </div>
-        </div>
+            <Choice label="Expires" value=expiry.into() options=Expiry::choices() />
+            <Show when=move || expiry.get() == Expiry::On>
+                <TextField label="Last day" kind="date" value=day problem=day_problem hint="In your time zone" />
+            </Show>
+        </ActForm>
     }
 }
 
