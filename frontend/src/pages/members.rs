@@ -35,12 +35,15 @@ pub fn Members() -> impl IntoView {
         let tenant = tenant.get();
         async move { api.invitations(&tenant).await }
     });
+    // Of the page, not of the list: the list is made anew after each act.
+    let act = Act::new();
     view! {
         <PageHead title="Members" lead="Who may see and change what this tenant has." />
         <Needs role=Role::Admin>
             <NewInvitation on_invited=Callback::new(move |()| invitations.again()) />
         </Needs>
-        {loaded(members, move |data| view! { <List data members /> })}
+        <ActProblem problem=act.problem />
+        {loaded(members, move |data| view! { <List data members act /> })}
         {loaded(invitations, move |data| view! { <Invitations data invitations /> })}
     }
 }
@@ -57,12 +60,10 @@ pub(super) fn role_options() -> Vec<(Role, String)> {
 }
 
 #[component]
-fn List(data: Vec<Member>, members: Load<Vec<Member>>) -> impl IntoView {
-    let act = Act::new();
+fn List(data: Vec<Member>, members: Load<Vec<Member>>, act: Act) -> impl IntoView {
     let rows: Vec<_> =
         data.into_iter().map(|member| view! { <Line member members act /> }).collect();
     view! {
-        <ActProblem problem=act.problem />
         <div class="table-wrap" tabindex="0" role="region" aria-label="Members">
             <table>
                 <thead><tr>
