@@ -21,6 +21,7 @@ mod overrides;
 mod replicas;
 mod rules;
 mod sessions;
+mod stats;
 mod tenants;
 mod tester;
 

@@ -24,7 +24,7 @@ use weir_wire::problem::ProblemBody;
 use crate::state::ControlState;
 use crate::{
     api_keys, audit, health, invitations, me, members, meters, operator, overrides, replicas,
-    rules, sessions, tenants, tester,
+    rules, sessions, stats, tenants, tester,
 };
 
 #[derive(OpenApi)]
@@ -46,6 +46,7 @@ use crate::{
         (name = "rules", description = "What is limited"),
         (name = "overrides", description = "Exceptions for one subject"),
         (name = "testing", description = "What a rule would do, and starting again"),
+        (name = "stats", description = "How much was let through and refused"),
         (name = "replicas", description = "The gates, and what they serve"),
         (name = "audit", description = "Who did what"),
         (name = "operator", description = "For those who run the installation"),
@@ -111,6 +112,7 @@ fn described() -> OpenApiRouter<ControlState> {
         .merge(rules::routes())
         .merge(overrides::routes())
         .merge(tester::routes())
+        .merge(stats::routes())
         .merge(replicas::routes())
         .merge(audit::routes())
         .merge(operator::routes());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weir_domain::time::{Clock, Timestamp};
 use weir_redis::limiter::Limiter;
 use weir_redis::signal::Signal;
-use weir_store::Store;
+use weir_store::{Retention, Store};
 
 use crate::login_floor::LoginFloor;
 use crate::meters::Meters;
@@ -61,6 +61,8 @@ pub struct ControlSettings {
     pub rules_per_tenant_max: u64,
     /// Most overrides of a tenant.
     pub overrides_per_tenant_max: u64,
+    /// How long statistics are kept.
+    pub retention: Retention,
 }
 
 /// Who may make an account, and a tenant.
@@ -89,6 +91,7 @@ impl Default for ControlSettings {
             rules_per_namespace_max: 1000,
             rules_per_tenant_max: 10_000,
             overrides_per_tenant_max: 100_000,
+            retention: Retention::default(),
         }
     }
 }

@@ -9,5 +9,6 @@ mod members;
 mod overrides;
 mod rules;
 mod sessions;
+mod stats;
 mod tenants;
 mod tester;

@@ -93,6 +93,8 @@ ids! {
     InvitationId = "invitation";
     /// An entry of the audit log.
     AuditId = "audit";
+    /// An entry of the log of refused checks.
+    DenialId = "denial";
     /// One running gate process.
     GateId = "gate";
 }

@@ -6,8 +6,10 @@
 mod actor;
 mod audit;
 mod convert;
+mod denials;
 mod error;
 mod gates;
+mod housekeeping;
 mod idempotency;
 mod invitations;
 mod keys;
@@ -20,18 +22,22 @@ mod rules;
 mod sessions;
 mod store;
 mod sweep;
+mod tallies;
 mod tenants;
 #[cfg(any(test, feature = "test-support"))]
 pub mod test_support;
 #[cfg(test)]
 mod tests;
+mod top_subjects;
 mod tx;
 mod users;
 
 pub use actor::Actor;
 pub use audit::{Audit, AuditRow, NewAudit};
+pub use denials::{DENIALS_PER_SECOND, DenialFilter, DenialRow, Denials};
 pub use error::{Constraint, StoreError};
 pub use gates::{GateBeat, GateRow, Gates};
+pub use housekeeping::{Housekeeping, Retention};
 pub use idempotency::{Claim, Claimed, Idempotency, Owner};
 pub use invitations::{InvitationRow, Invitations, NewInvitation};
 pub use keys::{KeyRotation, KeyRow, Keys, NewKey, PreviousDigest};
@@ -44,6 +50,11 @@ pub use rules::{RuleAfter, RuleBody, RuleCounts, RuleFilter, RuleRow, RuleWrite,
 pub use sessions::{Membership, NewSession, Person, Rotated, Rotation, Sessions};
 pub use store::{MIGRATOR, PoolSettings, Role, Store};
 pub use sweep::Sweep;
+pub use tallies::{
+    Counted, DropCount, Flush, Resolution, RuleTally, Tallies, TallyCounts, TallyFilter,
+    TallyRange, TallyRow,
+};
 pub use tenants::{MyTenant, TenantRow, Tenants};
+pub use top_subjects::{SKETCH_MS, SketchEntry, SketchRow, TopFilter, TopSubject, TopSubjects};
 pub use tx::{Scope, Tx};
 pub use users::{NewUser, UserRow, Users};

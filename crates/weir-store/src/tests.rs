@@ -11,6 +11,7 @@ mod rulebook;
 mod rules;
 mod schema;
 mod sweep;
+mod tallies;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -165,6 +166,7 @@ async fn full_tenant(database: &TestDatabase, email: &str) -> (TenantId, RuleWri
     tx.idempotency().claim(&claim).await.unwrap();
     tx.idempotency().finish(&claim, 201, &json!({})).await.unwrap();
     tx.commit().await.unwrap();
+    tallies::write_one_of_each(&database.gate, tenant_id, rule.id).await;
     let mut tx = database.app.begin("tests", Scope::User(owner)).await.unwrap();
     tx.sessions().insert(&accounts::session(owner)).await.unwrap();
     tx.commit().await.unwrap();

@@ -6,8 +6,10 @@ use weir_domain::id::{GateId, SessionId, TenantId, UserId};
 
 use crate::audit::Audit;
 use crate::convert::uuid;
+use crate::denials::Denials;
 use crate::error::StoreError;
 use crate::gates::Gates;
+use crate::housekeeping::Housekeeping;
 use crate::idempotency::Idempotency;
 use crate::invitations::Invitations;
 use crate::keys::Keys;
@@ -17,7 +19,9 @@ use crate::rulebook::Rulebook;
 use crate::rules::Rules;
 use crate::sessions::Sessions;
 use crate::sweep::Sweep;
+use crate::tallies::Tallies;
 use crate::tenants::Tenants;
+use crate::top_subjects::TopSubjects;
 use crate::users::Users;
 
 /// What a transaction may see.
@@ -179,6 +183,26 @@ impl Tx {
     /// The audit log.
     pub fn audit(&mut self) -> Audit<'_> {
         Audit::new(&mut self.inner)
+    }
+
+    /// Counts of decisions.
+    pub fn tallies(&mut self) -> Tallies<'_> {
+        Tallies::new(&mut self.inner)
+    }
+
+    /// The busiest subjects.
+    pub fn top_subjects(&mut self) -> TopSubjects<'_> {
+        TopSubjects::new(&mut self.inner)
+    }
+
+    /// The log of refused checks.
+    pub fn denials(&mut self) -> Denials<'_> {
+        Denials::new(&mut self.inner)
+    }
+
+    /// What is done to statistics with time.
+    pub fn housekeeping(&mut self) -> Housekeeping<'_> {
+        Housekeeping::new(&mut self.inner)
     }
 
     /// Answers already given.

@@ -73,6 +73,10 @@ fn table() -> BTreeMap<&'static str, For> {
         ("overrides_bulk", For::Members(Editor)),
         ("test", For::Members(Editor)),
         ("counters_reset", For::Members(Editor)),
+        ("stats_series", For::Members(Viewer)),
+        ("stats_summary", For::Members(Viewer)),
+        ("stats_top", For::Members(Viewer)),
+        ("stats_denials", For::Members(Viewer)),
         ("replicas_list", For::Members(Viewer)),
         ("audit_list", For::Members(Admin)),
     ])

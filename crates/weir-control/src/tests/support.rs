@@ -108,6 +108,10 @@ impl Plane {
         Self { router, now_ms, database, limiter, stop }
     }
 
+    pub(super) fn now_ms(&self) -> i64 {
+        self.now_ms.load(Ordering::SeqCst)
+    }
+
     pub(super) fn advance(&self, ms: i64) {
         self.now_ms.fetch_add(ms, Ordering::SeqCst);
     }

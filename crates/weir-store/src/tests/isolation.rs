@@ -49,6 +49,7 @@ async fn tenant_sees_its_own_rows_and_no_one_elses() {
     let expected = named(&[
         ("api_keys", 1),
         ("audit_entries", 1),
+        ("denials", 1),
         ("idempotency_keys", 1),
         ("invitations", 1),
         ("memberships", 1),
@@ -56,7 +57,9 @@ async fn tenant_sees_its_own_rows_and_no_one_elses() {
         ("rule_revisions", 1),
         ("rulebook_versions", 1),
         ("rules", 1),
+        ("tallies_minutes", 1),
         ("tenants", 1),
+        ("top_subjects", 1),
         ("users", 1),
     ]);
     assert_eq!(visible(&database.app, Scope::Tenant(tenant_id)).await, expected);
@@ -158,6 +161,9 @@ async fn gate_reads_what_it_serves_and_writes_nothing_else() {
         "DELETE FROM gates",
         "SELECT * FROM users",
         "SELECT * FROM audit_entries",
+        "DELETE FROM tallies_minutes",
+        "SELECT * FROM tallies_hours",
+        "SELECT weir_roll_up(7, 90)",
         "SET ROLE weir_owner",
     ] {
         let mut tx = database.gate.begin("tests", Scope::Service).await.unwrap();

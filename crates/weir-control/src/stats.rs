@@ -1,0 +1,54 @@
+//! Statistics of a tenant: how much was let through and refused, when, by which rule, for whom.
+
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use weir_domain::id::RuleId;
+use weir_http::problem::Problem;
+use weir_store::TallyCounts;
+use weir_wire::stats::Counts;
+use weir_wire::time::DateTime;
+
+use crate::state::ControlState;
+
+mod denials;
+mod range;
+mod series;
+mod summary;
+mod top;
+
+pub(crate) fn routes() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(series::series))
+        .routes(routes!(summary::summary))
+        .routes(routes!(top::top))
+        .routes(routes!(denials::list))
+}
+
+/// Which time to look at.
+#[derive(Debug, Clone, Copy, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct TimeQuery {
+    /// From when, RFC 3339; default: an hour before the end.
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub(crate) from: Option<DateTime>,
+    /// Until when; default and latest: now.
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub(crate) to: Option<DateTime>,
+}
+
+fn parse_rule(id: Option<String>) -> Result<Option<RuleId>, Problem> {
+    let invalid = |_| Problem::invalid_field("rule_id", "must be the id of a rule");
+    id.map(|id| id.parse().map_err(invalid)).transpose()
+}
+
+fn counts(counts: &TallyCounts) -> Counts {
+    Counts {
+        allowed: counts.allowed,
+        denied: counts.denied,
+        shadow_denied: counts.shadow_denied,
+        degraded: counts.degraded,
+        refunded: counts.refunded,
+    }
+}

@@ -1,0 +1,76 @@
+//! `GET /tenants/{tenant}/stats/denials`
+
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use weir_http::json::Json;
+use weir_http::params::Query;
+use weir_store::{DENIALS_PER_SECOND, DenialFilter, DenialRow};
+use weir_wire::stats::{DenialEntry, Denials};
+
+use crate::actor::{By, Viewer};
+use crate::error::ControlError;
+use crate::listing::{List, ListQuery};
+use crate::state::ControlState;
+use crate::stats::parse_rule;
+use crate::stats::top::texts;
+
+/// Which refused checks to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct DenialsQuery {
+    /// How many items at most.
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Only those that this rule refused.
+    rule_id: Option<String>,
+}
+
+/// How long the log reaches back.
+const KEPT_S: u32 = 24 * 60 * 60;
+
+/// The refused checks of the last day, newest first; a sample where there were very many.
+#[utoipa::path(get, path = "/tenants/{tenant}/stats/denials", operation_id = "stats_denials", tag = "stats",
+    params(("tenant" = String, Path, description = "`tenant_…`"), DenialsQuery),
+    responses((status = 200, description = "The refused checks", body = Denials)))]
+pub(crate) async fn list(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+    Query(query): Query<DenialsQuery>,
+) -> Result<Json<Denials>, ControlError> {
+    let tenant_id = caller.tenant_id;
+    let of = ["denials", &tenant_id.to_string(), query.rule_id.as_deref().unwrap_or("*")];
+    let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
+    let rule_id = parse_rule(query.rule_id)?;
+    let page = list.page(|key: String| key.parse().ok())?;
+    let filter = DenialFilter { tenant_id, rule_id, newer_than: None };
+    let mut tx = control.reading("stats.denials", &caller).await?;
+    let counted = tx.denials().list(&filter, &page).await?;
+    let page = list.answer(counted.counts, |row| row.id.to_string(), entry);
+    Ok(Json(Denials {
+        data: page.data,
+        next_cursor: page.next_cursor,
+        kept_per_second: DENIALS_PER_SECOND,
+        kept_s: KEPT_S,
+        as_of: counted.as_of.into(),
+    }))
+}
+
+pub(super) fn entry(row: DenialRow) -> DenialEntry {
+    DenialEntry {
+        id: row.id.to_string(),
+        at: row.at.into(),
+        namespace: row.namespace,
+        rule_id: row.rule_id.to_string(),
+        rule: row.rule,
+        shadow: row.shadow,
+        subject: texts(row.subject),
+        cost: row.cost,
+        retry_after_ms: row.retry_after_ms,
+        degraded: row.degraded,
+        stands_for: row.stands_for,
+    }
+}

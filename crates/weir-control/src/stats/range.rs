@@ -1,0 +1,214 @@
+//! Which steps a question is about: aligned, bounded, and no finer than what is kept.
+
+use weir_domain::algorithm::{Calendar, Period, Quota};
+use weir_domain::calendar;
+use weir_domain::time::{Micros, Timestamp};
+use weir_http::problem::Problem;
+use weir_store::{Resolution, Retention, TallyRange};
+use weir_wire::stats::POINTS_MAX;
+
+use crate::stats::TimeQuery;
+
+/// The steps of a series.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Steps {
+    /// Where each begins, and where the last ends.
+    pub(crate) bounds: Vec<Timestamp>,
+    /// How long each is, or usually is.
+    pub(crate) step_s: u32,
+    /// Whether they are days of a time zone, of differing length.
+    pub(crate) local: bool,
+    /// From what they are counted.
+    pub(crate) resolution: Resolution,
+}
+
+/// A time that was asked for, not yet aligned.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    from_ms: i64,
+    to_ms: i64,
+    now_ms: i64,
+    retention: Retention,
+}
+
+const MINUTE_S: u32 = 60;
+const HOUR_S: u32 = 3_600;
+const DAY_S: u32 = 86_400;
+const DAY_MS: i64 = 86_400_000;
+/// What a series has about, when the step is ours to choose.
+const POINTS_CHOSEN: i64 = 250;
+
+impl Asked {
+    pub(crate) fn new(
+        query: TimeQuery,
+        now: Timestamp,
+        retention: Retention,
+    ) -> Result<Self, Problem> {
+        let now_ms = now.as_millis();
+        let to_ms = query.to.map_or(now_ms, |to| to.0.as_millis()).min(now_ms);
+        let from_ms = query.from.map_or(to_ms - 3_600_000, |from| from.0.as_millis());
+        if from_ms >= to_ms {
+            let reason = "must be before `to`, and before now";
+            return Err(Problem::invalid_field("from", reason));
+        }
+        if now_ms - from_ms > i64::from(retention.days_days) * DAY_MS + DAY_MS {
+            let reason = format!("statistics are kept for {} days", retention.days_days);
+            return Err(Problem::invalid_field("from", reason));
+        }
+        Ok(Self { from_ms, to_ms, now_ms, retention })
+    }
+
+    /// The steps of this length, or of a suitable one.
+    pub(crate) fn steps(
+        &self,
+        step_s: Option<u32>,
+        time_zone: Option<&str>,
+    ) -> Result<Steps, Problem> {
+        let step_s = match step_s {
+            None => self.suitable_step(),
+            Some(step_s) => checked_step(step_s)?,
+        };
+        let zone = time_zone.filter(|zone| *zone != "UTC" && step_s % DAY_S == 0);
+        let bounds = match zone {
+            Some(zone) => self.local_days(step_s / DAY_S, zone)?,
+            None => self.even(step_s)?,
+        };
+        let whole = |length_s: u32| {
+            bounds.iter().all(|at| at.as_millis() % (i64::from(length_s) * 1000) == 0)
+        };
+        let resolution = if zone.is_none() && step_s.is_multiple_of(DAY_S) {
+            Resolution::Day
+        } else if whole(HOUR_S) || (zone.is_some() && !self.kept(Resolution::Minute)) {
+            Resolution::Hour
+        } else {
+            Resolution::Minute
+        };
+        if !self.kept(resolution) {
+            let reason = match resolution {
+                Resolution::Minute => format!(
+                    "minutes are kept for {} days: ask for steps of 3600 or more",
+                    self.retention.minutes_days
+                ),
+                _ => format!(
+                    "hours are kept for {} days: ask for steps of 86400 or more, in UTC",
+                    self.retention.hours_days
+                ),
+            };
+            return Err(Problem::invalid_field("step_s", reason));
+        }
+        Ok(Steps { bounds, step_s, local: zone.is_some(), resolution })
+    }
+
+    /// The time as a whole, widened to what suits its length: minutes for some hours, hours for some
+    /// days, beyond that days. `coarse_after_h` says for how many hours it may stay with hours.
+    pub(crate) fn whole(&self, coarse_after_h: i64) -> TallyRange {
+        let hours = (self.to_ms - self.from_ms) / 3_600_000;
+        let wanted = if hours < 12 {
+            [Resolution::Minute, Resolution::Hour, Resolution::Day].as_slice()
+        } else if hours <= coarse_after_h {
+            [Resolution::Hour, Resolution::Day].as_slice()
+        } else {
+            [Resolution::Day].as_slice()
+        };
+        let found = wanted.iter().copied().find(|it| self.kept(*it)).unwrap_or(Resolution::Day);
+        let step_ms = match found {
+            Resolution::Minute => 60_000,
+            Resolution::Hour => 3_600_000,
+            Resolution::Day => DAY_MS,
+        };
+        let (from, to) = self.widened(step_ms);
+        TallyRange { from, to, resolution: found }
+    }
+
+    /// Both ends moved outwards to multiples of a step.
+    pub(crate) fn widened(&self, step_ms: i64) -> (Timestamp, Timestamp) {
+        let from = self.from_ms.div_euclid(step_ms) * step_ms;
+        let to = (self.to_ms + step_ms - 1).div_euclid(step_ms) * step_ms;
+        (Timestamp::from_millis(from), Timestamp::from_millis(to))
+    }
+
+    fn suitable_step(&self) -> u32 {
+        const LADDER_S: [u32; 8] = [60, 300, 900, 1_800, 3_600, 10_800, 21_600, DAY_S];
+        let enough =
+            |step: &u32| (self.to_ms - self.from_ms) / (i64::from(*step) * 1000) <= POINTS_CHOSEN;
+        let kept = |step: &u32| match *step {
+            DAY_S => true,
+            HOUR_S.. => self.kept(Resolution::Hour),
+            _ => self.kept(Resolution::Minute),
+        };
+        LADDER_S.into_iter().find(|step| enough(step) && kept(step)).unwrap_or(DAY_S)
+    }
+
+    /// Whether everything from the beginning on is kept so finely.
+    fn kept(&self, resolution: Resolution) -> bool {
+        let days = match resolution {
+            Resolution::Minute => self.retention.minutes_days,
+            Resolution::Hour => self.retention.hours_days,
+            Resolution::Day => self.retention.days_days,
+        };
+        let today_ms = self.now_ms.div_euclid(DAY_MS) * DAY_MS;
+        self.from_ms >= today_ms - i64::from(days) * DAY_MS || resolution == Resolution::Day
+    }
+
+    fn even(&self, step_s: u32) -> Result<Vec<Timestamp>, Problem> {
+        let step_ms = i64::from(step_s) * 1000;
+        // Several days begin with the first one asked for, not somewhere before it.
+        let grid_ms = step_ms.min(DAY_MS);
+        let start = self.from_ms.div_euclid(grid_ms) * grid_ms;
+        let points = (self.to_ms - start + step_ms - 1) / step_ms;
+        if points > i64::try_from(POINTS_MAX).unwrap_or(i64::MAX) {
+            return Err(too_many(points));
+        }
+        Ok((0..=points).map(|at| Timestamp::from_millis(start + at * step_ms)).collect())
+    }
+
+    /// Midnights of a time zone, so many days apart.
+    fn local_days(&self, days: u32, time_zone: &str) -> Result<Vec<Timestamp>, Problem> {
+        let calendar =
+            Calendar { period: Period::Day, time_zone: time_zone.to_owned(), anchor_day: 1 };
+        let quota = Quota::new(1, calendar)
+            .map_err(|wrong| Problem::invalid_field("time_zone", wrong.reason))?;
+        let around = |ms: i64| {
+            let ms = u64::try_from(ms).unwrap_or(0);
+            let bounds = calendar::bounds(&quota, Micros::from_ms(ms)).bounds_us;
+            let ms = |us: u64| i64::try_from(us / 1000).unwrap_or(i64::MAX);
+            (ms(bounds[1]), ms(bounds[2]))
+        };
+        let points = (self.to_ms - self.from_ms) / (DAY_MS * i64::from(days));
+        if points >= i64::try_from(POINTS_MAX).unwrap_or(i64::MAX) {
+            return Err(too_many(points + 1));
+        }
+        let mut bounds = vec![around(self.from_ms).0];
+        let mut last = bounds[0];
+        while last < self.to_ms {
+            for _ in 0..days {
+                last = around(last).1;
+            }
+            bounds.push(last);
+        }
+        Ok(bounds.into_iter().map(Timestamp::from_millis).collect())
+    }
+}
+
+fn checked_step(step_s: u32) -> Result<u32, Problem> {
+    let unit = if step_s <= HOUR_S {
+        MINUTE_S
+    } else if step_s <= DAY_S {
+        HOUR_S
+    } else {
+        DAY_S
+    };
+    if step_s == 0 || !step_s.is_multiple_of(unit) || step_s > 366 * DAY_S {
+        let reason = "must be whole minutes up to an hour, whole hours up to a day, or whole days";
+        return Err(Problem::invalid_field("step_s", reason));
+    }
+    Ok(step_s)
+}
+
+fn too_many(points: i64) -> Problem {
+    let reason = format!("would give {points} points, and at most {POINTS_MAX} are answered");
+    Problem::invalid_field("step_s", reason)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! `GET /tenants/{tenant}/stats/series`
+
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use weir_http::json::Json;
+use weir_http::params::Query;
+use weir_store::{TallyCounts, TallyFilter};
+use weir_wire::stats::Series;
+use weir_wire::time::DateTime;
+
+use crate::actor::{By, Viewer};
+use crate::error::ControlError;
+use crate::state::ControlState;
+use crate::stats::range::Asked;
+use crate::stats::{TimeQuery, parse_rule};
+
+/// What to count, when, and in which steps.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SeriesQuery {
+    /// From when, RFC 3339; default: an hour before the end.
+    #[param(value_type = Option<String>, format = DateTime)]
+    from: Option<DateTime>,
+    /// Until when; default and latest: now.
+    #[param(value_type = Option<String>, format = DateTime)]
+    to: Option<DateTime>,
+    /// Length of a step: whole minutes up to an hour, whole hours up to a day, or whole days; default:
+    /// what gives some hundred points. At most 2,000 points are answered.
+    #[param(minimum = 60, example = 300)]
+    step_s: Option<u32>,
+    /// Steps of whole days begin at this zone's midnight (IANA name, default UTC).
+    #[param(example = "Europe/Berlin")]
+    time_zone: Option<String>,
+    /// Only checks of this namespace; empty: of namespaces that had no rules.
+    namespace: Option<String>,
+    /// Decisions of this rule instead of whole requests.
+    rule_id: Option<String>,
+}
+
+/// How much was decided in each step, zeros included.
+#[utoipa::path(get, path = "/tenants/{tenant}/stats/series", operation_id = "stats_series", tag = "stats",
+    params(("tenant" = String, Path, description = "`tenant_…`"), SeriesQuery),
+    responses((status = 200, description = "The series", body = Series)))]
+pub(crate) async fn series(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+    Query(query): Query<SeriesQuery>,
+) -> Result<Json<Series>, ControlError> {
+    let time = TimeQuery { from: query.from, to: query.to };
+    let asked = Asked::new(time, control.clock.now(), control.settings.retention)?;
+    let steps = asked.steps(query.step_s, query.time_zone.as_deref())?;
+    let filter = TallyFilter {
+        tenant_id: caller.tenant_id,
+        rule_id: parse_rule(query.rule_id)?,
+        namespace: query.namespace,
+    };
+    let mut tx = control.reading("stats.series", &caller).await?;
+    let counted = tx.tallies().series(&filter, &steps.bounds, steps.resolution).await?;
+    let column =
+        |of: fn(&TallyCounts) -> u64| -> Vec<u64> { counted.counts.iter().map(of).collect() };
+    let (_, starts) = steps.bounds.split_last().expect("a series has an end");
+    Ok(Json(Series {
+        start: starts.first().copied().unwrap_or_default().into(),
+        step_s: steps.step_s,
+        starts: steps.local.then(|| starts.iter().copied().map(DateTime).collect()),
+        allowed: column(|it| it.allowed),
+        denied: column(|it| it.denied),
+        shadow_denied: column(|it| it.shadow_denied),
+        degraded: column(|it| it.degraded),
+        refunded: column(|it| it.refunded),
+        as_of: counted.as_of.into(),
+        dropped: counted.dropped,
+    }))
+}

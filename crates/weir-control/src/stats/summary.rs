@@ -1,0 +1,70 @@
+//! `GET /tenants/{tenant}/stats/summary`
+
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use weir_domain::time::Timestamp;
+use weir_http::json::Json;
+use weir_http::params::Query;
+use weir_store::TallyFilter;
+use weir_wire::stats::Summary;
+use weir_wire::time::DateTime;
+
+use crate::actor::{By, Viewer};
+use crate::error::ControlError;
+use crate::state::ControlState;
+use crate::stats::range::Asked;
+use crate::stats::{TimeQuery, counts, parse_rule};
+
+/// What to count, and when.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SummaryQuery {
+    /// From when, RFC 3339; default: an hour before the end. Widened to whole minutes, beyond half a
+    /// day to whole hours, beyond 45 days to whole days of UTC.
+    #[param(value_type = Option<String>, format = DateTime)]
+    from: Option<DateTime>,
+    /// Until when; default and latest: now.
+    #[param(value_type = Option<String>, format = DateTime)]
+    to: Option<DateTime>,
+    /// Only checks of this namespace; empty: of namespaces that had no rules.
+    namespace: Option<String>,
+    /// Decisions of this rule instead of whole requests.
+    rule_id: Option<String>,
+}
+
+/// Longer than that is counted by days.
+const HOURS_MAX: i64 = 45 * 24;
+
+/// How much was decided in a time, and in the time of equal length before it.
+#[utoipa::path(get, path = "/tenants/{tenant}/stats/summary", operation_id = "stats_summary", tag = "stats",
+    params(("tenant" = String, Path, description = "`tenant_…`"), SummaryQuery),
+    responses((status = 200, description = "The totals", body = Summary)))]
+pub(crate) async fn summary(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+    Query(query): Query<SummaryQuery>,
+) -> Result<Json<Summary>, ControlError> {
+    let time = TimeQuery { from: query.from, to: query.to };
+    let asked = Asked::new(time, control.clock.now(), control.settings.retention)?;
+    let range = asked.whole(HOURS_MAX);
+    let length_ms = range.to.as_millis() - range.from.as_millis();
+    let before = Timestamp::from_millis(range.from.as_millis() - length_ms);
+    let filter = TallyFilter {
+        tenant_id: caller.tenant_id,
+        rule_id: parse_rule(query.rule_id)?,
+        namespace: query.namespace,
+    };
+    let mut tx = control.reading("stats.summary", &caller).await?;
+    let bounds = [before, range.from, range.to];
+    let counted = tx.tallies().series(&filter, &bounds, range.resolution).await?;
+    Ok(Json(Summary {
+        from: range.from.into(),
+        to: range.to.into(),
+        counts: counts(&counted.counts[1]),
+        previous: counts(&counted.counts[0]),
+        as_of: counted.as_of.into(),
+        dropped: counted.dropped,
+    }))
+}

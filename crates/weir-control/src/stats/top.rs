@@ -1,0 +1,167 @@
+//! `GET /tenants/{tenant}/stats/top`
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::IntoParams;
+use weir_domain::time::Timestamp;
+use weir_http::json::Json;
+use weir_http::params::Query;
+use weir_http::problem::Problem;
+use weir_store::{RuleTally, SKETCH_MS, TallyFilter, TopFilter, TopSubject};
+use weir_wire::stats::{Top, TopBy, TopEntry, TopOrder};
+use weir_wire::time::DateTime;
+
+use crate::actor::{By, Caller, Viewer};
+use crate::error::ControlError;
+use crate::state::ControlState;
+use crate::stats::range::Asked;
+use crate::stats::{TimeQuery, parse_rule};
+
+/// What to list, and when.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct TopQuery {
+    /// Subjects (default), or rules.
+    #[param(inline)]
+    by: Option<TopBy>,
+    /// Most refused first (default), or most asked.
+    #[param(inline)]
+    order: Option<TopOrder>,
+    /// From when, RFC 3339; default: an hour before the end. For subjects widened to ten minutes and
+    /// at most a day; for rules to whole minutes, beyond half a day hours, beyond three days days.
+    #[param(value_type = Option<String>, format = DateTime)]
+    from: Option<DateTime>,
+    /// Until when; default and latest: now.
+    #[param(value_type = Option<String>, format = DateTime)]
+    to: Option<DateTime>,
+    /// Only subjects of this rule.
+    rule_id: Option<String>,
+    /// Only rules of this namespace.
+    namespace: Option<String>,
+    /// How many at most.
+    #[param(minimum = 1, maximum = 100, default = 10)]
+    limit: Option<u32>,
+}
+
+const LIMIT_DEFAULT: u32 = 10;
+const LIMIT_MAX: u32 = 100;
+/// Longer than that, rules are counted by days.
+const HOURS_MAX: i64 = 3 * 24;
+const SUBJECTS_MS_MAX: i64 = 24 * 60 * 60 * 1000;
+
+/// The subjects or the rules that ask, or are refused, most.
+#[utoipa::path(get, path = "/tenants/{tenant}/stats/top", operation_id = "stats_top", tag = "stats",
+    params(("tenant" = String, Path, description = "`tenant_…`"), TopQuery),
+    responses((status = 200, description = "The busiest, first ones first", body = Top)))]
+pub(crate) async fn top(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+    Query(query): Query<TopQuery>,
+) -> Result<Json<Top>, ControlError> {
+    if !(1..=LIMIT_MAX).contains(&query.limit.unwrap_or(LIMIT_DEFAULT)) {
+        return Err(Problem::invalid_field("limit", "must be from 1 to 100").into());
+    }
+    let time = TimeQuery { from: query.from, to: query.to };
+    let asked = Asked::new(time, control.clock.now(), control.settings.retention)?;
+    match query.by.unwrap_or_default() {
+        TopBy::Rule => rules(&control, &caller, query, &asked).await,
+        TopBy::Subject => subjects(&control, &caller, query, &asked).await,
+    }
+}
+
+async fn rules(
+    control: &ControlState,
+    caller: &Caller,
+    query: TopQuery,
+    asked: &Asked,
+) -> Result<Json<Top>, ControlError> {
+    if query.rule_id.is_some() {
+        return Err(Problem::invalid_field("rule_id", "is for subjects, not for rules").into());
+    }
+    let range = asked.whole(HOURS_MAX);
+    let tenant_id = caller.tenant_id;
+    let filter = TallyFilter { tenant_id, rule_id: None, namespace: query.namespace };
+    let most_asked = query.order == Some(TopOrder::Checks);
+    let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
+    let mut tx = control.reading("stats.top_rules", caller).await?;
+    let counted = tx.tallies().top_rules(&filter, range, most_asked, limit).await?;
+    Ok(Json(Top {
+        by: TopBy::Rule,
+        from: range.from.into(),
+        to: range.to.into(),
+        data: counted.counts.into_iter().map(of_rule).collect(),
+        error_at_most: 0,
+        as_of: counted.as_of.into(),
+        dropped: counted.dropped,
+    }))
+}
+
+async fn subjects(
+    control: &ControlState,
+    caller: &Caller,
+    query: TopQuery,
+    asked: &Asked,
+) -> Result<Json<Top>, ControlError> {
+    if query.namespace.is_some() {
+        return Err(Problem::invalid_field("namespace", "is for rules, not for subjects").into());
+    }
+    let (from, to) = asked.widened(SKETCH_MS);
+    let from = from.max(Timestamp::from_millis(to.as_millis() - SUBJECTS_MS_MAX));
+    let filter = TopFilter {
+        tenant_id: caller.tenant_id,
+        rule_id: parse_rule(query.rule_id)?,
+        from,
+        to,
+        most_asked_first: query.order == Some(TopOrder::Checks),
+        limit: query.limit.unwrap_or(LIMIT_DEFAULT),
+    };
+    let mut tx = control.reading("stats.top_subjects", caller).await?;
+    let (counted, error_at_most) = tx.top_subjects().list(&filter).await?;
+    Ok(Json(Top {
+        by: TopBy::Subject,
+        from: from.into(),
+        to: to.into(),
+        data: counted.counts.into_iter().map(of_subject).collect(),
+        error_at_most,
+        as_of: counted.as_of.into(),
+        dropped: counted.dropped,
+    }))
+}
+
+fn of_rule(tally: RuleTally) -> TopEntry {
+    let (namespace, rule) = tally.name.unzip();
+    TopEntry {
+        rule_id: tally.rule_id.to_string(),
+        rule,
+        namespace,
+        subject: None,
+        checks: tally.counts.allowed + tally.counts.denied + tally.counts.shadow_denied,
+        denied: tally.counts.denied + tally.counts.shadow_denied,
+    }
+}
+
+fn of_subject(top: TopSubject) -> TopEntry {
+    let (namespace, rule) = top.name.unzip();
+    TopEntry {
+        rule_id: top.entry.rule_id.to_string(),
+        rule,
+        namespace,
+        subject: Some(texts(top.entry.subject)),
+        checks: top.entry.checks,
+        denied: top.entry.denied,
+    }
+}
+
+/// A stored subject; gates write texts only.
+pub(super) fn texts(subject: Value) -> BTreeMap<String, String> {
+    let Value::Object(subject) = subject else { return BTreeMap::new() };
+    let texts = subject.into_iter().filter_map(|(name, value)| match value {
+        Value::String(value) => Some((name, value)),
+        _ => None,
+    });
+    texts.collect()
+}

@@ -1,0 +1,187 @@
+//! Statistics as they are read: aligned, gap-filled, bounded, and each tenant's own.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weir_domain::id::{DenialId, GateId, RuleId, TenantId};
+use weir_domain::time::Timestamp;
+use weir_store::{
+    DenialRow, DropCount, Flush, Scope, SketchEntry, SketchRow, TallyCounts, TallyRow,
+};
+
+use super::support::{Member, Plane};
+
+const MINUTE_MS: i64 = 60_000;
+
+/// What a gate would write.
+struct Wrote {
+    flush: Flush,
+    tenant: TenantId,
+}
+
+impl Wrote {
+    fn of(member: &Member, now: Timestamp) -> Self {
+        let gate_id = GateId::new(now, 7);
+        let flush = Flush { gate_id, boot_id: 9, oldest_minute: now, age: Duration::ZERO };
+        Self { flush, tenant: member.tenant.parse().expect("an id") }
+    }
+
+    async fn tallies(&self, plane: &Plane, rows: &[(Option<RuleId>, Timestamp, u64, u64)]) {
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|&(rule_id, minute, allowed, denied)| TallyRow {
+                tenant_id: self.tenant,
+                rule_id,
+                minute,
+                namespace: "default".to_owned(),
+                counts: TallyCounts { allowed, denied, ..TallyCounts::default() },
+            })
+            .collect();
+        let scope = Scope::Gate(self.flush.gate_id);
+        let mut tx = plane.database.gate.begin("tests.tallies", scope).await.expect("begin");
+        tx.tallies().report(&self.flush).await.expect("report");
+        tx.tallies().write(&self.flush, &rows).await.expect("write");
+        let dropped = [DropCount { minute: self.flush.oldest_minute, dropped: 2 }];
+        tx.tallies().write_dropped(&self.flush, &dropped).await.expect("write");
+        tx.commit().await.expect("commit");
+    }
+
+    async fn subjects(&self, plane: &Plane, rule_id: RuleId, at: Timestamp) {
+        let subject = json!({ "user": "u-1" });
+        let entry = SketchEntry { rule_id, subject: subject.clone(), checks: 8, denied: 3 };
+        let sketch =
+            SketchRow { tenant_id: self.tenant, at, checks: 8, floor: 1, entries: vec![entry] };
+        let denial = |offset: i64| DenialRow {
+            id: DenialId::new(at.plus_ms(offset), 1),
+            tenant_id: self.tenant,
+            at: at.plus_ms(offset),
+            namespace: "default".to_owned(),
+            rule_id,
+            rule: "login".to_owned(),
+            shadow: false,
+            subject: subject.clone(),
+            cost: 1,
+            retry_after_ms: Some(100),
+            degraded: false,
+            stands_for: 1,
+        };
+        let scope = Scope::Gate(self.flush.gate_id);
+        let mut tx = plane.database.gate.begin("tests.subjects", scope).await.expect("begin");
+        tx.top_subjects().write(&self.flush, &[sketch]).await.expect("write");
+        tx.denials().write(&self.flush, &[denial(0), denial(1), denial(2)]).await.expect("write");
+        tx.commit().await.expect("commit");
+    }
+}
+
+/// The beginning of the present minute.
+fn minute(plane: &Plane) -> Timestamp {
+    Timestamp::from_millis(plane.now_ms() / MINUTE_MS * MINUTE_MS)
+}
+
+#[tokio::test]
+async fn series_fills_gaps_and_summary_agrees() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let now = minute(&plane);
+    let wrote = Wrote::of(&ada, now.plus_ms(-10 * MINUTE_MS));
+    let rule = RuleId::new(now, 3);
+    let at = |minutes: i64| now.plus_ms(minutes * MINUTE_MS);
+    let rows = [
+        (None, at(-90), 1000, 0),
+        (None, at(-10), 5, 1),
+        (None, at(-2), 7, 0),
+        (Some(rule), at(-2), 6, 2),
+    ];
+    wrote.tallies(&plane, &rows).await;
+    let series = plane.by(&ada, "GET", "stats/series?step_s=60").send().await.expect(200).body;
+    let column = |name: &str| -> Vec<u64> {
+        let column = series[name].as_array().expect("a list");
+        column.iter().map(|it| it.as_u64().expect("a count")).collect()
+    };
+    let (allowed, denied) = (column("allowed"), column("denied"));
+    assert!((60..=61).contains(&allowed.len()), "{}", allowed.len());
+    for name in ["denied", "shadow_denied", "degraded", "refunded"] {
+        assert_eq!(column(name).len(), allowed.len(), "{name}");
+    }
+    assert_eq!((allowed.iter().sum::<u64>(), denied.iter().sum::<u64>()), (12, 1));
+    assert_eq!(allowed.iter().filter(|count| **count > 0).count(), 2);
+    assert_eq!((&series["starts"], &series["dropped"]), (&Value::Null, &json!(2)));
+
+    let summary = plane.by(&ada, "GET", "stats/summary").send().await.expect(200).body;
+    assert_eq!(
+        (&summary["counts"]["allowed"], &summary["counts"]["denied"]),
+        (&json!(12), &json!(1))
+    );
+    assert_eq!(summary["previous"]["allowed"], 1000);
+    let of_rule = format!("stats/summary?rule_id={rule}");
+    let summary = plane.by(&ada, "GET", &of_rule).send().await.expect(200).body;
+    assert_eq!(summary["counts"]["denied"], 2);
+    let elsewhere = plane.by(&ada, "GET", "stats/summary?namespace=web").send().await.expect(200);
+    assert_eq!(elsewhere.body["counts"]["allowed"], 0);
+
+    let eve = plane.member("eve@example.com").await;
+    let theirs = plane.by(&eve, "GET", &of_rule).send().await.expect(200).body;
+    assert_eq!(theirs["counts"]["denied"], 0, "another tenant's rule counts nothing");
+}
+
+#[tokio::test]
+async fn wrong_ranges_are_refused_by_field() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    for (query, field) in [
+        ("series?step_s=61", "step_s"),
+        ("series?step_s=60&from=2026-01-01T00:00:00Z", "step_s"),
+        ("series?from=yesterday", "from"),
+        ("series?from=2999-01-01T00:00:00Z", "from"),
+        ("series?rule_id=x", "rule_id"),
+        ("series?step_s=86400&time_zone=Mars", "time_zone"),
+        ("series?color=red", "color"),
+        ("top?limit=0", "limit"),
+        ("top?by=colour", "by"),
+        ("top?by=rule&rule_id=rule_x", "rule_id"),
+        ("denials?cursor=x", "cursor"),
+    ] {
+        let answer = plane.by(&ada, "GET", &format!("stats/{query}")).send().await;
+        assert_eq!(answer.refused_field(), field, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn busiest_and_refused_are_listed_with_what_is_uncertain() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 1000 }]);
+    let body = json!({ "name": "login", "count_by": ["user"], "limits": limits });
+    let rule = plane.by(&ada, "POST", "rules").json(&body).send().await.expect(201).text("/id");
+    let rule: RuleId = rule.parse().expect("an id");
+    let now = minute(&plane);
+    let wrote = Wrote::of(&ada, now);
+    wrote.tallies(&plane, &[(Some(rule), now, 6, 2)]).await;
+    wrote.subjects(&plane, rule, now).await;
+
+    let top = plane.by(&ada, "GET", "stats/top").send().await.expect(200);
+    assert_eq!(top.text("/data/0/subject/user"), "u-1");
+    assert_eq!(
+        (top.text("/data/0/rule").as_str(), &top.body["error_at_most"]),
+        ("login", &json!(1))
+    );
+    let top = plane.by(&ada, "GET", "stats/top?by=rule").send().await.expect(200);
+    assert_eq!(
+        (&top.body["data"][0]["denied"], &top.body["data"][0]["checks"]),
+        (&json!(2), &json!(8))
+    );
+    assert_eq!(
+        (&top.body["data"][0]["subject"], &top.body["error_at_most"]),
+        (&Value::Null, &json!(0))
+    );
+
+    let first = plane.by(&ada, "GET", "stats/denials?limit=2").send().await.expect(200);
+    assert_eq!(first.body["data"].as_array().map(Vec::len), Some(2));
+    let next = format!("stats/denials?limit=2&cursor={}", first.text("/next_cursor"));
+    let next = plane.by(&ada, "GET", &next).send().await.expect(200);
+    assert_eq!(next.body["data"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        (&next.body["next_cursor"], &next.body["kept_per_second"]),
+        (&Value::Null, &json!(10))
+    );
+}

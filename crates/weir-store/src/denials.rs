@@ -1,0 +1,179 @@
+//! The log of refused checks: a sample of each second, kept for a day.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+use uuid::Uuid;
+use weir_domain::id::{DenialId, RuleId, TenantId};
+use weir_domain::time::Timestamp;
+
+use crate::convert::{signed, stored, timestamp, unsigned, uuid};
+use crate::error::StoreError;
+use crate::page::{Listing, Page};
+use crate::tallies::{Counted, Flush};
+
+/// How many of a tenant's refused checks a gate writes for each second, at most.
+pub const DENIALS_PER_SECOND: u32 = 10;
+
+/// A refused check.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DenialRow {
+    /// Which entry.
+    pub id: DenialId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// When.
+    pub at: Timestamp,
+    /// Where it was asked.
+    pub namespace: String,
+    /// The rule that refused.
+    pub rule_id: RuleId,
+    /// Its name as it was then.
+    pub rule: String,
+    /// Whether it only watches.
+    pub shadow: bool,
+    /// The attributes it counts by.
+    pub subject: Value,
+    /// How much was asked for.
+    pub cost: u64,
+    /// When the same check could pass; none: never.
+    pub retry_after_ms: Option<u64>,
+    /// Whether Redis could not be asked.
+    pub degraded: bool,
+    /// How many refused checks it stands for.
+    pub stands_for: u32,
+}
+
+/// Which refused checks to list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DenialFilter {
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// Only those of this rule.
+    pub rule_id: Option<RuleId>,
+    /// Only those after this one.
+    pub newer_than: Option<DenialId>,
+}
+
+/// The log of refused checks.
+#[derive(Debug)]
+pub struct Denials<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Denials<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Adds entries; those already there stay.
+    pub async fn write(self, flush: &Flush, rows: &[DenialRow]) -> Result<(), StoreError> {
+        let tenants: Vec<Uuid> = rows.iter().map(|row| uuid(row.tenant_id.to_u128())).collect();
+        let ids: Vec<Uuid> = rows.iter().map(|row| uuid(row.id.to_u128())).collect();
+        let at: Vec<_> = rows.iter().map(|row| stored(row.at)).collect();
+        let namespaces: Vec<String> = rows.iter().map(|row| row.namespace.clone()).collect();
+        let rule_ids: Vec<Uuid> = rows.iter().map(|row| uuid(row.rule_id.to_u128())).collect();
+        let rules: Vec<String> = rows.iter().map(|row| row.rule.clone()).collect();
+        let shadows: Vec<bool> = rows.iter().map(|row| row.shadow).collect();
+        let subjects: Vec<Value> = rows.iter().map(|row| row.subject.clone()).collect();
+        let costs: Vec<i64> = rows.iter().map(|row| signed(row.cost)).collect();
+        let retries: Vec<Option<i64>> =
+            rows.iter().map(|row| row.retry_after_ms.map(signed)).collect();
+        let degraded: Vec<bool> = rows.iter().map(|row| row.degraded).collect();
+        let stand_for: Vec<i32> =
+            rows.iter().map(|row| i32::try_from(row.stands_for).unwrap_or(i32::MAX)).collect();
+        sqlx::query!(
+            "-- denials.write
+            INSERT INTO denials (
+                gate_id, tenant_id, id, at, namespace, rule_id, rule, shadow, subject, cost,
+                retry_after_ms, degraded, stands_for
+            )
+            SELECT $1, n.*
+            FROM unnest(
+                $2::uuid[], $3::uuid[], $4::timestamptz[], $5::text[], $6::uuid[], $7::text[],
+                $8::boolean[], $9::jsonb[], $10::bigint[], $11::bigint[], $12::boolean[],
+                $13::integer[]
+            ) n
+            ON CONFLICT ON CONSTRAINT denials_tenant_id_id_pkey DO NOTHING",
+            uuid(flush.gate_id.to_u128()),
+            &tenants,
+            &ids,
+            &at,
+            &namespaces,
+            &rule_ids,
+            &rules,
+            &shadows,
+            &subjects,
+            &costs,
+            &retries as &[Option<i64>],
+            &degraded,
+            &stand_for,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
+    }
+
+    /// A tenant's refused checks, newest first.
+    pub async fn list(
+        self,
+        filter: &DenialFilter,
+        page: &Page<DenialId>,
+    ) -> Result<Counted<Listing<DenialRow>>, StoreError> {
+        let rows = sqlx::query!(
+            r#"-- denials.list
+            SELECT
+                f.as_of AS "as_of!",
+                d.id AS "id?",
+                d.at AS "at?",
+                d.namespace AS "namespace?",
+                d.rule_id AS "rule_id?",
+                d.rule AS "rule?",
+                d.shadow AS "shadow?",
+                d.subject AS "subject?",
+                d.cost AS "cost?",
+                d.retry_after_ms,
+                d.degraded AS "degraded?",
+                d.stands_for AS "stands_for?"
+            FROM weir_freshness(now(), now()) f
+            LEFT JOIN (
+                SELECT * FROM denials
+                WHERE tenant_id = $1
+                    AND ($2::uuid IS NULL OR rule_id = $2)
+                    AND ($3::uuid IS NULL OR id < $3)
+                    AND ($4::uuid IS NULL OR id > $4)
+                ORDER BY id DESC
+                LIMIT $5
+            ) d ON true
+            ORDER BY d.id DESC"#,
+            uuid(filter.tenant_id.to_u128()),
+            filter.rule_id.map(|id| uuid(id.to_u128())),
+            page.after.map(|id| uuid(id.to_u128())),
+            filter.newer_than.map(|id| uuid(id.to_u128())),
+            page.fetch(),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let Some(first) = rows.first() else {
+            return Err(StoreError::corrupt("a list without freshness"));
+        };
+        let as_of = timestamp(first.as_of);
+        let rows = rows.into_iter().filter_map(|row| {
+            Some(DenialRow {
+                id: DenialId::from_u128(row.id?.as_u128()),
+                tenant_id: filter.tenant_id,
+                at: timestamp(row.at?),
+                namespace: row.namespace?,
+                rule_id: RuleId::from_u128(row.rule_id?.as_u128()),
+                rule: row.rule?,
+                shadow: row.shadow?,
+                subject: row.subject?,
+                cost: unsigned(row.cost?),
+                retry_after_ms: row.retry_after_ms.map(unsigned),
+                degraded: row.degraded?,
+                stands_for: row.stands_for.and_then(|it| u32::try_from(it).ok()).unwrap_or(1),
+            })
+        });
+        let listing = page.listing(rows.collect());
+        Ok(Counted { counts: listing, as_of, dropped: 0 })
+    }
+}

@@ -1,0 +1,303 @@
+//! Counts of decisions as they are read: sums over gates, from the coarsest table that suits.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use weir_domain::id::{RuleId, TenantId};
+use weir_domain::time::Timestamp;
+
+use crate::convert::{stored, timestamp, unsigned, uuid};
+use crate::error::StoreError;
+
+mod flush;
+
+pub use flush::{DropCount, Flush, TallyRow};
+
+/// How often what was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TallyCounts {
+    /// Let through.
+    pub allowed: u64,
+    /// Refused.
+    pub denied: u64,
+    /// What a rule that only watches would have refused.
+    pub shadow_denied: u64,
+    /// Answered without Redis.
+    pub degraded: u64,
+    /// Calls that gave units back.
+    pub refunded: u64,
+}
+
+/// How coarse the tables may be that a range is read from; both of its ends lie on such a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolution {
+    /// Minutes only.
+    Minute,
+    /// Hours, and minutes where they are not rolled up.
+    Hour,
+    /// Days of UTC, and hours and minutes where they are not rolled up.
+    Day,
+}
+
+/// What to count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TallyFilter {
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// Decisions of this rule; none: whole requests.
+    pub rule_id: Option<RuleId>,
+    /// Only those of this namespace.
+    pub namespace: Option<String>,
+}
+
+/// From when to when, and how finely.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TallyRange {
+    /// Included.
+    pub from: Timestamp,
+    /// Not included.
+    pub to: Timestamp,
+    /// On which both ends lie.
+    pub resolution: Resolution,
+}
+
+/// What was counted, and how far that is complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted<T> {
+    /// The counts.
+    pub counts: T,
+    /// Every gate has reported what it decided before.
+    pub as_of: Timestamp,
+    /// Decisions in the range that gates could not record, of all tenants.
+    pub dropped: u64,
+}
+
+/// One rule's counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleTally {
+    /// Which.
+    pub rule_id: RuleId,
+    /// Its namespace and name, while it exists.
+    pub name: Option<(String, String)>,
+    /// Its decisions.
+    pub counts: TallyCounts,
+}
+
+/// The counts of decisions.
+#[derive(Debug)]
+pub struct Tallies<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Tallies<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// The counts between each two neighbours of `bounds`, which lie in the order of time.
+    pub async fn series(
+        self,
+        filter: &TallyFilter,
+        bounds: &[Timestamp],
+        resolution: Resolution,
+    ) -> Result<Counted<Vec<TallyCounts>>, StoreError> {
+        let bounds: Vec<OffsetDateTime> = bounds.iter().map(|&at| stored(at)).collect();
+        let (Some(from), Some(to)) = (bounds.first(), bounds.last()) else {
+            return Err(StoreError::corrupt("a series without bounds"));
+        };
+        let rows = sqlx::query!(
+            r#"-- tallies.series
+            SELECT
+                f.as_of AS "as_of!",
+                f.dropped AS "dropped!",
+                s.slot AS "slot?",
+                s.allowed AS "allowed?",
+                s.denied AS "denied?",
+                s.shadow_denied AS "shadow_denied?",
+                s.degraded AS "degraded?",
+                s.refunded AS "refunded?"
+            FROM weir_freshness($4, $5) f
+            LEFT JOIN (
+                SELECT
+                    width_bucket(t.at, $7::timestamptz[]) AS slot,
+                    sum(t.allowed)::bigint AS allowed,
+                    sum(t.denied)::bigint AS denied,
+                    sum(t.shadow_denied)::bigint AS shadow_denied,
+                    sum(t.degraded)::bigint AS degraded,
+                    sum(t.refunded)::bigint AS refunded
+                FROM weir_tallies($1, $2, $3, $4, $5) t
+                WHERE $6::text IS NULL OR t.namespace = $6
+                GROUP BY 1
+            ) s ON true"#,
+            uuid(filter.tenant_id.to_u128()),
+            uuid(rule(filter.rule_id)),
+            resolution.word(),
+            *from,
+            *to,
+            filter.namespace,
+            &bounds,
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let Some(first) = rows.first() else {
+            return Err(StoreError::corrupt("a series without freshness"));
+        };
+        let (as_of, dropped) = (timestamp(first.as_of), unsigned(first.dropped));
+        let mut counts = vec![TallyCounts::default(); bounds.len() - 1];
+        for row in rows {
+            let slot = row.slot.and_then(|slot| usize::try_from(slot - 1).ok());
+            if let Some(counts) = slot.and_then(|slot| counts.get_mut(slot)) {
+                *counts = TallyCounts {
+                    allowed: row.allowed.map_or(0, unsigned),
+                    denied: row.denied.map_or(0, unsigned),
+                    shadow_denied: row.shadow_denied.map_or(0, unsigned),
+                    degraded: row.degraded.map_or(0, unsigned),
+                    refunded: row.refunded.map_or(0, unsigned),
+                };
+            }
+        }
+        Ok(Counted { counts, as_of, dropped })
+    }
+
+    /// The rules of a tenant, most refused (or most asked) first.
+    pub async fn top_rules(
+        self,
+        filter: &TallyFilter,
+        range: TallyRange,
+        most_asked_first: bool,
+        limit: u32,
+    ) -> Result<Counted<Vec<RuleTally>>, StoreError> {
+        let rows = sqlx::query!(
+            r#"-- tallies.top_rules
+            WITH top AS (
+                SELECT k.rule_id, t.*
+                FROM weir_counted_rules($1) k CROSS JOIN LATERAL (
+                    SELECT
+                        sum(t.allowed)::bigint AS allowed,
+                        sum(t.denied)::bigint AS denied,
+                        sum(t.shadow_denied)::bigint AS shadow_denied,
+                        sum(t.degraded)::bigint AS degraded,
+                        sum(t.refunded)::bigint AS refunded
+                    FROM weir_tallies($1, k.rule_id, $2, $3, $4) t
+                    WHERE $5::text IS NULL OR t.namespace = $5
+                ) t
+                WHERE t.allowed IS NOT NULL
+                ORDER BY
+                    CASE
+                        WHEN $6 THEN t.allowed + t.denied + t.shadow_denied
+                        ELSE t.denied + t.shadow_denied
+                    END DESC,
+                    t.allowed DESC,
+                    k.rule_id
+                LIMIT $7
+            )
+            SELECT
+                f.as_of AS "as_of!",
+                f.dropped AS "dropped!",
+                t.rule_id AS "rule_id?",
+                r.namespace AS "namespace?",
+                r.name AS "name?",
+                t.allowed AS "allowed?",
+                t.denied AS "denied?",
+                t.shadow_denied AS "shadow_denied?",
+                t.degraded AS "degraded?",
+                t.refunded AS "refunded?"
+            FROM weir_freshness($3, $4) f
+            LEFT JOIN top t ON true
+            LEFT JOIN rules r ON r.tenant_id = $1 AND r.id = t.rule_id"#,
+            uuid(filter.tenant_id.to_u128()),
+            range.resolution.word(),
+            stored(range.from),
+            stored(range.to),
+            filter.namespace,
+            most_asked_first,
+            i64::from(limit),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let Some(first) = rows.first() else {
+            return Err(StoreError::corrupt("a list without freshness"));
+        };
+        let (as_of, dropped) = (timestamp(first.as_of), unsigned(first.dropped));
+        let counts = rows.into_iter().filter_map(|row| {
+            Some(RuleTally {
+                rule_id: RuleId::from_u128(row.rule_id?.as_u128()),
+                name: row.namespace.zip(row.name),
+                counts: TallyCounts {
+                    allowed: unsigned(row.allowed?),
+                    denied: unsigned(row.denied?),
+                    shadow_denied: unsigned(row.shadow_denied?),
+                    degraded: unsigned(row.degraded?),
+                    refunded: unsigned(row.refunded?),
+                },
+            })
+        });
+        Ok(Counted { counts: counts.collect(), as_of, dropped })
+    }
+
+    /// Everything counted in the minutes from `since`, by rule (none: whole requests) and minute.
+    pub async fn recent(
+        self,
+        tenant_id: TenantId,
+        since: Timestamp,
+    ) -> Result<Vec<(Option<RuleId>, Timestamp, TallyCounts)>, StoreError> {
+        let rows = sqlx::query!(
+            r#"-- tallies.recent
+            SELECT
+                rule_id,
+                minute,
+                sum(allowed)::bigint AS "allowed!",
+                sum(denied)::bigint AS "denied!",
+                sum(shadow_denied)::bigint AS "shadow_denied!",
+                sum(degraded)::bigint AS "degraded!",
+                sum(refunded)::bigint AS "refunded!"
+            FROM tallies_minutes
+            WHERE tenant_id = $1 AND minute >= $2
+            GROUP BY rule_id, minute"#,
+            uuid(tenant_id.to_u128()),
+            stored(since),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let rows = rows.into_iter().map(|row| {
+            let rule_id = row.rule_id.as_u128();
+            let counts = TallyCounts {
+                allowed: unsigned(row.allowed),
+                denied: unsigned(row.denied),
+                shadow_denied: unsigned(row.shadow_denied),
+                degraded: unsigned(row.degraded),
+                refunded: unsigned(row.refunded),
+            };
+            let rule_id = (rule_id != WHOLE_REQUESTS).then(|| RuleId::from_u128(rule_id));
+            (rule_id, timestamp(row.minute), counts)
+        });
+        Ok(rows.collect())
+    }
+}
+
+impl TallyCounts {
+    /// Adds others to these.
+    pub fn add(&mut self, others: &Self) {
+        self.allowed += others.allowed;
+        self.denied += others.denied;
+        self.shadow_denied += others.shadow_denied;
+        self.degraded += others.degraded;
+        self.refunded += others.refunded;
+    }
+}
+
+impl Resolution {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+            Self::Day => "day",
+        }
+    }
+}
+
+/// Stands for whole requests where a rule's id would be.
+const WHOLE_REQUESTS: u128 = 0;
+
+fn rule(id: Option<RuleId>) -> u128 {
+    id.map_or(WHOLE_REQUESTS, RuleId::to_u128)
+}

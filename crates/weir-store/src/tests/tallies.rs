@@ -1,0 +1,337 @@
+//! Counts of decisions: written by gates, rolled up, kept for a time, read as sums.
+
+use std::time::Duration;
+
+use weir_domain::id::{DenialId, GateId};
+
+use super::*;
+use crate::{
+    DenialFilter, DenialRow, DropCount, Flush, Resolution, Retention, SketchEntry, SketchRow,
+    TallyCounts, TallyFilter, TallyRange, TallyRow, TopFilter,
+};
+
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+/// The beginning of Postgres' present hour: partitions and roll-ups go by its clock.
+async fn this_hour(store: &Store) -> Timestamp {
+    let mut tx = store.begin("tests", Scope::Service).await.unwrap();
+    let ms = texts(&mut tx, "SELECT (extract(epoch FROM now())::bigint * 1000)::text").await;
+    let ms: i64 = ms[0].parse().unwrap();
+    Timestamp::from_millis(ms / HOUR_MS * HOUR_MS)
+}
+
+fn flush(oldest_minute: Timestamp) -> Flush {
+    let gate_id = GateId::new(NOW, next());
+    Flush { gate_id, boot_id: next(), oldest_minute, age: Duration::from_millis(5) }
+}
+
+fn counts(allowed: u64, denied: u64) -> TallyCounts {
+    TallyCounts { allowed, denied, ..TallyCounts::default() }
+}
+
+fn row(
+    tenant_id: TenantId,
+    rule_id: Option<RuleId>,
+    minute: Timestamp,
+    it: (u64, u64),
+) -> TallyRow {
+    let namespace = "api".to_owned();
+    TallyRow { tenant_id, rule_id, minute, namespace, counts: counts(it.0, it.1) }
+}
+
+async fn write(store: &Store, flush: &Flush, rows: &[TallyRow]) {
+    let mut tx = store.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+    tx.tallies().report(flush).await.unwrap();
+    tx.tallies().write(flush, rows).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+async fn roll_up(store: &Store) -> bool {
+    let mut tx = store.begin("tests", Scope::Service).await.unwrap();
+    let done = tx.housekeeping().roll_up(&Retention::default()).await.unwrap();
+    tx.commit().await.unwrap();
+    done
+}
+
+/// What is counted between each two bounds.
+async fn series(
+    store: &Store,
+    filter: &TallyFilter,
+    bounds: &[Timestamp],
+    resolution: Resolution,
+) -> Vec<(u64, u64)> {
+    let mut tx = tenant_tx(store, filter.tenant_id).await;
+    let counted = tx.tallies().series(filter, bounds, resolution).await.unwrap();
+    counted.counts.iter().map(|it| (it.allowed, it.denied)).collect()
+}
+
+fn requests(tenant_id: TenantId) -> TallyFilter {
+    TallyFilter { tenant_id, rule_id: None, namespace: None }
+}
+
+fn some_tenant() -> TenantId {
+    TenantId::new(NOW, next())
+}
+
+/// One row in each table that a gate writes of a tenant.
+pub(super) async fn write_one_of_each(store: &Store, tenant_id: TenantId, rule_id: RuleId) {
+    let flush = flush(NOW);
+    let mut tx = store.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+    tx.tallies().write(&flush, &[row(tenant_id, None, NOW, (1, 1))]).await.unwrap();
+    let entry = SketchEntry { rule_id, subject: json!({ "user": "u-1" }), checks: 3, denied: 1 };
+    let sketch = SketchRow { tenant_id, at: NOW, checks: 3, floor: 0, entries: vec![entry] };
+    tx.top_subjects().write(&flush, &[sketch]).await.unwrap();
+    tx.denials().write(&flush, &[denial(tenant_id, rule_id, NOW)]).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+fn denial(tenant_id: TenantId, rule_id: RuleId, at: Timestamp) -> DenialRow {
+    DenialRow {
+        id: DenialId::new(at, next()),
+        tenant_id,
+        at,
+        namespace: "api".to_owned(),
+        rule_id,
+        rule: "login".to_owned(),
+        shadow: false,
+        subject: json!({ "user": "u-1" }),
+        cost: 1,
+        retry_after_ms: None,
+        degraded: false,
+        stands_for: 4,
+    }
+}
+
+#[tokio::test]
+async fn repeated_and_older_flushes_change_nothing_and_gates_are_summed() {
+    let database = database().await;
+    let tenant_id = some_tenant();
+    let hour = this_hour(&database.owner).await;
+    let (one, other) = (flush(hour), flush(hour));
+    write(&database.gate, &one, &[row(tenant_id, None, hour, (5, 2))]).await;
+    write(&database.gate, &one, &[row(tenant_id, None, hour, (9, 2))]).await;
+    write(&database.gate, &one, &[row(tenant_id, None, hour, (5, 2))]).await;
+    write(&database.gate, &other, &[row(tenant_id, None, hour, (1, 1))]).await;
+    let next_minute = hour.plus_ms(MINUTE_MS);
+    write(&database.gate, &one, &[row(tenant_id, None, next_minute, (4, 0))]).await;
+    let bounds = [0, 1, 2, 3].map(|at| hour.plus_ms(at * MINUTE_MS));
+    let read = series(&database.app, &requests(tenant_id), &bounds, Resolution::Minute).await;
+    assert_eq!(read, [(10, 3), (4, 0), (0, 0)]);
+
+    let elsewhere = TallyFilter { namespace: Some("web".to_owned()), ..requests(tenant_id) };
+    let read = series(&database.app, &elsewhere, &bounds, Resolution::Minute).await;
+    assert_eq!(read, [(0, 0); 3]);
+    let read = series(&database.app, &requests(some_tenant()), &bounds, Resolution::Minute).await;
+    assert_eq!(read, [(0, 0); 3], "another tenant");
+}
+
+#[tokio::test]
+async fn every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_late_minutes() {
+    let database = database().await;
+    let tenant_id = some_tenant();
+    let hour = this_hour(&database.owner).await;
+    let day = Timestamp::from_millis(hour.as_millis() / DAY_MS * DAY_MS);
+    let (from, to) = (day.plus_ms(-2 * DAY_MS), hour.plus_ms(HOUR_MS));
+    let to_day = day.plus_ms(DAY_MS);
+    let old = day.plus_ms(-DAY_MS + 5 * HOUR_MS + 7 * MINUTE_MS);
+    let gate = flush(old);
+    let rows = [
+        row(tenant_id, None, old, (100, 10)),
+        row(tenant_id, None, hour.plus_ms(-MINUTE_MS), (20, 2)),
+        row(tenant_id, None, hour, (3, 1)),
+    ];
+    write(&database.gate, &gate, &rows).await;
+    let filter = requests(tenant_id);
+    let totals = async || {
+        let minutes = series(&database.app, &filter, &[from, to], Resolution::Minute).await;
+        let hours = series(&database.app, &filter, &[from, to], Resolution::Hour).await;
+        let days = series(&database.app, &filter, &[from, to_day], Resolution::Day).await;
+        [minutes[0], hours[0], days[0]]
+    };
+    assert_eq!(totals().await, [(123, 13); 3], "before");
+    assert!(roll_up(&database.app).await);
+    assert_eq!(totals().await, [(123, 13); 3], "after");
+    assert!(!roll_up(&database.app).await, "nothing is left to do");
+    assert_eq!(totals().await, [(123, 13); 3], "again");
+
+    let late = flush(old);
+    write(&database.gate, &late, &[row(tenant_id, None, old, (7, 0))]).await;
+    assert_eq!(totals().await, [(130, 13); 3], "late, before it is rolled up");
+    assert!(roll_up(&database.app).await);
+    assert_eq!(totals().await, [(130, 13); 3], "late, after");
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    assert_eq!(
+        raw(&mut tx, "DELETE FROM tallies_minutes WHERE minute < now() - interval '2 hours'")
+            .await
+            .unwrap(),
+        2
+    );
+    tx.commit().await.unwrap();
+    let days = series(&database.app, &filter, &[from, to_day], Resolution::Day).await;
+    assert_eq!(days, [(130, 13)], "what was rolled up outlives its minutes");
+}
+
+#[tokio::test]
+async fn busiest_rules_come_with_their_names_even_when_deleted() {
+    let database = database().await;
+    let owner = user(&database.app, "a@example.com").await;
+    let (tenant_id, _) = tenant(&database.app, owner).await;
+    let login = write_rule(&database.app, rule(tenant_id, "login")).await;
+    let deleted = RuleId::new(NOW, next());
+    let hour = this_hour(&database.owner).await;
+    let before = hour.plus_ms(-HOUR_MS);
+    let rows = [
+        row(tenant_id, None, before, (50, 50)),
+        row(tenant_id, Some(login.id), hour, (1, 9)),
+        row(tenant_id, Some(deleted), before, (40, 5)),
+    ];
+    write(&database.gate, &flush(before), &rows).await;
+    roll_up(&database.app).await;
+    let top = async |most_asked: bool| {
+        let mut tx = tenant_tx(&database.app, tenant_id).await;
+        let to = hour.plus_ms(HOUR_MS);
+        let range = TallyRange { from: before, to, resolution: Resolution::Hour };
+        let filter = requests(tenant_id);
+        tx.tallies().top_rules(&filter, range, most_asked, 10).await.unwrap().counts
+    };
+    let denied = top(false).await;
+    assert_eq!(denied[0].name, Some(("api".to_owned(), "login".to_owned())));
+    assert_eq!((denied[0].counts, denied.len()), (counts(1, 9), 2));
+    let asked = top(true).await;
+    assert_eq!((asked[0].rule_id, asked[0].name.clone()), (deleted, None));
+}
+
+#[tokio::test]
+async fn partitions_are_made_and_dropped_and_take_in_what_came_before_them() {
+    let database = database().await;
+    let tenant_id = some_tenant();
+    let hour = this_hour(&database.owner).await;
+    let days = |count: i64| hour.plus_ms(count * DAY_MS);
+    let rows = [-40, -3, 0, 1].map(|at| row(tenant_id, None, days(at), (1, 0)));
+    write(&database.gate, &flush(days(-40)), &rows).await;
+    let parts = async || {
+        let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+        let all = "SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+            WHERE i.inhparent = 'tallies_minutes'::regclass ORDER BY 1";
+        texts(&mut tx, all).await
+    };
+    assert_eq!(parts().await.len(), 5, "four days and the rest");
+    // As if tomorrow's had never been made, and one was left from long ago.
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let prepare = "DO $$ BEGIN
+        EXECUTE format('ALTER TABLE tallies_minutes DETACH PARTITION %I',
+            'tallies_minutes_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 day', 'YYYYMMDD'));
+        EXECUTE format('INSERT INTO tallies_minutes SELECT * FROM %I',
+            'tallies_minutes_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 day', 'YYYYMMDD'));
+        EXECUTE format('DROP TABLE %I',
+            'tallies_minutes_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 day', 'YYYYMMDD'));
+        PERFORM weir_open_day((now() AT TIME ZONE 'UTC')::date - 30);
+    END $$";
+    raw(&mut tx, prepare).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    assert_eq!(tx.housekeeping().keep(&Retention::default()).await.unwrap(), 1);
+    tx.commit().await.unwrap();
+    assert_eq!(parts().await.len(), 5);
+    let bounds = [days(-60), days(-20), days(2)];
+    let read = series(&database.app, &requests(tenant_id), &bounds, Resolution::Minute).await;
+    assert_eq!(read, [(0, 0), (3, 0)], "too old went, the rest is where it was");
+}
+
+#[tokio::test]
+async fn non_superuser_that_migrates_can_keep_house() {
+    let database = database().await;
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let policies = texts(
+        &mut tx,
+        "SELECT c.relname::text FROM pg_class c
+        WHERE c.relname ~ '^(tallies_(minutes|hours|days|dropped|minutes_other)|gate_flushes|top_subjects|denials)$'
+            AND NOT EXISTS (
+                SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND c.relowner = ANY (p.polroles)
+            )",
+    )
+    .await;
+    assert_eq!(policies, Vec::<String>::new(), "each has a policy for its owner");
+}
+
+#[tokio::test]
+async fn denials_and_subjects_are_read_newest_and_busiest_first() {
+    let database = database().await;
+    let (tenant_id, rule_id) = (some_tenant(), RuleId::new(NOW, next()));
+    let entry = |user: &str, checks: u64, denied: u64| SketchEntry {
+        rule_id,
+        subject: json!({ "user": user }),
+        checks,
+        denied,
+    };
+    for (floor, entries) in
+        [(2, vec![entry("u-1", 10, 1), entry("u-2", 5, 5)]), (3, vec![entry("u-1", 7, 0)])]
+    {
+        let flush = flush(NOW);
+        let mut tx = database.gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+        let checks = entries.iter().map(|it| it.checks).sum();
+        let sketch = SketchRow { tenant_id, at: NOW, checks, floor, entries };
+        tx.top_subjects().write(&flush, &[sketch]).await.unwrap();
+        let rows = [0, 1].map(|at| denial(tenant_id, rule_id, NOW.plus_ms(at)));
+        tx.denials().write(&flush, &rows).await.unwrap();
+        tx.denials().write(&flush, &rows).await.unwrap();
+        let dropped = [DropCount { minute: NOW, dropped: 4 }];
+        tx.tallies().write_dropped(&flush, &dropped).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    let filter = TopFilter {
+        tenant_id,
+        rule_id: None,
+        from: NOW,
+        to: NOW.plus_ms(1),
+        most_asked_first: true,
+        limit: 5,
+    };
+    let (top, floor) = tx.top_subjects().list(&filter).await.unwrap();
+    let seen: Vec<_> = top.counts.iter().map(|it| (it.entry.checks, it.entry.denied)).collect();
+    assert_eq!((seen, floor, top.dropped), (vec![(17, 1), (5, 5)], 5, 8));
+    let most_denied = TopFilter { most_asked_first: false, limit: 1, ..filter };
+    let (top, _) = tx.top_subjects().list(&most_denied).await.unwrap();
+    assert_eq!(top.counts[0].entry.subject, json!({ "user": "u-2" }));
+
+    let filter = DenialFilter { tenant_id, rule_id: Some(rule_id), newer_than: None };
+    let page = Page { limit: 3, after: None };
+    let first = tx.denials().list(&filter, &page).await.unwrap().counts;
+    assert_eq!((first.items.len(), first.more), (3, true));
+    assert!(first.items.is_sorted_by_key(|it| std::cmp::Reverse(it.id)));
+    let after = Page { limit: 3, after: first.items.last().map(|it| it.id) };
+    let rest = tx.denials().list(&filter, &after).await.unwrap().counts;
+    assert_eq!((rest.items.len(), rest.items[0].stands_for), (1, 4));
+    let newer = DenialFilter { newer_than: Some(first.items[1].id), ..filter };
+    assert_eq!(tx.denials().list(&newer, &page).await.unwrap().counts.items.len(), 1);
+}
+
+#[tokio::test]
+async fn gate_writes_for_itself_only_and_a_log_is_capped() {
+    let database = database().await;
+    let (tenant_id, rule_id) = (some_tenant(), RuleId::new(NOW, next()));
+    let (one, other) = (flush(NOW), flush(NOW));
+    let mut tx = database.gate.begin("tests", Scope::Gate(one.gate_id)).await.unwrap();
+    let refused = tx.tallies().report(&other).await.unwrap_err();
+    assert!(refused.to_string().contains("row-level security"), "{refused}");
+
+    let hour = this_hour(&database.owner).await;
+    let mut tx = database.gate.begin("tests", Scope::Gate(one.gate_id)).await.unwrap();
+    let rows: Vec<_> = (0..9).map(|at| denial(tenant_id, rule_id, hour.plus_ms(at))).collect();
+    tx.denials().write(&one, &rows).await.unwrap();
+    let others: Vec<_> =
+        (0..2).map(|at| denial(some_tenant(), rule_id, hour.plus_ms(at))).collect();
+    tx.denials().write(&one, &others).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    let retention = Retention { denials_max: 4, ..Retention::default() };
+    tx.housekeeping().keep(&retention).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let kept =
+        texts(&mut tx, "SELECT count(*)::text FROM denials GROUP BY tenant_id ORDER BY 1").await;
+    assert_eq!(kept, ["1", "1", "4"]);
+}
