@@ -2,7 +2,7 @@
 
 use leptos::prelude::{document, request_animation_frame, window};
 use wasm_bindgen::JsCast as _;
-use web_sys::{Element, HtmlElement, Storage};
+use web_sys::{Element, HtmlElement, ScrollIntoViewOptions, ScrollLogicalPosition, Storage};
 
 /// What time it is, in milliseconds since 1970.
 pub fn now_ms() -> i64 {
@@ -55,6 +55,15 @@ pub fn focus_first_invalid() {
 pub fn focus(element: Option<Element>) {
     if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
         drop(element.focus());
+    }
+}
+
+/// Scrolls a list so far that one of its lines is seen.
+pub fn reveal(id: &str) {
+    if let Some(line) = document().get_element_by_id(id) {
+        let nearest = ScrollIntoViewOptions::new();
+        nearest.set_block(ScrollLogicalPosition::Nearest);
+        line.scroll_into_view_with_scroll_into_view_options(&nearest);
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod act;
 pub mod badge;
+pub mod combobox;
 pub mod copy;
 pub mod dialog;
 pub mod feedback;

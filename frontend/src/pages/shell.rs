@@ -1,5 +1,7 @@
 //! What surrounds the pages of a tenant: where one is, where one can go, who one is.
 
+mod palette;
+
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
@@ -14,6 +16,7 @@ use crate::components::feedback::{Skeleton, Warning};
 use crate::components::load::{Load, load};
 use crate::components::theme::ThemeSwitch;
 use crate::session::{Session, SessionState};
+use palette::Palette;
 
 /// The tenant of the address, for the pages inside.
 #[derive(Debug, Clone, Copy)]
@@ -75,14 +78,9 @@ fn Frame() -> impl IntoView {
             <aside class="side">
                 <p class="brand">"Weir"</p>
                 <TenantSwitch me />
+                <Palette />
                 <nav aria-label="Pages">
-                    <A href=move || tenant.page("start")>"Get started"</A>
-                    <A href=move || tenant.page("rules")>"Rules"</A>
-                    <A href=move || tenant.page("test")>"Try it"</A>
-                    <A href=move || tenant.page("keys")>"Keys"</A>
-                    <A href=move || tenant.page("members")>"Members"</A>
-                    <A href=move || tenant.page("replicas")>"Replicas"</A>
-                    <A href=move || tenant.page("settings")>"Settings"</A>
+                    {PAGES.map(|(page, name)| view! { <A href=move || tenant.page(page)>{name}</A> })}
                 </nav>
                 <Account />
             </aside>
@@ -149,3 +147,14 @@ pub fn Account() -> impl IntoView {
 
 /// Where the browser keeps which tenant was looked at last.
 pub const LAST_TENANT: &str = "weir.tenant";
+
+/// The pages of a tenant, in the order of the navigation: address and name.
+const PAGES: [(&str, &str); 7] = [
+    ("start", "Get started"),
+    ("rules", "Rules"),
+    ("test", "Try it"),
+    ("keys", "Keys"),
+    ("members", "Members"),
+    ("replicas", "Replicas"),
+    ("settings", "Settings"),
+];

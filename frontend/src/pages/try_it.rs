@@ -6,18 +6,20 @@ mod tested;
 use std::collections::BTreeMap;
 
 use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
 use weir_wire::check::{CheckBody, CheckMode};
 
 use crate::components::field::TextField;
 use crate::components::page::PageHead;
 use crate::model::number::typed;
+use crate::model::request_link::attributes;
 use real::RealCheck;
 use tested::Test;
 
 /// The page.
 #[component]
 pub fn Try() -> impl IntoView {
-    let request = RequestForm::new();
+    let request = RequestForm::of_address();
     view! {
         <PageHead title="Try it" lead="Describe a request and see what your rules make of it." />
         <form class="panel" aria-label="Request" on:submit=|event| event.prevent_default()>
@@ -45,18 +47,27 @@ struct Attribute {
 }
 
 impl RequestForm {
-    fn new() -> Self {
+    /// As the address has it; other pages lead here with a request of theirs.
+    fn of_address() -> Self {
+        let query = use_query_map().get_untracked();
+        let namespace = query.get("namespace").unwrap_or_else(|| "default".to_owned());
+        let mut given = attributes(&query.get("attributes").unwrap_or_default());
+        if given.is_empty() {
+            given.insert("user".to_owned(), String::new());
+        }
         let new = Self {
-            namespace: RwSignal::new("default".to_owned()),
+            namespace: RwSignal::new(namespace),
             cost: RwSignal::new("1".to_owned()),
             rows: RwSignal::new(Vec::new()),
         };
-        new.add("user");
+        for (name, value) in given {
+            new.add(&name, &value);
+        }
         new
     }
 
-    fn add(self, name: &str) {
-        let (name, value) = (RwSignal::new(name.to_owned()), RwSignal::new(String::new()));
+    fn add(self, name: &str, value: &str) {
+        let (name, value) = (RwSignal::new(name.to_owned()), RwSignal::new(value.to_owned()));
         self.rows.update(|rows| {
             let row = rows.last().map_or(0, |last| last.row + 1);
             rows.push(Attribute { row, name, value });
@@ -101,7 +112,7 @@ fn Fields(request: RequestForm) -> impl IntoView {
         <For each=move || request.rows.get() key=|it| it.row let:attribute>
             <AttributeFields request attribute />
         </For>
-        <button type="button" class="button" on:click=move |_| request.add("")>"Add an attribute"</button>
+        <button type="button" class="button" on:click=move |_| request.add("", "")>"Add an attribute"</button>
     }
 }
 
