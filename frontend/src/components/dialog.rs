@@ -24,8 +24,14 @@ pub fn Dialog(
             _ => {}
         }
     });
+    // The browser tells of it a little later: by then it may be open again.
+    let closed = move |_| {
+        if node.get_untracked().is_some_and(|dialog| !dialog.open()) {
+            open.set(false);
+        }
+    };
     view! {
-        <dialog node_ref=node aria-labelledby=labelled_by on:close=move |_| open.set(false)>
+        <dialog node_ref=node aria-labelledby=labelled_by on:close=closed>
             <h2 id=id>{title}</h2>
             <Show when=move || open.get()>{children()}</Show>
         </dialog>

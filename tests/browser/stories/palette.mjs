@@ -20,6 +20,7 @@ await tell("palette", async ({ page, shoot }) => {
 
     await page.keyboard.press("Control+k");
     await chosen.getByText("Get started").waitFor();
+    await page.getByRole("listbox").getByRole("option").getByText("api-per-user").waitFor();
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");
