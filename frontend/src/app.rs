@@ -9,7 +9,7 @@ use leptos_router::{NavigateOptions, path};
 use crate::api::Api;
 use crate::components::feedback::ProblemPanel;
 use crate::pages::{
-    Accept, Home, Keys, Members, NewRule, NotFound, Replicas, RuleEditor, RulePage, Rules,
+    Accept, Audit, Home, Keys, Members, NewRule, NotFound, Replicas, RuleEditor, RulePage, Rules,
     Settings, Shell, SignIn, SignUp, Start, Tenants, Try,
 };
 use crate::session::{Session, SessionState, Why};
@@ -40,6 +40,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("test") view=Try />
                     <Route path=path!("keys") view=Keys />
                     <Route path=path!("members") view=Members />
+                    <Route path=path!("audit") view=Audit />
                     <Route path=path!("replicas") view=Replicas />
                     <Route path=path!("settings") view=Settings />
                     <Route path=path!("*any") view=NotFound />

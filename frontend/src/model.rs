@@ -1,6 +1,8 @@
 //! What the pages know without a browser: words for rules and times, and forms. Ordinary Rust with ordinary tests.
 
 pub mod age;
+pub mod audit;
+pub mod changes;
 pub mod difference;
 pub mod duration;
 pub mod expiry;

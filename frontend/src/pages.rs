@@ -1,6 +1,7 @@
 //! The pages: each fetches what it shows, and acts.
 
 mod accept;
+mod audit;
 mod home;
 mod keys;
 mod members;
@@ -21,6 +22,7 @@ use leptos::prelude::*;
 use crate::components::feedback::Empty;
 use crate::components::page::PageHead;
 pub use accept::Accept;
+pub use audit::Audit;
 pub use home::Home;
 pub use keys::Keys;
 pub use members::Members;

@@ -37,9 +37,10 @@ export async function heading(page, name) {
 }
 
 /** Calls the admin API as the person of the stack: to prepare what a story is about. */
-export async function api(method, path, body, { email, password } = {}) {
+export async function api(method, path, body, { email, password, ifMatch } = {}) {
     const token = await accessToken(email ?? stack.email, password ?? stack.password);
     const headers = { authorization: `Bearer ${token}` };
+    if (ifMatch !== undefined) headers["if-match"] = `"${ifMatch}"`;
     if (body !== undefined) headers["content-type"] = "application/json";
     const answer = await fetch(`${stack.baseUrl}/api/v1${path}`, { method, headers, body: JSON.stringify(body) });
     const text = await answer.text();
@@ -49,16 +50,31 @@ export async function api(method, path, body, { email, password } = {}) {
 
 /** Signs somebody new up, with a tenant of their own. */
 export async function newcomer(name, tenantName = `Tenant of ${name}`) {
-    const person = { email: `${name}-${fresh}@example.com`, password: "correct horse staple" };
+    return signUp(name, { tenant_name: tenantName });
+}
+
+/** Brings somebody new into the tenant of `owner`. */
+export async function colleague(owner, name, role) {
+    const invite = { email: address(name), role };
+    const { token } = await api("POST", `/tenants/${owner.tenant}/invitations`, invite, owner);
+    return signUp(name, { invitation: token });
+}
+
+async function signUp(name, how) {
+    const person = { email: address(name), password: "correct horse staple" };
     const answer = await fetch(`${stack.baseUrl}/api/v1/auth/signup`, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ ...person, tenant_name: tenantName }),
+        body: JSON.stringify({ ...person, ...how }),
     });
     if (!answer.ok) throw new Error(`sign up of ${person.email}: ${answer.status} ${await answer.text()}`);
     const { access_token: token, tenant } = await answer.json();
     tokens.set(person.email, token);
     return { ...person, tenant: tenant.id };
+}
+
+function address(name) {
+    return `${name}-${fresh}@example.com`;
 }
 
 /** A word that no other run used. */

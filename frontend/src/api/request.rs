@@ -71,3 +71,8 @@ pub(super) async fn read<T: DeserializeOwned>(answer: Response) -> Result<T, Pro
         Err(_) => Err(Problem::unreadable(status)),
     }
 }
+
+/// A text as a part of an address.
+pub(super) fn encoded(text: &str) -> String {
+    String::from(js_sys::encode_uri_component(text))
+}

@@ -4,7 +4,7 @@ use gloo_net::http::Method;
 use weir_wire::page::Page;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
-use super::request::Call;
+use super::request::{Call, encoded};
 use super::{Api, Problem};
 
 impl Api {
@@ -49,8 +49,4 @@ impl Api {
         let path = format!("/tenants/{tenant}/rules/{}", rule.id);
         self.call(Call::new(Method::DELETE, path).if_match(rule.revision)).await
     }
-}
-
-fn encoded(text: &str) -> String {
-    String::from(js_sys::encode_uri_component(text))
 }

@@ -8,7 +8,10 @@ pub fn relative(at_ms: i64, now_ms: i64) -> String {
     if distance_ms < 5_000 {
         return "just now".to_owned();
     }
-    let about = duration::about(distance_ms / 1_000 * 1_000);
+    let about = match distance_ms / 1_000 {
+        seconds @ ..60 => format!("{seconds} s"),
+        seconds => duration::about(seconds * 1_000),
+    };
     if at_ms < now_ms { format!("{about} ago") } else { format!("in {about}") }
 }
 
@@ -19,6 +22,7 @@ mod tests {
     #[test]
     fn past_and_future_are_told_apart() {
         assert_eq!(relative(1_000, 2_000), "just now");
+        assert_eq!(relative(0, 5_999), "5 s ago");
         assert_eq!(relative(0, 240_000), "4 min ago");
         assert_eq!(relative(86_400_000 * 3, 0), "in 3 d");
     }

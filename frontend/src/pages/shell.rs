@@ -149,12 +149,13 @@ pub fn Account() -> impl IntoView {
 pub const LAST_TENANT: &str = "weir.tenant";
 
 /// The pages of a tenant, in the order of the navigation: address and name.
-const PAGES: [(&str, &str); 7] = [
+const PAGES: [(&str, &str); 8] = [
     ("start", "Get started"),
     ("rules", "Rules"),
     ("test", "Try it"),
     ("keys", "Keys"),
     ("members", "Members"),
+    ("audit", "Audit"),
     ("replicas", "Replicas"),
     ("settings", "Settings"),
 ];

@@ -1,0 +1,61 @@
+// The audit log's story: what was done is there with its difference, older entries follow, and only admins may look.
+import { strict as assert } from "node:assert";
+
+import { api, colleague, heading, newcomer, signIn, tell } from "../steps.mjs";
+
+const owner = await newcomer("auditor");
+const home = `/tenants/${owner.tenant}`;
+
+await tell("audit", async ({ page, shoot }) => {
+    await changeThings();
+    await signIn(page, { ...owner, next: `/t/${owner.tenant}/audit` });
+    await heading(page, "Audit");
+    await page.getByText("50 entries; older ones are not loaded yet").waitFor();
+    await shoot("audit");
+    await older(page);
+    await difference(page, shoot);
+    await asViewer(page, shoot);
+});
+
+/** A rule made and changed, and then more than a page of other things. */
+async function changeThings() {
+    const rule = { name: "login", count_by: ["user"], limits: [{ algorithm: "spacing", interval_ms: 1000 }] };
+    const { id } = await api("POST", `${home}/rules`, rule, owner);
+    const stricter = { ...rule, mode: "shadow", limits: [{ algorithm: "spacing", interval_ms: 5000 }] };
+    await api("PUT", `${home}/rules/${id}`, stricter, { ...owner, ifMatch: 1 });
+    for (let at = 0; at < 55; at += 1) {
+        await api("PATCH", home, { name: `Audited ${at}` }, owner);
+    }
+}
+
+async function older(page) {
+    await page.getByRole("button", { name: "Load older entries" }).click();
+    await page.getByText("58 entries", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Made the tenant Tenant of auditor" }).waitFor();
+}
+
+/** Found by the filter, opened by keyboard. */
+async function difference(page, shoot) {
+    await page.getByLabel("About").selectOption({ label: "Rules" });
+    await page.getByText("2 of 58 entries").waitFor();
+    await page.getByLabel("Filter").fill("changed login auditor");
+    await page.getByText("1 of 58 entries").waitFor();
+    const entry = page.getByRole("button", { name: "Changed rule login" });
+    await entry.focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await entry.getAttribute("aria-expanded"), "true");
+    await page.getByText("All requests, for each user: at least 5 s apart. In shadow").waitFor();
+    const row = page.getByRole("table", { name: "What differs" }).getByRole("row").nth(1);
+    assert.deepEqual(await row.getByRole("cell").allTextContents(), ["limits[0].interval_ms", "1000", "5000"]);
+    await shoot("audit-entry");
+}
+
+async function asViewer(page, shoot) {
+    const viewer = await colleague(owner, "looker", "viewer");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await heading(page, "Sign in");
+    await signIn(page, { ...viewer, next: `/t/${owner.tenant}/audit` });
+    await heading(page, "Audit");
+    await page.getByText("Only admins and owners may do this; you are a viewer.").waitFor();
+    await shoot("audit-as-viewer");
+}
