@@ -2,7 +2,9 @@
 
 use leptos::prelude::{document, request_animation_frame, window};
 use wasm_bindgen::JsCast as _;
-use web_sys::{Element, HtmlElement, ScrollIntoViewOptions, ScrollLogicalPosition, Storage};
+use web_sys::{
+    Element, HtmlElement, MouseEvent, ScrollIntoViewOptions, ScrollLogicalPosition, Storage,
+};
 
 /// What time it is, in milliseconds since 1970.
 pub fn now_ms() -> i64 {
@@ -65,6 +67,21 @@ pub fn reveal(id: &str) {
         nearest.set_block(ScrollLogicalPosition::Nearest);
         line.scroll_into_view_with_scroll_into_view_options(&nearest);
     }
+}
+
+/// How far along the element that listens a pointer is, if the element were `width` wide.
+pub fn along(event: &MouseEvent, width: u64) -> Option<u64> {
+    let element = event.current_target()?.dyn_into::<Element>().ok()?;
+    let place = element.get_bounding_client_rect();
+    let part = (f64::from(event.client_x()) - place.left()) / place.width().max(1.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a part of a width in pixels"
+    )]
+    let along = (part.clamp(0.0, 1.0) * width as f64) as u64;
+    Some(along)
 }
 
 /// Puts a text onto the clipboard; whether that worked.

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use weir_domain::rule::Rule;
 
+use crate::browser::along;
 use crate::charts::geometry::{Scale, area};
 use crate::components::field::{Bind, Choice};
 use crate::model::duration;
@@ -33,13 +34,22 @@ pub fn RulePicture(#[prop(into)] rule: Signal<Option<Picturable>>) -> impl IntoV
             None => "Shown once the limits are right.".to_owned(),
         })
     };
+    let worst = move || picture.with(|it| it.as_ref().map(Picture::worst_case));
+    let put = Callback::new(move |at: u64| {
+        if pattern.get_untracked() != Pattern::ByHand {
+            by_hand.set(Vec::new());
+            pattern.set(Pattern::ByHand);
+        }
+        by_hand.update(|places| switch(places, at));
+    });
     view! {
         <section class="picture" aria-labelledby="picture-heading">
             <h2 id="picture-heading">"What it does"</h2>
             <Choice label="Traffic of one subject" value=chosen options=patterns />
             <Show when=move || pattern.get() == Pattern::ByHand><Places by_hand /></Show>
-            {move || picture.get().map(|it| drawn(&it))}
+            {move || picture.get().map(|it| drawn(&it, put))}
             <p class="note" aria-live="polite">{summary}</p>
+            <p class="note">{worst}</p>
             {move || picture.get().map(|it| table(&it))}
         </section>
     }
@@ -60,33 +70,35 @@ impl PartialEq for Picturable {
 fn Places(by_hand: RwSignal<Vec<u64>>) -> impl IntoView {
     let place = move |at: u64| {
         let on = move || by_hand.with(|places| places.contains(&at));
-        let switch = move |_| {
-            by_hand.update(|places| match places.iter().position(|place| *place == at) {
-                Some(found) => {
-                    places.remove(found);
-                }
-                None => places.push(at),
-            });
-        };
         view! {
             <input
                 type="checkbox"
                 aria-label=format!("Requests in part {} of {SLICES}", at + 1)
                 prop:checked=on
-                on:change=switch
+                on:change=move |_| by_hand.update(|places| switch(places, at))
             />
         }
     };
     view! {
         <fieldset class="places">
-            <legend class="note">"Tick where requests come"</legend>
+            <legend class="note">"Tick where requests come, or click into the picture"</legend>
             <div>{(0..SLICES).map(place).collect::<Vec<_>>()}</div>
         </fieldset>
     }
 }
 
-fn drawn(picture: &Picture) -> impl IntoView + use<> {
-    let x = Scale { most: picture.span_us(), start: 8, end: WIDTH - 8 };
+/// Puts requests at a place, or takes them away again.
+fn switch(places: &mut Vec<u64>, at: u64) {
+    match places.iter().position(|place| *place == at) {
+        Some(found) => {
+            places.remove(found);
+        }
+        None => places.push(at),
+    }
+}
+
+fn drawn(picture: &Picture, put: Callback<u64>) -> impl IntoView + use<> {
+    let x = Scale { most: picture.span_us(), start: MARGIN, end: WIDTH - MARGIN };
     let y = Scale { most: picture.limit, start: GROUND, end: CEILING };
     let path = area(x, y, &picture.level);
     let dot = |dot: &Dot| {
@@ -100,6 +112,11 @@ fn drawn(picture: &Picture) -> impl IntoView + use<> {
         view! { <line class="edge" x1=along x2=along y1=CEILING y2=GROUND /> }
     };
     let boundaries: Vec<_> = (0..=WINDOWS).map(boundary).collect();
+    // The pointer's way; ticks are the keyboard's.
+    let click = move |event: leptos::ev::MouseEvent| {
+        let Some(along) = along(&event, WIDTH) else { return };
+        put.run((along.saturating_sub(MARGIN) * SLICES / (WIDTH - 2 * MARGIN)).min(SLICES - 1));
+    };
     let full = format!("full: {}", grouped(picture.limit));
     let length = duration::short(picture.window_ms * WINDOWS);
     let label = format!(
@@ -107,7 +124,7 @@ fn drawn(picture: &Picture) -> impl IntoView + use<> {
         picture.summary()
     );
     view! {
-        <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") role="img" aria-label=label>
+        <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") role="img" aria-label=label on:click=click>
             {boundaries}
             <path class="level" d=path />
             <line class="full" x1="8" x2=WIDTH - 8 y1=CEILING y2=CEILING />
@@ -155,6 +172,7 @@ fn table(picture: &Picture) -> impl IntoView + use<> {
 }
 
 const WIDTH: u64 = 360;
+const MARGIN: u64 = 8;
 const HEIGHT: u64 = 190;
 const ADMITTED_ROW: u64 = 10;
 const DENIED_ROW: u64 = 24;

@@ -2,6 +2,8 @@
 //!
 //! One subject, one rule. The picture follows the limit with the shortest window; all limits and the block decide.
 
+mod worst;
+
 use weir_domain::algorithm::{Algorithm, Period, PeriodBounds, Quota};
 use weir_domain::charge::{Check, Group, RuleMeters};
 use weir_domain::counter::{CounterName, CounterPart};
@@ -14,6 +16,7 @@ use weir_domain::time::Micros;
 
 use crate::model::duration;
 use crate::model::number::grouped;
+use worst::{most_in, shortest_ms};
 
 /// How requests come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +52,12 @@ pub struct Picture {
     pub level: Vec<(u64, u64)>,
     /// Most units admitted in any stretch as long as the window.
     pub most: u64,
+    /// The most units that any traffic can get through in [`Self::stretch_ms`].
+    pub worst: u64,
+    /// As long as the shortest window ever is.
+    pub stretch_ms: u64,
+    /// The calendar period that is drawn.
+    period: Option<Period>,
 }
 
 /// A row of the table that says the same.
@@ -79,8 +88,15 @@ impl Picture {
         let (window_ms, limit) = (window_ms(algorithm), algorithm.limit());
         let cost = limit.div_ceil(DOTS_PER_LIMIT);
         let times = times_us(pattern, by_hand, window_ms * 1000, limit / cost);
+        let stretch_ms = shortest_ms(algorithm);
+        let period = match algorithm {
+            Algorithm::Quota(quota) => Some(quota.calendar().period),
+            _ => None,
+        };
+        let worst = most_in(rule, stretch_ms * 1000, cost);
+        let (dots, level) = (Vec::new(), Vec::new());
         let mut picture =
-            Self { window_ms, limit, cost, dots: Vec::new(), level: Vec::new(), most: 0 };
+            Self { window_ms, limit, cost, dots, level, most: 0, worst, stretch_ms, period };
         picture.run(rule, shown, &times);
         picture.most = picture.most_in_a_window();
         Some(picture)
@@ -110,6 +126,21 @@ impl Picture {
             self.dots.len(),
             duration::period(self.window_ms),
             grouped(self.most),
+        )
+    }
+
+    /// The worst case in words, and what was assumed for the drawing.
+    pub fn worst_case(&self) -> String {
+        let units = if self.cost > 1 { " units" } else { "" };
+        let assumed = match self.period {
+            Some(Period::Month) => " Months are drawn with 30 days each; real ones are counted.",
+            Some(Period::Year) => " Years are drawn with 365 days each; real ones are counted.",
+            Some(Period::Day | Period::Week) | None => "",
+        };
+        let period = duration::period(self.stretch_ms);
+        format!(
+            "Whatever comes, no more than {}{units} pass in any {period}.{assumed}",
+            grouped(self.worst)
         )
     }
 

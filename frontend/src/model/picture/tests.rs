@@ -6,7 +6,7 @@ use super::*;
 
 const MINUTE: u64 = 60_000;
 
-fn rule(limits: &[LimitBody]) -> Rule {
+pub(super) fn rule(limits: &[LimitBody]) -> Rule {
     let json = r#"{"name": "drawn"}"#;
     let mut body: RuleBody = serde_json::from_str(json).expect("a rule in JSON");
     body.limits = limits.to_vec();
