@@ -33,6 +33,7 @@ pub(crate) fn key(row: KeyRow) -> ApiKey {
         created_at: row.created_at.into(),
         expires_at: row.expires_at.map(Into::into),
         previous_expires_at: row.previous.map(|previous| previous.expires_at.into()),
+        last_used_at: row.last_used_at.map(Into::into),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Clears away what has run out: kept answers, sessions, invitations, and gates that are long gone.
+//! Clears away what has run out: kept answers, sessions, invitations, and gates that are long gone. Rolls
+//! statistics up, and keeps their tables.
 
 use std::time::Duration;
 
@@ -10,6 +11,10 @@ use crate::state::ControlState;
 const EVERY: Duration = Duration::from_mins(1);
 /// Rows of each kind in one transaction; more wait for the next turn, which then comes at once.
 const BATCH: u32 = 1000;
+/// Looking is cheap: there is something to do once an hour, and after gates were late.
+const ROLL_UP_EVERY: Duration = Duration::from_secs(20);
+/// The tables are kept in every so-manieth turn: every ten minutes.
+const KEEP_EVERY: u32 = 30;
 const GATES_KEPT: Duration = Duration::from_hours(24);
 
 /// Sweeps every minute until told to stop. Several control planes may do so at once: each takes other rows.
@@ -25,6 +30,35 @@ pub async fn keep_house(control: ControlState, stop: CancellationToken) {
             tracing::warn!(%error, "could not clear away what has run out; it is tried again");
         }
     }
+}
+
+/// Rolls statistics up and keeps their tables until told to stop. Of several control planes that do so
+/// at once, one does the work.
+pub async fn keep_statistics(control: ControlState, stop: CancellationToken) {
+    let mut turns = tokio::time::interval(ROLL_UP_EVERY);
+    turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    for turn in 0_u32.. {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = turns.tick() => {}
+        }
+        if let Err(error) = roll_up(&control, turn.is_multiple_of(KEEP_EVERY)).await {
+            tracing::warn!(%error, "statistics could not be rolled up; it is tried again");
+        }
+    }
+}
+
+async fn roll_up(control: &ControlState, keep: bool) -> Result<(), StoreError> {
+    let retention = &control.settings.retention;
+    if keep {
+        let mut tx = control.store.begin("housekeeping.keep", Scope::Service).await?;
+        let dropped = tx.housekeeping().keep(retention).await?;
+        tx.commit().await?;
+        tracing::debug!(dropped, "kept the tables of statistics");
+    }
+    let mut tx = control.store.begin("housekeeping.roll_up", Scope::Service).await?;
+    tx.housekeeping().roll_up(retention).await?;
+    tx.commit().await
 }
 
 /// Everything there is to sweep now.

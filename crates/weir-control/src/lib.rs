@@ -39,7 +39,7 @@ mod passwords;
 mod refresh;
 mod tokens;
 
-pub use housekeeping::keep_house;
+pub use housekeeping::{keep_house, keep_statistics};
 pub use login_floor::LoginFloor;
 pub use openapi::{openapi, router};
 pub use passwords::{Passwords, RefusedPassword};

@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use std::sync::Arc;
 use weir_domain::api_key::{KeyDigest, Scope};
-use weir_domain::id::TenantId;
+use weir_domain::id::{KeyId, TenantId};
 use weir_domain::rulebook::Rulebook;
 use weir_http::bearer::credential;
 use weir_http::problem::Problem;
@@ -16,6 +16,7 @@ use crate::state::GateState;
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) tenant: TenantId,
+    pub(crate) key: KeyId,
     pub(crate) book: Arc<Rulebook>,
 }
 
@@ -33,7 +34,7 @@ impl FromRequestParts<GateState> for Caller {
         if !caller.key.scopes.contains(&Scope::Check) {
             return Err(Problem::forbidden("this key lacks the scope `check`"));
         }
-        let tenant = caller.tenant;
-        Ok(Self { tenant, book })
+        let (tenant, key) = (caller.tenant, caller.key.id);
+        Ok(Self { tenant, key, book })
     }
 }

@@ -21,6 +21,7 @@ use crate::caller::Caller;
 use crate::headers;
 use crate::outage::{self, Unasked};
 use crate::state::GateState;
+use crate::tally::Seen;
 
 /// Options of a check in the address.
 #[derive(Debug, Clone, Copy, Deserialize, utoipa::IntoParams)]
@@ -142,14 +143,17 @@ pub(crate) async fn refund(
 #[derive(Debug)]
 struct KeyReused;
 
-/// A request on its way to Redis.
-struct OnItsWay {
-    /// Its place among the requests.
-    at: usize,
-    act: Act,
-    cost: u64,
-    charges: Vec<RuleCharge>,
+/// A request and what the rules say before any counter is asked.
+struct Prepared {
     skeleton: Skeleton,
+    matched: Matched,
+}
+
+/// What came of a request.
+struct Decided {
+    answer: CheckAnswer,
+    /// Whether this is the first answer to it.
+    fresh: bool,
 }
 
 async fn decide_one(
@@ -166,66 +170,114 @@ fn key_reused(field: &str) -> Problem {
     Problem::invalid_field(field, "was used for another request within the last 60 seconds")
 }
 
-/// Decides requests in order, with one call to Redis at most.
+/// Decides requests in order, with one call to Redis at most, and counts them.
 async fn decide(
     state: &GateState,
     caller: &Caller,
     requests: Vec<Request>,
 ) -> Vec<Result<CheckAnswer, KeyReused>> {
     let started = std::time::Instant::now();
-    let mut results: Vec<Option<Result<CheckAnswer, KeyReused>>> = Vec::new();
+    let prepared: Vec<_> = requests.iter().map(|it| prepare(state, caller, it)).collect();
+    let results = ask(state, caller, &requests, &prepared).await;
+    let at = state.clock.now();
+    let mut answers = Vec::with_capacity(results.len());
+    for ((request, prepared), result) in requests.iter().zip(&prepared).zip(results) {
+        let decided = match result {
+            Ok(decided) => decided,
+            Err(reused) => {
+                answers.push(Err(reused));
+                continue;
+            }
+        };
+        state.meters.decided(&decided.answer, started.elapsed());
+        if decided.fresh && request.act() != Act::Peek {
+            let known = !caller.book.rules(caller.tenant, request.namespace()).is_empty();
+            state.tally.record(&Seen {
+                tenant: caller.tenant,
+                key: caller.key,
+                at,
+                known_namespace: known,
+                request,
+                matched: &prepared.matched,
+                answer: &decided.answer,
+            });
+        }
+        answers.push(Ok(decided.answer));
+    }
+    answers
+}
+
+/// One result for each request; those that no counter decides are not asked about.
+async fn ask(
+    state: &GateState,
+    caller: &Caller,
+    requests: &[Request],
+    prepared: &[Prepared],
+) -> Vec<Result<Decided, KeyReused>> {
+    let mut results: Vec<Option<Result<Decided, KeyReused>>> = Vec::new();
     let (mut on_their_way, mut asked) = (Vec::new(), Vec::new());
-    for (at, request) in requests.iter().enumerate() {
-        let (skeleton, charges) = prepare(state, caller, request);
-        let idempotency = idempotency(request, &skeleton);
+    for (at, (request, prepared)) in requests.iter().zip(prepared).enumerate() {
+        let (skeleton, charges) = (&prepared.skeleton, prepared.charges());
+        let idempotency = idempotency(request, skeleton);
         results.push(None);
         if charges.is_empty() && idempotency.is_none() {
-            results[at] = Some(Ok(skeleton.answer_without_limits()));
+            results[at] = Some(Ok(Decided::first(skeleton.answer_without_limits())));
             continue;
         }
         let (tenant, act, cost) = (caller.tenant, request.act(), request.cost());
-        asked.push(Asked { tenant, act, cost, rules: charges.clone(), idempotency });
-        on_their_way.push(OnItsWay { at, act, cost, charges, skeleton });
+        asked.push(Asked { tenant, act, cost, rules: charges.to_vec(), idempotency });
+        on_their_way.push(at);
     }
     if !asked.is_empty() {
         match state.limiter.check(Arc::from(asked)).await {
             Ok(answers) => {
-                for (it, answer) in on_their_way.iter().zip(answers) {
-                    results[it.at] = Some(compose(it, answer));
+                for (at, answer) in on_their_way.into_iter().zip(answers) {
+                    let act = requests[at].act();
+                    results[at] = Some(compose(&prepared[at].skeleton, act, answer));
                 }
             }
             Err(error) => {
                 state.meters.redis_error(error.label());
-                for it in &on_their_way {
+                for at in on_their_way {
                     let unasked = Unasked {
                         tenant: caller.tenant,
-                        act: it.act,
-                        cost: it.cost,
-                        charges: &it.charges,
-                        skeleton: &it.skeleton,
+                        act: requests[at].act(),
+                        cost: requests[at].cost(),
+                        charges: prepared[at].charges(),
+                        skeleton: &prepared[at].skeleton,
                     };
-                    let answer = outage::answer(&state.local, unasked);
-                    results[it.at] = Some(Ok(answer));
+                    results[at] = Some(Ok(Decided::first(outage::answer(&state.local, unasked))));
                 }
             }
         }
     }
-    let results: Vec<_> = results.into_iter().flatten().collect();
-    for answer in results.iter().flatten() {
-        state.meters.decided(answer, started.elapsed());
-    }
-    results
+    results.into_iter().flatten().collect()
 }
 
-/// What the rules say before any counter is asked, and the charges on whose counters it depends.
-fn prepare(state: &GateState, caller: &Caller, request: &Request) -> (Skeleton, Vec<RuleCharge>) {
+fn prepare(state: &GateState, caller: &Caller, request: &Request) -> Prepared {
     let rules = caller.book.rules(caller.tenant, request.namespace());
-    let version = caller.book.version();
-    match matched(rules, request, state.clock.now()) {
-        Matched::Denied(by) => (Skeleton::denied(&by, version), Vec::new()),
-        Matched::Allowed(_) => (Skeleton::of_charges(&[], version, state.clock.now()), Vec::new()),
-        Matched::Charged(charges) => {
-            (Skeleton::of_charges(&charges, version, state.clock.now()), charges)
+    let (version, now) = (caller.book.version(), state.clock.now());
+    let matched = matched(rules, request, now);
+    let skeleton = match &matched {
+        Matched::Denied(by) => Skeleton::denied(by, version),
+        Matched::Allowed(_) => Skeleton::of_charges(&[], version, now),
+        Matched::Charged(charges) => Skeleton::of_charges(charges, version, now),
+    };
+    Prepared { skeleton, matched }
+}
+
+impl Decided {
+    fn first(answer: CheckAnswer) -> Self {
+        Self { answer, fresh: true }
+    }
+}
+
+impl Prepared {
+    /// On whose counters it depends.
+    fn charges(&self) -> &[RuleCharge] {
+        match &self.matched {
+            Matched::Charged(charges) => charges,
+            Matched::Denied(_) | Matched::Allowed(_) => &[],
         }
     }
 }
@@ -236,12 +288,13 @@ fn idempotency(request: &Request, skeleton: &Skeleton) -> Option<Idempotency> {
     Some(Idempotency { key, fingerprint, text: skeleton.to_text() })
 }
 
-fn compose(it: &OnItsWay, answer: Answer) -> Result<CheckAnswer, KeyReused> {
+fn compose(skeleton: &Skeleton, act: Act, answer: Answer) -> Result<Decided, KeyReused> {
     match answer {
-        Answer::Decided(_, decisions) => Ok(it.skeleton.answer(&decisions, it.act)),
+        Answer::Decided(_, decisions) => Ok(Decided::first(skeleton.answer(&decisions, act))),
         Answer::Repeated(_, text, decisions) => {
             let first = Skeleton::from_text(&text);
-            Ok(first.as_ref().unwrap_or(&it.skeleton).answer(&decisions, it.act))
+            let answer = first.as_ref().unwrap_or(skeleton).answer(&decisions, act);
+            Ok(Decided { answer, fresh: false })
         }
         Answer::KeyReused => Err(KeyReused),
     }

@@ -14,6 +14,7 @@ mod outage;
 mod local;
 mod meters;
 mod rulebook;
+mod tally;
 
 mod health;
 mod openapi;
@@ -21,6 +22,7 @@ mod openapi;
 pub use openapi::{openapi, router};
 pub use rulebook::follow::{Follower, FollowerSettings};
 pub use state::{GateParts, GateState};
+pub use tally::{Recorder, RecorderSettings};
 
 #[cfg(test)]
 mod tests;

@@ -19,6 +19,10 @@ pub(crate) struct Meters {
     rulebook_version: Gauge,
     rulebook_failures: Counter,
     left_out: Gauge,
+    stats_dropped: Counter,
+    stats_failures: Counter,
+    stats_rows: Gauge,
+    stats_seconds: Histogram,
 }
 
 const METADATA: Metadata<'static> = Metadata::new("weir_gate", Level::INFO, None);
@@ -47,6 +51,11 @@ impl Meters {
             rulebook_version: gauge("weir_rulebook_version"),
             rulebook_failures: counter("weir_rulebook_load_failures_total"),
             left_out: gauge("weir_rulebook_left_out"),
+            stats_dropped: counter("weir_stats_dropped_total"),
+            stats_failures: counter("weir_stats_flush_failures_total"),
+            stats_rows: gauge("weir_stats_rows"),
+            stats_seconds: recorder
+                .register_histogram(&Key::from_static_name("weir_stats_flush_seconds"), &METADATA),
             handle: recorder.handle(),
             recorder,
         }
@@ -77,6 +86,21 @@ impl Meters {
         let (version, left_out) = (version as f64, left_out as f64);
         self.rulebook_version.set(version);
         self.left_out.set(left_out);
+    }
+
+    /// Statistics were gathered: how many decisions could not be, and how many rows are in memory.
+    pub(crate) fn stats_gathered(&self, dropped: u64, rows: usize) {
+        self.stats_dropped.increment(dropped);
+        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
+        self.stats_rows.set(rows as f64);
+    }
+
+    pub(crate) fn stats_written(&self, took: Duration) {
+        self.stats_seconds.record(took.as_secs_f64());
+    }
+
+    pub(crate) fn stats_failed(&self) {
+        self.stats_failures.increment(1);
     }
 
     pub(crate) fn rulebook_failed(&self) {

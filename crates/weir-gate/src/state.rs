@@ -9,6 +9,7 @@ use weir_redis::limiter::Limiter;
 use crate::local::Local;
 use crate::meters::Meters;
 use crate::rulebook::Held;
+use crate::tally::Tally;
 
 /// The data plane's handles.
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub struct GateParts {
     pub(crate) local: Local,
     /// What Prometheus reads.
     pub(crate) meters: Meters,
+    /// What was decided, for statistics.
+    pub(crate) tally: Tally,
     /// Expiry of keys and overrides; never of counters.
     pub(crate) clock: Clock,
 }
@@ -32,11 +35,21 @@ pub struct GateParts {
 impl GateState {
     /// A gate that has not loaded a rulebook yet.
     pub fn new(limiter: Limiter, clock: Clock) -> Self {
+        Self::with(limiter, clock, Tally::per_thread())
+    }
+
+    /// The same, without statistics: to measure what they cost.
+    pub fn without_statistics(limiter: Limiter, clock: Clock) -> Self {
+        Self::with(limiter, clock, Tally::new(0))
+    }
+
+    fn with(limiter: Limiter, clock: Clock, tally: Tally) -> Self {
         Self(Arc::new(GateParts {
             held: Held::default(),
             limiter,
             local: Local::new(clock.clone()),
             meters: Meters::new(),
+            tally,
             clock,
         }))
     }

@@ -9,6 +9,7 @@ use anyhow::bail;
 use axum::http::HeaderValue;
 use clap::Args;
 use weir_control::{SigningKey, Signup};
+use weir_store::Retention;
 
 /// A text that must not be shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -58,6 +59,12 @@ pub struct ServeArgs {
     /// Where a gate keeps its copy of the rulebook
     #[arg(long, env = "WEIR_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
+    /// Whether a gate keeps statistics: on or off
+    #[arg(long, env = "WEIR_STATS", default_value = "on")]
+    pub stats: String,
+    /// Days for which statistics are kept by minute, hour and day
+    #[arg(long, env = "WEIR_STATS_DAYS", default_value = "7,90,730")]
+    pub stats_days: String,
     /// What is logged, such as `info` or `weir_gate=debug`
     #[arg(long, env = "WEIR_LOG", default_value = "info")]
     pub log: String,
@@ -91,6 +98,7 @@ pub struct ControlSettings {
     pub redis_url: Secret,
     pub signup: Signup,
     pub signing_keys: Vec<SigningKey>,
+    pub retention: Retention,
     pub gate_origins: Vec<String>,
 }
 
@@ -103,6 +111,7 @@ pub struct GateSettings {
     pub redis_url: Secret,
     pub redis_budget: Duration,
     pub state_dir: Option<PathBuf>,
+    pub statistics: bool,
     pub dashboard_origins: Vec<HeaderValue>,
 }
 
@@ -123,6 +132,8 @@ impl Settings {
         let signup = problems.signup(&args.signup);
         let gate_origins = problems.origins("WEIR_GATE_ORIGINS", &args.gate_origins);
         let dashboard_origins = problems.origins("WEIR_DASHBOARD_ORIGINS", &args.dashboard_origins);
+        let statistics = problems.statistics(&args.stats);
+        let retention = problems.retention(&args.stats_days);
         let signing_keys = if control { problems.signing_keys(args) } else { Vec::new() };
         problems.none()?;
         Ok(Self {
@@ -132,6 +143,7 @@ impl Settings {
                 redis_url: redis_url.clone(),
                 signup,
                 signing_keys,
+                retention,
                 gate_origins,
             }),
             gate: gate.then(|| GateSettings {
@@ -141,6 +153,7 @@ impl Settings {
                 redis_url,
                 redis_budget,
                 state_dir: args.state_dir.clone(),
+                statistics,
                 dashboard_origins: dashboard_origins
                     .iter()
                     .filter_map(|origin| HeaderValue::from_str(origin).ok())
@@ -240,6 +253,31 @@ impl Problems {
             _ => {
                 self.say("WEIR_SIGNUP must be `open` or `closed`");
                 Signup::Closed
+            }
+        }
+    }
+
+    fn statistics(&mut self, text: &str) -> bool {
+        if !matches!(text, "on" | "off") {
+            self.say("WEIR_STATS must be `on` or `off`");
+        }
+        text != "off"
+    }
+
+    fn retention(&mut self, text: &str) -> Retention {
+        let days: Vec<u16> = text.split(',').filter_map(|it| it.trim().parse().ok()).collect();
+        match days[..] {
+            [minutes_days @ 1..=60, hours_days, days_days @ ..=3660]
+                if minutes_days <= hours_days && hours_days <= days_days =>
+            {
+                Retention { minutes_days, hours_days, days_days, ..Retention::default() }
+            }
+            _ => {
+                self.say(
+                    "WEIR_STATS_DAYS must be three numbers such as 7,90,730, the first from 1 to 60, \
+                     none smaller than the one before it, at most 3660",
+                );
+                Retention::default()
             }
         }
     }

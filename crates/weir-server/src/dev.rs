@@ -146,6 +146,7 @@ fn gate_settings(
         redis_url: Secret(addresses.redis_url.clone()),
         redis_budget: Duration::from_millis(args.redis_budget_ms),
         state_dir: Some(data_dir.join(format!("gate-{}", listen.port() - port))),
+        statistics: true,
         dashboard_origins: origins.iter().filter_map(|it| HeaderValue::from_str(it).ok()).collect(),
     }
 }
@@ -161,6 +162,7 @@ fn control_settings(
         redis_url: Secret(addresses.redis_url.clone()),
         signup: Signup::Open,
         signing_keys: vec![signing_key(&data_dir.join("jwt.key"))?],
+        retention: weir_store::Retention::default(),
         gate_origins: addresses.gates.clone(),
     })
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use weir_control::{AccessTokens, ControlParts, ControlState, Passwords};
 use weir_domain::id::GateId;
-use weir_gate::{Follower, FollowerSettings, GateState};
+use weir_gate::{Follower, FollowerSettings, GateState, Recorder, RecorderSettings};
 use weir_http::plane::{self, PlaneSettings};
 use weir_http::serve::{ServeSettings, serve};
 use weir_redis::limiter::{Limiter, LimiterSettings};
@@ -28,6 +28,8 @@ pub struct Running {
     pub tasks: TaskTracker,
     /// Cancelled when the planes have drained: what their last requests need ends only then.
     pub drained: CancellationToken,
+    /// What has something left to do once they have.
+    pub last: TaskTracker,
 }
 
 const REQUEST_DEADLINE: Duration = Duration::from_secs(15);
@@ -59,6 +61,8 @@ impl Running {
         self.tasks.close();
         self.tasks.wait().await;
         self.drained.cancel();
+        self.last.close();
+        self.last.wait().await;
         tracing::info!("stopped");
     }
 }
@@ -88,9 +92,14 @@ pub async fn start_control(
         tokens: AccessTokens::new(&settings.signing_keys).context("read the signing keys")?,
         passwords: Passwords::new(edge::random_bytes()),
         login_floor: weir_control::LoginFloor::default(),
-        settings: weir_control::ControlSettings { signup: settings.signup, ..Default::default() },
+        settings: weir_control::ControlSettings {
+            signup: settings.signup,
+            retention: settings.retention,
+            ..Default::default()
+        },
     });
     running.tasks.spawn(weir_control::keep_house(state.clone(), running.stop.clone()));
+    running.tasks.spawn(weir_control::keep_statistics(state.clone(), running.stop.clone()));
     let router = weir_control::router(state).merge(dashboard::router(&settings.gate_origins));
     run_plane("control plane", plane::wrap(router, plane_settings()), listener, running)
 }
@@ -115,13 +124,16 @@ pub async fn start_gate(
     let limiter_settings = LimiterSettings { budget: settings.redis_budget, ..Default::default() };
     let limiter = Limiter::start(redis.clone(), limiter_settings, running.drained.clone());
     let clock = edge::clock();
-    let follower_settings = FollowerSettings {
-        id: GateId::new(clock.now(), edge::random_u128()),
-        boot_id: edge::random_u128(),
-        address: settings.url,
-        state_dir: settings.state_dir,
+    let (id, boot_id) = (GateId::new(clock.now(), edge::random_u128()), edge::random_u128());
+    let follower_settings =
+        FollowerSettings { id, boot_id, address: settings.url, state_dir: settings.state_dir };
+    let state = if settings.statistics {
+        GateState::new(limiter, clock)
+    } else {
+        GateState::without_statistics(limiter, clock)
     };
-    let state = GateState::new(limiter, clock);
+    let recorder = Recorder::new(state.clone(), store.clone(), RecorderSettings { id, boot_id });
+    running.last.spawn(recorder.run(running.drained.clone()));
     let follower = Follower::new(state.clone(), store, follower_settings);
     running.tasks.spawn(follower.run(redis, running.stop.clone()));
     let router = weir_gate::router(state, plane_settings(), &settings.dashboard_origins);

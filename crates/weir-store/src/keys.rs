@@ -139,6 +139,25 @@ impl<'t> Keys<'t> {
         .transpose()
     }
 
+    /// Notes when keys were last used.
+    pub async fn used(self, uses: &[(TenantId, KeyId, Timestamp)]) -> Result<(), StoreError> {
+        let tenants: Vec<_> = uses.iter().map(|(it, _, _)| uuid(it.to_u128())).collect();
+        let ids: Vec<_> = uses.iter().map(|(_, it, _)| uuid(it.to_u128())).collect();
+        let at: Vec<_> = uses.iter().map(|(_, _, at)| stored(*at)).collect();
+        sqlx::query!(
+            "-- keys.used
+            UPDATE api_keys k SET last_used_at = GREATEST(k.last_used_at, u.at)
+            FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) u (tenant_id, id, at)
+            WHERE k.tenant_id = u.tenant_id AND k.id = u.id",
+            &tenants,
+            &ids,
+            &at,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
+    }
+
     /// The keys not revoked, newest first.
     pub async fn list(
         self,

@@ -1,7 +1,7 @@
 //! API keys: found by digest, rotated with an overlap, revoked once.
 
 use super::*;
-use crate::{Constraint, KeyRotation};
+use crate::{Constraint, KeyRotation, KeyRow};
 
 async fn found(database: &TestDatabase, digest: [u8; 32], now: Timestamp) -> Option<KeyId> {
     let mut tx = database.app.begin("tests", Scope::Key(digest)).await.unwrap();
@@ -69,4 +69,23 @@ async fn digest_in_use_is_a_conflict() {
     let mut tx = tenant_tx(&database.app, new.tenant_id).await;
     let error = tx.keys().insert(&twin).await.unwrap_err();
     assert!(matches!(error, StoreError::Conflict(Constraint::KeyDigest)), "{error}");
+}
+
+#[tokio::test]
+async fn gate_notes_the_last_use_of_a_key_and_changes_nothing_else() {
+    let database = database().await;
+    let owner = user(&database.app, "a@example.com").await;
+    let (tenant_id, _) = tenant(&database.app, owner).await;
+    let new = key(tenant_id);
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    let before = tx.keys().insert(&new).await.unwrap();
+    tx.commit().await.unwrap();
+    for (at, last) in [(5, 5), (9, 9), (7, 9)] {
+        let mut tx = database.gate.begin("tests", Scope::Service).await.unwrap();
+        tx.keys().used(&[(tenant_id, new.id, NOW.plus_ms(at))]).await.unwrap();
+        tx.commit().await.unwrap();
+        let mut tx = tenant_tx(&database.app, tenant_id).await;
+        let row = tx.keys().find(tenant_id, new.id).await.unwrap().unwrap();
+        assert_eq!(row, KeyRow { last_used_at: Some(NOW.plus_ms(last)), ..before.clone() });
+    }
 }

@@ -1,0 +1,288 @@
+//! What one shard counts between two visits of the recorder.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::id::{KeyId, RuleId, TenantId};
+use weir_domain::matching::{Matched, subject_key};
+use weir_domain::request::{Act, Request};
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::subject::SubjectKey;
+use weir_domain::time::Timestamp;
+use weir_store::{DENIALS_PER_SECOND, TallyCounts};
+use weir_wire::check::LimitAnswer;
+
+use super::Seen;
+use super::sketch::Sketch;
+
+pub(super) const MINUTE_MS: i64 = 60_000;
+/// Characters of an attribute's value that are kept to be shown.
+const VALUE_CHARS_MAX: usize = 128;
+/// Tenants of one shard whose subjects are counted; those of others are only known in sum.
+const SKETCHES_MAX: usize = 128;
+
+/// Counts of the requests of some threads: a page for this minute and one for the minute before.
+#[derive(Debug)]
+pub(super) struct Shard {
+    pub(super) pages: [Page; 2],
+    /// For sampling; any state but 0.
+    random: u64,
+}
+
+/// Counts of one minute.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    pub(super) minute_ms: i64,
+    pub(super) used: bool,
+    pub(super) tenants: HashMap<TenantId, TenantPage>,
+    sketches: usize,
+}
+
+/// Counts of one tenant.
+#[derive(Debug, Default)]
+pub(super) struct TenantPage {
+    pub(super) namespaces: HashMap<Box<str>, NamespacePage>,
+    pub(super) sketch: Option<Box<Sketch>>,
+    /// Checks that no sketch counted.
+    pub(super) unsketched: u64,
+    pub(super) denials: Vec<Denial>,
+    /// How many refused checks there were, kept or not.
+    pub(super) denials_seen: u64,
+    /// When each key was last used, in milliseconds.
+    pub(super) keys: HashMap<KeyId, i64>,
+}
+
+/// Counts of one namespace.
+#[derive(Debug, Default)]
+pub(super) struct NamespacePage {
+    pub(super) requests: TallyCounts,
+    pub(super) rules: HashMap<RuleId, TallyCounts>,
+}
+
+/// A refused check that was kept.
+#[derive(Debug, Clone)]
+pub(super) struct Denial {
+    pub(super) at: Timestamp,
+    pub(super) namespace: String,
+    pub(super) rule: Arc<ActiveRule>,
+    pub(super) shadow: bool,
+    pub(super) subject: String,
+    pub(super) cost: u64,
+    pub(super) retry_after_ms: Option<u64>,
+    pub(super) degraded: bool,
+}
+
+/// What one rule decided about a check.
+struct RuleDecision<'a> {
+    rule: &'a Arc<ActiveRule>,
+    subject: Option<SubjectKey>,
+    shadow: bool,
+    passes: bool,
+    retry_after_ms: Option<u64>,
+    refunded: bool,
+}
+
+impl Shard {
+    pub(super) fn new(seed: u64) -> Self {
+        let random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        Self { pages: [Page::default(), Page::default()], random }
+    }
+
+    pub(super) fn count(&mut self, seen: &Seen<'_>) {
+        let minute = seen.at.as_millis().div_euclid(MINUTE_MS);
+        let page = &mut self.pages[usize::from(minute.rem_euclid(2) == 1)];
+        if !page.used {
+            page.minute_ms = minute * MINUTE_MS;
+            page.used = true;
+        }
+        // xorshift: sampling needs no better randomness.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        page.count(seen, self.random);
+    }
+}
+
+impl Page {
+    fn count(&mut self, seen: &Seen<'_>, random: u64) {
+        let tenant = self.tenants.entry(seen.tenant).or_default();
+        tenant.keys.insert(seen.key, seen.at.as_millis());
+        let refund = seen.request.act() == Act::Refund;
+        if !refund && tenant.sketch.is_none() && self.sketches < SKETCHES_MAX {
+            tenant.sketch = Some(Box::default());
+            self.sketches += 1;
+        }
+        let decisions = decisions(seen);
+        let requests = tenant.namespace(seen);
+        if refund {
+            requests.requests.refunded += 1;
+            for it in decisions.iter().filter(|it| it.refunded) {
+                requests.rules.entry(it.rule.id).or_default().refunded += 1;
+            }
+            return;
+        }
+        requests.count(seen, &decisions);
+        for it in &decisions {
+            tenant.count_subject(it, seen.request);
+        }
+        let denied = decisions.iter().find(|it| !it.passes && !it.shadow);
+        let logged = denied.or_else(|| decisions.iter().find(|it| !it.passes));
+        if let Some(decision) = logged {
+            tenant.log(decision, seen, random);
+        }
+    }
+
+    /// Forgets the numbers and keeps the memory; with `whole` that too.
+    pub(super) fn clear(&mut self, whole: bool) {
+        self.used = false;
+        if whole {
+            self.tenants.clear();
+            self.sketches = 0;
+        }
+        for tenant in self.tenants.values_mut() {
+            for namespace in tenant.namespaces.values_mut() {
+                namespace.requests = TallyCounts::default();
+                namespace.rules.values_mut().for_each(|it| *it = TallyCounts::default());
+            }
+            if let Some(sketch) = &mut tenant.sketch {
+                sketch.clear();
+            }
+            (tenant.unsketched, tenant.denials_seen) = (0, 0);
+            tenant.denials.clear();
+            tenant.keys.clear();
+        }
+    }
+}
+
+impl TenantPage {
+    fn namespace(&mut self, seen: &Seen<'_>) -> &mut NamespacePage {
+        let name = if seen.known_namespace { seen.request.namespace() } else { "" };
+        if !self.namespaces.contains_key(name) {
+            self.namespaces.insert(name.into(), NamespacePage::default());
+        }
+        self.namespaces.get_mut(name).expect("it was just put there")
+    }
+
+    fn count_subject(&mut self, decision: &RuleDecision<'_>, request: &Request) {
+        let Some(subject) = decision.subject else { return };
+        match &mut self.sketch {
+            Some(sketch) => {
+                let denied = u64::from(!decision.passes);
+                sketch.add((decision.rule.id, subject), 1, denied, |text| {
+                    write_subject(text, decision.rule, request);
+                });
+            }
+            None => self.unsketched += 1,
+        }
+    }
+
+    /// Keeps each refused check with the same chance, however many there are.
+    fn log(&mut self, decision: &RuleDecision<'_>, seen: &Seen<'_>, random: u64) {
+        self.denials_seen += 1;
+        let room = DENIALS_PER_SECOND as usize;
+        let place = if self.denials.len() < room {
+            self.denials.len()
+        } else {
+            usize::try_from(random % self.denials_seen).unwrap_or(room)
+        };
+        if place >= room {
+            return;
+        }
+        let mut subject = String::new();
+        write_subject(&mut subject, decision.rule, seen.request);
+        let denial = Denial {
+            at: seen.at,
+            namespace: seen.request.namespace().to_owned(),
+            rule: Arc::clone(decision.rule),
+            shadow: decision.shadow,
+            subject,
+            cost: seen.request.cost(),
+            retry_after_ms: decision.retry_after_ms,
+            degraded: seen.answer.degraded.is_some(),
+        };
+        match self.denials.get_mut(place) {
+            Some(kept) => *kept = denial,
+            None => self.denials.push(denial),
+        }
+    }
+}
+
+impl NamespacePage {
+    fn count(&mut self, seen: &Seen<'_>, decisions: &[RuleDecision<'_>]) {
+        let degraded = u64::from(seen.answer.degraded.is_some());
+        let shadow_denied = decisions.iter().any(|it| it.shadow && !it.passes);
+        let (allowed, denied) = (u64::from(seen.answer.allowed), u64::from(!seen.answer.allowed));
+        let shadow_denied = u64::from(shadow_denied);
+        let counts = TallyCounts { allowed, denied, shadow_denied, degraded, refunded: 0 };
+        self.requests.add(&counts);
+        for it in decisions {
+            let counts = TallyCounts {
+                allowed: u64::from(it.passes),
+                denied: u64::from(!it.passes && !it.shadow),
+                shadow_denied: u64::from(!it.passes && it.shadow),
+                degraded,
+                refunded: 0,
+            };
+            self.rules.entry(it.rule.id).or_default().add(&counts);
+        }
+    }
+}
+
+/// What each rule that the request met decided.
+fn decisions<'a>(seen: &'a Seen<'_>) -> Vec<RuleDecision<'a>> {
+    match seen.matched {
+        Matched::Denied(by) => by.iter().map(|rule| outright(rule, false, seen.request)).collect(),
+        Matched::Allowed(rule) => vec![outright(rule, true, seen.request)],
+        Matched::Charged(charges) => {
+            let mut limits = seen.answer.limits.iter();
+            let decide = |charge| charged(charge, &mut limits);
+            charges.iter().map(decide).collect()
+        }
+    }
+}
+
+/// A rule that let pass or refused without asking a limit.
+fn outright<'a>(rule: &'a Arc<ActiveRule>, passes: bool, request: &Request) -> RuleDecision<'a> {
+    let count_by = rule.rule.count_by();
+    let values: Option<Vec<&str>> = count_by.iter().map(|it| request.attribute(it)).collect();
+    let values = values.filter(|values| !values.is_empty());
+    let subject = values.map(|values| subject_key(count_by, &values));
+    let retry_after_ms = if passes { Some(0) } else { None };
+    RuleDecision { rule, subject, shadow: false, passes, retry_after_ms, refunded: false }
+}
+
+fn charged<'a>(
+    charge: &'a RuleCharge,
+    limits: &mut std::slice::Iter<'_, LimitAnswer>,
+) -> RuleDecision<'a> {
+    let (mut passes, mut refunded, mut retry_after_ms) = (true, false, Some(0));
+    for limit in limits.by_ref().take(charge.limits().len()) {
+        refunded |= limit.refunded == Some(true);
+        if !limit.allowed {
+            passes = false;
+            let longer = |(before, this): (u64, u64)| before.max(this);
+            retry_after_ms = retry_after_ms.zip(limit.retry_after_ms).map(longer);
+        }
+    }
+    let subject = (!charge.active.rule.count_by().is_empty()).then_some(charge.subject);
+    let shadow = charge.shadow();
+    RuleDecision { rule: &charge.active, subject, shadow, passes, retry_after_ms, refunded }
+}
+
+/// The attributes that a rule counts by as a JSON object, each value cut.
+fn write_subject(text: &mut String, rule: &ActiveRule, request: &Request) {
+    text.push('{');
+    for name in rule.rule.count_by() {
+        let Some(value) = request.attribute(name) else { continue };
+        let end = value.char_indices().nth(VALUE_CHARS_MAX).map_or(value.len(), |(at, _)| at);
+        if text.len() > 1 {
+            text.push(',');
+        }
+        for (part, after) in [(name.as_str(), ":"), (&value[..end], "")] {
+            text.push_str(&serde_json::to_string(part).expect("a text is JSON"));
+            text.push_str(after);
+        }
+    }
+    text.push('}');
+}

@@ -1,0 +1,151 @@
+//! The busiest subjects in bounded memory: a space-saving sketch.
+//!
+//! It holds a fixed number of subjects. A new one takes the place of the least busy one and its count,
+//! so that a count may be too high by what was least, and a subject that is not held asked at most
+//! that often. With n checks and k places that is at most n ÷ k.
+
+use weir_domain::id::RuleId;
+use weir_domain::subject::SubjectKey;
+
+/// Places of a sketch.
+pub(super) const SUBJECTS_MAX: usize = 64;
+
+/// The busiest subjects of some time.
+#[derive(Debug, Default)]
+pub(super) struct Sketch {
+    slots: Vec<Slot>,
+    checks: u64,
+    /// What was least in the sketches that went into this one.
+    floor_before: u64,
+}
+
+/// A subject of a rule.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) rule: RuleId,
+    pub(super) subject: SubjectKey,
+    pub(super) checks: u64,
+    pub(super) denied: u64,
+    /// JSON, to be shown.
+    pub(super) text: String,
+}
+
+impl Sketch {
+    /// Counts checks of a subject; `write` says what it is called, when it is new.
+    pub(super) fn add(
+        &mut self,
+        (rule, subject): (RuleId, SubjectKey),
+        checks: u64,
+        denied: u64,
+        write: impl FnOnce(&mut String),
+    ) {
+        self.checks += checks;
+        let found = self.slots.iter_mut().find(|it| it.subject == subject && it.rule == rule);
+        if let Some(slot) = found {
+            slot.checks += checks;
+            slot.denied += denied;
+        } else if self.slots.len() < SUBJECTS_MAX {
+            let mut text = String::new();
+            write(&mut text);
+            self.slots.push(Slot { rule, subject, checks, denied, text });
+        } else if let Some(least) = self.slots.iter_mut().min_by_key(|it| it.checks) {
+            least.text.clear();
+            write(&mut least.text);
+            (least.rule, least.subject) = (rule, subject);
+            least.checks += checks;
+            least.denied = denied;
+        }
+    }
+
+    /// Adds what another sketch counted.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        self.floor_before += other.floor();
+        for slot in &other.slots {
+            self.add((slot.rule, slot.subject), slot.checks, slot.denied, |text| {
+                text.push_str(&slot.text);
+            });
+        }
+    }
+
+    /// Counts checks of which nothing more is known.
+    pub(super) fn miss(&mut self, checks: u64) {
+        self.checks += checks;
+        self.floor_before += checks;
+    }
+
+    /// How often a subject that is not in it may have asked, and by how much a count may be too high.
+    pub(super) fn floor(&self) -> u64 {
+        let full = self.slots.len() == SUBJECTS_MAX;
+        let least = self.slots.iter().map(|it| it.checks).min().filter(|_| full);
+        self.floor_before + least.unwrap_or(0)
+    }
+
+    pub(super) fn checks(&self) -> u64 {
+        self.checks
+    }
+
+    pub(super) fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.slots.clear();
+        (self.checks, self.floor_before) = (0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule() -> RuleId {
+        RuleId::from_u128(1)
+    }
+
+    fn count_of(sketch: &Sketch, subject: u128) -> Option<u64> {
+        sketch.slots.iter().find(|it| it.subject == SubjectKey(subject)).map(|it| it.checks)
+    }
+
+    /// Many rare subjects around two frequent ones, through sketches of parts, as shards make them.
+    #[test]
+    fn frequent_subjects_are_found_and_wrong_by_the_floor_at_most() {
+        let mut all = Sketch::default();
+        let (mut total, mut rare) = (0_u64, 100_u128);
+        for part in 0..20 {
+            let mut sketch = Sketch::default();
+            for at in 0..2_000_u128 {
+                rare += 1;
+                let subject = match at % 10 {
+                    0..3 => 1,
+                    3 => 2,
+                    _ => rare,
+                };
+                sketch.add((rule(), SubjectKey(subject)), 1, u64::from(part % 2 == 0), |text| {
+                    text.push('x');
+                });
+                total += 1;
+            }
+            all.absorb(&sketch);
+            assert!(all.slots.len() <= SUBJECTS_MAX);
+        }
+        assert_eq!(all.checks(), total);
+        let bound = 2 * total / SUBJECTS_MAX as u64;
+        assert!(all.floor() <= bound, "{} of {total}, bound {bound}", all.floor());
+        for (subject, truth) in [(1, total * 3 / 10), (2, total / 10)] {
+            let count = count_of(&all, subject).expect("frequent ones are held");
+            assert!(count >= truth && count <= truth + all.floor(), "{count} for {truth}");
+        }
+    }
+
+    #[test]
+    fn few_subjects_are_counted_exactly() {
+        let mut sketch = Sketch::default();
+        for at in 0..1_000_u128 {
+            sketch.add((rule(), SubjectKey(at % 10)), 1, 0, |_| {});
+        }
+        assert_eq!(sketch.floor(), 0);
+        assert!((0..10).all(|subject| count_of(&sketch, subject) == Some(100)));
+        sketch.miss(7);
+        assert_eq!((sketch.floor(), sketch.checks()), (7, 1_007));
+    }
+}

@@ -1,0 +1,209 @@
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use weir_domain::id::RuleId;
+use weir_domain::matching::matched;
+use weir_domain::request::{Act, RequestDraft};
+use weir_domain::rulebook::TenantRules;
+use weir_store::{DENIALS_PER_SECOND, TallyCounts, TallyRow};
+use weir_wire::stored::{StoredRule, StoredTenant};
+
+use super::book::{Batch, Book};
+use super::*;
+use crate::answer::Skeleton;
+
+const NOON_MS: i64 = 1_763_726_400_000;
+
+fn at(ms: i64) -> Timestamp {
+    Timestamp::from_millis(NOON_MS + ms)
+}
+
+/// A tenant with a limit by user, a shadow rule that refuses all above cost 5, and a bar.
+struct Scene {
+    tally: Tally,
+    tenant: TenantId,
+    rules: TenantRules,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let tenant = TenantId::from_u128(1);
+        let limits = |limit: u64| json!([{ "algorithm": "fixed_window", "limit": limit, "window_ms": 60_000 }]);
+        let stored = |id: u128, body: Value| StoredRule {
+            id: RuleId::from_u128(id).to_string(),
+            slots: if body["limits"].is_array() { vec![0] } else { Vec::new() },
+            body,
+        };
+        let barred = json!([{ "attribute": "user", "op": "equals", "value": "eve" }]);
+        let rules = vec![
+            stored(10, json!({ "name": "per-user", "count_by": ["user"], "limits": limits(100) })),
+            stored(11, json!({ "name": "dear", "mode": "shadow", "limits": limits(5) })),
+            stored(12, json!({ "name": "barred", "action": "deny", "match": barred })),
+        ];
+        let stored = StoredTenant {
+            id: tenant.to_string(),
+            suspended: false,
+            version: 1,
+            keys: Vec::new(),
+            rules,
+            overrides: Vec::new(),
+        };
+        let (rules, left_out) = stored.compile();
+        assert_eq!(left_out, []);
+        Self { tally: Tally::new(2), tenant, rules }
+    }
+
+    /// Answers a request as a gate does, from fresh counters, and counts it.
+    fn ask(&self, now: Timestamp, act: Act, user: &str, cost: u64) {
+        let attributes = BTreeMap::from([("user".to_owned(), user.to_owned())]);
+        let namespace = "default".to_owned();
+        let draft = RequestDraft { namespace, attributes, cost, act, idempotency_key: None };
+        let request = Request::parse(draft).expect("valid");
+        let matched = matched(self.rules.rules("default"), &request, now);
+        let answer = match &matched {
+            Matched::Charged(charges) => {
+                let local = crate::local::Local::new(weir_domain::time::Clock::new(move || now));
+                let decisions = local.decide(self.tenant, act, cost, charges);
+                Skeleton::of_charges(charges, 1, now).answer(&decisions, act)
+            }
+            Matched::Denied(by) => Skeleton::denied(by, 1).answer_without_limits(),
+            Matched::Allowed(_) => Skeleton::of_charges(&[], 1, now).answer_without_limits(),
+        };
+        self.tally.record(&Seen {
+            tenant: self.tenant,
+            key: KeyId::from_u128(2),
+            at: now,
+            known_namespace: true,
+            request: &request,
+            matched: &matched,
+            answer: &answer,
+        });
+    }
+}
+
+/// The row of a rule, or of whole requests.
+fn row(batch: &Batch, rule: Option<u128>, minute: Timestamp) -> TallyCounts {
+    let rule = rule.map(RuleId::from_u128);
+    let wanted = |it: &&TallyRow| it.rule_id == rule && it.minute == minute;
+    batch.rows.iter().find(wanted).map(|it| it.counts).unwrap_or_default()
+}
+
+fn counts(allowed: u64, denied: u64, shadow_denied: u64) -> TallyCounts {
+    TallyCounts { allowed, denied, shadow_denied, ..TallyCounts::default() }
+}
+
+#[test]
+fn requests_and_rules_are_counted_in_their_minutes() {
+    let scene = Scene::new();
+    let mut book = Book::new(1);
+    for _ in 0..3 {
+        scene.ask(at(59_999), Act::Consume, "ada", 1);
+    }
+    scene.ask(at(60_000), Act::Consume, "ada", 9);
+    scene.ask(at(60_000), Act::Consume, "eve", 1);
+    scene.ask(at(60_001), Act::Consume, "ada", 200);
+    scene.ask(at(60_002), Act::Refund, "ada", 1);
+    assert_eq!(book.visit(&scene.tally, at(61_000)), 0);
+    let batch = book.batch(true, at(61_000));
+    assert_eq!(row(&batch, None, at(0)), counts(3, 0, 0));
+    let requests = TallyCounts { refunded: 1, ..counts(1, 2, 2) };
+    assert_eq!(row(&batch, None, at(60_000)), requests);
+    let limit = TallyCounts { refunded: 1, ..counts(1, 1, 0) };
+    assert_eq!(row(&batch, Some(10), at(60_000)), limit);
+    assert_eq!(row(&batch, Some(11), at(60_000)), counts(0, 0, 2), "the shadow rule");
+    assert_eq!(row(&batch, Some(12), at(60_000)), counts(0, 1, 0), "refused outright");
+    assert_eq!(batch.keys, [(scene.tenant, KeyId::from_u128(2), at(60_002))]);
+
+    let sketch = &batch.sketches[0];
+    let ada = sketch.entries.iter().find(|it| it.rule_id == RuleId::from_u128(10)).expect("held");
+    assert_eq!((ada.checks, ada.denied, &ada.subject), (5, 1, &json!({ "user": "ada" })));
+    let logged: Vec<_> = batch.denials.iter().map(|it| (it.rule.as_str(), it.shadow)).collect();
+    assert_eq!(logged, [("dear", true), ("barred", false), ("per-user", false)]);
+    assert_eq!(batch.denials[2].retry_after_ms, None, "it can never pass");
+}
+
+#[test]
+fn counts_are_absolute_and_only_what_changed_is_written() {
+    let scene = Scene::new();
+    let mut book = Book::new(1);
+    for second in 0..5 {
+        scene.ask(at(second * 1_000), Act::Consume, "ada", 1);
+        book.visit(&scene.tally, at(second * 1_000));
+        let batch = book.batch(true, at(second * 1_000));
+        // As if every other flush had failed.
+        let expected = counts(u64::try_from(second).expect("small") + 1, 0, 0);
+        assert_eq!(row(&batch, None, at(0)), expected);
+        if second % 2 == 0 {
+            book.written(&batch, at(second * 1_000));
+            assert_eq!(book.batch(true, at(second * 1_000)).rows, []);
+        }
+    }
+    let later = at(10 * 60_000);
+    book.visit(&scene.tally, later);
+    book.written(&book.batch(true, later), later);
+    assert_eq!(book.row_count(), 0, "what is written for good is let go");
+    scene.ask(at(1), Act::Consume, "ada", 1);
+    book.visit(&scene.tally, later);
+    let late = book.batch(true, later);
+    assert_eq!(late.rows.len(), 3);
+    assert!(late.rows[0].minute > at(0), "a minute that was let go is not begun again");
+}
+
+#[test]
+fn ten_minutes_without_postgres_lose_nothing() {
+    let scene = Scene::new();
+    let mut book = Book::new(1);
+    for second in 0..600 {
+        scene.ask(at(second * 1_000), Act::Consume, "ada", 1);
+        book.visit(&scene.tally, at(second * 1_000));
+    }
+    let batch = book.batch(true, at(600_000));
+    let requests = batch.rows.iter().filter(|it| it.rule_id.is_none());
+    assert_eq!(requests.map(|it| it.counts.allowed).sum::<u64>(), 600);
+    assert_eq!(batch.unrecorded, []);
+}
+
+#[test]
+fn log_is_a_sample_that_stands_for_all() {
+    let scene = Scene::new();
+    let mut book = Book::new(1);
+    for _ in 0..1_003 {
+        scene.ask(at(5), Act::Consume, "eve", 1);
+    }
+    book.visit(&scene.tally, at(5));
+    let batch = book.batch(true, at(5));
+    assert!(batch.denials.len() <= DENIALS_PER_SECOND as usize);
+    assert_eq!(batch.denials.iter().map(|it| u64::from(it.stands_for)).sum::<u64>(), 1_003);
+    let ids: std::collections::BTreeSet<_> = batch.denials.iter().map(|it| it.id).collect();
+    assert_eq!(ids.len(), batch.denials.len());
+}
+
+#[test]
+fn request_that_finds_every_shard_taken_is_counted_as_unrecorded() {
+    let scene = Scene::new();
+    let mut book = Book::new(1);
+    {
+        let _held: Vec<_> = scene.tally.shards.iter().map(|it| it.lock().unwrap()).collect();
+        scene.ask(at(5), Act::Consume, "ada", 1);
+    }
+    assert_eq!(book.visit(&scene.tally, at(5)), 1);
+    let batch = book.batch(true, at(5));
+    assert_eq!((batch.rows.len(), batch.unrecorded[0].dropped), (0, 1));
+}
+
+#[test]
+fn many_subjects_take_no_more_room_than_a_few() {
+    let scene = Scene::new();
+    let mut book = Book::new(1);
+    let mut most = 0;
+    for at_ms in 0..20_000 {
+        scene.ask(at(at_ms / 10), Act::Consume, &format!("user-{at_ms}"), 1);
+        if at_ms % 1_000 == 0 {
+            book.visit(&scene.tally, at(at_ms / 10));
+            let batch = book.batch(true, at(at_ms / 10));
+            most = most.max(batch.sketches.iter().map(|it| it.entries.len()).max().unwrap_or(0));
+        }
+    }
+    assert!(most <= 64, "{most}");
+    assert!(book.row_count() <= 3);
+}
