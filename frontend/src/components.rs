@@ -8,6 +8,7 @@ pub mod dialog;
 pub mod feedback;
 pub mod field;
 pub mod load;
+pub mod long_table;
 pub mod needs;
 pub mod page;
 pub mod picture;

@@ -1,22 +1,30 @@
 //! All rules of a tenant, in words.
 
+mod line;
+mod many;
+
+use std::collections::BTreeSet;
+
 use leptos::prelude::*;
-use leptos_router::components::A;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::{use_location, use_navigate, use_query_map};
 use weir_wire::rules::RuleAnswer;
 use weir_wire::tenants::Role;
 use weir_wire::words::Mode;
 
 use crate::api::Api;
-use crate::components::badge::ModeBadge;
 use crate::components::feedback::Empty;
-use crate::components::field::{Choice, TextField};
+use crate::components::field::{Bind, Choice, TextField};
 use crate::components::load::{load, loaded};
+use crate::components::long_table::{LongTable, Sight};
 use crate::components::needs::ActLink;
 use crate::components::page::PageHead;
-use crate::model::filter::shows;
 use crate::model::number::counted;
+use crate::model::rule_list::{Order, Wanted};
 use crate::model::words;
 use crate::pages::shell::TenantId;
+use line::Line;
+use many::SetMode;
 
 /// The list with its filter.
 #[component]
@@ -26,80 +34,166 @@ pub fn Rules() -> impl IntoView {
         let tenant = tenant.get();
         async move { api.rules(&tenant).await }
     });
+    let new = Signal::derive(move || tenant.page("rules/new"));
     view! {
         <PageHead title="Rules" lead="What is limited, for whom, and how much.">
-            <ActLink role=Role::Editor href=Signal::derive(move || tenant.page("rules/new")) text="New rule" primary=true />
+            <ActLink role=Role::Editor href=new text="New rule" primary=true />
         </PageHead>
-        {loaded(rules, |rules| view! { <Filtered rules /> })}
+        {loaded(rules, move |rules| {
+            if rules.is_empty() {
+                return view! {
+                    <Empty title="No rules yet: every check passes.">
+                        <p>"A rule says which requests count, for whom, and how many may pass."</p>
+                        <ActLink role=Role::Editor href=new text="Create the first rule" primary=true />
+                    </Empty>
+                }
+                .into_any();
+            }
+            view! { <List rules /> }.into_any()
+        })}
+    }
+}
+
+/// The rules of the page and which of them are ticked; cheap to copy.
+#[derive(Debug, Clone, Copy)]
+struct Table {
+    rules: RwSignal<Vec<RuleAnswer>>,
+    /// Ids.
+    ticked: RwSignal<BTreeSet<String>>,
+    /// Places in `rules`, as filtered and sorted.
+    shown: Memo<Vec<usize>>,
+}
+
+#[component]
+fn List(rules: Vec<RuleAnswer>) -> impl IntoView {
+    let wanted = wanted_by_address();
+    let rules = RwSignal::new(rules);
+    let shown = Memo::new(move |_| rules.with(|rules| wanted.value.get().arrange(rules)));
+    let table = Table { rules, ticked: RwSignal::new(BTreeSet::new()), shown };
+    let sight = Sight::new();
+    Effect::new(move |_| {
+        wanted.value.track();
+        sight.to_top();
+    });
+    let in_sight = move || {
+        let places = shown.get();
+        let window = sight.window(places.len());
+        places[window.from..window.to]
+            .iter()
+            .copied()
+            .enumerate()
+            .map(move |(at, place)| (window.from + at, place))
+            .collect::<Vec<_>>()
+    };
+    let key = move |(_, place): &(usize, usize)| {
+        table.rules.with_untracked(|rules| (rules[*place].id.clone(), rules[*place].revision))
+    };
+    let head = view! {
+        <tr>
+            <th class="tick-cell"><TickAll table /></th>
+            <Sorted label="Rule" order=Order::Name wanted />
+            <th scope="col">"Matches"</th>
+            <th scope="col">"Limits"</th>
+            <Sorted label="Mode" order=Order::Mode wanted />
+            <Sorted label="Changed" order=Order::Changed wanted />
+        </tr>
+    };
+    view! {
+        <Filter wanted table />
+        <SetMode table />
+        <LongTable label="Rules" sight count=Signal::derive(move || shown.with(Vec::len)) head=head.into_any()>
+            <For each=in_sight key let:((at, place))><Line at place table /></For>
+        </LongTable>
     }
 }
 
 #[component]
-fn Filtered(rules: Vec<RuleAnswer>) -> impl IntoView {
-    let tenant = expect_context::<TenantId>();
-    let (typed, mode) = (RwSignal::new(String::new()), RwSignal::new(None::<Mode>));
-    if rules.is_empty() {
-        return view! {
-            <Empty title="No rules yet: every check passes.">
-                <p>"A rule says which requests count, for whom, and how many may pass."</p>
-                <ActLink role=Role::Editor href=Signal::derive(move || tenant.page("rules/new")) text="Create the first rule" primary=true />
-            </Empty>
-        }
-        .into_any();
-    }
-    let all = rules.len();
-    let rules = StoredValue::new(rules);
-    let shown = Memo::new(move |_| {
-        rules.with_value(|rules| {
-            let shown = |rule: &&RuleAnswer| typed.with(|typed| shows(rule, typed, mode.get()));
-            rules.iter().filter(shown).cloned().collect::<Vec<_>>()
-        })
-    });
+fn Filter(wanted: Bind<Wanted>, table: Table) -> impl IntoView {
+    let typed = Bind {
+        value: Signal::derive(move || wanted.value.get().typed),
+        set: Callback::new(move |typed| {
+            wanted.set.run(Wanted { typed, ..wanted.value.get_untracked() });
+        }),
+    };
+    let mode = Bind {
+        value: Signal::derive(move || wanted.value.get().mode),
+        set: Callback::new(move |mode| {
+            wanted.set.run(Wanted { mode, ..wanted.value.get_untracked() });
+        }),
+    };
     let modes = std::iter::once((None, "Any mode".to_owned()))
         .chain(Mode::ALL.iter().map(|it| (Some(*it), words::mode(*it).to_owned())))
         .collect();
-    let count = move || match shown.with(Vec::len) {
-        some if some == all => counted(all, "rule", "rules"),
-        some => format!("{some} of {}", counted(all, "rule", "rules")),
+    let count = move || {
+        let (some, all) = (table.shown.with(Vec::len), table.rules.with(Vec::len));
+        let all_counted = counted(all, "rule", "rules");
+        if some == all { all_counted } else { format!("{some} of {all_counted}") }
     };
     view! {
         <div class="filter" role="search">
             <TextField label="Filter" kind="search" value=typed />
-            <Choice label="Mode" value=mode.into() options=modes />
+            <Choice label="Mode" value=mode options=modes />
             <p class="quiet" role="status">{count}</p>
         </div>
-        <div class="table-wrap" tabindex="0" role="region" aria-label="Rules">
-            <table>
-                <thead><tr><th>"Rule"</th><th>"Matches"</th><th>"Limits"</th><th>"Mode"</th></tr></thead>
-                <tbody><For each=move || shown.get() key=|rule| (rule.id.clone(), rule.revision) let:rule><Line rule /></For></tbody>
-            </table>
-        </div>
     }
-    .into_any()
 }
 
+/// The head of a column that can be sorted by.
 #[component]
-fn Line(rule: RuleAnswer) -> impl IntoView {
-    let tenant = expect_context::<TenantId>();
-    let body = rule.rule;
-    let limits: Vec<_> = match body.action {
-        weir_wire::words::Action::Limit => body.limits.iter().map(words::limit).collect(),
-        weir_wire::words::Action::Allow => vec!["always passes".to_owned()],
-        weir_wire::words::Action::Deny => vec!["always refused".to_owned()],
+fn Sorted(label: &'static str, order: Order, wanted: Bind<Wanted>) -> impl IntoView {
+    let direction = move || {
+        let wanted = wanted.value.get();
+        (wanted.order == order).then_some(if wanted.descending {
+            "descending"
+        } else {
+            "ascending"
+        })
     };
-    let limits: Vec<_> = limits.into_iter().map(|limit| view! { <div>{limit}</div> }).collect();
+    let sort = move |_| {
+        let before = wanted.value.get_untracked();
+        let descending = before.order == order && !before.descending;
+        wanted.set.run(Wanted { order, descending, ..before });
+    };
     view! {
-        <tr>
-            <td>
-                <span class="quiet">{body.namespace.clone()}" / "</span>
-                <A href=move || tenant.page(&format!("rules/{}", rule.id)) attr:class="name">{body.name.clone()}</A>
-            </td>
-            <td>
-                <div>{words::capital(&words::matches(&body.conditions))}</div>
-                <div class="quiet">{words::counted_by(&body.count_by)}</div>
-            </td>
-            <td>{limits}</td>
-            <td><ModeBadge mode=body.mode /></td>
-        </tr>
+        <th scope="col" aria-sort=direction>
+            <button type="button" class="sort" on:click=sort>{label}<span aria-hidden="true"></span></button>
+        </th>
     }
+}
+
+/// Ticks all that are shown, or none.
+#[component]
+fn TickAll(table: Table) -> impl IntoView {
+    let all = move || {
+        table.shown.with(|shown| {
+            table.ticked.with(|ticked| !shown.is_empty() && shown.len() == ticked.len())
+        })
+    };
+    let tick = move |event| {
+        let ids = || {
+            let shown = table.shown.get_untracked();
+            table
+                .rules
+                .with_untracked(|rules| shown.iter().map(|at| rules[*at].id.clone()).collect())
+        };
+        table.ticked.set(if event_target_checked(&event) { ids() } else { BTreeSet::new() });
+    };
+    view! { <input type="checkbox" aria-label="Select all rules shown" prop:checked=all on:change=tick /> }
+}
+
+/// What the address says is wanted; wanting something else changes the address.
+fn wanted_by_address() -> Bind<Wanted> {
+    let (query, location, navigate) = (use_query_map(), use_location(), use_navigate());
+    let wanted = RwSignal::new(query.with_untracked(|query| Wanted::of(|name| query.get(name))));
+    // Back and forward, and links to other filters.
+    Effect::new(move |_| wanted.set(query.with(|query| Wanted::of(|name| query.get(name)))));
+    let set = Callback::new(move |new: Wanted| {
+        let path = location.pathname.get_untracked();
+        let query = new.query(|text| String::from(js_sys::encode_uri_component(text)));
+        wanted.set(new);
+        let options =
+            NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() };
+        navigate(&format!("{path}{query}"), options);
+    });
+    Bind { value: wanted.into(), set }
 }

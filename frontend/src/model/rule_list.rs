@@ -1,0 +1,166 @@
+//! Which rules of a list somebody wants to see, in which order; kept in the address, so that it can be shared.
+
+use weir_wire::rules::RuleAnswer;
+use weir_wire::words::Mode;
+
+use crate::model::words;
+
+/// What is wanted of the list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// Words that must all occur in the names or in what the rule says.
+    pub typed: String,
+    pub mode: Option<Mode>,
+    pub order: Order,
+    pub descending: bool,
+}
+
+/// What the list is sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Namespace, then name.
+    #[default]
+    Name,
+    Mode,
+    /// When it was last changed.
+    Changed,
+}
+
+impl Order {
+    pub const ALL: [Self; 3] = [Self::Name, Self::Mode, Self::Changed];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Mode => "mode",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+impl Wanted {
+    /// From the parameters of an address; what is not understood is left out.
+    pub fn of(parameter: impl Fn(&str) -> Option<String>) -> Self {
+        let mode = parameter("mode");
+        let sort = parameter("sort").unwrap_or_default();
+        let named = |order: &Order| order.as_str() == sort.trim_start_matches('-');
+        Self {
+            typed: parameter("q").unwrap_or_default(),
+            mode: Mode::ALL.iter().copied().find(|it| mode.as_deref() == Some(it.as_str())),
+            order: Order::ALL.into_iter().find(named).unwrap_or_default(),
+            descending: sort.starts_with('-'),
+        }
+    }
+
+    /// The parameters that say the same; the usual is left out. `encode` makes a text fit for an address.
+    pub fn query(&self, encode: impl Fn(&str) -> String) -> String {
+        let mut parts = Vec::new();
+        if !self.typed.is_empty() {
+            parts.push(format!("q={}", encode(&self.typed)));
+        }
+        if let Some(mode) = self.mode {
+            parts.push(format!("mode={}", mode.as_str()));
+        }
+        if self.descending || self.order != Order::default() {
+            let sign = if self.descending { "-" } else { "" };
+            parts.push(format!("sort={sign}{}", self.order.as_str()));
+        }
+        if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) }
+    }
+
+    /// The places of the wanted rules, in the wanted order.
+    pub fn arrange(&self, rules: &[RuleAnswer]) -> Vec<usize> {
+        let typed = self.typed.to_lowercase();
+        let words: Vec<_> = typed.split_whitespace().collect();
+        let mut places: Vec<_> =
+            (0..rules.len()).filter(|at| self.shows(&rules[*at], &words)).collect();
+        let name = |at: &usize| (rules[*at].rule.namespace.as_str(), rules[*at].rule.name.as_str());
+        match self.order {
+            Order::Name => places.sort_by(|a, b| name(a).cmp(&name(b))),
+            Order::Mode => {
+                let mode = |at: &usize| rules[*at].rule.mode as u8;
+                places.sort_by(|a, b| (mode(a), name(a)).cmp(&(mode(b), name(b))));
+            }
+            Order::Changed => {
+                places.sort_by_key(|at| std::cmp::Reverse(rules[*at].updated_at.0.as_millis()));
+            }
+        }
+        if self.descending {
+            places.reverse();
+        }
+        places
+    }
+
+    fn shows(&self, rule: &RuleAnswer, words: &[&str]) -> bool {
+        if self.mode.is_some_and(|mode| mode != rule.rule.mode) {
+            return false;
+        }
+        words.is_empty() || {
+            let body = &rule.rule;
+            let said = words::sentence(body);
+            let text = format!("{} {} {} {said}", body.namespace, body.name, body.description);
+            let text = text.to_lowercase();
+            words.iter().all(|word| text.contains(word))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(name: &str, mode: &str, minute: u32) -> RuleAnswer {
+        serde_json::from_value(serde_json::json!({
+            "id": format!("rule_{name}"), "namespace": "api", "name": name, "mode": mode,
+            "count_by": ["user"], "limits": [{"algorithm": "spacing", "interval_ms": 1000}],
+            "revision": 1, "rulebook_version": 1,
+            "created_at": "2026-11-21T03:00:00Z", "updated_at": format!("2026-11-21T03:{minute:02}:00Z")
+        }))
+        .expect("a rule")
+    }
+
+    fn names(wanted: &Wanted) -> Vec<String> {
+        let rules =
+            [rule("login", "enforce", 1), rule("export", "off", 3), rule("pay", "shadow", 2)];
+        wanted.arrange(&rules).into_iter().map(|at| rules[at].rule.name.clone()).collect()
+    }
+
+    #[test]
+    fn all_words_must_occur_somewhere() {
+        let typed = |typed: &str| Wanted { typed: typed.to_owned(), ..Wanted::default() };
+        assert_eq!(names(&typed("")), ["export", "login", "pay"]);
+        assert_eq!(names(&typed("API Login")), ["login"]);
+        assert_eq!(names(&typed("apart export")), ["export"]);
+        assert_eq!(names(&typed("login nobody")), Vec::<String>::new());
+        let off = Wanted { mode: Some(Mode::Off), ..Wanted::default() };
+        assert_eq!(names(&off), ["export"]);
+    }
+
+    #[test]
+    fn each_order_goes_both_ways() {
+        let by = |order, descending| Wanted { order, descending, ..Wanted::default() };
+        assert_eq!(names(&by(Order::Changed, false)), ["export", "pay", "login"]);
+        assert_eq!(names(&by(Order::Mode, false)), ["login", "pay", "export"]);
+        assert_eq!(names(&by(Order::Name, true)), ["pay", "login", "export"]);
+    }
+
+    #[test]
+    fn an_address_says_what_is_wanted_and_is_read_back() {
+        let wanted = Wanted {
+            typed: "login".to_owned(),
+            mode: Some(Mode::Shadow),
+            order: Order::Changed,
+            descending: true,
+        };
+        let query = wanted.query(str::to_owned);
+        assert_eq!(query, "?q=login&mode=shadow&sort=-changed");
+        let read = |name: &str| {
+            let found =
+                query[1..].split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+            found.map(str::to_owned)
+        };
+        assert_eq!(Wanted::of(read), wanted);
+        assert_eq!(Wanted::default().query(str::to_owned), "");
+        assert_eq!(Wanted::of(|_| Some("nonsense".to_owned())).order, Order::Name);
+    }
+}
