@@ -5,6 +5,7 @@ pub mod badge;
 pub mod combobox;
 pub mod copy;
 pub mod dialog;
+pub mod difference;
 pub mod feedback;
 pub mod field;
 pub mod load;

@@ -10,6 +10,7 @@ pub mod number;
 pub mod palette;
 pub mod picture;
 pub mod request_link;
+pub mod rollout;
 pub mod rule_form;
 pub mod rule_list;
 pub mod snippet;

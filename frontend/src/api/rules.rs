@@ -1,6 +1,7 @@
 //! Rules.
 
 use gloo_net::http::Method;
+use weir_wire::audit::{RevertRule, RuleRevision};
 use weir_wire::page::Page;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
@@ -28,6 +29,25 @@ impl Api {
 
     pub async fn rule(self, tenant: &str, rule: &str) -> Result<RuleAnswer, Problem> {
         self.read(format!("/tenants/{tenant}/rules/{}", encoded(rule))).await
+    }
+
+    /// What it was before, newest first; the newest 50.
+    pub async fn revisions(self, tenant: &str, rule: &str) -> Result<Vec<RuleRevision>, Problem> {
+        let path = format!("/tenants/{tenant}/rules/{rule}/revisions");
+        let page: Page<RuleRevision> = self.read(path).await?;
+        Ok(page.data)
+    }
+
+    /// Makes what a revision said hold again; a newer revision than `now` is `stale`.
+    pub async fn revert_rule(
+        self,
+        tenant: &str,
+        now: &RuleAnswer,
+        revision: u64,
+    ) -> Result<RuleAnswer, Problem> {
+        let path = format!("/tenants/{tenant}/rules/{}/revert", now.id);
+        let call = Call::new(Method::POST, path).if_match(now.revision);
+        self.call(call.body(&RevertRule { revision })).await
     }
 
     pub async fn create_rule(self, tenant: &str, rule: &RuleBody) -> Result<RuleAnswer, Problem> {

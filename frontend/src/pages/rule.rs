@@ -1,11 +1,15 @@
 //! One rule: what it does, in words, and the ways to change or delete it.
 
+mod revisions;
+mod rollout;
+
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::components::A;
 use leptos_router::hooks::{use_navigate, use_params_map};
 use weir_wire::rules::RuleAnswer;
+use weir_wire::tenants::Role;
 use weir_wire::words::Action;
 
 use crate::api::{Api, Problem};
@@ -13,10 +17,13 @@ use crate::components::badge::ModeBadge;
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{ActProblem, Warning};
 use crate::components::load::{Load, load, loaded};
+use crate::components::needs::{ActLink, Needs};
 use crate::components::page::PageHead;
 use crate::components::time::When;
 use crate::model::words;
 use crate::pages::shell::TenantId;
+use revisions::Revisions;
+use rollout::RolloutLine;
 
 /// The page.
 #[component]
@@ -25,7 +32,10 @@ pub fn RulePage() -> impl IntoView {
     let title = move || rule.data().map_or_else(|| "Rule".to_owned(), |rule| rule.rule.name);
     view! {
         <PageHead title=Signal::derive(title) />
-        {loaded(rule, |rule| view! { <Facts rule /> })}
+        {loaded(rule, move |data| view! {
+            <Facts rule=data.clone() />
+            <Revisions now=data rule />
+        })}
     }
 }
 
@@ -59,14 +69,15 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
             <dt>"Mode"</dt><dd><ModeBadge mode=body.mode /></dd>
             {limited.then(|| view! { <dt>"While Redis is away"</dt><dd>{words::failure(body.on_store_failure)}</dd> })}
             <dt>"Revision"</dt><dd>{rule.revision}", in force from rulebook version "{rule.rulebook_version}</dd>
+            <RolloutLine version=rule.rulebook_version />
             <dt>"Changed"</dt><dd><When at=rule.updated_at /></dd>
             <dt>"Created"</dt><dd><When at=rule.created_at /></dd>
             <dt>"Id"</dt><dd><code>{rule.id.clone()}</code></dd>
         </dl>
         <div class="actions">
-            <A href=move || tenant.page(&edit) attr:class="button primary">"Edit rule"</A>
+            <ActLink role=Role::Editor href=Signal::derive(move || tenant.page(&edit)) text="Edit rule" primary=true />
             <A href=move || tenant.page("test") attr:class="button">"Try it"</A>
-            <Delete rule />
+            <Needs role=Role::Editor told=true><Delete rule /></Needs>
         </div>
     }
 }

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use weir_wire::problem::ErrorCode;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 use weir_wire::tenants::Role;
 use weir_wire::words::Mode;
@@ -81,7 +82,9 @@ impl Change {
                     self.put(changed);
                 }
                 Err((rule, problem)) => {
-                    let line = format!("{}: {}", rule.rule.name, problem.detail);
+                    let stale = problem.code == Some(ErrorCode::Stale);
+                    let why = if stale { problem.title } else { problem.detail };
+                    let line = format!("{}: {why}", rule.rule.name);
                     self.refused.try_update(|refused| refused.push(line));
                 }
             }
