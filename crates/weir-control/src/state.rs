@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
 use weir_domain::time::{Clock, Timestamp};
 use weir_redis::limiter::Limiter;
 use weir_redis::signal::Signal;
@@ -12,6 +13,7 @@ use weir_store::{Retention, Store};
 use crate::login_floor::LoginFloor;
 use crate::meters::Meters;
 use crate::passwords::Passwords;
+use crate::stats::live::Live;
 use crate::tokens::AccessTokens;
 
 /// The control plane's handles.
@@ -19,6 +21,8 @@ use crate::tokens::AccessTokens;
 pub struct ControlState {
     parts: Arc<ControlParts>,
     meters: Arc<Meters>,
+    /// Who watches what happens now.
+    pub(crate) live: Arc<Live>,
 }
 
 /// What [`ControlState`] is made of; filled in by the wiring.
@@ -42,6 +46,8 @@ pub struct ControlParts {
     pub login_floor: LoginFloor,
     /// What may be set.
     pub settings: ControlSettings,
+    /// Cancelled when the plane is to stop: streams end then.
+    pub stop: CancellationToken,
 }
 
 /// What may be set about the control plane.
@@ -99,7 +105,7 @@ impl Default for ControlSettings {
 impl ControlState {
     /// From its parts.
     pub fn new(parts: ControlParts) -> Self {
-        Self { parts: Arc::new(parts), meters: Arc::default() }
+        Self { parts: Arc::new(parts), meters: Arc::default(), live: Arc::default() }
     }
 
     /// What Prometheus reads.

@@ -13,6 +13,7 @@ use weir_wire::time::DateTime;
 use crate::state::ControlState;
 
 mod denials;
+pub(crate) mod live;
 mod range;
 mod series;
 mod summary;
@@ -24,6 +25,7 @@ pub(crate) fn routes() -> OpenApiRouter<ControlState> {
         .routes(routes!(summary::summary))
         .routes(routes!(top::top))
         .routes(routes!(denials::list))
+        .routes(routes!(live::live))
 }
 
 /// Which time to look at.

@@ -97,6 +97,7 @@ pub async fn start_control(
             retention: settings.retention,
             ..Default::default()
         },
+        stop: running.stop.clone(),
     });
     running.tasks.spawn(weir_control::keep_house(state.clone(), running.stop.clone()));
     running.tasks.spawn(weir_control::keep_statistics(state.clone(), running.stop.clone()));

@@ -77,6 +77,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("stats_summary", For::Members(Viewer)),
         ("stats_top", For::Members(Viewer)),
         ("stats_denials", For::Members(Viewer)),
+        ("stats_live", For::Members(Viewer)),
         ("replicas_list", For::Members(Viewer)),
         ("audit_list", For::Members(Admin)),
     ])

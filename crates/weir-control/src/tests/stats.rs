@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use weir_domain::id::{DenialId, GateId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
@@ -21,9 +23,10 @@ struct Wrote {
 
 impl Wrote {
     fn of(member: &Member, now: Timestamp) -> Self {
-        let gate_id = GateId::new(now, 7);
-        let flush = Flush { gate_id, boot_id: 9, oldest_minute: now, age: Duration::ZERO };
-        Self { flush, tenant: member.tenant.parse().expect("an id") }
+        let tenant: TenantId = member.tenant.parse().expect("an id");
+        let (gate_id, boot_id) = (GateId::from_u128(tenant.to_u128()), tenant.to_u128());
+        let flush = Flush { gate_id, boot_id, oldest_minute: now, age: Duration::ZERO };
+        Self { flush, tenant }
     }
 
     async fn tallies(&self, plane: &Plane, rows: &[(Option<RuleId>, Timestamp, u64, u64)]) {
@@ -143,6 +146,51 @@ async fn wrong_ranges_are_refused_by_field() {
     ] {
         let answer = plane.by(&ada, "GET", &format!("stats/{query}")).send().await;
         assert_eq!(answer.refused_field(), field, "{query}");
+    }
+}
+
+/// The next event of a stream: its name and data. Heartbeats are passed over.
+async fn event(stream: &mut Body) -> Option<(String, Value)> {
+    loop {
+        let frame = tokio::time::timeout(Duration::from_secs(20), stream.frame());
+        let frame = frame.await.expect("something every second")?.expect("a whole frame");
+        let text = String::from_utf8(frame.into_data().expect("data").to_vec()).expect("UTF-8");
+        let line = |name: &str| text.lines().find_map(|it| it.strip_prefix(name)).map(str::trim);
+        if let (Some(name), Some(data)) = (line("event:"), line("data:")) {
+            return Some((name.to_owned(), serde_json::from_str(data).expect("JSON")));
+        }
+    }
+}
+
+#[tokio::test]
+async fn watchers_are_told_what_is_new_once_and_of_their_own_tenant() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    let now = minute(&plane);
+    let rule = RuleId::new(now, 3);
+    let wrote = Wrote::of(&ada, now);
+    wrote.tallies(&plane, &[(None, now, 100, 0)]).await;
+    let mut stream = plane.by(&ada, "GET", "stats/live").open().await;
+    let (name, first) = event(&mut stream).await.expect("an event");
+    assert_eq!((name.as_str(), &first["requests"]["allowed"]), ("tick", &json!(0)), "old news");
+
+    wrote.tallies(&plane, &[(None, now, 105, 2), (Some(rule), now, 4, 2)]).await;
+    wrote.subjects(&plane, rule, Timestamp::from_millis(plane.now_ms())).await;
+    Wrote::of(&eve, now.plus_ms(1)).tallies(&plane, &[(None, now, 1_000, 0)]).await;
+    let (mut allowed, mut denied, mut of_rule, mut entries) = (0, 0, 0, 0);
+    for _ in 0..4 {
+        let (_, tick) = event(&mut stream).await.expect("an event");
+        allowed += tick["requests"]["allowed"].as_u64().expect("a count");
+        denied += tick["requests"]["denied"].as_u64().expect("a count");
+        of_rule += tick["rules"][0]["counts"]["allowed"].as_u64().unwrap_or(0);
+        entries += tick["denials"].as_array().expect("a list").len();
+    }
+    assert_eq!((allowed, denied, of_rule, entries), (5, 2, 4, 3));
+
+    plane.stop();
+    while let Some((name, _)) = event(&mut stream).await {
+        assert!(["tick", "end"].contains(&name.as_str()));
     }
 }
 

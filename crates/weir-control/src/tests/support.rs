@@ -99,6 +99,7 @@ impl Plane {
             login_floor: LoginFloor::default(),
             random: random.clone(),
             settings,
+            stop: stop.clone(),
         };
         let surroundings = PlaneSettings {
             request_ids: RequestIds::new(move || u128::from_le_bytes(random.bytes())),
@@ -106,6 +107,11 @@ impl Plane {
         };
         let router = wrap(router(ControlState::new(parts)), surroundings);
         Self { router, now_ms, database, limiter, stop }
+    }
+
+    /// Tells the plane to stop.
+    pub(super) fn stop(&self) {
+        self.stop.cancel();
     }
 
     pub(super) fn now_ms(&self) -> i64 {
@@ -216,12 +222,23 @@ impl Ask<'_> {
         Self { body: Body::from(body.to_string()), ..asked }
     }
 
+    /// Sends it and answers with a body that is still to come.
+    pub(super) async fn open(self) -> Body {
+        let request = self.request.body(self.body).expect("a valid request");
+        let Ok(response) = self.plane.router.clone().oneshot(request).await;
+        assert_eq!(response.status(), 200);
+        response.into_body()
+    }
+
     pub(super) async fn send(self) -> Answer {
         // So that ids made by later requests sort later.
         self.plane.advance(1);
         let request = self.request.body(self.body).expect("a valid request");
         let Ok(response) = self.plane.router.clone().oneshot(request).await;
         let (parts, body) = response.into_parts();
+        // A stream has no end to wait for.
+        let stream = parts.headers.get("content-type").is_some_and(|it| it == "text/event-stream");
+        let body = if stream { Body::empty() } else { body };
         let bytes = body.collect().await.expect("a whole body").to_bytes();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Answer { status: parts.status, headers: parts.headers, body }
