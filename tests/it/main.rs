@@ -11,4 +11,5 @@ mod malformed;
 mod postgres_outage;
 mod redis_outage;
 mod rule_propagation;
+mod statistics;
 mod tour;
