@@ -10,7 +10,7 @@ use crate::api::Api;
 use crate::components::feedback::ProblemPanel;
 use crate::pages::{
     Accept, Audit, Home, Keys, Members, NewRule, NotFound, Replicas, RuleEditor, RulePage, Rules,
-    Settings, Shell, SignIn, SignUp, Start, Tenants, Try,
+    Settings, Shell, SignIn, SignUp, Start, Tenants, Tester,
 };
 use crate::session::{Session, SessionState, Why};
 
@@ -37,7 +37,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("rules/new") view=NewRule />
                     <Route path=path!("rules/:rule") view=RulePage />
                     <Route path=path!("rules/:rule/edit") view=RuleEditor />
-                    <Route path=path!("test") view=Try />
+                    <Route path=path!("test") view=Tester />
                     <Route path=path!("keys") view=Keys />
                     <Route path=path!("members") view=Members />
                     <Route path=path!("audit") view=Audit />
@@ -71,7 +71,7 @@ fn Guard() -> impl IntoView {
         begin();
     }
     Effect::new(move |_| {
-        let path = location.pathname.get();
+        let (path, search) = (location.pathname.get(), location.search.get());
         let open = matches!(path.as_str(), "/sign-in" | "/sign-up" | "/accept");
         if let SessionState::SignedOut(why) = session.state()
             && !open
@@ -79,7 +79,8 @@ fn Guard() -> impl IntoView {
             let target = if path == "/" || why == Why::Left {
                 "/sign-in".to_owned()
             } else {
-                format!("/sign-in?next={}", String::from(js_sys::encode_uri_component(&path)))
+                let here = if search.is_empty() { path } else { format!("{path}?{search}") };
+                format!("/sign-in?next={}", String::from(js_sys::encode_uri_component(&here)))
             };
             navigate(&target, NavigateOptions { replace: true, ..NavigateOptions::default() });
         }

@@ -15,7 +15,7 @@ mod sign_in;
 mod sign_up;
 mod start;
 mod tenants;
-mod try_it;
+mod tester;
 
 use leptos::prelude::*;
 
@@ -36,7 +36,7 @@ pub use sign_in::SignIn;
 pub use sign_up::SignUp;
 pub use start::Start;
 pub use tenants::Tenants;
-pub use try_it::Try;
+pub use tester::Tester;
 
 /// No page has this address.
 #[component]

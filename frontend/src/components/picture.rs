@@ -145,7 +145,7 @@ fn table(picture: &Picture) -> impl IntoView + use<> {
     let row = |slice: Slice| {
         view! {
             <tr>
-                <th scope="row">{duration::short(slice.from_ms)}</th>
+                <th scope="row">{duration::about(slice.from_ms)}</th>
                 <td class="number">{slice.admitted}</td>
                 <td class="number">{slice.denied}</td>
                 <td class="number">{grouped(slice.used)}</td>

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use weir_wire::rules::{OperandBody, RuleBody};
+use weir_wire::words::Op;
+
 /// The address below the tenant; without a namespace the page's own default stays.
 pub fn request_link(namespace: Option<&str>, attributes: &BTreeMap<String, String>) -> String {
     let namespace =
@@ -14,6 +17,20 @@ pub fn request_link(namespace: Option<&str>, attributes: &BTreeMap<String, Strin
 /// The attributes of an address, after decoding; none when they cannot be read.
 pub fn attributes(text: &str) -> BTreeMap<String, String> {
     serde_json::from_str(text).unwrap_or_default()
+}
+
+/// What a request needs to be counted by a rule, as far as the rule says; the rest is left empty, to be filled in.
+pub fn sample(rule: &RuleBody) -> BTreeMap<String, String> {
+    let counted = rule.count_by.iter().map(|name| (name.clone(), String::new()));
+    let conditions = rule.conditions.iter().filter(|it| it.op != Op::Absent).map(|it| {
+        let value = match (&it.value, it.op) {
+            (Some(OperandBody::One(text)), Op::Equals | Op::Prefix | Op::Suffix) => text.clone(),
+            (Some(OperandBody::Many(texts)), _) => texts.first().cloned().unwrap_or_default(),
+            _ => String::new(),
+        };
+        (it.attribute.clone(), value)
+    });
+    counted.chain(conditions).collect()
 }
 
 /// Everything but letters, digits and `-_.~` as `%XX`.
@@ -42,5 +59,17 @@ mod tests {
         );
         assert_eq!(attributes(r#"{"user":"o&n=\"ü\""}"#), subject);
         assert_eq!(attributes("user=u-17"), BTreeMap::new());
+    }
+
+    #[test]
+    fn samples_meet_the_conditions_that_name_a_value() {
+        let rule = r#"{"name":"r","count_by":["user"],"match":[
+            {"attribute":"route","op":"prefix","value":"/v1"},
+            {"attribute":"plan","op":"one_of","value":["free","trial"]},
+            {"attribute":"ip","op":"cidr","value":"10.0.0.0/8"},
+            {"attribute":"bot","op":"absent"}]}"#;
+        let sample = sample(&serde_json::from_str(rule).expect("a rule"));
+        let sample: Vec<_> = sample.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(sample, [("ip", ""), ("plan", "free"), ("route", "/v1"), ("user", "")]);
     }
 }

@@ -20,6 +20,7 @@ use crate::components::load::{Load, load, loaded};
 use crate::components::needs::{ActLink, Needs};
 use crate::components::page::PageHead;
 use crate::components::time::When;
+use crate::model::request_link::{request_link, sample};
 use crate::model::words;
 use crate::pages::shell::TenantId;
 use revisions::Revisions;
@@ -55,6 +56,7 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let body = rule.rule.clone();
     let edit = format!("rules/{}/edit", rule.id);
+    let test = request_link(Some(&body.namespace), &sample(&body));
     let warnings: Vec<_> =
         rule.warnings.clone().into_iter().map(|it| view! { <Warning>{it}</Warning> }).collect();
     let limited = body.action == Action::Limit;
@@ -76,7 +78,7 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
         </dl>
         <div class="actions">
             <ActLink role=Role::Editor href=Signal::derive(move || tenant.page(&edit)) text="Edit rule" primary=true />
-            <A href=move || tenant.page("test") attr:class="button">"Try it"</A>
+            <A href=move || tenant.page(&test) attr:class="button">"Test it"</A>
             <Needs role=Role::Editor told=true><Delete rule /></Needs>
         </div>
     }

@@ -152,7 +152,7 @@ pub const LAST_TENANT: &str = "weir.tenant";
 const PAGES: [(&str, &str); 8] = [
     ("start", "Get started"),
     ("rules", "Rules"),
-    ("test", "Try it"),
+    ("test", "Test"),
     ("keys", "Keys"),
     ("members", "Members"),
     ("audit", "Audit"),

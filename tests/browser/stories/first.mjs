@@ -70,7 +70,7 @@ async function createKey(page, shoot) {
 
 async function checkUntilDenied(page, shoot) {
     await page.getByRole("link", { name: "Try it with a real check" }).click();
-    await heading(page, "Try it");
+    await heading(page, "Test");
     await page.getByLabel("Namespace").fill(namespace);
     const first = page.getByRole("group", { name: "Attribute" }).first();
     await first.getByLabel("Value").fill("u-1");

@@ -32,7 +32,7 @@ await tell("palette", async ({ page, shoot }) => {
     await lead(page, rule, rule);
     await lead(page, `key ${fresh}`, "Keys");
     await lead(page, "create", "New rule");
-    await lead(page, `user=u-${fresh}`, "Try it");
+    await lead(page, `user=u-${fresh}`, "Test");
     assert.equal(await page.getByLabel("Value").inputValue(), `u-${fresh}`);
 
     const button = page.getByRole("button", { name: "Go to…" });

@@ -1,34 +1,13 @@
-//! Try it: how the rules would meet a request, with nothing counted, and a real check at a gate.
-
-mod real;
-mod tested;
+//! The request: namespace, cost and attributes, typed or taken over from the address.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use leptos::prelude::*;
-use leptos_router::hooks::use_query_map;
 use weir_wire::check::{CheckBody, CheckMode};
 
 use crate::components::field::TextField;
-use crate::components::page::PageHead;
 use crate::model::number::typed;
-use crate::model::request_link::attributes;
-use real::RealCheck;
-use tested::Test;
-
-/// The page.
-#[component]
-pub fn Try() -> impl IntoView {
-    let request = RequestForm::of_address();
-    view! {
-        <PageHead title="Try it" lead="Describe a request and see what your rules make of it." />
-        <form class="panel" aria-label="Request" on:submit=|event| event.prevent_default()>
-            <Fields request />
-        </form>
-        <Test request />
-        <RealCheck request />
-    }
-}
 
 /// The request as it is typed; cheap to copy.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +15,8 @@ pub(super) struct RequestForm {
     namespace: RwSignal<String>,
     cost: RwSignal<String>,
     rows: RwSignal<Vec<Attribute>>,
+    /// What is typed lives as long as the page, whoever adds its row.
+    page: StoredValue<Owner>,
 }
 
 /// One attribute; the number names the row.
@@ -47,35 +28,48 @@ struct Attribute {
 }
 
 impl RequestForm {
-    /// As the address has it; other pages lead here with a request of theirs.
-    fn of_address() -> Self {
-        let query = use_query_map().get_untracked();
-        let namespace = query.get("namespace").unwrap_or_else(|| "default".to_owned());
-        let mut given = attributes(&query.get("attributes").unwrap_or_default());
+    pub fn new() -> Self {
+        Self {
+            namespace: RwSignal::new("default".to_owned()),
+            cost: RwSignal::new("1".to_owned()),
+            rows: RwSignal::new(Vec::new()),
+            page: StoredValue::new(Owner::current().expect("a page is being made")),
+        }
+    }
+
+    /// Takes over the request of the address, to which other pages lead with one of theirs. Returns whether there is one to
+    /// test that is not this one already.
+    pub fn take(self, namespace: Option<String>, mut given: BTreeMap<String, String>) -> bool {
+        let complete = !given.is_empty() && given.values().all(|value| !value.is_empty());
+        let now = untrack(|| self.body());
+        let namespace = namespace.unwrap_or_else(|| now.namespace.clone());
+        let rows = self.rows.with_untracked(|rows| !rows.is_empty());
+        if rows && (given.is_empty() || (&namespace, &given) == (&now.namespace, &now.attributes)) {
+            return false;
+        }
         if given.is_empty() {
             given.insert("user".to_owned(), String::new());
         }
-        let new = Self {
-            namespace: RwSignal::new(namespace),
-            cost: RwSignal::new("1".to_owned()),
-            rows: RwSignal::new(Vec::new()),
-        };
+        self.namespace.set(namespace);
+        self.rows.set(Vec::new());
         for (name, value) in given {
-            new.add(&name, &value);
+            self.add(&name, &value);
         }
-        new
+        complete
     }
 
     fn add(self, name: &str, value: &str) {
-        let (name, value) = (RwSignal::new(name.to_owned()), RwSignal::new(value.to_owned()));
+        let typed =
+            |text: &str| self.page.with_value(|page| page.with(|| RwSignal::new(text.to_owned())));
+        let (name, value) = (typed(name), typed(value));
         self.rows.update(|rows| {
-            let row = rows.last().map_or(0, |last| last.row + 1);
+            let row = NEXT_ROW.fetch_add(1, Ordering::Relaxed);
             rows.push(Attribute { row, name, value });
         });
     }
 
     /// The check as it would be sent; a cost that cannot be read is 0, which is refused. Tracked.
-    fn body(self) -> CheckBody {
+    pub fn body(self) -> CheckBody {
         let attributes: BTreeMap<String, String> = self
             .rows
             .get()
@@ -103,7 +97,7 @@ impl RequestForm {
 }
 
 #[component]
-fn Fields(request: RequestForm) -> impl IntoView {
+pub(super) fn Fields(request: RequestForm) -> impl IntoView {
     view! {
         <div class="row">
             <TextField label="Namespace" value=request.namespace problem=request.problem(|| "namespace".to_owned()) />
@@ -128,3 +122,6 @@ fn AttributeFields(request: RequestForm, attribute: Attribute) -> impl IntoView 
         </div>
     }
 }
+
+/// Rows are never named alike, not even those of one request after another.
+static NEXT_ROW: AtomicU32 = AtomicU32::new(0);

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use weir_wire::check::{CheckAnswer, Degraded};
 
-use super::RequestForm;
+use super::request::RequestForm;
 use crate::api::{Api, Problem, gate_address};
 use crate::components::badge::PassBadge;
 use crate::components::copy::CodeBlock;
