@@ -8,6 +8,7 @@ mod dashboard;
 mod exactness;
 mod lifecycle;
 mod malformed;
+mod metrics;
 mod postgres_outage;
 mod redis_outage;
 mod rule_propagation;

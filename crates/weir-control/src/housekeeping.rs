@@ -43,6 +43,7 @@ pub async fn keep_statistics(control: ControlState, stop: CancellationToken) {
             _ = turns.tick() => {}
         }
         if let Err(error) = roll_up(&control, turn.is_multiple_of(KEEP_EVERY)).await {
+            control.meters().roll_up_failed();
             tracing::warn!(%error, "statistics could not be rolled up; it is tried again");
         }
     }

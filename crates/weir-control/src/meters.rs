@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use metrics::{Counter, Histogram, Key, Label, Level, Metadata, Recorder};
+use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -22,6 +22,8 @@ pub(crate) struct Meters {
     answers: [Counter; 5],
     seconds: Histogram,
     unannounced: Counter,
+    not_rolled_up: Counter,
+    watchers: Gauge,
 }
 
 const METADATA: Metadata<'static> = Metadata::new("weir_control", Level::INFO, None);
@@ -39,11 +41,15 @@ impl Default for Meters {
             recorder.register_counter(&key, &METADATA)
         });
         let seconds = Key::from_static_name("weir_control_request_seconds");
+        let not_rolled_up = Key::from_static_name("weir_control_roll_up_failures_total");
+        let watchers = Key::from_static_name("weir_control_live_watchers");
         let unannounced = Key::from_static_name("weir_control_signal_failures_total");
         Self {
             answers,
             seconds: recorder.register_histogram(&seconds, &METADATA),
             unannounced: recorder.register_counter(&unannounced, &METADATA),
+            not_rolled_up: recorder.register_counter(&not_rolled_up, &METADATA),
+            watchers: recorder.register_gauge(&watchers, &METADATA),
             handle: recorder.handle(),
         }
     }
@@ -53,6 +59,17 @@ impl Meters {
     /// A change was not announced: gates hear of it from their timers.
     pub(crate) fn signal_failed(&self) {
         self.unannounced.increment(1);
+    }
+
+    /// Statistics could not be rolled up; it is tried again.
+    pub(crate) fn roll_up_failed(&self) {
+        self.not_rolled_up.increment(1);
+    }
+
+    /// So many watch what happens now.
+    pub(crate) fn watched(&self, watchers: usize) {
+        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
+        self.watchers.set(watchers as f64);
     }
 
     fn answered(&self, status: StatusCode, took: Duration) {
@@ -90,6 +107,7 @@ pub(crate) async fn count(
 #[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "health", security(()),
     responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
 pub(crate) async fn metrics_text(State(control): State<ControlState>) -> Response {
+    control.meters().watched(control.live.watchers());
     let handle = &control.meters().handle;
     handle.run_upkeep();
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];

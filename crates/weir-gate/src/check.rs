@@ -229,15 +229,18 @@ async fn ask(
         on_their_way.push(at);
     }
     if !asked.is_empty() {
-        match state.limiter.check(Arc::from(asked)).await {
+        let began = std::time::Instant::now();
+        let answered = state.limiter.check(Arc::from(asked)).await;
+        let failed = answered.as_ref().err().map(weir_redis::error::RedisError::label);
+        state.meters.redis_asked(began.elapsed(), failed);
+        match answered {
             Ok(answers) => {
                 for (at, answer) in on_their_way.into_iter().zip(answers) {
                     let act = requests[at].act();
                     results[at] = Some(compose(&prepared[at].skeleton, act, answer));
                 }
             }
-            Err(error) => {
-                state.meters.redis_error(error.label());
+            Err(_) => {
                 for at in on_their_way {
                     let unasked = Unasked {
                         tenant: caller.tenant,

@@ -1,5 +1,7 @@
 //! Is the process alive, can it decide, what does Prometheus read.
 
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -50,5 +52,6 @@ pub(crate) async fn readyz(State(state): State<GateState>) -> Result<Json<Readin
     responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
 pub(crate) async fn metrics(State(state): State<GateState>) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
-    (StatusCode::OK, kind, state.meters.render()).into_response()
+    let age = Duration::from_millis(state.held.age_ms(state.clock.now()));
+    (StatusCode::OK, kind, state.meters.render(age, state.limiter.up())).into_response()
 }

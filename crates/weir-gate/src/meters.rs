@@ -5,18 +5,25 @@
 use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
-use weir_wire::check::CheckAnswer;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use weir_wire::check::{CheckAnswer, Degraded};
+use weir_wire::words::Mode;
 
 /// A gate's counters.
 pub(crate) struct Meters {
-    recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     allowed: Counter,
     denied: Counter,
-    degraded: Counter,
+    near_limit: Counter,
+    shadow_denied: Counter,
+    degraded: [(Degraded, Counter); 3],
     seconds: Histogram,
+    redis_up: Gauge,
+    redis_seconds: Histogram,
+    redis_errors: [(&'static str, Counter); 6],
     rulebook_version: Gauge,
+    rulebook_age: Gauge,
+    rulebook_loads: Counter,
     rulebook_failures: Counter,
     left_out: Gauge,
     stats_dropped: Counter,
@@ -26,6 +33,8 @@ pub(crate) struct Meters {
 }
 
 const METADATA: Metadata<'static> = Metadata::new("weir_gate", Level::INFO, None);
+/// As `RedisError` calls them.
+const REDIS_ERRORS: [&str; 6] = ["away", "timeout", "broken", "refused", "bad_reply", "overloaded"];
 const BUCKETS: [f64; 12] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.02, 0.05, 0.1];
 
@@ -35,55 +44,78 @@ impl Meters {
             .set_buckets(&BUCKETS)
             .expect("the buckets are not empty")
             .build_recorder();
-        let outcome = |outcome: &'static str| {
-            let labels = vec![Label::from_static_parts("outcome", outcome)];
-            let key = Key::from_parts("weir_checks_total", labels);
+        let labelled = |name: &'static str, label: &'static str, value: &'static str| {
+            let key = Key::from_parts(name, vec![Label::from_static_parts(label, value)]);
             recorder.register_counter(&key, &METADATA)
         };
+        let outcome = |outcome| labelled("weir_checks_total", "outcome", outcome);
+        let degraded =
+            |answer, word| (answer, labelled("weir_degraded_checks_total", "answer", word));
+        let redis_error = |kind| (kind, labelled("weir_redis_errors_total", "kind", kind));
         let counter = |name| recorder.register_counter(&Key::from_static_name(name), &METADATA);
         let gauge = |name| recorder.register_gauge(&Key::from_static_name(name), &METADATA);
+        let histogram = |name| recorder.register_histogram(&Key::from_static_name(name), &METADATA);
         Self {
             allowed: outcome("allowed"),
             denied: outcome("denied"),
-            degraded: counter("weir_degraded_checks_total"),
-            seconds: recorder
-                .register_histogram(&Key::from_static_name("weir_check_seconds"), &METADATA),
+            near_limit: counter("weir_near_limit_checks_total"),
+            shadow_denied: counter("weir_shadow_denied_checks_total"),
+            degraded: [
+                degraded(Degraded::Allow, "allow"),
+                degraded(Degraded::Deny, "deny"),
+                degraded(Degraded::Local, "local"),
+            ],
+            seconds: histogram("weir_check_seconds"),
+            redis_up: gauge("weir_redis_up"),
+            redis_seconds: histogram("weir_redis_script_seconds"),
+            redis_errors: REDIS_ERRORS.map(redis_error),
             rulebook_version: gauge("weir_rulebook_version"),
+            rulebook_age: gauge("weir_rulebook_age_seconds"),
+            rulebook_loads: counter("weir_rulebook_loads_total"),
             rulebook_failures: counter("weir_rulebook_load_failures_total"),
             left_out: gauge("weir_rulebook_left_out"),
             stats_dropped: counter("weir_stats_dropped_total"),
             stats_failures: counter("weir_stats_flush_failures_total"),
             stats_rows: gauge("weir_stats_rows"),
-            stats_seconds: recorder
-                .register_histogram(&Key::from_static_name("weir_stats_flush_seconds"), &METADATA),
+            stats_seconds: histogram("weir_stats_flush_seconds"),
             handle: recorder.handle(),
-            recorder,
         }
     }
 
-    /// As Prometheus reads it.
-    pub(crate) fn render(&self) -> String {
+    /// As Prometheus reads it, with how old the rulebook is and whether Redis answers.
+    pub(crate) fn render(&self, rulebook_age: Duration, redis_up: bool) -> String {
+        self.rulebook_age.set(rulebook_age.as_secs_f64());
+        self.redis_up.set(f64::from(u8::from(redis_up)));
         self.handle.run_upkeep();
         self.handle.render()
     }
 
     pub(crate) fn decided(&self, answer: &CheckAnswer, took: Duration) {
         if answer.allowed { &self.allowed } else { &self.denied }.increment(1);
-        if answer.degraded.is_some() {
-            self.degraded.increment(1);
+        if near_limit(answer) {
+            self.near_limit.increment(1);
+        }
+        if answer.limits.iter().any(|it| it.mode == Mode::Shadow && !it.allowed) {
+            self.shadow_denied.increment(1);
+        }
+        for (_, counter) in self.degraded.iter().filter(|(it, _)| answer.degraded == Some(*it)) {
+            counter.increment(1);
         }
         self.seconds.record(took.as_secs_f64());
     }
 
-    pub(crate) fn redis_error(&self, kind: &'static str) {
-        let labels = vec![Label::from_static_parts("kind", kind)];
-        let key = Key::from_parts("weir_redis_errors_total", labels);
-        self.recorder.register_counter(&key, &METADATA).increment(1);
+    /// Redis was asked, and answered or failed.
+    pub(crate) fn redis_asked(&self, took: Duration, failed: Option<&'static str>) {
+        self.redis_seconds.record(took.as_secs_f64());
+        for (_, counter) in self.redis_errors.iter().filter(|(kind, _)| Some(*kind) == failed) {
+            counter.increment(1);
+        }
     }
 
     pub(crate) fn rulebook_applied(&self, version: u64, left_out: usize) {
         #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
         let (version, left_out) = (version as f64, left_out as f64);
+        self.rulebook_loads.increment(1);
         self.rulebook_version.set(version);
         self.left_out.set(left_out);
     }
@@ -106,6 +138,12 @@ impl Meters {
     pub(crate) fn rulebook_failed(&self) {
         self.rulebook_failures.increment(1);
     }
+}
+
+/// A check that passed with less than a fifth of its limit left.
+fn near_limit(answer: &CheckAnswer) -> bool {
+    let left = answer.limit.zip(answer.remaining);
+    answer.allowed && left.is_some_and(|(limit, remaining)| remaining.saturating_mul(5) < limit)
 }
 
 impl std::fmt::Debug for Meters {

@@ -107,6 +107,12 @@ impl Live {
         Ok(ticks.subscribe())
     }
 
+    /// How many watch.
+    pub(crate) fn watchers(&self) -> usize {
+        let tenants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tenants.values().map(broadcast::Sender::receiver_count).sum()
+    }
+
     /// Forgets a tenant that nobody watches; whether it is forgotten.
     fn leave(&self, tenant_id: TenantId, ticks: &Ticks) -> bool {
         let mut tenants = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,0 +1,83 @@
+//! What is said about metrics in documents, dashboards and alerts is true of a real scrape.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Tenant, shared};
+
+const FILES: [&str; 3] = ["metrics.md", "grafana-dashboard.json", "prometheus-alerts.yml"];
+
+fn document(name: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/operate");
+    std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Names of metrics in a text, without what Prometheus adds to the name of a histogram.
+fn names(text: &str) -> BTreeSet<String> {
+    let words = text.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
+    let bare = |word: &str| {
+        let parts = ["_bucket", "_sum", "_count"];
+        let bare = parts.iter().find_map(|part| word.strip_suffix(part));
+        bare.unwrap_or(word).to_owned()
+    };
+    words.filter(|word| word.starts_with("weir_")).map(bare).collect()
+}
+
+async fn scrape(tenant: &Tenant<'_>, url: &str) -> String {
+    let request = tenant.http.request(Method::GET, &format!("{url}/metrics"));
+    let response = request.send().await.expect("a scrape");
+    assert_eq!(response.status(), 200);
+    response.text().await.expect("text")
+}
+
+#[tokio::test]
+async fn every_metric_that_is_named_exists_and_none_has_a_label_that_grows() {
+    let stack = shared().await;
+    let tenant = Tenant::sign_up(stack).await;
+    let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }]);
+    tenant.rule(&json!({ "name": "some", "count_by": ["user"], "limits": limits })).await;
+    tenant.check(0, &json!({ "attributes": { "user": "u-canary" } })).await.expect(200);
+    let gate = scrape(&tenant, &stack.gates[0].url).await;
+    let control = scrape(&tenant, &stack.control.url).await;
+    let scraped: BTreeSet<_> = names(&gate).union(&names(&control)).cloned().collect();
+    for file in FILES {
+        let named = names(&document(file));
+        assert!(named.len() >= 10, "{file} names {named:?}");
+        let missing: Vec<_> = named.difference(&scraped).collect();
+        assert!(missing.is_empty(), "{file} names what is not there: {missing:?}");
+    }
+    let undocumented: Vec<_> =
+        scraped.difference(&names(&document("metrics.md"))).cloned().collect();
+    assert!(undocumented.is_empty(), "not in metrics.md: {undocumented:?}");
+
+    let known = ["outcome", "answer", "kind", "status", "le", "quantile"];
+    for line in gate.lines().chain(control.lines()).filter(|line| !line.starts_with('#')) {
+        let labels = line.split_once('{').map_or("", |(_, rest)| rest);
+        let labels = labels.rsplit_once('}').map_or("", |(labels, _)| labels);
+        for label in labels.split(',').filter_map(|it| it.split_once('=')) {
+            assert!(known.contains(&label.0), "{line}");
+        }
+        assert!(!line.contains(&tenant.id) && !line.contains("u-canary"), "{line}");
+    }
+}
+
+#[test]
+fn dashboard_is_json_and_its_panels_ask_something() {
+    let dashboard: Value =
+        serde_json::from_str(&document("grafana-dashboard.json")).expect("a dashboard is JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    for panel in panels {
+        let targets = panel["targets"].as_array().expect("targets");
+        assert!(!targets.is_empty(), "{}", panel["title"]);
+        for target in targets {
+            let expression = target["expr"].as_str().expect("an expression");
+            assert!(!names(expression).is_empty(), "{}", panel["title"]);
+            let count = |sign: char| expression.chars().filter(|it| *it == sign).count();
+            assert_eq!(count('('), count(')'), "{expression}");
+            assert_eq!(count('{'), count('}'), "{expression}");
+        }
+    }
+}
