@@ -7,6 +7,7 @@ mod accounts;
 mod audit;
 mod gate;
 mod keys;
+mod live;
 mod members;
 mod problem;
 mod request;
@@ -52,17 +53,22 @@ impl Api {
     }
 
     async fn call<T: DeserializeOwned>(self, call: Call) -> Result<T, Problem> {
-        let token = match self.session.signed_in() {
-            Some(signed_in) if signed_in.expires_at_ms > browser::now_ms() + EARLY_MS => {
-                signed_in.token
-            }
-            _ => self.refresh().await?,
-        };
+        let token = self.token().await?;
         match send(&call, Some(&token)).await {
             Err(refused) if refused.code == Some(ErrorCode::Unauthenticated) => {
                 send(&call, Some(&self.refresh().await?)).await
             }
             answer => answer,
+        }
+    }
+
+    /// A token that is good for a while.
+    async fn token(self) -> Result<String, Problem> {
+        match self.session.signed_in() {
+            Some(signed_in) if signed_in.expires_at_ms > browser::now_ms() + EARLY_MS => {
+                Ok(signed_in.token)
+            }
+            _ => self.refresh().await,
         }
     }
 

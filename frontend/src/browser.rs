@@ -84,6 +84,14 @@ pub fn along(event: &MouseEvent, width: u64) -> Option<u64> {
     Some(along)
 }
 
+/// Waits.
+pub async fn wait_ms(time_ms: i32) {
+    let wait = js_sys::Promise::new(&mut |done, _| {
+        drop(window().set_timeout_with_callback_and_timeout_and_arguments_0(&done, time_ms));
+    });
+    drop(wasm_bindgen_futures::JsFuture::from(wait).await);
+}
+
 /// Puts a text onto the clipboard; whether that worked.
 pub async fn copy(text: &str) -> bool {
     if !window().is_secure_context() {

@@ -5,6 +5,7 @@ pub mod audit;
 pub mod changes;
 pub mod difference;
 pub mod duration;
+pub mod events;
 pub mod expiry;
 pub mod number;
 pub mod palette;

@@ -3,6 +3,7 @@
 use gloo_net::http::{Method, Request, RequestBuilder, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use web_sys::AbortSignal;
 use weir_wire::problem::ProblemBody;
 
 use super::Problem;
@@ -13,12 +14,13 @@ pub(super) struct Call {
     path: String,
     if_match: Option<String>,
     body: Option<String>,
+    until: Option<AbortSignal>,
 }
 
 impl Call {
     /// `path` is below `/api/v1`.
     pub fn new(method: Method, path: String) -> Self {
-        Self { method, path, if_match: None, body: None }
+        Self { method, path, if_match: None, body: None, until: None }
     }
 
     pub fn body(mut self, body: &impl Serialize) -> Self {
@@ -32,9 +34,16 @@ impl Call {
         self
     }
 
+    /// Given up as soon as the signal says so.
+    pub fn until(mut self, signal: AbortSignal) -> Self {
+        self.until = Some(signal);
+        self
+    }
+
     fn build(&self, token: Option<&str>) -> Result<Request, gloo_net::Error> {
-        let mut builder =
-            RequestBuilder::new(&format!("/api/v1{}", self.path)).method(self.method.clone());
+        let mut builder = RequestBuilder::new(&format!("/api/v1{}", self.path))
+            .method(self.method.clone())
+            .abort_signal(self.until.as_ref());
         if let Some(token) = token {
             builder = builder.header("Authorization", &format!("Bearer {token}"));
         }
@@ -56,6 +65,18 @@ pub(super) async fn send<T: DeserializeOwned>(
     let unreachable = |_| Problem::unreachable("The server");
     let request = call.build(token).map_err(unreachable)?;
     read(request.send().await.map_err(unreachable)?).await
+}
+
+/// Sends it and leaves the answer to be read piece by piece.
+pub(super) async fn open(call: &Call, token: &str) -> Result<Response, Problem> {
+    let unreachable = |_| Problem::unreachable("The server");
+    let request = call.build(Some(token)).map_err(unreachable)?;
+    let answer = request.send().await.map_err(unreachable)?;
+    if answer.ok() {
+        Ok(answer)
+    } else {
+        Err(read::<()>(answer).await.err().unwrap_or_else(|| Problem::unreadable(0)))
+    }
 }
 
 /// Reads an answer: a body, nothing (204), or a problem.

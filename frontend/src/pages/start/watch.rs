@@ -1,10 +1,9 @@
-//! The first decision, as it is made: the rule is looked at every second, which counts nothing.
-
-use std::time::Duration;
+//! The first decision, as it is made: what the rule decides, told by the server once a second.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use weir_wire::check::CheckBody;
+use weir_wire::stats::{Counts, LiveTick};
 use weir_wire::tester::TestedRule;
 
 use crate::api::Api;
@@ -17,25 +16,31 @@ use crate::pages::shell::TenantId;
 #[component]
 pub(super) fn Watch(rule_id: String, check: CheckBody) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let seen = RwSignal::new(None::<TestedRule>);
-    let arrived = RwSignal::new(false);
-    let look = move || {
-        let (rule_id, check) = (rule_id.clone(), check.clone());
+    let (decided, state) = (RwSignal::new(Counts::default()), RwSignal::new(None::<TestedRule>));
+    let id = rule_id.clone();
+    // Where the rule stands now, which counts nothing.
+    let look = Callback::new(move |()| {
+        let (id, check) = (id.clone(), check.clone());
         spawn_local(async move {
             let Ok(answer) = api.test(&tenant.now(), &check).await else { return };
-            let rule = answer.rules.into_iter().find(|rule| rule.rule_id == rule_id);
-            if rule.as_ref().is_some_and(used) {
-                arrived.try_set(true);
-            }
-            seen.try_set(rule);
+            state.try_set(answer.rules.into_iter().find(|rule| rule.rule_id == id));
         });
-    };
-    if let Ok(timer) = set_interval_with_handle(look, EVERY) {
-        on_cleanup(move || timer.clear());
-    }
-    let shown = move || match seen.get() {
-        Some(rule) if arrived.get() => state(&rule).into_any(),
-        _ => view! { <p class="waiting">"Waiting for the first check…"</p> }.into_any(),
+    });
+    let tick = Callback::new(move |tick: LiveTick| {
+        if let Some(rule) = tick.rules.iter().find(|rule| rule.rule_id == rule_id) {
+            decided.update(|decided| {
+                decided.allowed += rule.counts.allowed;
+                decided.denied += rule.counts.denied;
+            });
+            look.run(());
+        }
+    });
+    api.follow(tenant.now(), tick);
+    let shown = move || match decided.get() {
+        counts if counts.checks() == 0 => {
+            view! { <p class="waiting">"Waiting for the first check…"</p> }.into_any()
+        }
+        counts => view! { <Decided counts state /> }.into_any(),
     };
     view! {
         <section class="panel" aria-label="The first decision">
@@ -45,35 +50,31 @@ pub(super) fn Watch(rule_id: String, check: CheckBody) -> impl IntoView {
     }
 }
 
-/// Whether something was taken from it.
-fn used(rule: &TestedRule) -> bool {
-    rule.limits.iter().any(|it| it.remaining.is_some_and(|remaining| remaining < it.limit))
-}
-
-fn state(rule: &TestedRule) -> impl IntoView + use<> {
-    let subject = rule.subject.as_ref().map(words::subject).unwrap_or_default();
-    let left: Vec<_> = rule
-        .limits
-        .iter()
-        .filter_map(|it| Some((it.remaining?, it.limit)))
-        .map(|(left, limit)| format!("{} of {} left", grouped(left), grouped(limit)))
-        .collect();
-    let wait = rule.limits.iter().filter(|it| !it.allowed).map(|it| it.retry_after_ms).max();
-    let (told, next) = match wait {
-        Some(wait_ms) => (
-            "It works: the limit is used up. ",
-            format!("The next check of {subject} is denied; it could pass {}.", again(wait_ms)),
-        ),
-        None => (
-            "It works: the first check has arrived. ",
-            format!("{} for {subject}.", left.join(", ")),
-        ),
+#[component]
+fn Decided(counts: Counts, state: RwSignal<Option<TestedRule>>) -> impl IntoView {
+    let passes = counts.denied == 0;
+    let told = if passes {
+        "It works: the first check has arrived."
+    } else {
+        "It works: a check was refused."
     };
     view! {
-        <p class="sentence">
-            <PassBadge passes=wait.is_none() yes="Allowed" no="Denied" />" "{told}{next}
-        </p>
+        <p class="sentence"><PassBadge passes yes="Allowed" no="Denied" />" "{told}</p>
+        <p>"So far "{grouped(counts.allowed)}" allowed and "{grouped(counts.denied)}" denied. "{move || state.with(|it| it.as_ref().map(stands))}</p>
     }
 }
 
-const EVERY: Duration = Duration::from_secs(1);
+/// Where the rule stands with the subject of the code above.
+fn stands(rule: &TestedRule) -> String {
+    let subject = rule.subject.as_ref().map(words::subject).unwrap_or_default();
+    if let Some(wait_ms) =
+        rule.limits.iter().filter(|it| !it.allowed).map(|it| it.retry_after_ms).max()
+    {
+        return format!("The next check of {subject} could pass {}.", again(wait_ms));
+    }
+    let known = rule.limits.iter().filter_map(|it| Some((it.remaining?, it.limit)));
+    let left: Vec<_> = known
+        .map(|(left, limit)| format!("{} of {} left", grouped(left), grouped(limit)))
+        .collect();
+    format!("{} for {subject}.", left.join(", "))
+}
