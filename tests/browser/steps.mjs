@@ -36,6 +36,23 @@ export async function heading(page, name) {
     await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
 }
 
+/** Goes to each page of the navigation, and on once it has loaded. */
+export async function walk(page, look) {
+    const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
+    await links.first().waitFor();
+    for (const name of await links.allTextContents()) {
+        await links.getByText(name, { exact: true }).click();
+        await heading(page, name);
+        await loaded(page);
+        await look(name);
+    }
+}
+
+/** Waits until nothing of the page is on its way. */
+export async function loaded(page) {
+    await page.getByRole("status", { name: "Loading" }).first().waitFor({ state: "detached" });
+}
+
 /** Calls the admin API as the person of the stack: to prepare what a story is about. */
 export async function api(method, path, body, { email, password, ifMatch } = {}) {
     const token = await accessToken(email ?? stack.email, password ?? stack.password);

@@ -9,12 +9,14 @@ use leptos_router::components::A;
 use leptos_router::hooks::use_navigate;
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::RuleAnswer;
+use weir_wire::tenants::Role;
 use weir_wire::words::Action;
 
 use crate::api::{Api, Problem};
 use crate::browser;
 use crate::components::feedback::{ActProblem, Warning};
 use crate::components::load::loaded;
+use crate::components::needs::Needs;
 use crate::components::page::PageHead;
 use crate::components::picture::{Picturable, RulePicture};
 use crate::components::rule_form::{Editor, RuleFields};
@@ -97,9 +99,11 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
                 <Refused problem />
                 <Wrong editor />
                 <div class="actions">
-                    <button type="submit" class="button primary" disabled=busy>
-                        {move || if busy.get() { "Saving…" } else { act }}
-                    </button>
+                    <Needs role=Role::Editor>
+                        <button type="submit" class="button primary" disabled=busy>
+                            {move || if busy.get() { "Saving…" } else { act }}
+                        </button>
+                    </Needs>
                     <A href=move || tenant.page(&back) attr:class="button">"Cancel"</A>
                 </div>
             </div>

@@ -1,14 +1,15 @@
 //! All tenants of a person, and a new one.
 
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
+use weir_domain::names;
 use weir_wire::sessions::Membership;
-use weir_wire::tenants::Role;
 
-use crate::api::{Api, Problem};
-use crate::components::feedback::{ActProblem, Empty, Skeleton};
+use crate::access::role_word;
+use crate::api::Api;
+use crate::components::act::{Act, ActForm};
+use crate::components::feedback::{Empty, Skeleton};
 use crate::components::field::TextField;
 use crate::components::load::{load, loaded};
 use crate::components::page::PageHead;
@@ -44,18 +45,28 @@ fn List() -> impl IntoView {
             return view! { <Empty title="You are not a member of any tenant.">{next}</Empty> }
                 .into_any();
         }
-        let items: Vec<_> = me.memberships.into_iter().map(line).collect();
-        view! { <ul class="list">{items}</ul> }.into_any()
+        view! { <Memberships data=me.memberships /> }.into_any()
     })
 }
 
-fn line(membership: Membership) -> impl IntoView {
-    let role = match membership.role {
-        Role::Viewer => "viewer",
-        Role::Editor => "editor",
-        Role::Admin => "admin",
-        Role::Owner => "owner",
+/// The list; a long one can be filtered.
+#[component]
+fn Memberships(data: Vec<Membership>) -> impl IntoView {
+    let typed = RwSignal::new(String::new());
+    let many = data.len() > FEW;
+    let data = StoredValue::new(data);
+    let items = move || {
+        let typed = typed.get().trim().to_lowercase();
+        let named = |it: &&Membership| it.tenant_name.to_lowercase().contains(&typed);
+        data.with_value(|data| data.iter().filter(named).cloned().map(line).collect::<Vec<_>>())
     };
+    view! {
+        {many.then(|| view! { <TextField label="Filter" kind="search" value=typed /> })}
+        <ul class="list">{items}</ul>
+    }
+}
+
+fn line(membership: Membership) -> impl IntoView {
     let suspended = membership
         .suspended
         .then(|| view! { " "<span class="badge badge-shadow">"Suspended"</span> });
@@ -63,39 +74,51 @@ fn line(membership: Membership) -> impl IntoView {
         <li>
             <a href=format!("/t/{}/rules", membership.tenant_id)>{membership.tenant_name}</a>
             {suspended}
-            <span class="quiet">{role}</span>
+            <span class="quiet">{role_word(membership.role)}</span>
         </li>
     }
 }
 
+/// The form, where this person may make one.
 #[component]
 fn NewTenant() -> impl IntoView {
+    let (session, api) = (expect_context::<Session>(), expect_context::<Api>());
+    let operator = session.signed_in().is_some_and(|signed_in| signed_in.user.operator);
+    let options = load(move || api.sign_in_options());
+    loaded(options, move |options| {
+        if options.signup_open || operator {
+            view! { <Form /> }.into_any()
+        } else {
+            view! { <p class="note">"New tenants are made by operators here."</p> }.into_any()
+        }
+    })
+}
+
+#[component]
+fn Form() -> impl IntoView {
     let api = expect_context::<Api>();
     let name = RwSignal::new(String::new());
-    let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
+    let act = Act::with_fields(&["name"]);
     let navigate = use_navigate();
-    let create = move |event: leptos::ev::SubmitEvent| {
-        event.prevent_default();
-        busy.set(true);
-        problem.set(None);
-        let navigate = navigate.clone();
-        spawn_local(async move {
-            match api.create_tenant(name.get_untracked().trim()).await {
-                Ok(tenant) => {
-                    navigate(&format!("/t/{}/start", tenant.id), NavigateOptions::default());
-                }
-                Err(refused) => drop(problem.try_set(Some(refused))),
-            }
-            busy.try_set(false);
+    let create = Callback::new(move |()| {
+        let (name, navigate) = (name.get_untracked(), navigate.clone());
+        act.run(async move { api.create_tenant(name.trim()).await }, move |tenant| {
+            navigate(&format!("/t/{}/start", tenant.id), NavigateOptions::default());
         });
-    };
+    });
+    let refused = act.refused("name");
+    let typed = move || name.with(|name| names::title(name.trim()));
+    let problem = Signal::derive(move || {
+        let begun = name.with(|name| !name.trim().is_empty());
+        typed().err().filter(|_| begun).or_else(|| refused.get())
+    });
+    let incomplete = Signal::derive(move || typed().is_err());
     view! {
-        <form class="stack" on:submit=create>
-            <TextField label="Name of a new tenant" value=name />
-            <ActProblem problem />
-            <button type="submit" class="button" disabled=move || busy.get() || name.with(|name| name.trim().is_empty())>
-                "Create tenant"
-            </button>
-        </form>
+        <ActForm act submit="Create tenant" on_submit=create incomplete class="stack">
+            <TextField label="Name of a new tenant" value=name problem />
+        </ActForm>
     }
 }
+
+/// So many are seen at a glance.
+const FEW: usize = 8;

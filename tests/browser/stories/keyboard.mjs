@@ -27,7 +27,7 @@ async function create(page, name) {
     await reach(page, page.getByRole("button", { name: "Create rule" }));
     await page.keyboard.press("Enter");
     await heading(page, name);
-    await page.getByText("All requests, for each user: 7 in any minute, estimated.").waitFor();
+    await page.getByText("All requests, for each user: 7 in any minute, estimated.").first().waitFor();
 }
 
 async function type(page, field, text) {

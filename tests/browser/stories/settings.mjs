@@ -12,6 +12,7 @@ await tell("settings", async ({ page, shoot }) => {
     await rename(page);
     await changePassword(page, shoot);
     await page.getByRole("button", { name: "Sign out" }).click();
+    await heading(page, "Sign in");
     await signIn(page, { ...owner, password: newPassword, next: `/t/${owner.tenant}/settings` });
     await heading(page, "Settings");
     assert.equal(await page.getByLabel("Your name").inputValue(), "Ada");

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use weir_wire::api_keys::{ApiKey, IssuedKey};
+use weir_wire::tenants::Role;
 use weir_wire::time::DateTime;
 
 use super::scope_word;
@@ -11,6 +12,7 @@ use crate::components::act::{Act, ActForm};
 use crate::components::dialog::{ConfirmByName, Dialog};
 use crate::components::feedback::ActProblem;
 use crate::components::field::Choice;
+use crate::components::needs::Needs;
 use crate::components::time::{Exactly, When};
 use crate::model::expiry;
 use crate::pages::shell::TenantId;
@@ -33,8 +35,10 @@ pub(super) fn Line(key_line: ApiKey, changed: Callback<Option<IssuedKey>>) -> im
                 {previous.map(|at| view! { <div class="quiet">"old secret works until "<Exactly at /></div> })}
             </td>
             <td class="number">
-                <Rotate id=id.clone() name=name.clone() changed />
-                <Revoke id name changed />
+                <Needs role=Role::Admin told=true>
+                    <Rotate id=id.clone() name=name.clone() changed />
+                    <Revoke id name changed />
+                </Needs>
             </td>
         </tr>
     }

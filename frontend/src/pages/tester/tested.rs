@@ -5,14 +5,17 @@ use leptos_router::NavigateOptions;
 use leptos_router::components::A;
 use leptos_router::hooks::{use_navigate, use_query_map};
 use weir_wire::check::LimitAnswer;
+use weir_wire::tenants::Role;
 use weir_wire::tester::{TestAnswer, TestedRule};
 use weir_wire::words::Action;
 
 use super::request::RequestForm;
+use crate::access::Access;
 use crate::api::Api;
 use crate::components::act::Act;
 use crate::components::badge::{ModeBadge, PassBadge};
 use crate::components::feedback::{ActProblem, Empty};
+use crate::components::needs::Needs;
 use crate::components::verdict::again;
 use crate::model::number::grouped;
 use crate::model::request_link::{attributes, request_link};
@@ -22,6 +25,7 @@ use crate::pages::shell::TenantId;
 #[component]
 pub(super) fn Test(request: RequestForm, fields: fn(RequestForm) -> AnyView) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let access = expect_context::<Access>();
     let answer = RwSignal::new(None::<TestAnswer>);
     let act = Act::new();
     let (navigate, query) = (use_navigate(), use_query_map());
@@ -42,7 +46,8 @@ pub(super) fn Test(request: RequestForm, fields: fn(RequestForm) -> AnyView) -> 
     Effect::new(move |_| {
         let (namespace, given) =
             query.with(|query| (query.get("namespace"), query.get("attributes")));
-        if request.take(namespace, attributes(&given.unwrap_or_default())) {
+        let asked = request.take(namespace, attributes(&given.unwrap_or_default()));
+        if asked && untrack(|| access.lacks(Role::Editor)).is_none() {
             test.run(());
         }
     });
@@ -55,7 +60,9 @@ pub(super) fn Test(request: RequestForm, fields: fn(RequestForm) -> AnyView) -> 
             <form class="stack" aria-label="Request" on:submit=submit>
                 {fields(request)}
                 <div class="actions">
-                    <button type="submit" class="button primary" disabled=act.busy>"Run the test"</button>
+                    <Needs role=Role::Editor>
+                        <button type="submit" class="button primary" disabled=act.busy>"Run the test"</button>
+                    </Needs>
                     <span class="note">"Nothing is counted."</span>
                 </div>
             </form>
