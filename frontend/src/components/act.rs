@@ -60,6 +60,23 @@ impl Act {
         })
     }
 
+    /// What is wrong with a field as it is typed, by its form; else what the server said of it. Nothing while it is empty.
+    pub fn checked(
+        self,
+        field: &'static str,
+        typed: RwSignal<String>,
+        form: fn(&str) -> Result<(), String>,
+    ) -> Signal<Option<String>> {
+        let refused = self.refused(field);
+        Signal::derive(move || {
+            let wrong = typed.with(|typed| {
+                let typed = typed.trim();
+                (!typed.is_empty()).then(|| form(typed).err()).flatten()
+            });
+            wrong.or_else(|| refused.get())
+        })
+    }
+
     /// What went wrong, unless the fields say all of it.
     fn untold(self) -> Option<Problem> {
         let problem = self.problem.get()?;

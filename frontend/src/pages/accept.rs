@@ -8,7 +8,7 @@ use weir_wire::sessions::{Password, SignUp};
 
 use crate::access::a_role;
 use crate::api::Api;
-use crate::components::act::Act;
+use crate::components::act::{Act, ActForm};
 use crate::components::feedback::{ActProblem, Skeleton};
 use crate::components::field::TextField;
 use crate::components::load::{load, loaded};
@@ -99,12 +99,11 @@ fn AnotherAccount(mine: String, wanted: String) -> impl IntoView {
 fn NewAccount(email: String, token: InvitationToken) -> impl IntoView {
     let api = expect_context::<Api>();
     let password = RwSignal::new(String::new());
-    let act = Act::new();
+    let act = Act::with_fields(&["password"]);
     let navigate = use_navigate();
     let next = format!("/accept#{}", token.0);
     let sign_in = format!("/sign-in?next={}", String::from(js_sys::encode_uri_component(&next)));
-    let sign_up = move |event: leptos::ev::SubmitEvent| {
-        event.prevent_default();
+    let sign_up = Callback::new(move |()| {
         let body = SignUp {
             email: email.clone(),
             password: Password(password.get_untracked()),
@@ -115,9 +114,10 @@ fn NewAccount(email: String, token: InvitationToken) -> impl IntoView {
         act.run(async move { api.sign_up(&body).await }, move |tenant| {
             navigate(&format!("/t/{tenant}/rules"), NavigateOptions::default());
         });
-    };
+    });
+    let incomplete = Signal::derive(move || password.with(String::is_empty));
     view! {
-        <form class="stack" on:submit=sign_up>
+        <ActForm act submit="Make an account and join" on_submit=sign_up incomplete class="stack">
             <TextField
                 label="Choose a password"
                 kind="password"
@@ -126,9 +126,7 @@ fn NewAccount(email: String, token: InvitationToken) -> impl IntoView {
                 problem=act.refused("password")
                 hint="8 to 128 characters, and not one of the commonest"
             />
-            <ActProblem problem=act.problem />
-            <button type="submit" class="button primary" disabled=act.busy>"Make an account and join"</button>
-        </form>
+        </ActForm>
         <p class="quiet">"Have an account? "<a href=sign_in>"Sign in to accept"</a></p>
     }
 }

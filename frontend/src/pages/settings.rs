@@ -5,12 +5,13 @@ mod account;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
+use weir_domain::names;
 use weir_wire::sessions::Me;
 use weir_wire::tenants::Role;
 
 use crate::api::Api;
 use crate::browser;
-use crate::components::act::Act;
+use crate::components::act::{Act, ActForm};
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::ActProblem;
 use crate::components::field::TextField;
@@ -50,22 +51,22 @@ pub fn Settings() -> impl IntoView {
 fn TenantName(name: String, me: Load<Me>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let name = RwSignal::new(name);
-    let act = Act::new();
-    let rename = move |event: leptos::ev::SubmitEvent| {
-        event.prevent_default();
+    let act = Act::with_fields(&["name"]);
+    let rename = Callback::new(move |()| {
         let name = name.get_untracked();
-        act.run(async move { api.rename_tenant(&tenant.now(), &name).await }, move |_| me.again());
-    };
+        let asked = async move { api.rename_tenant(&tenant.now(), name.trim()).await };
+        act.run(asked, move |_| me.again());
+    });
+    let problem = act.checked("name", name, names::title);
+    let incomplete = Signal::derive(move || name.with(|name| names::title(name.trim()).is_err()));
     view! {
-        <form class="panel" on:submit=rename>
-            <h2>"Tenant"</h2>
-            <Needs role=Role::Admin>
-                <TextField label="Name of the tenant" value=name problem=act.refused("name") />
+        <Needs role=Role::Admin>
+            <ActForm act submit="Rename" on_submit=rename incomplete>
+                <h2>"Tenant"</h2>
+                <TextField label="Name of the tenant" value=name problem />
                 <p class="note">"Id "<code>{move || tenant.get()}</code></p>
-                <ActProblem problem=act.problem />
-                <button type="submit" class="button primary" disabled=act.busy>"Rename"</button>
-            </Needs>
-        </form>
+            </ActForm>
+        </Needs>
     }
 }
 

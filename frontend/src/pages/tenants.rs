@@ -106,13 +106,8 @@ fn Form() -> impl IntoView {
             navigate(&format!("/t/{}/start", tenant.id), NavigateOptions::default());
         });
     });
-    let refused = act.refused("name");
-    let typed = move || name.with(|name| names::title(name.trim()));
-    let problem = Signal::derive(move || {
-        let begun = name.with(|name| !name.trim().is_empty());
-        typed().err().filter(|_| begun).or_else(|| refused.get())
-    });
-    let incomplete = Signal::derive(move || typed().is_err());
+    let problem = act.checked("name", name, names::title);
+    let incomplete = Signal::derive(move || name.with(|name| names::title(name.trim()).is_err()));
     view! {
         <ActForm act submit="Create tenant" on_submit=create incomplete class="stack">
             <TextField label="Name of a new tenant" value=name problem />

@@ -20,12 +20,10 @@ await tell("settings", async ({ page, shoot }) => {
 });
 
 async function rename(page) {
-    page.expectFault(/status 422: PATCH .*\/tenants\//);
-    page.expectFault(/console: Failed to load resource.*422.*\/tenants\//);
     const name = page.getByLabel("Name of the tenant");
-    await name.fill(" ");
-    await page.getByRole("button", { name: "Rename" }).click();
-    await page.getByText("must not be empty or begin or end with a blank").first().waitFor();
+    await name.fill("x".repeat(101));
+    await page.getByText("must be at most 100 characters").waitFor();
+    assert.ok(await page.getByRole("button", { name: "Rename" }).isDisabled());
     await name.fill(`שלום & Söhne ${fresh}`);
     await page.getByRole("button", { name: "Rename" }).click();
     await page.getByRole("option", { name: `שלום & Söhne ${fresh}` }).waitFor({ state: "attached" });
@@ -42,7 +40,7 @@ async function changePassword(page, shoot) {
     await page.getByLabel("Present password").fill("wrong horse staple");
     await page.getByLabel("New password").fill(newPassword);
     await page.getByRole("button", { name: "Change the password" }).click();
-    await page.getByText("is not the present one").first().waitFor();
+    await page.getByText("is not the present one").waitFor();
     await shoot("settings");
     await page.getByLabel("Present password").fill(owner.password);
     await page.getByRole("button", { name: "Change the password" }).click();

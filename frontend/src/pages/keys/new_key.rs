@@ -34,12 +34,8 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
         let work = async move { api.create_key(&tenant.now(), &body).await };
         act.run(work, move |key| changed.run(Some(key)));
     });
-    let (name_refused, day_refused) = (act.refused("name"), act.refused("expires_at"));
-    let name_problem = Signal::derive(move || {
-        let typed = name.with(|name| name.trim().to_owned());
-        let wrong = (!typed.is_empty()).then(|| names::title(&typed).err()).flatten();
-        wrong.or_else(|| name_refused.get())
-    });
+    let name_problem = act.checked("name", name, names::title);
+    let day_refused = act.refused("expires_at");
     let day_problem = Signal::derive(move || {
         let wrong = day.with(|day| !day.is_empty()).then(|| expires_at().err()).flatten();
         wrong.map(str::to_owned).or_else(|| day_refused.get())

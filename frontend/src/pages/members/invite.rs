@@ -1,6 +1,7 @@
 //! Asking somebody to join, and the link to give them, once.
 
 use leptos::prelude::*;
+use weir_domain::names;
 use weir_wire::members::{Invite, IssuedInvitation};
 use weir_wire::tenants::Role;
 
@@ -8,9 +9,8 @@ use super::role_options;
 use crate::access::a_role;
 use crate::api::Api;
 use crate::browser;
-use crate::components::act::Act;
+use crate::components::act::{Act, ActForm};
 use crate::components::copy::CodeBlock;
-use crate::components::feedback::ActProblem;
 use crate::components::field::{Choice, TextField};
 use crate::pages::shell::TenantId;
 
@@ -28,27 +28,26 @@ pub(super) fn NewInvitation(on_invited: Callback<()>) -> impl IntoView {
 fn Form(issued: RwSignal<Option<IssuedInvitation>>, on_invited: Callback<()>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let (email, role) = (RwSignal::new(String::new()), RwSignal::new(Role::Viewer));
-    let act = Act::new();
-    let invite = move |event: leptos::ev::SubmitEvent| {
-        event.prevent_default();
+    let act = Act::with_fields(&["email"]);
+    let invite = Callback::new(move |()| {
         let body =
             Invite { email: email.get_untracked().trim().to_owned(), role: role.get_untracked() };
         act.run(async move { api.invite(&tenant.now(), &body).await }, move |made| {
             on_invited.run(());
             issued.set(Some(made));
         });
-    };
-    let incomplete = move || email.with(|email| email.trim().is_empty());
+    });
+    let wrong = act.checked("email", email, |typed| Ok(names::email(typed)?));
+    let incomplete =
+        Signal::derive(move || email.with(|email| names::email(email.trim()).is_err()));
     view! {
-        <form class="panel" on:submit=invite>
+        <ActForm act submit="Invite" on_submit=invite incomplete>
             <h2>"Invite somebody"</h2>
             <div class="row">
-                <TextField label="E-mail" kind="email" value=email problem=act.refused("email") />
+                <TextField label="E-mail" kind="email" value=email problem=wrong />
                 <Choice label="Role" value=role.into() options=role_options() />
             </div>
-            <ActProblem problem=act.problem />
-            <button type="submit" class="button primary" disabled=move || act.busy.get() || incomplete()>"Invite"</button>
-        </form>
+        </ActForm>
     }
 }
 

@@ -1,11 +1,11 @@
 //! One's own account: what one is called, and the password.
 
 use leptos::prelude::*;
+use weir_domain::names;
 use weir_wire::sessions::{ChangePassword, Me, Password};
 
 use crate::api::Api;
-use crate::components::act::Act;
-use crate::components::feedback::ActProblem;
+use crate::components::act::{Act, ActForm};
 use crate::components::field::TextField;
 use crate::components::load::Load;
 
@@ -14,19 +14,18 @@ use crate::components::load::Load;
 pub(super) fn OwnName(name: String, me: Load<Me>) -> impl IntoView {
     let api = expect_context::<Api>();
     let name = RwSignal::new(name);
-    let act = Act::new();
-    let rename = move |event: leptos::ev::SubmitEvent| {
-        event.prevent_default();
+    let act = Act::with_fields(&["name"]);
+    let rename = Callback::new(move |()| {
         let name = name.get_untracked();
-        act.run(async move { api.rename_me(&name).await }, move |_| me.again());
-    };
+        act.run(async move { api.rename_me(name.trim()).await }, move |_| me.again());
+    });
+    let problem = act.checked("name", name, names::title);
+    let incomplete = Signal::derive(move || name.with(|name| names::title(name.trim()).is_err()));
     view! {
-        <form class="panel" on:submit=rename>
+        <ActForm act submit="Save" on_submit=rename incomplete>
             <h2>"You"</h2>
-            <TextField label="Your name" autocomplete="name" value=name problem=act.refused("name") />
-            <ActProblem problem=act.problem />
-            <button type="submit" class="button primary" disabled=act.busy>"Save"</button>
-        </form>
+            <TextField label="Your name" autocomplete="name" value=name problem />
+        </ActForm>
     }
 }
 
@@ -36,9 +35,8 @@ pub(super) fn OwnPassword() -> impl IntoView {
     let api = expect_context::<Api>();
     let (current, new) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let changed = RwSignal::new(false);
-    let act = Act::new();
-    let change = move |event: leptos::ev::SubmitEvent| {
-        event.prevent_default();
+    let act = Act::with_fields(&["current_password", "new_password"]);
+    let change = Callback::new(move |()| {
         changed.set(false);
         let body = ChangePassword {
             current_password: Password(current.get_untracked()),
@@ -49,9 +47,11 @@ pub(super) fn OwnPassword() -> impl IntoView {
             new.set(String::new());
             changed.set(true);
         });
-    };
+    });
+    let incomplete =
+        Signal::derive(move || current.with(String::is_empty) || new.with(String::is_empty));
     view! {
-        <form class="panel" on:submit=change>
+        <ActForm act submit="Change the password" on_submit=change incomplete>
             <h2>"Password"</h2>
             <TextField
                 label="Present password"
@@ -68,11 +68,7 @@ pub(super) fn OwnPassword() -> impl IntoView {
                 problem=act.refused("new_password")
                 hint="8 to 128 characters, and not one of the commonest"
             />
-            <ActProblem problem=act.problem />
-            <div class="actions">
-                <button type="submit" class="button primary" disabled=act.busy>"Change the password"</button>
-                <p class="note" role="status">{move || changed.get().then_some("Changed; all your other sessions have ended.")}</p>
-            </div>
-        </form>
+            <p class="note" role="status">{move || changed.get().then_some("Changed; all your other sessions have ended.")}</p>
+        </ActForm>
     }
 }
