@@ -10,6 +10,16 @@ import { fresh, heading, stack, tell } from "../steps.mjs";
 
 const run = promisify(execFile);
 
+const LANGUAGES = [
+    ["Python", ["python3"], "check.py"],
+    ["TypeScript", ["node"], "check.mjs"],
+    ["Go", ["go", "run"], "check.go"],
+    ["Java", ["java"], "Check.java"],
+];
+
+// Older versions of node know no types; only the one annotation is taken away for them.
+const TYPES = ": Record<string, string>";
+
 await tell("start", async ({ page, shoot }) => {
     const began = performance.now();
     await signUp(page);
@@ -54,28 +64,26 @@ async function untilDenied(page) {
     assert.deepEqual(stdout.trim().split("\n"), ["200", "200", "200", "200", "429"], stdout);
 }
 
-/** Both programs run as they stand; they are told of the denial, and of an allowed check of somebody else. */
+/** Programs run as they stand; they are told of the denial, and of an allowed check of somebody else. */
 async function otherLanguages(page) {
     const folder = await mkdtemp(join(tmpdir(), "weir-start-"));
     await page.getByRole("tab", { name: "curl" }).focus();
-    await page.keyboard.press("ArrowRight");
-    const python = await codeOf(page, "Copy the Python code");
-    await page.keyboard.press("ArrowRight");
-    // Older versions of node know no types; only the one annotation is taken away for them.
-    const script = (await codeOf(page, "Copy the TypeScript code")).replace(": Record<string, string>", "");
-    for (const [command, file, code] of [
-        ["python3", "check.py", python],
-        ["node", "check.mjs", script],
-    ]) {
-        await writeFile(join(folder, file), code);
-        const denied = await run(command, [join(folder, file)]);
-        assert.match(denied.stdout, /^denied, again in \d+ s\n$/, file);
-        await writeFile(join(folder, file), code.replace('"u-17"', `"${file}"`));
-        assert.equal((await run(command, [join(folder, file)])).stdout, "allowed\n", file);
-    }
-    for (const language of ["Go", "Java"]) {
+    for (const [language, command, file] of LANGUAGES) {
         await page.keyboard.press("ArrowRight");
-        await codeOf(page, `Copy the ${language} code`);
+        const code = (await codeOf(page, `Copy the ${language} code`)).replace(TYPES, "");
+        const path = join(folder, file);
+        const tell = async (text) => {
+            await writeFile(path, text);
+            return (await run(command[0], [...command.slice(1), path])).stdout;
+        };
+        try {
+            assert.match(await tell(code), /^denied, again in \d+ s\n$/, file);
+            const other = code.replace('"u-17"', `"${file}"`).replace('\\"u-17\\"', `\\"${file}\\"`);
+            assert.equal(await tell(other), "allowed\n", file);
+        } catch (error) {
+            if (error.code !== "ENOENT" || ["python3", "node"].includes(command[0])) throw error;
+            console.log(`start: ${command[0]} is not installed, so its code was not run`);
+        }
     }
     await rm(folder, { recursive: true });
 }
