@@ -5,6 +5,7 @@
 
 mod accounts;
 mod audit;
+mod denials;
 mod gate;
 mod keys;
 mod live;

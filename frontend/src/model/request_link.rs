@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use weir_wire::rules::{OperandBody, RuleBody};
+use weir_wire::stats::DenialEntry;
 use weir_wire::words::Op;
 
 /// The address below the tenant; without a namespace the page's own default stays.
@@ -33,6 +34,18 @@ pub fn sample(rule: &RuleBody) -> BTreeMap<String, String> {
     counted.chain(conditions).collect()
 }
 
+/// Of all denials of one subject by one rule the newest, and no more than a few.
+pub fn each_once(denials: Vec<DenialEntry>) -> Vec<DenialEntry> {
+    let mut once: Vec<DenialEntry> = Vec::new();
+    for denial in denials {
+        let known = |it: &DenialEntry| it.rule_id == denial.rule_id && it.subject == denial.subject;
+        if !once.iter().any(known) && once.len() < SHOWN_MAX {
+            once.push(denial);
+        }
+    }
+    once
+}
+
 /// Everything but letters, digits and `-_.~` as `%XX`.
 fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
@@ -45,6 +58,8 @@ fn encoded(text: &str) -> String {
     }
     encoded
 }
+
+const SHOWN_MAX: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -71,5 +86,22 @@ mod tests {
         let sample = sample(&serde_json::from_str(rule).expect("a rule"));
         let sample: Vec<_> = sample.iter().map(|(name, value)| (&**name, &**value)).collect();
         assert_eq!(sample, [("ip", ""), ("plan", "free"), ("route", "/v1"), ("user", "")]);
+    }
+    #[test]
+    fn whoever_is_denied_again_and_again_is_named_once() {
+        let denial = |rule: &str, user: u32| {
+            let json = format!(
+                r#"{{"id":"d","at":"2026-11-21T10:00:00Z","namespace":"api","rule_id":"{rule}","rule":"{rule}",
+                "shadow":false,"subject":{{"user":"u-{user}"}},"cost":1,"retry_after_ms":null,"degraded":false,
+                "stands_for":1}}"#
+            );
+            serde_json::from_str(&json).expect("a denial")
+        };
+        let denials = vec![denial("a", 1), denial("b", 1), denial("a", 1), denial("a", 2)];
+        let once =
+            each_once(denials).into_iter().map(|it| (it.rule_id, it.subject["user"].clone()));
+        let expected = [("a", "u-1"), ("b", "u-1"), ("a", "u-2")];
+        assert!(once.eq(expected.map(|(rule, user)| (rule.to_owned(), user.to_owned()))));
+        assert_eq!(each_once((0..20).map(|user| denial("a", user)).collect()).len(), SHOWN_MAX);
     }
 }

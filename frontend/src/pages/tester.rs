@@ -1,6 +1,7 @@
 //! Test: how the rules would meet a request, with nothing counted, and a real check at a gate.
 
 mod real;
+mod recent;
 mod request;
 mod tested;
 
@@ -8,6 +9,7 @@ use leptos::prelude::*;
 
 use crate::components::page::PageHead;
 use real::RealCheck;
+use recent::Recent;
 use request::{Fields, RequestForm};
 use tested::Test;
 
@@ -17,7 +19,7 @@ pub fn Tester() -> impl IntoView {
     let request = RequestForm::new();
     view! {
         <PageHead title="Test" lead="Describe a request and see what your rules make of it." />
-        <Test request fields=|request| view! { <Fields request /> }.into_any() />
+        <Test request fields=|request| view! { <Recent /><Fields request /> }.into_any() />
         <RealCheck request />
     }
 }

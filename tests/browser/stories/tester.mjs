@@ -36,6 +36,7 @@ await tell("tester", async ({ page, shoot }) => {
     await test.getByText("Would pass").waitFor();
     const { searchParams } = new URL(page.url());
     assert.deepEqual(JSON.parse(searchParams.get("attributes")), { user: "u-1" });
+    await takeDenial(page, test);
     await test.getByRole("link", { name: "login-only" }).click();
     await heading(page, "login-only");
     await page.getByRole("link", { name: "Test it" }).click();
@@ -45,5 +46,25 @@ await tell("tester", async ({ page, shoot }) => {
     await heading(page, "login-only");
     await page.goBack();
     await heading(page, "Test");
-    await test.getByText("Would pass").waitFor();
+    await test.getByText("Would be denied").waitFor();
 });
+
+/** Somebody who was really denied is offered, and taken over. */
+async function takeDenial(page, test) {
+    const { secret } = await api("POST", `/tenants/${stack.tenant}/keys`, { name: `test ${fresh}`, scopes: ["check"] });
+    const denied = `denied-${fresh}`;
+    const attributes = { user: denied };
+    const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" };
+    const body = JSON.stringify({ namespace, attributes });
+    let status;
+    while (status !== 429) ({ status } = await fetch(`${stack.gates[0]}/check`, { method: "POST", headers, body }));
+    const told = async () => {
+        const { data } = await api("GET", `/tenants/${stack.tenant}/stats/denials?limit=10`);
+        return data.some(({ subject }) => subject.user === denied);
+    };
+    while (!(await told()));
+    await page.getByText("Take a recent denial").click();
+    await page.getByRole("link", { name: `user ${denied}` }).first().click();
+    await test.getByText("Would be denied").waitFor();
+    assert.equal(await page.getByLabel("Value").inputValue(), denied);
+}

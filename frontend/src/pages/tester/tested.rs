@@ -111,7 +111,8 @@ fn line(rule: TestedRule) -> impl IntoView {
         (None, None) if rule.matches => "yes".to_owned(),
         (None, None) => "no".to_owned(),
     };
-    let subject = rule.subject.as_ref().map(words::subject).unwrap_or_default();
+    let counts = rule.action == Action::Limit;
+    let subject = rule.subject.as_ref().filter(|_| counts).map(words::subject).unwrap_or_default();
     let state = |limit: &LimitAnswer| {
         let left = limit.remaining.map_or_else(|| "unknown".to_owned(), grouped);
         let again =
