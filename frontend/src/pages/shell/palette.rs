@@ -16,7 +16,25 @@ use crate::model::palette::{Entry, found};
 /// The button that opens it, and the palette itself.
 #[component]
 pub(super) fn Palette() -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let access = expect_context::<Access>();
     let open = RwSignal::new(false);
+    // Fetched anew each time it opens; what was there the last time is found meanwhile.
+    let there = load(move || {
+        let wanted = open.get();
+        let (tenant, keys) = (tenant.get(), access.lacks(Role::Admin).is_none());
+        async move { if wanted { rules_and_keys(api, &tenant, keys).await.map(Some) } else { Ok(None) } }
+    });
+    let kept = RwSignal::new(Vec::new());
+    Effect::new(move |_| {
+        if let Some(Some(entries)) = there.data() {
+            kept.set(entries);
+        }
+    });
+    Effect::new(move |_| {
+        tenant.get();
+        kept.set(Vec::new());
+    });
     let listener = window_event_listener(leptos::ev::keydown, move |event| {
         if (event.ctrl_key() || event.meta_key()) && event.key().eq_ignore_ascii_case("k") {
             event.prevent_default();
@@ -28,23 +46,18 @@ pub(super) fn Palette() -> impl IntoView {
         <button type="button" class="button search" aria-keyshortcuts="Control+K" on:click=move |_| open.set(true)>
             "Go to…"<kbd aria-hidden="true">"Ctrl K"</kbd>
         </button>
-        <Dialog title="Go to" open><Search open /></Dialog>
+        <Dialog title="Go to" open><Search open kept /></Dialog>
     }
 }
 
 #[component]
-fn Search(open: RwSignal<bool>) -> impl IntoView {
-    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let access = expect_context::<Access>();
+fn Search(open: RwSignal<bool>, kept: RwSignal<Vec<Entry>>) -> impl IntoView {
+    let tenant = expect_context::<TenantId>();
     let navigate = use_navigate();
-    let there = load(move || {
-        let (tenant, keys) = (tenant.get(), access.lacks(Role::Admin).is_none());
-        async move { rules_and_keys(api, &tenant, keys).await }
-    });
     let typed = RwSignal::new(String::new());
     let entries = Memo::new(move |_| {
         let mut entries = pages();
-        entries.extend(there.data().unwrap_or_default());
+        kept.with(|kept| entries.extend_from_slice(kept));
         typed.with(|typed| found(typed, &entries))
     });
     let lines = Signal::derive(move || {
