@@ -24,6 +24,9 @@ use crate::tokens::Bearer;
 
 mod denied;
 
+/// The use of a key is noted once in so long.
+const KEY_USE_MS: i64 = 60_000;
+
 /// A caller with at least the role `R` in the tenant of the path.
 #[derive(Debug)]
 pub(crate) struct By<R> {
@@ -286,6 +289,11 @@ async fn usable_key(
     tx.enter_tenant(key.tenant_id).await?;
     let tenant = tx.tenants().find(key.tenant_id).await?;
     let tenant = tenant.ok_or_else(Problem::unauthenticated)?;
+    let now = control.clock.now();
+    if key.last_used_at.is_none_or(|last| now >= last.plus_ms(KEY_USE_MS)) {
+        tx.keys().used(&[(key.tenant_id, key.id, now)]).await?;
+        tx.commit().await?;
+    }
     Ok((key, tenant.suspended))
 }
 

@@ -173,6 +173,8 @@ fn startup_options(role: Role, settings: &PoolSettings) -> Vec<(&'static str, St
         Role::Gate => "weir_gate",
     };
     options.push(("role", role_name.to_owned()));
+    // Every statement is short; compiling one takes longer than running it.
+    options.push(("jit", "off".to_owned()));
     options.push(("statement_timeout", ms(settings.statement_timeout)));
     options.push(("lock_timeout", ms(settings.lock_timeout)));
     options

@@ -58,7 +58,7 @@ pub struct ApiKey {
     pub expires_at: Option<DateTime>,
     /// After a rotation: until when the secret before it also works.
     pub previous_expires_at: Option<DateTime>,
-    /// When a gate last accepted it, to about a minute; null: never.
+    /// When it was last accepted, to about a minute; null: never.
     pub last_used_at: Option<DateTime>,
 }
 

@@ -99,13 +99,13 @@ impl Asked {
         Ok(Steps { bounds, step_s, local: zone.is_some(), resolution })
     }
 
-    /// The time as a whole, widened to what suits its length: minutes for some hours, hours for some
-    /// days, beyond that days. `coarse_after_h` says for how many hours it may stay with hours.
-    pub(crate) fn whole(&self, coarse_after_h: i64) -> TallyRange {
+    /// The time as a whole, widened to what suits its length: minutes for up to `minutes_h` hours, hours
+    /// for up to `hours_h`, beyond that days.
+    pub(crate) fn whole(&self, minutes_h: i64, hours_h: i64) -> TallyRange {
         let hours = (self.to_ms - self.from_ms) / 3_600_000;
-        let wanted = if hours < 12 {
+        let wanted = if hours < minutes_h {
             [Resolution::Minute, Resolution::Hour, Resolution::Day].as_slice()
-        } else if hours <= coarse_after_h {
+        } else if hours <= hours_h {
             [Resolution::Hour, Resolution::Day].as_slice()
         } else {
             [Resolution::Day].as_slice()

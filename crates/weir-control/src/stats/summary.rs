@@ -34,8 +34,9 @@ pub(crate) struct SummaryQuery {
     rule_id: Option<String>,
 }
 
-/// Longer than that is counted by days.
-const HOURS_MAX: i64 = 45 * 24;
+/// Up to so many hours are counted by minutes, and by hours; longer by days.
+const MINUTES_H: i64 = 12;
+const HOURS_H: i64 = 45 * 24;
 
 /// How much was decided in a time, and in the time of equal length before it.
 #[utoipa::path(get, path = "/tenants/{tenant}/stats/summary", operation_id = "stats_summary", tag = "stats",
@@ -48,7 +49,7 @@ pub(crate) async fn summary(
 ) -> Result<Json<Summary>, ControlError> {
     let time = TimeQuery { from: query.from, to: query.to };
     let asked = Asked::new(time, control.clock.now(), control.settings.retention)?;
-    let range = asked.whole(HOURS_MAX);
+    let range = asked.whole(MINUTES_H, HOURS_H);
     let length_ms = range.to.as_millis() - range.from.as_millis();
     let before = Timestamp::from_millis(range.from.as_millis() - length_ms);
     let filter = TallyFilter {

@@ -32,7 +32,7 @@ pub(crate) struct TopQuery {
     #[param(inline)]
     order: Option<TopOrder>,
     /// From when, RFC 3339; default: an hour before the end. For subjects widened to ten minutes and
-    /// at most a day; for rules to whole minutes, beyond half a day hours, beyond three days days.
+    /// at most a day; for rules to whole minutes, beyond two hours to hours, beyond three days to days.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<DateTime>,
     /// Until when; default and latest: now.
@@ -49,8 +49,10 @@ pub(crate) struct TopQuery {
 
 const LIMIT_DEFAULT: u32 = 10;
 const LIMIT_MAX: u32 = 100;
-/// Longer than that, rules are counted by days.
-const HOURS_MAX: i64 = 3 * 24;
+/// Up to so many hours rules are counted by minutes, and by hours; longer by days. All rules of a tenant
+/// are read, so it is less than for one series.
+const MINUTES_H: i64 = 2;
+const HOURS_H: i64 = 3 * 24;
 const SUBJECTS_MS_MAX: i64 = 24 * 60 * 60 * 1000;
 
 /// The subjects or the rules that ask, or are refused, most.
@@ -82,7 +84,7 @@ async fn rules(
     if query.rule_id.is_some() {
         return Err(Problem::invalid_field("rule_id", "is for subjects, not for rules").into());
     }
-    let range = asked.whole(HOURS_MAX);
+    let range = asked.whole(MINUTES_H, HOURS_H);
     let tenant_id = caller.tenant_id;
     let filter = TallyFilter { tenant_id, rule_id: None, namespace: query.namespace };
     let most_asked = query.order == Some(TopOrder::Checks);

@@ -16,10 +16,13 @@ async fn secret_is_shown_once_and_works_until_the_key_is_deleted() {
     let list = plane.by(&ada, "GET", "keys").send().await.expect(200);
     assert_eq!(list.text("/data/0/id"), id);
     assert!(!list.body.to_string().contains(&secret));
+    assert_eq!(list.body["data"][0]["last_used_at"], serde_json::Value::Null);
 
     let rules = format!("/v1/tenants/{}/rules", ada.tenant);
     plane.ask("GET", &rules).bearer(&secret).send().await.expect(200);
     plane.ask("GET", &rules).header("x-api-key", &secret).send().await.expect(200);
+    let list = plane.by(&ada, "GET", "keys").send().await.expect(200);
+    assert!(list.body["data"][0]["last_used_at"].is_string());
     plane.by(&ada, "DELETE", &format!("keys/{id}")).send().await.expect(204);
     plane.ask("GET", &rules).bearer(&secret).send().await.problem(401, "unauthenticated");
     plane.by(&ada, "DELETE", &format!("keys/{id}")).send().await.problem(404, "not_found");
