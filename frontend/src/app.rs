@@ -87,8 +87,8 @@ fn Guard() -> impl IntoView {
     });
     move || {
         let retry = Callback::new(move |()| begin());
-        failed
-            .get()
-            .map(|problem| view! { <main class="narrow"><ProblemPanel problem retry /></main> })
+        failed.get().map(
+            |problem| view! { <main class="narrow instead"><ProblemPanel problem retry /></main> },
+        )
     }
 }

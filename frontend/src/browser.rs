@@ -53,6 +53,20 @@ pub fn focus_first_invalid() {
     });
 }
 
+/// Moves the navigation, where it does not fit, so that the present page is seen in it.
+pub fn show_current_page() {
+    request_animation_frame(|| {
+        let found = document().query_selector("nav [aria-current=page]").ok().flatten();
+        let link = found.and_then(|link| link.dyn_into::<HtmlElement>().ok());
+        if let Some((link, nav)) =
+            link.and_then(|link| Some((link.clone(), link.parent_element()?)))
+        {
+            let spare = nav.client_width() - link.offset_width();
+            nav.set_scroll_left(link.offset_left() - spare / 2);
+        }
+    });
+}
+
 /// Puts the keyboard into an element, if it is there and takes it.
 pub fn focus(element: Option<Element>) {
     if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {

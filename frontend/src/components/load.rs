@@ -68,6 +68,14 @@ impl<T: Clone + Send + Sync + 'static> Load<T> {
         self.turn.update(|turn| *turn += 1);
     }
 
+    /// Why it is not there.
+    pub fn problem(self) -> Option<Problem> {
+        match self.state.get() {
+            Remote::Failed(problem) => Some(problem),
+            Remote::Loading | Remote::Ready(_) => None,
+        }
+    }
+
     /// The data, once it is there.
     pub fn data(self) -> Option<T> {
         match self.state.get() {

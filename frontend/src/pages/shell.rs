@@ -6,13 +6,13 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::components::{A, Outlet};
-use leptos_router::hooks::{use_navigate, use_params_map};
+use leptos_router::hooks::{use_location, use_navigate, use_params_map};
 use weir_wire::sessions::Me;
 
 use crate::access::Access;
 use crate::api::Api;
 use crate::browser;
-use crate::components::feedback::{Skeleton, Warning};
+use crate::components::feedback::{ProblemPanel, Skeleton, Warning};
 use crate::components::load::{Load, load};
 use crate::components::theme::ThemeSwitch;
 use crate::session::{Session, SessionState};
@@ -71,6 +71,16 @@ fn Frame() -> impl IntoView {
             browser::store(LAST_TENANT, &membership.tenant_id);
         }
     });
+    // Without it neither the tenants nor the role are known, whatever the page says of its own data.
+    let unknown = move || {
+        let retry = Callback::new(move |()| me.again());
+        me.problem().map(|problem| view! { <ProblemPanel problem retry /> })
+    };
+    let pathname = use_location().pathname;
+    Effect::new(move |_| {
+        pathname.track();
+        browser::show_current_page();
+    });
     let suspended = move || membership.get().is_some_and(|it| it.suspended);
     view! {
         <div class="shell">
@@ -88,6 +98,7 @@ fn Frame() -> impl IntoView {
                 <Show when=suspended>
                     <Warning>"This tenant is suspended: checks are refused and nothing can be changed."</Warning>
                 </Show>
+                {unknown}
                 <Outlet />
             </main>
         </div>

@@ -16,6 +16,7 @@ await tell("away", async ({ page, shoot }) => {
     await overloaded(page, shoot);
     await someoneElseAnswers(page);
     await reloadedMeanwhile(page, shoot);
+    await unknownPerson(page);
 });
 
 async function pageWithoutData(page, shoot) {
@@ -86,6 +87,20 @@ async function reloadedMeanwhile(page, shoot) {
     await page.getByRole("button", { name: "Try again" }).click();
     await heading(page, "Replicas");
     await page.getByText("The present rules are live on").waitFor();
+}
+
+/** The frame has its own data, and says so when that is missing. */
+async function unknownPerson(page) {
+    const me = /\/api\/v1\/me$/;
+    await page.route(me, (route) => route.abort("connectionrefused"));
+    await page.reload();
+    await page.getByText("The present rules are live on").waitFor();
+    const tenant = page.getByRole("combobox", { name: "Tenant" });
+    await page.getByText("The server cannot be reached").waitFor();
+    await page.unroute(me);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await tenant.locator("option:checked", { hasText: "Tenant of waiter" }).waitFor({ state: "attached" });
+    await page.getByText("The server cannot be reached").waitFor({ state: "detached" });
 }
 
 async function away(page) {

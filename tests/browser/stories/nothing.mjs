@@ -21,4 +21,18 @@ await tell("nothing", async ({ page, shoot }) => {
         await shoot(`nothing-${name.toLowerCase().replaceAll(" ", "-")}`);
     });
     for (const name of Object.keys(SAYS)) assert.ok(seen.includes(name), `${name} was not seen`);
+    await narrow(page);
 });
+
+/** Where the navigation does not fit, the present page is the part of it that is seen. */
+async function narrow(page) {
+    await page.setViewportSize({ width: 390, height: 800 });
+    const seen = (link) => {
+        const { left, right } = link.getBoundingClientRect();
+        return left >= 0 && right <= innerWidth;
+    };
+    await walk(page, async () => {
+        const link = await page.locator("nav [aria-current=page]").elementHandle();
+        await page.waitForFunction(seen, link);
+    });
+}
