@@ -108,7 +108,7 @@ fn line(rule: TestedRule) -> impl IntoView {
             format!("no: {} ({actual})", words::condition(&failed.condition))
         }
         (None, Some(attribute)) => format!("no: it counts by {attribute}, which is missing"),
-        (None, None) if rule.matches => "yes".to_owned(),
+        (None, None) if rule.matches => "yes:".to_owned(),
         (None, None) => "no".to_owned(),
     };
     let counts = rule.action == Action::Limit;
@@ -137,9 +137,9 @@ fn line(rule: TestedRule) -> impl IntoView {
     view! {
         <tr>
             <td><A href=move || tenant.page(&page) attr:class="name">{rule.rule}</A>" "<ModeBadge mode=rule.mode /></td>
-            <td>{matches}</td>
+            <td>{matches}" "{verdict}</td>
             <td>{subject}</td>
-            <td>{verdict}{states}{overridden}</td>
+            <td>{states}{overridden}</td>
         </tr>
     }
 }
