@@ -13,6 +13,7 @@ mod members;
 mod problem;
 mod request;
 mod rules;
+mod stats;
 mod tenants;
 
 use std::cell::RefCell;
@@ -30,6 +31,7 @@ use crate::session::{Session, Why};
 pub use gate::gate_address;
 pub use problem::Problem;
 use request::{Call, send};
+pub use stats::About;
 
 /// The client of whoever is signed in; cheap to copy.
 #[derive(Debug, Clone, Copy)]

@@ -9,8 +9,8 @@ use leptos_router::{NavigateOptions, path};
 use crate::api::Api;
 use crate::components::feedback::ProblemPanel;
 use crate::pages::{
-    Accept, Audit, Home, Keys, Members, NewRule, NotFound, Replicas, RuleEditor, RulePage, Rules,
-    Settings, Shell, SignIn, SignUp, Start, Tenants, Tester,
+    Accept, Audit, Home, Keys, Members, NewRule, NotFound, Overview, Replicas, RuleEditor,
+    RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Tenants, Tester,
 };
 use crate::session::{Session, SessionState, Why};
 
@@ -33,6 +33,7 @@ pub fn App() -> impl IntoView {
                 <ParentRoute path=path!("/t/:tenant") view=Shell>
                     <Route path=path!("") view=Rules />
                     <Route path=path!("start") view=Start />
+                    <Route path=path!("overview") view=Overview />
                     <Route path=path!("rules") view=Rules />
                     <Route path=path!("rules/new") view=NewRule />
                     <Route path=path!("rules/:rule") view=RulePage />

@@ -115,11 +115,31 @@ pub async fn copy(text: &str) -> bool {
     wasm_bindgen_futures::JsFuture::from(clipboard.write_text(text)).await.is_ok()
 }
 
+/// A time as the API writes it.
+pub fn rfc3339(at_ms: i64) -> String {
+    String::from(date(at_ms).to_iso_string())
+}
+
+/// A short local name of a time between others that are `step_s` apart: the minute, or the day.
+pub fn moment(at_ms: i64, step_s: u32) -> String {
+    let parts: &[(&str, &str)] = match step_s {
+        ..1800 => &[("hour", "2-digit"), ("minute", "2-digit")],
+        1800..86_400 => {
+            &[("day", "numeric"), ("month", "short"), ("hour", "2-digit"), ("minute", "2-digit")]
+        }
+        _ => &[("day", "numeric"), ("month", "short")],
+    };
+    let options = js_sys::Object::new();
+    for (part, form) in parts {
+        drop(js_sys::Reflect::set(&options, &(*part).into(), &(*form).into()));
+    }
+    drop(js_sys::Reflect::set(&options, &"hourCycle".into(), &"h23".into()));
+    String::from(date(at_ms).to_locale_string("default", &options))
+}
+
 /// A time in the person's own language and time zone.
 pub fn local_time(at_ms: i64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are exact in a double")]
-    let date = js_sys::Date::new(&wasm_bindgen::JsValue::from_f64(at_ms as f64));
-    String::from(date.to_locale_string("default", &wasm_bindgen::JsValue::UNDEFINED))
+    String::from(date(at_ms).to_locale_string("default", &wasm_bindgen::JsValue::UNDEFINED))
 }
 
 /// The last moment of a day that is written as a date field writes it (`2026-11-21`), in the person's time zone.
@@ -127,6 +147,12 @@ pub fn day_end_ms(day: &str) -> Option<i64> {
     let at_ms = js_sys::Date::parse(&format!("{day}T23:59:59.999"));
     #[expect(clippy::cast_possible_truncation, reason = "whole milliseconds of this age fit")]
     at_ms.is_finite().then_some(at_ms as i64)
+}
+
+fn date(at_ms: i64) -> js_sys::Date {
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are exact in a double")]
+    let at_ms = at_ms as f64;
+    js_sys::Date::new(&wasm_bindgen::JsValue::from_f64(at_ms))
 }
 
 fn storage() -> Option<Storage> {

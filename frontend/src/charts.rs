@@ -1,3 +1,4 @@
 //! Charts: where things stand, as pure numbers; the components draw them as SVG.
 
 pub mod geometry;
+pub mod stack;

@@ -14,6 +14,8 @@ pub mod needs;
 pub mod page;
 pub mod picture;
 pub mod rule_form;
+pub mod series_chart;
+pub mod stats_range;
 pub mod tabs;
 pub mod theme;
 pub mod time;

@@ -15,6 +15,8 @@ pub mod rollout;
 pub mod rule_form;
 pub mod rule_list;
 pub mod snippet;
+pub mod span;
+pub mod subject;
 pub mod template;
 pub mod window;
 pub mod words;

@@ -94,6 +94,17 @@ function address(name) {
     return `${name}-${fresh}@example.com`;
 }
 
+/** A check at a gate with an API key, as a program sends it. */
+export async function check(gate, secret, body) {
+    const answer = await fetch(`${gate}/check`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+    });
+    if (!answer.ok && answer.status !== 429) throw new Error(`check at ${gate}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+}
+
 /** A word that no other run used. */
 export const fresh = Date.now().toString(36);
 

@@ -62,6 +62,41 @@ where
     }
 }
 
+/// As [`loaded`], but what is shown stays and its data changes: for pages that are fetched again and again. When that
+/// fails, what is there stays and the problem stands above it.
+pub fn kept<T, V>(
+    load: Load<T>,
+    view: impl Fn(Signal<T>) -> V + Send + Sync + 'static,
+) -> impl IntoView
+where
+    T: Clone + Send + Sync + 'static,
+    V: IntoView + 'static,
+{
+    let last = RwSignal::new(None::<T>);
+    Effect::new(move |_| {
+        if let Some(data) = load.data() {
+            last.set(Some(data));
+        }
+    });
+    let ready = Memo::new(move |_| last.with(Option::is_some));
+    let problem = move || match load.state.get() {
+        Remote::Failed(problem) => {
+            let retry = Callback::new(move |()| load.again());
+            Some(view! { <ProblemPanel problem retry /> })
+        }
+        Remote::Loading | Remote::Ready(_) => None,
+    };
+    let shown = move || {
+        if ready.get() {
+            let data = Signal::derive(move || last.get().expect("it was there once and stays"));
+            view(data).into_any()
+        } else {
+            view! { <Show when=move || load.is_loading()><Skeleton /></Show> }.into_any()
+        }
+    };
+    view! { {problem}{shown} }
+}
+
 impl<T: Clone + Send + Sync + 'static> Load<T> {
     /// Fetches again.
     pub fn again(self) {
@@ -74,6 +109,11 @@ impl<T: Clone + Send + Sync + 'static> Load<T> {
             Remote::Failed(problem) => Some(problem),
             Remote::Loading | Remote::Ready(_) => None,
         }
+    }
+
+    /// Whether nothing came yet; tracked.
+    fn is_loading(self) -> bool {
+        self.state.with(|state| matches!(state, Remote::Loading))
     }
 
     /// The data, once it is there.

@@ -13,6 +13,43 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// In at most four figures: `950`, `1.2 k`, `34 M`.
+pub fn compact(number: u64) -> String {
+    let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    let Some((unit, name)) = units.into_iter().find(|(unit, _)| number >= *unit) else {
+        return number.to_string();
+    };
+    let tenths = number / (unit / 10);
+    match (tenths / 10, tenths % 10) {
+        (whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth} {name}"),
+        (whole, _) => format!("{} {name}", grouped(whole)),
+    }
+}
+
+/// So many in so many seconds, for one; a little is never none.
+pub fn per_second(number: u64, seconds: u64) -> String {
+    let tenths = u128::from(number) * 10 / u128::from(seconds.max(1));
+    match (number, u64::try_from(tenths).unwrap_or(u64::MAX)) {
+        (0, _) => "0".to_owned(),
+        (_, 0) => "< 0.1".to_owned(),
+        (_, tenths @ ..100) => format!("{}.{}", tenths / 10, tenths % 10),
+        (_, tenths) => compact(tenths / 10),
+    }
+}
+
+/// How much of a whole, in percent; a little is never none, and much never all.
+pub fn share(part: u64, whole: u64) -> String {
+    if part == 0 || whole == 0 {
+        return "0 %".to_owned();
+    }
+    let percent = u128::from(part) * 100 / u128::from(whole);
+    match percent {
+        0 => "< 1 %".to_owned(),
+        99 if part < whole => "> 99 %".to_owned(),
+        _ => format!("{percent} %"),
+    }
+}
+
 /// `1 rule`, `2 rules`.
 pub fn counted(number: usize, one: &str, many: &str) -> String {
     let shown = grouped(u64::try_from(number).unwrap_or(u64::MAX));
@@ -47,5 +84,26 @@ mod tests {
         for wrong in ["", "-1", "+1", "1.5", "five", "99999999999999999999"] {
             assert_eq!(typed(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn large_numbers_are_short() {
+        let short = [0, 999, 1_000, 1_250, 34_900, 1_000_000_000, 5_100_000_000_000];
+        let said: Vec<_> = short.into_iter().map(compact).collect();
+        assert_eq!(said, ["0", "999", "1 k", "1.2 k", "34 k", "1 G", "5,100 G"]);
+    }
+
+    #[test]
+    fn a_rate_has_a_tenth_while_it_is_small() {
+        let said =
+            [(0, 60), (1, 60), (90, 60), (600, 60), (9_999, 1)].map(|(n, s)| per_second(n, s));
+        assert_eq!(said, ["0", "< 0.1", "1.5", "10", "9.9 k"]);
+    }
+
+    #[test]
+    fn a_share_is_none_or_all_only_when_it_is() {
+        let said =
+            [(0, 9), (1, 1000), (1, 3), (999, 1000), (7, 7), (0, 0)].map(|(a, b)| share(a, b));
+        assert_eq!(said, ["0 %", "< 1 %", "33 %", "> 99 %", "100 %", "0 %"]);
     }
 }

@@ -19,9 +19,11 @@ use crate::components::feedback::{ActProblem, Warning};
 use crate::components::load::{Load, load, loaded};
 use crate::components::needs::{ActLink, Needs};
 use crate::components::page::PageHead;
+use crate::components::stats_range::{SpanChoice, span_by_address};
 use crate::components::time::When;
 use crate::model::request_link::{request_link, sample};
 use crate::model::words;
+use crate::pages::overview::Traffic;
 use crate::pages::shell::TenantId;
 use revisions::Revisions;
 use rollout::RolloutLine;
@@ -35,6 +37,7 @@ pub fn RulePage() -> impl IntoView {
         <PageHead title=Signal::derive(title) />
         {loaded(rule, move |data| view! {
             <Facts rule=data.clone() />
+            <RuleTraffic id=data.id.clone() />
             <Revisions now=data rule />
         })}
     }
@@ -81,6 +84,21 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
             <A href=move || tenant.page(&test) attr:class="button">"Test it"</A>
             <Needs role=Role::Editor told=true><Delete rule /></Needs>
         </div>
+    }
+}
+
+/// What was decided by it.
+#[component]
+fn RuleTraffic(id: String) -> impl IntoView {
+    let span = span_by_address();
+    view! {
+        <section class="stack" aria-labelledby="traffic-heading">
+            <div class="page-head">
+                <h2 id="traffic-heading">"Decisions"</h2>
+                <SpanChoice span />
+            </div>
+            <Traffic rule=Some(id) span />
+        </section>
     }
 }
 

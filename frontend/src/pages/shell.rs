@@ -160,8 +160,9 @@ pub fn Account() -> impl IntoView {
 pub const LAST_TENANT: &str = "weir.tenant";
 
 /// The pages of a tenant, in the order of the navigation: address and name.
-const PAGES: [(&str, &str); 8] = [
+const PAGES: [(&str, &str); 9] = [
     ("start", "Get started"),
+    ("overview", "Overview"),
     ("rules", "Rules"),
     ("test", "Test"),
     ("keys", "Keys"),

@@ -1,0 +1,45 @@
+//! Statistics.
+
+use weir_wire::stats::{Denials, Series, Summary, Top};
+
+use super::{Api, Problem};
+use crate::browser;
+
+/// What statistics are asked about; `None` is everything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    pub tenant: String,
+    pub rule: Option<String>,
+    pub from_ms: i64,
+    pub to_ms: i64,
+}
+
+impl About {
+    fn query(&self) -> String {
+        let (from, to) = (browser::rfc3339(self.from_ms), browser::rfc3339(self.to_ms));
+        let rule = self.rule.as_ref().map(|id| format!("&rule_id={id}")).unwrap_or_default();
+        format!("from={from}&to={to}{rule}")
+    }
+}
+
+impl Api {
+    pub async fn series(self, about: About) -> Result<Series, Problem> {
+        self.read(format!("/tenants/{}/stats/series?{}", about.tenant, about.query())).await
+    }
+
+    pub async fn summary(self, about: About) -> Result<Summary, Problem> {
+        self.read(format!("/tenants/{}/stats/summary?{}", about.tenant, about.query())).await
+    }
+
+    /// The first ten; `by` is `subject` or `rule`.
+    pub async fn top(self, about: About, by: &str) -> Result<Top, Problem> {
+        let query = about.query();
+        self.read(format!("/tenants/{}/stats/top?by={by}&limit=10&{query}", about.tenant)).await
+    }
+
+    /// The newest denials, of one rule or of all.
+    pub async fn denials(self, tenant: &str, rule: Option<&str>) -> Result<Denials, Problem> {
+        let rule = rule.map(|id| format!("&rule_id={id}")).unwrap_or_default();
+        self.read(format!("/tenants/{tenant}/stats/denials?limit=20{rule}")).await
+    }
+}
