@@ -5,7 +5,6 @@
 
 mod accounts;
 mod audit;
-mod denials;
 mod gate;
 mod keys;
 mod live;

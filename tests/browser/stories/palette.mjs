@@ -24,7 +24,7 @@ await tell("palette", async ({ page, shoot }) => {
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");
-    await chosen.getByText("Rules").waitFor();
+    await chosen.getByText("Overview").waitFor();
     await shoot("palette");
     await page.keyboard.press("Escape");
     await field.waitFor({ state: "detached" });

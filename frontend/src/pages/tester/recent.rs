@@ -28,7 +28,7 @@ fn Denials() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let denials = load(move || {
         let tenant = tenant.get();
-        async move { api.recent_denials(&tenant).await }
+        async move { api.denials(&tenant, None).await }
     });
     loaded(denials, move |denials| {
         let lines: Vec<_> = each_once(denials.data).into_iter().map(line).collect();
