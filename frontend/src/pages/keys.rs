@@ -80,7 +80,7 @@ fn List(data: Vec<ApiKey>, changed: Callback<Option<IssuedKey>>) -> impl IntoVie
         <div class="table-wrap" tabindex="0" role="region" aria-label="Keys">
             <table>
                 <thead><tr>
-                    <th>"Name"</th><th>"Key"</th><th>"May"</th><th>"Created"</th><th>"Expires"</th>
+                    <th>"Name"</th><th>"Key"</th><th>"May"</th><th>"Created"</th><th>"Last used"</th><th>"Expires"</th>
                     <th><span class="hidden">"Actions"</span></th>
                 </tr></thead>
                 <tbody>{rows}</tbody>

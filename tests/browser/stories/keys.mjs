@@ -13,6 +13,11 @@ await tell("keys", async ({ page, shoot }) => {
     const first = await create(page, shoot);
     await page.getByRole("button", { name: "I stored it" }).click();
     await page.getByRole("button", { name: "Create key" }).waitFor();
+    await row(page).getByRole("cell", { name: "not yet" }).waitFor();
+    await passes(first);
+    await used(tenant.id);
+    await page.reload();
+    await row(page).getByRole("cell", { name: /^(just now|\d+ s ago)$/ }).waitFor();
     const second = await rotate(page, shoot, "for 24 hours");
     assert.notEqual(first, second, "a rotation gives another secret");
     await passes(first);
@@ -87,6 +92,16 @@ async function passes(secret) {
         });
         if (answer.ok) return;
         if (Date.now() > ends) throw new Error(`a check with this key gets ${answer.status}`);
+    }
+}
+
+/** Gates say every few seconds which keys were used. */
+async function used(tenant) {
+    const ends = Date.now() + 20_000;
+    for (;;) {
+        const { data } = await api("GET", `/tenants/${tenant}/keys`);
+        if (data.every(({ last_used_at: at }) => at !== null)) return;
+        if (Date.now() > ends) throw new Error("the use of the key is not told");
     }
 }
 

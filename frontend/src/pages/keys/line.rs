@@ -23,13 +23,15 @@ use crate::session::Session;
 pub(super) fn Line(key_line: ApiKey, changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     let ApiKey { id, name, scopes, hint, created_by, created_at, expires_at, .. } = key_line;
     let scopes = scopes.into_iter().map(scope_word).collect::<Vec<_>>().join(", ");
+    let last_used = key_line.last_used_at;
     let previous = key_line.previous_expires_at.filter(|at| !over(*at));
     view! {
         <tr>
             <td class="name">{name.clone()}</td>
-            <td><code>"weir_"{hint}"_…"</code></td>
+            <td><code class="whole">"weir_"{hint}"_…"</code></td>
             <td>{scopes}</td>
             <td><When at=created_at /><div class="quiet">"by "{created_by}</div></td>
+            <td>{last_used.map_or_else(|| "not yet".into_any(), |at| view! { <When at /> }.into_any())}</td>
             <td>
                 {expires(expires_at)}
                 {previous.map(|at| view! { <div class="quiet">"old secret works until "<Exactly at /></div> })}
