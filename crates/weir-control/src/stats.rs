@@ -15,6 +15,7 @@ use crate::state::ControlState;
 mod denials;
 pub(crate) mod live;
 mod range;
+mod rules;
 mod series;
 mod summary;
 mod top;
@@ -22,6 +23,7 @@ mod top;
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
         .routes(routes!(series::series))
+        .routes(routes!(rules::rules))
         .routes(routes!(summary::summary))
         .routes(routes!(top::top))
         .routes(routes!(denials::list))

@@ -9,6 +9,7 @@ use crate::convert::{stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 
 mod flush;
+mod rules;
 
 pub use flush::{DropCount, Flush, TallyRow};
 

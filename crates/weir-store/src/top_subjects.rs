@@ -113,7 +113,8 @@ impl<'t> TopSubjects<'t> {
         Ok(())
     }
 
-    /// The busiest subjects of a tenant, and by how much their counts may be wrong at most.
+    /// The busiest subjects of a tenant, and by how much their counts may be wrong at most. Without
+    /// those that may have come in by chance: were all equally busy, nobody would stand out.
     pub async fn list(
         self,
         filter: &TopFilter,
@@ -134,6 +135,7 @@ impl<'t> TopSubjects<'t> {
                     AS e (rule uuid, subject jsonb, checks bigint, denied bigint)
                 WHERE $4::uuid IS NULL OR e.rule = $4
                 GROUP BY e.rule, e.subject
+                HAVING sum(GREATEST(e.checks - s.floor, 0)) > 0 OR sum(e.denied) > 0
                 ORDER BY CASE WHEN $5 THEN sum(e.checks) ELSE sum(e.denied) END DESC,
                     sum(e.checks) DESC, e.rule, e.subject
                 LIMIT $6

@@ -38,6 +38,41 @@ pub struct Series {
     pub dropped: u64,
 }
 
+/// Most points of one rule in `stats/rules`.
+pub const RULE_POINTS_MAX: usize = 60;
+/// Most rules in `stats/rules`.
+pub const RULE_SERIES_MAX: usize = 1_000;
+
+/// `GET /tenants/{tenant}/stats/rules`: a short series of each rule that decided something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RulesSeries {
+    /// Where the first step begins.
+    pub start: DateTime,
+    /// How long a step is.
+    pub step_s: u32,
+    /// The busiest first, at most 1,000.
+    pub data: Vec<RuleSeries>,
+    /// Everything before this is counted; later numbers still grow.
+    pub as_of: DateTime,
+    /// Decisions in this time that gates could not record, of all tenants together.
+    pub dropped: u64,
+}
+
+/// One rule's decisions, a number for each step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RuleSeries {
+    /// `rule_…`
+    pub rule_id: String,
+    /// Let through.
+    pub allowed: Vec<u64>,
+    /// Refused.
+    pub denied: Vec<u64>,
+    /// What would have been refused, where the rule only watches.
+    pub shadow_denied: Vec<u64>,
+}
+
 /// Counts of one rule or of whole requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -74,6 +74,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("test", For::Members(Editor)),
         ("counters_reset", For::Members(Editor)),
         ("stats_series", For::Members(Viewer)),
+        ("stats_rules", For::Members(Viewer)),
         ("stats_summary", For::Members(Viewer)),
         ("stats_top", For::Members(Viewer)),
         ("stats_denials", For::Members(Viewer)),

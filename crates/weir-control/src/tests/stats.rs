@@ -139,6 +139,7 @@ async fn wrong_ranges_are_refused_by_field() {
         ("series?rule_id=x", "rule_id"),
         ("series?step_s=86400&time_zone=Mars", "time_zone"),
         ("series?color=red", "color"),
+        ("rules?step_s=61", "step_s"),
         ("top?limit=0", "limit"),
         ("top?by=colour", "by"),
         ("top?by=rule&rule_id=rule_x", "rule_id"),
@@ -222,6 +223,12 @@ async fn busiest_and_refused_are_listed_with_what_is_uncertain() {
         (&top.body["data"][0]["subject"], &top.body["error_at_most"]),
         (&Value::Null, &json!(0))
     );
+
+    let rules = plane.by(&ada, "GET", "stats/rules").send().await.expect(200);
+    assert_eq!(rules.text("/data/0/rule_id"), rule.to_string());
+    let denied = rules.body["data"][0]["denied"].as_array().expect("a list");
+    assert!((12..=13).contains(&denied.len()), "{}", denied.len());
+    assert_eq!(denied.iter().filter_map(Value::as_u64).sum::<u64>(), 2);
 
     let first = plane.by(&ada, "GET", "stats/denials?limit=2").send().await.expect(200);
     assert_eq!(first.body["data"].as_array().map(Vec::len), Some(2));
