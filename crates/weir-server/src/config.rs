@@ -265,8 +265,8 @@ impl Problems {
     }
 
     fn retention(&mut self, text: &str) -> Retention {
-        let days: Vec<u16> = text.split(',').filter_map(|it| it.trim().parse().ok()).collect();
-        match days[..] {
+        let days: Result<Vec<u16>, _> = text.split(',').map(|it| it.trim().parse()).collect();
+        match days.unwrap_or_default()[..] {
             [minutes_days @ 1..=60, hours_days, days_days @ ..=3660]
                 if minutes_days <= hours_days && hours_days <= days_days =>
             {

@@ -23,6 +23,10 @@ fn all_problems_are_reported_at_once() {
         "0",
         "--gate-origins",
         "javascript:alert(1)",
+        "--stats",
+        "perhaps",
+        "--stats-days",
+        "7,x,90,730",
     ]);
     let said = Settings::parse(&args).expect_err("nothing of this works").to_string();
     for part in [
@@ -33,6 +37,8 @@ fn all_problems_are_reported_at_once() {
         "WEIR_SIGNUP must",
         "WEIR_REDIS_BUDGET_MS must",
         "WEIR_GATE_ORIGINS must",
+        "WEIR_STATS must",
+        "WEIR_STATS_DAYS must",
         "WEIR_JWT_KEY (or WEIR_JWT_KEY_FILE) is missing",
     ] {
         assert!(said.contains(part), "{part}: {said}");
@@ -54,4 +60,18 @@ fn gate_needs_no_signing_key_and_debug_shows_no_secret() {
     let gate = settings.gate.as_ref().expect("a gate is asked for");
     assert_eq!(gate.url, "http://127.0.0.1:8081");
     assert!(!format!("{settings:?}").contains("hush"));
+}
+
+#[test]
+fn statistics_are_kept_for_as_long_as_is_said_and_never_the_finer_for_longer() {
+    let kept = |text: &str| {
+        let mut problems = Problems::default();
+        let kept = problems.retention(text);
+        problems.none().ok().map(|()| (kept.minutes_days, kept.hours_days, kept.days_days))
+    };
+    assert_eq!(kept("7,90,730"), Some((7, 90, 730)));
+    assert_eq!(kept(" 1 , 1 , 1 "), Some((1, 1, 1)));
+    for wrong in ["", "7", "7,90", "90,7,730", "0,90,730", "61,90,730", "7,90,4000", "7,90,730,1"] {
+        assert_eq!(kept(wrong), None, "{wrong}");
+    }
 }
