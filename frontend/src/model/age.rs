@@ -10,6 +10,8 @@ pub fn relative(at_ms: i64, now_ms: i64) -> String {
     }
     let about = match distance_ms / 1_000 {
         seconds @ ..60 => format!("{seconds} s"),
+        // What was promised for a week is a week away, not six days and something.
+        seconds if at_ms > now_ms => duration::about((seconds + 30) * 1_000),
         seconds => duration::about(seconds * 1_000),
     };
     if at_ms < now_ms { format!("{about} ago") } else { format!("in {about}") }
@@ -25,5 +27,6 @@ mod tests {
         assert_eq!(relative(0, 5_999), "5 s ago");
         assert_eq!(relative(0, 240_000), "4 min ago");
         assert_eq!(relative(86_400_000 * 3, 0), "in 3 d");
+        assert_eq!(relative(86_400_000 * 7, 5_000), "in 7 d");
     }
 }

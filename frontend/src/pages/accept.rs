@@ -35,6 +35,9 @@ pub fn Accept() -> impl IntoView {
             <p class="brand">"Weir"</p>
             <PageHead title="Invitation" />
             {loaded(offer, move |offer| view! { <Offered offer token=token.get_untracked() /> })}
+            {move || offer.problem().map(|_| view! {
+                <p class="quiet">"Ask whoever invited you for a new link, or "<a href="/">"go to the start"</a>"."</p>
+            })}
         </main>
     }
 }

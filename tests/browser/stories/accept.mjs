@@ -48,6 +48,7 @@ async function spent(page, link, shoot) {
     page.expectFault(/console: Failed to load resource.*404/);
     await page.goto(link);
     await page.getByText("there is no such invitation: it was accepted, replaced or withdrawn, or has run out").waitFor();
+    await page.getByText("Ask whoever invited you for a new link").waitFor();
     await shoot("accept-spent");
 }
 
