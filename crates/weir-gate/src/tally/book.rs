@@ -11,7 +11,7 @@ use weir_store::{
 };
 
 use super::Tally;
-use super::page::{Denial, MINUTE_MS, Page, Shard, TenantPage};
+use super::page::{Denial, MINUTE_MS, Page, Shard, TenantPage, subject};
 use super::sketch::Sketch;
 
 /// Rows kept while they cannot be written: ten minutes of 20,000 rules that are all asked.
@@ -254,7 +254,7 @@ impl Book {
                 rule_id: denial.rule.id,
                 rule: denial.rule.rule.name().to_owned(),
                 shadow: denial.shadow,
-                subject: serde_json::from_str(&denial.subject).unwrap_or_default(),
+                subject: subject(&denial.subject),
                 cost: denial.cost,
                 retry_after_ms: denial.retry_after_ms,
                 degraded: denial.degraded,
@@ -293,10 +293,10 @@ impl KeyUse {
 }
 
 fn row(tenant_id: TenantId, at_ms: i64, sketch: &Sketch) -> SketchRow {
-    let entries = sketch.slots().iter().map(|slot| SketchEntry {
+    let entries = sketch.slots().map(|(slot, checks)| SketchEntry {
         rule_id: slot.rule,
-        subject: serde_json::from_str(&slot.text).unwrap_or_default(),
-        checks: slot.checks,
+        subject: subject(&slot.text),
+        checks,
         denied: slot.denied,
     });
     SketchRow {

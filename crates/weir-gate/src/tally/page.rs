@@ -1,8 +1,10 @@
 //! What one shard counts between two visits of the recorder.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
+use serde_json::Value;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::{KeyId, RuleId, TenantId};
 use weir_domain::matching::{Matched, subject_key};
@@ -19,8 +21,16 @@ use super::sketch::Sketch;
 pub(super) const MINUTE_MS: i64 = 60_000;
 /// Characters of an attribute's value that are kept to be shown.
 const VALUE_CHARS_MAX: usize = 128;
+/// An odd number whose bits are as good as random.
+const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Tenants of one shard whose subjects are counted; those of others are only known in sum.
 const SKETCHES_MAX: usize = 128;
+
+/// A map by ids, which nobody outside can choose: they need no better hash than their own bits.
+pub(super) type ById<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
+
+#[derive(Debug, Default)]
+pub(super) struct IdHasher(u64);
 
 /// Counts of the requests of some threads: a page for this minute and one for the minute before.
 #[derive(Debug)]
@@ -35,7 +45,7 @@ pub(super) struct Shard {
 pub(super) struct Page {
     pub(super) minute_ms: i64,
     pub(super) used: bool,
-    pub(super) tenants: HashMap<TenantId, TenantPage>,
+    pub(super) tenants: ById<TenantId, TenantPage>,
     sketches: usize,
 }
 
@@ -50,14 +60,14 @@ pub(super) struct TenantPage {
     /// How many refused checks there were, kept or not.
     pub(super) denials_seen: u64,
     /// When each key was last used, in milliseconds.
-    pub(super) keys: HashMap<KeyId, i64>,
+    pub(super) keys: ById<KeyId, i64>,
 }
 
 /// Counts of one namespace.
 #[derive(Debug, Default)]
 pub(super) struct NamespacePage {
     pub(super) requests: TallyCounts,
-    pub(super) rules: HashMap<RuleId, TallyCounts>,
+    pub(super) rules: ById<RuleId, TallyCounts>,
 }
 
 /// A refused check that was kept.
@@ -83,9 +93,27 @@ struct RuleDecision<'a> {
     refunded: bool,
 }
 
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(SPREAD);
+        }
+    }
+
+    fn write_u128(&mut self, id: u128) {
+        #[expect(clippy::cast_possible_truncation, reason = "the halves are folded")]
+        let folded = (id ^ (id >> 64)) as u64;
+        self.0 = folded.wrapping_mul(SPREAD);
+    }
+}
+
 impl Shard {
     pub(super) fn new(seed: u64) -> Self {
-        let random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let random = seed.wrapping_mul(SPREAD) | 1;
         Self { pages: [Page::default(), Page::default()], random }
     }
 
@@ -270,19 +298,29 @@ fn charged<'a>(
     RuleDecision { rule: &charge.active, subject, shadow, passes, retry_after_ms, refunded }
 }
 
-/// The attributes that a rule counts by as a JSON object, each value cut.
+/// Writes the attributes that a rule counts by, each value cut. Neither names nor values hold control
+/// characters, so these part them.
 fn write_subject(text: &mut String, rule: &ActiveRule, request: &Request) {
-    text.push('{');
     for name in rule.rule.count_by() {
         let Some(value) = request.attribute(name) else { continue };
-        let end = value.char_indices().nth(VALUE_CHARS_MAX).map_or(value.len(), |(at, _)| at);
-        if text.len() > 1 {
-            text.push(',');
-        }
-        for (part, after) in [(name.as_str(), ":"), (&value[..end], "")] {
-            text.push_str(&serde_json::to_string(part).expect("a text is JSON"));
-            text.push_str(after);
-        }
+        let end = if value.len() <= VALUE_CHARS_MAX {
+            value.len()
+        } else {
+            value.char_indices().nth(VALUE_CHARS_MAX).map_or(value.len(), |(at, _)| at)
+        };
+        text.push_str(name);
+        text.push(NAME_END);
+        text.push_str(&value[..end]);
+        text.push(VALUE_END);
     }
-    text.push('}');
 }
+
+/// What was written, as a JSON object.
+pub(super) fn subject(text: &str) -> Value {
+    let attributes = text.split_terminator(VALUE_END).filter_map(|it| it.split_once(NAME_END));
+    let texts = attributes.map(|(name, value)| (name.to_owned(), Value::String(value.to_owned())));
+    Value::Object(texts.collect())
+}
+
+const NAME_END: char = '\u{1f}';
+const VALUE_END: char = '\u{1e}';

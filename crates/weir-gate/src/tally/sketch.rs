@@ -13,6 +13,9 @@ pub(super) const SUBJECTS_MAX: usize = 64;
 /// The busiest subjects of some time.
 #[derive(Debug, Default)]
 pub(super) struct Sketch {
+    /// Beside the slots and in their order, so that a search runs through numbers that lie together.
+    tags: Vec<u64>,
+    counts: Vec<u64>,
     slots: Vec<Slot>,
     checks: u64,
     /// What was least in the sketches that went into this one.
@@ -24,9 +27,8 @@ pub(super) struct Sketch {
 pub(super) struct Slot {
     pub(super) rule: RuleId,
     pub(super) subject: SubjectKey,
-    pub(super) checks: u64,
     pub(super) denied: u64,
-    /// JSON, to be shown.
+    /// To be shown.
     pub(super) text: String,
 }
 
@@ -40,28 +42,42 @@ impl Sketch {
         write: impl FnOnce(&mut String),
     ) {
         self.checks += checks;
-        let found = self.slots.iter_mut().find(|it| it.subject == subject && it.rule == rule);
-        if let Some(slot) = found {
-            slot.checks += checks;
-            slot.denied += denied;
+        if let Some(at) = self.find(rule, subject) {
+            self.counts[at] += checks;
+            self.slots[at].denied += denied;
         } else if self.slots.len() < SUBJECTS_MAX {
             let mut text = String::new();
             write(&mut text);
-            self.slots.push(Slot { rule, subject, checks, denied, text });
-        } else if let Some(least) = self.slots.iter_mut().min_by_key(|it| it.checks) {
-            least.text.clear();
-            write(&mut least.text);
-            (least.rule, least.subject) = (rule, subject);
-            least.checks += checks;
-            least.denied = denied;
+            self.tags.push(tag(rule, subject));
+            self.counts.push(checks);
+            self.slots.push(Slot { rule, subject, denied, text });
+        } else if let Some((at, _)) = self.counts.iter().enumerate().min_by_key(|(_, it)| **it) {
+            let slot = &mut self.slots[at];
+            slot.text.clear();
+            write(&mut slot.text);
+            (slot.rule, slot.subject, slot.denied) = (rule, subject, denied);
+            self.tags[at] = tag(rule, subject);
+            self.counts[at] += checks;
+        }
+    }
+
+    fn find(&self, rule: RuleId, subject: SubjectKey) -> Option<usize> {
+        let tag = tag(rule, subject);
+        let mut from = 0;
+        loop {
+            let at = from + self.tags.get(from..)?.iter().position(|it| *it == tag)?;
+            if self.slots[at].subject == subject && self.slots[at].rule == rule {
+                return Some(at);
+            }
+            from = at + 1;
         }
     }
 
     /// Adds what another sketch counted.
     pub(super) fn absorb(&mut self, other: &Self) {
         self.floor_before += other.floor();
-        for slot in &other.slots {
-            self.add((slot.rule, slot.subject), slot.checks, slot.denied, |text| {
+        for (slot, checks) in other.slots() {
+            self.add((slot.rule, slot.subject), checks, slot.denied, |text| {
                 text.push_str(&slot.text);
             });
         }
@@ -76,22 +92,32 @@ impl Sketch {
     /// How often a subject that is not in it may have asked, and by how much a count may be too high.
     pub(super) fn floor(&self) -> u64 {
         let full = self.slots.len() == SUBJECTS_MAX;
-        let least = self.slots.iter().map(|it| it.checks).min().filter(|_| full);
-        self.floor_before + least.unwrap_or(0)
+        let least = self.counts.iter().min().filter(|_| full);
+        self.floor_before + least.copied().unwrap_or(0)
     }
 
     pub(super) fn checks(&self) -> u64 {
         self.checks
     }
 
-    pub(super) fn slots(&self) -> &[Slot] {
-        &self.slots
+    /// The subjects, each with how often it asked.
+    pub(super) fn slots(&self) -> impl Iterator<Item = (&Slot, u64)> {
+        self.slots.iter().zip(self.counts.iter().copied())
     }
 
     pub(super) fn clear(&mut self) {
         self.slots.clear();
+        self.tags.clear();
+        self.counts.clear();
         (self.checks, self.floor_before) = (0, 0);
     }
+}
+
+/// Tells most subjects apart: a subject's key is a digest.
+fn tag(rule: RuleId, subject: SubjectKey) -> u64 {
+    #[expect(clippy::cast_possible_truncation, reason = "half of it is enough")]
+    let half = (rule.to_u128() ^ subject.0) as u64;
+    half
 }
 
 #[cfg(test)]
@@ -103,7 +129,7 @@ mod tests {
     }
 
     fn count_of(sketch: &Sketch, subject: u128) -> Option<u64> {
-        sketch.slots.iter().find(|it| it.subject == SubjectKey(subject)).map(|it| it.checks)
+        sketch.slots().find(|(it, _)| it.subject == SubjectKey(subject)).map(|(_, checks)| checks)
     }
 
     /// Many rare subjects around two frequent ones, through sketches of parts, as shards make them.
