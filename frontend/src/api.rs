@@ -9,6 +9,7 @@ mod gate;
 mod keys;
 mod live;
 mod members;
+mod overrides;
 mod problem;
 mod request;
 mod rules;

@@ -9,8 +9,8 @@ use leptos_router::{NavigateOptions, path};
 use crate::api::Api;
 use crate::components::feedback::ProblemPanel;
 use crate::pages::{
-    Accept, Audit, Home, Keys, Members, NewRule, NotFound, Overview, Replicas, RuleEditor,
-    RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Tenants, Tester,
+    Accept, Audit, Home, Keys, Members, NewRule, NotFound, Overrides, Overview, Replicas,
+    RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Tenants, Tester,
 };
 use crate::session::{Session, SessionState, Why};
 
@@ -38,6 +38,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("rules/new") view=NewRule />
                     <Route path=path!("rules/:rule") view=RulePage />
                     <Route path=path!("rules/:rule/edit") view=RuleEditor />
+                    <Route path=path!("overrides") view=Overrides />
                     <Route path=path!("test") view=Tester />
                     <Route path=path!("keys") view=Keys />
                     <Route path=path!("members") view=Members />

@@ -149,6 +149,32 @@ pub fn day_end_ms(day: &str) -> Option<i64> {
     at_ms.is_finite().then_some(at_ms as i64)
 }
 
+/// Lets the person keep a text as a file.
+pub fn save_file(name: &str, kind: &str, text: &str) {
+    let parts = js_sys::Array::of1(&text.into());
+    let options = web_sys::BlobPropertyBag::new();
+    options.set_type(kind);
+    let Ok(blob) = web_sys::Blob::new_with_str_sequence_and_options(&parts, &options) else {
+        return;
+    };
+    let Ok(url) = web_sys::Url::create_object_url_with_blob(&blob) else { return };
+    let link = document().create_element("a").ok().and_then(|it| it.dyn_into::<HtmlElement>().ok());
+    if let Some(link) = link {
+        drop(link.set_attribute("href", &url));
+        drop(link.set_attribute("download", name));
+        link.click();
+    }
+    drop(web_sys::Url::revoke_object_url(&url));
+}
+
+/// The text of the file that was chosen in a field.
+pub async fn chosen_text(event: &web_sys::Event) -> Option<String> {
+    let field = event.target()?.dyn_into::<web_sys::HtmlInputElement>().ok()?;
+    let file = field.files()?.get(0)?;
+    let text = wasm_bindgen_futures::JsFuture::from(file.text()).await.ok()?;
+    text.as_string()
+}
+
 fn date(at_ms: i64) -> js_sys::Date {
     #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are exact in a double")]
     let at_ms = at_ms as f64;

@@ -3,11 +3,13 @@
 pub mod age;
 pub mod audit;
 pub mod changes;
+pub mod csv;
 pub mod difference;
 pub mod duration;
 pub mod events;
 pub mod expiry;
 pub mod number;
+pub mod override_table;
 pub mod palette;
 pub mod picture;
 pub mod request_link;

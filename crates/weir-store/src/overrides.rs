@@ -227,6 +227,7 @@ impl<'t> Overrides<'t> {
         self,
         tenant_id: TenantId,
         rule: Option<RuleId>,
+        subject: Option<&str>,
         page: &Page<OverrideId>,
     ) -> Result<Listing<OverrideRow>, StoreError> {
         let rows = sqlx::query_as!(
@@ -248,12 +249,20 @@ impl<'t> Overrides<'t> {
             WHERE tenant_id = $1
                 AND ($2::uuid IS NULL OR rule_id = $2)
                 AND ($3::uuid IS NULL OR id > $3)
+                AND (
+                    $5::text IS NULL
+                    OR EXISTS (
+                        SELECT FROM jsonb_each_text(subject) AS attribute
+                        WHERE strpos(lower(attribute.value), lower($5)) > 0
+                    )
+                )
             ORDER BY id
             LIMIT $4",
             uuid(tenant_id.to_u128()),
             rule.map(|id| uuid(id.to_u128())),
             page.after.map(|id| uuid(id.to_u128())),
             page.fetch(),
+            subject,
         )
         .fetch_all(self.conn)
         .await?;

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use weir_wire::words::Action;
 
 pub use editor::Editor;
-use limits::Limits;
+pub use limits::Limits;
 use then::{Modes, Then};
 use who::Who;
 

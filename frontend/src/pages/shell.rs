@@ -160,10 +160,11 @@ pub fn Account() -> impl IntoView {
 pub const LAST_TENANT: &str = "weir.tenant";
 
 /// The pages of a tenant, in the order of the navigation: address and name.
-const PAGES: [(&str, &str); 9] = [
+const PAGES: [(&str, &str); 10] = [
     ("start", "Get started"),
     ("overview", "Overview"),
     ("rules", "Rules"),
+    ("overrides", "Overrides"),
     ("test", "Test"),
     ("keys", "Keys"),
     ("members", "Members"),

@@ -28,6 +28,9 @@ pub(crate) struct OverridesQuery {
     cursor: Option<String>,
     /// Only overrides of this rule.
     rule_id: Option<String>,
+    /// Only overrides with this text in a value of their subject, in any case; at most 256 characters.
+    #[param(max_length = 256)]
+    subject: Option<String>,
 }
 
 /// The tenant's overrides, oldest first.
@@ -40,7 +43,17 @@ pub(crate) async fn list(
     Query(query): Query<OverridesQuery>,
 ) -> Result<Json<Page<OverrideAnswer>>, ControlError> {
     let tenant_id = caller.tenant_id;
-    let of = ["overrides", &tenant_id.to_string(), query.rule_id.as_deref().unwrap_or("*")];
+    let subject = query.subject.filter(|text| !text.is_empty());
+    if subject.as_ref().is_some_and(|text| text.chars().count() > 256 || text.contains('\0')) {
+        let reason = "must be at most 256 characters, without the character 0";
+        return Err(Problem::invalid_field("subject", reason).into());
+    }
+    let of = [
+        "overrides",
+        &tenant_id.to_string(),
+        query.rule_id.as_deref().unwrap_or("*"),
+        subject.as_deref().unwrap_or(""),
+    ];
     let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
     let rule_id: Option<RuleId> = match query.rule_id {
         None => None,
@@ -51,7 +64,7 @@ pub(crate) async fn list(
     };
     let page = list.page(|key: String| key.parse().ok())?;
     let mut tx = control.reading("overrides.list", &caller).await?;
-    let listing = tx.overrides().list(tenant_id, rule_id, &page).await?;
+    let listing = tx.overrides().list(tenant_id, rule_id, subject.as_deref(), &page).await?;
     let page = list.answer(listing, |row| row.id.to_string(), |row| override_answer(&row));
     let data = page.data.into_iter().collect::<Result<_, _>>()?;
     Ok(Json(Page { data, next_cursor: page.next_cursor }))

@@ -86,7 +86,7 @@ pub(crate) async fn replace(
 async fn no_overrides(change: &mut Change, rule_id: RuleId) -> Result<(), ControlError> {
     let page = Page { limit: 1, after: None };
     let tenant_id = change.caller.tenant_id;
-    let listing = change.tx.overrides().list(tenant_id, Some(rule_id), &page).await?;
+    let listing = change.tx.overrides().list(tenant_id, Some(rule_id), None, &page).await?;
     if listing.items.is_empty() {
         return Ok(());
     }

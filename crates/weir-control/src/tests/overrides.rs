@@ -36,6 +36,11 @@ async fn override_is_made_listed_replaced_and_deleted() {
         .expect(200);
     assert_eq!(list.text("/data/0/id"), made.text("/id"));
     assert!(!list.body["next_cursor"].is_null());
+    let find =
+        async |text: &str| plane.by(&ada, "GET", &format!("overrides?subject={text}")).send().await;
+    assert_eq!(find("U-1").await.expect(200).text("/data/0/id"), made.text("/id"));
+    assert_eq!(find("nobody").await.expect(200).body["data"], json!([]));
+    assert_eq!(find(&"x".repeat(257)).await.refused_field(), "subject");
 
     let path = format!("overrides/{}", made.text("/id"));
     let deny = json!({ "rule_id": rule, "subject": { "user": "u-1" }, "action": "deny" });

@@ -65,8 +65,13 @@ async fn thousands_are_written_at_once_and_replace_what_was() {
     let row = tx.overrides().find(tenant_id, first).await.unwrap().unwrap();
     assert_eq!((row.revision, row.reason.as_str(), row.expires_at), (2, "again", None));
 
-    let page = tx.overrides().list(tenant_id, Some(rule_id), &first_page()).await.unwrap();
+    let page = tx.overrides().list(tenant_id, Some(rule_id), None, &first_page()).await.unwrap();
     assert!(page.more && page.items.len() == 50);
+    let value = bulk.rows[7].1.subject["user"].as_str().unwrap().to_uppercase();
+    let found = tx.overrides().list(tenant_id, None, Some(&value), &first_page()).await.unwrap();
+    assert!(found.items.iter().any(|row| row.id == bulk.rows[7].0), "{value}");
+    let none = tx.overrides().list(tenant_id, None, Some("user\""), &first_page()).await.unwrap();
+    assert!(none.items.is_empty(), "names and signs of the stored form are not searched");
     bulk.rows.truncate(1);
     bulk.rows[0].0 = OverrideId::new(NOW, next());
     bulk.rows[0].1.rule_id = RuleId::new(NOW, next());

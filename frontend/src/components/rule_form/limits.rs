@@ -15,7 +15,7 @@ pub(super) use span::NumberAndUnit;
 use span::SpanField;
 
 #[component]
-pub(super) fn Limits(editor: Editor) -> impl IntoView {
+pub fn Limits(editor: Editor) -> impl IntoView {
     let rows = Memo::new(move |_| {
         editor.form.with(|form| form.limits.iter().map(|it| it.row).collect::<Vec<_>>())
     });

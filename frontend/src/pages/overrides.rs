@@ -1,0 +1,94 @@
+//! Overrides: another limit, or none, for one subject of a rule until a date.
+
+mod edit;
+mod export;
+mod import;
+mod list;
+mod reset;
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+use weir_wire::overrides::OverrideAnswer;
+use weir_wire::rules::RuleAnswer;
+use weir_wire::tenants::Role;
+
+use crate::api::Api;
+use crate::components::feedback::Empty;
+use crate::components::load::{load, loaded};
+use crate::components::needs::Needs;
+use crate::components::page::PageHead;
+use crate::pages::shell::TenantId;
+use edit::Edit;
+use export::Export;
+use import::Import;
+use list::List;
+use reset::Reset;
+
+/// What stands above the list.
+#[derive(Debug, Clone, PartialEq)]
+enum Open {
+    Nothing,
+    New,
+    Edit(Box<OverrideAnswer>),
+    Import,
+    Reset,
+}
+
+/// The page.
+#[component]
+pub fn Overrides() -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let rules = load(move || {
+        let tenant = tenant.get();
+        async move { api.rules(&tenant).await }
+    });
+    view! {
+        <PageHead title="Overrides" lead="Another limit, or none, for one subject of a rule, until a date." />
+        {loaded(rules, |rules| view! { <Page rules /> })}
+    }
+}
+
+#[component]
+fn Page(rules: Vec<RuleAnswer>) -> impl IntoView {
+    if rules.iter().all(|rule| rule.rule.count_by.is_empty()) {
+        return view! {
+            <Empty title="No rule counts by an attribute.">
+                <p>"An override is for one subject of a rule, so there has to be a rule that counts by something, such as user."</p>
+            </Empty>
+        }
+        .into_any();
+    }
+    let query = use_query_map();
+    let typed = RwSignal::new(query.with_untracked(|query| query.get("q")).unwrap_or_default());
+    let (open, turn) = (RwSignal::new(Open::Nothing), RwSignal::new(0_u32));
+    let rules = StoredValue::new(rules);
+    let done = Callback::new(move |()| {
+        open.set(Open::Nothing);
+        turn.update(|turn| *turn += 1);
+    });
+    let panel = move || {
+        let cancel = Callback::new(move |()| open.set(Open::Nothing));
+        match open.get() {
+            Open::Nothing => ().into_any(),
+            Open::New => view! { <Edit before=None rules done cancel /> }.into_any(),
+            Open::Edit(before) => {
+                view! { <Edit before=Some(*before) rules done cancel /> }.into_any()
+            }
+            Open::Import => view! { <Import rules done cancel /> }.into_any(),
+            Open::Reset => view! { <Reset rules cancel /> }.into_any(),
+        }
+    };
+    view! {
+        <Needs role=Role::Editor>
+            <div class="actions">
+                <button type="button" class="button primary" on:click=move |_| open.set(Open::New)>"New override"</button>
+                <button type="button" class="button" on:click=move |_| open.set(Open::Import)>"Import CSV"</button>
+                <Export rules />
+                <button type="button" class="button" on:click=move |_| open.set(Open::Reset)>"Reset a counter"</button>
+            </div>
+            {panel}
+        </Needs>
+        <List typed rules turn open />
+    }
+    .into_any()
+}

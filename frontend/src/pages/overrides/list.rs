@@ -1,0 +1,155 @@
+//! The overrides that were searched for, a page at a time.
+
+use leptos::prelude::*;
+use leptos_router::components::A;
+use weir_wire::overrides::OverrideAnswer;
+use weir_wire::page::Page;
+use weir_wire::rules::RuleAnswer;
+use weir_wire::tenants::Role;
+use weir_wire::words::Action;
+
+use super::Open;
+use crate::api::Api;
+use crate::components::act::Act;
+use crate::components::dialog::ConfirmByName;
+use crate::components::feedback::{ActProblem, Empty};
+use crate::components::field::TextField;
+use crate::components::load::{kept, load};
+use crate::components::needs::Needs;
+use crate::components::time::When;
+use crate::model::subject;
+use crate::model::words;
+use crate::pages::shell::TenantId;
+
+/// The list with its search; `turn` rises when something was written.
+#[component]
+pub(super) fn List(
+    typed: RwSignal<String>,
+    rules: StoredValue<Vec<RuleAnswer>>,
+    turn: RwSignal<u32>,
+    open: RwSignal<Open>,
+) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let first = load(move || {
+        turn.track();
+        let (tenant, typed) = (tenant.get(), typed.get());
+        async move { api.overrides(&tenant, &typed, None, None).await }
+    });
+    view! {
+        <div class="filter" role="search">
+            <TextField label="Search a subject" kind="search" value=typed />
+        </div>
+        {kept(first, move |page| view! { <Pages page typed rules turn open /> })}
+    }
+}
+
+/// The first page, and those that were asked for after it.
+#[component]
+fn Pages(
+    page: Signal<Page<OverrideAnswer>>,
+    typed: RwSignal<String>,
+    rules: StoredValue<Vec<RuleAnswer>>,
+    turn: RwSignal<u32>,
+    open: RwSignal<Open>,
+) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let shown = RwSignal::new(Page { data: Vec::new(), next_cursor: None });
+    Effect::new(move |_| shown.set(page.get()));
+    let act = Act::new();
+    let more = move |_| {
+        let (typed, cursor) = (typed.get_untracked(), shown.get_untracked().next_cursor);
+        act.run(
+            async move { api.overrides(&tenant.now(), &typed, None, cursor.as_deref()).await },
+            move |mut next| {
+                shown.update(|shown| {
+                    shown.data.append(&mut next.data);
+                    shown.next_cursor = next.next_cursor;
+                });
+            },
+        );
+    };
+    let empty = move || shown.with(|shown| shown.data.is_empty());
+    let title = move || {
+        if typed.with(String::is_empty) {
+            "No overrides yet: the rules hold for everybody alike."
+        } else {
+            "No override has this in its subject."
+        }
+    };
+    let has_more = move || shown.with(|shown| shown.next_cursor.is_some());
+    view! {
+        <Show when=move || !empty() fallback=move || view! {
+            <Empty title=title()><p>"Give one subject a higher limit, a pass or a ban with New override, or many with Import CSV."</p></Empty>
+        }>
+            <div class="table-wrap" tabindex="0" role="region" aria-label="Overrides">
+                <table>
+                    <thead><tr>
+                        <th>"Subject"</th><th>"Rule"</th><th>"Instead"</th><th>"Until"</th><th>"Reason"</th>
+                        <th><span class="hidden">"Actions"</span></th>
+                    </tr></thead>
+                    <tbody>
+                        <For each=move || shown.get().data key=|it| (it.id.clone(), it.revision) let:it>
+                            <Line it rules turn open />
+                        </For>
+                    </tbody>
+                </table>
+            </div>
+        </Show>
+        <ActProblem problem=act.problem />
+        <Show when=has_more>
+            <button type="button" class="button" disabled=act.busy on:click=more>"Show more"</button>
+        </Show>
+    }
+}
+
+#[component]
+fn Line(
+    it: OverrideAnswer,
+    rules: StoredValue<Vec<RuleAnswer>>,
+    turn: RwSignal<u32>,
+    open: RwSignal<Open>,
+) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let (asking, act) = (RwSignal::new(false), Act::new());
+    let rule =
+        rules.with_value(|rules| rules.iter().find(|rule| rule.id == it.body.rule_id).cloned());
+    let rule_name = rule.map_or_else(|| "a rule made meanwhile".to_owned(), |rule| rule.rule.name);
+    let rule_id = it.body.rule_id.clone();
+    let who = subject::words(&it.body.subject);
+    let instead = match (&it.body.limits, it.body.action) {
+        (Some(limits), _) => limits.iter().map(words::limit).collect::<Vec<_>>().join("; "),
+        (None, Some(Action::Deny)) => "always refused".to_owned(),
+        (None, _) => "always passes".to_owned(),
+    };
+    let until = it.body.expires_at;
+    let reason = it.body.reason.clone().unwrap_or_default();
+    let before = StoredValue::new(it);
+    let delete = Callback::new(move |()| {
+        act.run(
+            async move { api.delete_override(&tenant.now(), &before.get_value()).await },
+            move |()| turn.update(|turn| *turn += 1),
+        );
+    });
+    let edit = move |_| open.set(Open::Edit(Box::new(before.get_value())));
+    let consequence =
+        format!("The limits of {rule_name} hold for {who} again, on all gates at once.");
+    let (edit_label, delete_label) =
+        (format!("Edit the override of {who}"), format!("Delete the override of {who}"));
+    view! {
+        <tr>
+            <td class="name"><bdi>{who.clone()}</bdi></td>
+            <td><A href=move || tenant.page(&format!("rules/{rule_id}"))>{rule_name}</A></td>
+            <td>{instead}</td>
+            <td>{until.map_or_else(|| "it is removed".into_any(), |at| view! { <When at /> }.into_any())}</td>
+            <td>{reason}</td>
+            <td class="number">
+                <Needs role=Role::Editor told=true>
+                    <button type="button" class="button quiet-button" aria-label=edit_label on:click=edit>"Edit"</button>
+                    <button type="button" class="button quiet-button" aria-label=delete_label on:click=move |_| asking.set(true)>"Delete"</button>
+                </Needs>
+                <ActProblem problem=act.problem />
+                <ConfirmByName title="Delete this override?" consequence name=who act="Delete override" open=asking on_confirm=delete />
+            </td>
+        </tr>
+    }
+}

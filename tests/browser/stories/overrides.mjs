@@ -1,0 +1,103 @@
+// The overrides' story: one made by hand and changed, many from a file and back into one, a counter reset, one deleted.
+import { strict as assert } from "node:assert";
+import { readFile } from "node:fs/promises";
+
+import { api, check, fresh, heading, newcomer, signIn, stack, tell } from "../steps.mjs";
+
+const owner = await newcomer("excepter");
+const name = `told-${fresh}`;
+await api("POST", `/tenants/${owner.tenant}/rules`, {
+    name,
+    count_by: ["user"],
+    limits: [{ algorithm: "fixed_window", limit: 2, window_ms: 3600000 }],
+}, owner);
+const { secret } = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "k", scopes: ["check"] }, owner);
+
+await tell("overrides", async ({ page, shoot }) => {
+    await signIn(page, { ...owner, next: `/t/${owner.tenant}/overrides` });
+    await heading(page, "Overrides");
+    await page.getByText("No overrides yet").waitFor();
+    await shoot("overrides-empty");
+    await create(page, shoot);
+    await change(page);
+    await importMany(page, shoot);
+    await exportAll(page);
+    await resetCounter(page, shoot);
+    await remove(page);
+});
+
+async function create(page, shoot) {
+    await page.getByRole("button", { name: "New override" }).click();
+    await page.getByLabel("Subject: user").fill("u-vip");
+    await page.getByLabel("Instead").selectOption({ label: "other limits" });
+    await page.getByRole("group", { name: "Limit" }).getByLabel("Limit", { exact: true }).fill("50");
+    await page.getByLabel("Ends").selectOption({ label: "in 30 days" });
+    await page.getByLabel("Reason").fill("a large customer");
+    await shoot("override-new");
+    await page.getByRole("button", { name: "Save override" }).click();
+    await row(page, "user u-vip").getByText("50 in each hour of the clock").waitFor();
+    const answer = await check(stack.gates[0], secret, { attributes: { user: "u-vip" } });
+    assert.equal(answer.limit, 50, "the gate knows it");
+}
+
+async function change(page) {
+    await page.getByRole("button", { name: "Edit the override of user u-vip" }).click();
+    await page.getByLabel("Instead").selectOption({ label: "it is always refused" });
+    await page.getByRole("button", { name: "Save override" }).click();
+    await row(page, "user u-vip").getByText("always refused").waitFor();
+}
+
+/** Five hundred and one lines, of which one is wrong at first. */
+async function importMany(page, shoot) {
+    const lines = Array.from({ length: 500 }, (_, at) => `default,${name},allow,,,batch,u-${at}`);
+    const head = "namespace,rule,action,limits,expires_at,reason,subject.user";
+    await page.getByRole("button", { name: "Import CSV" }).click();
+    const text = page.getByLabel("Or the text itself");
+    await text.fill([head, ...lines, `default,${name},perhaps,,,,u-x`].join("\n"));
+    await page.getByRole("alert").getByText("line 502: perhaps is no action").waitFor();
+    assert.ok(await page.getByRole("button", { name: "Import", exact: true }).isDisabled());
+    await shoot("overrides-import");
+    await text.fill([head, ...lines, `default,${name},deny,,,"'=cmd, really",'=u-x`].join("\n"));
+    await page.getByText("501 overrides can be written").waitFor();
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByRole("button", { name: "Show more" }).waitFor();
+    await page.getByLabel("Search a subject").fill("=U-X");
+    await row(page, "user =u-x").getByText("=cmd, really").waitFor();
+    await page.getByLabel("Search a subject").fill("");
+    await page.getByRole("button", { name: "Show more" }).waitFor();
+    await shoot("overrides");
+}
+
+async function exportAll(page) {
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export CSV" }).click();
+    const text = await readFile(await (await download).path(), "utf8");
+    const lines = text.trimEnd().split("\r\n");
+    assert.equal(lines.length, 1 + 502);
+    assert.ok(lines.includes(`default,${name},deny,,,"'=cmd, really",'=u-x`), "a formula was made harmless");
+}
+
+async function resetCounter(page, shoot) {
+    const ask = () => check(stack.gates[1], secret, { attributes: { user: "u-reset" } });
+    for (const allowed of [true, true, false]) assert.equal((await ask()).allowed, allowed);
+    await page.getByRole("button", { name: "Reset a counter" }).click();
+    await page.getByLabel("Subject: user").fill("u-reset");
+    await page.getByRole("button", { name: "Reset", exact: true }).click();
+    await page.getByText("Forgot 1 counter; it starts anew.").waitFor();
+    await shoot("overrides-reset");
+    assert.equal((await ask()).allowed, true, "it may go on");
+    await page.getByRole("button", { name: "Cancel" }).click();
+}
+
+async function remove(page) {
+    await page.getByLabel("Search a subject").fill("u-vip");
+    await page.getByRole("button", { name: "Delete the override of user u-vip" }).click();
+    const dialog = page.getByRole("dialog", { name: "Delete this override?" });
+    await dialog.getByLabel("Type user u-vip to confirm").fill("user u-vip");
+    await dialog.getByRole("button", { name: "Delete override" }).click();
+    await page.getByText("No override has this in its subject.").waitFor();
+}
+
+function row(page, subject) {
+    return page.getByRole("region", { name: "Overrides" }).getByRole("row", { name: subject });
+}
