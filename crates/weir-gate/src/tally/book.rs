@@ -38,6 +38,7 @@ pub(super) struct Book {
     namespaces: HashSet<Arc<str>>,
     spares: Vec<Shard>,
     visits: u32,
+    rows_max: usize,
     boot_id: u128,
     next_denial: u128,
 }
@@ -85,9 +86,16 @@ impl Book {
             namespaces: HashSet::new(),
             spares: Vec::new(),
             visits: 0,
+            rows_max: ROWS_MAX,
             boot_id,
             next_denial: 0,
         }
+    }
+
+    /// The same, with room for fewer rows.
+    #[cfg(test)]
+    pub(super) fn with_room(self, rows_max: usize) -> Self {
+        Self { rows_max, ..self }
     }
 
     /// Takes in what was counted since the last visit; how much of it could not be.
@@ -111,7 +119,7 @@ impl Book {
             self.log(tenant, seen, kept);
         }
         let mut lost = tally.take_unrecorded();
-        while self.row_count() > ROWS_MAX {
+        while self.row_count() > self.rows_max {
             lost += self.forget_oldest();
         }
         if lost > 0 {

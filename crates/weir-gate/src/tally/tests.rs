@@ -164,6 +164,24 @@ fn ten_minutes_without_postgres_lose_nothing() {
 }
 
 #[test]
+fn what_there_is_no_room_for_is_let_go_oldest_first_and_counted() {
+    let scene = Scene::new();
+    let mut book = Book::new(1).with_room(9);
+    let mut lost = 0;
+    for minute in 0..10 {
+        for _ in 0..=minute {
+            scene.ask(at(minute * 60_000), Act::Consume, "ada", 1);
+        }
+        lost += book.visit(&scene.tally, at(minute * 60_000));
+    }
+    let batch = book.batch(true, at(600_000));
+    assert_eq!(book.row_count(), 9, "three minutes of three rows");
+    let kept = batch.rows.iter().filter(|it| it.rule_id.is_none());
+    assert_eq!((kept.map(|it| it.counts.allowed).sum::<u64>(), lost), (8 + 9 + 10, 28));
+    assert_eq!(batch.unrecorded.iter().map(|it| it.dropped).sum::<u64>(), lost);
+}
+
+#[test]
 fn log_is_a_sample_that_stands_for_all() {
     let scene = Scene::new();
     let mut book = Book::new(1);
