@@ -30,7 +30,7 @@ use crate::browser;
 use crate::session::{Session, Why};
 pub use gate::gate_address;
 pub use problem::Problem;
-use request::{Call, send};
+use request::{Call, decoded, send, sent};
 pub use stats::About;
 
 /// The client of whoever is signed in; cheap to copy.
@@ -56,13 +56,21 @@ impl Api {
     }
 
     async fn call<T: DeserializeOwned>(self, call: Call) -> Result<T, Problem> {
-        let token = self.token().await?;
-        match send(&call, Some(&token)).await {
-            Err(refused) if refused.code == Some(ErrorCode::Unauthenticated) => {
-                send(&call, Some(&self.refresh().await?)).await
+        decoded(&self.fetch(call).await?)
+    }
+
+    /// The text of the answer; in a box, so that it is there once and not inside each caller.
+    fn fetch(self, call: Call) -> LocalBoxFuture<'static, Result<String, Problem>> {
+        let fetching = async move {
+            let token = self.token().await?;
+            match sent(&call, Some(&token)).await {
+                Err(refused) if refused.code == Some(ErrorCode::Unauthenticated) => {
+                    sent(&call, Some(&self.refresh().await?)).await
+                }
+                answer => answer,
             }
-            answer => answer,
-        }
+        };
+        fetching.boxed_local()
     }
 
     /// A token that is good for a while.

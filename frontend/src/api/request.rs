@@ -62,9 +62,20 @@ pub(super) async fn send<T: DeserializeOwned>(
     call: &Call,
     token: Option<&str>,
 ) -> Result<T, Problem> {
+    decoded(&sent(call, token).await?)
+}
+
+/// Sends it and reads the answer's text. What a body is made of comes after, so that this is there once and not for each
+/// kind of body.
+pub(super) async fn sent(call: &Call, token: Option<&str>) -> Result<String, Problem> {
     let unreachable = |_| Problem::unreachable("The server");
     let request = call.build(token).map_err(unreachable)?;
-    read(request.send().await.map_err(unreachable)?).await
+    text(request.send().await.map_err(unreachable)?).await
+}
+
+/// A body from its text.
+pub(super) fn decoded<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    serde_json::from_str(text).map_err(|_| Problem::unreadable(200))
 }
 
 /// Sends it and leaves the answer to be read piece by piece.
@@ -75,17 +86,21 @@ pub(super) async fn open(call: &Call, token: &str) -> Result<Response, Problem> 
     if answer.ok() {
         Ok(answer)
     } else {
-        Err(read::<()>(answer).await.err().unwrap_or_else(|| Problem::unreadable(0)))
+        Err(text(answer).await.err().unwrap_or_else(|| Problem::unreadable(0)))
     }
 }
 
-/// Reads an answer: a body, nothing (204), or a problem.
+/// Reads an answer.
 pub(super) async fn read<T: DeserializeOwned>(answer: Response) -> Result<T, Problem> {
+    decoded(&text(answer).await?)
+}
+
+/// The text of an answer: a body, nothing (204), or a problem.
+async fn text(answer: Response) -> Result<String, Problem> {
     let status = answer.status();
     let text = answer.text().await.map_err(|_| Problem::unreachable("The server"))?;
     if answer.ok() {
-        let text = if text.is_empty() { "null" } else { &text };
-        return serde_json::from_str(text).map_err(|_| Problem::unreadable(status));
+        return Ok(if text.is_empty() { "null".to_owned() } else { text });
     }
     match serde_json::from_str::<ProblemBody>(&text) {
         Ok(body) => Err(body.into()),

@@ -1,5 +1,7 @@
 //! Something a person does that the server may refuse: off while it runs, and its problem kept until the next try.
 
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -33,13 +35,22 @@ impl Act {
         asked: impl Future<Output = Result<T, Problem>> + 'static,
         done: impl FnOnce(T) + 'static,
     ) {
+        let asked = async move {
+            let answer = asked.await?;
+            Ok(Box::new(move || done(answer)) as Box<dyn FnOnce()>)
+        };
+        self.start(asked.boxed_local());
+    }
+
+    /// Once, whatever is asked.
+    fn start(self, asked: LocalBoxFuture<'static, Result<Box<dyn FnOnce()>, Problem>>) {
         self.busy.set(true);
         self.problem.set(None);
         spawn_local(async move {
             let answer = asked.await;
             self.busy.try_set(false);
             match answer {
-                Ok(answer) => done(answer),
+                Ok(done) => done(),
                 Err(refused) => {
                     self.problem.try_set(Some(refused));
                     if !self.fields.is_empty() {

@@ -87,20 +87,40 @@ pub fn Choice<T>(
 where
     T: Clone + PartialEq + Send + Sync + 'static,
 {
+    let (options, labels): (Vec<T>, Vec<String>) = options.into_iter().unzip();
+    let options = StoredValue::new(options);
+    let chosen = Signal::derive(move || {
+        let place = |value: &T| options.with_value(|all| all.iter().position(|it| it == value));
+        value.value.with(place)
+    });
+    let choose = Callback::new(move |at: usize| {
+        if let Some(option) = options.with_value(|all| all.get(at).cloned()) {
+            value.set.run(option);
+        }
+    });
+    view! { <Select label labels chosen choose problem hint short /> }
+}
+
+/// One of several lines, by its place.
+#[component]
+fn Select(
+    label: String,
+    labels: Vec<String>,
+    chosen: Signal<Option<usize>>,
+    choose: Callback<usize>,
+    problem: Signal<Option<String>>,
+    hint: Option<String>,
+    short: bool,
+) -> impl IntoView {
     let id = fresh_id();
-    let items: Vec<_> = options
-        .iter()
-        .enumerate()
-        .map(|(at, (option, label))| {
-            let option = option.clone();
-            let chosen = move || value.value.with(|value| *value == option);
-            view! { <option value=at.to_string() prop:selected=chosen>{label.clone()}</option> }
-        })
-        .collect();
-    let choose = move |event| {
-        let at = event_target_value(&event).parse::<usize>().ok();
-        if let Some((option, _)) = at.and_then(|at| options.get(at)) {
-            value.set.run(option.clone());
+    let item = |(at, label): (usize, String)| {
+        let is_it = move || chosen.get() == Some(at);
+        view! { <option value=at.to_string() prop:selected=is_it>{label}</option> }
+    };
+    let items: Vec<_> = labels.into_iter().enumerate().map(item).collect();
+    let changed = move |event| {
+        if let Ok(at) = event_target_value(&event).parse() {
+            choose.run(at);
         }
     };
     view! {
@@ -110,7 +130,7 @@ where
                 id=id.clone()
                 aria-describedby=format!("{id}-note")
                 aria-invalid=move || problem.with(Option::is_some).then_some("true")
-                on:change=choose
+                on:change=changed
             >
                 {items}
             </select>

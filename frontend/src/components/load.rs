@@ -1,5 +1,7 @@
 //! Data that comes from the server: on its way, here, or failed.
 
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
@@ -21,6 +23,8 @@ pub enum Remote<T> {
     Failed(Problem),
 }
 
+type Fetch<T> = Box<dyn Fn() -> LocalBoxFuture<'static, Result<T, Problem>>>;
+
 /// Fetches now, when asked again, and when a signal changes that `fetch` reads before it waits. What is there stays until
 /// the new data is, so nothing moves meanwhile.
 pub fn load<T, F, Answer>(fetch: F) -> Load<T>
@@ -29,6 +33,11 @@ where
     F: Fn() -> Answer + 'static,
     Answer: Future<Output = Result<T, Problem>> + 'static,
 {
+    begun(Box::new(move || fetch().boxed_local()))
+}
+
+/// Once for each kind of data, however often it is loaded.
+fn begun<T: Clone + Send + Sync + 'static>(fetch: Fetch<T>) -> Load<T> {
     let load = Load { state: RwSignal::new(Remote::Loading), turn: RwSignal::new(0) };
     let newest = StoredValue::new(0_u32);
     Effect::new(move |_| {
@@ -55,11 +64,12 @@ where
     move || match load.state.get() {
         Remote::Loading => view! { <Skeleton /> }.into_any(),
         Remote::Ready(data) => view(data).into_any(),
-        Remote::Failed(problem) => {
-            let retry = Callback::new(move |()| load.again());
-            view! { <ProblemPanel problem retry /> }.into_any()
-        }
+        Remote::Failed(problem) => failed(problem, Callback::new(move |()| load.again())),
     }
+}
+
+fn failed(problem: Problem, retry: Callback<()>) -> AnyView {
+    view! { <ProblemPanel problem retry /> }.into_any()
 }
 
 /// As [`loaded`], but what is shown stays and its data changes: for pages that are fetched again and again. When that
@@ -80,10 +90,7 @@ where
     });
     let ready = Memo::new(move |_| last.with(Option::is_some));
     let problem = move || match load.state.get() {
-        Remote::Failed(problem) => {
-            let retry = Callback::new(move |()| load.again());
-            Some(view! { <ProblemPanel problem retry /> })
-        }
+        Remote::Failed(problem) => Some(failed(problem, Callback::new(move |()| load.again()))),
         Remote::Loading | Remote::Ready(_) => None,
     };
     let shown = move || {
