@@ -18,6 +18,8 @@ async fn stories_are_told_in_a_real_browser() {
     );
     let scratch = ScratchDir::create().expect("a scratch folder");
     let dev = Dev::start(scratch.path()).await;
+    // Ignored by git: for whoever wants to see how every page looks.
+    let screenshots = Path::new(env!("CARGO_MANIFEST_DIR")).join("../screenshots");
     let stories = stories(&browser.join("stories"));
     assert!(!stories.is_empty(), "there are stories to tell");
     for script in stories {
@@ -25,6 +27,7 @@ async fn stories_are_told_in_a_real_browser() {
         story
             .arg(&script)
             .current_dir(&browser)
+            .env("SCREENSHOTS", &screenshots)
             .env("BASE_URL", dev.text("/control"))
             .env("EMAIL", dev.text("/email"))
             .env("PASSWORD", dev.text("/password"))
