@@ -31,11 +31,15 @@ impl Api {
         self.read(format!("/tenants/{tenant}/rules/{}", encoded(rule))).await
     }
 
-    /// What it was before, newest first; the newest 50.
-    pub async fn revisions(self, tenant: &str, rule: &str) -> Result<Vec<RuleRevision>, Problem> {
-        let path = format!("/tenants/{tenant}/rules/{rule}/revisions");
-        let page: Page<RuleRevision> = self.read(path).await?;
-        Ok(page.data)
+    /// One page of what it was before, newest first.
+    pub async fn revisions(
+        self,
+        tenant: &str,
+        rule: &str,
+        cursor: Option<&str>,
+    ) -> Result<Page<RuleRevision>, Problem> {
+        let from = cursor.map(|cursor| format!("?cursor={}", encoded(cursor))).unwrap_or_default();
+        self.read(format!("/tenants/{tenant}/rules/{rule}/revisions{from}")).await
     }
 
     /// Makes what a revision said hold again; a newer revision than `now` is `stale`.

@@ -1,152 +1,132 @@
-//! Tables as text: RFC 4180, with cells that a spreadsheet would take for a formula made harmless.
+//! Tables as comma-separated values (RFC 4180), safe to open in a spreadsheet.
+//!
+//! A spreadsheet takes a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return for a formula. Such a cell is
+//! written with an apostrophe before it, and read without it.
 
-/// Lines of cells; the first are the names of the columns.
-pub type Table = Vec<Vec<String>>;
+use std::borrow::Cow;
 
-/// Writes a table; lines end with CR and LF.
-pub fn write(table: &Table) -> String {
-    let mut text = String::new();
-    for line in table {
-        let cells: Vec<_> = line.iter().map(|cell| quoted(&harmless(cell))).collect();
-        text += &cells.join(",");
-        text += "\r\n";
-    }
-    text
+/// One line of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Where it begins in the text, from 1.
+    pub line: usize,
+    pub cells: Vec<String>,
 }
 
-/// Reads a table; empty lines are left out. An error names the line, which counts from 1.
-pub fn read(text: &str) -> Result<Table, String> {
-    let mut reader = Reader { line: 1, ..Reader::default() };
+/// Reads a table; cells are apart by commas, or by semicolons or tabs if the first line has no comma. Blank lines are left out.
+pub fn parse(text: &str) -> Result<Vec<Record>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match (reader.place, c) {
-            (Place::Quoted, '"') if chars.peek() == Some(&'"') => {
-                chars.next();
-                reader.cell.push('"');
-            }
-            (Place::Quoted, '"') => reader.place = Place::After,
-            (Place::Quoted, c) => reader.push(c),
-            (Place::Start, '"') => reader.place = Place::Quoted,
-            (_, ',') => reader.end_cell(),
-            (_, '\r') if chars.peek() == Some(&'\n') => {}
-            (_, '\n') => reader.end_line(),
-            (Place::After, _) => {
-                return Err(format!("line {}: text after a closing quote", reader.line));
-            }
-            (_, c) => {
-                reader.place = Place::Plain;
-                reader.push(c);
-            }
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let delimiter = [',', ';', '\t'].into_iter().find(|it| first.contains(*it)).unwrap_or(',');
+    let mut reader = Reader { rest: text, line: 1, delimiter };
+    let mut records = Vec::new();
+    while !reader.rest.is_empty() {
+        let record = reader.record()?;
+        if record.cells.iter().any(|cell| !cell.is_empty()) {
+            records.push(record);
         }
     }
-    if reader.place == Place::Quoted {
-        return Err(format!("line {}: a quote is not closed", reader.line));
-    }
-    reader.end_line();
-    Ok(reader.table)
+    Ok(records)
 }
 
-/// Spreadsheets run what begins like this; an apostrophe before it makes it text. One that stands there already is doubled,
-/// so that reading takes exactly one away.
-fn harmless(cell: &str) -> String {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\'']) {
-        format!("'{cell}")
-    } else {
-        cell.to_owned()
+/// Writes a line.
+pub fn write<'a>(cells: impl IntoIterator<Item = &'a str>, text: &mut String) {
+    for (at, cell) in cells.into_iter().enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        let cell = neutral(cell);
+        if cell.contains([',', ';', '"', '\r', '\n', '\t']) || cell.trim() != cell {
+            text.push('"');
+            text.push_str(&cell.replace('"', "\"\""));
+            text.push('"');
+        } else {
+            text.push_str(&cell);
+        }
     }
+    text.push_str("\r\n");
 }
 
-fn quoted(cell: &str) -> String {
-    if cell.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
-    }
-}
-
-#[derive(Default)]
-struct Reader {
-    table: Table,
-    cells: Vec<String>,
-    cell: String,
-    place: Place,
+struct Reader<'a> {
+    rest: &'a str,
     line: usize,
+    delimiter: char,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Place {
-    /// A cell may begin here.
-    #[default]
-    Start,
-    Plain,
-    Quoted,
-    /// After a closing quote.
-    After,
-}
-
-impl Reader {
-    fn push(&mut self, c: char) {
-        self.line += usize::from(c == '\n');
-        self.cell.push(c);
-    }
-
-    fn end_cell(&mut self) {
-        let cell = std::mem::take(&mut self.cell);
-        let rest = cell.strip_prefix('\'');
-        let made_harmless =
-            rest.filter(|rest| rest.starts_with(['=', '+', '-', '@', '\t', '\r', '\'']));
-        self.cells.push(made_harmless.map_or(cell.clone(), str::to_owned));
-        self.place = Place::Start;
-    }
-
-    fn end_line(&mut self) {
-        self.line += 1;
-        self.end_cell();
-        let cells = std::mem::take(&mut self.cells);
-        if cells.iter().any(|cell| !cell.is_empty()) {
-            self.table.push(cells);
+impl Reader<'_> {
+    fn record(&mut self) -> Result<Record, String> {
+        let line = self.line;
+        let mut cells = Vec::new();
+        loop {
+            let cell = if self.rest.starts_with('"') { self.quoted()? } else { self.plain() };
+            cells.push(meant(cell));
+            if self.take(self.delimiter) {
+                continue;
+            }
+            let ended = self.take_line_end();
+            if ended || self.rest.is_empty() {
+                return Ok(Record { line, cells });
+            }
+            return Err(format!("line {}: a closing quote must end its cell", self.line));
         }
     }
+
+    fn plain(&mut self) -> String {
+        let end = self.rest.find([self.delimiter, '\r', '\n']).unwrap_or(self.rest.len());
+        let (cell, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        cell.trim().to_owned()
+    }
+
+    fn quoted(&mut self) -> Result<String, String> {
+        let begun = self.line;
+        self.rest = &self.rest[1..];
+        let mut cell = String::new();
+        loop {
+            let Some(end) = self.rest.find('"') else {
+                return Err(format!("line {begun}: a quote is opened and never closed"));
+            };
+            cell.push_str(&self.rest[..end]);
+            self.line += self.rest[..end].matches('\n').count();
+            self.rest = &self.rest[end + 1..];
+            if !self.take('"') {
+                return Ok(cell);
+            }
+            cell.push('"');
+        }
+    }
+
+    fn take_line_end(&mut self) -> bool {
+        let carriage = self.take('\r');
+        let ended = self.take('\n') || carriage;
+        self.line += usize::from(ended);
+        ended
+    }
+
+    fn take(&mut self, wanted: char) -> bool {
+        let rest = self.rest.strip_prefix(wanted);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+}
+
+/// The cell as a spreadsheet shows it instead of computing it.
+fn neutral(cell: &str) -> Cow<'_, str> {
+    if is_formula(cell) { Cow::Owned(format!("'{cell}")) } else { Cow::Borrowed(cell) }
+}
+
+/// What [`neutral`] was given.
+fn meant(cell: String) -> String {
+    match cell.strip_prefix('\'') {
+        Some(inner) if is_formula(inner) => inner.to_owned(),
+        _ => cell,
+    }
+}
+
+/// Whether a cell would be taken for a formula, or already has apostrophes before something that would be.
+fn is_formula(cell: &str) -> bool {
+    cell.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn table(lines: &[&[&str]]) -> Table {
-        lines.iter().map(|line| line.iter().map(|cell| (*cell).to_owned()).collect()).collect()
-    }
-
-    #[test]
-    fn what_was_written_is_read_back() {
-        let awkward = table(&[
-            &["name", "value"],
-            &["plain", "a,b"],
-            &["say \"hi\"", "two\r\nlines"],
-            &["=1+1", "+49", "-5", "@x", "\tx", "\rx", "'quoted", "'=x", "it's"],
-            &["", "ünï ردود"],
-        ]);
-        assert_eq!(read(&write(&awkward)), Ok(awkward));
-    }
-
-    #[test]
-    fn formulas_are_made_harmless() {
-        let text = write(&table(&[&["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)"]]));
-        assert_eq!(text, "'=cmd|' /C calc'!A0,'+1,'-1,'@SUM(A1)\r\n");
-    }
-
-    #[test]
-    fn other_programs_lines_are_read() {
-        let read_lines = |text: &str| read(text).expect("a table");
-        assert_eq!(read_lines("\u{feff}a,b\n1,2"), table(&[&["a", "b"], &["1", "2"]]));
-        assert_eq!(read_lines("a\r\n\r\n\"b\"\r\n"), table(&[&["a"], &["b"]]));
-        assert_eq!(read_lines(""), table(&[]));
-    }
-
-    #[test]
-    fn what_cannot_be_read_says_where() {
-        assert_eq!(read("a\n\"b"), Err("line 2: a quote is not closed".to_owned()));
-        assert_eq!(read("a\nb\n\"c\"d"), Err("line 3: text after a closing quote".to_owned()));
-    }
-}
+mod tests;

@@ -32,7 +32,7 @@ pub fn fields(a: &RuleBody, b: &RuleBody) -> Vec<&'static str> {
     differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
-/// All that differs; limits are paired by their places.
+/// All that differs. Of limits and conditions those that stayed are left out, and each other one is beside what it became.
 pub fn differences(a: &RuleBody, b: &RuleBody) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut add = |what: &str, before: Option<String>, after: Option<String>| {
@@ -45,12 +45,15 @@ pub fn differences(a: &RuleBody, b: &RuleBody) -> Vec<Difference> {
     field("Namespace", |rule| rule.namespace.clone());
     field("Name", |rule| rule.name.clone());
     field("Description", |rule| rule.description.clone());
-    field("Matches", |rule| words::matches(&rule.conditions));
-    field("Counts", |rule| words::counted_by(&rule.count_by));
-    field("Action", |rule| rule.action.as_str().to_owned());
-    for at in 0..a.limits.len().max(b.limits.len()) {
-        let limit = |rule: &RuleBody| rule.limits.get(at).map(words::limit);
-        add(&format!("Limit {}", at + 1), limit(a), limit(b));
+    for (before, after) in paired(&a.conditions, &b.conditions, |a, b| a.attribute == b.attribute) {
+        add("Condition", before.map(words::whole_condition), after.map(words::whole_condition));
+    }
+    let counts = |rule: &RuleBody| Some(words::counted_by(&rule.count_by));
+    add("Counts", counts(a), counts(b));
+    let action = |rule: &RuleBody| Some(rule.action.as_str().to_owned());
+    add("Action", action(a), action(b));
+    for (before, after) in paired(&a.limits, &b.limits, |a, b| a.algorithm() == b.algorithm()) {
+        add("Limit", before.map(words::limit), after.map(words::limit));
     }
     let block = |rule: &RuleBody| rule.block_ms.map(duration::short);
     add("Block after a denial", block(a), block(b));
@@ -65,49 +68,25 @@ pub fn differences(a: &RuleBody, b: &RuleBody) -> Vec<Difference> {
     found
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rule(limits: &str) -> RuleBody {
-        let text = format!(r#"{{"name":"a","count_by":["user"],"limits":[{limits}]}}"#);
-        serde_json::from_str(&text).expect("a rule")
+/// The items that are not on both sides: those alike beside each other, then the others in their order.
+fn paired<'a, T: PartialEq>(
+    before: &'a [T],
+    after: &'a [T],
+    alike: impl Fn(&T, &T) -> bool,
+) -> Vec<(Option<&'a T>, Option<&'a T>)> {
+    let mut added: Vec<&T> = after.iter().collect();
+    let mut take = |wanted: &dyn Fn(&T) -> bool| {
+        added.iter().position(|it| wanted(it)).map(|at| added.remove(at))
+    };
+    let gone: Vec<&T> = before.iter().filter(|old| take(&|new| new == *old).is_none()).collect();
+    let mut pairs: Vec<_> =
+        gone.into_iter().map(|old| (Some(old), take(&|new| alike(old, new)))).collect();
+    for pair in pairs.iter_mut().filter(|pair| pair.1.is_none()) {
+        pair.1 = take(&|_| true);
     }
-
-    #[test]
-    fn only_what_differs_is_named() {
-        let a = rule("");
-        let mut b = a.clone();
-        assert_eq!(fields(&a, &b), [""; 0]);
-        assert_eq!(differences(&a, &b), []);
-        b.description = "new".to_owned();
-        b.count_by.clear();
-        assert_eq!(fields(&a, &b), ["description", "count by"]);
-        let counts = differences(&a, &b).pop().expect("two");
-        assert_eq!(counts.before.as_deref(), Some("for each user"));
-        assert_eq!(counts.after.as_deref(), Some("all together"));
-    }
-
-    #[test]
-    fn limits_are_paired_and_may_come_and_go() {
-        let one = r#"{"algorithm":"fixed_window","limit":5,"window_ms":60000}"#;
-        let two = r#"{"algorithm":"fixed_window","limit":9,"window_ms":60000},
-            {"algorithm":"spacing","interval_ms":1000}"#;
-        let found = differences(&rule(one), &rule(two));
-        let said: Vec<_> = found
-            .iter()
-            .map(|it| (it.what.as_str(), it.before.as_deref(), it.after.as_deref()))
-            .collect();
-        assert_eq!(
-            said,
-            [
-                (
-                    "Limit 1",
-                    Some("5 in each minute of the clock"),
-                    Some("9 in each minute of the clock")
-                ),
-                ("Limit 2", None, Some("at least 1 s apart")),
-            ]
-        );
-    }
+    pairs.extend(added.into_iter().map(|new| (None, Some(new))));
+    pairs
 }
+
+#[cfg(test)]
+mod tests;

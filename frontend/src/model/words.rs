@@ -44,29 +44,14 @@ pub fn matches(conditions: &[ConditionBody]) -> String {
     format!("requests where {}", conditions.join(" and "))
 }
 
-/// One condition.
+/// One condition; of a long list of values the first ones.
 pub fn condition(condition: &ConditionBody) -> String {
-    let name = &condition.attribute;
-    let operand = match &condition.value {
-        Some(OperandBody::One(text)) if text.is_empty() => "(empty)".to_owned(),
-        Some(OperandBody::One(text)) => text.clone(),
-        Some(OperandBody::Many(texts)) if texts.len() > 3 => {
-            format!("{} and {} more", texts[..3].join(", "), texts.len() - 3)
-        }
-        Some(OperandBody::Many(texts)) => texts.join(", "),
-        None => String::new(),
-    };
-    match condition.op {
-        Op::Equals => format!("{name} is {operand}"),
-        Op::NotEquals => format!("{name} is not {operand}"),
-        Op::OneOf => format!("{name} is one of {operand}"),
-        Op::Prefix => format!("{name} begins with {operand}"),
-        Op::Suffix => format!("{name} ends with {operand}"),
-        Op::Cidr => format!("{name} is in {operand}"),
-        Op::Regex => format!("{name} matches {operand}"),
-        Op::Exists => format!("{name} is there"),
-        Op::Absent => format!("{name} is missing"),
-    }
+    condition_naming(condition, 3)
+}
+
+/// One condition with all its values.
+pub fn whole_condition(condition: &ConditionBody) -> String {
+    condition_naming(condition, usize::MAX)
 }
 
 /// Whom it counts.
@@ -190,6 +175,30 @@ pub const fn op(op: Op) -> &'static str {
 pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+fn condition_naming(condition: &ConditionBody, most: usize) -> String {
+    let name = &condition.attribute;
+    let operand = match &condition.value {
+        Some(OperandBody::One(text)) if text.is_empty() => "(empty)".to_owned(),
+        Some(OperandBody::One(text)) => text.clone(),
+        Some(OperandBody::Many(texts)) if texts.len() > most => {
+            format!("{} and {} more", texts[..most].join(", "), texts.len() - most)
+        }
+        Some(OperandBody::Many(texts)) => texts.join(", "),
+        None => String::new(),
+    };
+    match condition.op {
+        Op::Equals => format!("{name} is {operand}"),
+        Op::NotEquals => format!("{name} is not {operand}"),
+        Op::OneOf => format!("{name} is one of {operand}"),
+        Op::Prefix => format!("{name} begins with {operand}"),
+        Op::Suffix => format!("{name} ends with {operand}"),
+        Op::Cidr => format!("{name} is in {operand}"),
+        Op::Regex => format!("{name} matches {operand}"),
+        Op::Exists => format!("{name} is there"),
+        Op::Absent => format!("{name} is missing"),
+    }
 }
 
 fn clock_window(window_ms: u64) -> String {

@@ -34,6 +34,15 @@ enum Open {
     Reset,
 }
 
+/// Which overrides are listed; cheap to copy.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    /// In their subject.
+    typed: RwSignal<String>,
+    /// The id of their rule; empty for any.
+    rule: RwSignal<String>,
+}
+
 /// The page.
 #[component]
 pub fn Overrides() -> impl IntoView {
@@ -59,7 +68,8 @@ fn Page(rules: Vec<RuleAnswer>) -> impl IntoView {
         .into_any();
     }
     let query = use_query_map();
-    let typed = RwSignal::new(query.with_untracked(|query| query.get("q")).unwrap_or_default());
+    let said = |name: &str| query.with_untracked(|query| query.get(name)).unwrap_or_default();
+    let wanted = Wanted { typed: RwSignal::new(said("q")), rule: RwSignal::new(said("rule")) };
     let (open, turn) = (RwSignal::new(Open::Nothing), RwSignal::new(0_u32));
     let rules = StoredValue::new(rules);
     let done = Callback::new(move |()| {
@@ -88,7 +98,7 @@ fn Page(rules: Vec<RuleAnswer>) -> impl IntoView {
             </div>
             {panel}
         </Needs>
-        <List typed rules turn open />
+        <List wanted rules turn open />
     }
     .into_any()
 }

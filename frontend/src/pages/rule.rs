@@ -21,6 +21,7 @@ use crate::components::needs::{ActLink, Needs};
 use crate::components::page::PageHead;
 use crate::components::stats_range::{SpanChoice, span_by_address};
 use crate::components::time::When;
+use crate::model::number::counted;
 use crate::model::request_link::{request_link, sample};
 use crate::model::words;
 use crate::pages::overview::Traffic;
@@ -75,6 +76,7 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
             {limited.then(|| view! { <dt>"While Redis is away"</dt><dd>{words::failure(body.on_store_failure)}</dd> })}
             <dt>"Revision"</dt><dd>{rule.revision}", in force from rulebook version "{rule.rulebook_version}</dd>
             <RolloutLine version=rule.rulebook_version />
+            <dt>"Overrides"</dt><dd><OverridesOf id=rule.id.clone() /></dd>
             <dt>"Changed"</dt><dd><When at=rule.updated_at /></dd>
             <dt>"Created"</dt><dd><When at=rule.created_at /></dd>
             <dt>"Id"</dt><dd><code>{rule.id.clone()}</code></dd>
@@ -85,6 +87,23 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
             <Needs role=Role::Editor told=true><Delete rule /></Needs>
         </div>
     }
+}
+
+/// How many exceptions it has, and the way to them.
+#[component]
+fn OverridesOf(id: String) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let page = format!("overrides?rule={id}");
+    let first = load(move || {
+        let (tenant, id) = (tenant.get(), id.clone());
+        async move { api.overrides(&tenant, "", Some(&id), None).await }
+    });
+    let count = move || match first.data() {
+        None => "Show".to_owned(),
+        Some(page) if page.next_cursor.is_some() => format!("more than {}", page.data.len()),
+        Some(page) => counted(page.data.len(), "override", "overrides"),
+    };
+    view! { <A href=move || tenant.page(&page)>{count}</A> }
 }
 
 /// What was decided by it.

@@ -22,6 +22,7 @@ await tell("overrides", async ({ page, shoot }) => {
     await change(page);
     await importMany(page, shoot);
     await exportAll(page);
+    await ofRule(page);
     await resetCounter(page, shoot);
     await remove(page);
 });
@@ -75,6 +76,16 @@ async function exportAll(page) {
     const lines = text.trimEnd().split("\r\n");
     assert.equal(lines.length, 1 + 502);
     assert.ok(lines.includes(`default,${name},deny,,,"'=cmd, really",'=u-x`), "a formula was made harmless");
+}
+
+/** From the rule to its overrides. */
+async function ofRule(page) {
+    await page.getByRole("region", { name: "Overrides" }).getByRole("link", { name }).first().click();
+    await heading(page, name);
+    await page.getByRole("link", { name: "more than 200" }).click();
+    await heading(page, "Overrides");
+    assert.equal(await page.getByLabel("Of the rule").locator("option:checked").textContent(), `default / ${name}`);
+    await page.getByRole("button", { name: "Show more" }).waitFor();
 }
 
 async function resetCounter(page, shoot) {

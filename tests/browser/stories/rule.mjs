@@ -24,15 +24,15 @@ async function change(revision, body) {
 async function revert(page, shoot) {
     await page.getByText("Revision 2", { exact: true }).click();
     const changed = page.getByRole("region", { name: "What revision 2 changed" });
-    const first = changed.getByRole("row", { name: "Limit 1" });
+    const first = changed.getByRole("row", { name: "Limit 5 in each minute" });
     await first.getByText("5 in each minute of the clock", { exact: true }).waitFor();
     await first.getByText("50 in each minute of the clock").waitFor();
-    await changed.getByRole("row", { name: "Limit 2 none at least 1 s apart" }).waitFor();
+    await changed.getByRole("row", { name: "Limit none at least 1 s apart" }).waitFor();
     await page.getByText("Revision 1", { exact: true }).click();
     await shoot("rule-revisions");
     await page.getByRole("button", { name: "Revert to revision 1" }).click();
     const dialog = page.getByRole("dialog", { name: "Revert to revision 1?" });
-    await dialog.getByRole("row", { name: "Limit 2 at least 1 s apart none" }).waitFor();
+    await dialog.getByRole("row", { name: "Limit at least 1 s apart none" }).waitFor();
     await shoot("rule-revert");
     await dialog.getByRole("button", { name: "Revert", exact: true }).click();
     await page.getByText("3, in force from rulebook version").waitFor();

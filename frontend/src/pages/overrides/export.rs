@@ -7,7 +7,7 @@ use crate::api::Api;
 use crate::browser;
 use crate::components::act::Act;
 use crate::components::feedback::ActProblem;
-use crate::model::{csv, override_table};
+use crate::model::override_table;
 use crate::pages::shell::TenantId;
 
 /// The button.
@@ -17,8 +17,8 @@ pub(super) fn Export(rules: StoredValue<Vec<RuleAnswer>>) -> impl IntoView {
     let act = Act::new();
     let export = move |_| {
         act.run(async move { api.all_overrides(&tenant.now()).await }, move |overrides| {
-            let table = rules.with_value(|rules| override_table::write(&overrides, rules));
-            browser::save_file("overrides.csv", "text/csv", &csv::write(&table));
+            let text = rules.with_value(|rules| override_table::write(&overrides, rules));
+            browser::save_file("overrides.csv", "text/csv", &text);
         });
     };
     view! {

@@ -9,13 +9,14 @@ use crate::api::{Api, Problem};
 use crate::browser;
 use crate::components::act::{Act, ActForm};
 use crate::components::field::TextArea;
-use crate::model::csv;
 use crate::model::number::counted;
-use crate::model::override_table::{self, Read};
+use crate::model::override_table;
 use crate::pages::shell::TenantId;
 
 /// In one request; each is written whole or not at all.
 const BATCH: usize = 1000;
+/// More are counted: whoever has so many mends the file first.
+const WRONG_SHOWN: usize = 20;
 
 /// The form; `done` follows once all is written.
 #[component]
@@ -27,11 +28,7 @@ pub(super) fn Import(
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let text = RwSignal::new(String::new());
     let read = Memo::new(move |_| {
-        text.with(|text| match csv::read(text) {
-            _ if text.trim().is_empty() => Read::default(),
-            Ok(table) => rules.with_value(|rules| override_table::read(&table, rules)),
-            Err(why) => Read { wrong: vec![why], ..Read::default() },
-        })
+        text.with(|text| rules.with_value(|rules| override_table::read(text, rules)))
     });
     let (act, progress) = (Act::new(), RwSignal::new(String::new()));
     let chosen = move |event: leptos::ev::Event| {
@@ -52,12 +49,17 @@ pub(super) fn Import(
     });
     let said = move || {
         read.with(|read| match read.overrides.len() {
-            0 if read.wrong.is_empty() => "Columns: namespace, rule, action, limits, expires_at, reason, and subject.… for each attribute. Export shows the form.".to_owned(),
+            0 if read.wrong.is_empty() => "Columns: namespace, rule, action, limits, expires_at, reason, and subject.… for each attribute. Limits are a number, which replaces that of the rule's limit, or JSON as in an export.".to_owned(),
             some => format!("{} can be written; one for a subject that has an override replaces it.", counted(some, "override", "overrides")),
         })
     };
     let wrong = move || {
-        let lines = read.get().wrong;
+        let mut lines = read.get().wrong;
+        let more = lines.len().saturating_sub(WRONG_SHOWN);
+        lines.truncate(WRONG_SHOWN);
+        if more > 0 {
+            lines.push(format!("and {}", counted(more, "more line", "more lines")));
+        }
         (!lines.is_empty()).then(|| {
             let lines: Vec<_> = lines.into_iter().map(|line| view! { <li>{line}</li> }).collect();
             view! { <div class="problem" role="alert"><p class="problem-title">"To mend before it can be imported"</p><ul>{lines}</ul></div> }

@@ -6,14 +6,16 @@ use weir_wire::overrides::OverrideAnswer;
 use weir_wire::page::Page;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::tenants::Role;
+use weir_wire::time::DateTime;
 use weir_wire::words::Action;
 
-use super::Open;
+use super::{Open, Wanted};
 use crate::api::Api;
+use crate::browser;
 use crate::components::act::Act;
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{ActProblem, Empty};
-use crate::components::field::TextField;
+use crate::components::field::{Choice, TextField};
 use crate::components::load::{kept, load};
 use crate::components::needs::Needs;
 use crate::components::time::When;
@@ -24,7 +26,7 @@ use crate::pages::shell::TenantId;
 /// The list with its search; `turn` rises when something was written.
 #[component]
 pub(super) fn List(
-    typed: RwSignal<String>,
+    wanted: Wanted,
     rules: StoredValue<Vec<RuleAnswer>>,
     turn: RwSignal<u32>,
     open: RwSignal<Open>,
@@ -32,22 +34,34 @@ pub(super) fn List(
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let first = load(move || {
         turn.track();
-        let (tenant, typed) = (tenant.get(), typed.get());
-        async move { api.overrides(&tenant, &typed, None, None).await }
+        let (tenant, typed, rule) = (tenant.get(), wanted.typed.get(), wanted.rule.get());
+        async move { api.overrides(&tenant, &typed, Some(&rule), None).await }
     });
     view! {
         <div class="filter" role="search">
-            <TextField label="Search a subject" kind="search" value=typed />
+            <TextField label="Search a subject" kind="search" value=wanted.typed />
+            <Choice label="Of the rule" value=wanted.rule.into() options=rule_choices(rules) />
         </div>
-        {kept(first, move |page| view! { <Pages page typed rules turn open /> })}
+        {kept(first, move |page| view! { <Pages page wanted rules turn open /> })}
     }
+}
+
+/// Any rule, or one of those that can have overrides.
+fn rule_choices(rules: StoredValue<Vec<RuleAnswer>>) -> Vec<(String, String)> {
+    let name =
+        |it: &RuleAnswer| (it.id.clone(), format!("{} / {}", it.rule.namespace, it.rule.name));
+    let any = std::iter::once((String::new(), "Any rule".to_owned()));
+    rules.with_value(|rules| {
+        let countable = rules.iter().filter(|it| !it.rule.count_by.is_empty());
+        any.chain(countable.map(name)).collect()
+    })
 }
 
 /// The first page, and those that were asked for after it.
 #[component]
 fn Pages(
     page: Signal<Page<OverrideAnswer>>,
-    typed: RwSignal<String>,
+    wanted: Wanted,
     rules: StoredValue<Vec<RuleAnswer>>,
     turn: RwSignal<u32>,
     open: RwSignal<Open>,
@@ -57,9 +71,10 @@ fn Pages(
     Effect::new(move |_| shown.set(page.get()));
     let act = Act::new();
     let more = move |_| {
-        let (typed, cursor) = (typed.get_untracked(), shown.get_untracked().next_cursor);
+        let (typed, rule) = (wanted.typed.get_untracked(), wanted.rule.get_untracked());
+        let cursor = shown.get_untracked().next_cursor;
         act.run(
-            async move { api.overrides(&tenant.now(), &typed, None, cursor.as_deref()).await },
+            async move { api.overrides(&tenant.now(), &typed, Some(&rule), cursor.as_deref()).await },
             move |mut next| {
                 shown.update(|shown| {
                     shown.data.append(&mut next.data);
@@ -70,7 +85,7 @@ fn Pages(
     };
     let empty = move || shown.with(|shown| shown.data.is_empty());
     let title = move || {
-        if typed.with(String::is_empty) {
+        if wanted.typed.with(String::is_empty) && wanted.rule.with(String::is_empty) {
             "No overrides yet: the rules hold for everybody alike."
         } else {
             "No override has this in its subject."
@@ -140,7 +155,7 @@ fn Line(
             <td class="name"><bdi>{who.clone()}</bdi></td>
             <td><A href=move || tenant.page(&format!("rules/{rule_id}"))>{rule_name}</A></td>
             <td>{instead}</td>
-            <td>{until.map_or_else(|| "it is removed".into_any(), |at| view! { <When at /> }.into_any())}</td>
+            <td>{until.map_or_else(|| "it is removed".into_any(), ends)}</td>
             <td>{reason}</td>
             <td class="number">
                 <Needs role=Role::Editor told=true>
@@ -152,4 +167,10 @@ fn Line(
             </td>
         </tr>
     }
+}
+
+fn ends(at: DateTime) -> AnyView {
+    let over = at.0.as_millis() <= browser::now_ms();
+    let badge = over.then(|| view! { <span class="badge badge-shadow">"Over"</span>" " });
+    view! { {badge}<When at /> }.into_any()
 }

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use serde_json::Value;
 use weir_wire::audit::{AuditActor, RuleRevision};
+use weir_wire::page::Page;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 use weir_wire::tenants::Role;
 
@@ -18,24 +19,52 @@ use crate::model::difference::{Difference, differences};
 use crate::model::words;
 use crate::pages::shell::TenantId;
 
-/// The newest revisions of `now`; `rule` is fetched anew after a revert.
+/// The revisions of `now`; `rule` is fetched anew after a revert.
 #[component]
 pub(super) fn Revisions(now: RuleAnswer, rule: Load<RuleAnswer>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let id = now.id.clone();
     let revisions = load(move || {
         let (tenant, id) = (tenant.get(), id.clone());
-        async move { api.revisions(&tenant, &id).await }
+        async move { api.revisions(&tenant, &id, None).await }
     });
     let now = StoredValue::new(now);
     view! {
         <section aria-labelledby="revisions-heading" class="stack">
             <h2 id="revisions-heading">"Revisions"</h2>
-            {loaded(revisions, move |revisions| {
-                let lines = revisions.into_iter().map(|it| view! { <Revision it now=now.get_value() rule /> });
-                view! { <ol class="revisions" reversed>{lines.collect::<Vec<_>>()}</ol> }
-            })}
+            {loaded(revisions, move |page| view! { <Pages page now rule /> })}
         </section>
+    }
+}
+
+/// The newest, and those that were asked for after them.
+#[component]
+fn Pages(
+    page: Page<RuleRevision>,
+    now: StoredValue<RuleAnswer>,
+    rule: Load<RuleAnswer>,
+) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let (shown, cursor) = (RwSignal::new(page.data), RwSignal::new(page.next_cursor));
+    let act = Act::new();
+    let older = move |_| {
+        let (id, from) = (now.with_value(|now| now.id.clone()), cursor.get_untracked());
+        let asked = async move { api.revisions(&tenant.now(), &id, from.as_deref()).await };
+        act.run(asked, move |mut page| {
+            shown.try_update(|shown| shown.append(&mut page.data));
+            cursor.try_set(page.next_cursor);
+        });
+    };
+    view! {
+        <ol class="revisions" reversed>
+            <For each=move || shown.get() key=|it| it.revision let:it>
+                <Revision it now=now.get_value() rule />
+            </For>
+        </ol>
+        <ActProblem problem=act.problem />
+        <Show when=move || cursor.with(Option::is_some)>
+            <button type="button" class="button" disabled=act.busy on:click=older>"Show older revisions"</button>
+        </Show>
     }
 }
 
