@@ -48,18 +48,20 @@ async function change(page) {
     await row(page, "user u-vip").getByText("always refused").waitFor();
 }
 
-/** Five hundred and one lines, of which one is wrong at first. */
+/** A file of two thousand and one lines, of which one is wrong at first. */
 async function importMany(page, shoot) {
-    const lines = Array.from({ length: 500 }, (_, at) => `default,${name},allow,,,batch,u-${at}`);
+    const lines = Array.from({ length: 2000 }, (_, at) => `default,${name},allow,,,batch,u-${at}`);
     const head = "namespace,rule,action,limits,expires_at,reason,subject.user";
     await page.getByRole("button", { name: "Import CSV" }).click();
     const text = page.getByLabel("Or the text itself");
-    await text.fill([head, ...lines, `default,${name},perhaps,,,,u-x`].join("\n"));
-    await page.getByRole("alert").getByText("line 502: perhaps is no action").waitFor();
+    await choose(page, [head, ...lines, `default,${name},perhaps,,,,u-x`]);
+    await page.getByRole("alert").getByText("line 2002: perhaps is no action").waitFor();
     assert.ok(await page.getByRole("button", { name: "Import", exact: true }).isDisabled());
     await shoot("overrides-import");
-    await text.fill([head, ...lines, `default,${name},deny,,,"'=cmd, really",'=u-x`].join("\n"));
-    await page.getByText("501 overrides can be written").waitFor();
+    await text.fill(`rule;subject.user;limits\n${name};u-few;7\n${name};u-few;8`);
+    await page.getByRole("alert").getByText("line 3: the same subject of the same rule stands above").waitFor();
+    await choose(page, [head, ...lines, `default,${name},deny,,,"'=cmd, really",'=u-x`]);
+    await page.getByText("2,001 overrides can be written").waitFor();
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByRole("button", { name: "Show more" }).waitFor();
     await page.getByLabel("Search a subject").fill("=U-X");
@@ -69,12 +71,17 @@ async function importMany(page, shoot) {
     await shoot("overrides");
 }
 
+async function choose(page, lines) {
+    const buffer = Buffer.from(lines.join("\n"));
+    await page.getByLabel("File", { exact: true }).setInputFiles({ name: "batch.csv", mimeType: "text/csv", buffer });
+}
+
 async function exportAll(page) {
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Export CSV" }).click();
     const text = await readFile(await (await download).path(), "utf8");
     const lines = text.trimEnd().split("\r\n");
-    assert.equal(lines.length, 1 + 502);
+    assert.equal(lines.length, 1 + 2002);
     assert.ok(lines.includes(`default,${name},deny,,,"'=cmd, really",'=u-x`), "a formula was made harmless");
 }
 
