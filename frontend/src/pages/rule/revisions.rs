@@ -79,7 +79,11 @@ fn Revision(it: RuleRevision, now: RuleAnswer, rule: Load<RuleAnswer>) -> impl I
     let summary = match (&before, what.as_slice()) {
         (None, _) => "made".to_owned(),
         (_, []) => "nothing differs".to_owned(),
-        (_, what) => what.iter().map(|it| it.what.to_lowercase()).collect::<Vec<_>>().join(", "),
+        (_, what) => {
+            let mut names: Vec<_> = what.iter().map(|it| it.what.to_lowercase()).collect();
+            names.dedup();
+            names.join(", ")
+        }
     };
     let is_now = revision == now.revision;
     let shown = match (before, &after) {
