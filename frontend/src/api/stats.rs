@@ -1,6 +1,6 @@
 //! Statistics.
 
-use weir_wire::stats::{Denials, Series, Summary, Top};
+use weir_wire::stats::{Denials, RulesSeries, Series, Summary, Top};
 
 use super::{Api, Problem};
 use crate::browser;
@@ -35,6 +35,11 @@ impl Api {
     pub async fn top(self, about: About, by: &str) -> Result<Top, Problem> {
         let query = about.query();
         self.read(format!("/tenants/{}/stats/top?by={by}&limit=10&{query}", about.tenant)).await
+    }
+
+    /// The last hour of each rule, in steps of five minutes.
+    pub async fn rules_last_hour(self, tenant: &str) -> Result<RulesSeries, Problem> {
+        self.read(format!("/tenants/{tenant}/stats/rules")).await
     }
 
     /// The newest denials, of one rule or of all.

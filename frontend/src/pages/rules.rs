@@ -3,12 +3,13 @@
 mod line;
 mod many;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_location, use_navigate, use_query_map};
 use weir_wire::rules::RuleAnswer;
+use weir_wire::stats::RuleSeries;
 use weir_wire::tenants::Role;
 use weir_wire::words::Mode;
 
@@ -60,6 +61,8 @@ struct Table {
     rules: RwSignal<Vec<RuleAnswer>>,
     /// Ids.
     ticked: RwSignal<BTreeSet<String>>,
+    /// What they decided in the last hour, by their ids; nothing while that is not known.
+    hour: Memo<BTreeMap<String, RuleSeries>>,
     /// Places in `rules`, as filtered and sorted.
     shown: Memo<Vec<usize>>,
 }
@@ -69,7 +72,16 @@ fn List(rules: Vec<RuleAnswer>) -> impl IntoView {
     let wanted = wanted_by_address();
     let rules = RwSignal::new(rules);
     let shown = Memo::new(move |_| rules.with(|rules| wanted.value.get().arrange(rules)));
-    let table = Table { rules, ticked: RwSignal::new(BTreeSet::new()), shown };
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let hour = load(move || {
+        let tenant = tenant.get();
+        async move { api.rules_last_hour(&tenant).await }
+    });
+    let hour = Memo::new(move |_| {
+        let series = hour.data().map(|hour| hour.data).unwrap_or_default();
+        series.into_iter().map(|it| (it.rule_id.clone(), it)).collect()
+    });
+    let table = Table { rules, ticked: RwSignal::new(BTreeSet::new()), hour, shown };
     let sight = Sight::new();
     Effect::new(move |_| {
         wanted.value.track();
@@ -94,6 +106,7 @@ fn List(rules: Vec<RuleAnswer>) -> impl IntoView {
             <Sorted label="Rule" order=Order::Name wanted />
             <th scope="col">"Matches"</th>
             <th scope="col">"Limits"</th>
+            <th scope="col">"Denied, last hour"</th>
             <Sorted label="Mode" order=Order::Mode wanted />
             <Sorted label="Changed" order=Order::Changed wanted />
         </tr>

@@ -24,6 +24,7 @@ await tell("overview", async ({ page, shoot }) => {
     await page.getByRole("region", { name: "Subjects denied most" }).last().getByText("user u-1").waitFor();
     await page.getByRole("region", { name: "Rules that deny most" }).last().getByRole("link", { name }).waitFor();
     await shoot("overview");
+    await inTheList(page, shoot);
     await readByKeyboard(page);
     await lookCloser(page, shoot);
 });
@@ -35,6 +36,16 @@ async function send() {
         const answer = await check(gate, secret, { attributes: { user: `u-${at % 2}` } });
         assert.equal(answer.allowed, at < 6, `check ${at}`);
     }
+}
+
+/** The list of rules says how much of the last hour was denied. */
+async function inTheList(page, shoot) {
+    await page.getByRole("link", { name: "Rules", exact: true }).click();
+    await heading(page, "Rules");
+    await page.getByRole("row", { name }).getByText("40 %").waitFor();
+    await shoot("rules-last-hour");
+    await page.goBack();
+    await heading(page, "Overview");
 }
 
 async function readByKeyboard(page) {
