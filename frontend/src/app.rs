@@ -9,7 +9,7 @@ use leptos_router::{NavigateOptions, path};
 use crate::api::Api;
 use crate::components::feedback::ProblemPanel;
 use crate::pages::{
-    Accept, Audit, Home, Keys, Members, NewRule, NotFound, Overrides, Overview, Replicas,
+    Accept, Audit, Home, Keys, Live, Members, NewRule, NotFound, Overrides, Overview, Replicas,
     RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Tenants, Tester,
 };
 use crate::session::{Session, SessionState, Why};
@@ -34,6 +34,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("") view=Rules />
                     <Route path=path!("start") view=Start />
                     <Route path=path!("overview") view=Overview />
+                    <Route path=path!("live") view=Live />
                     <Route path=path!("rules") view=Rules />
                     <Route path=path!("rules/new") view=NewRule />
                     <Route path=path!("rules/:rule") view=RulePage />

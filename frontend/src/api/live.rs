@@ -18,13 +18,14 @@ use crate::model::events::Events;
 
 impl Api {
     /// Calls `tick` with what happens in a tenant, as long as whoever asked is on the page. A stream that ends, as the
-    /// server's do after a minute, or that breaks off is followed by the next.
-    pub fn follow(self, tenant: String, tick: Callback<LiveTick>) {
+    /// server's do after a minute, or that breaks off is followed by the next; `lost` hears of the latter.
+    pub fn follow(self, tenant: String, tick: Callback<LiveTick>, lost: Callback<()>) {
         let (handle, registration) = AbortHandle::new_pair();
         on_cleanup(move || handle.abort());
         let following = async move {
             loop {
                 if self.one_stream(&tenant, tick).await.is_err() {
+                    lost.run(());
                     browser::wait_ms(AGAIN_MS).await;
                 }
             }

@@ -18,6 +18,7 @@ use crate::components::stats_range::{Freshness, SpanChoice, span_by_address};
 use crate::model::span::Span;
 use crate::pages::shell::TenantId;
 use busiest::Busiest;
+pub use latest::DenialLine;
 use latest::Latest;
 use totals::Totals;
 

@@ -7,6 +7,7 @@ use weir_wire::stats::{DenialEntry, Denials};
 use crate::components::time::When;
 use crate::components::verdict::again;
 use crate::model::number::grouped;
+use crate::model::request_link::request_link;
 use crate::model::subject;
 use crate::pages::shell::TenantId;
 
@@ -61,6 +62,7 @@ pub fn DenialLine(denial: DenialEntry) -> impl IntoView {
         ..
     } = denial;
     let many = (stands_for > 1).then(|| format!(" × {}", grouped(u64::from(stands_for))));
+    let link = request_link(Some(&namespace), &subject);
     view! {
         <tr>
             <td><When at /></td>
@@ -72,7 +74,10 @@ pub fn DenialLine(denial: DenialEntry) -> impl IntoView {
                 {degraded.then(|| view! { " "<span class="badge badge-shadow">"Without Redis"</span> })}
             </td>
             <td class="number">{grouped(cost)}</td>
-            <td>{format!("could pass {}", again(retry_after_ms))}</td>
+            <td>
+                {format!("could pass {}", again(retry_after_ms))}" "
+                <A href=move || tenant.page(&link)>"Test it"</A>
+            </td>
         </tr>
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn Watch(rule_id: String, check: CheckBody) -> impl IntoView {
             look.run(());
         }
     });
-    api.follow(tenant.now(), tick);
+    api.follow(tenant.now(), tick, Callback::new(|()| ()));
     let shown = move || match decided.get() {
         counts if counts.checks() == 0 => {
             view! { <p class="waiting">"Waiting for the first check…"</p> }.into_any()

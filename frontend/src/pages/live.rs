@@ -1,0 +1,173 @@
+//! Denials as they happen.
+
+use std::collections::VecDeque;
+
+use leptos::prelude::*;
+use weir_wire::stats::{DenialEntry, LiveTick};
+
+use crate::api::Api;
+use crate::charts::spark::{HEIGHT, WIDTH, spark};
+use crate::components::feedback::{Empty, Warning};
+use crate::components::field::TextField;
+use crate::components::page::PageHead;
+use crate::model::number::{counted, per_second};
+use crate::model::subject;
+use crate::pages::overview::DenialLine;
+use crate::pages::shell::TenantId;
+
+/// The page.
+#[component]
+pub fn Live() -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let stream = Stream::new();
+    let told = Callback::new(move |tick| stream.take(tick));
+    let lost = Callback::new(move |()| stream.lost.set(true));
+    let follow = move || {
+        api.follow(tenant.get(), told, lost);
+    };
+    let typed = RwSignal::new(String::new());
+    let pause = move |_| stream.pause();
+    let paused = move || match (stream.paused.get(), stream.waiting.with(Vec::len)) {
+        (false, _) => "Pause".to_owned(),
+        (true, 0) => "Go on".to_owned(),
+        (true, some) => format!("Go on with {}", counted(some, "new denial", "new denials")),
+    };
+    view! {
+        <PageHead title="Live" lead="What is refused, as it happens.">
+            <button type="button" class="button" aria-pressed=move || stream.paused.get().to_string() on:click=pause>{paused}</button>
+        </PageHead>
+        {follow}
+        <Show when=move || stream.lost.get()>
+            <Warning>"The stream is interrupted; it is tried again every few seconds. What happens meanwhile is in the Overview."</Warning>
+        </Show>
+        <Now stream />
+        <div class="filter" role="search"><TextField label="Filter by subject, rule or namespace" kind="search" value=typed /></div>
+        <Shown stream typed />
+    }
+}
+
+/// Everything that was told; cheap to copy.
+#[derive(Debug, Clone, Copy)]
+struct Stream {
+    ticks: RwSignal<VecDeque<LiveTick>>,
+    /// Newest first.
+    denials: RwSignal<Vec<DenialEntry>>,
+    /// Told while paused, newest first.
+    waiting: RwSignal<Vec<DenialEntry>>,
+    paused: RwSignal<bool>,
+    lost: RwSignal<bool>,
+}
+
+/// Seconds of the small line.
+const TICKS_KEPT: usize = 60;
+/// Older denials are in the Overview.
+const DENIALS_KEPT: usize = 500;
+
+impl Stream {
+    fn new() -> Self {
+        Self {
+            ticks: RwSignal::default(),
+            denials: RwSignal::default(),
+            waiting: RwSignal::default(),
+            paused: RwSignal::new(false),
+            lost: RwSignal::new(false),
+        }
+    }
+
+    fn take(self, mut tick: LiveTick) {
+        let denials = std::mem::take(&mut tick.denials);
+        self.lost.set(false);
+        self.ticks.update(|ticks| {
+            ticks.push_back(tick);
+            if ticks.len() > TICKS_KEPT {
+                ticks.pop_front();
+            }
+        });
+        if !denials.is_empty() {
+            let into = if self.paused.get_untracked() { self.waiting } else { self.denials };
+            into.update(|kept| put_before(kept, denials));
+        }
+    }
+
+    /// Stops the list, or lets it go on with what came meanwhile.
+    fn pause(self) {
+        if self.paused.get_untracked() {
+            let waiting = self.waiting.try_update(std::mem::take).unwrap_or_default();
+            self.denials.update(|kept| put_before(kept, waiting));
+        }
+        self.paused.update(|paused| *paused = !*paused);
+    }
+}
+
+fn put_before(kept: &mut Vec<DenialEntry>, newer: Vec<DenialEntry>) {
+    kept.splice(0..0, newer);
+    kept.truncate(DENIALS_KEPT);
+}
+
+/// How much is asked and refused now.
+#[component]
+fn Now(stream: Stream) -> impl IntoView {
+    let rate = move |of: fn(&LiveTick) -> u64| {
+        let newest = stream.ticks.with(|ticks| ticks.back().map(|tick| (of(tick), tick.span_ms)));
+        newest.map_or_else(
+            || "…".to_owned(),
+            |(number, span_ms)| per_second(number * 1000, u64::from(span_ms).max(1)),
+        )
+    };
+    let path = move |of: fn(&LiveTick) -> u64| {
+        stream.ticks.with(|ticks| {
+            let most = ticks.iter().map(|tick| tick.requests.checks()).max().unwrap_or(0);
+            spark(&ticks.iter().map(of).collect::<Vec<_>>(), most)
+        })
+    };
+    view! {
+        <dl class="tiles">
+            <div class="tile"><dt>"Checks a second, now"</dt><dd>{move || rate(|tick| tick.requests.checks())}</dd></div>
+            <div class="tile"><dt>"Denied a second, now"</dt><dd>{move || rate(|tick| tick.requests.denied)}</dd></div>
+            <div class="tile">
+                <dt>"The last minute"</dt>
+                <dd class="spark">
+                    <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") role="img" aria-label="Checks and denials of the last minute">
+                        <path class="checks" d=move || path(|tick| tick.requests.checks()) />
+                        <path class="denied" d=move || path(|tick| tick.requests.denied) />
+                    </svg>
+                </dd>
+            </div>
+        </dl>
+    }
+}
+
+#[component]
+fn Shown(stream: Stream, typed: RwSignal<String>) -> impl IntoView {
+    let shown = Memo::new(move |_| {
+        let typed = typed.get().to_lowercase();
+        let has = |denial: &&DenialEntry| {
+            let text =
+                format!("{} {} {}", subject::words(&denial.subject), denial.rule, denial.namespace);
+            text.to_lowercase().contains(&typed)
+        };
+        stream.denials.with(|all| all.iter().filter(has).cloned().collect::<Vec<_>>())
+    });
+    let none = move || shown.with(Vec::is_empty);
+    view! {
+        <Show when=move || !none() fallback=|| view! {
+            <Empty title="Nothing is refused at the moment.">
+                <p>"Denials appear here within two seconds, by themselves. Those of the last day are in the Overview."</p>
+            </Empty>
+        }>
+            <div class="table-wrap" tabindex="0" role="region" aria-label="Denials">
+                <table>
+                    <thead><tr>
+                        <th scope="col">"When"</th><th scope="col">"Subject"</th><th scope="col">"Rule"</th>
+                        <th scope="col" class="number">"Cost"</th><th scope="col">"The same check"</th>
+                    </tr></thead>
+                    <tbody>
+                        <For each=move || shown.get() key=|denial| denial.id.clone() let:denial>
+                            <DenialLine denial />
+                        </For>
+                    </tbody>
+                </table>
+            </div>
+        </Show>
+    }
+}
