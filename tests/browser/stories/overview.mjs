@@ -12,6 +12,9 @@ await api("POST", `/tenants/${owner.tenant}/rules`, {
 }, owner);
 const { secret } = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "k", scopes: ["check"] }, owner);
 
+// Counted once a second, fetched every five.
+const SLOWLY = { timeout: 30_000 };
+
 await tell("overview", async ({ page, shoot }) => {
     await signIn(page, { ...owner, next: `/t/${owner.tenant}/overview` });
     await heading(page, "Overview");
@@ -19,10 +22,10 @@ await tell("overview", async ({ page, shoot }) => {
     await shoot("overview-empty");
     await send();
     const tile = (name) => page.locator("dl").getByText(name, { exact: true }).locator("..");
-    await tile("Denied").getByText("4", { exact: true }).waitFor();
-    await tile("Allowed").getByText("6", { exact: true }).waitFor();
-    await page.getByRole("region", { name: "Subjects denied most" }).last().getByText("user u-1").waitFor();
-    await page.getByRole("region", { name: "Rules that deny most" }).last().getByRole("link", { name }).waitFor();
+    await tile("Denied").getByText("4", { exact: true }).waitFor(SLOWLY);
+    await tile("Allowed").getByText("6", { exact: true }).waitFor(SLOWLY);
+    await page.getByRole("region", { name: "Subjects denied most" }).last().getByText("user u-1").waitFor(SLOWLY);
+    await page.getByRole("region", { name: "Rules that deny most" }).last().getByRole("link", { name }).waitFor(SLOWLY);
     await shoot("overview");
     await inTheList(page, shoot);
     await readByKeyboard(page);
@@ -42,7 +45,7 @@ async function send() {
 async function inTheList(page, shoot) {
     await page.getByRole("link", { name: "Rules", exact: true }).click();
     await heading(page, "Rules");
-    await page.getByRole("row", { name }).getByText("40 %").waitFor();
+    await page.getByRole("row", { name }).getByText("40 %").waitFor(SLOWLY);
     await shoot("rules-last-hour");
     await page.goBack();
     await heading(page, "Overview");
