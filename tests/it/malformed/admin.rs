@@ -31,7 +31,11 @@ async fn every_bad_admin_request_is_told_what_is_wrong_and_changes_nothing() {
 async fn state(tenant: &Tenant<'_>) -> Vec<Value> {
     let mut lists = Vec::new();
     for path in ["", "/rules", "/keys", "/overrides"] {
-        lists.push(tenant.admin(Method::GET, path, &Value::Null).await.expect(200).body);
+        let mut list = tenant.admin(Method::GET, path, &Value::Null).await.expect(200).body;
+        for key in list["data"].as_array_mut().into_iter().flatten().filter(|_| path == "/keys") {
+            key["last_used_at"].take(); // a key that was presented was used, whatever came of it
+        }
+        lists.push(list);
     }
     lists
 }
