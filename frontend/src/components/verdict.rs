@@ -25,12 +25,12 @@ pub fn LimitTable(limits: Vec<LimitAnswer>) -> impl IntoView {
     }
 }
 
-/// When the same check could pass, after "could pass".
+/// When the same check could pass, after "could".
 pub fn again(retry_after_ms: Option<u64>) -> String {
     match retry_after_ms {
-        Some(0) => "again now".to_owned(),
-        Some(wait_ms) => format!("again in {}", about(wait_ms)),
-        None => "never".to_owned(),
+        Some(0) => "pass again now".to_owned(),
+        Some(wait_ms) => format!("pass again in {}", about(wait_ms)),
+        None => "never pass".to_owned(),
     }
 }
 

@@ -7,6 +7,7 @@ mod totals;
 use std::time::Duration;
 
 use leptos::prelude::*;
+use leptos_router::components::A;
 
 use crate::api::{About, Api};
 use crate::browser;
@@ -15,6 +16,7 @@ use crate::components::load::{Load, kept, load};
 use crate::components::page::PageHead;
 use crate::components::series_chart::SeriesChart;
 use crate::components::stats_range::{Freshness, SpanChoice, span_by_address};
+use crate::model::rollout::Rollout;
 use crate::model::span::Span;
 use crate::pages::shell::TenantId;
 use busiest::Busiest;
@@ -31,7 +33,26 @@ pub fn Overview() -> impl IntoView {
             <SpanChoice span />
         </PageHead>
         <Traffic rule=None span />
+        <Gates />
     }
+}
+
+/// Whether what is configured is what is enforced.
+#[component]
+fn Gates() -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let replicas = load(move || {
+        let tenant = tenant.get();
+        async move { api.replicas(&tenant).await }
+    });
+    kept(replicas, move |replicas| {
+        let said = move || replicas.with(|it| Rollout::of(it.tenant_version, &it.data).to_string());
+        view! {
+            <p class="note">
+                "The present rules are "{said}". "<A href=move || tenant.page("replicas")>"Replicas"</A>
+            </p>
+        }
+    })
 }
 
 /// Everything counted of one rule, or of all.

@@ -26,6 +26,7 @@ await tell("overview", async ({ page, shoot }) => {
     await tile("Allowed").getByText("6", { exact: true }).waitFor(SLOWLY);
     await page.getByRole("region", { name: "Subjects denied most" }).last().getByText("user u-1").waitFor(SLOWLY);
     await page.getByRole("region", { name: "Rules that deny most" }).last().getByRole("link", { name }).waitFor(SLOWLY);
+    await page.getByText(/^The present rules are live on 2 of 2 gates/).waitFor(SLOWLY);
     await shoot("overview");
     await inTheList(page, shoot);
     await readByKeyboard(page);

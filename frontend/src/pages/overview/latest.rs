@@ -75,7 +75,7 @@ pub fn DenialLine(denial: DenialEntry) -> impl IntoView {
             </td>
             <td class="number">{grouped(cost)}</td>
             <td>
-                {format!("could pass {}", again(retry_after_ms))}" "
+                {format!("could {}", again(retry_after_ms))}" "
                 <A href=move || tenant.page(&link)>"Test it"</A>
             </td>
         </tr>

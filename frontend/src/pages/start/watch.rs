@@ -70,7 +70,7 @@ fn stands(rule: &TestedRule) -> String {
     if let Some(wait_ms) =
         rule.limits.iter().filter(|it| !it.allowed).map(|it| it.retry_after_ms).max()
     {
-        return format!("The next check of {subject} could pass {}.", again(wait_ms));
+        return format!("The next check of {subject} could {}.", again(wait_ms));
     }
     let known = rule.limits.iter().filter_map(|it| Some((it.remaining?, it.limit)));
     let left: Vec<_> = known

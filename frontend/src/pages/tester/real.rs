@@ -113,7 +113,7 @@ fn Answers(answers: RwSignal<Vec<CheckAnswer>>) -> impl IntoView {
 fn Answer(answer: CheckAnswer) -> impl IntoView {
     let detail = match (answer.allowed, answer.remaining, answer.limit) {
         (false, ..) => format!(
-            " by {}; the same check could pass {}",
+            " by {}; the same check could {}",
             answer.denied_by.join(", "),
             again(answer.retry_after_ms)
         ),

@@ -115,8 +115,7 @@ fn line(rule: TestedRule) -> impl IntoView {
     let subject = rule.subject.as_ref().filter(|_| counts).map(words::subject).unwrap_or_default();
     let state = |limit: &LimitAnswer| {
         let left = limit.remaining.map_or_else(|| "unknown".to_owned(), grouped);
-        let again =
-            (!limit.allowed).then(|| format!(", could pass {}", again(limit.retry_after_ms)));
+        let again = (!limit.allowed).then(|| format!(", could {}", again(limit.retry_after_ms)));
         view! { <div>{left}" of "{grouped(limit.limit)}" left"{again}</div> }
     };
     let states: Vec<_> = rule.limits.iter().map(state).collect();
