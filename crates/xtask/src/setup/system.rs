@@ -34,7 +34,7 @@ struct Need {
     present: fn() -> bool,
 }
 
-const NEEDS: [Need; 3] = [
+const NEEDS: [Need; 5] = [
     Need {
         title: "Postgres",
         debian: "postgresql",
@@ -55,6 +55,21 @@ const NEEDS: [Need; 3] = [
         brew: "--cask chromium",
         for_tests_only: true,
         present: has_browser,
+    },
+    // The tests run the code that "Get started" shows.
+    Need {
+        title: "Python",
+        debian: "python3",
+        brew: "python3",
+        for_tests_only: true,
+        present: || on_path("python3").is_some(),
+    },
+    Need {
+        title: "curl",
+        debian: "curl",
+        brew: "curl",
+        for_tests_only: true,
+        present: || on_path("curl").is_some(),
     },
 ];
 
