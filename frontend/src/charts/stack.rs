@@ -79,31 +79,30 @@ pub fn round_up(most: u64) -> u64 {
 
 /// Along the tops of steps; nothing where there is nothing.
 fn stairs(y: Scale, tops: &[u64]) -> String {
-    if tops.iter().all(|top| *top == 0) {
+    if tops.iter().all(|top| *top == 0) { String::new() } else { edge(y, tops) }
+}
+
+/// Between two edges: along the upper one, and back along the lower.
+fn band(y: Scale, lower: &[u64], upper: &[u64]) -> String {
+    if lower == upper {
         return String::new();
     }
+    let mut path = edge(y, upper);
+    for (step, bottom) in lower.iter().enumerate().rev() {
+        write!(path, "V{}H{}", y.place(*bottom), along(step, lower.len()))
+            .expect("a text takes all");
+    }
+    path.push('Z');
+    path
+}
+
+/// From left to right along the tops of steps, of which there is at least one.
+fn edge(y: Scale, tops: &[u64]) -> String {
     let mut path = format!("M0 {}", y.place(tops[0]));
     for (step, top) in tops.iter().enumerate() {
         write!(path, "V{}H{}", y.place(*top), along(step + 1, tops.len()))
             .expect("a text takes all");
     }
-    path
-}
-
-/// Between two edges: along the upper one, and back along the lower.
-fn band(y: Scale, lower: &[u64], upper: &[u64]) -> String {
-    let steps = upper.len();
-    if lower == upper {
-        return String::new();
-    }
-    let mut path = format!("M0 {}", y.place(upper[0]));
-    for (step, top) in upper.iter().enumerate() {
-        write!(path, "V{}H{}", y.place(*top), along(step + 1, steps)).expect("a text takes all");
-    }
-    for (step, bottom) in lower.iter().enumerate().rev() {
-        write!(path, "V{}H{}", y.place(*bottom), along(step, steps)).expect("a text takes all");
-    }
-    path.push('Z');
     path
 }
 

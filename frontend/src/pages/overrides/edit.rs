@@ -101,6 +101,14 @@ pub(super) fn fields_of(rule: &RuleAnswer) -> Vec<(String, RwSignal<String>)> {
     rule.rule.count_by.iter().map(|name| (name.clone(), RwSignal::new(String::new()))).collect()
 }
 
+/// What is typed into the fields of a subject.
+pub(super) fn typed(
+    subject: RwSignal<Vec<(String, RwSignal<String>)>>,
+) -> BTreeMap<String, String> {
+    let value = |(name, value): &(String, RwSignal<String>)| (name.clone(), value.get_untracked());
+    subject.with_untracked(|fields| fields.iter().map(value).collect())
+}
+
 /// What is typed; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 struct Form {
@@ -163,13 +171,9 @@ impl Form {
         let day_end_ms = self.day.with_untracked(|day| browser::day_end_ms(day));
         let chosen = self.expiry.get_untracked().at(browser::now_ms(), day_end_ms).ok()?;
         let reason = self.reason.get_untracked();
-        let value =
-            |(name, value): &(String, RwSignal<String>)| (name.clone(), value.get_untracked());
         Some(OverrideBody {
             rule_id: self.rule.get_untracked(),
-            subject: self
-                .subject
-                .with_untracked(|fields| fields.iter().map(value).collect::<BTreeMap<_, _>>()),
+            subject: typed(self.subject),
             limits,
             action,
             expires_at: chosen.or(self.kept_end.get_value()),

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::tester::ResetBody;
 
-use super::edit::{SubjectFields, fields_of, rule_options};
+use super::edit::{SubjectFields, fields_of, rule_options, typed};
 use crate::api::Api;
 use crate::components::act::{Act, ActForm};
 use crate::components::field::{Bind, Choice};
@@ -30,12 +30,7 @@ pub(super) fn Reset(rules: StoredValue<Vec<RuleAnswer>>, cancel: Callback<()>) -
     });
     let reset = Callback::new(move |()| {
         said.set(String::new());
-        let value =
-            |(name, value): &(String, RwSignal<String>)| (name.clone(), value.get_untracked());
-        let body = ResetBody {
-            rule_id: rule.get_untracked(),
-            subject: subject.with_untracked(|fields| fields.iter().map(value).collect()),
-        };
+        let body = ResetBody { rule_id: rule.get_untracked(), subject: typed(subject) };
         act.run(async move { api.reset_counters(&tenant.now(), &body).await }, move |answer| {
             let counters = usize::try_from(answer.counters).unwrap_or(usize::MAX);
             said.set(match counters {
