@@ -10,6 +10,7 @@ pub mod events;
 pub mod expiry;
 pub mod number;
 pub mod override_table;
+pub mod override_words;
 pub mod palette;
 pub mod picture;
 pub mod request_link;

@@ -19,6 +19,7 @@ pub(crate) mod bulk;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod list;
+pub(crate) mod read;
 pub(crate) mod update;
 
 /// Five thousand overrides of a few hundred bytes each.
@@ -27,7 +28,7 @@ const BULK_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
         .routes(routes!(list::list, create::create))
-        .routes(routes!(update::update, delete::delete))
+        .routes(routes!(read::read, update::update, delete::delete))
         .routes(routes!(bulk::bulk).layer(Extension(BodyLimit(BULK_BYTES_MAX))))
 }
 

@@ -40,6 +40,11 @@ impl Api {
         }
     }
 
+    /// One as it is now.
+    pub async fn override_now(self, tenant: &str, id: &str) -> Result<OverrideAnswer, Problem> {
+        self.read(format!("/tenants/{tenant}/overrides/{id}")).await
+    }
+
     pub async fn create_override(
         self,
         tenant: &str,

@@ -5,6 +5,7 @@ use futures_util::future::LocalBoxFuture;
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use weir_wire::problem::ErrorCode;
 
 use crate::api::Problem;
 use crate::browser;
@@ -109,6 +110,9 @@ pub fn ActForm(
     /// Something is missing, or wrong as the form shows.
     #[prop(optional, into)]
     incomplete: Signal<bool>,
+    /// What the form itself tells of, when the server refuses with it.
+    #[prop(optional, into)]
+    told_apart: Option<ErrorCode>,
     /// Leaves it, in a dialog.
     #[prop(optional, into)]
     cancel: Option<Callback<()>>,
@@ -121,10 +125,11 @@ pub fn ActForm(
             on_submit.run(());
         }
     };
+    let untold = move |it: &Problem| told_apart.is_none() || it.code != told_apart;
     view! {
         <form class=class on:submit=submitted>
             {children()}
-            {move || act.untold().map(|problem| view! { <ProblemPanel problem /> })}
+            {move || act.untold().filter(untold).map(|problem| view! { <ProblemPanel problem /> })}
             <div class="actions">
                 <button type="submit" class="button primary" disabled=move || act.busy.get() || incomplete.get()>{submit}</button>
                 {cancel.map(|cancel| view! {

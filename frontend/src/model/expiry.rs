@@ -1,4 +1,4 @@
-//! When a new key shall stop working, as somebody chooses it.
+//! When a key or an override shall end, as somebody chooses it.
 
 use weir_domain::time::Timestamp;
 use weir_wire::time::DateTime;
@@ -6,6 +6,8 @@ use weir_wire::time::DateTime;
 /// What can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expiry {
+    /// The end that is there.
+    AsItIs(DateTime),
     Never,
     AfterDays(u16),
     /// At the end of a day that is typed.
@@ -29,6 +31,7 @@ impl Expiry {
     ) -> Result<Option<DateTime>, &'static str> {
         let at_ms = match self {
             Self::Never => return Ok(None),
+            Self::AsItIs(at) => at.0.as_millis(),
             Self::AfterDays(days) => now_ms.saturating_add(i64::from(days) * DAY_MS),
             Self::On => day_end_ms.ok_or("must be a day")?,
         };
@@ -62,6 +65,9 @@ mod tests {
             expiry.at(1_000, day_end_ms).map(|at| at.map(|at| at.0.as_millis()))
         };
         assert_eq!(at(Expiry::Never, None), Ok(None));
+        let set = |at_ms| Expiry::AsItIs(DateTime(Timestamp::from_millis(at_ms)));
+        assert_eq!(at(set(2_000), None), Ok(Some(2_000)));
+        assert_eq!(at(set(1_000), None), Err("must be in the future"));
         assert_eq!(at(Expiry::AfterDays(30), None), Ok(Some(30 * DAY_MS + 1_000)));
         assert_eq!(at(Expiry::On, Some(2_000)), Ok(Some(2_000)));
         assert_eq!(at(Expiry::On, None), Err("must be a day"));

@@ -20,6 +20,8 @@ await tell("overrides", async ({ page, shoot }) => {
     await shoot("overrides-empty");
     await create(page, shoot);
     await change(page);
+    await wrongDay(page, shoot);
+    await staleEdit(page, shoot);
     await importMany(page, shoot);
     await exportAll(page);
     await ofRule(page);
@@ -46,6 +48,58 @@ async function change(page) {
     await page.getByLabel("Instead").selectOption({ label: "it is always refused" });
     await page.getByRole("button", { name: "Save override" }).click();
     await row(page, "user u-vip").getByText("always refused").waitFor();
+}
+
+/** A day that has passed is told beside it; and an end that was set can be taken away. */
+async function wrongDay(page, shoot) {
+    await page.getByRole("button", { name: "Edit the override of user u-vip" }).click();
+    const ends = page.getByLabel("Ends");
+    assert.match(await ends.locator("option:checked").textContent(), /^as it is: /);
+    await ends.selectOption({ label: "at the end of a day" });
+    await page.getByRole("button", { name: "Save override" }).click();
+    await page.getByText("must be a day").waitFor();
+    await page.getByLabel("Day", { exact: true }).fill("2020-01-31");
+    await page.getByText("must be in the future").waitFor();
+    await shoot("override-past-day");
+    await ends.selectOption({ label: "never" });
+    await page.getByRole("button", { name: "Save override" }).click();
+    await row(page, "user u-vip").getByText("it is removed").waitFor();
+}
+
+/** Somebody else wrote it meanwhile: what differs is shown, theirs can be loaded and ours written over it. */
+async function staleEdit(page, shoot) {
+    page.expectFault(/status 412: PUT .*\/overrides\//);
+    page.expectFault(/console: Failed to load resource.*412/);
+    const edit = page.getByRole("button", { name: "Edit the override of user u-vip" });
+    const save = page.getByRole("button", { name: "Save override" });
+    const differs = page.getByRole("table").filter({ hasText: "Theirs" });
+    await edit.click();
+    await meanwhile("theirs");
+    await page.getByLabel("Reason").fill("mine");
+    await save.click();
+    await page.getByText("Changed by someone else meanwhile").waitFor();
+    const row3 = differs.getByRole("row", { name: "Reason" }).getByRole("cell");
+    await row3.first().waitFor();
+    assert.deepEqual(await row3.allTextContents(), ["theirs", "mine"]);
+    assert.deepEqual(await differs.getByRole("row", { name: "Instead" }).getByRole("cell").allTextContents(), [
+        "always passes",
+        "always refused",
+    ]);
+    await shoot("override-stale");
+    await page.getByRole("button", { name: "Load theirs" }).click();
+    assert.equal(await page.getByLabel("Reason").inputValue(), "theirs");
+    await meanwhile("theirs again");
+    await page.getByLabel("Reason").fill("mine at last");
+    await save.click();
+    await page.getByRole("button", { name: "Overwrite with mine" }).click();
+    await row(page, "user u-vip").getByText("mine at last").waitFor();
+}
+
+async function meanwhile(reason) {
+    const { data } = await api("GET", `/tenants/${owner.tenant}/overrides?subject=u-vip`, undefined, owner);
+    const [{ id, rule_id, subject, revision }] = data;
+    const body = { rule_id, subject, action: "allow", reason };
+    await api("PUT", `/tenants/${owner.tenant}/overrides/${id}`, body, { ...owner, ifMatch: revision });
 }
 
 /** A file of two thousand and one lines, of which one is wrong at first. */

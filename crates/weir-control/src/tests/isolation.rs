@@ -68,6 +68,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("rules_revert", For::Members(Editor)),
         ("overrides_list", For::Members(Viewer)),
         ("overrides_create", For::Members(Editor)),
+        ("overrides_read", For::Members(Viewer)),
         ("overrides_update", For::Members(Editor)),
         ("overrides_delete", For::Members(Editor)),
         ("overrides_bulk", For::Members(Editor)),

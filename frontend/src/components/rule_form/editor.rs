@@ -45,6 +45,11 @@ impl Editor {
         self.read.with_untracked(|(rule, wrong)| wrong.is_empty().then(|| rule.clone()))
     }
 
+    /// The rule as it stands, or nothing while something is wrong; tracked.
+    pub fn right(self) -> Option<RuleBody> {
+        self.read.with(|(rule, wrong)| wrong.is_empty().then(|| rule.clone()))
+    }
+
     /// How much is wrong that is shown.
     pub fn shown_problems(self) -> usize {
         if self.tried.get() { self.read.with(|(_, wrong)| wrong.len()) } else { 0 }

@@ -7,7 +7,6 @@ use weir_wire::page::Page;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::tenants::Role;
 use weir_wire::time::DateTime;
-use weir_wire::words::Action;
 
 use super::{Open, Wanted};
 use crate::api::Api;
@@ -19,8 +18,7 @@ use crate::components::field::{Choice, TextField};
 use crate::components::load::{kept, load};
 use crate::components::needs::Needs;
 use crate::components::time::When;
-use crate::model::subject;
-use crate::model::words;
+use crate::model::{override_words, subject};
 use crate::pages::shell::TenantId;
 
 /// The list with its search; `turn` rises when something was written.
@@ -131,11 +129,7 @@ fn Line(
     let rule_name = rule.map_or_else(|| "a rule made meanwhile".to_owned(), |rule| rule.rule.name);
     let rule_id = it.body.rule_id.clone();
     let who = subject::words(&it.body.subject);
-    let instead = match (&it.body.limits, it.body.action) {
-        (Some(limits), _) => limits.iter().map(words::limit).collect::<Vec<_>>().join("; "),
-        (None, Some(Action::Deny)) => "always refused".to_owned(),
-        (None, _) => "always passes".to_owned(),
-    };
+    let instead = override_words::instead(&it.body);
     let until = it.body.expires_at;
     let reason = it.body.reason.clone().unwrap_or_default();
     let before = StoredValue::new(it);

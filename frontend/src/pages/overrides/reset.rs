@@ -30,7 +30,7 @@ pub(super) fn Reset(rules: StoredValue<Vec<RuleAnswer>>, cancel: Callback<()>) -
     });
     let reset = Callback::new(move |()| {
         said.set(String::new());
-        let body = ResetBody { rule_id: rule.get_untracked(), subject: typed(subject) };
+        let body = ResetBody { rule_id: rule.get_untracked(), subject: untrack(|| typed(subject)) };
         act.run(async move { api.reset_counters(&tenant.now(), &body).await }, move |answer| {
             let counters = usize::try_from(answer.counters).unwrap_or(usize::MAX);
             said.set(match counters {

@@ -1,0 +1,144 @@
+//! What is typed into the form of an override.
+
+use std::collections::BTreeMap;
+
+use leptos::prelude::*;
+use weir_wire::overrides::{OverrideAnswer, OverrideBody};
+use weir_wire::rules::RuleAnswer;
+use weir_wire::time::DateTime;
+use weir_wire::words::Action;
+
+use crate::browser;
+use crate::components::rule_form::Editor;
+use crate::model::expiry::Expiry;
+use crate::model::rule_form::RuleForm;
+
+/// A value for each attribute that a rule counts by.
+pub(in super::super) type Subject = RwSignal<Vec<(String, RwSignal<String>)>>;
+
+/// What holds instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instead {
+    Limits,
+    Allow,
+    Deny,
+}
+
+/// What is typed; cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Form {
+    pub rule: RwSignal<String>,
+    pub subject: Subject,
+    pub instead: RwSignal<Instead>,
+    pub editor: Editor,
+    pub expiry: RwSignal<Expiry>,
+    pub day: RwSignal<String>,
+    /// The end that was there.
+    pub end_before: RwSignal<Option<DateTime>>,
+    pub reason: RwSignal<String>,
+    /// Whether saving was tried: then everything wrong is shown.
+    tried: RwSignal<bool>,
+}
+
+impl Form {
+    /// Of an override that is there, or of a new one.
+    pub fn of(before: Option<&OverrideAnswer>, rules: StoredValue<Vec<RuleAnswer>>) -> Self {
+        let wanted = before.map(|it| it.body.rule_id.clone());
+        let rule = rules.with_value(|rules| {
+            let counts = |rule: &&RuleAnswer| !rule.rule.count_by.is_empty();
+            let named = rules.iter().find(|rule| Some(&rule.id) == wanted.as_ref());
+            named.or_else(|| rules.iter().find(counts)).cloned()
+        });
+        let rule = rule.expect("the page has a rule that counts by something");
+        let form = Self {
+            rule: RwSignal::new(rule.id.clone()),
+            subject: RwSignal::new(fields_of(&rule)),
+            instead: RwSignal::new(Instead::Limits),
+            editor: Editor::new(RuleForm::of(&rule.rule)),
+            expiry: RwSignal::new(Expiry::Never),
+            day: RwSignal::new(String::new()),
+            end_before: RwSignal::new(None),
+            reason: RwSignal::new(String::new()),
+            tried: RwSignal::new(false),
+        };
+        if let Some(before) = before {
+            form.fill(&before.body, &rule);
+        }
+        form
+    }
+
+    /// Says what an override of the rule says.
+    pub fn fill(self, body: &OverrideBody, rule: &RuleAnswer) {
+        let mut shape = rule.rule.clone();
+        if let Some(limits) = &body.limits {
+            shape.limits.clone_from(limits);
+        }
+        self.editor.reset(RuleForm::of(&shape));
+        self.instead.set(match (&body.limits, body.action) {
+            (None, Some(Action::Deny)) => Instead::Deny,
+            (None, _) => Instead::Allow,
+            _ => Instead::Limits,
+        });
+        self.subject.with_untracked(|fields| {
+            for (name, value) in fields {
+                value.set(body.subject.get(name).cloned().unwrap_or_default());
+            }
+        });
+        self.end_before.set(body.expires_at);
+        self.expiry.set(body.expires_at.map_or(Expiry::Never, Expiry::AsItIs));
+        self.reason.set(body.reason.clone().unwrap_or_default());
+        self.tried.set(false);
+    }
+
+    /// The override as it stands; tracked. Nothing while its end or its limits are wrong.
+    pub fn body(self) -> Option<OverrideBody> {
+        let (limits, action) = match self.instead.get() {
+            Instead::Limits => (Some(self.editor.right()?.limits), None),
+            Instead::Allow => (None, Some(Action::Allow)),
+            Instead::Deny => (None, Some(Action::Deny)),
+        };
+        let reason = self.reason.get();
+        Some(OverrideBody {
+            rule_id: self.rule.get(),
+            subject: typed(self.subject),
+            limits,
+            action,
+            expires_at: self.end().ok()?,
+            reason: (!reason.trim().is_empty()).then_some(reason),
+        })
+    }
+
+    /// The override to send, or nothing while something is wrong, which is shown from now on.
+    pub fn submit(self) -> Option<OverrideBody> {
+        self.tried.set(true);
+        self.editor.submit();
+        let body = untrack(|| self.body());
+        if body.is_none() {
+            browser::focus_first_invalid();
+        }
+        body
+    }
+
+    /// What is wrong with the chosen end; of a day that is not typed yet only once saving was tried.
+    pub fn end_problem(self) -> Option<String> {
+        let unsaid = self.expiry.get() == Expiry::On && self.day.with(String::is_empty);
+        let wrong = self.end().err()?;
+        (!unsaid || self.tried.get()).then(|| wrong.to_owned())
+    }
+
+    fn end(self) -> Result<Option<DateTime>, &'static str> {
+        let day_end_ms = self.day.with(|day| browser::day_end_ms(day));
+        self.expiry.get().at(browser::now_ms(), day_end_ms)
+    }
+}
+
+/// Empty fields for the subject of a rule.
+pub(in super::super) fn fields_of(rule: &RuleAnswer) -> Vec<(String, RwSignal<String>)> {
+    rule.rule.count_by.iter().map(|name| (name.clone(), RwSignal::new(String::new()))).collect()
+}
+
+/// What is typed into the fields of a subject; tracked.
+pub(in super::super) fn typed(subject: Subject) -> BTreeMap<String, String> {
+    let value = |(name, value): &(String, RwSignal<String>)| (name.clone(), value.get());
+    subject.with(|fields| fields.iter().map(value).collect())
+}
