@@ -54,8 +54,9 @@ async fn roll_up(control: &ControlState, keep: bool) -> Result<(), StoreError> {
     if keep {
         let mut tx = control.store.begin("housekeeping.keep", Scope::Service).await?;
         let dropped = tx.housekeeping().keep(retention).await?;
+        let pieces = tx.housekeeping().keep_samples(retention).await?;
         tx.commit().await?;
-        tracing::debug!(dropped, "kept the tables of statistics");
+        tracing::debug!(dropped, pieces, "kept the tables of statistics");
     }
     let mut tx = control.store.begin("housekeeping.roll_up", Scope::Service).await?;
     tx.housekeeping().roll_up(retention).await?;

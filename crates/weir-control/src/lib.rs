@@ -7,6 +7,7 @@
 //! Suggested reading order is the order of the modules below.
 
 mod openapi;
+mod simulate;
 mod state;
 
 mod api_keys;

@@ -24,7 +24,7 @@ use weir_wire::problem::ProblemBody;
 use crate::state::ControlState;
 use crate::{
     api_keys, audit, health, invitations, me, members, meters, operator, overrides, replicas,
-    rules, sessions, stats, tenants, tester,
+    rules, sessions, simulate, stats, tenants, tester,
 };
 
 #[derive(OpenApi)]
@@ -112,6 +112,7 @@ fn described() -> OpenApiRouter<ControlState> {
         .merge(rules::routes())
         .merge(overrides::routes())
         .merge(tester::routes())
+        .merge(simulate::routes())
         .merge(stats::routes())
         .merge(replicas::routes())
         .merge(audit::routes())

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::{Clock, Timestamp};
 use weir_redis::limiter::Limiter;
@@ -13,6 +14,7 @@ use weir_store::{Retention, Store};
 use crate::login_floor::LoginFloor;
 use crate::meters::Meters;
 use crate::passwords::Passwords;
+use crate::simulate::run::RUNS_MAX;
 use crate::stats::live::Live;
 use crate::tokens::AccessTokens;
 
@@ -23,6 +25,8 @@ pub struct ControlState {
     meters: Arc<Meters>,
     /// Who watches what happens now.
     pub(crate) live: Arc<Live>,
+    /// Room for what-if runs.
+    pub(crate) simulations: Arc<Semaphore>,
 }
 
 /// What [`ControlState`] is made of; filled in by the wiring.
@@ -105,7 +109,12 @@ impl Default for ControlSettings {
 impl ControlState {
     /// From its parts.
     pub fn new(parts: ControlParts) -> Self {
-        Self { parts: Arc::new(parts), meters: Arc::default(), live: Arc::default() }
+        Self {
+            parts: Arc::new(parts),
+            meters: Arc::default(),
+            live: Arc::default(),
+            simulations: Arc::new(Semaphore::new(RUNS_MAX)),
+        }
     }
 
     /// What Prometheus reads.

@@ -11,12 +11,12 @@ pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod list;
 pub(crate) mod read;
-pub(crate) mod rename;
+pub(crate) mod update;
 
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new().routes(routes!(list::list, create::create)).routes(routes!(
         read::read,
-        rename::rename,
+        update::update,
         delete::delete
     ))
 }
@@ -28,6 +28,7 @@ pub(crate) fn tenant(row: TenantRow, role: Option<MemberRole>) -> Tenant {
         name: row.name,
         role: role.map(self::role),
         suspended: row.suspended,
+        record_checks: row.record_checks,
         created_at: row.created_at.into(),
     }
 }

@@ -9,6 +9,7 @@ mod members;
 mod overrides;
 mod rules;
 mod sessions;
+mod simulate;
 mod stats;
 mod tenants;
 mod tester;

@@ -32,6 +32,7 @@ pub mod charge;
 pub mod decide;
 pub mod matching;
 pub mod rulebook;
+pub mod sample;
 pub mod verdict;
 
 #[cfg(feature = "calendar")]

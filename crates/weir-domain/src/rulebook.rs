@@ -10,6 +10,7 @@ use crate::draft::Mode;
 use crate::id::{KeyId, RuleId, TenantId};
 use crate::overrides::Overrides;
 use crate::rule::Rule;
+use crate::sample::SamplePlan;
 use crate::time::Timestamp;
 
 /// All tenants at one version.
@@ -29,8 +30,17 @@ pub struct TenantRules {
     pub suspended: bool,
     /// Its keys.
     pub keys: Vec<(KeyDigest, ApiKey)>,
-    /// Its rules by namespace, oldest first, enforced ones before shadow ones; none that is off.
-    namespaces: HashMap<String, Vec<Arc<ActiveRule>>>,
+    /// Its namespaces that have rules.
+    namespaces: HashMap<String, Namespace>,
+}
+
+/// A namespace of one tenant.
+#[derive(Debug, Default)]
+pub struct Namespace {
+    /// Its rules, oldest first, enforced ones before shadow ones; none that is off.
+    pub rules: Vec<Arc<ActiveRule>>,
+    /// What of its checks is kept for what-if runs; none: nothing.
+    pub sample: Option<Arc<SamplePlan>>,
 }
 
 /// A key in force.
@@ -80,7 +90,12 @@ impl Rulebook {
 
     /// The rules of a tenant's namespace.
     pub fn rules(&self, tenant: TenantId, namespace: &str) -> &[Arc<ActiveRule>] {
-        self.tenants.get(&tenant).map_or(&[], |tenant| tenant.rules(namespace))
+        self.namespace(tenant, namespace).map_or(&[], |it| it.rules.as_slice())
+    }
+
+    /// A tenant's namespace, if it has rules.
+    pub fn namespace(&self, tenant: TenantId, namespace: &str) -> Option<&Namespace> {
+        self.tenants.get(&tenant)?.namespaces.get(namespace)
     }
 
     /// How many tenants it holds.
@@ -114,28 +129,35 @@ impl Rulebook {
 }
 
 impl TenantRules {
-    /// Sorts rules into their namespaces; those that are off are left out.
+    /// Sorts rules into their namespaces; those that are off are only looked at for what they would
+    /// need of a sample, which is kept if `sampled`.
     pub fn new(
         version: u64,
         suspended: bool,
+        sampled: bool,
         keys: Vec<(KeyDigest, ApiKey)>,
         rules: impl IntoIterator<Item = ActiveRule>,
     ) -> Self {
-        let mut namespaces: HashMap<String, Vec<Arc<ActiveRule>>> = HashMap::new();
+        let mut grouped: HashMap<String, Vec<Arc<ActiveRule>>> = HashMap::new();
         for active in rules {
-            if active.rule.mode() != Mode::Off {
-                let namespace = active.rule.namespace().to_owned();
-                namespaces.entry(namespace).or_default().push(Arc::new(active));
-            }
+            let namespace = active.rule.namespace().to_owned();
+            grouped.entry(namespace).or_default().push(Arc::new(active));
         }
-        for rules in namespaces.values_mut() {
+        let namespace = |name: &str, mut rules: Vec<Arc<ActiveRule>>| {
+            let sample = SamplePlan::of_rules(name, rules.iter().map(|it| &it.rule));
+            rules.retain(|it| it.rule.mode() != Mode::Off);
             rules.sort_unstable_by_key(|it| (it.rule.mode() == Mode::Shadow, it.id));
-        }
-        Self { version, suspended, keys, namespaces }
+            Namespace { rules, sample: sampled.then(|| Arc::new(sample)) }
+        };
+        let namespaces = grouped.into_iter().map(|(name, rules)| {
+            let namespace = namespace(&name, rules);
+            (name, namespace)
+        });
+        Self { version, suspended, keys, namespaces: namespaces.collect() }
     }
 
     /// The rules of a namespace, enforced ones first, oldest first.
     pub fn rules(&self, namespace: &str) -> &[Arc<ActiveRule>] {
-        self.namespaces.get(namespace).map_or(&[], Vec::as_slice)
+        self.namespaces.get(namespace).map_or(&[], |it| it.rules.as_slice())
     }
 }

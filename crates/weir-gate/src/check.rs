@@ -191,12 +191,13 @@ async fn decide(
         };
         state.meters.decided(&decided.answer, started.elapsed());
         if decided.fresh && request.act() != Act::Peek {
-            let known = !caller.book.rules(caller.tenant, request.namespace()).is_empty();
+            let namespace = caller.book.namespace(caller.tenant, request.namespace());
             state.tally.record(&Seen {
                 tenant: caller.tenant,
                 key: caller.key,
                 at,
-                known_namespace: known,
+                known_namespace: namespace.is_some_and(|it| !it.rules.is_empty()),
+                sample: namespace.and_then(|it| it.sample.as_ref()),
                 request,
                 matched: &prepared.matched,
                 answer: &decided.answer,

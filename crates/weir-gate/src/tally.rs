@@ -6,16 +6,19 @@
 
 mod book;
 mod page;
+mod piece;
 mod recorder;
+mod sample;
 mod sketch;
 
 use std::cell::Cell;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use weir_domain::id::{KeyId, TenantId};
 use weir_domain::matching::Matched;
 use weir_domain::request::Request;
+use weir_domain::sample::SamplePlan;
 use weir_domain::time::Timestamp;
 use weir_wire::check::CheckAnswer;
 
@@ -31,6 +34,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) at: Timestamp,
     /// Whether the request's namespace has rules; names that callers make up are counted as one.
     pub(crate) known_namespace: bool,
+    /// What is kept of it for what-if runs, if it may be.
+    pub(crate) sample: Option<&'a Arc<SamplePlan>>,
     pub(crate) request: &'a Request,
     pub(crate) matched: &'a Matched,
     pub(crate) answer: &'a CheckAnswer,

@@ -3,7 +3,7 @@
 
 use sqlx::PgConnection;
 
-use crate::convert::unsigned;
+use crate::convert::{signed, unsigned};
 use crate::error::StoreError;
 
 /// How long statistics are kept.
@@ -17,6 +17,10 @@ pub struct Retention {
     pub days_days: u16,
     /// Entries of a tenant's log of refused checks; they are kept for a day at most.
     pub denials_max: u32,
+    /// Hours of checks kept for what-if runs.
+    pub samples_hours: u16,
+    /// Bytes of them a tenant.
+    pub samples_bytes_max: u64,
 }
 
 /// What is done with time.
@@ -27,7 +31,14 @@ pub struct Housekeeping<'t> {
 
 impl Default for Retention {
     fn default() -> Self {
-        Self { minutes_days: 7, hours_days: 90, days_days: 730, denials_max: 10_000 }
+        Self {
+            minutes_days: 7,
+            hours_days: 90,
+            days_days: 730,
+            denials_max: 10_000,
+            samples_hours: 24,
+            samples_bytes_max: 64 << 20,
+        }
     }
 }
 
@@ -64,6 +75,20 @@ impl<'t> Housekeeping<'t> {
         .fetch_one(self.conn)
         .await?;
         Ok(unsigned(dropped.into()))
+    }
+
+    /// Lets go of checks kept for what-if runs that are too old or too many; how many pieces went.
+    pub async fn keep_samples(self, retention: &Retention) -> Result<u64, StoreError> {
+        take_time(&mut *self.conn).await?;
+        let dropped = sqlx::query_scalar!(
+            r#"-- housekeeping.keep_samples
+            SELECT weir_keep_samples($1, $2) AS "dropped!""#,
+            i32::from(retention.samples_hours),
+            signed(retention.samples_bytes_max),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(dropped))
     }
 }
 

@@ -19,6 +19,7 @@ mod page;
 mod rule_revisions;
 mod rulebook;
 mod rules;
+mod samples;
 mod sessions;
 mod store;
 mod sweep;
@@ -47,6 +48,9 @@ pub use page::{Listing, Page};
 pub use rule_revisions::RevisionRow;
 pub use rulebook::{Rulebook, RulebookRows, TenantRows};
 pub use rules::{RuleAfter, RuleBody, RuleCounts, RuleFilter, RuleRow, RuleWrite, Rules};
+pub use samples::{
+    PIECES_AT_ONCE, SampleExtent, SampleHead, SamplePiece, SampleRow, SampleSpan, Samples,
+};
 pub use sessions::{Membership, NewSession, Person, Rotated, Rotation, Sessions};
 pub use store::{MIGRATOR, PoolSettings, Role, Store};
 pub use sweep::Sweep;

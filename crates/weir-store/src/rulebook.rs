@@ -30,6 +30,8 @@ pub struct TenantRows {
     pub tenant_id: TenantId,
     /// Whether its checks are refused.
     pub suspended: bool,
+    /// Whether gates keep some of its checks for what-if runs.
+    pub record_checks: bool,
     /// The version at which it last changed.
     pub version: u64,
     /// Its keys, but for revoked ones.
@@ -127,6 +129,7 @@ async fn tenants(
         SELECT
             id,
             suspended,
+            record_checks,
             version
         FROM tenants
         WHERE version > $1 AND ($2::uuid IS NULL OR id = $2)
@@ -145,6 +148,7 @@ async fn tenants(
         TenantRows {
             tenant_id,
             suspended: row.suspended,
+            record_checks: row.record_checks,
             version: unsigned(row.version),
             keys: keys.remove(&tenant_id).unwrap_or_default(),
             rules: rules.remove(&tenant_id).unwrap_or_default(),

@@ -20,6 +20,8 @@ pub struct TenantRow {
     pub name: String,
     /// Whether its checks are refused.
     pub suspended: bool,
+    /// Whether gates keep some of its checks for what-if runs.
+    pub record_checks: bool,
     /// The rulebook version at which it last changed.
     pub version: u64,
     /// Since when.
@@ -66,6 +68,7 @@ impl<'t> Tenants<'t> {
                 id,
                 name,
                 suspended,
+                record_checks,
                 version,
                 created_at",
             uuid(id.to_u128()),
@@ -86,6 +89,7 @@ impl<'t> Tenants<'t> {
                 id,
                 name,
                 suspended,
+                record_checks,
                 version,
                 created_at
             FROM tenants
@@ -110,6 +114,7 @@ impl<'t> Tenants<'t> {
                 t.id,
                 t.name,
                 t.suspended,
+                t.record_checks,
                 t.version,
                 t.created_at,
                 m.role
@@ -136,6 +141,7 @@ impl<'t> Tenants<'t> {
                 id,
                 name,
                 suspended,
+                record_checks,
                 version,
                 created_at
             FROM tenants
@@ -150,22 +156,32 @@ impl<'t> Tenants<'t> {
         Ok(page.listing(rows.into_iter().map(TenantRow::from).collect()))
     }
 
-    /// Changes what a tenant is called. Gates do not care.
-    pub async fn rename(self, id: TenantId, name: &str) -> Result<Option<TenantRow>, StoreError> {
+    /// Changes what a tenant is called and whether its checks are kept, each if it is given. Bump the
+    /// rulebook before it.
+    pub async fn change(
+        self,
+        id: TenantId,
+        name: Option<&str>,
+        record_checks: Option<bool>,
+    ) -> Result<Option<TenantRow>, StoreError> {
         let row = sqlx::query_as!(
             Row,
-            "-- tenants.rename
+            "-- tenants.change
             UPDATE tenants
-            SET name = $2
+            SET
+                name = coalesce($2, name),
+                record_checks = coalesce($3, record_checks)
             WHERE id = $1
             RETURNING
                 id,
                 name,
                 suspended,
+                record_checks,
                 version,
                 created_at",
             uuid(id.to_u128()),
             name,
+            record_checks,
         )
         .fetch_optional(self.conn)
         .await?;
@@ -188,6 +204,7 @@ impl<'t> Tenants<'t> {
                 id,
                 name,
                 suspended,
+                record_checks,
                 version,
                 created_at",
             uuid(id.to_u128()),
@@ -241,6 +258,7 @@ struct Row {
     id: Uuid,
     name: String,
     suspended: bool,
+    record_checks: bool,
     version: i64,
     created_at: OffsetDateTime,
 }
@@ -249,6 +267,7 @@ struct MyRow {
     id: Uuid,
     name: String,
     suspended: bool,
+    record_checks: bool,
     version: i64,
     created_at: OffsetDateTime,
     role: String,
@@ -260,6 +279,7 @@ impl From<Row> for TenantRow {
             id: TenantId::from_u128(row.id.as_u128()),
             name: row.name,
             suspended: row.suspended,
+            record_checks: row.record_checks,
             version: unsigned(row.version),
             created_at: timestamp(row.created_at),
         }
@@ -271,7 +291,8 @@ impl TryFrom<MyRow> for MyTenant {
 
     fn try_from(row: MyRow) -> Result<Self, StoreError> {
         let role = MemberRole::from_stored(&row.role)?;
-        let MyRow { id, name, suspended, version, created_at, .. } = row;
-        Ok(Self { tenant: Row { id, name, suspended, version, created_at }.into(), role })
+        let MyRow { id, name, suspended, record_checks, version, created_at, .. } = row;
+        let tenant = Row { id, name, suspended, record_checks, version, created_at };
+        Ok(Self { tenant: tenant.into(), role })
     }
 }

@@ -9,6 +9,7 @@ mod keys;
 mod overrides;
 mod rulebook;
 mod rules;
+mod samples;
 mod schema;
 mod sweep;
 mod tallies;

@@ -17,6 +17,7 @@ use crate::members::Members;
 use crate::overrides::Overrides;
 use crate::rulebook::Rulebook;
 use crate::rules::Rules;
+use crate::samples::Samples;
 use crate::sessions::Sessions;
 use crate::sweep::Sweep;
 use crate::tallies::Tallies;
@@ -198,6 +199,11 @@ impl Tx {
     /// The log of refused checks.
     pub fn denials(&mut self) -> Denials<'_> {
         Denials::new(&mut self.inner)
+    }
+
+    /// Checks kept for what-if runs.
+    pub fn samples(&mut self) -> Samples<'_> {
+        Samples::new(&mut self.inner)
     }
 
     /// What is done to statistics with time.

@@ -3,6 +3,7 @@
 pub mod api_keys;
 pub mod audit;
 pub mod check;
+pub mod kept;
 pub mod limits;
 pub mod members;
 pub mod overrides;
@@ -11,6 +12,7 @@ pub mod problem;
 pub mod replicas;
 pub mod rules;
 pub mod sessions;
+pub mod simulate;
 pub mod stats;
 pub mod stored;
 pub mod tenants;

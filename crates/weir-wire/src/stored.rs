@@ -21,6 +21,9 @@ pub struct StoredTenant {
     pub id: String,
     /// Whether its keys are refused.
     pub suspended: bool,
+    /// Whether some of its checks are kept for what-if runs.
+    #[serde(default = "yes")]
+    pub record_checks: bool,
     /// The version at which it last changed.
     pub version: u64,
     /// Its keys, a rotated one twice while both secrets work.
@@ -115,7 +118,8 @@ impl StoredTenant {
             });
             active.overrides = Overrides::build(&active.rule, parsed.collect::<Vec<_>>());
         }
-        (TenantRules::new(self.version, self.suspended, keys, rules), left_out)
+        let rules = TenantRules::new(self.version, self.suspended, self.record_checks, keys, rules);
+        (rules, left_out)
     }
 }
 
@@ -148,6 +152,10 @@ impl StoredRule {
         }
         Ok(rule.with_slots(&self.slots))
     }
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn listed(wrong: &[FieldProblem]) -> String {

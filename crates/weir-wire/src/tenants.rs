@@ -31,6 +31,8 @@ pub struct Tenant {
     pub role: Option<Role>,
     /// Whether an operator has suspended it: nothing can be changed, and checks are refused.
     pub suspended: bool,
+    /// Whether gates keep some of its checks, for a day, so that changes of rules can be tried on them.
+    pub record_checks: bool,
     /// Since when it exists.
     pub created_at: DateTime,
 }
@@ -49,10 +51,14 @@ pub struct CreateTenant {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct RenameTenant {
-    /// What to call it from now on.
+pub struct UpdateTenant {
+    /// What to call it from now on; left out: as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(example = "Acme", min_length = 1, max_length = 100))]
-    pub name: String,
+    pub name: Option<String>,
+    /// Whether gates keep some of its checks; left out: as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_checks: Option<bool>,
 }
 
 /// `DELETE /tenants/{tenant}`

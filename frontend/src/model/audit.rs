@@ -8,6 +8,7 @@ pub fn deed(entry: &AuditEntry) -> String {
     let verb = match entry.action.as_str() {
         "tenant.create" => "made the tenant",
         "tenant.rename" => "renamed the tenant to",
+        "tenant.update" => "changed the settings of the tenant",
         "tenant.delete" => "deleted the tenant",
         "tenant.suspend" => "suspended the tenant",
         "tenant.resume" => "resumed the tenant",

@@ -45,7 +45,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("operator_tenants_list", For::Operators),
         ("operator_tenants_suspend", For::Operators),
         ("tenants_read", For::Members(Viewer)),
-        ("tenants_rename", For::Members(Admin)),
+        ("tenants_update", For::Members(Admin)),
         ("tenants_delete", For::Members(Owner)),
         ("invitations_accept", For::People),
         ("invitations_list", For::Members(Viewer)),
@@ -73,6 +73,8 @@ fn table() -> BTreeMap<&'static str, For> {
         ("overrides_delete", For::Members(Editor)),
         ("overrides_bulk", For::Members(Editor)),
         ("test", For::Members(Editor)),
+        ("simulate", For::Members(Viewer)),
+        ("recorded_read", For::Members(Viewer)),
         ("counters_reset", For::Members(Editor)),
         ("stats_series", For::Members(Viewer)),
         ("stats_rules", For::Members(Viewer)),
@@ -92,7 +94,7 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
     let subject = json!({ "user": "u-2" });
     let it = json!({ "rule_id": things.rule, "subject": subject, "action": "deny" });
     Some(match operation {
-        "me_rename" | "tenants_create" | "tenants_rename" | "tenants_delete" => {
+        "me_rename" | "tenants_create" | "tenants_update" | "tenants_delete" => {
             json!({ "name": "Acme" })
         }
         "me_password" => {
@@ -108,6 +110,7 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "rules_revert" => json!({ "revision": 1 }),
         "overrides_create" | "overrides_update" => it,
         "overrides_bulk" => json!({ "overrides": [it] }),
+        "simulate" => json!({ "rule": rule, "source": "recorded" }),
         "test" => json!({ "attributes": { "user": "u-1" } }),
         "counters_reset" => json!({ "rule_id": things.rule, "subject": { "user": "u-1" } }),
         _ => return None,

@@ -180,7 +180,7 @@ fn rulebook_leaves_out_rules_that_are_off_and_puts_enforced_ones_first() {
         active(3, limit_by(&[]), None),
         active(5, elsewhere, None),
     ];
-    let rules = TenantRules::new(1, false, Vec::new(), all);
+    let rules = TenantRules::new(1, false, true, Vec::new(), all);
     let book = Rulebook::default().with_changes(1, [(tenant, Some(rules))]);
     let (charged, none) = (("charged", vec![3, 4, 1]), ("charged", vec![]));
     assert_eq!(outcome(book.rules(tenant, "default"), &[]), charged);

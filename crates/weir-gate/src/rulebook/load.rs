@@ -8,6 +8,7 @@ pub(crate) fn stored(rows: TenantRows) -> StoredTenant {
     StoredTenant {
         id: rows.tenant_id.to_string(),
         suspended: rows.suspended,
+        record_checks: rows.record_checks,
         version: rows.version,
         keys: rows.keys.iter().flat_map(keys).collect(),
         rules: rows

@@ -12,6 +12,7 @@ use weir_store::{
 
 use super::Tally;
 use super::page::{Denial, MINUTE_MS, Page, Shard, TenantPage, subject};
+use super::piece::Pieces;
 use super::sketch::Sketch;
 
 /// Rows kept while they cannot be written: ten minutes of 20,000 rules that are all asked.
@@ -34,6 +35,7 @@ pub(super) struct Book {
     unrecorded: BTreeMap<i64, Unrecorded>,
     sketches: HashMap<(TenantId, i64), (Sketch, bool)>,
     denials: VecDeque<DenialRow>,
+    pub(super) pieces: Pieces,
     keys: HashMap<(TenantId, KeyId), KeyUse>,
     namespaces: HashSet<Arc<str>>,
     spares: Vec<Shard>,
@@ -82,6 +84,7 @@ impl Book {
             unrecorded: BTreeMap::new(),
             sketches: HashMap::new(),
             denials: VecDeque::new(),
+            pieces: Pieces::default(),
             keys: HashMap::new(),
             namespaces: HashSet::new(),
             spares: Vec::new(),
@@ -198,11 +201,14 @@ impl Book {
     fn take_in(&mut self, page: &mut Page, refused: &mut HashMap<TenantId, (u64, Vec<Denial>)>) {
         let minute_ms = page.minute_ms.max(self.open_from_ms);
         for (&tenant, counted) in &mut page.tenants {
-            for (name, namespace) in &counted.namespaces {
+            for (name, namespace) in &mut counted.namespaces {
                 let name = self.intern(name);
                 self.count((tenant, None, Arc::clone(&name)), minute_ms, &namespace.requests);
                 for (rule, counts) in &namespace.rules {
                     self.count((tenant, Some(*rule), Arc::clone(&name)), minute_ms, counts);
+                }
+                for sample in &mut namespace.samples {
+                    self.pieces.gather(tenant, sample);
                 }
             }
             self.take_in_subjects(tenant, minute_ms, counted);

@@ -10,12 +10,14 @@ use weir_domain::id::{KeyId, RuleId, TenantId};
 use weir_domain::matching::{Matched, subject_key};
 use weir_domain::request::{Act, Request};
 use weir_domain::rulebook::ActiveRule;
+use weir_domain::sample::SamplePlan;
 use weir_domain::subject::SubjectKey;
 use weir_domain::time::Timestamp;
 use weir_store::{DENIALS_PER_SECOND, TallyCounts};
 use weir_wire::check::LimitAnswer;
 
 use super::Seen;
+use super::sample::Sample;
 use super::sketch::Sketch;
 
 pub(super) const MINUTE_MS: i64 = 60_000;
@@ -25,6 +27,8 @@ const VALUE_CHARS_MAX: usize = 128;
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Tenants of one shard whose subjects are counted; those of others are only known in sum.
 const SKETCHES_MAX: usize = 128;
+/// Checks that a page keeps for what-if runs.
+const KEPT_MAX: usize = 20_000;
 
 /// A map by ids, which nobody outside can choose: they need no better hash than their own bits.
 pub(super) type ById<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
@@ -47,6 +51,8 @@ pub(super) struct Page {
     pub(super) used: bool,
     pub(super) tenants: ById<TenantId, TenantPage>,
     sketches: usize,
+    /// How many checks are kept for what-if runs.
+    kept: usize,
 }
 
 /// Counts of one tenant.
@@ -68,6 +74,8 @@ pub(super) struct TenantPage {
 pub(super) struct NamespacePage {
     pub(super) requests: TallyCounts,
     pub(super) rules: ById<RuleId, TallyCounts>,
+    /// Checks kept for what-if runs, one sample for each plan that held in this time.
+    pub(super) samples: Vec<Sample>,
 }
 
 /// A refused check that was kept.
@@ -143,6 +151,11 @@ impl Page {
         }
         let decisions = decisions(seen);
         let requests = tenant.namespace(seen);
+        if let Some(plan) = seen.sample {
+            let mut room = KEPT_MAX - self.kept;
+            requests.keep(plan, seen, random, &mut room);
+            self.kept = KEPT_MAX - room;
+        }
         if refund {
             requests.requests.refunded += 1;
             for it in decisions.iter().filter(|it| it.refunded) {
@@ -164,6 +177,7 @@ impl Page {
     /// Forgets the numbers and keeps the memory; with `whole` that too.
     pub(super) fn clear(&mut self, whole: bool) {
         self.used = false;
+        self.kept = 0;
         if whole {
             self.tenants.clear();
             self.sketches = 0;
@@ -172,6 +186,8 @@ impl Page {
             for namespace in tenant.namespaces.values_mut() {
                 namespace.requests = TallyCounts::default();
                 namespace.rules.values_mut().for_each(|it| *it = TallyCounts::default());
+                namespace.samples.retain(|it| it.seen() > 0);
+                namespace.samples.iter_mut().for_each(Sample::restart);
             }
             if let Some(sketch) = &mut tenant.sketch {
                 sketch.clear();
@@ -237,6 +253,17 @@ impl TenantPage {
 }
 
 impl NamespacePage {
+    /// Keeps the check if its subject is kept.
+    fn keep(&mut self, plan: &Arc<SamplePlan>, seen: &Seen<'_>, random: u64, room: &mut usize) {
+        let known = self.samples.iter().position(|it| it.is_by(plan));
+        let at = known.unwrap_or_else(|| {
+            self.samples.push(Sample::new(Arc::clone(plan)));
+            self.samples.len() - 1
+        });
+        let chance = u32::try_from(random >> 32).expect("half of the bits fit");
+        self.samples[at].offer(seen.request, seen.at, chance, room);
+    }
+
     fn count(&mut self, seen: &Seen<'_>, decisions: &[RuleDecision<'_>]) {
         let degraded = u64::from(seen.answer.degraded.is_some());
         let shadow_denied = decisions.iter().any(|it| it.shadow && !it.passes);

@@ -37,6 +37,10 @@ pub struct RecorderSettings {
 const EVERY: Duration = Duration::from_secs(1);
 /// The busiest subjects are written in every so-manieth turn.
 const SKETCHES_EVERY: u32 = 10;
+/// Kept checks are written in every so-manieth turn.
+const PIECES_EVERY: u32 = 5;
+/// And so many in one statement.
+const PIECES_AT_ONCE: usize = 100;
 const DEADLINE: Duration = Duration::from_secs(10);
 const LAST_DEADLINE: Duration = Duration::from_secs(3);
 
@@ -86,6 +90,9 @@ impl Recorder {
         let (began, now) = (Instant::now(), self.state.clock.now());
         let lost = self.book.visit(&self.state.tally, now);
         self.state.meters.stats_gathered(lost, self.book.row_count());
+        if with_sketches || self.turns.is_multiple_of(PIECES_EVERY) {
+            self.book.pieces.cut(now);
+        }
         let batch = self.book.batch(with_sketches, now);
         let writing = self.write(&batch, now, began);
         match tokio::time::timeout(deadline, writing).await {
@@ -93,21 +100,17 @@ impl Recorder {
             Err(elapsed) => return Err(StoreError::Unavailable(Box::new(elapsed))),
         }
         self.book.written(&batch, now);
+        let left = deadline.saturating_sub(began.elapsed());
+        self.write_pieces(now, began, left).await?;
         self.state.meters.stats_written(began.elapsed());
         Ok(())
     }
 
     async fn write(&self, batch: &Batch, now: Timestamp, began: Instant) -> Result<(), StoreError> {
-        let RecorderSettings { id, boot_id } = self.settings;
-        let present = now.as_millis().div_euclid(MINUTE_MS) * MINUTE_MS;
+        let RecorderSettings { id, .. } = self.settings;
         let oldest_minute = batch.rows.iter().map(|row| row.minute).min();
         let mut tx = self.store.begin("tallies.flush", Scope::Gate(id)).await?;
-        let flush = Flush {
-            gate_id: id,
-            boot_id,
-            oldest_minute: oldest_minute.unwrap_or(Timestamp::from_millis(present)),
-            age: began.elapsed(),
-        };
+        let flush = self.flush(oldest_minute, now, began);
         tx.tallies().report(&flush).await?;
         tx.tallies().write(&flush, &batch.rows).await?;
         if !batch.unrecorded.is_empty() {
@@ -127,5 +130,47 @@ impl Recorder {
             tx.commit().await?;
         }
         Ok(())
+    }
+
+    /// Writes kept checks, apart from the counts, which are more important; those that cannot be written
+    /// wait.
+    async fn write_pieces(
+        &mut self,
+        now: Timestamp,
+        began: Instant,
+        deadline: Duration,
+    ) -> Result<(), StoreError> {
+        let mut rows = self.book.pieces.take();
+        while !rows.is_empty() {
+            let flush = self.flush(None, now, began);
+            let some = rows.len().min(PIECES_AT_ONCE);
+            let writing = async {
+                let scope = Scope::Gate(self.settings.id);
+                let mut tx = self.store.begin("samples.write", scope).await?;
+                tx.samples().write(&flush, &rows[..some]).await?;
+                tx.commit().await
+            };
+            let written = match tokio::time::timeout(deadline, writing).await {
+                Ok(done) => done,
+                Err(elapsed) => Err(StoreError::Unavailable(Box::new(elapsed))),
+            };
+            if let Err(error) = written {
+                self.book.pieces.give_back(rows);
+                return Err(error);
+            }
+            rows.drain(..some);
+        }
+        Ok(())
+    }
+
+    fn flush(&self, oldest_minute: Option<Timestamp>, now: Timestamp, began: Instant) -> Flush {
+        let present = now.as_millis().div_euclid(MINUTE_MS) * MINUTE_MS;
+        let RecorderSettings { id, boot_id } = self.settings;
+        Flush {
+            gate_id: id,
+            boot_id,
+            oldest_minute: oldest_minute.unwrap_or(Timestamp::from_millis(present)),
+            age: began.elapsed(),
+        }
     }
 }

@@ -43,6 +43,7 @@ impl Scene {
         let stored = StoredTenant {
             id: tenant.to_string(),
             suspended: false,
+            record_checks: true,
             version: 1,
             keys: Vec::new(),
             rules,
@@ -74,6 +75,7 @@ impl Scene {
             key: KeyId::from_u128(2),
             at: now,
             known_namespace: true,
+            sample: None,
             request: &request,
             matched: &matched,
             answer: &answer,

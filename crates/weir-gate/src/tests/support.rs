@@ -121,6 +121,7 @@ fn tenant() -> (StoredTenant, Keys) {
     let tenant = StoredTenant {
         id: weir_domain::id::TenantId::from_u128(unique).to_string(),
         suspended: false,
+        record_checks: true,
         version: 7,
         keys: vec![check, read],
         rules: vec![rule],

@@ -57,6 +57,7 @@ async fn tenant_sees_its_own_rows_and_no_one_elses() {
         ("rule_revisions", 1),
         ("rulebook_versions", 1),
         ("rules", 1),
+        ("samples", 1),
         ("tallies_minutes", 1),
         ("tenants", 1),
         ("top_subjects", 1),

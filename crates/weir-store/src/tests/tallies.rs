@@ -84,6 +84,7 @@ pub(super) async fn write_one_of_each(store: &Store, tenant_id: TenantId, rule_i
     let sketch = SketchRow { tenant_id, at: NOW, checks: 3, floor: 0, entries: vec![entry] };
     tx.top_subjects().write(&flush, &[sketch]).await.unwrap();
     tx.denials().write(&flush, &[denial(tenant_id, rule_id, NOW)]).await.unwrap();
+    tx.samples().write(&flush, &[super::samples::piece(tenant_id, NOW)]).await.unwrap();
     tx.commit().await.unwrap();
 }
 

@@ -1,0 +1,90 @@
+//! How sure a run is: what a sample of the subjects says of all of them.
+
+use weir_wire::simulate::{Certainty, Interval};
+
+use super::outcome::Counted;
+
+/// Of the standard normal distribution, for 95 %.
+const Z: f64 = 1.96;
+/// With fewer subjects the bounds mean little.
+const SUBJECTS_ENOUGH: usize = 30;
+
+/// Says how sure a run of this share of the subjects is.
+pub(super) fn certainty(counted: &[Counted], rate: f64, checks: usize) -> Certainty {
+    let method = if rate < 1.0 {
+        "95 % bounds for the share of refused checks of all subjects: ratio estimate over subjects as \
+         clusters of unequal size, normal approximation with finite population correction \
+         (W. G. Cochran, Sampling Techniques, 3rd ed., 1977, chapters 6 and 9A)"
+    } else {
+        "every check of this time was replayed: there is no error of sampling"
+    };
+    let share = |denied: fn(&Counted) -> f64| interval(counted, rate, denied);
+    Certainty {
+        rate,
+        subjects: counted.len() as u64,
+        checks: checks as u64,
+        denied_before: share(|it| float(it.denied_before)),
+        denied_after: share(|it| float(it.denied_after)),
+        change: share(|it| float(it.denied_after) - float(it.denied_before)),
+        method: method.to_owned(),
+    }
+}
+
+/// What is too little in a sample, as sentences.
+pub(super) fn warnings(counted: &[Counted], rate: f64) -> Vec<String> {
+    let subjects = counted.len();
+    let mut said = Vec::new();
+    if subjects == 0 {
+        said.push("no check of this time meets the rule, before or after".to_owned());
+        return said;
+    }
+    if rate >= 1.0 {
+        return said;
+    }
+    if subjects < SUBJECTS_ENOUGH {
+        said.push(format!(
+            "only {subjects} subjects were sampled; below {SUBJECTS_ENOUGH} the bounds mean little"
+        ));
+    }
+    if counted.iter().all(|it| it.denied_after == 0) {
+        // Rule of three: Hanley and Lippman-Hand, JAMA 249 (1983), 1743-1745.
+        let most = (300.0 / float(subjects as u64)).min(100.0);
+        said.push(format!(
+            "none of the {subjects} sampled subjects would be refused; with 95 % confidence it is at \
+             most {most:.1} % of all subjects (rule of three)"
+        ));
+    }
+    said
+}
+
+/// The share of `denied` in all checks, by the ratio estimate over subjects. With all subjects there is
+/// no error; with one of several nothing can be said.
+fn interval(counted: &[Counted], rate: f64, denied: fn(&Counted) -> f64) -> Option<Interval> {
+    let subjects = float(counted.len() as u64);
+    let checks: f64 = counted.iter().map(|it| float(it.checks)).sum();
+    if checks < 1.0 {
+        return None;
+    }
+    let share = counted.iter().map(denied).sum::<f64>() / checks;
+    if rate >= 1.0 {
+        return Some(Interval { share, low: share, high: share });
+    }
+    if counted.len() < 2 {
+        return None;
+    }
+    let residual = |it: &Counted| (denied(it) - share * float(it.checks)).powi(2);
+    let variance = counted.iter().map(residual).sum::<f64>() / (subjects - 1.0);
+    let mean = checks / subjects;
+    let error = Z * ((1.0 - rate) * variance / subjects).sqrt() / mean;
+    let least = if counted.iter().any(|it| denied(it) < 0.0) || share < 0.0 { -1.0 } else { 0.0 };
+    let (low, high) = ((share - error).max(least), (share + error).min(1.0));
+    Some(Interval { share, low, high })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of checks are far below 2^53")]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! Recorded checks: which of them tell something about a rule, and from when.
+
+use std::collections::BTreeMap;
+
+use weir_domain::id::TenantId;
+use weir_domain::request::Act;
+use weir_domain::rule::Rule;
+use weir_domain::sample::{self, ALL, SamplePlan};
+use weir_domain::time::Timestamp;
+use weir_http::problem::Problem;
+use weir_store::{PIECES_AT_ONCE, SampleHead, SamplePiece, SampleSpan, Tx};
+use weir_wire::kept::{KeptChecks, KeptPlan};
+use weir_wire::problem::ErrorCode;
+use weir_wire::simulate::CHECKS_MAX;
+use weir_wire::time::DateTime;
+
+use super::traffic::{Asked, Traffic};
+use crate::error::ControlError;
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) tenant_id: TenantId,
+    pub(super) candidate: &'a Rule,
+    pub(super) present: Option<&'a Rule>,
+    pub(super) from: Timestamp,
+    pub(super) to: Timestamp,
+    pub(super) warmup_ms: i64,
+}
+
+/// What was found, still as it is stored.
+#[derive(Debug)]
+pub(super) struct Found {
+    pieces: Vec<SamplePiece>,
+    /// Only subjects up to this mark are there as a whole.
+    threshold: u32,
+    /// From when everything needed is recorded.
+    pub(super) since: Timestamp,
+    until: Timestamp,
+    count_by: Vec<String>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Looks for the record of a time and of the warm-up before it.
+pub(super) async fn find(tx: &mut Tx, wanted: &Wanted<'_>) -> Result<Found, ControlError> {
+    let namespace = wanted.candidate.namespace().to_owned();
+    let extents = tx.samples().extents(wanted.tenant_id).await?;
+    let oldest = extents.iter().find(|it| it.namespace == namespace).map(|it| it.since);
+    let Some(oldest) = oldest else {
+        let detail = format!("nothing is recorded yet of the namespace `{namespace}`");
+        return Err(Problem::new(ErrorCode::Conflict, detail).into());
+    };
+    if oldest >= wanted.to {
+        let reason = format!("nothing is recorded before {}", DateTime(oldest).text());
+        return Err(Problem::invalid_field("to", reason).into());
+    }
+    let (tenant_id, to) = (wanted.tenant_id, wanted.to);
+    let from = wanted.from.plus_ms(-wanted.warmup_ms);
+    let mut span = SampleSpan { tenant_id, namespace, from, to };
+    let heads = tx.samples().heads(&span).await?;
+    let usable = usable(&heads, wanted)?;
+    span.from = usable.since.map_or(from, |since| since.max(from));
+    let mut pieces = Vec::new();
+    loop {
+        let some = tx.samples().pieces(&span, pieces.len()).await?;
+        let last = some.len() < PIECES_AT_ONCE as usize;
+        pieces.extend(some);
+        if last {
+            break;
+        }
+    }
+    let since = span.from.max(oldest);
+    let mut warnings = Vec::new();
+    if usable.lost > 0 {
+        let lost = usable.lost;
+        warnings.push(format!("{lost} checks of this time could not be recorded"));
+    }
+    let count_by = wanted.candidate.count_by().to_vec();
+    let threshold = usable.threshold;
+    Ok(Found { pieces, threshold, since, until: to, count_by, warnings })
+}
+
+impl Found {
+    /// The checks, and the share of the subjects that they are of.
+    pub(super) fn traffic(self, namespace: &str) -> Result<(Traffic, f64), Problem> {
+        let mut gathered = Gathered {
+            traffic: Traffic::new(namespace),
+            marks: Vec::new(),
+            threshold: self.threshold,
+            count_by: self.count_by,
+        };
+        for piece in self.pieces {
+            let plan: KeptPlan = serde_json::from_value(piece.plan).map_err(Problem::internal)?;
+            let kept: KeptChecks =
+                serde_json::from_str(&piece.checks).map_err(Problem::internal)?;
+            gathered.add(&plan.attributes, &kept, piece.since)?;
+        }
+        let Gathered { mut traffic, threshold, .. } = gathered;
+        traffic.asked.retain(|it| it.at >= self.since && it.at < self.until);
+        traffic.sort();
+        Ok((traffic, sample::share(threshold)))
+    }
+}
+
+struct Usable {
+    /// From when, if not from the beginning.
+    since: Option<Timestamp>,
+    threshold: u32,
+    lost: u64,
+}
+
+/// The latest part of the record that holds what both rules look at, and of each of their subjects all.
+fn usable(heads: &[SampleHead], wanted: &Wanted<'_>) -> Result<Usable, Problem> {
+    let mut usable = Usable { since: None, threshold: ALL, lost: 0 };
+    let mut kept = 0;
+    for head in heads.iter().rev() {
+        let plan: KeptPlan =
+            serde_json::from_value(head.plan.clone()).map_err(Problem::internal)?;
+        if let Some(reason) = unfit(&plan.plan(&head.namespace), head.threshold, wanted) {
+            if kept == 0 {
+                return Err(Problem::new(ErrorCode::Conflict, reason));
+            }
+            usable.since = Some(head.until);
+            break;
+        }
+        kept += head.kept.max(1);
+        usable.lost += head.lost;
+        usable.threshold = usable.threshold.min(head.threshold);
+    }
+    if kept > CHECKS_MAX as u64 && !same_subjects(wanted) {
+        let reason = format!(
+            "{kept} checks were recorded in this time and {CHECKS_MAX} can be replayed of a rule whose \
+             subjects cannot be sampled: choose a shorter time"
+        );
+        return Err(Problem::invalid_field("from", reason));
+    }
+    Ok(usable)
+}
+
+/// Why a piece tells nothing about the rules.
+fn unfit(plan: &SamplePlan, threshold: u32, wanted: &Wanted<'_>) -> Option<String> {
+    let rules = || [Some(wanted.candidate), wanted.present].into_iter().flatten();
+    if let Some(lacking) = rules().find_map(|rule| plan.lacks(rule)) {
+        return Some(format!(
+            "the attribute `{lacking}` was not recorded: only what a rule of the namespace looks at is; \
+             give a trace, or let such a rule watch for a while"
+        ));
+    }
+    let sampled = threshold == ALL || (same_subjects(wanted) && rules().all(|it| plan.samples(it)));
+    (!sampled).then(|| {
+        "there was too much traffic to record all of it, and what was recorded are the checks of some \
+         subjects of the present rules; this rule counts others. Give a trace, choose a quieter time, or \
+         let such a rule watch for a while"
+            .to_owned()
+    })
+}
+
+/// Whether both rules count the same subjects, so that a share of these is a sample for both.
+fn same_subjects(wanted: &Wanted<'_>) -> bool {
+    let count_by = wanted.candidate.count_by();
+    !count_by.is_empty() && wanted.present.is_none_or(|it| it.count_by() == count_by)
+}
+
+/// Checks while they are put together.
+struct Gathered {
+    traffic: Traffic,
+    /// Of each request.
+    marks: Vec<u32>,
+    threshold: u32,
+    count_by: Vec<String>,
+}
+
+impl Gathered {
+    fn add(
+        &mut self,
+        names: &[String],
+        kept: &KeptChecks,
+        since: Timestamp,
+    ) -> Result<(), Problem> {
+        let mut places = Vec::with_capacity(kept.values.len());
+        for values in &kept.values {
+            let named = names.iter().zip(values);
+            let there = named.filter_map(|(name, it)| Some((name.clone(), it.clone()?)));
+            let attributes: BTreeMap<String, String> = there.collect();
+            // Who is not counted by the rule matters only where all are recorded.
+            let mark =
+                sample::mark(&self.count_by, |name| attributes.get(name).map(String::as_str));
+            let mark = mark.unwrap_or(ALL);
+            let place = self.traffic.request(attributes).map_err(|wrong| {
+                Problem::internal(format!("a recorded check is invalid: {wrong:?}"))
+            })?;
+            if place as usize == self.marks.len() {
+                self.marks.push(mark);
+            }
+            places.push(place);
+        }
+        for (after_ms, place, cost) in &kept.checks {
+            let Some(&request) = places.get(*place as usize) else { continue };
+            if self.marks[request as usize] > self.threshold {
+                continue;
+            }
+            let at = since.plus_ms(i64::from(*after_ms));
+            let act = if *cost < 0 { Act::Refund } else { Act::Consume };
+            self.traffic.asked.push(Asked { at, request, cost: cost.unsigned_abs(), act });
+        }
+        while self.traffic.asked.len() > CHECKS_MAX && self.threshold > 0 {
+            self.threshold /= 2;
+            let (marks, threshold) = (&self.marks, self.threshold);
+            self.traffic.asked.retain(|it| marks[it.request as usize] <= threshold);
+        }
+        Ok(())
+    }
+}

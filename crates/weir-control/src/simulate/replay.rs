@@ -1,0 +1,103 @@
+//! The replay: each check is decided twice, from counters of their own that begin empty, by the same
+//! functions that a gate uses while Redis is away.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use weir_domain::calendar;
+use weir_domain::charge::Check;
+use weir_domain::decide::{Counters, decide};
+use weir_domain::draft::Mode;
+use weir_domain::id::TenantId;
+use weir_domain::matching::{Meeting, meet};
+use weir_domain::overrides::Effect;
+use weir_domain::request::{Act, Request};
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::time::{Micros, Timestamp};
+
+use super::outcome::{Outcome, Steps};
+use super::traffic::{Asked, Traffic};
+
+/// What is replayed.
+#[derive(Debug)]
+pub(super) struct Replay {
+    pub(super) tenant: TenantId,
+    pub(super) present: Option<Arc<ActiveRule>>,
+    pub(super) candidate: Arc<ActiveRule>,
+    pub(super) traffic: Traffic,
+    pub(super) steps: Steps,
+}
+
+/// It took longer than it may.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooSlow;
+
+/// The clock is looked at once in so many checks.
+const LOOK_EVERY: usize = 256;
+
+impl Replay {
+    /// Decides everything, unless that takes until the deadline.
+    pub(super) fn run(&self, deadline: Instant) -> Result<Outcome, TooSlow> {
+        let mut present = Side::new(self.tenant, self.present.clone());
+        let mut candidate = Side::new(self.tenant, Some(Arc::clone(&self.candidate)));
+        let mut outcome = Outcome::new(self.steps);
+        for (at, asked) in self.traffic.asked.iter().enumerate() {
+            if at.is_multiple_of(LOOK_EVERY) && Instant::now() >= deadline {
+                return Err(TooSlow);
+            }
+            let request = &self.traffic.requests[asked.request as usize];
+            let verdicts = (present.decide(request, asked), candidate.decide(request, asked));
+            if asked.act == Act::Consume {
+                outcome.count(asked.at, verdicts, || self.subject(request));
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Whom a request is of, by the candidate, else by the present rule; in the order of `count_by`.
+    fn subject<'a>(&'a self, request: &'a Request) -> Vec<(&'a str, &'a str)> {
+        let by = |rule: &'a ActiveRule| -> Option<Vec<(&'a str, &'a str)>> {
+            let names = rule.rule.count_by().iter();
+            names.map(|name| Some((name.as_str(), request.attribute(name)?))).collect()
+        };
+        let present = || self.present.as_deref().and_then(by);
+        by(&self.candidate).or_else(present).unwrap_or_default()
+    }
+}
+
+/// One rule with its counters.
+#[derive(Debug)]
+struct Side {
+    tenant: TenantId,
+    rule: Option<Arc<ActiveRule>>,
+    counters: Counters,
+}
+
+impl Side {
+    fn new(tenant: TenantId, rule: Option<Arc<ActiveRule>>) -> Self {
+        let rule = rule.filter(|it| it.rule.mode() != Mode::Off);
+        Self { tenant, rule, counters: Counters::default() }
+    }
+
+    /// Whether the rule lets a check pass; none: it does not meet it.
+    fn decide(&mut self, request: &Request, asked: &Asked) -> Option<bool> {
+        let now = micros(asked.at);
+        match meet(self.rule.as_ref()?, request, asked.at) {
+            Meeting::ConditionFailed(_) | Meeting::NotCounted(_) => None,
+            Meeting::Passes(effect) => Some(effect != Effect::Deny),
+            Meeting::Charged(charge) => {
+                let meters = charge.meters(self.tenant, |quota| calendar::bounds(quota, now));
+                let check = Check { act: asked.act, cost: asked.cost, rules: vec![meters] };
+                let decisions = decide(&mut self.counters, &check, now);
+                Some(decisions.iter().all(|it| it.allowed))
+            }
+        }
+    }
+}
+
+fn micros(at: Timestamp) -> Micros {
+    Micros::from_ms(at.as_millis_u64())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! `POST /tenants/{tenant}/simulate`
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::State;
+use weir_domain::algorithm::Algorithm;
+use weir_domain::calendar;
+use weir_domain::id::RuleId;
+use weir_domain::overrides::Overrides;
+use weir_domain::rule::Rule;
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::time::{Micros, Timestamp};
+use weir_http::json::Json;
+use weir_http::problem::Problem;
+use weir_store::{OverrideRow, Tx};
+use weir_wire::overrides::OverrideBody;
+use weir_wire::problem::FieldProblem;
+use weir_wire::rules::RuleBody;
+use weir_wire::simulate::{SimulateAnswer, SimulateBody, Source, TraceBody};
+
+use super::certainty;
+use super::outcome::Steps;
+use super::recorded::{self, Found, Wanted};
+use super::replay::{Replay, TooSlow};
+use super::trace;
+use super::traffic::Traffic;
+use crate::actor::{By, Caller, Viewer};
+use crate::error::ControlError;
+use crate::state::ControlState;
+use crate::tester::active;
+
+/// How many runs there may be at a time, in this process.
+pub(crate) const RUNS_MAX: usize = 2;
+const DEADLINE: Duration = Duration::from_secs(10);
+const HOUR_MS: i64 = 3_600_000;
+const AGAIN_S: u32 = 2;
+
+/// Decide checks of the past by a rule as it is and as it might be.
+///
+/// Each check is decided by this rule alone, from counters that begin empty; nothing real is counted or
+/// kept.
+#[utoipa::path(post, path = "/tenants/{tenant}/simulate", operation_id = "simulate", tag = "testing",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    request_body = SimulateBody,
+    responses(
+        (status = 200, description = "What the two rules would have decided", body = SimulateAnswer),
+        (status = 409, description = "What was recorded says nothing about this rule"),
+        (status = 503, description = "Too many runs at the moment; `Retry-After` says when to ask again"),
+    ))]
+pub(crate) async fn simulate(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+    Json(body): Json<SimulateBody>,
+) -> Result<Json<SimulateAnswer>, ControlError> {
+    let rules = Rules::load(&control, &caller, &body).await?;
+    let permit = Arc::clone(&control.simulations).try_acquire_owned().map_err(|_| {
+        Problem::unavailable("other what-if runs are under way").retry_after_s(AGAIN_S)
+    })?;
+    let checks = match (body.source, body.trace) {
+        (Source::Trace, Some(trace)) => Checks::Trace(trace),
+        (Source::Trace, None) => return Err(Problem::invalid_field("trace", "is required").into()),
+        (Source::Recorded, Some(_)) => {
+            let reason = "must be left out when `source` is `recorded`";
+            return Err(Problem::invalid_field("trace", reason).into());
+        }
+        (Source::Recorded, None) => {
+            let now = control.clock.now();
+            let to = body.to.map_or(now, |it| it.0.min(now));
+            let from = body.from.map_or(to.plus_ms(-HOUR_MS), |it| it.0);
+            let mut tx = control.reading("samples.find", &caller).await?;
+            rules.recorded(&mut tx, &caller, (from, to)).await?
+        }
+    };
+    let asked = (body.from.map(|it| it.0), body.to.map(|it| it.0));
+    let running = tokio::task::spawn_blocking(move || {
+        let answer = rules.replay(checks, asked);
+        drop(permit);
+        answer
+    });
+    Ok(Json(running.await.map_err(Problem::internal)??))
+}
+
+/// The two rules.
+struct Rules {
+    caller: Caller,
+    present: Option<Arc<ActiveRule>>,
+    candidate: Arc<ActiveRule>,
+    warnings: Vec<String>,
+}
+
+/// Where the checks are.
+enum Checks {
+    Trace(TraceBody),
+    Recorded { found: Found, from: Timestamp, to: Timestamp },
+}
+
+impl Rules {
+    async fn load(
+        control: &ControlState,
+        caller: &Caller,
+        body: &SimulateBody,
+    ) -> Result<Self, ControlError> {
+        let rule = checked(&body.rule)?;
+        let caller = caller.clone();
+        let mut rules = Self {
+            caller,
+            present: None,
+            candidate: Arc::new(ActiveRule {
+                id: control.id(RuleId::new),
+                rule,
+                overrides: Overrides::default(),
+            }),
+            warnings: Vec::new(),
+        };
+        let Some(id) = &body.rule_id else { return Ok(rules) };
+        let missing = || Problem::invalid_field("rule_id", "names no rule");
+        let id: RuleId = id.parse().map_err(|_| missing())?;
+        let mut tx = control.reading("simulate.load", &rules.caller).await?;
+        let rows = tx.rulebook().tenant(rules.caller.tenant_id).await?;
+        let rows = rows.ok_or_else(Problem::not_found)?;
+        let row = rows.rules.iter().find(|row| row.id == id).ok_or_else(missing)?;
+        let present = active(row, &rows.overrides)?;
+        let candidate = &rules.candidate.rule;
+        if present.rule.namespace() != candidate.namespace() {
+            let reason = "must be the namespace of the rule that is replaced";
+            return Err(Problem::invalid_field("rule.namespace", reason).into());
+        }
+        let (overrides, lost) = overrides(candidate, id, &rows.overrides);
+        if lost > 0 {
+            rules
+                .warnings
+                .push(format!("{lost} overrides of the rule do not fit the changed rule"));
+        }
+        let rule = candidate.clone();
+        rules.candidate = Arc::new(ActiveRule { id, rule, overrides });
+        rules.present = Some(present);
+        Ok(rules)
+    }
+
+    /// Looks for what was recorded of this time.
+    async fn recorded(
+        &self,
+        tx: &mut Tx,
+        caller: &Caller,
+        (from, to): (Timestamp, Timestamp),
+    ) -> Result<Checks, ControlError> {
+        if from >= to {
+            let reason = "must be before `to`, and before now";
+            return Err(Problem::invalid_field("from", reason).into());
+        }
+        let wanted = Wanted {
+            tenant_id: caller.tenant_id,
+            candidate: &self.candidate.rule,
+            present: self.present.as_ref().map(|it| &it.rule),
+            from,
+            to,
+            warmup_ms: self.warmup_ms(from),
+        };
+        Ok(Checks::Recorded { found: recorded::find(tx, &wanted).await?, from, to })
+    }
+
+    /// The longest time that either rule remembers.
+    fn warmup_ms(&self, at: Timestamp) -> i64 {
+        let now = Micros::from_ms(at.as_millis_u64());
+        let of_rule = |it: &ActiveRule| {
+            let window = |algorithm: &Algorithm| calendar::window_ms(algorithm, now);
+            let windows = it.rule.limits().iter().map(|it| window(&it.algorithm));
+            windows.chain(it.rule.block_ms()).max().unwrap_or(0)
+        };
+        let longest = self.present.iter().chain([&self.candidate]).map(|it| of_rule(it)).max();
+        i64::try_from(longest.unwrap_or(0)).unwrap_or(i64::MAX)
+    }
+
+    fn replay(
+        mut self,
+        checks: Checks,
+        asked: (Option<Timestamp>, Option<Timestamp>),
+    ) -> Result<SimulateAnswer, Problem> {
+        let deadline = Instant::now() + DEADLINE;
+        let prepared = self.prepare(checks, asked)?;
+        let Prepared { mut traffic, rate, since, from, to } = prepared;
+        traffic.asked.retain(|it| it.at < to);
+        let checks = traffic.asked.len();
+        let warmup_needed_ms = self.warmup_ms(from);
+        let warmup_ms = (from.as_millis() - since.as_millis()).clamp(0, warmup_needed_ms);
+        let begin = from.plus_ms(-warmup_ms);
+        traffic.asked.retain(|it| it.at >= begin);
+        let replay = Replay {
+            tenant: self.caller.tenant_id,
+            present: self.present,
+            candidate: self.candidate,
+            traffic,
+            steps: Steps::new(from, to),
+        };
+        let outcome = replay.run(deadline).map_err(|TooSlow| {
+            let seconds = DEADLINE.as_secs();
+            let reason = format!("took longer than {seconds} s to replay: choose a shorter time");
+            Problem::invalid_field("from", reason)
+        })?;
+        let counted = outcome.counted();
+        self.warnings.extend(certainty::warnings(&counted, rate));
+        if warmup_ms < warmup_needed_ms && checks > 0 {
+            self.warnings.push(
+                "the counters began emptier than they were: what came before is not known as far back as \
+                 the limits remember"
+                    .to_owned(),
+            );
+        }
+        Ok(SimulateAnswer {
+            from: from.into(),
+            to: to.into(),
+            start: replay.steps.start.into(),
+            step_ms: replay.steps.step_ms.unsigned_abs(),
+            warmup_ms: warmup_ms.unsigned_abs(),
+            warmup_needed_ms: warmup_needed_ms.unsigned_abs(),
+            subjects: outcome.subjects(),
+            certainty: certainty::certainty(&counted, rate, checks),
+            present: outcome.present,
+            candidate: outcome.candidate,
+            warnings: self.warnings,
+        })
+    }
+
+    fn prepare(
+        &mut self,
+        checks: Checks,
+        (from, to): (Option<Timestamp>, Option<Timestamp>),
+    ) -> Result<Prepared, Problem> {
+        let namespace = self.candidate.rule.namespace();
+        match checks {
+            Checks::Trace(body) => {
+                let traffic = trace::read(&body, namespace)?;
+                let first = traffic.asked.first().map(|it| it.at).unwrap_or_default();
+                let last = traffic.asked.last().map(|it| it.at).unwrap_or_default();
+                let from = from.unwrap_or(first);
+                let to = to.unwrap_or(last.plus_ms(1));
+                if from >= to {
+                    return Err(Problem::invalid_field("from", "must be before `to`"));
+                }
+                Ok(Prepared { traffic, rate: 1.0, since: first, from, to })
+            }
+            Checks::Recorded { mut found, from: asked, to } => {
+                let since = found.since;
+                let from = asked.max(since).min(to.plus_ms(-1));
+                if from > asked {
+                    self.warnings.push("what is needed is not recorded from the beginning of this time on, so it begins later".to_owned());
+                }
+                self.warnings.append(&mut found.warnings);
+                let (traffic, rate) = found.traffic(namespace)?;
+                Ok(Prepared { traffic, rate, since, from, to })
+            }
+        }
+    }
+}
+
+/// Checks that are ready to be replayed.
+struct Prepared {
+    traffic: Traffic,
+    /// Of which share of the subjects they are.
+    rate: f64,
+    /// From when all of them are there.
+    since: Timestamp,
+    from: Timestamp,
+    to: Timestamp,
+}
+
+fn checked(body: &RuleBody) -> Result<Rule, Problem> {
+    body.clone().parse().map_err(|wrong| {
+        let inside = |it: FieldProblem| FieldProblem::new(format!("rule.{}", it.field), it.reason);
+        Problem::invalid(wrong.into_iter().map(inside).collect())
+    })
+}
+
+/// The overrides of the present rule for the changed one, and how many of them do not fit it.
+fn overrides(rule: &Rule, id: RuleId, rows: &[OverrideRow]) -> (Overrides, usize) {
+    let own = rows.iter().filter(|it| it.rule_id == id);
+    let parse = |it: &OverrideRow| {
+        let body: OverrideBody = serde_json::from_value(it.spec.clone()).ok()?;
+        Some((it.id, body.parse(rule).ok()?, it.expires_at))
+    };
+    let parsed: Vec<_> = own.map(parse).collect();
+    let lost = parsed.iter().filter(|it| it.is_none()).count();
+    (Overrides::build(rule, parsed.into_iter().flatten().collect::<Vec<_>>()), lost)
+}

@@ -1,0 +1,37 @@
+//! `GET /tenants/{tenant}/recorded`
+
+use axum::extract::State;
+use weir_domain::sample;
+use weir_http::json::Json;
+use weir_http::problem::Problem;
+use weir_wire::simulate::{Recorded, RecordedNamespace};
+
+use crate::actor::{By, Viewer};
+use crate::error::ControlError;
+use crate::state::ControlState;
+
+/// What the gates recorded, for what-if runs.
+#[utoipa::path(get, path = "/tenants/{tenant}/recorded", operation_id = "recorded_read", tag = "testing",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    responses((status = 200, description = "What there is to replay", body = Recorded)))]
+pub(crate) async fn status(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+) -> Result<Json<Recorded>, ControlError> {
+    let mut tx = control.reading("samples.extents", &caller).await?;
+    let tenant = tx.tenants().find(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;
+    let extents = tx.samples().extents(caller.tenant_id).await?;
+    let namespace = |it: weir_store::SampleExtent| RecordedNamespace {
+        namespace: it.namespace,
+        from: it.since.into(),
+        to: it.until.into(),
+        seen: it.seen,
+        recorded: it.kept,
+        rate: sample::share(it.threshold),
+    };
+    Ok(Json(Recorded {
+        recording: tenant.record_checks,
+        kept_s: u32::from(control.settings.retention.samples_hours) * 3_600,
+        data: extents.into_iter().map(namespace).collect(),
+    }))
+}

@@ -1,0 +1,158 @@
+//! Traces: checks that somebody wrote down, as CSV or as JSON lines. What is wrong is said with its line
+//! and column.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use weir_domain::limit::COST_MAX;
+use weir_domain::names;
+use weir_domain::request::Act;
+use weir_domain::time::Timestamp;
+use weir_http::problem::Problem;
+use weir_wire::simulate::{CHECKS_MAX, TRACE_BYTES_MAX, TraceBody, TraceFormat};
+use weir_wire::time::DateTime;
+
+use super::traffic::{Asked, Traffic};
+
+mod csv;
+
+/// What is wrong, and where: the column counts characters from 1.
+#[derive(Debug, PartialEq, Eq)]
+struct Wrong {
+    line: usize,
+    column: usize,
+    reason: String,
+}
+
+/// One check as it was written.
+struct Line {
+    at: Timestamp,
+    cost: u64,
+    attributes: BTreeMap<String, String>,
+}
+
+/// Reads a trace, or says what is wrong with it.
+pub(super) fn read(body: &TraceBody, namespace: &str) -> Result<Traffic, Problem> {
+    let refused = |reason: String| Problem::invalid_field("trace.text", reason);
+    if body.text.len() > TRACE_BYTES_MAX {
+        return Err(refused("must be at most 10 MiB".to_owned()));
+    }
+    let said = |wrong: Wrong| {
+        refused(format!("line {}, column {}: {}", wrong.line, wrong.column, wrong.reason))
+    };
+    let traffic = parse(body, namespace).map_err(said)?;
+    if traffic.asked.is_empty() {
+        return Err(refused("holds no check".to_owned()));
+    }
+    Ok(traffic)
+}
+
+fn parse(body: &TraceBody, namespace: &str) -> Result<Traffic, Wrong> {
+    let mut traffic = Traffic::new(namespace);
+    let mut lines = (1..).zip(body.text.strip_prefix('\u{feff}').unwrap_or(&body.text).lines());
+    let head = match body.format {
+        TraceFormat::Csv => match lines.find(|(_, text)| !text.trim().is_empty()) {
+            Some((line, text)) => Some(csv::Head::parse(line, text)?),
+            None => return Ok(traffic),
+        },
+        TraceFormat::JsonLines => None,
+    };
+    for (line, text) in lines.filter(|(_, text)| !text.trim().is_empty()) {
+        if traffic.asked.len() >= CHECKS_MAX {
+            return Err(Wrong::at(line, 1, format!("there may be {CHECKS_MAX} checks")));
+        }
+        let read = match &head {
+            Some(head) => head.line(line, text)?,
+            None => json(line, text)?,
+        };
+        let place = traffic.request(read.attributes).map_err(|wrong| {
+            let each: Vec<_> =
+                wrong.iter().map(|it| format!("`{}` {}", it.field, it.reason)).collect();
+            Wrong::at(line, 1, each.join("; "))
+        })?;
+        let (at, cost, act) = (read.at, read.cost, Act::Consume);
+        traffic.asked.push(Asked { at, request: place, cost, act });
+    }
+    traffic.sort();
+    Ok(traffic)
+}
+
+impl Wrong {
+    fn at(line: usize, column: usize, reason: impl Into<String>) -> Self {
+        Self { line, column, reason: reason.into() }
+    }
+}
+
+/// A time like `2026-11-21T03:00:00Z`, or milliseconds since 1970.
+fn time(text: &str) -> Result<Timestamp, String> {
+    if let Ok(ms) = text.parse::<u64>() {
+        // Until the year 9999; what lies beyond is no time of a check.
+        return i64::try_from(ms)
+            .ok()
+            .filter(|ms| *ms < 253_402_300_800_000)
+            .map(Timestamp::from_millis)
+            .ok_or_else(|| "`time` lies too far ahead".to_owned());
+    }
+    let read = serde_json::from_value::<DateTime>(Value::String(text.to_owned()));
+    match read {
+        Ok(at) if at.0.as_millis() >= 0 => Ok(at.0),
+        _ => Err("`time` must be a time like `2026-11-21T03:00:00Z`, or milliseconds since 1970"
+            .to_owned()),
+    }
+}
+
+fn cost(text: &str) -> Result<u64, String> {
+    text.parse()
+        .ok()
+        .filter(|cost| (1..=COST_MAX).contains(cost))
+        .ok_or_else(|| format!("`cost` must be a whole number from 1 to {COST_MAX}"))
+}
+
+fn attribute(name: &str, value: &str) -> Result<(), String> {
+    names::value(value).map_err(|reason| format!("`{name}` {reason}"))
+}
+
+fn json(line: usize, text: &str) -> Result<Line, Wrong> {
+    let read: Value = serde_json::from_str(text).map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.split(" at line ").next().unwrap_or_default();
+        Wrong::at(line, error.column().max(1), format!("this is not JSON: {reason}"))
+    })?;
+    let wrong = |name: &str, reason: String| {
+        let byte = text.find(&format!("\"{name}\"")).unwrap_or(0);
+        Wrong::at(line, text[..byte].chars().count() + 1, reason)
+    };
+    let Value::Object(fields) = read else {
+        return Err(Wrong::at(line, 1, "must be an object"));
+    };
+    let known = ["time", "attributes", "cost"];
+    if let Some(other) = fields.keys().find(|name| !known.contains(&name.as_str())) {
+        let reason = format!("there is no `{other}`: use `time`, `attributes` and `cost`");
+        return Err(wrong(other, reason));
+    }
+    let plain = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let at = fields.get("time").and_then(plain).ok_or("`time` is missing".to_owned());
+    let at = at.and_then(|it| time(&it)).map_err(|reason| wrong("time", reason))?;
+    let cost = fields.get("cost").map_or(Ok(1), |it| cost(&plain(it).unwrap_or_default()));
+    let cost = cost.map_err(|reason| wrong("cost", reason))?;
+    let attributes = match fields.get("attributes") {
+        None => Ok(BTreeMap::new()),
+        Some(Value::Object(all)) => all
+            .iter()
+            .map(|(name, value)| match value.as_str() {
+                Some(value) => attribute(name, value).map(|()| (name.clone(), value.to_owned())),
+                None => Err(format!("`{name}` must be a text")),
+            })
+            .collect(),
+        Some(_) => Err("`attributes` must be an object".to_owned()),
+    };
+    let attributes = attributes.map_err(|reason| wrong("attributes", reason))?;
+    Ok(Line { at, cost, attributes })
+}
+
+#[cfg(test)]
+mod tests;

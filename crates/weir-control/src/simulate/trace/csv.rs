@@ -1,0 +1,116 @@
+//! One line of comma- or semicolon-separated values; a field with a separator or a quote is quoted.
+
+use std::collections::BTreeMap;
+
+use weir_domain::names::{self, ATTRIBUTES_MAX};
+
+use super::{Line, Wrong, attribute, cost, time};
+
+/// The first line: what each column is.
+#[derive(Debug)]
+pub(super) struct Head {
+    separator: char,
+    columns: Vec<Column>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Column {
+    Time,
+    Cost,
+    Attribute(String),
+}
+
+/// A field and where it begins.
+struct Field {
+    column: usize,
+    text: String,
+}
+
+impl Head {
+    pub(super) fn parse(line: usize, text: &str) -> Result<Self, Wrong> {
+        let separator = [',', ';', '\t'].into_iter().find(|it| text.contains(*it)).unwrap_or(',');
+        let mut columns: Vec<Column> = Vec::new();
+        for field in fields(line, text, separator)? {
+            let column = match field.text.trim() {
+                "time" => Column::Time,
+                "cost" => Column::Cost,
+                name => {
+                    names::attribute(name).map_err(|reason| {
+                        Wrong::at(line, field.column, format!("the attribute's name {reason}"))
+                    })?;
+                    Column::Attribute(name.to_owned())
+                }
+            };
+            if columns.contains(&column) {
+                return Err(Wrong::at(line, field.column, "this name is there twice"));
+            }
+            columns.push(column);
+        }
+        if !columns.contains(&Column::Time) {
+            return Err(Wrong::at(line, 1, "the first line must name a column `time`"));
+        }
+        if columns.len() > ATTRIBUTES_MAX + 2 {
+            return Err(Wrong::at(line, 1, format!("at most {ATTRIBUTES_MAX} attributes")));
+        }
+        Ok(Self { separator, columns })
+    }
+
+    /// A check. An empty field is an attribute that is not there.
+    pub(super) fn line(&self, line: usize, text: &str) -> Result<Line, Wrong> {
+        let fields = fields(line, text, self.separator)?;
+        if fields.len() != self.columns.len() {
+            let (has, needs) = (fields.len(), self.columns.len());
+            let column = fields.get(needs).map_or(text.chars().count() + 1, |it| it.column);
+            return Err(Wrong::at(line, column, format!("has {has} fields, and not {needs}")));
+        }
+        let mut read =
+            Line { at: time("0").unwrap_or_default(), cost: 1, attributes: BTreeMap::new() };
+        for (column, field) in self.columns.iter().zip(fields) {
+            let wrong = |reason| Wrong::at(line, field.column, reason);
+            match column {
+                Column::Time => read.at = time(field.text.trim()).map_err(wrong)?,
+                Column::Cost if field.text.trim().is_empty() => {}
+                Column::Cost => read.cost = cost(field.text.trim()).map_err(wrong)?,
+                Column::Attribute(_) if field.text.is_empty() => {}
+                Column::Attribute(name) => {
+                    attribute(name, &field.text).map_err(wrong)?;
+                    read.attributes.insert(name.clone(), field.text);
+                }
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn fields(line: usize, text: &str, separator: char) -> Result<Vec<Field>, Wrong> {
+    let mut fields = Vec::new();
+    let mut rest = (1..).zip(text.chars()).peekable();
+    loop {
+        let column = rest.peek().map_or(text.chars().count() + 1, |(column, _)| *column);
+        let mut field = Field { column, text: String::new() };
+        if rest.next_if(|(_, it)| *it == '"').is_some() {
+            loop {
+                match rest.next() {
+                    Some((_, '"')) if rest.next_if(|(_, it)| *it == '"').is_some() => {
+                        field.text.push('"');
+                    }
+                    Some((_, '"')) => break,
+                    Some((_, other)) => field.text.push(other),
+                    None => return Err(Wrong::at(line, column, "the quote is not closed")),
+                }
+            }
+        } else {
+            while let Some((_, it)) = rest.next_if(|(_, it)| *it != separator) {
+                field.text.push(it);
+            }
+        }
+        fields.push(field);
+        match rest.next() {
+            None => return Ok(fields),
+            Some((_, it)) if it == separator => {}
+            Some((column, _)) => {
+                return Err(Wrong::at(line, column, "after a quoted field comes a separator"));
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Checks to be replayed, in the order of time. Equal attributes are held once.
+
+use std::collections::{BTreeMap, HashMap};
+
+use weir_domain::names::InvalidField;
+use weir_domain::request::{Act, Request, RequestDraft};
+use weir_domain::time::Timestamp;
+
+/// Checks of one namespace.
+#[derive(Debug)]
+pub(super) struct Traffic {
+    namespace: String,
+    known: HashMap<BTreeMap<String, String>, u32>,
+    /// Different requests.
+    pub(super) requests: Vec<Request>,
+    pub(super) asked: Vec<Asked>,
+}
+
+/// One check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) at: Timestamp,
+    /// Which of the requests.
+    pub(super) request: u32,
+    pub(super) cost: u64,
+    /// To consume or to give back.
+    pub(super) act: Act,
+}
+
+impl Traffic {
+    pub(super) fn new(namespace: &str) -> Self {
+        let namespace = namespace.to_owned();
+        Self { namespace, known: HashMap::new(), requests: Vec::new(), asked: Vec::new() }
+    }
+
+    /// The place of a request with these attributes.
+    pub(super) fn request(
+        &mut self,
+        attributes: BTreeMap<String, String>,
+    ) -> Result<u32, Vec<InvalidField>> {
+        if let Some(place) = self.known.get(&attributes) {
+            return Ok(*place);
+        }
+        let draft = RequestDraft {
+            namespace: self.namespace.clone(),
+            attributes: attributes.clone(),
+            cost: 1,
+            act: Act::Consume,
+            idempotency_key: None,
+        };
+        let place = u32::try_from(self.requests.len()).unwrap_or(u32::MAX);
+        self.requests.push(Request::parse(draft)?);
+        self.known.insert(attributes, place);
+        Ok(place)
+    }
+
+    /// Puts the checks into the order of time; those of one moment stay as they are.
+    pub(super) fn sort(&mut self) {
+        self.asked.sort_by_key(|it| it.at);
+    }
+}

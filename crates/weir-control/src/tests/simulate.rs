@@ -1,0 +1,186 @@
+//! What-if runs over the API: on what gates wrote, and on traces.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weir_domain::id::{GateId, TenantId};
+use weir_domain::sample::{ALL, mark};
+use weir_domain::time::Timestamp;
+use weir_store::{Flush, SampleHead, SampleRow, Scope};
+use weir_wire::kept::KeptChecks;
+
+use super::support::{Member, Plane};
+
+fn rule(limit: u64) -> Value {
+    let limit = json!({ "algorithm": "fixed_window", "limit": limit, "window_ms": 60_000 });
+    json!({ "name": "per-user", "count_by": ["user"], "limits": [limit] })
+}
+
+/// A gate writes that each user asked so often, a second apart, from the beginning of a minute on.
+async fn record(plane: &Plane, member: &Member, since: i64, users: &[(&str, u32)], threshold: u32) {
+    let tenant_id: TenantId = member.tenant.parse().expect("an id");
+    let mut kept = KeptChecks::default();
+    for (place, (user, checks)) in (0..).zip(users) {
+        let by_mark = mark(&["user".to_owned()], |_| Some(user));
+        if by_mark <= Some(threshold) {
+            kept.values.push(vec![Some((*user).to_owned())]);
+            let place = u32::try_from(kept.values.len() - 1).expect("few");
+            kept.checks.extend((0..*checks).map(|at| (at * 1_000 + place, place, 1)));
+        }
+        let _: u32 = place;
+    }
+    kept.checks.sort_unstable();
+    let gate_id = GateId::from_u128(9);
+    let (since, until) = (Timestamp::from_millis(since), Timestamp::from_millis(since + 60_000));
+    let flush = Flush { gate_id, boot_id: 9, oldest_minute: since, age: Duration::ZERO };
+    let head = SampleHead {
+        namespace: "default".to_owned(),
+        since,
+        until,
+        threshold,
+        seen: users.iter().map(|it| u64::from(it.1)).sum(),
+        kept: kept.checks.len() as u64,
+        lost: 0,
+        plan: json!({ "attributes": ["user"], "count_by": [["user"]] }),
+    };
+    let checks = serde_json::to_string(&kept).expect("serialises");
+    let mut tx = plane.database.gate.begin("tests", Scope::Gate(gate_id)).await.expect("begin");
+    tx.samples()
+        .write(&flush, &[SampleRow { tenant_id, part: 0, head, checks }])
+        .await
+        .expect("write");
+    tx.commit().await.expect("commit");
+}
+
+/// The beginning of the minute before the last.
+fn minute(plane: &Plane) -> i64 {
+    (plane.now_ms() / 60_000 - 2) * 60_000
+}
+
+async fn simulate(plane: &Plane, member: &Member, body: Value) -> super::support::Answer {
+    plane.by(member, "POST", "simulate").json(&body).send().await
+}
+
+#[tokio::test]
+async fn recorded_checks_are_replayed_by_both_rules() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let id = plane.by(&ada, "POST", "rules").json(&rule(10)).send().await.expect(201).text("/id");
+    let body = json!({ "rule": rule(5), "rule_id": id, "source": "recorded" });
+    simulate(&plane, &ada, body.clone()).await.problem(409, "conflict");
+    record(&plane, &ada, minute(&plane), &[("ada", 12), ("bob", 7), ("cleo", 3)], ALL).await;
+
+    let recorded = plane.by(&ada, "GET", "recorded").send().await.expect(200);
+    assert_eq!(recorded.body["recording"], true);
+    let of_default = &recorded.body["data"][0];
+    assert_eq!((&of_default["seen"], &of_default["rate"]), (&json!(22), &json!(1.0)));
+
+    let answer = simulate(&plane, &ada, body).await.expect(200).body;
+    let sums = |side: &str| (answer[side]["allowed"].clone(), answer[side]["denied"].clone());
+    assert_eq!(sums("present"), (json!(20), json!(2)));
+    assert_eq!(sums("candidate"), (json!(13), json!(9)));
+    assert_eq!(answer["subjects"]["more_denied"], 2);
+    assert_eq!(answer["subjects"]["data"][0]["subject"], json!({ "user": "ada" }));
+    assert_eq!(answer["certainty"]["rate"], 1.0);
+    assert_eq!(answer["certainty"]["denied_after"]["share"], json!(9.0 / 22.0));
+    assert_eq!(answer["warmup_needed_ms"], 60_000);
+    let points = answer["candidate"]["denied_series"].as_array().expect("a series");
+    assert!(points.len() <= 200);
+    assert_eq!(points.iter().filter_map(Value::as_u64).sum::<u64>(), 9);
+}
+
+#[tokio::test]
+async fn sample_of_subjects_says_how_sure_it_is_and_what_it_cannot_answer() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let names: Vec<String> = (0..400).map(|at| format!("u-{at}")).collect();
+    let users: Vec<_> = names.iter().map(|name| (name.as_str(), 6)).collect();
+    record(&plane, &ada, minute(&plane), &users, ALL / 4).await;
+    let answer = simulate(&plane, &ada, json!({ "rule": rule(4), "source": "recorded" })).await;
+    let answer = answer.expect(200).body;
+    let certainty = &answer["certainty"];
+    assert!((certainty["rate"].as_f64().expect("a share") - 0.25).abs() < 1e-6);
+    let subjects = certainty["subjects"].as_u64().expect("a count");
+    assert!((70..130).contains(&subjects), "{subjects}");
+    assert_eq!(answer["candidate"]["denied"], 2 * subjects, "each subject is whole");
+    assert!(
+        (certainty["denied_after"]["share"].as_f64().expect("a share") - 1.0 / 3.0).abs() < 1e-9
+    );
+
+    let mut together = rule(4);
+    together["count_by"] = json!([]);
+    let refused = simulate(&plane, &ada, json!({ "rule": together, "source": "recorded" })).await;
+    refused.problem(409, "conflict");
+    let mut other = rule(4);
+    other["count_by"] = json!(["ip"]);
+    let refused = simulate(&plane, &ada, json!({ "rule": other, "source": "recorded" })).await;
+    assert!(refused.problem(409, "conflict").text("/detail").contains("`ip`"));
+}
+
+#[tokio::test]
+async fn warm_up_is_taken_from_the_record_and_said() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let begin = minute(&plane);
+    record(&plane, &ada, begin, &[("ada", 30)], ALL).await;
+    let from = weir_wire::time::DateTime(Timestamp::from_millis(begin + 20_000)).text();
+    let body = json!({ "rule": rule(25), "source": "recorded", "from": from });
+    let answer = simulate(&plane, &ada, body).await.expect(200).body;
+    assert_eq!(answer["warmup_ms"], 20_000);
+    assert_eq!(
+        (&answer["candidate"]["allowed"], &answer["candidate"]["denied"]),
+        (&json!(5), &json!(5))
+    );
+    assert!(answer["warnings"][0].as_str().expect("a sentence").contains("emptier"));
+    let late = json!({ "rule": rule(25), "source": "recorded", "to": "2001-01-01T00:00:00Z",
+        "from": "2000-01-01T00:00:00Z" });
+    assert_eq!(simulate(&plane, &ada, late).await.refused_field(), "to");
+}
+
+#[tokio::test]
+async fn trace_is_replayed_and_its_errors_have_a_place() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let ask = |format: &str, text: &str| {
+        let trace = json!({ "format": format, "text": text });
+        simulate(&plane, &ada, json!({ "rule": rule(1), "source": "trace", "trace": trace }))
+    };
+    let answer = ask("csv", "time,user\n1000,ada\n2000,ada\n3000,bob\n").await.expect(200).body;
+    assert_eq!(
+        (&answer["candidate"]["allowed"], &answer["candidate"]["denied"]),
+        (&json!(2), &json!(1))
+    );
+    assert_eq!(answer["certainty"]["rate"], 1.0);
+    assert_eq!(answer["from"], "1970-01-01T00:00:01Z");
+    let wrong = ask("csv", "time,user\n1000,ada\nnoon,ada\n").await;
+    let wrong = wrong.problem(422, "invalid");
+    assert_eq!(wrong.text("/fields/0/field"), "trace.text");
+    assert!(wrong.text("/fields/0/reason").starts_with("line 3, column 1: "));
+    let large = format!("time,user\n{}", "1000,ada\n".repeat(150_000));
+    let answer = ask("csv", &large).await.expect(200).body;
+    assert_eq!(answer["candidate"]["denied"], 149_999);
+    let missing = json!({ "rule": rule(1), "source": "trace" });
+    assert_eq!(simulate(&plane, &ada, missing).await.refused_field(), "trace");
+    let mut wrong = rule(1);
+    wrong["name"] = json!("Not A Name");
+    let wrong = json!({ "rule": wrong, "source": "recorded" });
+    assert_eq!(simulate(&plane, &ada, wrong).await.refused_field(), "rule.name");
+}
+
+#[tokio::test]
+async fn recording_can_be_turned_off_and_on() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let off = json!({ "record_checks": false });
+    let answer = plane.by(&ada, "PATCH", "").json(&off).send().await.expect(200);
+    assert_eq!(
+        (&answer.body["record_checks"], &answer.body["name"]),
+        (&json!(false), &json!("Acme"))
+    );
+    let recorded = plane.by(&ada, "GET", "recorded").send().await.expect(200);
+    assert_eq!(recorded.body["recording"], false);
+    assert_eq!(plane.by(&ada, "PATCH", "").json(&json!({})).send().await.refused_field(), "body");
+    let both = json!({ "record_checks": true, "name": "Acme II" });
+    let answer = plane.by(&ada, "PATCH", "").json(&both).send().await.expect(200);
+    assert_eq!(answer.body["record_checks"], true);
+}

@@ -1,0 +1,91 @@
+//! Kept checks on their way to Postgres: gathered for some seconds, cut into pieces, held until written.
+
+use std::collections::{HashMap, VecDeque};
+
+use weir_domain::id::TenantId;
+use weir_domain::time::Timestamp;
+use weir_store::{SampleHead, SampleRow};
+use weir_wire::kept::KeptPlan;
+
+use super::sample::{KEPT_MAX, Sample};
+
+/// Pieces kept while they cannot be written, and their bytes.
+const PIECES_MAX: usize = 2_000;
+const BYTES_MAX: usize = 32 << 20;
+
+/// What was kept and is not written yet.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    gathered: HashMap<TenantId, Vec<Sample>>,
+    waiting: VecDeque<SampleRow>,
+    lost: HashMap<TenantId, u64>,
+}
+
+impl Pieces {
+    /// Takes in what one shard kept of a tenant's namespace.
+    pub(super) fn gather(&mut self, tenant: TenantId, sample: &mut Sample) {
+        if sample.seen() == 0 {
+            return;
+        }
+        let all = self.gathered.entry(tenant).or_default();
+        match all.iter_mut().find(|it| it.plan() == sample.plan()) {
+            Some(known) => known.absorb(sample),
+            None => all.push(sample.split()),
+        }
+    }
+
+    /// Ends the pieces that are gathered: from now on they wait to be written.
+    pub(super) fn cut(&mut self, now: Timestamp) {
+        for (tenant_id, mut samples) in std::mem::take(&mut self.gathered) {
+            fit(&mut samples);
+            for (part, sample) in samples.into_iter().enumerate() {
+                let lost = self.lost.remove(&tenant_id).unwrap_or(0);
+                let part = i16::try_from(part).unwrap_or(i16::MAX);
+                self.waiting.push_back(row(tenant_id, part, sample, lost, now));
+            }
+        }
+        let mut bytes: usize = self.waiting.iter().map(|it| it.checks.len()).sum();
+        while self.waiting.len() > PIECES_MAX || bytes > BYTES_MAX {
+            let Some(gone) = self.waiting.pop_front() else { break };
+            bytes -= gone.checks.len();
+            *self.lost.entry(gone.tenant_id).or_default() += gone.head.seen + gone.head.lost;
+        }
+    }
+
+    /// What waits to be written, to be given back if it cannot be.
+    pub(super) fn take(&mut self) -> Vec<SampleRow> {
+        std::mem::take(&mut self.waiting).into()
+    }
+
+    pub(super) fn give_back(&mut self, rows: Vec<SampleRow>) {
+        for row in rows.into_iter().rev() {
+            self.waiting.push_front(row);
+        }
+    }
+}
+
+/// Leaves each namespace of a tenant its share of what may be kept.
+fn fit(samples: &mut [Sample]) {
+    let total: usize = samples.iter().map(Sample::kept).sum();
+    if total > KEPT_MAX {
+        for it in samples {
+            it.shrink_to(it.kept() * KEPT_MAX / total);
+        }
+    }
+}
+
+fn row(tenant_id: TenantId, part: i16, sample: Sample, lost: u64, until: Timestamp) -> SampleRow {
+    let plan = KeptPlan::of(sample.plan());
+    let head = SampleHead {
+        namespace: sample.plan().namespace().to_owned(),
+        since: sample.since().unwrap_or(until),
+        until,
+        threshold: sample.threshold(),
+        seen: sample.seen(),
+        kept: sample.kept() as u64,
+        lost,
+        plan: serde_json::to_value(plan).expect("names serialise"),
+    };
+    let checks = serde_json::to_string(&sample.checks()).expect("texts and numbers serialise");
+    SampleRow { tenant_id, part, head, checks }
+}

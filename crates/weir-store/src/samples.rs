@@ -1,0 +1,258 @@
+//! Checks that gates kept for what-if runs, in pieces of some seconds.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
+use weir_domain::id::TenantId;
+use weir_domain::time::Timestamp;
+
+use crate::convert::{signed, stored, timestamp, unsigned, uuid};
+use crate::error::StoreError;
+use crate::tallies::Flush;
+
+/// What one gate kept of a namespace in some seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleRow {
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// Tells pieces of one flush and namespace apart.
+    pub part: i16,
+    /// How much it is.
+    pub head: SampleHead,
+    /// The checks as JSON.
+    pub checks: String,
+}
+
+/// How much was kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleHead {
+    /// Where they were asked.
+    pub namespace: String,
+    /// From when.
+    pub since: Timestamp,
+    /// Until when.
+    pub until: Timestamp,
+    /// Kept are subjects with a mark up to this.
+    pub threshold: u32,
+    /// How many checks there were.
+    pub seen: u64,
+    /// How many of them are in it.
+    pub kept: u64,
+    /// How many checks of earlier pieces could not be written.
+    pub lost: u64,
+    /// Which attributes are kept, and by which subjects.
+    pub plan: Value,
+}
+
+/// The checks of one piece.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SamplePiece {
+    /// From when.
+    pub since: Timestamp,
+    /// Which attributes are kept, and by which subjects.
+    pub plan: Value,
+    /// The checks as JSON.
+    pub checks: String,
+}
+
+/// Which pieces to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SampleSpan {
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// Where they were asked.
+    pub namespace: String,
+    /// Those that end after it.
+    pub from: Timestamp,
+    /// Those that begin before it.
+    pub to: Timestamp,
+}
+
+/// How much is kept of a namespace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleExtent {
+    /// Which.
+    pub namespace: String,
+    /// From when.
+    pub since: Timestamp,
+    /// Until when.
+    pub until: Timestamp,
+    /// How many checks there were.
+    pub seen: u64,
+    /// How many of them are kept.
+    pub kept: u64,
+    /// The least threshold in that time.
+    pub threshold: u32,
+}
+
+/// The table of kept checks.
+#[derive(Debug)]
+pub struct Samples<'t> {
+    conn: &'t mut PgConnection,
+}
+
+/// Pieces read at once.
+pub const PIECES_AT_ONCE: u32 = 200;
+
+impl<'t> Samples<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Adds pieces; those already there stay.
+    pub async fn write(self, flush: &Flush, rows: &[SampleRow]) -> Result<(), StoreError> {
+        let tenants: Vec<Uuid> = rows.iter().map(|row| uuid(row.tenant_id.to_u128())).collect();
+        let namespaces: Vec<String> = rows.iter().map(|row| row.head.namespace.clone()).collect();
+        let until: Vec<_> = rows.iter().map(|row| stored(row.head.until)).collect();
+        let parts: Vec<i16> = rows.iter().map(|row| row.part).collect();
+        let since: Vec<_> = rows.iter().map(|row| stored(row.head.since)).collect();
+        let thresholds: Vec<i64> = rows.iter().map(|row| row.head.threshold.into()).collect();
+        let seen: Vec<i64> = rows.iter().map(|row| signed(row.head.seen)).collect();
+        let kept: Vec<i64> = rows.iter().map(|row| signed(row.head.kept)).collect();
+        let lost: Vec<i64> = rows.iter().map(|row| signed(row.head.lost)).collect();
+        let plans: Vec<Value> = rows.iter().map(|row| row.head.plan.clone()).collect();
+        let checks: Vec<String> = rows.iter().map(|row| row.checks.clone()).collect();
+        sqlx::query!(
+            "-- samples.write
+            INSERT INTO samples (
+                gate_id, boot_id, tenant_id, namespace, until, part, since, threshold, seen, kept,
+                lost, plan, checks, bytes
+            )
+            SELECT $1, $2, n.*, octet_length(n.checks)
+            FROM unnest(
+                $3::uuid[], $4::text[], $5::timestamptz[], $6::smallint[], $7::timestamptz[],
+                $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::jsonb[], $13::text[]
+            ) n (
+                tenant_id, namespace, until, part, since, threshold, seen, kept, lost, plan, checks
+            )
+            ON CONFLICT ON CONSTRAINT samples_tenant_id_pkey DO NOTHING",
+            uuid(flush.gate_id.to_u128()),
+            uuid(flush.boot_id),
+            &tenants,
+            &namespaces,
+            &until,
+            &parts,
+            &since,
+            &thresholds,
+            &seen,
+            &kept,
+            &lost,
+            &plans,
+            &checks,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
+    }
+
+    /// How much is kept of each namespace.
+    pub async fn extents(self, tenant_id: TenantId) -> Result<Vec<SampleExtent>, StoreError> {
+        let rows = sqlx::query!(
+            r#"-- samples.extents
+            SELECT
+                namespace,
+                min(since) AS "since!",
+                max(until) AS "until!",
+                sum(seen)::bigint AS "seen!",
+                sum(kept)::bigint AS "kept!",
+                min(threshold) AS "threshold!"
+            FROM samples
+            WHERE tenant_id = $1
+            GROUP BY namespace
+            ORDER BY namespace"#,
+            uuid(tenant_id.to_u128()),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let extents = rows.into_iter().map(|row| SampleExtent {
+            namespace: row.namespace,
+            since: timestamp(row.since),
+            until: timestamp(row.until),
+            seen: unsigned(row.seen),
+            kept: unsigned(row.kept),
+            threshold: threshold(row.threshold),
+        });
+        Ok(extents.collect())
+    }
+
+    /// What pieces of a span hold, oldest first.
+    pub async fn heads(self, span: &SampleSpan) -> Result<Vec<SampleHead>, StoreError> {
+        let rows = sqlx::query!(
+            "-- samples.heads
+            SELECT
+                since,
+                until,
+                threshold,
+                seen,
+                kept,
+                lost,
+                plan
+            FROM samples
+            WHERE tenant_id = $1 AND namespace = $2 AND until > $3 AND since < $4
+            ORDER BY until, boot_id, part",
+            uuid(span.tenant_id.to_u128()),
+            span.namespace,
+            stored(span.from),
+            stored(span.to),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let heads = rows.into_iter().map(|row| SampleHead {
+            namespace: span.namespace.clone(),
+            since: timestamp(row.since),
+            until: timestamp(row.until),
+            threshold: threshold(row.threshold),
+            seen: unsigned(row.seen),
+            kept: unsigned(row.kept),
+            lost: unsigned(row.lost),
+            plan: row.plan,
+        });
+        Ok(heads.collect())
+    }
+
+    /// The checks of the pieces of a span, oldest first: at most [`PIECES_AT_ONCE`], after `skip` others.
+    pub async fn pieces(
+        self,
+        span: &SampleSpan,
+        skip: usize,
+    ) -> Result<Vec<SamplePiece>, StoreError> {
+        let rows = sqlx::query_as!(
+            PieceRow,
+            "-- samples.pieces
+            SELECT
+                since,
+                plan,
+                checks
+            FROM samples
+            WHERE tenant_id = $1 AND namespace = $2 AND until > $3 AND since < $4
+            ORDER BY until, boot_id, part
+            OFFSET $5
+            LIMIT $6",
+            uuid(span.tenant_id.to_u128()),
+            span.namespace,
+            stored(span.from),
+            stored(span.to),
+            i64::try_from(skip).unwrap_or(i64::MAX),
+            i64::from(PIECES_AT_ONCE),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let piece = |row: PieceRow| SamplePiece {
+            since: timestamp(row.since),
+            plan: row.plan,
+            checks: row.checks,
+        };
+        Ok(rows.into_iter().map(piece).collect())
+    }
+}
+
+struct PieceRow {
+    since: OffsetDateTime,
+    plan: Value,
+    checks: String,
+}
+
+fn threshold(stored: i64) -> u32 {
+    u32::try_from(stored).unwrap_or(u32::MAX)
+}
