@@ -6,6 +6,7 @@ pub mod changes;
 pub mod csv;
 pub mod difference;
 pub mod duration;
+pub mod effect;
 pub mod events;
 pub mod expiry;
 pub mod number;

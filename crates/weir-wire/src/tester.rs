@@ -78,3 +78,39 @@ pub struct ResetAnswer {
     /// How many counters there were.
     pub counters: u64,
 }
+
+/// Which counters of a rule to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LookBody {
+    /// The rule.
+    pub rule_id: String,
+    /// 1 to 20 subjects, each with a value for each attribute the rule counts by.
+    pub subjects: Vec<BTreeMap<String, String>>,
+}
+
+/// How the counters of some subjects stand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LookAnswer {
+    /// One for each subject, in the order asked.
+    pub data: Vec<LookedSubject>,
+}
+
+/// How one subject stands with a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LookedSubject {
+    /// As asked.
+    pub subject: BTreeMap<String, String>,
+    /// The override that holds for it.
+    pub override_id: Option<String>,
+    /// What holds for it, by an override if there is one.
+    pub action: Action,
+    /// The limits as they stand now, with nothing taken; those of the override where it has some.
+    pub limits: Vec<LimitAnswer>,
+}
+
+/// Most subjects of one look.
+pub const LOOK_MAX: usize = 20;

@@ -3,7 +3,7 @@
 use gloo_net::http::Method;
 use weir_wire::overrides::{BulkOverridesAnswer, BulkOverridesBody, OverrideAnswer, OverrideBody};
 use weir_wire::page::Page;
-use weir_wire::tester::{ResetAnswer, ResetBody};
+use weir_wire::tester::{LookAnswer, LookBody, ResetAnswer, ResetBody};
 
 use super::request::{Call, encoded};
 use super::{Api, Problem};
@@ -77,6 +77,16 @@ impl Api {
     ) -> Result<BulkOverridesAnswer, Problem> {
         let body = BulkOverridesBody { overrides };
         self.create(format!("/tenants/{tenant}/overrides/bulk"), &body).await
+    }
+
+    /// How some subjects stand with a rule.
+    pub async fn look_at_counters(
+        self,
+        tenant: &str,
+        body: &LookBody,
+    ) -> Result<LookAnswer, Problem> {
+        let path = format!("/tenants/{tenant}/counters/look");
+        self.call(Call::new(Method::POST, path).body(body)).await
     }
 
     /// Forgets what a rule counted of a subject.

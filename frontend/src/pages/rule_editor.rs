@@ -1,5 +1,6 @@
 //! The rule editor: a new rule, or a change to one that is there.
 
+mod effect;
 mod stale;
 
 use leptos::prelude::*;
@@ -25,6 +26,7 @@ use crate::model::rule_form::RuleForm;
 use crate::model::words;
 use crate::pages::rule::rule_of_address;
 use crate::pages::shell::TenantId;
+use effect::Effects;
 use stale::Stale;
 
 /// A new rule.
@@ -106,6 +108,7 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
                     </Needs>
                     <A href=move || tenant.page(&back) attr:class="button">"Cancel"</A>
                 </div>
+                <Effects editor before />
             </div>
         </form>
     }

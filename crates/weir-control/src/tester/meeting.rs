@@ -81,7 +81,9 @@ impl Met {
             subject: if matches { subject() } else { None },
             override_id: exception.map(|it| it.id.to_string()),
             would_pass: self.passes(decisions),
-            limits: limits.map(|(limit, it)| self.limit(limit, *it, decided)).collect(),
+            limits: limits
+                .map(|(limit, it)| limit_answer(&self.active, limit, *it, decided))
+                .collect(),
         }
     }
 
@@ -112,22 +114,28 @@ impl Met {
         let values = rule.count_by().iter().map(|name| request.attribute(name));
         self.active.overrides.find(rule, &values.collect::<Option<Vec<_>>>()?, now)
     }
+}
 
-    fn limit(&self, limit: &Limit, decision: Decision, decided: Micros) -> LimitAnswer {
-        let algorithm = &limit.algorithm;
-        LimitAnswer {
-            rule: self.active.rule.name().to_owned(),
-            rule_id: self.active.id.to_string(),
-            algorithm: AlgorithmName::from(algorithm),
-            mode: self.active.rule.mode().into(),
-            allowed: decision.allowed,
-            limit: algorithm.limit(),
-            remaining: Some(decision.remaining),
-            window_ms: calendar::window_ms(algorithm, decided),
-            reset_after_ms: Some(decision.reset_after_ms),
-            retry_after_ms: decision.retry_after_ms,
-            delay_ms: decision.delay_ms,
-            refunded: None,
-        }
+/// What one limit of a rule says, in JSON; `decided` is when it was looked at.
+pub(crate) fn limit_answer(
+    active: &ActiveRule,
+    limit: &Limit,
+    decision: Decision,
+    decided: Micros,
+) -> LimitAnswer {
+    let algorithm = &limit.algorithm;
+    LimitAnswer {
+        rule: active.rule.name().to_owned(),
+        rule_id: active.id.to_string(),
+        algorithm: AlgorithmName::from(algorithm),
+        mode: active.rule.mode().into(),
+        allowed: decision.allowed,
+        limit: algorithm.limit(),
+        remaining: Some(decision.remaining),
+        window_ms: calendar::window_ms(algorithm, decided),
+        reset_after_ms: Some(decision.reset_after_ms),
+        retry_after_ms: decision.retry_after_ms,
+        delay_ms: decision.delay_ms,
+        refunded: None,
     }
 }

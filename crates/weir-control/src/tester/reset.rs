@@ -1,16 +1,11 @@
 //! `POST /tenants/{tenant}/counters/reset`
 
-use std::collections::BTreeMap;
-
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::json;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::RuleId;
-use weir_domain::matching::subject_key;
-use weir_domain::overrides::Effect;
-use weir_domain::rule::Rule;
 use weir_http::problem::Problem;
 use weir_wire::tester::{ResetAnswer, ResetBody};
 
@@ -19,7 +14,7 @@ use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;
-use crate::tester::{active, redis_away};
+use crate::tester::{active, charge_of, redis_away, values};
 
 /// Let one subject of a rule start again, as if it had never asked.
 #[utoipa::path(post, path = "/tenants/{tenant}/counters/reset", operation_id = "counters_reset", tag = "testing",
@@ -51,30 +46,5 @@ async fn charge(change: &mut Change, body: &ResetBody) -> Result<RuleCharge, Con
     let row = rows.rules.iter().find(|row| row.id == rule_id).ok_or_else(missing)?;
     let active = active(row, &rows.overrides)?;
     let values = values(&active.rule, &body.subject)?;
-    let subject = subject_key(active.rule.count_by(), &values);
-    let found = active.overrides.find(&active.rule, &values, change.now);
-    let instead = match found.map(|it| &it.effect) {
-        Some(Effect::Limits(limits)) => Some(limits.clone()),
-        _ => None,
-    };
-    Ok(RuleCharge { active, subject, instead })
-}
-
-/// The subject's values in the order of `count_by`.
-fn values<'a>(rule: &Rule, subject: &'a BTreeMap<String, String>) -> Result<Vec<&'a str>, Problem> {
-    if let Some(name) = subject.keys().find(|name| !rule.count_by().contains(name)) {
-        let reason =
-            format!("is not counted by; the rule counts by [{}]", rule.count_by().join(", "));
-        return Err(Problem::invalid_field(format!("subject.{name}"), reason));
-    }
-    let value = |name: &String| {
-        let missing = || {
-            Problem::invalid_field(
-                format!("subject.{name}"),
-                "must be given: the rule counts by it",
-            )
-        };
-        subject.get(name).map(String::as_str).ok_or_else(missing)
-    };
-    rule.count_by().iter().map(value).collect()
+    Ok(charge_of(&active, &values, active.overrides.find(&active.rule, &values, change.now)))
 }

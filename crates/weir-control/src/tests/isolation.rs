@@ -75,6 +75,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("test", For::Members(Editor)),
         ("simulate", For::Members(Viewer)),
         ("recorded_read", For::Members(Viewer)),
+        ("counters_look", For::Members(Editor)),
         ("counters_reset", For::Members(Editor)),
         ("stats_series", For::Members(Viewer)),
         ("stats_rules", For::Members(Viewer)),
@@ -112,6 +113,7 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "overrides_bulk" => json!({ "overrides": [it] }),
         "simulate" => json!({ "rule": rule, "source": "recorded" }),
         "test" => json!({ "attributes": { "user": "u-1" } }),
+        "counters_look" => json!({ "rule_id": things.rule, "subjects": [{ "user": "u-1" }] }),
         "counters_reset" => json!({ "rule_id": things.rule, "subject": { "user": "u-1" } }),
         _ => return None,
     })

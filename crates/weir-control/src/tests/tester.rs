@@ -106,3 +106,32 @@ async fn reset_forgets_a_subject_and_says_so_in_the_log() {
     let log = plane.by(&ada, "GET", "audit").send().await.expect(200);
     assert_eq!(log.text("/data/0/action"), "counters.reset");
 }
+
+#[tokio::test]
+async fn look_says_how_subjects_stand_whatever_the_conditions_say() {
+    let plane = Plane::start().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }]);
+    let body = json!({ "name": "per-user", "count_by": ["user"], "limits": limits,
+        "match": [{ "attribute": "route", "op": "regex", "value": "^/v[12]/" }] });
+    let id = rule(&plane, &ada, body).await;
+    let barred = json!({ "rule_id": id, "subject": { "user": "barred" }, "action": "deny" });
+    plane.by(&ada, "POST", "overrides").json(&barred).send().await.expect(201);
+    plane.consume(&ada, &id, "u-1").await;
+    let look = |subjects: Value| {
+        let body = json!({ "rule_id": id, "subjects": subjects });
+        plane.by(&ada, "POST", "counters/look").json(&body).send()
+    };
+    let subjects = json!([{ "user": "u-1" }, { "user": "barred" }, { "user": "u-2" }]);
+    let seen = look(subjects.clone()).await.expect(200);
+    let left = |at: usize| seen.body["data"][at]["limits"][0]["remaining"].clone();
+    assert_eq!((left(0), left(2)), (json!(4), json!(5)));
+    assert_eq!(seen.body["data"][0]["limits"][0]["limit"], 5);
+    assert_eq!(seen.text("/data/1/action"), "deny");
+    assert_eq!(seen.body["data"][1]["limits"], json!([]));
+    let again = look(subjects).await.expect(200);
+    assert_eq!(again.body["data"][0]["limits"][0]["remaining"], 4, "nothing is counted");
+    assert_eq!(look(json!([])).await.refused_field(), "subjects");
+    assert_eq!(look(json!([{ "ip": "a" }])).await.refused_field(), "subject.ip");
+}
