@@ -45,7 +45,7 @@ fn may_use(user: &str, used: &str, for_tests: bool) -> bool {
     match (used, layer(used)) {
         // A crate's tests may name the crate itself, with more features on.
         _ if used == user => for_tests,
-        ("weir-local", _) => for_tests || ["weir-server", "xtask"].contains(&user),
+        ("weir-local", _) => for_tests || ["weir-server", "weir-bench", "xtask"].contains(&user),
         (_, None) => true,
         (_, Some(below)) if user == "weir-frontend" => {
             ["weir-domain", "weir-wire"].contains(&used) && below < ASIDE
@@ -64,7 +64,7 @@ fn layer(name: &str) -> Option<u8> {
         "weir-store" | "weir-wire" | "weir-redis" => 1,
         "weir-http" => 2,
         "weir-control" | "weir-gate" => 3,
-        "weir-server" => 4,
+        "weir-server" | "weir-bench" => 4,
         "weir-frontend" | "weir-local" | "weir-tests" | "xtask" => ASIDE,
         _ => return None,
     })
@@ -75,10 +75,10 @@ const ASIDE: u8 = 9;
 /// Libraries with a home, and who may use them.
 const CONFINED: [(&str, &[&str]); 5] = [
     ("sqlx", &["weir-store"]),
-    ("redis", &["weir-redis"]),
+    ("redis", &["weir-redis", "weir-bench"]),
     ("leptos", &["weir-frontend"]),
     ("leptos_router", &["weir-frontend"]),
-    ("axum", &["weir-http", "weir-control", "weir-gate", "weir-server"]),
+    ("axum", &["weir-http", "weir-control", "weir-gate", "weir-server", "weir-bench"]),
 ];
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
+mod bench;
 mod dashboard;
 mod dev;
 mod layers;
@@ -39,6 +40,7 @@ fn run(workshop: &Workshop, task: Task) -> anyhow::Result<()> {
         Task::Test => test::run(workshop),
         Task::Dashboard { draft: false } => dashboard::run(workshop),
         Task::Dashboard { draft: true } => dashboard::draft(workshop),
+        Task::Bench { args } => bench::run(workshop, &args),
         Task::Layers => layers::run(workshop),
         Task::Tidy => tidy::run(workshop),
         Task::Openapi { check } => openapi::run(workshop, check.into()),
@@ -75,6 +77,12 @@ enum Task {
         /// Fast to build and large; a running debug build of the server shows it at once
         #[arg(long)]
         draft: bool,
+    },
+    /// Measures Weir beside its ceiling and other limiters, and writes docs/performance.md
+    Bench {
+        /// Passed on to the measuring tool; `--help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
     },
     /// Checks that dependencies point down
     Layers,

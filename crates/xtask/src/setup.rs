@@ -2,6 +2,7 @@
 //! machine that is ready is done in no time.
 
 mod bindgen;
+mod limiters;
 mod packages;
 mod system;
 mod wasm_std;
@@ -12,6 +13,7 @@ use clap::ValueEnum;
 use crate::workshop::Workshop;
 
 pub use bindgen::bindgen;
+pub use limiters::throttlecrab;
 pub use packages::browser_tool;
 pub use wasm_std::{WasmStd, wasm_std};
 
@@ -22,6 +24,8 @@ pub enum Purpose {
     Dev,
     /// Building the container image: only the dashboard's tools
     Image,
+    /// Measuring: a load generator, and another limiter to compare with
+    Bench,
     /// Also the tests: a browser, and the packages of the browser tests
     Test,
 }
@@ -29,6 +33,10 @@ pub enum Purpose {
 pub fn run(workshop: &Workshop, purpose: Purpose) -> Result<()> {
     if purpose != Purpose::Image {
         system::install(purpose)?;
+    }
+    if purpose == Purpose::Bench {
+        limiters::install(workshop);
+        return Ok(());
     }
     wasm_std::install(workshop)?;
     bindgen::install(workshop)?;

@@ -1,4 +1,4 @@
-//! Programs from the system's packages: Postgres, Redis, and for the tests a browser.
+//! Programs from the system's packages: Postgres, Redis, for the tests a browser, and for measuring a load generator.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::workshop::{call, on_path, step};
 pub fn install(purpose: Purpose) -> Result<()> {
     let missing: Vec<&Need> = NEEDS
         .iter()
-        .filter(|need| purpose == Purpose::Test || !need.for_tests_only)
+        .filter(|need| need.only_for.is_empty() || need.only_for.contains(&purpose))
         .filter(|need| !(need.present)())
         .collect();
     if missing.is_empty() {
@@ -30,30 +30,31 @@ struct Need {
     title: &'static str,
     debian: &'static str,
     brew: &'static str,
-    for_tests_only: bool,
+    /// None: for every purpose.
+    only_for: &'static [Purpose],
     present: fn() -> bool,
 }
 
-const NEEDS: [Need; 5] = [
+const NEEDS: [Need; 6] = [
     Need {
         title: "Postgres",
         debian: "postgresql",
         brew: "postgresql",
-        for_tests_only: false,
+        only_for: &[],
         present: || weir_local::postgres_folder().is_ok(),
     },
     Need {
         title: "Redis",
         debian: "redis-server",
         brew: "redis",
-        for_tests_only: false,
+        only_for: &[],
         present: || weir_local::redis_server().is_ok(),
     },
     Need {
         title: "Chromium",
         debian: "chromium",
         brew: "--cask chromium",
-        for_tests_only: true,
+        only_for: &[Purpose::Test],
         present: has_browser,
     },
     // The tests run the code that "Get started" shows.
@@ -61,15 +62,22 @@ const NEEDS: [Need; 5] = [
         title: "Python",
         debian: "python3",
         brew: "python3",
-        for_tests_only: true,
+        only_for: &[Purpose::Test],
         present: || on_path("python3").is_some(),
     },
     Need {
         title: "curl",
         debian: "curl",
         brew: "curl",
-        for_tests_only: true,
+        only_for: &[Purpose::Test],
         present: || on_path("curl").is_some(),
+    },
+    Need {
+        title: "wrk",
+        debian: "wrk",
+        brew: "wrk",
+        only_for: &[Purpose::Bench],
+        present: || on_path("wrk").is_some(),
     },
 ];
 

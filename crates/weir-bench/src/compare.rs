@@ -1,0 +1,184 @@
+//! The rounds: in each, every arm is warmed up and loaded in turn, so that what else the machine
+//! does meets all of them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
+
+use crate::arms::{self, Arm, Kind, Programs};
+use crate::closed::{self, ClosedRun};
+use crate::numbers::float;
+use crate::report::{self, Findings};
+use crate::usage::{Usage, Witness};
+use crate::world::World;
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The server
+    #[arg(long, env = "BENCH_WEIR")]
+    weir: PathBuf,
+    /// The ceiling
+    #[arg(long, env = "BENCH_CONSTANT")]
+    constant: PathBuf,
+    /// Another limiter; left out where it could not be installed
+    #[arg(long, env = "BENCH_THROTTLECRAB")]
+    throttlecrab: Option<PathBuf>,
+    /// The page whose tables are written; none: only printed
+    #[arg(long, env = "BENCH_PAGE")]
+    page: Option<PathBuf>,
+    /// How often all arms take their turn
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// How long each turn is
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: u64,
+    /// Which arms, such as `adg`
+    #[arg(long, default_value = "abcdefgh")]
+    arms: String,
+    /// All arms with 1, 16, 64 and 256 connections
+    #[arg(long)]
+    full: bool,
+}
+
+/// One turn of one arm.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    pub arm: char,
+    pub connections: u16,
+    pub run: ClosedRun,
+    pub usage: Usage,
+    /// Why its figures mean nothing.
+    pub spoilt: Option<String>,
+}
+
+pub async fn run(args: CompareArgs) -> Result<()> {
+    ensure!(args.arms.chars().all(|it| arms::LETTERS.contains(&it)), "arms are a to h");
+    let world = World::start(&args.weir).await.context("start Weir")?;
+    let mut witness = Witness::new(world.redis_url()).await.context("ask Redis")?;
+    let programs =
+        Programs { constant: &args.constant, throttlecrab: args.throttlecrab.as_deref() };
+    let mut running = Vec::new();
+    for letter in arms::LETTERS.into_iter().filter(|it| args.arms.contains(*it)) {
+        println!("   starting arm ({letter})");
+        let arm = arms::start(letter, &world, programs).await;
+        running.extend(arm.with_context(|| format!("start arm ({letter})"))?);
+    }
+    let mut turns = Vec::new();
+    for round in 1..=args.rounds {
+        for (arm, connections) in cells(&running, args.full) {
+            let length = Duration::from_secs(args.seconds);
+            let turn = turn(&world, &mut witness, arm, connections, length).await?;
+            println!("   round {round}: {}", report::line(&turn));
+            turns.push(turn);
+        }
+    }
+    let findings = Findings { arms: &running, turns: &turns, seconds: args.seconds };
+    publish(&report::tables(&findings), args.page.as_deref())
+}
+
+/// Which arm is loaded with how many connections.
+fn cells(arms: &[Arm], full: bool) -> Vec<(&Arm, u16)> {
+    let mut cells = Vec::new();
+    for connections in [64, 1, 16, 256] {
+        cells.extend(arms.iter().filter_map(|arm| {
+            let alone = connections == 1 && "abd".contains(arm.letter);
+            (full || connections == 64 || alone).then_some((arm, connections))
+        }));
+    }
+    cells
+}
+
+async fn turn(
+    world: &World,
+    witness: &mut Witness,
+    arm: &Arm,
+    connections: u16,
+    length: Duration,
+) -> Result<Turn> {
+    let folder = world.folder();
+    // Also the time in which a flood's subjects use up what they have.
+    closed::run(arm, connections.max(16), WARM_UP, folder).await?;
+    let before = (witness.look(arm.pid).await?, Outcomes::of(world, arm).await?);
+    let run = closed::run(arm, connections, length, folder).await?;
+    let after = (witness.look(arm.pid).await?, Outcomes::of(world, arm).await?);
+    let outcomes = after.1.since(&before.1);
+    Ok(Turn {
+        arm: arm.letter,
+        connections,
+        run,
+        usage: after.0.since(&before.0),
+        spoilt: spoilt(arm, &run, &outcomes, connections),
+    })
+}
+
+const WARM_UP: Duration = Duration::from_secs(2);
+
+/// What a gate counted.
+#[derive(Debug, Default)]
+struct Outcomes {
+    allowed: f64,
+    denied: f64,
+    degraded: f64,
+}
+
+impl Outcomes {
+    async fn of(world: &World, arm: &Arm) -> Result<Self> {
+        if arm.kind != Kind::Weir {
+            return Ok(Self::default());
+        }
+        let text = world.metrics().await?;
+        let sum = |name: &str| {
+            let lines = text.lines().filter(|line| line.starts_with(name));
+            lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+        };
+        Ok(Self {
+            allowed: sum("weir_checks_total{outcome=\"allowed\"}"),
+            denied: sum("weir_checks_total{outcome=\"denied\"}"),
+            degraded: sum("weir_degraded_checks_total"),
+        })
+    }
+
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            allowed: self.allowed - before.allowed,
+            denied: self.denied - before.denied,
+            degraded: self.degraded - before.degraded,
+        }
+    }
+}
+
+/// Why a turn does not count: wrk saw other answers than expected, or the gate gave others.
+fn spoilt(arm: &Arm, run: &ClosedRun, outcomes: &Outcomes, connections: u16) -> Option<String> {
+    let expected = if arm.refuses { run.requests } else { 0 };
+    if run.errors > 0 {
+        return Some(format!("{} requests without an answer", run.errors));
+    }
+    if run.refusals != expected {
+        return Some(format!("{} of {} answers refused", run.refusals, run.requests));
+    }
+    if arm.kind != Kind::Weir {
+        return None;
+    }
+    let (right, wrong) = if arm.refuses {
+        (outcomes.denied, outcomes.allowed)
+    } else {
+        (outcomes.allowed, outcomes.denied)
+    };
+    // What is in flight when wrk stops is decided, but not counted by it.
+    let close = (right - float(run.requests)).abs() <= 2.0 * f64::from(connections);
+    if outcomes.degraded > 0.0 || wrong > 0.0 || !close {
+        return Some(format!("{} requests, and the gate says {outcomes:?}", run.requests));
+    }
+    None
+}
+
+/// Prints the tables, and puts them into the page.
+fn publish(tables: &str, page: Option<&Path>) -> Result<()> {
+    println!("\n{tables}");
+    let Some(page) = page else { return Ok(()) };
+    let text = std::fs::read_to_string(page).context("read the page")?;
+    let text = report::replace(&text, "compare", tables).context("find the page's markers")?;
+    std::fs::write(page, text).context("write the page")
+}

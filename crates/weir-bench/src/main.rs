@@ -1,0 +1,41 @@
+//! Measures Weir beside the ceiling of its HTTP set-up and beside plain limiters, on one machine.
+//!
+//! Reading order: `arms` (what is compared), `compare` (rounds), `closed` and `steady` (the two
+//! kinds of load), `usage` (who spent the time), `report` (the table). `world` and `service` start
+//! what is measured.
+
+#![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
+
+mod arms;
+mod closed;
+mod compare;
+mod numbers;
+mod plain;
+mod report;
+mod service;
+mod usage;
+mod world;
+
+use clap::{Parser, Subcommand};
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    match Tool::parse().task {
+        Task::Compare(args) => compare::run(args).await,
+        Task::Plain(args) => plain::run(args).await,
+    }
+}
+
+#[derive(Debug, Parser)]
+struct Tool {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Runs the arms side by side and writes the table
+    Compare(compare::CompareArgs),
+    /// Serves the plain limiter that Weir is compared with
+    Plain(plain::PlainArgs),
+}

@@ -1,0 +1,184 @@
+//! The tables, in Markdown, and where they go in a page.
+
+mod targets;
+
+use std::fmt::Write as _;
+
+use crate::arms::{Arm, Kind, LETTERS, THROTTLECRAB};
+use crate::compare::Turn;
+use crate::numbers::{Spread, Thousands, float};
+use crate::usage;
+
+/// Everything that was measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Findings<'a> {
+    pub arms: &'a [Arm],
+    pub turns: &'a [Turn],
+    pub seconds: u64,
+}
+
+/// What is compared of one arm at so many connections: medians and spreads over the rounds.
+#[derive(Debug, Clone, Copy)]
+pub struct Summary {
+    pub per_second: Spread,
+    pub service_us: f64,
+    pub redis_us: f64,
+    pub script_us: f64,
+    pub calls: f64,
+}
+
+impl Findings<'_> {
+    /// `None`: never measured, or every turn spoilt.
+    pub fn summary(&self, letter: char, connections: u16) -> Option<Summary> {
+        let turns: Vec<&Turn> = self.sound(letter, connections).collect();
+        let median = |of: fn(&Turn) -> u64| {
+            let values = turns.iter().map(|it| float(of(it)) / float(it.run.requests.max(1)));
+            Spread::of(values).map(|it| it.median)
+        };
+        Some(Summary {
+            per_second: Spread::of(turns.iter().map(|it| it.run.per_second))?,
+            service_us: median(|it| it.usage.service_us)?,
+            redis_us: median(|it| it.usage.redis_us)?,
+            script_us: median(|it| it.usage.script_us)?,
+            calls: median(|it| it.usage.calls)?,
+        })
+    }
+
+    fn sound(&self, letter: char, connections: u16) -> impl Iterator<Item = &Turn> {
+        let of_cell = move |it: &&Turn| it.arm == letter && it.connections == connections;
+        self.turns.iter().filter(of_cell).filter(|it| it.spoilt.is_none())
+    }
+
+    fn connections(&self) -> Vec<u16> {
+        let mut all: Vec<u16> = self.turns.iter().map(|it| it.connections).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// One turn, as it is told while it happens.
+pub fn line(turn: &Turn) -> String {
+    let checks = float(turn.run.requests.max(1));
+    let each = |total: u64| float(total) / checks;
+    let spoilt = turn.spoilt.as_ref().map_or(String::new(), |why| format!("  SPOILT: {why}"));
+    format!(
+        "({}) {:>3} connections {:>9}/s  service {:5.1} µs  Redis {:5.1} µs  in scripts {:4.1} µs  \
+         {:.2} calls{spoilt}",
+        turn.arm,
+        turn.connections,
+        Thousands(turn.run.per_second).to_string(),
+        each(turn.usage.service_us),
+        each(turn.usage.redis_us),
+        each(turn.usage.script_us),
+        each(turn.usage.calls),
+    )
+}
+
+/// Everything, for the page.
+pub fn tables(findings: &Findings<'_>) -> String {
+    let rounds = findings.turns.iter().filter(|it| Some(it.arm) == first_arm(findings));
+    let rounds = rounds.filter(|it| it.connections == 64).count();
+    let mut text = format!(
+        "{}; {rounds} rounds of {} s each after a warm-up of 2 s; median, and in brackets the \
+         least and the most.\n",
+        usage::machine(),
+        findings.seconds
+    );
+    for connections in findings.connections() {
+        text.push_str(&closed(findings, connections));
+    }
+    text.push_str(&targets::table(findings));
+    text
+}
+
+fn first_arm(findings: &Findings<'_>) -> Option<char> {
+    findings.arms.first().map(|it| it.letter)
+}
+
+fn closed(findings: &Findings<'_>, connections: u16) -> String {
+    let mut text = format!(
+        "\n**Closed loop, {connections} connection{}**\n\n\
+         | | arm | checks/s | of (a) | of (b) | service µs/check | Redis µs/check | of it in \
+         scripts | Redis calls/check |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | \
+         ---: |\n",
+        if connections == 1 { "" } else { "s" }
+    );
+    let ceiling = findings.summary('a', connections);
+    let plain = findings.summary('b', connections);
+    for letter in LETTERS {
+        if let Some(arm) = findings.arms.iter().find(|it| it.letter == letter) {
+            text.push_str(&row(findings, arm, connections, (ceiling, plain)));
+        } else if letter == 'c' {
+            let _ = writeln!(text, "| (c) | {THROTTLECRAB} | not measured: not installed |");
+        }
+    }
+    text
+}
+
+/// One arm at so many connections, beside (a) and (b).
+fn row(
+    findings: &Findings<'_>,
+    arm: &Arm,
+    connections: u16,
+    (ceiling, plain): (Option<Summary>, Option<Summary>),
+) -> String {
+    let turns = findings.turns.iter();
+    let turns = turns.filter(|it| it.arm == arm.letter && it.connections == connections);
+    let (sound, spoilt) = turns.partition::<Vec<&Turn>, _>(|it| it.spoilt.is_none());
+    let Some(summary) = findings.summary(arm.letter, connections) else {
+        let why = spoilt.first().and_then(|it| it.spoilt.as_ref());
+        return why.map_or(String::new(), |why| {
+            format!("| ({}) | {} | spoilt: {why} |\n", arm.letter, arm.title)
+        });
+    };
+    let rate = summary.per_second;
+    let ratio = |to: Option<Summary>| {
+        to.map_or("–".to_owned(), |it| format!("{:.2}", rate.median / it.per_second.median))
+    };
+    let note = if spoilt.is_empty() {
+        String::new()
+    } else {
+        format!(" ({} of {} turns spoilt)", spoilt.len(), spoilt.len() + sound.len())
+    };
+    format!(
+        "| ({}) | {}{note} | {} ({}–{}) | {} | {} | {:.1} | {} |\n",
+        arm.letter,
+        arm.title,
+        Thousands(rate.median),
+        Thousands(rate.least),
+        Thousands(rate.most),
+        ratio(ceiling),
+        ratio(plain),
+        summary.service_us,
+        redis(arm, &summary),
+    )
+}
+
+fn redis(arm: &Arm, summary: &Summary) -> String {
+    if matches!(arm.kind, Kind::Constant | Kind::InMemory) {
+        return "– | – | –".to_owned();
+    }
+    format!("{:.1} | {:.1} | {:.3}", summary.redis_us, summary.script_us, summary.calls)
+}
+
+/// Puts a text between the markers of that name; `None`: they are not there.
+pub fn replace(page: &str, name: &str, text: &str) -> Option<String> {
+    let (begin, end) = (format!("<!-- bench:{name} -->"), format!("<!-- end of {name} -->"));
+    let (before, rest) = page.split_once(&begin)?;
+    let (_, after) = rest.split_once(&end)?;
+    Some(format!("{before}{begin}\n{}\n{end}{after}", text.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replace;
+
+    #[test]
+    fn only_what_is_between_the_markers_changes() {
+        let page = "x\n<!-- bench:a -->\nold\n<!-- end of a -->\ny";
+        let new = "x\n<!-- bench:a -->\nnew\n<!-- end of a -->\ny";
+        assert_eq!(replace(page, "a", "\nnew\n").as_deref(), Some(new));
+        assert_eq!(replace(page, "b", "new"), None);
+    }
+}

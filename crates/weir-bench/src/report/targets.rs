@@ -1,0 +1,67 @@
+//! What was wanted, and whether it was reached, at 64 connections.
+
+use std::fmt::Write as _;
+
+use super::Findings;
+
+/// Reached or not, for every target whose arms were measured.
+pub fn table(findings: &Findings<'_>) -> String {
+    let mut text = String::from(
+        "\n**Targets** (64 connections)\n\n| target | wanted | measured | reached |\n\
+         | --- | --- | ---: | --- |\n",
+    );
+    let found: Vec<Target> = rates(findings).into_iter().chain(costs(findings)).collect();
+    for Target { what, wanted, measured, reached } in found {
+        let word = if reached { "yes" } else { "no" };
+        let _ = writeln!(text, "| {what} | {wanted} | {measured:.2} | {word} |");
+    }
+    text
+}
+
+struct Target {
+    what: String,
+    wanted: String,
+    measured: f64,
+    reached: bool,
+}
+
+const CONNECTIONS: u16 = 64;
+
+/// Throughput of one arm, as a share of another's.
+fn rates(findings: &Findings<'_>) -> Vec<Target> {
+    let wanted = [
+        ('d', 'a', 0.65),
+        ('d', 'b', 1.1),
+        ('e', 'd', 0.7),
+        ('f', 'd', 0.85),
+        ('g', 'a', 0.9),
+        ('h', 'a', 0.85),
+    ];
+    let rate = |letter| Some(findings.summary(letter, CONNECTIONS)?.per_second.median);
+    let target = |(arm, of, least): (char, char, f64)| {
+        let measured = rate(arm)? / rate(of)?;
+        Some(Target {
+            what: format!("throughput of ({arm}) over ({of})"),
+            wanted: format!("≥ {least}"),
+            measured,
+            reached: measured >= least,
+        })
+    };
+    wanted.into_iter().filter_map(target).collect()
+}
+
+/// Time per check in (d).
+fn costs(findings: &Findings<'_>) -> Vec<Target> {
+    let Some(exact) = findings.summary('d', CONNECTIONS) else { return Vec::new() };
+    let mut targets = vec![at_most("(d) in Redis' script, µs per check", 3.0, exact.script_us)];
+    if let Some(ceiling) = findings.summary('a', CONNECTIONS) {
+        let above = exact.service_us - ceiling.service_us;
+        targets.push(at_most("(d) in the gate above (a), processor µs per check", 5.0, above));
+    }
+    targets
+}
+
+fn at_most(what: &str, most: f64, measured: f64) -> Target {
+    let wanted = format!("≤ {most}");
+    Target { what: what.to_owned(), wanted, measured, reached: measured <= most }
+}

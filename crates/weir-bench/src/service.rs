@@ -1,0 +1,47 @@
+//! A process that is measured: started here, stopped with its owner.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use tokio::net::TcpStream;
+use weir_local::{Guarded, Launch, free_port};
+
+/// One running HTTP service on loopback.
+#[derive(Debug)]
+pub struct Service {
+    process: Guarded,
+    /// Host and port.
+    pub address: String,
+}
+
+impl Service {
+    /// Starts a program that is told its address and answers there soon.
+    pub async fn start(
+        program: &Path,
+        log: &Path,
+        command: impl FnOnce(&str, Launch) -> Launch,
+    ) -> Result<Self> {
+        let address = format!("127.0.0.1:{}", free_port()?);
+        let folder = log.parent().unwrap_or(Path::new("/"));
+        let launch = command(&address, Launch::new(program, folder, log));
+        let process = Guarded::spawn(launch)?;
+        for _ in 0..START_POLLS {
+            if let Some(code) = process.exit_code() {
+                bail!("{} ended with {code}: {}", program.display(), process.last_words());
+            }
+            if TcpStream::connect(&address).await.is_ok() {
+                return Ok(Self { process, address });
+            }
+            tokio::time::sleep(POLL).await;
+        }
+        bail!("{} does not listen: {}", program.display(), process.last_words());
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+}
+
+pub const POLL: Duration = Duration::from_millis(20);
+const START_POLLS: u32 = 1_500;

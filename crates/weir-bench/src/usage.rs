@@ -1,0 +1,116 @@
+//! Who spent the time: processor time of processes, and what Redis says of its commands.
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+use redis::aio::MultiplexedConnection;
+
+/// Counters of one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Usage {
+    /// Processor time of the service, in microseconds.
+    pub service_us: u64,
+    /// Processor time of Redis, in microseconds.
+    pub redis_us: u64,
+    /// Script calls that Redis answered.
+    pub calls: u64,
+    /// Time it spent inside them, in microseconds.
+    pub script_us: u64,
+}
+
+/// Redis, as a witness.
+#[derive(Debug)]
+pub struct Witness {
+    connection: MultiplexedConnection,
+    redis_pid: u32,
+}
+
+impl Witness {
+    pub async fn new(redis_url: &str) -> Result<Self> {
+        let client = redis::Client::open(redis_url)?;
+        let mut connection = client.get_multiplexed_async_connection().await?;
+        let server: String = redis::cmd("INFO").arg("server").query_async(&mut connection).await?;
+        let pid = server.lines().find_map(|line| line.strip_prefix("process_id:"));
+        let redis_pid = pid.and_then(|it| it.trim().parse().ok()).context("Redis' process id")?;
+        Ok(Self { connection, redis_pid })
+    }
+
+    /// The counters now, with those of this process.
+    pub async fn look(&mut self, service_pid: u32) -> Result<Usage> {
+        let stats: String =
+            redis::cmd("INFO").arg("commandstats").query_async(&mut self.connection).await?;
+        let (calls, script_us) = scripts(&stats);
+        let service_us = processor_us(service_pid)?;
+        Ok(Usage { service_us, redis_us: processor_us(self.redis_pid)?, calls, script_us })
+    }
+}
+
+impl Usage {
+    /// What was spent since.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            service_us: self.service_us.saturating_sub(before.service_us),
+            redis_us: self.redis_us.saturating_sub(before.redis_us),
+            calls: self.calls.saturating_sub(before.calls),
+            script_us: self.script_us.saturating_sub(before.script_us),
+        }
+    }
+}
+
+/// User and system time of a process and its threads.
+pub fn processor_us(pid: u32) -> Result<u64> {
+    let path = format!("/proc/{pid}/stat");
+    let text = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+    ticks(&text).map(|ticks| ticks * US_PER_TICK).with_context(|| format!("understand {path}"))
+}
+
+/// Cores and memory of this machine.
+pub fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let gibibytes = kibibytes(&memory, "MemTotal:").unwrap_or(0).div_ceil(1024 * 1024);
+    format!("{cores} cores, {gibibytes} GiB of memory")
+}
+
+/// Linux counts in hundredths of a second.
+const US_PER_TICK: u64 = 10_000;
+
+fn ticks(stat: &str) -> Option<u64> {
+    // The name, in brackets, may hold spaces.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut next = || fields.next()?.parse::<u64>().ok();
+    Some(next()? + next()?)
+}
+
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Calls of scripts and the time inside them, from `INFO commandstats`.
+fn scripts(stats: &str) -> (u64, u64) {
+    let field = |line: &str, name: &str| {
+        line.split([',', ':']).find_map(|it| it.strip_prefix(name)?.parse::<u64>().ok())
+    };
+    let lines = stats.lines().filter(|line| {
+        ["evalsha", "eval", "fcall"].iter().any(|it| line.starts_with(&format!("cmdstat_{it}:")))
+    });
+    lines.fold((0, 0), |(calls, us), line| {
+        (calls + field(line, "calls=").unwrap_or(0), us + field(line, "usec=").unwrap_or(0))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{scripts, ticks};
+
+    #[test]
+    fn counters_are_read() {
+        let stat = "7 (a b) c) S 1 7 7 0 -1 4 5 6 7 8 120 30 0 0 20 0 3 0";
+        assert_eq!(ticks(stat), Some(150));
+        let stats = "# Commandstats\r\ncmdstat_get:calls=9,usec=9,usec_per_call=1.00\r\n\
+            cmdstat_evalsha:calls=10,usec=41,usec_per_call=4.10,rejected_calls=0\r\n\
+            cmdstat_eval:calls=1,usec=5,usec_per_call=5.00\r\n";
+        assert_eq!(scripts(stats), (11, 46));
+    }
+}
