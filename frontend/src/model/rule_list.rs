@@ -68,12 +68,19 @@ impl Wanted {
         if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) }
     }
 
-    /// The places of the wanted rules, in the wanted order.
-    pub fn arrange(&self, rules: &[RuleAnswer]) -> Vec<usize> {
+    /// Whether it takes the texts of rules to tell which are wanted.
+    pub fn reads(&self) -> bool {
+        !self.typed.trim().is_empty()
+    }
+
+    /// The places of the wanted rules, in the wanted order; `texts` are those of the rules, if it reads them.
+    pub fn arrange(&self, rules: &[RuleAnswer], texts: &[String]) -> Vec<usize> {
         let typed = self.typed.to_lowercase();
         let words: Vec<_> = typed.split_whitespace().collect();
+        let has = |at: usize| words.iter().all(|word| texts[at].contains(word));
+        let of_mode = |at: usize| self.mode.is_none_or(|mode| mode == rules[at].rule.mode);
         let mut places: Vec<_> =
-            (0..rules.len()).filter(|at| self.shows(&rules[*at], &words)).collect();
+            (0..rules.len()).filter(|at| of_mode(*at) && (words.is_empty() || has(*at))).collect();
         let name = |at: &usize| (rules[*at].rule.namespace.as_str(), rules[*at].rule.name.as_str());
         match self.order {
             Order::Name => places.sort_by(|a, b| name(a).cmp(&name(b))),
@@ -90,19 +97,13 @@ impl Wanted {
         }
         places
     }
+}
 
-    fn shows(&self, rule: &RuleAnswer, words: &[&str]) -> bool {
-        if self.mode.is_some_and(|mode| mode != rule.rule.mode) {
-            return false;
-        }
-        words.is_empty() || {
-            let body = &rule.rule;
-            let said = words::sentence(body);
-            let text = format!("{} {} {} {said}", body.namespace, body.name, body.description);
-            let text = text.to_lowercase();
-            words.iter().all(|word| text.contains(word))
-        }
-    }
+/// All by which a rule is found, in small letters.
+pub fn text(rule: &RuleAnswer) -> String {
+    let body = &rule.rule;
+    let said = words::sentence(body);
+    format!("{} {} {} {said}", body.namespace, body.name, body.description).to_lowercase()
 }
 
 #[cfg(test)]
@@ -122,7 +123,8 @@ mod tests {
     fn names(wanted: &Wanted) -> Vec<String> {
         let rules =
             [rule("login", "enforce", 1), rule("export", "off", 3), rule("pay", "shadow", 2)];
-        wanted.arrange(&rules).into_iter().map(|at| rules[at].rule.name.clone()).collect()
+        let texts: Vec<_> = rules.iter().map(text).collect();
+        wanted.arrange(&rules, &texts).into_iter().map(|at| rules[at].rule.name.clone()).collect()
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::components::long_table::{LongTable, Sight};
 use crate::components::needs::ActLink;
 use crate::components::page::PageHead;
 use crate::model::number::counted;
-use crate::model::rule_list::{Order, Wanted};
+use crate::model::rule_list::{Order, Wanted, text};
 use crate::model::words;
 use crate::pages::shell::TenantId;
 use line::Line;
@@ -71,7 +71,18 @@ struct Table {
 fn List(rules: Vec<RuleAnswer>) -> impl IntoView {
     let wanted = wanted_by_address();
     let rules = RwSignal::new(rules);
-    let shown = Memo::new(move |_| rules.with(|rules| wanted.value.get().arrange(rules)));
+    // Made when something is typed at last, and then once for all keystrokes.
+    let texts = Memo::new(move |_| rules.with(|rules| rules.iter().map(text).collect::<Vec<_>>()));
+    let shown = Memo::new(move |_| {
+        let wanted = wanted.value.get();
+        rules.with(|rules| {
+            if wanted.reads() {
+                texts.with(|texts| wanted.arrange(rules, texts))
+            } else {
+                wanted.arrange(rules, &[])
+            }
+        })
+    });
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let hour = load(move || {
         let tenant = tenant.get();
