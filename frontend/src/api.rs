@@ -15,6 +15,7 @@ mod request;
 mod rules;
 mod stats;
 mod tenants;
+mod what_if;
 
 use std::cell::RefCell;
 

@@ -8,9 +8,10 @@ use leptos_router::{NavigateOptions, path};
 
 use crate::api::Api;
 use crate::components::feedback::ProblemPanel;
+use crate::components::rule_form::Carried;
 use crate::pages::{
     Accept, Audit, Home, Keys, Live, Members, NewRule, NotFound, Overrides, Overview, Replicas,
-    RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Tenants, Tester,
+    RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Tenants, Tester, WhatIf,
 };
 use crate::session::{Session, SessionState, Why};
 
@@ -21,6 +22,7 @@ pub fn App() -> impl IntoView {
     let api = Api::new(session);
     provide_context(session);
     provide_context(api);
+    provide_context(Carried::new());
     view! {
         <Router>
             <Guard />
@@ -41,6 +43,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("rules/:rule/edit") view=RuleEditor />
                     <Route path=path!("overrides") view=Overrides />
                     <Route path=path!("test") view=Tester />
+                    <Route path=path!("what-if") view=WhatIf />
                     <Route path=path!("keys") view=Keys />
                     <Route path=path!("members") view=Members />
                     <Route path=path!("audit") view=Audit />

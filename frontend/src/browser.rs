@@ -123,7 +123,8 @@ pub fn rfc3339(at_ms: i64) -> String {
 /// A short local name of a time between others that are `step_s` apart: the minute, or the day.
 pub fn moment(at_ms: i64, step_s: u32) -> String {
     let parts: &[(&str, &str)] = match step_s {
-        ..1800 => &[("hour", "2-digit"), ("minute", "2-digit")],
+        ..60 => &[("hour", "2-digit"), ("minute", "2-digit"), ("second", "2-digit")],
+        60..1800 => &[("hour", "2-digit"), ("minute", "2-digit")],
         1800..86_400 => {
             &[("day", "numeric"), ("month", "short"), ("hour", "2-digit"), ("minute", "2-digit")]
         }

@@ -22,5 +22,6 @@ pub mod snippet;
 pub mod span;
 pub mod subject;
 pub mod template;
+pub mod what_if;
 pub mod window;
 pub mod words;

@@ -19,6 +19,7 @@ mod sign_up;
 mod start;
 mod tenants;
 mod tester;
+mod what_if;
 
 use leptos::prelude::*;
 
@@ -43,6 +44,7 @@ pub use sign_up::SignUp;
 pub use start::Start;
 pub use tenants::Tenants;
 pub use tester::Tester;
+pub use what_if::WhatIf;
 
 /// No page has this address.
 #[component]

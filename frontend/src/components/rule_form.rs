@@ -1,5 +1,6 @@
 //! The rule editor's form, in three parts: who, how much, what then.
 
+mod carried;
 mod editor;
 mod limits;
 mod then;
@@ -8,6 +9,7 @@ mod who;
 use leptos::prelude::*;
 use weir_wire::words::Action;
 
+pub use carried::Carried;
 pub use editor::Editor;
 pub use limits::Limits;
 use then::{Modes, Then};

@@ -18,6 +18,9 @@ pub fn SeriesChart(
     label: &'static str,
     series: Signal<Series>,
     on_zoom: Callback<(i64, i64)>,
+    /// Whether rules that only watch are part of it.
+    #[prop(default = true)]
+    shadows: bool,
 ) -> impl IntoView {
     let at = RwSignal::new(None::<usize>);
     let stack = Memo::new(move |_| {
@@ -34,11 +37,11 @@ pub fn SeriesChart(
             <Plot label series stack at on_zoom />
             <div class="chart-x quiet" aria-hidden="true">{move || series.with(moments)}</div>
             <figcaption>
-                <p class="chart-read" role="status">{move || at.get().and_then(|at| series.with(|it| read(it, at)))}</p>
+                <p class="chart-read" role="status">{move || at.get().and_then(|at| series.with(|it| read(it, at, shadows)))}</p>
                 <p class="legend note">
                     <span class="allowed-mark">"allowed"</span>
                     <span class="denied-mark">"denied"</span>
-                    <span class="shadowed-mark">"shadow: would have been denied"</span>
+                    {shadows.then(|| view! { <span class="shadowed-mark">"shadow: would have been denied"</span> })}
                 </p>
             </figcaption>
             <Numbers series />
@@ -181,10 +184,11 @@ fn moments(series: &Series) -> Vec<impl IntoView + use<>> {
     labelled(steps, LABELS).into_iter().map(label).collect()
 }
 
-fn read(series: &Series, at: usize) -> Option<String> {
+fn read(series: &Series, at: usize, shadows: bool) -> Option<String> {
     let number = |of: &[u64]| of.get(at).copied().map(grouped);
     let when = browser::local_time(start_ms(series, at));
     let (allowed, denied) = (number(&series.allowed)?, number(&series.denied)?);
-    let shadow = number(&series.shadow_denied).unwrap_or_default();
-    Some(format!("{when}: {allowed} allowed, {denied} denied, {shadow} in shadow"))
+    let shadow = number(&series.shadow_denied).filter(|_| shadows);
+    let shadow = shadow.map(|it| format!(", {it} in shadow")).unwrap_or_default();
+    Some(format!("{when}: {allowed} allowed, {denied} denied{shadow}"))
 }

@@ -60,6 +60,7 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let body = rule.rule.clone();
     let edit = format!("rules/{}/edit", rule.id);
+    let what_if = format!("what-if?rule={}", rule.id);
     let test = request_link(Some(&body.namespace), &sample(&body));
     let warnings: Vec<_> =
         rule.warnings.clone().into_iter().map(|it| view! { <Warning>{it}</Warning> }).collect();
@@ -84,6 +85,7 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
         <div class="actions">
             <ActLink role=Role::Editor href=Signal::derive(move || tenant.page(&edit)) text="Edit rule" primary=true />
             <A href=move || tenant.page(&test) attr:class="button">"Test it"</A>
+            <A href=move || tenant.page(&what_if) attr:class="button">"What if it were another limit?"</A>
             <Needs role=Role::Editor told=true><Delete rule /></Needs>
         </div>
     }

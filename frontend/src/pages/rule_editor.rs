@@ -20,7 +20,7 @@ use crate::components::load::loaded;
 use crate::components::needs::Needs;
 use crate::components::page::PageHead;
 use crate::components::picture::{Picturable, RulePicture};
-use crate::components::rule_form::{Editor, RuleFields};
+use crate::components::rule_form::{Carried, Editor, RuleFields};
 use crate::model::number::counted;
 use crate::model::rule_form::RuleForm;
 use crate::model::words;
@@ -55,9 +55,10 @@ pub fn RuleEditor() -> impl IntoView {
 #[component]
 fn Form(before: Option<RuleAnswer>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let editor = Editor::new(
-        before.as_ref().map_or_else(RuleForm::new, |before| RuleForm::of(&before.rule)),
-    );
+    let carried = expect_context::<Carried>();
+    let brought = carried.take(before.as_ref().map(|it| it.id.as_str()));
+    let start = brought.or_else(|| before.as_ref().map(|it| it.rule.clone()));
+    let editor = Editor::new(start.as_ref().map_or_else(RuleForm::new, RuleForm::of));
     let back =
         before.as_ref().map_or_else(|| "rules".to_owned(), |before| format!("rules/{}", before.id));
     let act = if before.is_some() { "Save rule" } else { "Create rule" };
@@ -101,6 +102,7 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
                 <Refused problem />
                 <Wrong editor />
                 <div class="actions">
+                    <Tried editor before />
                     <Needs role=Role::Editor>
                         <button type="submit" class="button primary" disabled=busy>
                             {move || if busy.get() { "Saving…" } else { act }}
@@ -112,6 +114,21 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
             </div>
         </form>
     }
+}
+
+/// The rule as it stands, on the checks there were.
+#[component]
+fn Tried(editor: Editor, before: RwSignal<Option<RuleAnswer>>) -> impl IntoView {
+    let (tenant, carried) = (expect_context::<TenantId>(), expect_context::<Carried>());
+    let navigate = use_navigate();
+    let go = move |_| {
+        let Some(rule) = editor.submit() else { return browser::focus_first_invalid() };
+        let id = before.with_untracked(|it| it.as_ref().map(|it| it.id.clone()));
+        let query = id.as_ref().map(|id| format!("?rule={id}")).unwrap_or_default();
+        carried.put(id, rule);
+        navigate(&format!("/t/{}/what-if{query}", tenant.now()), NavigateOptions::default());
+    };
+    view! { <button type="button" class="button" on:click=go>"What would it do?"</button> }
 }
 
 /// The rule as one sentence, and what to know about it.

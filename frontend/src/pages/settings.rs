@@ -1,6 +1,7 @@
 //! Settings: the tenant's name and its end, one's own name and password.
 
 mod account;
+mod recording;
 
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -20,6 +21,7 @@ use crate::components::needs::Needs;
 use crate::components::page::PageHead;
 use crate::pages::shell::{LAST_TENANT, TenantId};
 use account::{OwnName, OwnPassword};
+use recording::Recording;
 
 /// The page.
 #[component]
@@ -39,6 +41,7 @@ pub fn Settings() -> impl IntoView {
             let name = membership.map(|it| it.tenant_name).unwrap_or_default();
             view! {
                 <TenantName name=name.clone() me />
+                <Recording />
                 <OwnName name=data.user.name me />
                 <OwnPassword />
                 <DeleteTenant name />

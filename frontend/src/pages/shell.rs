@@ -160,13 +160,14 @@ pub fn Account() -> impl IntoView {
 pub const LAST_TENANT: &str = "weir.tenant";
 
 /// The pages of a tenant, in the order of the navigation: address and name.
-const PAGES: [(&str, &str); 11] = [
+const PAGES: [(&str, &str); 12] = [
     ("start", "Get started"),
     ("overview", "Overview"),
     ("live", "Live"),
     ("rules", "Rules"),
     ("overrides", "Overrides"),
     ("test", "Test"),
+    ("what-if", "What-if"),
     ("keys", "Keys"),
     ("members", "Members"),
     ("audit", "Audit"),

@@ -18,6 +18,7 @@ use weir_wire::overrides::OverrideBody;
 use weir_wire::problem::FieldProblem;
 use weir_wire::rules::RuleBody;
 use weir_wire::simulate::{SimulateAnswer, SimulateBody, Source, TraceBody};
+use weir_wire::time::DateTime;
 
 use super::certainty;
 use super::outcome::Steps;
@@ -201,11 +202,15 @@ impl Rules {
         let counted = outcome.counted();
         self.warnings.extend(certainty::warnings(&counted, rate));
         if warmup_ms < warmup_needed_ms && checks > 0 {
-            self.warnings.push(
-                "the counters began emptier than they were: what came before is not known as far back as \
-                 the limits remember"
-                    .to_owned(),
-            );
+            let began = match warmup_ms {
+                0 => "at the beginning of this time".to_owned(),
+                some => format!("{} before this time", span(some)),
+            };
+            self.warnings.push(format!(
+                "the counters began empty {began}, and the rules remember {}: at first less is denied here \
+                 than would have been",
+                span(warmup_needed_ms)
+            ));
         }
         Ok(SimulateAnswer {
             from: from.into(),
@@ -244,7 +249,10 @@ impl Rules {
                 let since = found.since;
                 let from = asked.max(since).min(to.plus_ms(-1));
                 if from > asked {
-                    self.warnings.push("what is needed is not recorded from the beginning of this time on, so it begins later".to_owned());
+                    let since = DateTime(from).text();
+                    let said =
+                        format!("nothing that fits is recorded before {since}: it begins there");
+                    self.warnings.push(said);
                 }
                 self.warnings.append(&mut found.warnings);
                 let (traffic, rate) = found.traffic(namespace)?;
@@ -282,4 +290,12 @@ fn overrides(rule: &Rule, id: RuleId, rows: &[OverrideRow]) -> (Overrides, usize
     let parsed: Vec<_> = own.map(parse).collect();
     let lost = parsed.iter().filter(|it| it.is_none()).count();
     (Overrides::build(rule, parsed.into_iter().flatten().collect::<Vec<_>>()), lost)
+}
+
+/// A span in words, rounded down: `90 minutes`.
+fn span(ms: i64) -> String {
+    const UNITS: [(i64, &str); 4] =
+        [(86_400_000, "days"), (3_600_000, "hours"), (60_000, "minutes"), (1_000, "seconds")];
+    let unit = UNITS.into_iter().find(|(unit, _)| ms >= 2 * unit).unwrap_or((1_000, "seconds"));
+    format!("{} {}", ms / unit.0, unit.1)
 }

@@ -131,7 +131,9 @@ async fn warm_up_is_taken_from_the_record_and_said() {
         (&answer["candidate"]["allowed"], &answer["candidate"]["denied"]),
         (&json!(5), &json!(5))
     );
-    assert!(answer["warnings"][0].as_str().expect("a sentence").contains("emptier"));
+    assert!(
+        answer["warnings"][0].as_str().expect("a sentence").contains("empty 20 seconds before")
+    );
     let late = json!({ "rule": rule(25), "source": "recorded", "to": "2001-01-01T00:00:00Z",
         "from": "2000-01-01T00:00:00Z" });
     assert_eq!(simulate(&plane, &ada, late).await.refused_field(), "to");

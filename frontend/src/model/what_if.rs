@@ -1,0 +1,174 @@
+//! What-if runs in words, and their sides as series.
+
+use weir_wire::simulate::{
+    Interval, RecordedNamespace, SimulateAnswer, SimulatedSide, TRACE_BYTES_MAX, TraceBody,
+    TraceFormat,
+};
+use weir_wire::stats::Series;
+
+use crate::model::number::{counted, grouped};
+
+/// Which checks a run is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// Recorded ones of the last so many minutes.
+    Last(i64),
+    /// A file's.
+    File,
+}
+
+impl From {
+    pub const ALL: [(Self, &str); 5] = [
+        (Self::Last(15), "Recorded in the last 15 minutes"),
+        (Self::Last(60), "Recorded in the last hour"),
+        (Self::Last(6 * 60), "Recorded in the last 6 hours"),
+        (Self::Last(24 * 60), "Recorded in the last 24 hours"),
+        (Self::File, "From a file"),
+    ];
+}
+
+/// A text as a trace: lines of JSON, or else CSV.
+pub fn trace(text: String) -> Result<TraceBody, String> {
+    if text.len() > TRACE_BYTES_MAX {
+        return Err("must be at most 10 MiB".to_owned());
+    }
+    let json = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{');
+    let format = if json { TraceFormat::JsonLines } else { TraceFormat::Csv };
+    Ok(TraceBody { format, text })
+}
+
+/// What is recorded of a namespace.
+pub fn recorded(it: &RecordedNamespace) -> String {
+    let (kept, seen) = (grouped(it.recorded), grouped(it.seen));
+    if it.rate >= 1.0 {
+        format!("Recorded are {kept} of {seen} checks, of all subjects")
+    } else {
+        format!("Recorded are {kept} of {seen} checks: all of {} of the subjects", percent(it.rate))
+    }
+}
+
+/// How sure a run is, as one sentence.
+pub fn certainty(answer: &SimulateAnswer) -> String {
+    let it = &answer.certainty;
+    let subjects =
+        counted(usize::try_from(it.subjects).unwrap_or(usize::MAX), "subject", "subjects");
+    let checks = answer.candidate.allowed + answer.candidate.denied;
+    let checks = counted(usize::try_from(checks).unwrap_or(usize::MAX), "check", "checks");
+    if it.rate >= 1.0 {
+        return format!("{checks} of {subjects}: all there were, so nothing here is estimated.");
+    }
+    let of = format!(
+        "{checks} of {subjects}, about {} of all, each with all its checks.",
+        percent(it.rate)
+    );
+    match (it.denied_before, it.denied_after) {
+        (Some(before), Some(after)) => format!(
+            "{of} With 95 % confidence {} of all checks are denied now, and {} would be.",
+            between(before),
+            between(after)
+        ),
+        _ => of,
+    }
+}
+
+/// One side of a run as a chart shows it.
+pub fn series(answer: &SimulateAnswer, side: &SimulatedSide) -> Series {
+    let none = vec![0; side.allowed_series.len()];
+    Series {
+        start: answer.start,
+        step_s: u32::try_from(answer.step_ms / 1000).unwrap_or(u32::MAX),
+        starts: None,
+        allowed: side.allowed_series.clone(),
+        denied: side.denied_series.clone(),
+        shadow_denied: none.clone(),
+        degraded: none.clone(),
+        refunded: none,
+        as_of: answer.to,
+        dropped: 0,
+    }
+}
+
+fn between(it: Interval) -> String {
+    format!("{} to {}", percent(it.low), percent(it.high))
+}
+
+/// With one decimal below 10 %.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_domain::time::Timestamp;
+    use weir_wire::simulate::{Certainty, SimulatedSubjects};
+    use weir_wire::time::DateTime;
+
+    use super::*;
+
+    fn answer(rate: f64) -> SimulateAnswer {
+        let side = |denied| SimulatedSide {
+            met: 10,
+            allowed: 10 - denied,
+            denied,
+            allowed_series: vec![10 - denied, 0],
+            denied_series: vec![denied, 0],
+        };
+        let interval = |share: f64| Some(Interval { share, low: share - 0.02, high: share + 0.02 });
+        let at = DateTime(Timestamp::from_millis(60_000));
+        SimulateAnswer {
+            from: at,
+            to: at,
+            start: at,
+            step_ms: 30_000,
+            warmup_ms: 0,
+            warmup_needed_ms: 0,
+            present: side(0),
+            candidate: side(4),
+            subjects: SimulatedSubjects {
+                seen: 2,
+                more_denied: 1,
+                less_denied: 0,
+                data: Vec::new(),
+            },
+            certainty: Certainty {
+                rate,
+                subjects: 2,
+                checks: 10,
+                denied_before: interval(0.03),
+                denied_after: interval(0.4),
+                change: None,
+                method: String::new(),
+            },
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn certainty_is_one_sentence_and_bounds_come_with_a_sample() {
+        assert_eq!(
+            certainty(&answer(1.0)),
+            "10 checks of 2 subjects: all there were, so nothing here is estimated."
+        );
+        assert_eq!(
+            certainty(&answer(0.25)),
+            "10 checks of 2 subjects, about 25 % of all, each with all its checks. With 95 % confidence \
+             1.0 % to 5.0 % of all checks are denied now, and 38 % to 42 % would be."
+        );
+    }
+
+    #[test]
+    fn text_says_itself_how_it_is_written() {
+        let format = |text: &str| trace(text.to_owned()).map(|it| it.format);
+        assert_eq!(format("time,user\n"), Ok(TraceFormat::Csv));
+        assert_eq!(format("\u{feff}\n {\"time\": 1}"), Ok(TraceFormat::JsonLines));
+        assert!(trace("x".repeat(TRACE_BYTES_MAX + 1)).is_err());
+    }
+
+    #[test]
+    fn sides_are_series_of_the_same_steps() {
+        let answer = answer(1.0);
+        let series = series(&answer, &answer.candidate);
+        assert_eq!((series.step_s, series.allowed, series.denied), (30, vec![6, 0], vec![4, 0]));
+    }
+}
