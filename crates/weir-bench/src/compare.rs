@@ -1,6 +1,9 @@
 //! The rounds: in each, every arm is warmed up and loaded in turn, so that what else the machine
 //! does meets all of them.
 
+mod outcomes;
+pub mod paced;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,6 +12,7 @@ use clap::Args;
 
 use crate::arms::{self, Arm, Kind, Programs};
 use crate::closed::{self, ClosedRun};
+use crate::compare::outcomes::Outcomes;
 use crate::numbers::float;
 use crate::report::{self, Findings};
 use crate::usage::{Usage, Witness};
@@ -42,7 +46,7 @@ pub struct CompareArgs {
     full: bool,
 }
 
-/// One turn of one arm.
+/// One turn of one arm in the closed loop.
 #[derive(Debug, Clone)]
 pub struct Turn {
     pub arm: char,
@@ -74,7 +78,8 @@ pub async fn run(args: CompareArgs) -> Result<()> {
             turns.push(turn);
         }
     }
-    let findings = Findings { arms: &running, turns: &turns, seconds: args.seconds };
+    let paced = paced::run(&world, &running, &turns, &args).await?;
+    let findings = Findings { arms: &running, turns: &turns, paced: &paced, seconds: args.seconds };
     publish(&report::tables(&findings), args.page.as_deref())
 }
 
@@ -114,40 +119,6 @@ async fn turn(
 }
 
 const WARM_UP: Duration = Duration::from_secs(2);
-
-/// What a gate counted.
-#[derive(Debug, Default)]
-struct Outcomes {
-    allowed: f64,
-    denied: f64,
-    degraded: f64,
-}
-
-impl Outcomes {
-    async fn of(world: &World, arm: &Arm) -> Result<Self> {
-        if arm.kind != Kind::Weir {
-            return Ok(Self::default());
-        }
-        let text = world.metrics().await?;
-        let sum = |name: &str| {
-            let lines = text.lines().filter(|line| line.starts_with(name));
-            lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
-        };
-        Ok(Self {
-            allowed: sum("weir_checks_total{outcome=\"allowed\"}"),
-            denied: sum("weir_checks_total{outcome=\"denied\"}"),
-            degraded: sum("weir_degraded_checks_total"),
-        })
-    }
-
-    fn since(&self, before: &Self) -> Self {
-        Self {
-            allowed: self.allowed - before.allowed,
-            denied: self.denied - before.denied,
-            degraded: self.degraded - before.degraded,
-        }
-    }
-}
 
 /// Why a turn does not count: wrk saw other answers than expected, or the gate gave others.
 fn spoilt(arm: &Arm, run: &ClosedRun, outcomes: &Outcomes, connections: u16) -> Option<String> {

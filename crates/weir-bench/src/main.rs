@@ -13,6 +13,7 @@ mod numbers;
 mod plain;
 mod report;
 mod service;
+mod steady;
 mod usage;
 mod world;
 

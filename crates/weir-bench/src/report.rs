@@ -1,11 +1,13 @@
 //! The tables, in Markdown, and where they go in a page.
 
+mod latency;
 mod targets;
 
 use std::fmt::Write as _;
 
 use crate::arms::{Arm, Kind, LETTERS, THROTTLECRAB};
 use crate::compare::Turn;
+use crate::compare::paced::Paced;
 use crate::numbers::{Spread, Thousands, float};
 use crate::usage;
 
@@ -14,6 +16,7 @@ use crate::usage;
 pub struct Findings<'a> {
     pub arms: &'a [Arm],
     pub turns: &'a [Turn],
+    pub paced: &'a [Paced],
     pub seconds: u64,
 }
 
@@ -75,6 +78,20 @@ pub fn line(turn: &Turn) -> String {
     )
 }
 
+/// One paced turn, as it is told while it happens.
+pub fn paced_line(paced: &Paced) -> String {
+    let spoilt = paced.spoilt.as_ref().map_or(String::new(), |why| format!("  SPOILT: {why}"));
+    format!(
+        "({}) at {:>2} %: {:>7}/s  p50 {:.2} ms  p99 {:.2} ms  most {:.2} ms{spoilt}",
+        paced.arm,
+        paced.percent,
+        Thousands(paced.per_second).to_string(),
+        paced.p50_ms,
+        paced.p99_ms,
+        paced.most_ms,
+    )
+}
+
 /// Everything, for the page.
 pub fn tables(findings: &Findings<'_>) -> String {
     let rounds = findings.turns.iter().filter(|it| Some(it.arm) == first_arm(findings));
@@ -88,6 +105,7 @@ pub fn tables(findings: &Findings<'_>) -> String {
     for connections in findings.connections() {
         text.push_str(&closed(findings, connections));
     }
+    text.push_str(&latency::table(findings));
     text.push_str(&targets::table(findings));
     text
 }

@@ -10,7 +10,8 @@ pub fn table(findings: &Findings<'_>) -> String {
         "\n**Targets** (64 connections)\n\n| target | wanted | measured | reached |\n\
          | --- | --- | ---: | --- |\n",
     );
-    let found: Vec<Target> = rates(findings).into_iter().chain(costs(findings)).collect();
+    let found: Vec<Target> =
+        rates(findings).into_iter().chain(costs(findings)).chain(tail(findings)).collect();
     for Target { what, wanted, measured, reached } in found {
         let word = if reached { "yes" } else { "no" };
         let _ = writeln!(text, "| {what} | {wanted} | {measured:.2} | {word} |");
@@ -48,6 +49,13 @@ fn rates(findings: &Findings<'_>) -> Vec<Target> {
         })
     };
     wanted.into_iter().filter_map(target).collect()
+}
+
+/// The latency of (d) at half its throughput, beside (a)'s at half of its.
+fn tail(findings: &Findings<'_>) -> Option<Target> {
+    let p99_ms = |letter| Some(findings.latency(letter, 50)?.p99_ms.median);
+    let ratio = p99_ms('d')? / p99_ms('a')?;
+    Some(at_most("p99 of (d) over (a), each at 50 % of its load", 2.0, ratio))
 }
 
 /// Time per check in (d).

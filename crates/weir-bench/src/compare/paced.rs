@@ -1,0 +1,95 @@
+//! The open-loop rounds: arms at a quarter, a half and three quarters of what they can.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::outcomes::Outcomes;
+use super::{CompareArgs, Turn};
+use crate::arms::Arm;
+use crate::numbers::{Spread, float};
+use crate::report;
+use crate::steady::{self, Plan, SteadyRun};
+use crate::world::World;
+
+/// One paced turn of one arm.
+#[derive(Debug, Clone)]
+pub struct Paced {
+    pub arm: char,
+    /// Of the closed loop's throughput.
+    pub percent: u8,
+    pub per_second: f64,
+    pub p50_ms: f64,
+    pub p99_ms: f64,
+    pub p999_ms: f64,
+    pub most_ms: f64,
+    /// How late the client was by itself, for one request in a hundred.
+    pub client_p99_ms: f64,
+    /// Why its figures mean nothing.
+    pub spoilt: Option<String>,
+}
+
+/// The loads, in percent.
+pub const LOADS: [u8; 3] = [25, 50, 75];
+
+pub async fn run(
+    world: &World,
+    arms: &[Arm],
+    turns: &[Turn],
+    args: &CompareArgs,
+) -> Result<Vec<Paced>> {
+    let mut all = Vec::new();
+    for round in 1..=args.rounds {
+        for percent in LOADS {
+            for arm in arms.iter().filter(|arm| args.full || "ad".contains(arm.letter)) {
+                let Some(most) = throughput(turns, arm.letter) else { continue };
+                let plan = Plan {
+                    per_second: most * f64::from(percent) / 100.0,
+                    connections: CONNECTIONS,
+                    warm_up: Duration::from_secs(1),
+                    length: Duration::from_secs(args.seconds),
+                };
+                let paced = turn(world, arm, percent, plan).await?;
+                println!("   round {round}: {}", report::paced_line(&paced));
+                all.push(paced);
+            }
+        }
+    }
+    Ok(all)
+}
+
+const CONNECTIONS: u16 = 64;
+
+async fn turn(world: &World, arm: &Arm, percent: u8, plan: Plan) -> Result<Paced> {
+    let before = Outcomes::of(world, arm).await?;
+    let run = steady::run(arm, plan).await?;
+    let outcomes = Outcomes::of(world, arm).await?.since(&before);
+    let at = |quantile| float(run.latencies.value_at_quantile(quantile)) / 1_000.0;
+    Ok(Paced {
+        arm: arm.letter,
+        percent,
+        per_second: plan.per_second,
+        p50_ms: at(0.5),
+        p99_ms: at(0.99),
+        p999_ms: at(0.999),
+        most_ms: float(run.latencies.max()) / 1_000.0,
+        client_p99_ms: float(run.client_lag.value_at_quantile(0.99)) / 1_000.0,
+        spoilt: spoilt(&run, &outcomes),
+    })
+}
+
+fn spoilt(run: &SteadyRun, outcomes: &Outcomes) -> Option<String> {
+    let degraded = outcomes.degraded;
+    match (run.unexpected, run.unanswered) {
+        (0, 0) if degraded > 0.0 => Some(format!("{degraded} degraded answers")),
+        (0, 0) => None,
+        (0, lost) => Some(format!("{lost} requests without an answer")),
+        (unexpected, _) => Some(format!("{unexpected} unexpected answers")),
+    }
+}
+
+fn throughput(turns: &[Turn], letter: char) -> Option<f64> {
+    let of_arm = |it: &&Turn| it.arm == letter && it.connections == CONNECTIONS;
+    let sound = turns.iter().filter(of_arm).filter(|it| it.spoilt.is_none());
+    Spread::of(sound.map(|it| it.run.per_second)).map(|it| it.median)
+}

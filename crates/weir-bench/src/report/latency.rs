@@ -1,0 +1,70 @@
+//! The table of the open loop.
+
+use std::fmt::Write as _;
+
+use super::Findings;
+use crate::compare::paced::{LOADS, Paced};
+use crate::numbers::{Spread, Thousands};
+
+/// Latencies of one arm at one load, over the rounds.
+#[derive(Debug, Clone, Copy)]
+pub struct Latency {
+    pub per_second: f64,
+    pub p50_ms: Spread,
+    pub p99_ms: Spread,
+    pub p999_ms: Spread,
+    pub most_ms: Spread,
+    pub client_p99_ms: Spread,
+}
+
+impl Findings<'_> {
+    /// `None`: never measured, or every turn spoilt.
+    pub fn latency(&self, letter: char, percent: u8) -> Option<Latency> {
+        let of_cell = |it: &&Paced| it.arm == letter && it.percent == percent;
+        let sound = self.paced.iter().filter(of_cell).filter(|it| it.spoilt.is_none());
+        let turns: Vec<&Paced> = sound.collect();
+        let spread = |of: fn(&Paced) -> f64| Spread::of(turns.iter().map(|it| of(it)));
+        Some(Latency {
+            per_second: turns.first()?.per_second,
+            p50_ms: spread(|it| it.p50_ms)?,
+            p99_ms: spread(|it| it.p99_ms)?,
+            p999_ms: spread(|it| it.p999_ms)?,
+            most_ms: spread(|it| it.most_ms)?,
+            client_p99_ms: spread(|it| it.client_p99_ms)?,
+        })
+    }
+}
+
+pub fn table(findings: &Findings<'_>) -> String {
+    if findings.paced.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "\n**Open loop, 64 connections, in ms from the moment a request was meant to leave**\n\n\
+         | | load | requests/s | p50 | p99 | p99.9 | most | p99 by which the client was late |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+    );
+    for arm in findings.arms {
+        for percent in LOADS {
+            text.push_str(&row(findings, arm.letter, percent));
+        }
+    }
+    text
+}
+
+fn row(findings: &Findings<'_>, letter: char, percent: u8) -> String {
+    let Some(latency) = findings.latency(letter, percent) else {
+        let spoilt = findings.paced.iter().find(|it| it.arm == letter && it.percent == percent);
+        return spoilt.and_then(|it| it.spoilt.as_ref()).map_or(String::new(), |why| {
+            format!("| ({letter}) | {percent} % | spoilt: {why} |\n")
+        });
+    };
+    let mut text = format!("| ({letter}) | {percent} % | {} |", Thousands(latency.per_second));
+    for Spread { median, least, most } in
+        [latency.p50_ms, latency.p99_ms, latency.p999_ms, latency.most_ms]
+    {
+        let _ = write!(text, " {median:.2} ({least:.2}–{most:.2}) |");
+    }
+    let _ = writeln!(text, " {:.2} |", latency.client_p99_ms.median);
+    text
+}

@@ -1,0 +1,170 @@
+//! Open loop: requests leave at a fixed rate whatever comes back, and each latency counts from the
+//! moment at which its request was meant to leave. A service that stalls cannot hide it by being
+//! asked less.
+
+mod answers;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use hdrhistogram::Histogram;
+use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedWriteHalf;
+use tokio::task::JoinSet;
+
+use crate::arms::{Arm, SUBJECTS};
+use crate::steady::answers::Listener;
+
+/// At which rate, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    pub per_second: f64,
+    pub connections: u16,
+    pub warm_up: Duration,
+    pub length: Duration,
+}
+
+/// What one run saw; times in microseconds.
+#[derive(Debug)]
+pub struct SteadyRun {
+    pub latencies: Histogram<u64>,
+    /// How late the client itself sent, where a connection was free.
+    pub client_lag: Histogram<u64>,
+    /// Answers with another status than expected.
+    pub unexpected: u64,
+    /// Requests that got no answer, or never left.
+    pub unanswered: u64,
+}
+
+/// Sends at the rate to one arm.
+pub async fn run(arm: &Arm, plan: Plan) -> Result<SteadyRun> {
+    let requests: Vec<Vec<u8>> = (1..=SUBJECTS).map(|subject| request(arm, subject)).collect();
+    let (free, freed) = channel();
+    let begun = Instant::now() + Duration::from_millis(50);
+    let mut listeners = JoinSet::new();
+    let mut lines = Vec::new();
+    for at in 0..usize::from(plan.connections) {
+        let stream = TcpStream::connect(&arm.address).await.context("connect")?;
+        stream.set_nodelay(true)?;
+        let (reader, writer) = stream.into_split();
+        writer.writable().await?;
+        let due_us = Arc::new(AtomicU64::new(0));
+        lines.push(Line { writer, due_us: Arc::clone(&due_us) });
+        let expected = if arm.refuses { 429 } else { 200 };
+        let from_us = micros(plan.warm_up);
+        let listener = Listener { at, begun, due_us, from_us, expected, free: free.clone() };
+        listeners.spawn(listener.run(reader));
+    }
+    let pacer = Pacer { lines, requests, begun, plan };
+    let (client_lag, unanswered) =
+        tokio::task::spawn_blocking(move || pacer.run(&free, &freed)).await??;
+    let mut run = SteadyRun { latencies: histogram(), client_lag, unexpected: 0, unanswered };
+    while let Some(heard) = listeners.join_next().await {
+        let heard = heard??;
+        run.latencies.add(&heard.latencies)?;
+        run.unexpected += heard.unexpected;
+    }
+    Ok(run)
+}
+
+/// One connection, as the pacer has it.
+struct Line {
+    writer: OwnedWriteHalf,
+    /// When its present request was meant to leave, after the beginning.
+    due_us: Arc<AtomicU64>,
+}
+
+/// Sends each request when it is due, on a connection that is free, or else as soon as one is.
+struct Pacer {
+    lines: Vec<Line>,
+    requests: Vec<Vec<u8>>,
+    begun: Instant,
+    plan: Plan,
+}
+
+impl Pacer {
+    /// Answers its own lag, and how many requests were lost. Ending closes the connections, which
+    /// ends the listeners.
+    fn run(self, free: &Sender<usize>, freed: &Receiver<usize>) -> Result<(Histogram<u64>, u64)> {
+        for at in 0..self.lines.len() {
+            free.send(at).context("the channel is ours")?;
+        }
+        let mut lag = histogram();
+        let total = (self.plan.warm_up + self.plan.length).as_secs_f64() * self.plan.per_second;
+        let mut idle: VecDeque<usize> = VecDeque::new();
+        for nth in 0_u32.. {
+            if f64::from(nth) >= total {
+                break;
+            }
+            let due = Duration::from_secs_f64(f64::from(nth) / self.plan.per_second);
+            idle.extend(freed.try_iter());
+            let waited = idle.is_empty();
+            if waited {
+                let Ok(at) = freed.recv_timeout(PATIENCE) else {
+                    bail!("no connection got an answer for {} s", PATIENCE.as_secs());
+                };
+                idle.push_back(at);
+            }
+            wait_until(self.begun + due);
+            let late = self.begun.elapsed().saturating_sub(due);
+            if !waited {
+                lag.saturating_record(micros(late));
+            }
+            let at = idle.pop_front().context("one was waited for")?;
+            self.send(at, nth, due)?;
+        }
+        let mut missing = self.lines.len() - idle.len();
+        while missing > 0 && freed.recv_timeout(PATIENCE).is_ok() {
+            missing -= 1;
+        }
+        Ok((lag, u64::try_from(missing)?))
+    }
+
+    fn send(&self, at: usize, nth: u32, due: Duration) -> Result<()> {
+        let line = &self.lines[at];
+        line.due_us.store(micros(due), Ordering::Release);
+        // As in the closed loop: all subjects, in an order that no cache likes.
+        let subject = u64::from(nth) * 7919 % u64::from(SUBJECTS);
+        let request = &self.requests[usize::try_from(subject)?];
+        let sent = line.writer.try_write(request).context("send a request")?;
+        anyhow::ensure!(sent == request.len(), "a request did not fit into an empty connection");
+        Ok(())
+    }
+}
+
+/// Parks: turning in a loop would take a core from what is measured.
+fn wait_until(moment: Instant) {
+    loop {
+        let ahead = moment.saturating_duration_since(Instant::now());
+        if ahead.is_zero() {
+            return;
+        }
+        std::thread::park_timeout(ahead);
+    }
+}
+
+fn request(arm: &Arm, subject: u32) -> Vec<u8> {
+    let Arm { path, address, bearer, body, .. } = arm;
+    let body = body.replace("SUBJECT", &subject.to_string());
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {bearer}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+/// Up to a minute, in microseconds, to three digits.
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 60_000_000, 3).expect("the bounds are in order")
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+const PATIENCE: Duration = Duration::from_secs(10);
