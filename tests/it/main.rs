@@ -14,3 +14,4 @@ mod redis_outage;
 mod rule_propagation;
 mod statistics;
 mod tour;
+mod what_if;

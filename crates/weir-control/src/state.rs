@@ -4,7 +4,6 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::{Clock, Timestamp};
 use weir_redis::limiter::Limiter;
@@ -14,7 +13,7 @@ use weir_store::{Retention, Store};
 use crate::login_floor::LoginFloor;
 use crate::meters::Meters;
 use crate::passwords::Passwords;
-use crate::simulate::run::RUNS_MAX;
+use crate::simulate::room::Room;
 use crate::stats::live::Live;
 use crate::tokens::AccessTokens;
 
@@ -26,7 +25,7 @@ pub struct ControlState {
     /// Who watches what happens now.
     pub(crate) live: Arc<Live>,
     /// Room for what-if runs.
-    pub(crate) simulations: Arc<Semaphore>,
+    pub(crate) simulations: Room,
 }
 
 /// What [`ControlState`] is made of; filled in by the wiring.
@@ -113,7 +112,7 @@ impl ControlState {
             parts: Arc::new(parts),
             meters: Arc::default(),
             live: Arc::default(),
-            simulations: Arc::new(Semaphore::new(RUNS_MAX)),
+            simulations: Room::default(),
         }
     }
 

@@ -55,7 +55,9 @@ pub(super) async fn find(tx: &mut Tx, wanted: &Wanted<'_>) -> Result<Found, Cont
         return Err(Problem::invalid_field("to", reason).into());
     }
     let (tenant_id, to) = (wanted.tenant_id, wanted.to);
-    let from = wanted.from.plus_ms(-wanted.warmup_ms);
+    // Limits may remember more than time has passed.
+    let from_ms = wanted.from.as_millis().saturating_sub(wanted.warmup_ms).max(0);
+    let from = Timestamp::from_millis(from_ms);
     let mut span = SampleSpan { tenant_id, namespace, from, to };
     let heads = tx.samples().heads(&span).await?;
     let usable = usable(&heads, wanted)?;

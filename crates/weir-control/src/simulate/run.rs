@@ -31,8 +31,6 @@ use crate::error::ControlError;
 use crate::state::ControlState;
 use crate::tester::active;
 
-/// How many runs there may be at a time, in this process.
-pub(crate) const RUNS_MAX: usize = 2;
 const DEADLINE: Duration = Duration::from_secs(10);
 const HOUR_MS: i64 = 3_600_000;
 const AGAIN_S: u32 = 2;
@@ -55,7 +53,7 @@ pub(crate) async fn simulate(
     Json(body): Json<SimulateBody>,
 ) -> Result<Json<SimulateAnswer>, ControlError> {
     let rules = Rules::load(&control, &caller, &body).await?;
-    let permit = Arc::clone(&control.simulations).try_acquire_owned().map_err(|_| {
+    let room = control.simulations.enter(caller.tenant_id).ok_or_else(|| {
         Problem::unavailable("other what-if runs are under way").retry_after_s(AGAIN_S)
     })?;
     let checks = match (body.source, body.trace) {
@@ -68,7 +66,7 @@ pub(crate) async fn simulate(
         (Source::Recorded, None) => {
             let now = control.clock.now();
             let to = body.to.map_or(now, |it| it.0.min(now));
-            let from = body.from.map_or(to.plus_ms(-HOUR_MS), |it| it.0);
+            let from = body.from.map_or(to.plus_ms(-HOUR_MS), |it| it.0).max(Timestamp::default());
             let mut tx = control.reading("samples.find", &caller).await?;
             rules.recorded(&mut tx, &caller, (from, to)).await?
         }
@@ -76,7 +74,7 @@ pub(crate) async fn simulate(
     let asked = (body.from.map(|it| it.0), body.to.map(|it| it.0));
     let running = tokio::task::spawn_blocking(move || {
         let answer = rules.replay(checks, asked);
-        drop(permit);
+        drop(room);
         answer
     });
     Ok(Json(running.await.map_err(Problem::internal)??))

@@ -186,3 +186,35 @@ async fn recording_can_be_turned_off_and_on() {
     let answer = plane.by(&ada, "PATCH", "").json(&both).send().await.expect(200);
     assert_eq!(answer.body["record_checks"], true);
 }
+
+/// Answers come in the end, or 503 with the time to ask again; a tenant has one run at a time.
+#[tokio::test]
+async fn second_run_of_a_tenant_is_asked_to_wait() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let trace =
+        json!({ "format": "csv", "text": format!("time,user\n{}", "1000,ada\n".repeat(100_000)) });
+    let body = json!({ "rule": rule(1), "source": "trace", "trace": trace });
+    let run = || simulate(&plane, &ada, body.clone());
+    let answers = futures_util::future::join_all([run(), run(), run()]).await;
+    let statuses: Vec<_> = answers.iter().map(|it| it.status.as_u16()).collect();
+    assert!(statuses.contains(&200), "{statuses:?}");
+    for answer in answers.into_iter().filter(|it| it.status != 200) {
+        assert_eq!(answer.headers["retry-after"], "2");
+        answer.problem(503, "unavailable");
+    }
+}
+
+/// A bucket that takes longer to fill than there are years is no reason to find nothing.
+#[tokio::test]
+async fn limits_that_remember_for_ever_are_replayed_too() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    record(&plane, &ada, minute(&plane), &[("ada", 12)], ALL).await;
+    let limit = json!({ "algorithm": "token_bucket", "capacity": 26_000, "refill_tokens": 1,
+        "refill_interval_ms": 86_400_000 });
+    let rule = json!({ "name": "per-user", "count_by": ["user"], "limits": [limit] });
+    let body = json!({ "rule": rule, "source": "recorded", "from": "0001-01-01T00:00:00Z" });
+    let answer = simulate(&plane, &ada, body).await.expect(200).body;
+    assert_eq!(answer["candidate"]["allowed"], 12);
+}

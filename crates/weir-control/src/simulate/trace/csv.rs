@@ -20,6 +20,9 @@ enum Column {
     Attribute(String),
 }
 
+/// All attributes, the time and the cost.
+const FIELDS_MAX: usize = ATTRIBUTES_MAX + 2;
+
 /// A field and where it begins.
 struct Field {
     column: usize,
@@ -48,9 +51,6 @@ impl Head {
         }
         if !columns.contains(&Column::Time) {
             return Err(Wrong::at(line, 1, "the first line must name a column `time`"));
-        }
-        if columns.len() > ATTRIBUTES_MAX + 2 {
-            return Err(Wrong::at(line, 1, format!("at most {ATTRIBUTES_MAX} attributes")));
         }
         Ok(Self { separator, columns })
     }
@@ -86,7 +86,11 @@ fn fields(line: usize, text: &str, separator: char) -> Result<Vec<Field>, Wrong>
     let mut fields = Vec::new();
     let mut rest = (1..).zip(text.chars()).peekable();
     loop {
-        let column = rest.peek().map_or(text.chars().count() + 1, |(column, _)| *column);
+        let end = || text.chars().count() + 1;
+        let column = rest.peek().map_or_else(end, |(column, _)| *column);
+        if fields.len() >= FIELDS_MAX {
+            return Err(Wrong::at(line, column, format!("there may be {FIELDS_MAX} fields")));
+        }
         let mut field = Field { column, text: String::new() };
         if rest.next_if(|(_, it)| *it == '"').is_some() {
             loop {

@@ -62,6 +62,7 @@ fn errors_say_line_and_column() {
 fn trace_has_bounds() {
     let many = format!("time\n{}", "1\n".repeat(CHECKS_MAX + 1));
     refused(csv(&many), CHECKS_MAX + 2, 1, "200000");
+    refused(csv(&format!("time{}", ",".repeat(5_000_000))), 1, 39, "34 fields");
     let body = TraceBody { format: TraceFormat::Csv, text: "x".repeat(TRACE_BYTES_MAX + 1) };
     assert!(super::read(&body, "default").is_err());
     let empty = TraceBody { format: TraceFormat::Csv, text: "time\n".to_owned() };
