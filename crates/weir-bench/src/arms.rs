@@ -61,7 +61,7 @@ pub async fn start(letter: char, world: &World, programs: Programs<'_>) -> Resul
             Some(other('a', "the ceiling: the same HTTP set-up, a constant", service))
         }
         'b' => {
-            let url = world.redis_url().to_owned();
+            let url = world.redis_url();
             let ourselves = std::env::current_exe()?;
             let start = |address: &str, it: weir_local::Launch| {
                 it.args(["plain", "--listen", address]).env("PLAIN_REDIS_URL", url)
@@ -145,20 +145,24 @@ async fn weir(letter: char, world: &World) -> Result<Arm> {
             ("leased, one rule", 1)
         }
     };
-    let body = check("/hot");
-    world.served(&tenant.secret, &body, limits).await?;
-    Ok(Arm {
+    world.served(&tenant.secret, &check("/hot"), limits).await?;
+    Ok(of_gate(letter, title, world, &tenant))
+}
+
+/// A tenant at the gate.
+pub fn of_gate(letter: char, title: &'static str, world: &World, tenant: &Tenant) -> Arm {
+    Arm {
         letter,
         title,
         address: world.gate(),
         path: "/check",
-        bearer: tenant.secret,
-        body: body.to_string(),
+        bearer: tenant.secret.clone(),
+        body: check("/hot").to_string(),
         refuses: letter == 'g',
         pid: world.pid(),
         kind: Kind::Weir,
         _service: None,
-    })
+    }
 }
 
 /// 20 rules that match and 9,980 that do not.

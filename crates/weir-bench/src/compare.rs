@@ -60,7 +60,7 @@ pub struct Turn {
 pub async fn run(args: CompareArgs) -> Result<()> {
     ensure!(args.arms.chars().all(|it| arms::LETTERS.contains(&it)), "arms are a to h");
     let world = World::start(&args.weir).await.context("start Weir")?;
-    let mut witness = Witness::new(world.redis_url()).await.context("ask Redis")?;
+    let mut witness = Witness::new(&world.redis_url()).await.context("ask Redis")?;
     let programs =
         Programs { constant: &args.constant, throttlecrab: args.throttlecrab.as_deref() };
     let mut running = Vec::new();
@@ -80,7 +80,7 @@ pub async fn run(args: CompareArgs) -> Result<()> {
     }
     let paced = paced::run(&world, &running, &turns, &args).await?;
     let findings = Findings { arms: &running, turns: &turns, paced: &paced, seconds: args.seconds };
-    publish(&report::tables(&findings), args.page.as_deref())
+    publish("compare", &report::tables(&findings), args.page.as_deref())
 }
 
 /// Which arm is loaded with how many connections.
@@ -145,11 +145,11 @@ fn spoilt(arm: &Arm, run: &ClosedRun, outcomes: &Outcomes, connections: u16) -> 
     None
 }
 
-/// Prints the tables, and puts them into the page.
-fn publish(tables: &str, page: Option<&Path>) -> Result<()> {
+/// Prints tables, and puts them into the page between the markers of that name.
+pub fn publish(name: &str, tables: &str, page: Option<&Path>) -> Result<()> {
     println!("\n{tables}");
     let Some(page) = page else { return Ok(()) };
     let text = std::fs::read_to_string(page).context("read the page")?;
-    let text = report::replace(&text, "compare", tables).context("find the page's markers")?;
+    let text = report::replace(&text, name, tables).context("find the page's markers")?;
     std::fs::write(page, text).context("write the page")
 }

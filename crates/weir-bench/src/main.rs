@@ -1,7 +1,8 @@
 //! Measures Weir beside the ceiling of its HTTP set-up and beside plain limiters, on one machine.
 //!
 //! Reading order: `arms` (what is compared), `compare` (rounds), `closed` and `steady` (the two
-//! kinds of load), `usage` (who spent the time), `report` (the table). `world` and `service` start
+//! kinds of load), `usage` (who spent the time), `report` (the table); `scale`
+//! is another question. `world` and `service` start
 //! what is measured.
 
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
@@ -12,6 +13,7 @@ mod compare;
 mod numbers;
 mod plain;
 mod report;
+mod scale;
 mod service;
 mod steady;
 mod usage;
@@ -23,6 +25,7 @@ use clap::{Parser, Subcommand};
 async fn main() -> anyhow::Result<()> {
     match Tool::parse().task {
         Task::Compare(args) => compare::run(args).await,
+        Task::Scale(args) => scale::run(args).await,
         Task::Plain(args) => plain::run(args).await,
     }
 }
@@ -37,6 +40,8 @@ struct Tool {
 enum Task {
     /// Runs the arms side by side and writes the table
     Compare(compare::CompareArgs),
+    /// Measures start-up, memory and changes with much data
+    Scale(scale::ScaleArgs),
     /// Serves the plain limiter that Weir is compared with
     Plain(plain::PlainArgs),
 }

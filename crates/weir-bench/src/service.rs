@@ -38,10 +38,15 @@ impl Service {
         bail!("{} does not listen: {}", program.display(), process.last_words());
     }
 
+    /// Asks it to end, and waits.
+    pub fn stop(&self) {
+        tokio::task::block_in_place(|| self.process.stop());
+    }
+
     pub fn pid(&self) -> u32 {
         self.process.pid()
     }
 }
 
-pub const POLL: Duration = Duration::from_millis(20);
-const START_POLLS: u32 = 1_500;
+pub const POLL: Duration = Duration::from_millis(5);
+const START_POLLS: u32 = 12_000;

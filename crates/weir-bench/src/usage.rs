@@ -64,6 +64,13 @@ pub fn processor_us(pid: u32) -> Result<u64> {
     ticks(&text).map(|ticks| ticks * US_PER_TICK).with_context(|| format!("understand {path}"))
 }
 
+/// Memory of a process that is in use, in bytes.
+pub fn resident_bytes(pid: u32) -> Result<u64> {
+    let path = format!("/proc/{pid}/status");
+    let text = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+    kibibytes(&text, "VmRSS:").map(|it| it * 1024).with_context(|| format!("understand {path}"))
+}
+
 /// Cores and memory of this machine.
 pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

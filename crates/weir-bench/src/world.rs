@@ -1,36 +1,32 @@
-//! A Weir of our own (`weir dev`, with its Postgres and Redis) and what is made in it.
+//! A Weir of our own (a control plane, a gate, Postgres and Redis) and what is made in it.
+//!
+//! The gate is a process of its own, so that its processor time and memory are told apart.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::Client;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::process::Command;
-use weir_local::{Guarded, Launch, ScratchDir, StopSignal, free_port, postgres_folder};
+use weir_local::{Launch, Postgres, PostgresOptions, Redis, RedisOptions, ScratchDir};
+use weir_local::{StopSignal, postgres_folder};
 
-use crate::service::POLL;
+use crate::service::{POLL, Service};
 
 /// A running Weir; dropping it stops it and leaves nothing behind.
 #[derive(Debug)]
 pub struct World {
-    process: Guarded,
+    weir: PathBuf,
     client: Client,
     token: String,
-    addresses: Addresses,
+    // Stopped in this order.
+    gate: Service,
+    control: Service,
+    servers: Servers,
     scratch: ScratchDir,
-}
-
-/// What `weir dev --json` prints.
-#[derive(Debug, Deserialize)]
-struct Addresses {
-    control: String,
-    gates: Vec<String>,
-    email: String,
-    password: String,
-    database_url: String,
-    redis_url: String,
 }
 
 /// A tenant made for one arm.
@@ -45,32 +41,69 @@ pub struct Tenant {
 impl World {
     pub async fn start(weir: &Path) -> Result<Self> {
         let scratch = ScratchDir::create()?;
-        let (process, line) = launch(weir, scratch.path()).await?;
-        let addresses: Addresses = serde_json::from_str(&line).context("read weir dev's line")?;
+        let folder = scratch.path().to_owned();
+        let servers = tokio::task::spawn_blocking(move || Servers::start(&folder)).await??;
+        migrate(weir, &servers).await?;
+        let control = start_control(weir, scratch.path(), &servers).await?;
+        let gate = start_gate(weir, scratch.path(), &servers).await?;
         let client = Client::builder().timeout(Duration::from_mins(1)).build()?;
-        let mut world = Self { process, client, token: String::new(), addresses, scratch };
-        let login = json!({ "email": world.addresses.email, "password": world.addresses.password });
-        world.token = text(&world.post("/auth/login", &login).await?, "access_token")?;
+        let (weir, token) = (weir.to_owned(), String::new());
+        let mut world = Self { weir, client, token, gate, control, servers, scratch };
+        let password = secret()?;
+        let signup =
+            json!({ "email": "bench@example.com", "password": password, "tenant_name": "Bench" });
+        world.token = text(&world.post("/auth/signup", &signup).await?, "access_token")?;
         Ok(world)
     }
 
+    /// The gate's process.
     pub fn pid(&self) -> u32 {
-        self.process.pid()
+        self.gate.pid()
     }
 
-    pub fn redis_url(&self) -> &str {
-        &self.addresses.redis_url
+    pub fn redis_url(&self) -> String {
+        self.servers.redis.url()
     }
 
     /// Host and port of the gate.
     pub fn gate(&self) -> String {
-        let url = self.addresses.gates.first().map_or("", String::as_str);
-        url.replacen("http://localhost", "127.0.0.1", 1)
+        self.gate.address.clone()
     }
 
     /// A folder for scripts and logs.
     pub fn folder(&self) -> &Path {
         self.scratch.path()
+    }
+
+    /// Stops the gate and starts another; answers how long that one needs until it serves this
+    /// version of the rulebook.
+    pub async fn restart_gate(&mut self, version: u64) -> Result<Duration> {
+        self.gate.stop();
+        let begun = Instant::now();
+        self.gate = start_gate(&self.weir, self.scratch.path(), &self.servers).await?;
+        self.until_served(version).await?;
+        Ok(begun.elapsed())
+    }
+
+    /// Waits until the gate serves this version of the rulebook, or a newer one.
+    pub async fn until_served(&self, version: u64) -> Result<()> {
+        let url = format!("http://{}/readyz", self.gate());
+        let until = Instant::now() + SERVED_LIMIT;
+        while Instant::now() < until {
+            let asked = self.client.get(&url).send().await?;
+            let ready: Value = asked.json().await?;
+            if ready["rulebook_version"].as_u64().is_some_and(|served| served >= version) {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        bail!("the gate does not serve version {version} of the rulebook")
+    }
+
+    /// The newest version of the rulebook.
+    pub async fn version(&self) -> Result<u64> {
+        let version = self.sql("SELECT version FROM rulebook_versions").await?;
+        version.parse().context("read the version")
     }
 
     pub async fn tenant(&self, name: &str) -> Result<Tenant> {
@@ -81,8 +114,10 @@ impl World {
         Ok(Tenant { id, name: name.to_owned(), secret: text(&key, "secret")? })
     }
 
-    pub async fn rule(&self, tenant: &Tenant, rule: &Value) -> Result<()> {
-        self.post(&format!("/tenants/{}/rules", tenant.id), rule).await.map(drop)
+    /// Makes a rule; answers the version of the rulebook that has it.
+    pub async fn rule(&self, tenant: &Tenant, rule: &Value) -> Result<u64> {
+        let made = self.post(&format!("/tenants/{}/rules", tenant.id), rule).await?;
+        made["rulebook_version"].as_u64().context("the version of the new rule")
     }
 
     /// Copies the rule `cold-0`, which asks for route `/cold/0`, so many times, with routes and
@@ -112,7 +147,8 @@ impl World {
     pub async fn served(&self, secret: &str, check: &Value, limits: usize) -> Result<()> {
         let url = format!("http://{}/check?deny_status=200", self.gate());
         let mut last = Value::Null;
-        for _ in 0..SERVED_POLLS {
+        let until = Instant::now() + SERVED_LIMIT;
+        while Instant::now() < until {
             let asked = self.client.post(&url).bearer_auth(secret).json(check).send().await?;
             last = asked.json().await?;
             let found = last["limits"].as_array().map_or(0, Vec::len);
@@ -134,7 +170,14 @@ impl World {
     pub async fn sql(&self, sql: &str) -> Result<String> {
         let psql = postgres_folder()?.join("psql");
         let output = Command::new(psql)
-            .args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-c", sql, &self.addresses.database_url])
+            .args([
+                "-XqAt",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-c",
+                sql,
+                &self.servers.postgres.url(DATABASE),
+            ])
             .output()
             .await
             .context("start psql")?;
@@ -144,7 +187,7 @@ impl World {
     }
 
     async fn post(&self, path: &str, body: &Value) -> Result<Value> {
-        let url = format!("{}/api/v1{path}", self.addresses.control);
+        let url = format!("http://{}/api/v1{path}", self.control.address);
         let asked = self.client.post(&url).bearer_auth(&self.token).json(body).send().await?;
         let status = asked.status();
         let answer = asked.text().await?;
@@ -153,40 +196,73 @@ impl World {
     }
 }
 
-async fn launch(weir: &Path, folder: &Path) -> Result<(Guarded, String)> {
-    let base_port = two_free_ports()?;
-    let printed: PathBuf = folder.join("weir.json");
-    let launch = Launch::new(weir, folder, &folder.join("weir.log"))
-        .args(["dev", "--json", "--gates", "1", "--redis-budget-ms", "1000", "--data-dir"])
-        .args([folder.join("data")])
-        .args(["--base-port", &base_port.to_string()])
-        .stdout(&printed)
-        .stop_by(StopSignal::Interrupt, Duration::from_secs(30));
-    let process = Guarded::spawn(launch)?;
-    for _ in 0..SERVED_POLLS {
-        if let Some(line) = process.stdout().lines().next().filter(|it| it.ends_with('}')) {
-            return Ok((process, line.to_owned()));
-        }
-        if let Some(code) = process.exit_code() {
-            bail!("weir dev ended with {code}: {}", process.last_words());
-        }
-        tokio::time::sleep(POLL).await;
-    }
-    bail!("weir dev is not ready: {}", process.last_words())
+/// Postgres and Redis.
+#[derive(Debug)]
+struct Servers {
+    postgres: Postgres,
+    redis: Redis,
 }
 
-fn two_free_ports() -> Result<u16> {
-    for _ in 0..100 {
-        let port = free_port()?;
-        if std::net::TcpListener::bind(("127.0.0.1", port + 1)).is_ok() {
-            return Ok(port);
-        }
+impl Servers {
+    fn start(folder: &Path) -> Result<Self> {
+        let options = PostgresOptions { data_dir: folder.join("postgres"), durable: true };
+        let postgres = Postgres::start(options).context("start Postgres")?;
+        postgres.create_database(DATABASE).context("create the database")?;
+        let options = RedisOptions { data_dir: folder.join("redis"), settings: Vec::new() };
+        Ok(Self { postgres, redis: Redis::start(options).context("start Redis")? })
     }
-    bail!("no two free ports beside each other")
+
+    fn told(&self, launch: Launch) -> Launch {
+        launch
+            .env("WEIR_DATABASE_URL", self.postgres.url(DATABASE))
+            .env("WEIR_REDIS_URL", self.redis.url())
+            .env("WEIR_LOG", "warn")
+            .stop_by(StopSignal::Interrupt, Duration::from_secs(30))
+    }
+}
+
+async fn migrate(weir: &Path, servers: &Servers) -> Result<()> {
+    let mut command = Command::new(weir);
+    command.arg("migrate").env("WEIR_DATABASE_URL", servers.postgres.url(DATABASE));
+    let output = command.output().await.context("start weir migrate")?;
+    ensure!(output.status.success(), "migrate: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+async fn start_control(weir: &Path, folder: &Path, servers: &Servers) -> Result<Service> {
+    let key = secret()?;
+    let start = |address: &str, launch: Launch| {
+        servers
+            .told(launch)
+            .args(["serve", "--roles", "control", "--signup", "open", "--control-addr", address])
+            .env("WEIR_JWT_KEY", key)
+    };
+    Service::start(weir, &folder.join("control.log"), start)
+        .await
+        .context("start the control plane")
+}
+
+/// A gate as in production, but for its patience: this machine is busy on purpose.
+async fn start_gate(weir: &Path, folder: &Path, servers: &Servers) -> Result<Service> {
+    let start = |address: &str, launch: Launch| {
+        servers
+            .told(launch)
+            .args(["serve", "--roles", "gate", "--redis-budget-ms", "1000", "--gate-addr", address])
+            .env("WEIR_STATE_DIR", folder.join("state"))
+    };
+    Service::start(weir, &folder.join("gate.log"), start).await.context("start the gate")
+}
+
+/// 32 random bytes, in base64.
+fn secret() -> Result<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).context("read randomness")?;
+    Ok(STANDARD.encode(bytes))
 }
 
 fn text(value: &Value, field: &str) -> Result<String> {
     value[field].as_str().map(str::to_owned).with_context(|| format!("no {field} in {value}"))
 }
 
-const SERVED_POLLS: u32 = 3_000;
+const DATABASE: &str = "weir";
+const SERVED_LIMIT: Duration = Duration::from_mins(2);

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::workshop::{Workshop, step};
 
-const VERSION: &str = "er ";
+const VERSION: &str = "0.4.40";
 /// Built like what it is compared with, which takes a while.
 const BUILD_LIMIT: Duration = Duration::from_mins(20);
 

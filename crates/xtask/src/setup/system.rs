@@ -35,7 +35,7 @@ struct Need {
     present: fn() -> bool,
 }
 
-const NEEDS: [Need; 6] = [
+const NEEDS: [Need; 7] = [
     Need {
         title: "Postgres",
         debian: "postgresql",
@@ -78,6 +78,14 @@ const NEEDS: [Need; 6] = [
         brew: "wrk",
         only_for: &[Purpose::Bench],
         present: || on_path("wrk").is_some(),
+    },
+    // The limiter that Weir is compared with is built from its sources.
+    Need {
+        title: "protoc",
+        debian: "protobuf-compiler",
+        brew: "protobuf",
+        only_for: &[Purpose::Bench],
+        present: || on_path("protoc").is_some(),
     },
 ];
 

@@ -1,0 +1,139 @@
+//! `scale`: how a gate starts, remembers and follows changes with much to remember, and what its
+//! readers notice of a change.
+
+mod fill;
+mod table;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use serde_json::json;
+
+use crate::arms;
+use crate::compare::publish;
+use crate::numbers::float;
+use crate::steady::{self, Plan, SteadyRun};
+use crate::usage::resident_bytes;
+use crate::world::{Tenant, World};
+
+#[derive(Debug, Args)]
+pub struct ScaleArgs {
+    /// The server
+    #[arg(long, env = "BENCH_WEIR")]
+    weir: PathBuf,
+    /// The page whose table is written; none: only printed
+    #[arg(long, env = "BENCH_PAGE")]
+    page: Option<PathBuf>,
+    /// Tenants of ten rules and a key each
+    #[arg(long, default_value_t = 10_000)]
+    tenants: u32,
+    /// Rules of the one large tenant; more than 9,900 leave no room for the changes
+    #[arg(long, default_value_t = 9_900)]
+    rules: u32,
+    /// How many changes are followed
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=90))]
+    changes: u32,
+    /// Checks a second meanwhile
+    #[arg(long, default_value_t = 500)]
+    per_second: u32,
+}
+
+/// What is told of one amount of data.
+#[derive(Debug)]
+pub struct Found {
+    pub title: String,
+    pub start: Duration,
+    pub resident_bytes: u64,
+    /// From the answer of the control plane until the gate serves the change, in milliseconds.
+    pub applied_ms: Vec<f64>,
+    /// From asking the control plane for it, in milliseconds.
+    pub whole_ms: Vec<f64>,
+    pub quiet: SteadyRun,
+    pub changing: SteadyRun,
+}
+
+pub async fn run(args: ScaleArgs) -> Result<()> {
+    let mut found = Vec::new();
+    for what in [Amount::None, Amount::Tenants(args.tenants), Amount::Rules(args.rules)] {
+        let one = measure(&args, what).await.with_context(|| format!("measure {what:?}"))?;
+        println!("{}", table::line(&one));
+        found.push(one);
+    }
+    publish("scale", &table::table(&found, args.per_second), args.page.as_deref())
+}
+
+/// How much a gate has to remember.
+#[derive(Debug, Clone, Copy)]
+enum Amount {
+    None,
+    Tenants(u32),
+    Rules(u32),
+}
+
+impl Amount {
+    fn title(self) -> String {
+        match self {
+            Self::None => "one tenant with one rule".to_owned(),
+            Self::Tenants(count) => format!("{count} tenants of 10 rules and a key"),
+            Self::Rules(count) => format!("one tenant with {count} rules"),
+        }
+    }
+}
+
+async fn measure(args: &ScaleArgs, amount: Amount) -> Result<Found> {
+    println!("   preparing: {}", amount.title());
+    let mut world = World::start(&args.weir).await.context("start Weir")?;
+    let tenant = world.tenant("live").await?;
+    let mut hot = arms::rule("hot", &[arms::bucket(1_000_000)]);
+    hot["match"] = arms::route("/hot");
+    world.rule(&tenant, &hot).await?;
+    match amount {
+        Amount::None => {}
+        Amount::Tenants(count) => fill::tenants(&world, count).await?,
+        Amount::Rules(count) => fill::rules(&world, &tenant, count).await?,
+    }
+    let start = world.restart_gate(world.version().await?).await?;
+    let resident_bytes = resident_bytes(world.pid())?;
+    let arm = arms::of_gate('s', "readers", &world, &tenant);
+    world.served(&tenant.secret, &arms::check("/hot"), 1).await?;
+    let length = PAUSE * args.changes;
+    let quiet = steady::run(&arm, plan(args, length)).await?;
+    let (changing, changes) =
+        tokio::join!(steady::run(&arm, plan(args, length)), follow(&world, &tenant, args.changes));
+    let (whole_ms, applied_ms) = changes?.into_iter().unzip();
+    let title = amount.title();
+    Ok(Found { title, start, resident_bytes, applied_ms, whole_ms, quiet, changing: changing? })
+}
+
+/// One change starts this long after the last one, or as soon as that one was followed.
+const PAUSE: Duration = Duration::from_millis(200);
+
+fn plan(args: &ScaleArgs, length: Duration) -> Plan {
+    let per_second = f64::from(args.per_second);
+    Plan { per_second, connections: 16, warm_up: Duration::from_secs(1), length }
+}
+
+/// Makes rules, one after the other; answers how long each took as a whole, and from the control
+/// plane's answer on, in milliseconds.
+async fn follow(world: &World, tenant: &Tenant, changes: u32) -> Result<Vec<(f64, f64)>> {
+    let mut found = Vec::new();
+    let mut turn = tokio::time::interval(PAUSE);
+    for nth in 0..changes {
+        turn.tick().await;
+        let mut rule = arms::rule(&format!("change-{nth}"), &[arms::bucket(1)]);
+        // A namespace of their own: a full one takes no more.
+        rule["namespace"] = json!("changes");
+        let asked = Instant::now();
+        let version = world.rule(tenant, &rule).await?;
+        let answered = Instant::now();
+        world.until_served(version).await?;
+        found.push((millis(asked.elapsed()), millis(answered.elapsed())));
+    }
+    Ok(found)
+}
+
+fn millis(time: Duration) -> f64 {
+    float(u64::try_from(time.as_micros()).unwrap_or(u64::MAX)) / 1_000.0
+}

@@ -1,0 +1,47 @@
+//! Much data in one change: one tenant or rule is made through the API and copied in SQL.
+
+use anyhow::Result;
+
+use crate::arms;
+use crate::world::{Tenant, World};
+
+/// Tenants of ten rules and one key each.
+pub async fn tenants(world: &World, count: u32) -> Result<()> {
+    let model = world.tenant("model").await?;
+    for at in 0..10 {
+        let mut rule = arms::rule(&format!("rule-{at}"), &[arms::bucket(100)]);
+        rule["match"] = arms::route(&format!("/route/{at}"));
+        world.rule(&model, &rule).await?;
+    }
+    let copies = count.saturating_sub(1);
+    world
+        .sql(&format!(
+            "BEGIN;
+            UPDATE rulebook_versions SET version = version + 1;
+            INSERT INTO tenants SELECT (jsonb_populate_record(t, jsonb_build_object(
+                'id', gen_random_uuid(), 'name', 'copy-' || n, 'version', v.version))).*
+            FROM tenants t, rulebook_versions v, generate_series(1, {copies}) n
+            WHERE t.name = 'model';
+            INSERT INTO api_keys SELECT (jsonb_populate_record(k, jsonb_build_object(
+                'tenant_id', c.id, 'id', gen_random_uuid(),
+                'digest', '\\x' || encode(sha256(c.name::bytea), 'hex')))).*
+            FROM api_keys k JOIN tenants t ON t.id = k.tenant_id, tenants c
+            WHERE t.name = 'model' AND c.name LIKE 'copy-%';
+            INSERT INTO rules SELECT (jsonb_populate_record(r, jsonb_build_object(
+                'tenant_id', c.id, 'id', gen_random_uuid()))).*
+            FROM rules r JOIN tenants t ON t.id = r.tenant_id, tenants c
+            WHERE t.name = 'model' AND c.name LIKE 'copy-%';
+            COMMIT;
+            ANALYZE;"
+        ))
+        .await
+        .map(drop)
+}
+
+/// Rules of one tenant, none of which is asked for.
+pub async fn rules(world: &World, tenant: &Tenant, count: u32) -> Result<()> {
+    let mut cold = arms::rule("cold-0", &[arms::bucket(100)]);
+    cold["match"] = arms::route("/cold/0");
+    world.rule(tenant, &cold).await?;
+    world.copy_cold_rule(tenant, count.saturating_sub(2)).await
+}
