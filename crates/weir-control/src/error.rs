@@ -58,7 +58,11 @@ fn of_constraint(constraint: Constraint) -> Problem {
         Constraint::UserEmail => taken("this e-mail address has an account"),
         Constraint::RuleName => taken("another rule of the namespace has this name"),
         Constraint::OverrideSubject => conflict("the rule has an override for this subject"),
-        Constraint::OverrideRule => Problem::invalid_field("rule_id", "names no rule"),
+        Constraint::OverrideRule | Constraint::AlertRule => {
+            Problem::invalid_field("rule_id", "names no rule")
+        }
+        // Also said when the webhook is to go while alerts still use it.
+        Constraint::AlertWebhook => conflict("there is no such webhook, or alerts use it"),
         Constraint::MemberTwice => conflict("the person is a member already"),
         Constraint::MemberUser => Problem::invalid_field("user_id", "names nobody"),
         Constraint::TenantMissing => Problem::not_found(),

@@ -15,6 +15,8 @@ const BATCH: u32 = 1000;
 const ROLL_UP_EVERY: Duration = Duration::from_secs(20);
 /// The tables are kept in every so-manieth turn: every ten minutes.
 const KEEP_EVERY: u32 = 30;
+/// So long what was told can be looked up.
+const DELIVERIES_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 const GATES_KEPT: Duration = Duration::from_hours(24);
 
 /// Sweeps every minute until told to stop. Several control planes may do so at once: each takes other rows.
@@ -68,12 +70,15 @@ async fn sweep(control: &ControlState, stop: &CancellationToken) -> Result<(), S
     while !stop.is_cancelled() {
         let mut tx = control.store.begin("housekeeping.sweep", Scope::Service).await?;
         let swept = tx.sweep().expired(control.clock.now(), BATCH).await?;
+        let now = control.clock.now();
+        let told = tx.deliveries().forget(now.plus_ms(-DELIVERIES_KEPT_MS), BATCH).await?
+            + tx.alerts().forget_firings(now, BATCH).await?;
         let gates = tx.gates().forget(GATES_KEPT).await?;
         tx.commit().await?;
-        if swept + gates > 0 {
-            tracing::debug!(swept, gates, "cleared away what has run out");
+        if swept + gates + told > 0 {
+            tracing::debug!(swept, gates, told, "cleared away what has run out");
         }
-        if swept < u64::from(BATCH) {
+        if swept.max(told) < u64::from(BATCH) {
             break;
         }
     }

@@ -10,6 +10,7 @@ mod openapi;
 mod simulate;
 mod state;
 
+mod alerts;
 mod api_keys;
 mod audit;
 mod health;
@@ -25,8 +26,10 @@ mod sessions;
 mod stats;
 mod tenants;
 mod tester;
+mod webhooks;
 
 mod actor;
+mod alerting;
 mod change;
 mod error;
 mod etag;
@@ -38,12 +41,15 @@ mod login_floor;
 mod names;
 mod passwords;
 mod refresh;
+mod sealing;
 mod tokens;
 
+pub use alerting::{deliver, watch};
 pub use housekeeping::{keep_house, keep_statistics};
 pub use login_floor::LoginFloor;
 pub use openapi::{openapi, router};
 pub use passwords::{Passwords, RefusedPassword};
+pub use sealing::Sealing;
 pub use state::{ControlParts, ControlSettings, ControlState, Random, Signup};
 pub use tokens::{AccessTokens, SigningKey, UnusableKey};
 

@@ -12,6 +12,7 @@ use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use weir_store::DeliveryState;
 
 use crate::state::ControlState;
 
@@ -24,9 +25,15 @@ pub(crate) struct Meters {
     unannounced: Counter,
     not_rolled_up: Counter,
     watchers: Gauge,
+    /// Attempts that arrived, that are to be made again, and that were the last.
+    deliveries: [Counter; 3],
+    /// By kind: quota, share.
+    alerts: [Counter; 2],
+    not_looked: Counter,
 }
 
 const METADATA: Metadata<'static> = Metadata::new("weir_control", Level::INFO, None);
+const ALERT_KINDS: [&str; 2] = ["quota", "denial_share"];
 const BUCKETS_S: [f64; 8] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 
 impl Default for Meters {
@@ -44,7 +51,21 @@ impl Default for Meters {
         let not_rolled_up = Key::from_static_name("weir_control_roll_up_failures_total");
         let watchers = Key::from_static_name("weir_control_live_watchers");
         let unannounced = Key::from_static_name("weir_control_signal_failures_total");
+        let deliveries = ["delivered", "retried", "failed"].map(|result| {
+            let labels = vec![Label::from_static_parts("result", result)];
+            let key = Key::from_parts("weir_webhook_deliveries_total", labels);
+            recorder.register_counter(&key, &METADATA)
+        });
+        let alerts = ALERT_KINDS.map(|kind| {
+            let labels = vec![Label::from_static_parts("kind", kind)];
+            let key = Key::from_parts("weir_alerts_fired_total", labels);
+            recorder.register_counter(&key, &METADATA)
+        });
+        let not_looked = Key::from_static_name("weir_alert_look_failures_total");
         Self {
+            deliveries,
+            alerts,
+            not_looked: recorder.register_counter(&not_looked, &METADATA),
             answers,
             seconds: recorder.register_histogram(&seconds, &METADATA),
             unannounced: recorder.register_counter(&unannounced, &METADATA),
@@ -64,6 +85,30 @@ impl Meters {
     /// Statistics could not be rolled up; it is tried again.
     pub(crate) fn roll_up_failed(&self) {
         self.not_rolled_up.increment(1);
+    }
+
+    /// A message was sent to a webhook, with this result.
+    pub(crate) fn delivered(&self, state: DeliveryState) {
+        let [delivered, retried, failed] = &self.deliveries;
+        match state {
+            DeliveryState::Delivered => delivered.increment(1),
+            DeliveryState::Pending => retried.increment(1),
+            DeliveryState::Failed => failed.increment(1),
+        }
+    }
+
+    /// Alerts of a kind had so much to tell.
+    pub(crate) fn alerted(&self, kind: &str, told: usize) {
+        for (known, counter) in ALERT_KINDS.iter().zip(&self.alerts) {
+            if *known == kind {
+                counter.increment(told as u64);
+            }
+        }
+    }
+
+    /// An alert could not be looked at; it is tried again.
+    pub(crate) fn look_failed(&self) {
+        self.not_looked.increment(1);
     }
 
     /// So many watch what happens now.

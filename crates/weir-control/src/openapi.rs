@@ -23,8 +23,8 @@ use weir_wire::problem::ProblemBody;
 
 use crate::state::ControlState;
 use crate::{
-    api_keys, audit, health, invitations, me, members, meters, operator, overrides, replicas,
-    rules, sessions, simulate, stats, tenants, tester,
+    alerts, api_keys, audit, health, invitations, me, members, meters, operator, overrides,
+    replicas, rules, sessions, simulate, stats, tenants, tester, webhooks,
 };
 
 #[derive(OpenApi)]
@@ -47,6 +47,7 @@ use crate::{
         (name = "overrides", description = "Exceptions for one subject"),
         (name = "testing", description = "What a rule would do, and starting again"),
         (name = "stats", description = "How much was let through and refused"),
+        (name = "alerts", description = "When a tenant is told, and where"),
         (name = "replicas", description = "The gates, and what they serve"),
         (name = "audit", description = "Who did what"),
         (name = "operator", description = "For those who run the installation"),
@@ -114,6 +115,8 @@ fn described() -> OpenApiRouter<ControlState> {
         .merge(tester::routes())
         .merge(simulate::routes())
         .merge(stats::routes())
+        .merge(alerts::routes())
+        .merge(webhooks::routes())
         .merge(replicas::routes())
         .merge(audit::routes())
         .merge(operator::routes());

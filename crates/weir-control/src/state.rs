@@ -9,10 +9,12 @@ use weir_domain::time::{Clock, Timestamp};
 use weir_redis::limiter::Limiter;
 use weir_redis::signal::Signal;
 use weir_store::{Retention, Store};
+use weir_webhook::Sender;
 
 use crate::login_floor::LoginFloor;
 use crate::meters::Meters;
 use crate::passwords::Passwords;
+use crate::sealing::Sealing;
 use crate::simulate::room::Room;
 use crate::stats::live::Live;
 use crate::tokens::AccessTokens;
@@ -45,6 +47,10 @@ pub struct ControlParts {
     pub tokens: AccessTokens,
     /// Hashes and verifies passwords.
     pub passwords: Passwords,
+    /// Keeps secrets that must be read again.
+    pub sealing: Sealing,
+    /// Sends to tenants' webhooks.
+    pub sender: Sender,
     /// Slows down who guesses passwords.
     pub login_floor: LoginFloor,
     /// What may be set.

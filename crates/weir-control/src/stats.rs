@@ -18,7 +18,7 @@ mod range;
 mod rules;
 mod series;
 mod summary;
-mod top;
+pub(crate) mod top;
 
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()

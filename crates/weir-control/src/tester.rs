@@ -81,6 +81,6 @@ pub(crate) fn values<'a>(
 }
 
 /// The counters cannot be asked.
-fn redis_away(error: RedisError) -> Problem {
+pub(crate) fn redis_away(error: RedisError) -> Problem {
     Problem::unavailable("the counters cannot be asked at the moment").caused_by(error)
 }

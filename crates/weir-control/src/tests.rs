@@ -2,14 +2,17 @@
 
 mod support;
 
+mod alerts;
 mod documents;
 mod isolation;
 mod keys;
 mod members;
 mod overrides;
+mod receiver;
 mod rules;
 mod sessions;
 mod simulate;
 mod stats;
 mod tenants;
 mod tester;
+mod webhooks;

@@ -162,6 +162,12 @@ impl SigningKey {
         self.0.public_key().as_ref()
     }
 
+    /// What other keys are derived from.
+    pub(crate) fn seed(&self) -> Result<Vec<u8>, UnusableKey> {
+        let document = self.0.to_pkcs8v1().map_err(|_| UnusableKey::Form)?;
+        Ok(document.as_ref().to_vec())
+    }
+
     /// Names the key: the beginning of the digest of its public half.
     fn kid(&self) -> String {
         let digest = Sha256::digest(self.public());

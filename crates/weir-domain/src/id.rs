@@ -95,6 +95,12 @@ ids! {
     AuditId = "audit";
     /// An entry of the log of refused checks.
     DenialId = "denial";
+    /// Where a tenant is told things.
+    WebhookId = "webhook";
+    /// One thing that is told, however often it is tried.
+    DeliveryId = "delivery";
+    /// When a tenant is told.
+    AlertId = "alert";
     /// One running gate process.
     GateId = "gate";
 }

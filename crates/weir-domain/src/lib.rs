@@ -24,6 +24,7 @@ pub mod overrides;
 pub mod rule;
 pub mod warnings;
 
+pub mod alert;
 pub mod api_key;
 pub mod request;
 pub mod subject;

@@ -10,6 +10,7 @@ use axum::http::HeaderValue;
 use clap::Args;
 use weir_control::{SigningKey, Signup};
 use weir_store::Retention;
+use weir_webhook::Reach;
 
 /// A text that must not be shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -56,6 +57,9 @@ pub struct ServeArgs {
     /// A file that holds the signing key (the key itself goes into `WEIR_JWT_KEY`)
     #[arg(long, env = "WEIR_JWT_KEY_FILE")]
     pub jwt_key_file: Option<PathBuf>,
+    /// Whether webhooks may go to private addresses and in the clear, for development: on or off
+    #[arg(long, env = "WEIR_WEBHOOK_ALLOW_PRIVATE", default_value = "off")]
+    pub webhook_allow_private: String,
     /// Where a gate keeps its copy of the rulebook
     #[arg(long, env = "WEIR_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
@@ -99,6 +103,7 @@ pub struct ControlSettings {
     pub signup: Signup,
     pub signing_keys: Vec<SigningKey>,
     pub retention: Retention,
+    pub webhook_reach: Reach,
     pub gate_origins: Vec<String>,
 }
 
@@ -132,6 +137,7 @@ impl Settings {
         let signup = problems.signup(&args.signup);
         let gate_origins = problems.origins("WEIR_GATE_ORIGINS", &args.gate_origins);
         let dashboard_origins = problems.origins("WEIR_DASHBOARD_ORIGINS", &args.dashboard_origins);
+        let webhook_reach = problems.reach(&args.webhook_allow_private);
         let statistics = problems.statistics(&args.stats);
         let retention = problems.retention(&args.stats_days);
         let signing_keys = if control { problems.signing_keys(args) } else { Vec::new() };
@@ -144,6 +150,7 @@ impl Settings {
                 signup,
                 signing_keys,
                 retention,
+                webhook_reach,
                 gate_origins,
             }),
             gate: gate.then(|| GateSettings {
@@ -253,6 +260,17 @@ impl Problems {
             _ => {
                 self.say("WEIR_SIGNUP must be `open` or `closed`");
                 Signup::Closed
+            }
+        }
+    }
+
+    fn reach(&mut self, allow_private: &str) -> Reach {
+        match allow_private {
+            "on" => Reach::Anywhere,
+            "off" => Reach::Public,
+            _ => {
+                self.say("WEIR_WEBHOOK_ALLOW_PRIVATE must be `on` or `off`");
+                Reach::Public
             }
         }
     }

@@ -163,6 +163,8 @@ fn control_settings(
         signup: Signup::Open,
         signing_keys: vec![signing_key(&data_dir.join("jwt.key"))?],
         retention: weir_store::Retention::default(),
+        // Receivers run on this machine as well.
+        webhook_reach: weir_webhook::Reach::Anywhere,
         gate_origins: addresses.gates.clone(),
     })
 }

@@ -8,7 +8,7 @@ use axum::Router;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use weir_control::{AccessTokens, ControlParts, ControlState, Passwords};
+use weir_control::{AccessTokens, ControlParts, ControlState, Passwords, Sealing};
 use weir_domain::id::GateId;
 use weir_gate::{Follower, FollowerSettings, GateState, Recorder, RecorderSettings};
 use weir_http::plane::{self, PlaneSettings};
@@ -16,6 +16,7 @@ use weir_http::serve::{ServeSettings, serve};
 use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_redis::signal::Signal;
 use weir_store::{PoolSettings, Role, Store};
+use weir_webhook::Sender;
 
 use crate::config::{self, ControlSettings, GateSettings, ServeArgs, Settings};
 use crate::telemetry::{self, Lines};
@@ -89,6 +90,10 @@ pub async fn start_control(
         limiter: Limiter::start(redis, limiter_settings, running.drained.clone()),
         clock: edge::clock(),
         random: edge::random(),
+        sealing: Sealing::new(&settings.signing_keys).context("read the signing keys")?,
+        sender: Sender::new(settings.webhook_reach)
+            .map_err(anyhow::Error::from_boxed)
+            .context("prepare sending to webhooks")?,
         tokens: AccessTokens::new(&settings.signing_keys).context("read the signing keys")?,
         passwords: Passwords::new(edge::random_bytes()),
         login_floor: weir_control::LoginFloor::default(),
@@ -101,6 +106,8 @@ pub async fn start_control(
     });
     running.tasks.spawn(weir_control::keep_house(state.clone(), running.stop.clone()));
     running.tasks.spawn(weir_control::keep_statistics(state.clone(), running.stop.clone()));
+    running.tasks.spawn(weir_control::watch(state.clone(), running.stop.clone()));
+    running.tasks.spawn(weir_control::deliver(state.clone(), running.stop.clone()));
     let router = weir_control::router(state).merge(dashboard::router(&settings.gate_origins));
     run_plane("control plane", plane::wrap(router, plane_settings()), listener, running)
 }

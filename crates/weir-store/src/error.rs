@@ -46,6 +46,10 @@ pub enum Constraint {
     InvitationDigest,
     /// The address was invited at the same moment by another.
     InvitationTwice,
+    /// The tenant has no such webhook.
+    AlertWebhook,
+    /// The tenant has no such rule.
+    AlertRule,
     /// The tenant is gone.
     TenantMissing,
 }
@@ -102,9 +106,13 @@ fn meaning(name: &str) -> Option<Constraint> {
         "api_keys_digest_key" => Constraint::KeyDigest,
         "invitations_digest_key" => Constraint::InvitationDigest,
         "invitations_tenant_id_email_key" => Constraint::InvitationTwice,
+        "alerts_webhook_id_fkey" => Constraint::AlertWebhook,
+        "alerts_rule_id_fkey" => Constraint::AlertRule,
         "memberships_tenant_id_fkey"
         | "api_keys_tenant_id_fkey"
         | "invitations_tenant_id_fkey"
+        | "webhooks_tenant_id_fkey"
+        | "alerts_tenant_id_fkey"
         | "rules_tenant_id_fkey" => Constraint::TenantMissing,
         _ => return None,
     })

@@ -4,8 +4,10 @@
 //! its accessors (`tx.rules()`, `tx.keys()`, …) hold one table each.
 
 mod actor;
+mod alerts;
 mod audit;
 mod convert;
+mod deliveries;
 mod denials;
 mod error;
 mod gates;
@@ -32,9 +34,14 @@ mod tests;
 mod top_subjects;
 mod tx;
 mod users;
+mod webhooks;
 
 pub use actor::Actor;
+pub use alerts::{AlertRow, AlertWrite, Alerts, NewFirings};
 pub use audit::{Audit, AuditRow, NewAudit};
+pub use deliveries::{
+    Attempted, Deliveries, DeliveryRow, DeliveryState, Due, NewDelivery, Sending,
+};
 pub use denials::{DENIALS_PER_SECOND, DenialFilter, DenialRow, Denials};
 pub use error::{Constraint, StoreError};
 pub use gates::{GateBeat, GateRow, Gates};
@@ -62,3 +69,6 @@ pub use tenants::{MyTenant, TenantRow, Tenants};
 pub use top_subjects::{SKETCH_MS, SketchEntry, SketchRow, TopFilter, TopSubject, TopSubjects};
 pub use tx::{Scope, Tx};
 pub use users::{NewUser, UserRow, Users};
+pub use webhooks::{
+    NewWebhook, PreviousSecret, WebhookRotation, WebhookRow, WebhookWrite, Webhooks,
+};

@@ -4,8 +4,10 @@ use sqlx::{Postgres, Transaction};
 use uuid::Uuid;
 use weir_domain::id::{GateId, SessionId, TenantId, UserId};
 
+use crate::alerts::Alerts;
 use crate::audit::Audit;
 use crate::convert::uuid;
+use crate::deliveries::Deliveries;
 use crate::denials::Denials;
 use crate::error::StoreError;
 use crate::gates::Gates;
@@ -24,6 +26,7 @@ use crate::tallies::Tallies;
 use crate::tenants::Tenants;
 use crate::top_subjects::TopSubjects;
 use crate::users::Users;
+use crate::webhooks::Webhooks;
 
 /// What a transaction may see.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -204,6 +207,21 @@ impl Tx {
     /// Checks kept for what-if runs.
     pub fn samples(&mut self) -> Samples<'_> {
         Samples::new(&mut self.inner)
+    }
+
+    /// Where a tenant is told things.
+    pub fn webhooks(&mut self) -> Webhooks<'_> {
+        Webhooks::new(&mut self.inner)
+    }
+
+    /// What is to be told, and was.
+    pub fn deliveries(&mut self) -> Deliveries<'_> {
+        Deliveries::new(&mut self.inner)
+    }
+
+    /// When a tenant is told.
+    pub fn alerts(&mut self) -> Alerts<'_> {
+        Alerts::new(&mut self.inner)
     }
 
     /// What is done to statistics with time.

@@ -1,5 +1,6 @@
 //! The JSON bodies of both APIs and their conversions to and from the domain.
 
+pub mod alerts;
 pub mod api_keys;
 pub mod audit;
 pub mod check;
@@ -18,4 +19,5 @@ pub mod stored;
 pub mod tenants;
 pub mod tester;
 pub mod time;
+pub mod webhooks;
 pub mod words;

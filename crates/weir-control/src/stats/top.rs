@@ -159,7 +159,7 @@ fn of_subject(top: TopSubject) -> TopEntry {
 }
 
 /// A stored subject; gates write texts only.
-pub(super) fn texts(subject: Value) -> BTreeMap<String, String> {
+pub(crate) fn texts(subject: Value) -> BTreeMap<String, String> {
     let Value::Object(subject) = subject else { return BTreeMap::new() };
     let texts = subject.into_iter().filter_map(|(name, value)| match value {
         Value::String(value) => Some((name, value)),

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use weir_domain::id::{InvitationId, KeyId, OverrideId, RuleId, TenantId, UserId};
+use weir_domain::id::{
+    AlertId, DeliveryId, InvitationId, KeyId, OverrideId, RuleId, TenantId, UserId, WebhookId,
+};
 use weir_store::{MemberRole, Scope};
 
 use super::support::{Answer, Member, Plane};
@@ -27,7 +29,7 @@ enum For {
 /// The table. For anybody are those that prove something else than who one is, and nothing else.
 fn table() -> BTreeMap<&'static str, For> {
     use MemberRole::{Admin, Editor, Owner, Viewer};
-    BTreeMap::from([
+    let mut table = BTreeMap::from([
         ("healthz", For::Anybody),
         ("readyz", For::Anybody),
         ("metrics", For::Anybody),
@@ -85,6 +87,27 @@ fn table() -> BTreeMap<&'static str, For> {
         ("stats_live", For::Members(Viewer)),
         ("replicas_list", For::Members(Viewer)),
         ("audit_list", For::Members(Admin)),
+    ]);
+    table.extend(telling());
+    table
+}
+
+/// The rows about what a tenant is told.
+fn telling() -> BTreeMap<&'static str, For> {
+    use MemberRole::{Admin, Editor, Viewer};
+    BTreeMap::from([
+        ("webhooks_list", For::Members(Viewer)),
+        ("webhooks_create", For::Members(Admin)),
+        ("webhooks_update", For::Members(Admin)),
+        ("webhooks_delete", For::Members(Admin)),
+        ("webhooks_rotate", For::Members(Admin)),
+        ("webhooks_test", For::Members(Editor)),
+        ("deliveries_list", For::Members(Viewer)),
+        ("deliveries_retry", For::Members(Editor)),
+        ("alerts_list", For::Members(Viewer)),
+        ("alerts_create", For::Members(Editor)),
+        ("alerts_update", For::Members(Editor)),
+        ("alerts_delete", For::Members(Editor)),
     ])
 }
 
@@ -106,7 +129,7 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "members_change" => json!({ "role": "editor" }),
         "operator_tenants_suspend" => json!({ "suspended": false }),
         "keys_create" => json!({ "name": "k", "scopes": ["read"] }),
-        "keys_rotate" => json!({ "overlap_s": 5 }),
+        "keys_rotate" | "webhooks_rotate" => json!({ "overlap_s": 5 }),
         "rules_create" | "rules_update" => rule,
         "rules_revert" => json!({ "revision": 1 }),
         "overrides_create" | "overrides_update" => it,
@@ -114,6 +137,12 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "simulate" => json!({ "rule": rule, "source": "recorded" }),
         "test" => json!({ "attributes": { "user": "u-1" } }),
         "counters_look" => json!({ "rule_id": things.rule, "subjects": [{ "user": "u-1" }] }),
+        "webhooks_create" | "webhooks_update" => {
+            json!({ "name": "w", "url": "http://127.0.0.1:9/" })
+        }
+        "alerts_create" | "alerts_update" => json!({
+            "name": "a", "webhook_id": things.webhook, "kind": "denial_share", "share_percent": 5,
+        }),
         "counters_reset" => json!({ "rule_id": things.rule, "subject": { "user": "u-1" } }),
         _ => return None,
     })
@@ -128,6 +157,9 @@ struct Things {
     exception: String,
     user: String,
     invitation: String,
+    webhook: String,
+    delivery: String,
+    alert: String,
 }
 
 impl Things {
@@ -143,7 +175,19 @@ impl Things {
         let invite = json!({ "email": "invited@example.com", "role": "viewer" });
         let invited =
             plane.by(member, "POST", "invitations").json(&invite).send().await.expect(201);
+        let webhook = json!({ "name": "w", "url": "http://127.0.0.1:9/" });
+        let webhook = plane.by(member, "POST", "webhooks").json(&webhook).send().await.expect(201);
+        let webhook = webhook.text("/webhook/id");
+        let path = format!("webhooks/{webhook}/test");
+        let delivery = plane.by(member, "POST", &path).send().await.expect(202);
+        let alert = json!({
+            "name": "a", "webhook_id": webhook, "kind": "denial_share", "share_percent": 5,
+        });
+        let alert = plane.by(member, "POST", "alerts").json(&alert).send().await.expect(201);
         Self {
+            webhook,
+            delivery: delivery.text("/id"),
+            alert: alert.text("/id"),
             user: member.user.clone(),
             invitation: invited.text("/invitation/id"),
             tenant: member.tenant.clone(),
@@ -162,6 +206,9 @@ impl Things {
             exception: OverrideId::from_u128(1).to_string(),
             user: UserId::from_u128(1).to_string(),
             invitation: InvitationId::from_u128(1).to_string(),
+            webhook: WebhookId::from_u128(1).to_string(),
+            delivery: DeliveryId::from_u128(1).to_string(),
+            alert: AlertId::from_u128(1).to_string(),
         }
     }
 }
@@ -199,7 +246,10 @@ async fn ask(plane: &Plane, operation: &Operation, things: &Things, token: Optio
         .replace("{rule}", &things.rule)
         .replace("{override}", &things.exception)
         .replace("{user}", &things.user)
-        .replace("{invitation}", &things.invitation);
+        .replace("{invitation}", &things.invitation)
+        .replace("{webhook}", &things.webhook)
+        .replace("{delivery}", &things.delivery)
+        .replace("{alert}", &things.alert);
     assert!(!path.contains('{'), "no sample for a parameter of {path}");
     let mut ask = plane.ask(&operation.method, &path).header("if-match", "\"1\"");
     if let Some(token) = token {
@@ -281,7 +331,7 @@ async fn another_tenant_is_the_same_as_none() {
             assert_eq!(other.0, 404, "{}: {}", operation.id, other.1);
             assert_eq!(other, none, "{}", operation.id);
         }
-        if ["{key}", "{rule}", "{override}", "{user}", "{invitation}"]
+        if ["{key}", "{rule}", "{override}", "{user}", "{invitation}", "{webhook}", "{alert}"]
             .iter()
             .any(|name| operation.path.contains(name))
         {

@@ -23,10 +23,11 @@ use weir_http::request_id::RequestIds;
 use weir_redis::limiter::{Asked, Limiter, LimiterSettings};
 use weir_redis::signal::Signal;
 use weir_store::test_support::{TestDatabase, database};
+use weir_webhook::{Reach, Sender};
 
 use crate::{
     AccessTokens, ControlParts, ControlSettings, ControlState, LoginFloor, Passwords, Random,
-    SigningKey, Signup, router,
+    Sealing, SigningKey, Signup, router,
 };
 
 pub(super) const PASSWORD: &str = "correct horse";
@@ -34,6 +35,7 @@ pub(super) const PASSWORD: &str = "correct horse";
 /// A control plane over a fresh database, with a clock that moves a millisecond with each request and when told to.
 pub(super) struct Plane {
     router: Router,
+    pub(super) state: ControlState,
     now_ms: Arc<AtomicI64>,
     pub(super) database: Arc<TestDatabase>,
     limiter: Limiter,
@@ -70,15 +72,26 @@ impl Plane {
     }
 
     pub(super) async fn with(settings: ControlSettings) -> Self {
-        Self::over(Arc::new(database().await), settings)
+        Self::over(Arc::new(database().await), settings, Reach::Anywhere)
+    }
+
+    /// One that sends webhooks so far.
+    pub(super) async fn reaching(reach: Reach) -> Self {
+        let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };
+        Self::over(Arc::new(database().await), settings, reach)
+    }
+
+    /// Another over the same database, that sends webhooks so far.
+    pub(super) fn also_reaching(&self, reach: Reach) -> Self {
+        Self::over(Arc::clone(&self.database), ControlSettings::default(), reach)
     }
 
     /// Another control plane over the same database, with a clock of its own.
     pub(super) fn also(&self, settings: ControlSettings) -> Self {
-        Self::over(Arc::clone(&self.database), settings)
+        Self::over(Arc::clone(&self.database), settings, Reach::Anywhere)
     }
 
-    fn over(database: Arc<TestDatabase>, settings: ControlSettings) -> Self {
+    fn over(database: Arc<TestDatabase>, settings: ControlSettings, reach: Reach) -> Self {
         let now_ms = Arc::new(AtomicI64::new(wall_clock_ms()));
         let stop = CancellationToken::new();
         let redis =
@@ -86,7 +99,7 @@ impl Plane {
         let limits =
             LimiterSettings { budget: Duration::from_secs(2), ..LimiterSettings::default() };
         let random = counting();
-        let key = SigningKey::from_seed(&random.bytes()).expect("any 32 bytes are a seed");
+        let key = SigningKey::from_seed(&[7; 32]).expect("any 32 bytes are a seed");
         let clock = Arc::clone(&now_ms);
         let limiter = Limiter::start(redis.clone(), limits, stop.clone());
         let parts = ControlParts {
@@ -94,7 +107,9 @@ impl Plane {
             signal: Signal::new(redis),
             limiter: limiter.clone(),
             clock: Clock::new(move || Timestamp::from_millis(clock.load(Ordering::SeqCst))),
+            sealing: Sealing::new(std::slice::from_ref(&key)).expect("usable"),
             tokens: AccessTokens::new(&[key]).expect("usable"),
+            sender: Sender::new(reach).expect("a client"),
             passwords: Passwords::new(random.bytes()),
             login_floor: LoginFloor::default(),
             random: random.clone(),
@@ -105,8 +120,9 @@ impl Plane {
             request_ids: RequestIds::new(move || u128::from_le_bytes(random.bytes())),
             request_deadline: Duration::from_secs(30),
         };
-        let router = wrap(router(ControlState::new(parts)), surroundings);
-        Self { router, now_ms, database, limiter, stop }
+        let state = ControlState::new(parts);
+        let router = wrap(router(state.clone()), surroundings);
+        Self { router, state, now_ms, database, limiter, stop }
     }
 
     /// Tells the plane to stop.
@@ -140,7 +156,8 @@ impl Plane {
         let rows = tx.rulebook().tenant(tenant).await.expect("load").expect("there");
         let row = rows.rules.iter().find(|row| row.id.to_string() == rule).expect("there");
         let active = crate::tester::active(row, &[]).expect("valid");
-        let subject = subject_key(active.rule.count_by(), &[user]);
+        let values: &[&str] = if active.rule.count_by().is_empty() { &[] } else { &[user] };
+        let subject = subject_key(active.rule.count_by(), values);
         let rules = vec![RuleCharge { active, subject, instead: None }];
         let asked = Asked { tenant, act: Act::Consume, cost: 1, rules, idempotency: None };
         self.limiter.check(Arc::new([asked])).await.expect("decided");

@@ -1,0 +1,190 @@
+//! How much of a rule's quotas its busiest subjects have used.
+//!
+//! Counters lie in Redis under digests of subjects, so nobody can list them. Whoever crosses a threshold has asked just
+//! before, so the subjects looked at are those in the sketches of the last hour, busiest first; a rule that has one
+//! counter for everybody needs no search.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+use weir_domain::alert::reached;
+use weir_domain::algorithm::{Algorithm, Quota};
+use weir_domain::calendar;
+use weir_domain::charge::RuleCharge;
+use weir_domain::decide::Decision;
+use weir_domain::id::RuleId;
+use weir_domain::matching::subject_key;
+use weir_domain::overrides::Effect;
+use weir_domain::request::Act;
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::time::{Micros, Timestamp};
+use weir_http::problem::Problem;
+use weir_redis::limiter::{Answer, Asked};
+use weir_store::{AlertRow, OverrideRow, Page, RuleRow, SKETCH_MS, Scope, TopFilter, Tx};
+use weir_wire::time::DateTime;
+
+use crate::alerting::told::Told;
+use crate::alerting::watching::Finding;
+use crate::error::ControlError;
+use crate::state::ControlState;
+use crate::stats::top::texts;
+use crate::tester::{active, redis_away};
+
+/// So many subjects are looked at.
+const SUBJECTS_MAX: u32 = 100;
+const LOOK_BACK_MS: i64 = 60 * 60 * 1000;
+const OVERRIDES_AT_ONCE: u32 = 5_000;
+
+type Subject = BTreeMap<String, String>;
+
+/// A subject of a rule, and its place among the counters.
+struct Looked {
+    subject: Subject,
+    charge: RuleCharge,
+}
+
+/// One limit of one subject.
+struct Level<'a> {
+    subject: &'a Subject,
+    quota: &'a Quota,
+    slot: u16,
+    used: u64,
+    decided: Micros,
+}
+
+/// What there is to tell, whether or not it was told.
+pub(super) async fn findings(
+    control: &ControlState,
+    alert: &AlertRow,
+    rule_id: RuleId,
+    thresholds_percent: &[u8],
+) -> Result<Vec<Finding>, ControlError> {
+    let now = control.clock.now();
+    let mut tx = control.store.begin("alerts.quota", Scope::Tenant(alert.tenant_id)).await?;
+    let Some(row) = tx.rules().find(alert.tenant_id, rule_id).await? else {
+        return Ok(Vec::new());
+    };
+    let overrides = overrides(&mut tx, &row).await?;
+    let rule = active(&row, &overrides)?;
+    let subjects = subjects(&mut tx, &row, &rule, now).await?;
+    drop(tx);
+    let looked: Vec<Looked> =
+        subjects.into_iter().filter_map(|subject| charge(&rule, subject, now)).collect();
+    let decided = look(control, alert, &looked).await?;
+    let mut findings = Vec::new();
+    for (it, (decided, decisions)) in looked.iter().zip(&decided) {
+        for (limit, decision) in it.charge.limits().iter().zip(decisions) {
+            let Algorithm::Quota(quota) = &limit.algorithm else { continue };
+            let used = quota.limit().saturating_sub(decision.remaining);
+            let (slot, decided, subject) = (limit.slot, *decided, &it.subject);
+            let level = Level { subject, quota, slot, used, decided };
+            findings.extend(finding(alert, &row, thresholds_percent, &level));
+        }
+    }
+    Ok(findings)
+}
+
+/// The rule's own, without those of all others.
+async fn overrides(tx: &mut Tx, rule: &RuleRow) -> Result<Vec<OverrideRow>, ControlError> {
+    let mut rows = Vec::new();
+    let mut page = Page { limit: OVERRIDES_AT_ONCE, after: None };
+    loop {
+        let listing = tx.overrides().list(rule.tenant_id, Some(rule.id), None, &page).await?;
+        rows.extend(listing.items);
+        if !listing.more {
+            return Ok(rows);
+        }
+        page.after = rows.last().map(|row: &OverrideRow| row.id);
+    }
+}
+
+async fn subjects(
+    tx: &mut Tx,
+    row: &RuleRow,
+    rule: &ActiveRule,
+    now: Timestamp,
+) -> Result<Vec<Subject>, ControlError> {
+    if rule.rule.count_by().is_empty() {
+        return Ok(vec![Subject::new()]);
+    }
+    let filter = TopFilter {
+        tenant_id: row.tenant_id,
+        rule_id: Some(row.id),
+        from: now.plus_ms(-LOOK_BACK_MS),
+        to: now.plus_ms(SKETCH_MS),
+        most_asked_first: true,
+        limit: SUBJECTS_MAX,
+    };
+    let (counted, _) = tx.top_subjects().list(&filter).await?;
+    Ok(counted.counts.into_iter().map(|top| texts(top.entry.subject)).collect())
+}
+
+/// Where a subject's counters are; none: the rule does not limit it, or counts by something else by now.
+fn charge(active: &Arc<ActiveRule>, subject: Subject, now: Timestamp) -> Option<Looked> {
+    let rule = &active.rule;
+    let value = |name: &String| subject.get(name).map(String::as_str);
+    let values: Vec<&str> = rule.count_by().iter().map(value).collect::<Option<_>>()?;
+    let instead = match active.overrides.find(rule, &values, now).map(|found| &found.effect) {
+        None => None,
+        Some(Effect::Limits(limits)) => Some(Arc::clone(limits)),
+        Some(_) => return None,
+    };
+    let key = subject_key(rule.count_by(), &values);
+    let charge = RuleCharge { active: Arc::clone(active), subject: key, instead };
+    Some(Looked { subject, charge })
+}
+
+/// What the limits of each say; nothing is counted.
+async fn look(
+    control: &ControlState,
+    alert: &AlertRow,
+    looked: &[Looked],
+) -> Result<Vec<(Micros, Vec<Decision>)>, ControlError> {
+    if looked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let asked = |it: &Looked| Asked {
+        tenant: alert.tenant_id,
+        act: Act::Look,
+        cost: 1,
+        rules: vec![it.charge.clone()],
+        idempotency: None,
+    };
+    let asked: Arc<[Asked]> = looked.iter().map(asked).collect();
+    let answers = control.limiter.check(asked).await.map_err(redis_away)?;
+    let decided = answers.into_iter().map(|answer| match answer {
+        Answer::Decided(at, decisions) => Ok((at, decisions)),
+        _ => Err(Problem::internal("a look was not decided").into()),
+    });
+    decided.collect()
+}
+
+/// The highest threshold that is reached, and the marks of those below it: they are not told any more.
+fn finding(
+    alert: &AlertRow,
+    row: &RuleRow,
+    thresholds_percent: &[u8],
+    level: &Level<'_>,
+) -> Option<Finding> {
+    let limit = level.quota.limit();
+    let reached = reached(thresholds_percent, level.used, limit);
+    let highest = reached.last()?;
+    let [_, start_us, end_us, _] = calendar::bounds(level.quota, level.decided).bounds_us;
+    let (start, end) = (Micros(start_us).timestamp(), Micros(end_us).timestamp());
+    let subject = serde_json::to_string(level.subject).expect("texts serialise");
+    let of = format!("{} {} {}", row.id, level.slot, start.as_millis());
+    let marks = reached.iter().map(|percent| format!("{of} {percent} {subject}")).collect();
+    let told = Told::Quota(json!({
+        "alert": { "id": alert.id.to_string(), "name": alert.name },
+        "rule": { "id": row.id.to_string(), "namespace": row.namespace, "name": row.name },
+        "subject": level.subject,
+        "threshold_percent": highest,
+        "used": level.used,
+        "limit": limit,
+        "period": level.quota.calendar().period.as_str(),
+        "from": DateTime(start),
+        "to": DateTime(end),
+    }));
+    Some(Finding { marks, expires_at: end, told })
+}

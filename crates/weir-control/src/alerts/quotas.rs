@@ -1,0 +1,31 @@
+//! What an alert is about must be there: a rule, and where quotas are watched, a quota.
+
+use weir_domain::alert::{Condition, Watched};
+use weir_domain::algorithm::Algorithm;
+use weir_http::problem::Problem;
+
+use crate::change::Change;
+use crate::error::ControlError;
+use crate::rules::Checked;
+
+/// Refuses an alert that could never be told.
+pub(super) async fn must_be_there(
+    change: &mut Change,
+    condition: &Condition,
+) -> Result<(), ControlError> {
+    let (rule_id, of_quotas) = match condition {
+        Condition::Quota { rule_id, .. } => (*rule_id, true),
+        Condition::DenialShare { of: Watched::Rule(rule_id), .. } => (*rule_id, false),
+        Condition::DenialShare { .. } => return Ok(()),
+    };
+    let row = change.tx.rules().find(change.caller.tenant_id, rule_id).await?;
+    let row = row.ok_or_else(|| Problem::invalid_field("rule_id", "names no rule"))?;
+    let rule = Checked::stored(&row)?.rule;
+    let has_quota =
+        rule.limits().iter().any(|limit| matches!(limit.algorithm, Algorithm::Quota(_)));
+    if of_quotas && !has_quota {
+        let reason = "names a rule without a quota; choose one that has a limit of that kind";
+        return Err(Problem::invalid_field("rule_id", reason).into());
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Where a tenant is told things, and the log of it.
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use weir_domain::id::{TenantId, WebhookId};
+use weir_http::problem::Problem;
+use weir_store::{DeliveryRow, WebhookRow, WebhookWrite};
+use weir_webhook::{Target, WebhookSecret};
+use weir_wire::webhooks::{Delivery, DeliveryState, Webhook, WebhookBody};
+
+use crate::change::Change;
+use crate::names;
+use crate::state::ControlState;
+
+pub(crate) mod again;
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod deliveries;
+pub(crate) mod list;
+pub(crate) mod rotate;
+pub(crate) mod test;
+pub(crate) mod update;
+
+pub(crate) fn routes() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(list::list, create::create))
+        .routes(routes!(update::update, delete::delete))
+        .routes(routes!(rotate::rotate))
+        .routes(routes!(test::test))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(again::again))
+}
+
+/// A webhook in JSON.
+pub(crate) fn webhook(row: WebhookRow) -> Webhook {
+    Webhook {
+        id: row.id.to_string(),
+        name: row.name,
+        url: row.url,
+        enabled: row.enabled,
+        previous_expires_at: row.previous.map(|previous| previous.expires_at.into()),
+        created_by: row.created_by,
+        created_at: row.created_at.into(),
+        updated_at: row.updated_at.into(),
+    }
+}
+
+/// What a secret is sealed with: it cannot be moved to another webhook.
+pub(crate) fn owner(tenant_id: TenantId, id: WebhookId) -> String {
+    format!("{tenant_id} {id}")
+}
+
+/// A delivery in JSON.
+fn delivery(row: DeliveryRow) -> Delivery {
+    let state = match row.state {
+        weir_store::DeliveryState::Pending => DeliveryState::Pending,
+        weir_store::DeliveryState::Delivered => DeliveryState::Delivered,
+        weir_store::DeliveryState::Failed => DeliveryState::Failed,
+    };
+    Delivery {
+        id: row.id.to_string(),
+        kind: row.kind,
+        payload: row.payload,
+        state,
+        attempts: row.attempts,
+        next_at: (state == DeliveryState::Pending).then(|| row.next_at.into()),
+        attempted_at: row.attempted_at.map(Into::into),
+        response_status: row.response_status,
+        response: row.response,
+        error: row.error,
+        took_ms: row.took_ms,
+        created_at: row.created_at.into(),
+    }
+}
+
+/// Checks a body before anything is asked of the database.
+fn checked(control: &ControlState, body: &WebhookBody) -> Result<Target, Problem> {
+    names::name("name", &body.name)?;
+    Target::parse(&body.url, control.sender.reach())
+        .map_err(|error| Problem::invalid_field("url", error.to_string()))
+}
+
+/// What is stored of a checked body.
+fn write(change: &Change, id: WebhookId, body: WebhookBody, target: &Target) -> WebhookWrite {
+    WebhookWrite {
+        id,
+        tenant_id: change.caller.tenant_id,
+        name: body.name,
+        url: target.as_str().to_owned(),
+        enabled: body.enabled,
+        now: change.now,
+    }
+}
+
+/// A new secret, and what is stored of it.
+fn new_secret(
+    control: &ControlState,
+    tenant_id: TenantId,
+    id: WebhookId,
+) -> (WebhookSecret, Vec<u8>) {
+    let secret = WebhookSecret::new(control.random.bytes());
+    let nonce = control.random.bytes();
+    let sealed = control.sealing.seal(&owner(tenant_id, id), secret.bytes(), nonce);
+    (secret, sealed)
+}

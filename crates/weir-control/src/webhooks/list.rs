@@ -1,0 +1,29 @@
+//! `GET /tenants/{tenant}/webhooks`
+
+use axum::extract::State;
+use weir_http::json::Json;
+use weir_http::params::Query;
+use weir_wire::page::Page;
+use weir_wire::webhooks::Webhook;
+
+use crate::actor::{By, Viewer};
+use crate::error::ControlError;
+use crate::listing::{List, ListQuery};
+use crate::state::ControlState;
+use crate::webhooks;
+
+/// The tenant's webhooks, newest first, without their secrets.
+#[utoipa::path(get, path = "/tenants/{tenant}/webhooks", operation_id = "webhooks_list", tag = "alerts",
+    params(("tenant" = String, Path, description = "`tenant_…`"), ListQuery),
+    responses((status = 200, description = "The webhooks", body = Page<Webhook>)))]
+pub(crate) async fn list(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<Page<Webhook>>, ControlError> {
+    let list = List::new(&["webhooks", &caller.tenant_id.to_string()], query)?;
+    let page = list.page(|key: String| key.parse().ok())?;
+    let mut tx = control.reading("webhooks.list", &caller).await?;
+    let listing = tx.webhooks().list(caller.tenant_id, &page).await?;
+    Ok(Json(list.answer(listing, |row| row.id.to_string(), webhooks::webhook)))
+}

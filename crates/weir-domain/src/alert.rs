@@ -1,0 +1,193 @@
+//! When a tenant is to be told: what is watched, from where on it is too much, and how often it is said.
+
+use crate::id::RuleId;
+use crate::names::{self, InvalidField};
+
+/// A condition as somebody wrote it; fields of the other kind are refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConditionDraft {
+    /// `quota` or `denial_share`.
+    pub kind: String,
+    /// Which rule.
+    pub rule_id: Option<String>,
+    /// Which namespace.
+    pub namespace: Option<String>,
+    /// At which parts of a quota.
+    pub thresholds_percent: Option<Vec<u32>>,
+    /// From which share of refusals on.
+    pub share_percent: Option<u32>,
+    /// In which time.
+    pub window_s: Option<u32>,
+    /// Among at least so many checks.
+    pub checks_min: Option<u64>,
+}
+
+/// When an alert fires.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// A subject has used so much of a quota of a rule; once per period, subject and threshold.
+    Quota {
+        /// The rule; each of its quotas is watched.
+        rule_id: RuleId,
+        /// Rising, at most five, each from 1 to 100.
+        thresholds_percent: Vec<u8>,
+    },
+    /// So much was refused; once per window.
+    DenialShare {
+        /// Of what.
+        of: Watched,
+        /// From 1 to 100.
+        share_percent: u8,
+        /// Whole minutes.
+        window_s: u32,
+        /// Fewer checks say nothing.
+        checks_min: u64,
+    },
+}
+
+/// What is counted for a share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Watched {
+    /// All requests of the tenant.
+    Everything,
+    /// The requests of a namespace.
+    Namespace(String),
+    /// The decisions of a rule.
+    Rule(RuleId),
+}
+
+/// Where thresholds lie unless something else is said.
+pub const THRESHOLDS_PERCENT: [u8; 3] = [80, 90, 100];
+/// The window unless something else is said.
+pub const WINDOW_S: u32 = 300;
+/// The least number of checks unless something else is said.
+pub const CHECKS_MIN: u64 = 100;
+const THRESHOLDS_MAX: usize = 5;
+const WINDOW_S_MAX: u32 = 24 * 60 * 60;
+const CHECKS_MIN_MAX: u64 = 1_000_000_000;
+
+impl Condition {
+    /// The condition, or everything that is wrong with it.
+    pub fn parse(draft: &ConditionDraft) -> Result<Self, Vec<InvalidField>> {
+        let mut wrong = Vec::new();
+        let condition = match draft.kind.as_str() {
+            "quota" => quota(draft, &mut wrong),
+            "denial_share" => denial_share(draft, &mut wrong),
+            _ => {
+                wrong.push(InvalidField::new("kind", "must be `quota` or `denial_share`"));
+                None
+            }
+        };
+        match condition {
+            Some(condition) if wrong.is_empty() => Ok(condition),
+            _ => Err(wrong),
+        }
+    }
+
+    /// The word for its kind.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Quota { .. } => "quota",
+            Self::DenialShare { .. } => "denial_share",
+        }
+    }
+}
+
+/// Those of `thresholds_percent` that are reached with `used` of `limit`, in their order.
+pub fn reached(thresholds_percent: &[u8], used: u64, limit: u64) -> Vec<u8> {
+    let reached = |percent: &u8| {
+        u128::from(used) * 100 >= u128::from(*percent) * u128::from(limit) && limit > 0
+    };
+    thresholds_percent.iter().copied().filter(reached).collect()
+}
+
+/// Whether `denied` of `checks` is a share of `share_percent` or more, among enough checks.
+pub fn share_reached(share_percent: u8, checks_min: u64, denied: u64, checks: u64) -> bool {
+    checks >= checks_min && checks > 0 && !reached(&[share_percent], denied, checks).is_empty()
+}
+
+fn quota(draft: &ConditionDraft, wrong: &mut Vec<InvalidField>) -> Option<Condition> {
+    for (field, given) in [
+        ("namespace", draft.namespace.is_some()),
+        ("share_percent", draft.share_percent.is_some()),
+        ("window_s", draft.window_s.is_some()),
+        ("checks_min", draft.checks_min.is_some()),
+    ] {
+        if given {
+            wrong.push(InvalidField::new(field, "is for an alert of kind `denial_share`"));
+        }
+    }
+    let rule_id = rule(draft, wrong);
+    if draft.rule_id.is_none() {
+        wrong.push(InvalidField::new("rule_id", "must name the rule whose quotas are watched"));
+    }
+    let thresholds_percent = thresholds(draft, wrong);
+    Some(Condition::Quota { rule_id: rule_id?, thresholds_percent: thresholds_percent? })
+}
+
+fn thresholds(draft: &ConditionDraft, wrong: &mut Vec<InvalidField>) -> Option<Vec<u8>> {
+    let Some(given) = &draft.thresholds_percent else { return Some(THRESHOLDS_PERCENT.to_vec()) };
+    let mut parsed: Vec<u8> = given.iter().filter_map(|&it| percent(it)).collect();
+    let complete = parsed.len() == given.len();
+    parsed.sort_unstable();
+    parsed.dedup();
+    if complete && parsed.len() == given.len() && (1..=THRESHOLDS_MAX).contains(&parsed.len()) {
+        return Some(parsed);
+    }
+    let reason = "must be 1 to 5 different whole numbers from 1 to 100";
+    wrong.push(InvalidField::new("thresholds_percent", reason));
+    None
+}
+
+fn denial_share(draft: &ConditionDraft, wrong: &mut Vec<InvalidField>) -> Option<Condition> {
+    if draft.thresholds_percent.is_some() {
+        let reason = "is for an alert of kind `quota`";
+        wrong.push(InvalidField::new("thresholds_percent", reason));
+    }
+    let rule_id = rule(draft, wrong);
+    let of = match (rule_id, &draft.namespace) {
+        (Some(_), Some(_)) => {
+            let reason = "must be left out for a rule: its namespace is known";
+            wrong.push(InvalidField::new("namespace", reason));
+            Watched::Everything
+        }
+        (Some(id), None) => Watched::Rule(id),
+        (None, Some(name)) => {
+            if let Err(reason) = names::namespace(name) {
+                wrong.push(InvalidField::new("namespace", reason));
+            }
+            Watched::Namespace(name.clone())
+        }
+        (None, None) => Watched::Everything,
+    };
+    let share_percent = draft.share_percent.and_then(percent);
+    if share_percent.is_none() {
+        wrong.push(InvalidField::new("share_percent", "must be a whole number from 1 to 100"));
+    }
+    let window_s = draft.window_s.unwrap_or(WINDOW_S);
+    if !(60..=WINDOW_S_MAX).contains(&window_s) || !window_s.is_multiple_of(60) {
+        let reason = "must be whole minutes, from 60 to 86400 seconds";
+        wrong.push(InvalidField::new("window_s", reason));
+    }
+    let checks_min = draft.checks_min.unwrap_or(CHECKS_MIN);
+    if !(1..=CHECKS_MIN_MAX).contains(&checks_min) {
+        wrong.push(InvalidField::new("checks_min", "must be from 1 to 1000000000"));
+    }
+    Some(Condition::DenialShare { of, share_percent: share_percent?, window_s, checks_min })
+}
+
+fn rule(draft: &ConditionDraft, wrong: &mut Vec<InvalidField>) -> Option<RuleId> {
+    let text = draft.rule_id.as_ref()?;
+    let parsed = text.parse().ok();
+    if parsed.is_none() {
+        wrong.push(InvalidField::new("rule_id", "names no rule"));
+    }
+    parsed
+}
+
+fn percent(value: u32) -> Option<u8> {
+    u8::try_from(value).ok().filter(|value| (1..=100).contains(value))
+}
+
+#[cfg(test)]
+mod tests;

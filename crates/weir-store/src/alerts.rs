@@ -1,0 +1,372 @@
+//! When a tenant is told, and what was told in this period already.
+
+mod row;
+
+use sqlx::PgConnection;
+use weir_domain::alert::Condition;
+use weir_domain::id::{AlertId, TenantId, WebhookId};
+use weir_domain::time::Timestamp;
+
+use crate::convert::{all, stored, unsigned, uuid};
+use crate::error::StoreError;
+use crate::page::{Listing, Page};
+
+pub use row::AlertRow;
+use row::{Columns, Row};
+
+/// An alert as it is made or changed.
+#[derive(Debug, Clone)]
+pub struct AlertWrite {
+    /// Which.
+    pub id: AlertId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// What people call it.
+    pub name: String,
+    /// Where it is told.
+    pub webhook_id: WebhookId,
+    /// Whether it is.
+    pub enabled: bool,
+    /// When it is.
+    pub condition: Condition,
+    /// Who makes it.
+    pub created_by: String,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// What an alert is about to tell, none of which it must tell twice.
+#[derive(Debug, Clone)]
+pub struct NewFirings {
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// Which.
+    pub alert_id: AlertId,
+    /// What, so that the same is the same, and from when on it may be told again; none twice.
+    pub marks: Vec<(String, Timestamp)>,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// The table of alerts.
+#[derive(Debug)]
+pub struct Alerts<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Alerts<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Makes an alert.
+    pub async fn insert(self, write: &AlertWrite) -> Result<AlertRow, StoreError> {
+        let columns = Columns::of(&write.condition);
+        sqlx::query_as!(
+            Row,
+            "-- alerts.insert
+            INSERT INTO alerts (
+                tenant_id,
+                id,
+                name,
+                webhook_id,
+                enabled,
+                kind,
+                rule_id,
+                namespace,
+                thresholds_percent,
+                share_percent,
+                window_s,
+                checks_min,
+                checked_at,
+                created_by,
+                created_at,
+                updated_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'epoch', $13, $14, $14)
+            RETURNING
+                tenant_id,
+                id,
+                name,
+                webhook_id,
+                enabled,
+                kind,
+                rule_id,
+                namespace,
+                thresholds_percent,
+                share_percent,
+                window_s,
+                checks_min,
+                fired_at,
+                created_by,
+                created_at,
+                updated_at",
+            uuid(write.tenant_id.to_u128()),
+            uuid(write.id.to_u128()),
+            write.name,
+            uuid(write.webhook_id.to_u128()),
+            write.enabled,
+            columns.kind,
+            columns.rule_id,
+            columns.namespace,
+            &columns.thresholds_percent,
+            columns.share_percent,
+            columns.window_s,
+            columns.checks_min,
+            write.created_by,
+            stored(write.now),
+        )
+        .fetch_one(self.conn)
+        .await?
+        .try_into()
+    }
+
+    /// Changes an alert.
+    pub async fn update(self, write: &AlertWrite) -> Result<Option<AlertRow>, StoreError> {
+        let columns = Columns::of(&write.condition);
+        sqlx::query_as!(
+            Row,
+            "-- alerts.update
+            UPDATE alerts
+            SET
+                name = $3,
+                webhook_id = $4,
+                enabled = $5,
+                kind = $6,
+                rule_id = $7,
+                namespace = $8,
+                thresholds_percent = $9,
+                share_percent = $10,
+                window_s = $11,
+                checks_min = $12,
+                checked_at = 'epoch',
+                updated_at = $13
+            WHERE tenant_id = $1 AND id = $2
+            RETURNING
+                tenant_id,
+                id,
+                name,
+                webhook_id,
+                enabled,
+                kind,
+                rule_id,
+                namespace,
+                thresholds_percent,
+                share_percent,
+                window_s,
+                checks_min,
+                fired_at,
+                created_by,
+                created_at,
+                updated_at",
+            uuid(write.tenant_id.to_u128()),
+            uuid(write.id.to_u128()),
+            write.name,
+            uuid(write.webhook_id.to_u128()),
+            write.enabled,
+            columns.kind,
+            columns.rule_id,
+            columns.namespace,
+            &columns.thresholds_percent,
+            columns.share_percent,
+            columns.window_s,
+            columns.checks_min,
+            stored(write.now),
+        )
+        .fetch_optional(self.conn)
+        .await?
+        .map(AlertRow::try_from)
+        .transpose()
+    }
+
+    /// The alert with this id.
+    pub async fn find(
+        self,
+        tenant_id: TenantId,
+        id: AlertId,
+    ) -> Result<Option<AlertRow>, StoreError> {
+        sqlx::query_as!(
+            Row,
+            "-- alerts.find
+            SELECT
+                tenant_id,
+                id,
+                name,
+                webhook_id,
+                enabled,
+                kind,
+                rule_id,
+                namespace,
+                thresholds_percent,
+                share_percent,
+                window_s,
+                checks_min,
+                fired_at,
+                created_by,
+                created_at,
+                updated_at
+            FROM alerts
+            WHERE tenant_id = $1 AND id = $2",
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+        )
+        .fetch_optional(self.conn)
+        .await?
+        .map(AlertRow::try_from)
+        .transpose()
+    }
+
+    /// How many a tenant has.
+    pub async fn count(self, tenant_id: TenantId) -> Result<u64, StoreError> {
+        let count = sqlx::query_scalar!(
+            r#"-- alerts.count
+            SELECT count(*) AS "count!" FROM alerts WHERE tenant_id = $1"#,
+            uuid(tenant_id.to_u128()),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(count))
+    }
+
+    /// A tenant's alerts, newest first.
+    pub async fn list(
+        self,
+        tenant_id: TenantId,
+        page: &Page<AlertId>,
+    ) -> Result<Listing<AlertRow>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            "-- alerts.list
+            SELECT
+                tenant_id,
+                id,
+                name,
+                webhook_id,
+                enabled,
+                kind,
+                rule_id,
+                namespace,
+                thresholds_percent,
+                share_percent,
+                window_s,
+                checks_min,
+                fired_at,
+                created_by,
+                created_at,
+                updated_at
+            FROM alerts
+            WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id < $2)
+            ORDER BY id DESC
+            LIMIT $3",
+            uuid(tenant_id.to_u128()),
+            page.after.map(|id| uuid(id.to_u128())),
+            page.fetch(),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(page.listing(all(rows)?))
+    }
+
+    /// Deletes an alert.
+    pub async fn delete(
+        self,
+        tenant_id: TenantId,
+        id: AlertId,
+    ) -> Result<Option<AlertRow>, StoreError> {
+        sqlx::query_as!(
+            Row,
+            "-- alerts.delete
+            DELETE FROM alerts WHERE tenant_id = $1 AND id = $2
+            RETURNING
+                tenant_id,
+                id,
+                name,
+                webhook_id,
+                enabled,
+                kind,
+                rule_id,
+                namespace,
+                thresholds_percent,
+                share_percent,
+                window_s,
+                checks_min,
+                fired_at,
+                created_by,
+                created_at,
+                updated_at",
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+        )
+        .fetch_optional(self.conn)
+        .await?
+        .map(AlertRow::try_from)
+        .transpose()
+    }
+
+    /// Takes up to `most` that were not looked at for so many seconds, whosever they are.
+    pub async fn take(
+        self,
+        now: Timestamp,
+        every_s: u32,
+        most: u32,
+    ) -> Result<Vec<(TenantId, AlertId)>, StoreError> {
+        let rows = sqlx::query!(
+            r#"-- alerts.take
+            SELECT tenant AS "tenant!", alert AS "alert!"
+            FROM weir_take_alerts($1, make_interval(secs => $2), $3)"#,
+            stored(now),
+            f64::from(every_s),
+            i32::try_from(most).unwrap_or(i32::MAX),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let taken = rows.into_iter().map(|row| {
+            (TenantId::from_u128(row.tenant.as_u128()), AlertId::from_u128(row.alert.as_u128()))
+        });
+        Ok(taken.collect())
+    }
+
+    /// Claims the right to tell these; answers those that were not told yet, or whose time is over.
+    pub async fn fire(self, new: &NewFirings) -> Result<Vec<String>, StoreError> {
+        let marks: Vec<String> = new.marks.iter().map(|(mark, _)| mark.clone()).collect();
+        let ends: Vec<_> = new.marks.iter().map(|(_, expires_at)| stored(*expires_at)).collect();
+        let fired = sqlx::query_scalar!(
+            "-- alerts.fire
+            WITH fired AS (
+                INSERT INTO alert_firings AS kept (tenant_id, alert_id, mark, fired_at, expires_at)
+                SELECT $1, $2, n.mark, $5, n.expires_at
+                FROM unnest($3::text[], $4::timestamptz[]) n (mark, expires_at)
+                ON CONFLICT ON CONSTRAINT alert_firings_tenant_id_alert_id_mark_pkey
+                DO UPDATE SET fired_at = excluded.fired_at, expires_at = excluded.expires_at
+                WHERE kept.expires_at <= excluded.fired_at
+                RETURNING mark
+            ),
+            noted AS (
+                UPDATE alerts SET fired_at = $5
+                WHERE tenant_id = $1 AND id = $2 AND EXISTS (SELECT FROM fired)
+            )
+            SELECT mark FROM fired",
+            uuid(new.tenant_id.to_u128()),
+            uuid(new.alert_id.to_u128()),
+            &marks,
+            &ends,
+            stored(new.now),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(fired)
+    }
+
+    /// Forgets what was told in periods that ended before `until`, whosever it is; how many it were.
+    pub async fn forget_firings(self, until: Timestamp, most: u32) -> Result<u64, StoreError> {
+        let gone = sqlx::query_scalar!(
+            r#"-- alerts.forget_firings
+            SELECT weir_forget_firings($1, $2) AS "gone!""#,
+            stored(until),
+            i32::try_from(most).unwrap_or(i32::MAX),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(gone))
+    }
+}

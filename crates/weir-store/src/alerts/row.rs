@@ -1,0 +1,144 @@
+//! The columns of an alert.
+
+use time::OffsetDateTime;
+use uuid::Uuid;
+use weir_domain::alert::{Condition, Watched};
+use weir_domain::id::{AlertId, RuleId, TenantId, WebhookId};
+use weir_domain::time::Timestamp;
+
+use crate::convert::{signed, timestamp, unsigned, uuid};
+use crate::error::StoreError;
+
+/// An alert.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlertRow {
+    /// Which.
+    pub id: AlertId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// What people call it.
+    pub name: String,
+    /// Where it is told.
+    pub webhook_id: WebhookId,
+    /// Whether it is.
+    pub enabled: bool,
+    /// When it is.
+    pub condition: Condition,
+    /// When it last was.
+    pub fired_at: Option<Timestamp>,
+    /// Who made it.
+    pub created_by: String,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// As Postgres answers.
+pub(super) struct Row {
+    pub(super) tenant_id: Uuid,
+    pub(super) id: Uuid,
+    pub(super) name: String,
+    pub(super) webhook_id: Uuid,
+    pub(super) enabled: bool,
+    pub(super) kind: String,
+    pub(super) rule_id: Option<Uuid>,
+    pub(super) namespace: Option<String>,
+    pub(super) thresholds_percent: Vec<i16>,
+    pub(super) share_percent: Option<i16>,
+    pub(super) window_s: Option<i32>,
+    pub(super) checks_min: Option<i64>,
+    pub(super) fired_at: Option<OffsetDateTime>,
+    pub(super) created_by: String,
+    pub(super) created_at: OffsetDateTime,
+    pub(super) updated_at: OffsetDateTime,
+}
+
+/// The columns that a condition becomes.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    pub(super) kind: &'static str,
+    pub(super) rule_id: Option<Uuid>,
+    pub(super) namespace: Option<String>,
+    pub(super) thresholds_percent: Vec<i16>,
+    pub(super) share_percent: Option<i16>,
+    pub(super) window_s: Option<i32>,
+    pub(super) checks_min: Option<i64>,
+}
+
+impl Columns {
+    pub(super) fn of(condition: &Condition) -> Self {
+        let kind = condition.kind();
+        match condition {
+            Condition::Quota { rule_id, thresholds_percent } => Self {
+                kind,
+                rule_id: Some(uuid(rule_id.to_u128())),
+                thresholds_percent: thresholds_percent.iter().copied().map(i16::from).collect(),
+                ..Self::default()
+            },
+            Condition::DenialShare { of, share_percent, window_s, checks_min } => {
+                let (rule_id, namespace) = match of {
+                    Watched::Everything => (None, None),
+                    Watched::Namespace(name) => (None, Some(name.clone())),
+                    Watched::Rule(id) => (Some(uuid(id.to_u128())), None),
+                };
+                Self {
+                    kind,
+                    rule_id,
+                    namespace,
+                    share_percent: Some(i16::from(*share_percent)),
+                    window_s: Some(i32::try_from(*window_s).unwrap_or(i32::MAX)),
+                    checks_min: Some(signed(*checks_min)),
+                    ..Self::default()
+                }
+            }
+        }
+    }
+}
+
+impl TryFrom<Row> for AlertRow {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let condition = condition(&row)
+            .ok_or_else(|| StoreError::corrupt(format!("an alert of kind {}", row.kind)))?;
+        Ok(Self {
+            id: AlertId::from_u128(row.id.as_u128()),
+            tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
+            name: row.name,
+            webhook_id: WebhookId::from_u128(row.webhook_id.as_u128()),
+            enabled: row.enabled,
+            condition,
+            fired_at: row.fired_at.map(timestamp),
+            created_by: row.created_by,
+            created_at: timestamp(row.created_at),
+            updated_at: timestamp(row.updated_at),
+        })
+    }
+}
+
+fn condition(row: &Row) -> Option<Condition> {
+    let rule_id = row.rule_id.map(|id| RuleId::from_u128(id.as_u128()));
+    let percent = |value: &i16| u8::try_from(*value).ok();
+    match row.kind.as_str() {
+        "quota" => Some(Condition::Quota {
+            rule_id: rule_id?,
+            thresholds_percent: row
+                .thresholds_percent
+                .iter()
+                .map(percent)
+                .collect::<Option<Vec<u8>>>()?,
+        }),
+        "denial_share" => Some(Condition::DenialShare {
+            of: match (rule_id, &row.namespace) {
+                (Some(id), _) => Watched::Rule(id),
+                (None, Some(name)) => Watched::Namespace(name.clone()),
+                (None, None) => Watched::Everything,
+            },
+            share_percent: percent(&row.share_percent?)?,
+            window_s: u32::try_from(row.window_s?).ok()?,
+            checks_min: unsigned(row.checks_min?),
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,111 @@
+//! The columns of a delivery.
+
+use time::OffsetDateTime;
+use uuid::Uuid;
+use weir_domain::id::{DeliveryId, WebhookId};
+use weir_domain::time::Timestamp;
+
+use crate::convert::{timestamp, unsigned};
+use crate::error::StoreError;
+
+/// What became of something that was to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryState {
+    /// It is tried, or tried again.
+    Pending,
+    /// It arrived.
+    Delivered,
+    /// It was given up.
+    Failed,
+}
+
+/// One delivery with what came of its last attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryRow {
+    /// Which.
+    pub id: DeliveryId,
+    /// Where to.
+    pub webhook_id: WebhookId,
+    /// What it tells.
+    pub kind: String,
+    /// JSON, as it is sent.
+    pub payload: String,
+    /// What became of it.
+    pub state: DeliveryState,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When it is tried next.
+    pub next_at: Timestamp,
+    /// When it was last tried.
+    pub attempted_at: Option<Timestamp>,
+    /// The status of the answer.
+    pub response_status: Option<u16>,
+    /// The beginning of the answer.
+    pub response: Option<String>,
+    /// Why there was none.
+    pub error: Option<String>,
+    /// How long the last attempt took.
+    pub took_ms: Option<u64>,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+impl DeliveryState {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, StoreError> {
+        [Self::Pending, Self::Delivered, Self::Failed]
+            .into_iter()
+            .find(|state| state.as_str() == text)
+            .ok_or_else(|| StoreError::corrupt(format!("a delivery that is {text}")))
+    }
+}
+
+/// As Postgres answers.
+pub(super) struct Row {
+    pub(super) id: Uuid,
+    pub(super) webhook_id: Uuid,
+    pub(super) kind: String,
+    pub(super) payload: String,
+    pub(super) state: String,
+    pub(super) attempts: i32,
+    pub(super) next_at: OffsetDateTime,
+    pub(super) attempted_at: Option<OffsetDateTime>,
+    pub(super) response_status: Option<i32>,
+    pub(super) response: Option<String>,
+    pub(super) error: Option<String>,
+    pub(super) took_ms: Option<i64>,
+    pub(super) created_at: OffsetDateTime,
+}
+
+impl TryFrom<Row> for DeliveryRow {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: DeliveryId::from_u128(row.id.as_u128()),
+            webhook_id: WebhookId::from_u128(row.webhook_id.as_u128()),
+            kind: row.kind,
+            payload: row.payload,
+            state: DeliveryState::parse(&row.state)?,
+            attempts: count(row.attempts),
+            next_at: timestamp(row.next_at),
+            attempted_at: row.attempted_at.map(timestamp),
+            response_status: row.response_status.and_then(|status| u16::try_from(status).ok()),
+            response: row.response,
+            error: row.error,
+            took_ms: row.took_ms.map(unsigned),
+            created_at: timestamp(row.created_at),
+        })
+    }
+}
+
+pub(super) fn count(attempts: i32) -> u32 {
+    u32::try_from(attempts).unwrap_or(0)
+}

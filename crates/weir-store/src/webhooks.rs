@@ -1,0 +1,353 @@
+//! Where a tenant is told things. Secrets are stored as they were sealed above; nobody here can read them.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
+use weir_domain::id::{TenantId, WebhookId};
+use weir_domain::time::Timestamp;
+
+use crate::convert::{stored, timestamp, unsigned, uuid};
+use crate::error::StoreError;
+use crate::page::{Listing, Page};
+
+/// A webhook to be made.
+#[derive(Debug, Clone)]
+pub struct NewWebhook {
+    /// Which, and what is said about it.
+    pub write: WebhookWrite,
+    /// Its secret, sealed.
+    pub secret: Vec<u8>,
+    /// Who makes it.
+    pub created_by: String,
+}
+
+/// What may be changed about a webhook.
+#[derive(Debug, Clone)]
+pub struct WebhookWrite {
+    /// Which.
+    pub id: WebhookId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// What people call it.
+    pub name: String,
+    /// Where it leads.
+    pub url: String,
+    /// Whether anything is sent there.
+    pub enabled: bool,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A new secret for a webhook.
+#[derive(Debug, Clone)]
+pub struct WebhookRotation {
+    /// Which.
+    pub id: WebhookId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// The new secret, sealed.
+    pub secret: Vec<u8>,
+    /// Until when the old one signs as well.
+    pub previous_expires_at: Timestamp,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookRow {
+    /// Which.
+    pub id: WebhookId,
+    /// Whose.
+    pub tenant_id: TenantId,
+    /// What people call it.
+    pub name: String,
+    /// Where it leads.
+    pub url: String,
+    /// Whether anything is sent there.
+    pub enabled: bool,
+    /// Its secret, sealed.
+    pub secret: Vec<u8>,
+    /// The secret before the last rotation, while both sign.
+    pub previous: Option<PreviousSecret>,
+    /// Who made it.
+    pub created_by: String,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A secret that still signs for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreviousSecret {
+    /// Sealed.
+    pub secret: Vec<u8>,
+    /// Until when it signs.
+    pub expires_at: Timestamp,
+}
+
+/// The table of webhooks.
+#[derive(Debug)]
+pub struct Webhooks<'t> {
+    conn: &'t mut PgConnection,
+}
+
+impl<'t> Webhooks<'t> {
+    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Makes a webhook.
+    pub async fn insert(self, new: &NewWebhook) -> Result<WebhookRow, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "-- webhooks.insert
+            INSERT INTO webhooks (
+                tenant_id,
+                id,
+                name,
+                url,
+                enabled,
+                secret,
+                created_by,
+                created_at,
+                updated_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+            RETURNING
+                tenant_id,
+                id,
+                name,
+                url,
+                enabled,
+                secret,
+                previous_secret,
+                previous_expires_at,
+                created_by,
+                created_at,
+                updated_at",
+            uuid(new.write.tenant_id.to_u128()),
+            uuid(new.write.id.to_u128()),
+            new.write.name,
+            new.write.url,
+            new.write.enabled,
+            new.secret,
+            new.created_by,
+            stored(new.write.now),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(row.into())
+    }
+
+    /// The webhook with this id.
+    pub async fn find(
+        self,
+        tenant_id: TenantId,
+        id: WebhookId,
+    ) -> Result<Option<WebhookRow>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "-- webhooks.find
+            SELECT
+                tenant_id,
+                id,
+                name,
+                url,
+                enabled,
+                secret,
+                previous_secret,
+                previous_expires_at,
+                created_by,
+                created_at,
+                updated_at
+            FROM webhooks
+            WHERE tenant_id = $1 AND id = $2",
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        Ok(row.map(Into::into))
+    }
+
+    /// How many a tenant has.
+    pub async fn count(self, tenant_id: TenantId) -> Result<u64, StoreError> {
+        let count = sqlx::query_scalar!(
+            r#"-- webhooks.count
+            SELECT count(*) AS "count!" FROM webhooks WHERE tenant_id = $1"#,
+            uuid(tenant_id.to_u128()),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(count))
+    }
+
+    /// A tenant's webhooks, newest first.
+    pub async fn list(
+        self,
+        tenant_id: TenantId,
+        page: &Page<WebhookId>,
+    ) -> Result<Listing<WebhookRow>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            "-- webhooks.list
+            SELECT
+                tenant_id,
+                id,
+                name,
+                url,
+                enabled,
+                secret,
+                previous_secret,
+                previous_expires_at,
+                created_by,
+                created_at,
+                updated_at
+            FROM webhooks
+            WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id < $2)
+            ORDER BY id DESC
+            LIMIT $3",
+            uuid(tenant_id.to_u128()),
+            page.after.map(|id| uuid(id.to_u128())),
+            page.fetch(),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(page.listing(rows.into_iter().map(Into::into).collect()))
+    }
+
+    /// Changes a webhook.
+    pub async fn update(self, write: &WebhookWrite) -> Result<Option<WebhookRow>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "-- webhooks.update
+            UPDATE webhooks
+            SET name = $3, url = $4, enabled = $5, updated_at = $6
+            WHERE tenant_id = $1 AND id = $2
+            RETURNING
+                tenant_id,
+                id,
+                name,
+                url,
+                enabled,
+                secret,
+                previous_secret,
+                previous_expires_at,
+                created_by,
+                created_at,
+                updated_at",
+            uuid(write.tenant_id.to_u128()),
+            uuid(write.id.to_u128()),
+            write.name,
+            write.url,
+            write.enabled,
+            stored(write.now),
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        Ok(row.map(Into::into))
+    }
+
+    /// Gives a webhook a new secret; the old one signs as well until the overlap ends.
+    pub async fn rotate(
+        self,
+        rotation: &WebhookRotation,
+    ) -> Result<Option<WebhookRow>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "-- webhooks.rotate
+            UPDATE webhooks
+            SET
+                previous_secret = secret,
+                previous_expires_at = $4,
+                secret = $3,
+                updated_at = $5
+            WHERE tenant_id = $1 AND id = $2
+            RETURNING
+                tenant_id,
+                id,
+                name,
+                url,
+                enabled,
+                secret,
+                previous_secret,
+                previous_expires_at,
+                created_by,
+                created_at,
+                updated_at",
+            uuid(rotation.tenant_id.to_u128()),
+            uuid(rotation.id.to_u128()),
+            rotation.secret,
+            stored(rotation.previous_expires_at),
+            stored(rotation.now),
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        Ok(row.map(Into::into))
+    }
+
+    /// Deletes a webhook and its log; refused while alerts use it.
+    pub async fn delete(
+        self,
+        tenant_id: TenantId,
+        id: WebhookId,
+    ) -> Result<Option<WebhookRow>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "-- webhooks.delete
+            DELETE FROM webhooks WHERE tenant_id = $1 AND id = $2
+            RETURNING
+                tenant_id,
+                id,
+                name,
+                url,
+                enabled,
+                secret,
+                previous_secret,
+                previous_expires_at,
+                created_by,
+                created_at,
+                updated_at",
+            uuid(tenant_id.to_u128()),
+            uuid(id.to_u128()),
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        Ok(row.map(Into::into))
+    }
+}
+
+struct Row {
+    tenant_id: Uuid,
+    id: Uuid,
+    name: String,
+    url: String,
+    enabled: bool,
+    secret: Vec<u8>,
+    previous_secret: Option<Vec<u8>>,
+    previous_expires_at: Option<OffsetDateTime>,
+    created_by: String,
+    created_at: OffsetDateTime,
+    updated_at: OffsetDateTime,
+}
+
+impl From<Row> for WebhookRow {
+    fn from(row: Row) -> Self {
+        let previous = row.previous_secret.zip(row.previous_expires_at);
+        Self {
+            id: WebhookId::from_u128(row.id.as_u128()),
+            tenant_id: TenantId::from_u128(row.tenant_id.as_u128()),
+            name: row.name,
+            url: row.url,
+            enabled: row.enabled,
+            secret: row.secret,
+            previous: previous
+                .map(|(secret, at)| PreviousSecret { secret, expires_at: timestamp(at) }),
+            created_by: row.created_by,
+            created_at: timestamp(row.created_at),
+            updated_at: timestamp(row.updated_at),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The secret a webhook is signed with, and the signature of Standard Webhooks made with it.
+
+use std::fmt;
+
+use aws_lc_rs::hmac;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+/// 32 random bytes, known to us and to the receiver. `Debug` hides them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct WebhookSecret([u8; 32]);
+
+/// A text that is no secret of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a webhook secret")]
+pub struct InvalidSecret;
+
+const PREFIX: &str = "whsec_";
+
+impl WebhookSecret {
+    /// From randomness.
+    pub const fn new(random: [u8; 32]) -> Self {
+        Self(random)
+    }
+
+    /// From what [`Self::expose`] showed.
+    pub fn parse(text: &str) -> Result<Self, InvalidSecret> {
+        let body = text.strip_prefix(PREFIX).ok_or(InvalidSecret)?;
+        let bytes = STANDARD.decode(body).map_err(|_| InvalidSecret)?;
+        bytes.try_into().map(Self).map_err(|_| InvalidSecret)
+    }
+
+    /// From what [`Self::bytes`] gave.
+    pub fn of_bytes(bytes: &[u8]) -> Result<Self, InvalidSecret> {
+        bytes.try_into().map(Self).map_err(|_| InvalidSecret)
+    }
+
+    /// The bare secret.
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The secret as receivers' libraries take it.
+    pub fn expose(&self) -> String {
+        format!("{PREFIX}{}", STANDARD.encode(self.0))
+    }
+
+    /// The signature of a message: `v1,` and the HMAC-SHA256 of `id.timestamp.body`.
+    pub fn sign(&self, id: &str, timestamp_s: u64, body: &str) -> String {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.0);
+        let mut context = hmac::Context::with_key(&key);
+        context.update(format!("{id}.{timestamp_s}.").as_bytes());
+        context.update(body.as_bytes());
+        format!("v1,{}", STANDARD.encode(context.sign()))
+    }
+}
+
+impl fmt::Debug for WebhookSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WebhookSecret(…)")
+    }
+}

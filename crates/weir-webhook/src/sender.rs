@@ -1,0 +1,185 @@
+//! Sends one message, once, and tells what came of it.
+//!
+//! Names are resolved here, and the addresses that were looked at are those connected to: a name that
+//! answers differently the second time gains nothing. Redirects are not followed, no proxy is asked, and
+//! of an answer only the beginning is read.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::{Client, ClientBuilder, Response, redirect};
+
+use crate::address::is_public;
+use crate::secret::WebhookSecret;
+use crate::target::{Reach, Target};
+
+/// Sends to targets. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Sender {
+    client: Client,
+    reach: Reach,
+    patience: Duration,
+}
+
+/// What is sent.
+#[derive(Debug, Clone)]
+pub struct Message<'a> {
+    /// The same for every attempt, so that a receiver can tell a repeat.
+    pub id: &'a str,
+    /// When this attempt is made, in seconds since 1970.
+    pub timestamp_s: u64,
+    /// JSON.
+    pub body: &'a str,
+    /// Signs it; while a secret is being rotated there are two.
+    pub secrets: &'a [WebhookSecret],
+}
+
+/// What came of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// The status of the answer, if there was one.
+    pub status: Option<u16>,
+    /// The beginning of its body.
+    pub response: String,
+    /// Why there was no answer, or why it does not count.
+    pub error: Option<String>,
+    /// How long it took.
+    pub took_ms: u64,
+}
+
+/// So much of an answer is read.
+pub const RESPONSE_BYTES_MAX: usize = 1024;
+const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+
+impl Sender {
+    /// Ready to send as far as `reach` says.
+    pub fn new(reach: Reach) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        Self::with_patience(reach, PATIENCE)
+    }
+
+    /// The same, waiting so long for an answer as a whole.
+    pub fn with_patience(
+        reach: Reach,
+        patience: Duration,
+    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let client = builder(reach, patience).https_only(reach == Reach::Public).build()?;
+        Ok(Self { client, reach, patience })
+    }
+
+    /// How far it sends.
+    pub fn reach(&self) -> Reach {
+        self.reach
+    }
+
+    /// Sends a message once; any answer of 200 to 299 is success.
+    pub async fn send(&self, url: &str, message: &Message<'_>) -> Attempt {
+        let began = Instant::now();
+        let mut attempt = match Target::parse(url, self.reach) {
+            Ok(target) => self.post(&target, message).await,
+            Err(error) => Attempt::without_answer(format!("the URL {error}")),
+        };
+        attempt.took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        attempt
+    }
+
+    async fn post(&self, target: &Target, message: &Message<'_>) -> Attempt {
+        let request =
+            self.client.post(target.url()).headers(headers(message)).body(message.body.to_owned());
+        match request.send().await {
+            Ok(response) => read(response).await,
+            Err(error) => Attempt::without_answer(self.reason(&error)),
+        }
+    }
+
+    fn reason(&self, error: &reqwest::Error) -> String {
+        if error.is_timeout() {
+            return format!("no answer within {} ms", self.patience.as_millis());
+        }
+        let mut innermost: &dyn Error = error;
+        while let Some(source) = innermost.source() {
+            innermost = source;
+        }
+        innermost.to_string().chars().take(200).collect()
+    }
+}
+
+impl Attempt {
+    /// Whether the message arrived.
+    pub fn succeeded(&self) -> bool {
+        self.status.is_some_and(|status| (200..300).contains(&status))
+    }
+
+    fn without_answer(error: String) -> Self {
+        Self { status: None, response: String::new(), error: Some(error), took_ms: 0 }
+    }
+}
+
+/// A client that goes no further than `reach`; whether it encrypts is not said here.
+pub(crate) fn builder(reach: Reach, patience: Duration) -> ClientBuilder {
+    Client::builder()
+        .dns_resolver(Looked { reach })
+        .redirect(redirect::Policy::none())
+        .no_proxy()
+        .referer(false)
+        .http1_only()
+        // A kept connection would be one that nobody looked at today.
+        .pool_max_idle_per_host(0)
+        .connect_timeout(CONNECT_PATIENCE.min(patience))
+        .timeout(patience)
+}
+
+fn headers(message: &Message<'_>) -> HeaderMap {
+    let sign = |secret: &WebhookSecret| secret.sign(message.id, message.timestamp_s, message.body);
+    let signatures: Vec<String> = message.secrets.iter().map(sign).collect();
+    let value = |text: &str| HeaderValue::from_str(text).expect("ids and base64 are ASCII");
+    let own = HeaderName::from_static;
+    HeaderMap::from_iter([
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (USER_AGENT, HeaderValue::from_static(concat!("Weir/", env!("CARGO_PKG_VERSION")))),
+        (own("webhook-id"), value(message.id)),
+        (own("webhook-timestamp"), value(&message.timestamp_s.to_string())),
+        (own("webhook-signature"), value(&signatures.join(" "))),
+    ])
+}
+
+/// The status, and the beginning of the body; a body that breaks off does not matter.
+async fn read(mut response: Response) -> Attempt {
+    let status = response.status();
+    let mut bytes = Vec::new();
+    while bytes.len() < RESPONSE_BYTES_MAX {
+        match response.chunk().await {
+            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+            Ok(None) | Err(_) => break,
+        }
+    }
+    bytes.truncate(RESPONSE_BYTES_MAX);
+    let error = status.is_redirection().then(|| "redirects are not followed".to_owned());
+    // Postgres keeps no zero bytes in a text.
+    let text = String::from_utf8_lossy(&bytes).replace('\0', "\u{FFFD}");
+    Attempt { status: Some(status.as_u16()), response: text, error, took_ms: 0 }
+}
+
+/// Resolves names, and refuses those that lead anywhere private.
+#[derive(Debug, Clone, Copy)]
+struct Looked {
+    reach: Reach,
+}
+
+impl Resolve for Looked {
+    fn resolve(&self, name: Name) -> Resolving {
+        let reach = self.reach;
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let addresses: Vec<SocketAddr> = found.collect();
+            let private = addresses.iter().find(|address| !is_public(address.ip()));
+            if let (Some(_), Reach::Public) = (private, reach) {
+                return Err("the name leads to an address that is not public".into());
+            }
+            Ok(Box::new(addresses.into_iter()) as Addrs)
+        })
+    }
+}

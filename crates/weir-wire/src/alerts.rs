@@ -1,0 +1,139 @@
+//! When a tenant is told.
+
+use serde::{Deserialize, Serialize};
+use weir_domain::alert::{Condition, ConditionDraft, Watched};
+
+use crate::problem::FieldProblem;
+use crate::time::DateTime;
+
+/// What an alert watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AlertKind {
+    /// How much of a rule's quotas a subject has used; told once per period, subject and threshold.
+    Quota,
+    /// Which share was refused; told once per window.
+    DenialShare,
+}
+
+/// An alert as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct AlertBody {
+    /// What to recognise it by.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 100))]
+    pub name: String,
+    /// Where it is told.
+    pub webhook_id: String,
+    /// Whether it is.
+    #[serde(default = "yes")]
+    #[cfg_attr(feature = "openapi", schema(default = true))]
+    pub enabled: bool,
+    /// What is watched.
+    pub kind: AlertKind,
+    /// `quota`: the rule whose quotas are watched. `denial_share`: only decisions of this rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule_id: Option<String>,
+    /// `denial_share`: only requests of this namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// `quota`: one to five whole numbers from 1 to 100; default 80, 90, 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(example = json!([80, 90, 100])))]
+    pub thresholds_percent: Option<Vec<u32>>,
+    /// `denial_share`: told from this share of refusals on, 1 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share_percent: Option<u32>,
+    /// `denial_share`: over this time, in whole minutes up to a day; default 300.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_s: Option<u32>,
+    /// `denial_share`: only among at least so many checks; default 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks_min: Option<u64>,
+}
+
+/// An alert as it is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Alert {
+    /// `alert_…`
+    pub id: String,
+    /// The alert, with what was left out filled in.
+    #[serde(flatten)]
+    pub body: AlertBody,
+    /// When it was last told; null: never.
+    pub fired_at: Option<DateTime>,
+    /// Who made it.
+    pub created_by: String,
+    /// When it was made.
+    pub created_at: DateTime,
+    /// When it was last changed.
+    pub updated_at: DateTime,
+}
+
+impl AlertBody {
+    /// When it is told, or everything that is wrong with that.
+    pub fn condition(&self) -> Result<Condition, Vec<FieldProblem>> {
+        let draft = ConditionDraft {
+            kind: self.kind.as_str().to_owned(),
+            rule_id: self.rule_id.clone(),
+            namespace: self.namespace.clone(),
+            thresholds_percent: self.thresholds_percent.clone(),
+            share_percent: self.share_percent,
+            window_s: self.window_s,
+            checks_min: self.checks_min,
+        };
+        Condition::parse(&draft).map_err(FieldProblem::list)
+    }
+
+    /// The body of a stored alert.
+    pub fn of(name: String, webhook_id: String, enabled: bool, condition: &Condition) -> Self {
+        let mut body = Self {
+            name,
+            webhook_id,
+            enabled,
+            kind: AlertKind::Quota,
+            rule_id: None,
+            namespace: None,
+            thresholds_percent: None,
+            share_percent: None,
+            window_s: None,
+            checks_min: None,
+        };
+        match condition {
+            Condition::Quota { rule_id, thresholds_percent } => {
+                body.rule_id = Some(rule_id.to_string());
+                let thresholds = thresholds_percent.iter().copied().map(u32::from).collect();
+                body.thresholds_percent = Some(thresholds);
+            }
+            Condition::DenialShare { of, share_percent, window_s, checks_min } => {
+                body.kind = AlertKind::DenialShare;
+                match of {
+                    Watched::Everything => {}
+                    Watched::Namespace(name) => body.namespace = Some(name.clone()),
+                    Watched::Rule(id) => body.rule_id = Some(id.to_string()),
+                }
+                body.share_percent = Some(u32::from(*share_percent));
+                body.window_s = Some(*window_s);
+                body.checks_min = Some(*checks_min);
+            }
+        }
+        body
+    }
+}
+
+impl AlertKind {
+    /// The word used in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Quota => "quota",
+            Self::DenialShare => "denial_share",
+        }
+    }
+}
+
+const fn yes() -> bool {
+    true
+}
