@@ -63,8 +63,9 @@ function watch(page, hosts, faults) {
     });
     page.on("pageerror", (error) => faults.push(`page error: ${error.message}`));
     page.on("requestfailed", (request) => {
-        // Whoever leaves a page stops listening; there is no other end to such a stream.
-        if (request.url().endsWith("/stats/live") && request.failure()?.errorText === "net::ERR_ABORTED") return;
+        // The browser itself lets go of what a page had asked when that page is left; a server that
+        // is away or hangs up has other names.
+        if (request.failure()?.errorText === "net::ERR_ABORTED") return;
         faults.push(`request failed: ${request.method()} ${request.url()} (${request.failure()?.errorText})`);
     });
     page.on("response", (response) => {

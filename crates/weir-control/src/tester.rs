@@ -41,7 +41,7 @@ pub(crate) fn active(row: &RuleRow, overrides: &[OverrideRow]) -> Result<Arc<Act
         parsed.push((it.id, body.parse(&rule).map_err(invalid)?, it.expires_at));
     }
     let overrides = Overrides::build(&rule, parsed);
-    Ok(Arc::new(ActiveRule { id: row.id, rule, overrides }))
+    Ok(Arc::new(ActiveRule::new(row.id, rule, overrides)))
 }
 
 /// The rule met by the subject with these values, whatever its conditions say; `exception` is the override that holds.

@@ -39,6 +39,18 @@ macro_rules! ids {
                 Self(Ulid::from_parts(at.as_millis_u64(), random))
             }
 
+            /// A buffer for [`Self::write`].
+            pub const TEXT: [u8; Self::PREFIX.len() + 27] = [b'0'; Self::PREFIX.len() + 27];
+
+            /// Its text without an allocation, in a buffer that begins as [`Self::TEXT`].
+            pub fn write(self, text: &mut [u8; Self::PREFIX.len() + 27]) -> &str {
+                let (prefix, body) = text.split_at_mut(Self::PREFIX.len() + 1);
+                prefix.copy_from_slice(concat!($prefix, "_").as_bytes());
+                let body = body.first_chunk_mut().expect("an id has 26 characters");
+                self.0.array_to_str(body);
+                std::str::from_utf8(text).expect("ids are ASCII")
+            }
+
             /// As it is stored.
             pub fn to_u128(self) -> u128 {
                 self.0.0

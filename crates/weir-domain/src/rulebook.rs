@@ -72,6 +72,9 @@ pub struct ActiveRule {
     pub rule: Rule,
     /// Other limits for single subjects.
     pub overrides: Overrides,
+    /// Name and id as answers write them, shared by all answers.
+    name: Arc<str>,
+    id_text: Arc<str>,
 }
 
 impl Rulebook {
@@ -125,6 +128,24 @@ impl Rulebook {
             }
         }
         next
+    }
+}
+
+impl ActiveRule {
+    /// A rule in force.
+    pub fn new(id: RuleId, rule: Rule, overrides: Overrides) -> Self {
+        let (name, id_text) = (rule.name().into(), id.to_string().into());
+        Self { id, rule, overrides, name, id_text }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Its id as text.
+    pub fn id_text(&self) -> &Arc<str> {
+        &self.id_text
     }
 }
 

@@ -17,11 +17,11 @@ pub struct Entry<'a> {
 
 /// The answer to a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict<'a> {
+pub struct Verdict {
     /// Whether the caller may go on.
     pub allowed: bool,
-    /// The enforced rules that refused, in rule order.
-    pub denied_by: Vec<&'a str>,
+    /// The first entry of each enforced rule that refused, in rule order.
+    pub denied_by: Vec<usize>,
     /// Which entry decides: on denial the enforced one with the longest wait, else the enforced one
     /// with the least left; none when no enforced limit was asked.
     pub deciding: Option<usize>,
@@ -32,12 +32,12 @@ pub struct Verdict<'a> {
 }
 
 /// Combines the entries of a check.
-pub fn combine<'a>(entries: &[Entry<'a>]) -> Verdict<'a> {
+pub fn combine(entries: &[Entry<'_>]) -> Verdict {
     let enforced = || entries.iter().enumerate().filter(|(_, it)| !it.shadow);
     let mut denied_by = Vec::new();
-    for (_, entry) in enforced().filter(|(_, it)| !it.decision.allowed) {
-        if denied_by.last() != Some(&entry.rule) {
-            denied_by.push(entry.rule);
+    for (at, entry) in enforced().filter(|(_, it)| !it.decision.allowed) {
+        if denied_by.last().is_none_or(|&last: &usize| entries[last].rule != entry.rule) {
+            denied_by.push(at);
         }
     }
     let allowed = denied_by.is_empty();
@@ -86,7 +86,7 @@ mod tests {
             entry("b", 5, 3, Some(0)),
         ]);
         assert_eq!((verdict.allowed, verdict.deciding), (false, Some(1)));
-        assert_eq!((verdict.denied_by, verdict.retry_after_ms), (vec!["a"], Some(30)));
+        assert_eq!((verdict.denied_by, verdict.retry_after_ms), (vec![0], Some(30)));
         let verdict = combine(&[entry("a", 5, 0, Some(10)), entry("b", 5, 5, None)]);
         assert_eq!((verdict.deciding, verdict.retry_after_ms), (Some(1), None));
     }

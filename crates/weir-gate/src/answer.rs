@@ -24,7 +24,7 @@ use weir_wire::words::Mode;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Skeleton {
     /// Rules that refused without asking a limit.
-    pub(crate) denied_by: Vec<String>,
+    pub(crate) denied_by: Vec<Arc<str>>,
     /// One for each limit, in the order of the charges.
     pub(crate) limits: Vec<Named>,
     /// The rulebook that matched.
@@ -34,8 +34,8 @@ pub(crate) struct Skeleton {
 /// What a limit of a rule is called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Named {
-    pub(crate) rule: String,
-    pub(crate) rule_id: String,
+    pub(crate) rule: Arc<str>,
+    pub(crate) rule_id: Arc<str>,
     pub(crate) algorithm: AlgorithmName,
     pub(crate) shadow: bool,
     pub(crate) limit: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Named {
 impl Skeleton {
     /// Refused by these rules; no limit is asked.
     pub(crate) fn denied(by: &[Arc<ActiveRule>], rulebook_version: u64) -> Self {
-        let denied_by = by.iter().map(|it| it.rule.name().to_owned()).collect();
+        let denied_by = by.iter().map(|it| Arc::clone(it.name())).collect();
         Self { denied_by, limits: Vec::new(), rulebook_version }
     }
 
@@ -64,40 +64,36 @@ impl Skeleton {
     }
 
     /// The answer when no limit was asked.
-    pub(crate) fn answer_without_limits(&self) -> CheckAnswer {
+    pub(crate) fn answer_without_limits(self) -> CheckAnswer {
         self.answer(&[], Act::Consume)
     }
 
     /// The answer with these decisions, one for each limit.
-    pub(crate) fn answer(&self, decisions: &[Decision], act: Act) -> CheckAnswer {
-        let entries: Vec<Entry<'_>> = self
-            .limits
-            .iter()
-            .zip(decisions)
-            .map(|(named, decision)| Entry {
-                rule: &named.rule,
-                shadow: named.shadow,
-                limit: named.limit,
-                decision: *decision,
-            })
-            .collect();
-        let verdict = verdict::combine(&entries);
-        let deciding = verdict.deciding.map(|at| &entries[at]);
+    pub(crate) fn answer(self, decisions: &[Decision], act: Act) -> CheckAnswer {
+        let entries = self.limits.iter().zip(decisions).map(|(named, decision)| Entry {
+            rule: &named.rule,
+            shadow: named.shadow,
+            limit: named.limit,
+            decision: *decision,
+        });
+        let verdict = verdict::combine(&entries.collect::<Vec<_>>());
+        let deciding = verdict.deciding.map(|at| (self.limits[at].limit, decisions[at]));
         let refused = !self.denied_by.is_empty();
-        let limits = self.limits.iter().zip(decisions);
+        let denied_by = verdict.denied_by.iter().map(|&at| Arc::clone(&self.limits[at].rule));
         CheckAnswer {
             allowed: verdict.allowed && !refused,
-            denied_by: if refused {
-                self.denied_by.clone()
-            } else {
-                verdict.denied_by.iter().map(|&rule| rule.to_owned()).collect()
-            },
+            denied_by: if refused { self.denied_by } else { denied_by.collect() },
             retry_after_ms: if refused { None } else { verdict.retry_after_ms },
             delay_ms: verdict.delay_ms,
-            limit: deciding.map(|it| it.limit),
-            remaining: deciding.map(|it| it.decision.remaining),
-            reset_after_ms: deciding.map(|it| it.decision.reset_after_ms),
-            limits: limits.map(|(named, decision)| named.answer(decision, act)).collect(),
+            limit: deciding.map(|(limit, _)| limit),
+            remaining: deciding.map(|(_, it)| it.remaining),
+            reset_after_ms: deciding.map(|(_, it)| it.reset_after_ms),
+            limits: self
+                .limits
+                .into_iter()
+                .zip(decisions)
+                .map(|(it, of)| it.answer(of, act))
+                .collect(),
             degraded: None,
             rulebook_version: self.rulebook_version,
         }
@@ -117,8 +113,8 @@ impl Skeleton {
 impl Named {
     fn new(charge: &RuleCharge, limit: &Limit, now: Timestamp) -> Self {
         Self {
-            rule: charge.active.rule.name().to_owned(),
-            rule_id: charge.active.id.to_string(),
+            rule: Arc::clone(charge.active.name()),
+            rule_id: Arc::clone(charge.active.id_text()),
             algorithm: AlgorithmName::from(&limit.algorithm),
             shadow: charge.shadow(),
             limit: limit.algorithm.limit(),
@@ -127,12 +123,12 @@ impl Named {
         }
     }
 
-    fn answer(&self, decision: &Decision, act: Act) -> LimitAnswer {
+    fn answer(self, decision: &Decision, act: Act) -> LimitAnswer {
         LimitAnswer {
-            rule: self.rule.clone(),
-            rule_id: self.rule_id.clone(),
-            algorithm: self.algorithm,
             mode: self.mode(),
+            rule: self.rule,
+            rule_id: self.rule_id,
+            algorithm: self.algorithm,
             allowed: decision.allowed,
             limit: self.limit,
             remaining: Some(decision.remaining),

@@ -1,6 +1,6 @@
 //! `/check`, `/check/batch` and `/refund`: requests in, verdicts out.
 
-use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -9,9 +9,12 @@ use serde::Deserialize;
 use weir_domain::charge::RuleCharge;
 use weir_domain::matching::{Matched, matched};
 use weir_domain::request::{Act, Request};
-use weir_http::json::Json;
+use weir_domain::rulebook::Namespace;
+use weir_domain::time::Timestamp;
+use weir_http::json::{Json, StrictJson};
 use weir_http::params::Query;
 use weir_http::problem::Problem;
+use weir_redis::error::RedisError;
 use weir_redis::limiter::{Answer, Asked, Idempotency};
 use weir_wire::check::{BATCH_MAX, BatchAnswer, BatchBody, CheckAnswer, CheckBody, RefundBody};
 use weir_wire::problem::{FieldProblem, ProblemBody};
@@ -20,6 +23,7 @@ use crate::answer::{self, Skeleton};
 use crate::caller::Caller;
 use crate::headers;
 use crate::outage::{self, Unasked};
+use crate::remembered::Met;
 use crate::state::GateState;
 use crate::tally::Seen;
 
@@ -52,7 +56,7 @@ pub(crate) async fn check(
     State(state): State<GateState>,
     caller: Caller,
     Query(options): Query<CheckOptions>,
-    Json(body): Json<CheckBody>,
+    StrictJson(body): StrictJson<CheckBody>,
 ) -> Result<Response, Problem> {
     let denied = match options.deny_status {
         None | Some(429) => StatusCode::TOO_MANY_REQUESTS,
@@ -104,7 +108,7 @@ pub(crate) async fn batch(
     if !wrong.is_empty() {
         return Err(Problem::invalid(wrong));
     }
-    let results = decide(&state, &caller, requests).await;
+    let results = decide(&state, &caller, &requests).await;
     let results: Result<_, Problem> = results
         .into_iter()
         .enumerate()
@@ -133,7 +137,7 @@ pub(crate) async fn batch(
 pub(crate) async fn refund(
     State(state): State<GateState>,
     caller: Caller,
-    Json(body): Json<RefundBody>,
+    StrictJson(body): StrictJson<RefundBody>,
 ) -> Result<Json<CheckAnswer>, Problem> {
     let request = body.parse().map_err(Problem::invalid)?;
     decide_one(&state, &caller, request).await.map(Json)
@@ -143,10 +147,11 @@ pub(crate) async fn refund(
 #[derive(Debug)]
 struct KeyReused;
 
-/// A request and what the rules say before any counter is asked.
-struct Prepared {
-    skeleton: Skeleton,
+/// What the rules say of a request before any counter is asked.
+struct Prepared<'a> {
+    namespace: Option<&'a Namespace>,
     matched: Matched,
+    now: Timestamp,
 }
 
 /// What came of a request.
@@ -161,7 +166,7 @@ async fn decide_one(
     caller: &Caller,
     request: Request,
 ) -> Result<CheckAnswer, Problem> {
-    let mut results = decide(state, caller, vec![request]).await;
+    let mut results = decide(state, caller, &[request]).await;
     let result = results.pop().expect("one request has one result");
     result.map_err(|KeyReused| key_reused("idempotency_key"))
 }
@@ -174,100 +179,106 @@ fn key_reused(field: &str) -> Problem {
 async fn decide(
     state: &GateState,
     caller: &Caller,
-    requests: Vec<Request>,
+    requests: &[Request],
 ) -> Vec<Result<CheckAnswer, KeyReused>> {
-    let started = std::time::Instant::now();
-    let prepared: Vec<_> = requests.iter().map(|it| prepare(state, caller, it)).collect();
-    let results = ask(state, caller, &requests, &prepared).await;
+    let started = Instant::now();
     let at = state.clock.now();
+    let prepared: Vec<_> = requests.iter().map(|it| prepare(caller, it, at)).collect();
+    let results = ask(state, caller, requests, &prepared, started).await;
+    let took = started.elapsed();
     let mut answers = Vec::with_capacity(results.len());
     for ((request, prepared), result) in requests.iter().zip(&prepared).zip(results) {
-        let decided = match result {
-            Ok(decided) => decided,
-            Err(reused) => {
-                answers.push(Err(reused));
-                continue;
+        answers.push(result.map(|decided| {
+            state.meters.decided(&decided.answer, took);
+            if decided.fresh && request.act() != Act::Peek {
+                state.tally.record(&Seen {
+                    tenant: caller.tenant,
+                    key: caller.key,
+                    at,
+                    known_namespace: prepared.namespace.is_some_and(|it| !it.rules.is_empty()),
+                    sample: prepared.namespace.and_then(|it| it.sample.as_ref()),
+                    request,
+                    matched: &prepared.matched,
+                    answer: &decided.answer,
+                });
             }
-        };
-        state.meters.decided(&decided.answer, started.elapsed());
-        if decided.fresh && request.act() != Act::Peek {
-            let namespace = caller.book.namespace(caller.tenant, request.namespace());
-            state.tally.record(&Seen {
-                tenant: caller.tenant,
-                key: caller.key,
-                at,
-                known_namespace: namespace.is_some_and(|it| !it.rules.is_empty()),
-                sample: namespace.and_then(|it| it.sample.as_ref()),
-                request,
-                matched: &prepared.matched,
-                answer: &decided.answer,
-            });
-        }
-        answers.push(Ok(decided.answer));
+            decided.answer
+        }));
     }
     answers
 }
 
-/// One result for each request; those that no counter decides are not asked about.
+/// One result for each request; those that no counter decides are not asked about, nor those whose denial is known.
 async fn ask(
     state: &GateState,
     caller: &Caller,
     requests: &[Request],
-    prepared: &[Prepared],
+    prepared: &[Prepared<'_>],
+    started: Instant,
 ) -> Vec<Result<Decided, KeyReused>> {
-    let mut results: Vec<Option<Result<Decided, KeyReused>>> = Vec::new();
+    let version = caller.book.version();
+    let mut results: Vec<Option<Result<Decided, KeyReused>>> = Vec::with_capacity(requests.len());
     let (mut on_their_way, mut asked) = (Vec::new(), Vec::new());
     for (at, (request, prepared)) in requests.iter().zip(prepared).enumerate() {
-        let (skeleton, charges) = (&prepared.skeleton, prepared.charges());
-        let idempotency = idempotency(request, skeleton);
+        let (rules, act, cost) = (prepared.charges(), request.act(), request.cost());
+        let idempotency = prepared.idempotency(request, version);
+        let mut ticket = None;
         results.push(None);
-        if charges.is_empty() && idempotency.is_none() {
-            results[at] = Some(Ok(Decided::first(skeleton.answer_without_limits())));
+        if idempotency.is_none() && rules.is_empty() {
+            results[at] = Some(Ok(Decided::first(prepared.outright(version))));
             continue;
+        } else if idempotency.is_none() && act == Act::Consume {
+            let met = Met { version, cost, rules };
+            if let Some(decisions) = state.remembered.recall(met, started) {
+                state.meters.remembered();
+                let answer = prepared.skeleton(version).answer(&decisions, act);
+                results[at] = Some(Ok(Decided::first(answer)));
+                continue;
+            }
+            ticket = state.remembered.ticket(rules, started);
         }
-        let (tenant, act, cost) = (caller.tenant, request.act(), request.cost());
-        asked.push(Asked { tenant, act, cost, rules: charges.to_vec(), idempotency });
-        on_their_way.push(at);
+        asked.push(Asked { tenant: caller.tenant, act, cost, rules, idempotency });
+        on_their_way.push((at, ticket));
     }
-    if !asked.is_empty() {
-        let began = std::time::Instant::now();
-        let answered = state.limiter.check(Arc::from(asked)).await;
-        let failed = answered.as_ref().err().map(weir_redis::error::RedisError::label);
-        state.meters.redis_asked(began.elapsed(), failed);
-        match answered {
-            Ok(answers) => {
-                for (at, answer) in on_their_way.into_iter().zip(answers) {
-                    let act = requests[at].act();
-                    results[at] = Some(compose(&prepared[at].skeleton, act, answer));
+    if asked.is_empty() {
+        return results.into_iter().flatten().collect();
+    }
+    let began = Instant::now();
+    let answered = state.limiter.check(&asked).await;
+    let failed = answered.as_ref().err().map(RedisError::label);
+    state.meters.redis_asked(began.elapsed(), failed);
+    let mut answers = answered.map(Vec::into_iter);
+    for ((at, ticket), asked) in on_their_way.into_iter().zip(&asked) {
+        let prepared = &prepared[at];
+        results[at] = Some(match answers.as_mut().map(Iterator::next) {
+            Ok(Some(answer)) => {
+                if let (Some(ticket), Answer::Decided(_, decisions)) = (ticket, &answer) {
+                    let met = Met { version, cost: asked.cost, rules: asked.rules };
+                    state.remembered.remember(ticket, met, decisions);
                 }
-            }
-            Err(_) => {
-                for at in on_their_way {
-                    let unasked = Unasked {
-                        tenant: caller.tenant,
-                        act: requests[at].act(),
-                        cost: requests[at].cost(),
-                        charges: prepared[at].charges(),
-                        skeleton: &prepared[at].skeleton,
-                    };
-                    results[at] = Some(Ok(Decided::first(outage::answer(&state.local, unasked))));
+                if asked.act == Act::Refund {
+                    state.remembered.forget_all(asked.rules);
                 }
+                compose(prepared.skeleton(version), asked.act, answer)
             }
-        }
+            Ok(None) | Err(_) => {
+                let skeleton = &prepared.skeleton(version);
+                let (tenant, act, cost) = (asked.tenant, asked.act, asked.cost);
+                let unasked = Unasked { tenant, act, cost, charges: asked.rules, skeleton };
+                Ok(Decided::first(outage::answer(&state.local, unasked)))
+            }
+        });
     }
     results.into_iter().flatten().collect()
 }
 
-fn prepare(state: &GateState, caller: &Caller, request: &Request) -> Prepared {
-    let rules = caller.book.rules(caller.tenant, request.namespace());
-    let (version, now) = (caller.book.version(), state.clock.now());
-    let matched = matched(rules, request, now);
-    let skeleton = match &matched {
-        Matched::Denied(by) => Skeleton::denied(by, version),
-        Matched::Allowed(_) => Skeleton::of_charges(&[], version, now),
-        Matched::Charged(charges) => Skeleton::of_charges(charges, version, now),
+fn prepare<'a>(caller: &'a Caller, request: &Request, now: Timestamp) -> Prepared<'a> {
+    let namespace = caller.book.namespace(caller.tenant, request.namespace());
+    let matched = match namespace {
+        Some(namespace) => matched(&namespace.rules, request, now),
+        None => Matched::Charged(Vec::new()),
     };
-    Prepared { skeleton, matched }
+    Prepared { namespace, matched, now }
 }
 
 impl Decided {
@@ -276,7 +287,7 @@ impl Decided {
     }
 }
 
-impl Prepared {
+impl Prepared<'_> {
     /// On whose counters it depends.
     fn charges(&self) -> &[RuleCharge] {
         match &self.matched {
@@ -284,20 +295,33 @@ impl Prepared {
             Matched::Denied(_) | Matched::Allowed(_) => &[],
         }
     }
+
+    /// The answer when no limit is asked.
+    fn outright(&self, version: u64) -> CheckAnswer {
+        self.skeleton(version).answer_without_limits()
+    }
+
+    fn skeleton(&self, version: u64) -> Skeleton {
+        match &self.matched {
+            Matched::Denied(by) => Skeleton::denied(by, version),
+            Matched::Allowed(_) => Skeleton::of_charges(&[], version, self.now),
+            Matched::Charged(charges) => Skeleton::of_charges(charges, version, self.now),
+        }
+    }
+
+    fn idempotency(&self, request: &Request, version: u64) -> Option<Idempotency> {
+        let key = request.idempotency_key().filter(|_| request.act() == Act::Consume)?.to_owned();
+        let fingerprint = answer::fingerprint(request);
+        Some(Idempotency { key, fingerprint, text: self.skeleton(version).to_text() })
+    }
 }
 
-fn idempotency(request: &Request, skeleton: &Skeleton) -> Option<Idempotency> {
-    let key = request.idempotency_key().filter(|_| request.act() == Act::Consume)?.to_owned();
-    let fingerprint = answer::fingerprint(request);
-    Some(Idempotency { key, fingerprint, text: skeleton.to_text() })
-}
-
-fn compose(skeleton: &Skeleton, act: Act, answer: Answer) -> Result<Decided, KeyReused> {
+fn compose(skeleton: Skeleton, act: Act, answer: Answer) -> Result<Decided, KeyReused> {
     match answer {
         Answer::Decided(_, decisions) => Ok(Decided::first(skeleton.answer(&decisions, act))),
         Answer::Repeated(_, text, decisions) => {
             let first = Skeleton::from_text(&text);
-            let answer = first.as_ref().unwrap_or(skeleton).answer(&decisions, act);
+            let answer = first.unwrap_or(skeleton).answer(&decisions, act);
             Ok(Decided { answer, fresh: false })
         }
         Answer::KeyReused => Err(KeyReused),

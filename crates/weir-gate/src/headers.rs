@@ -3,34 +3,45 @@
 //! `X-RateLimit-*` as the field uses them, with `Reset` in seconds from now; and `RateLimit-Policy`
 //! and `RateLimit` by draft-ietf-httpapi-ratelimit-headers-10, where an item names the policy.
 
+use std::fmt::{Arguments, Write as _};
+
+use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use weir_wire::check::{CheckAnswer, LimitAnswer};
+use weir_wire::words::Mode;
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const X_RETRY_AFTER: HeaderName = HeaderName::from_static("x-ratelimit-retry-after");
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const STATE: HeaderName = HeaderName::from_static("ratelimit");
+
+/// Room for these and for what every answer carries, so that the map does not grow.
+const HEADERS_MAX: usize = 20;
 
 /// The headers of an answer; none where no enforced limit was asked.
 pub(crate) fn of(answer: &CheckAnswer) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    let mut set = |name: &'static str, value: String| {
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            headers.insert(HeaderName::from_static(name), value);
-        }
-    };
+    let mut headers = HeaderMap::with_capacity(HEADERS_MAX);
     if let (Some(limit), Some(remaining), Some(reset_after_ms)) =
         (answer.limit, answer.remaining, answer.reset_after_ms)
     {
         let reset_s = reset_after_ms.div_ceil(1000);
-        set("x-ratelimit-limit", limit.to_string());
-        set("x-ratelimit-remaining", remaining.to_string());
-        set("x-ratelimit-reset", reset_s.to_string());
+        headers.insert(LIMIT, limit.into());
+        headers.insert(REMAINING, remaining.into());
+        headers.insert(RESET, reset_s.into());
         if let Some(it) = deciding(answer) {
-            let window_s = it.window_ms.div_ceil(1000).max(1);
-            set("ratelimit-policy", format!("\"{}\";q={limit};w={window_s}", it.rule));
-            set("ratelimit", format!("\"{}\";r={remaining};t={reset_s}", it.rule));
+            let (rule, window_s) = (&it.rule, it.window_ms.div_ceil(1000).max(1));
+            let policy = value(format_args!("\"{rule}\";q={limit};w={window_s}"));
+            let state = value(format_args!("\"{rule}\";r={remaining};t={reset_s}"));
+            headers.extend(policy.map(|it| (POLICY, it)));
+            headers.extend(state.map(|it| (STATE, it)));
         }
     }
     if let (false, Some(retry_after_ms)) = (answer.allowed, answer.retry_after_ms) {
         let retry_s = retry_after_ms.div_ceil(1000).max(1);
-        set("x-ratelimit-retry-after", retry_s.to_string());
-        headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_s));
+        headers.insert(X_RETRY_AFTER, retry_s.into());
+        headers.insert(header::RETRY_AFTER, retry_s.into());
     }
     headers
 }
@@ -38,12 +49,19 @@ pub(crate) fn of(answer: &CheckAnswer) -> HeaderMap {
 /// The entry whose numbers are the summary's.
 fn deciding(answer: &CheckAnswer) -> Option<&LimitAnswer> {
     answer.limits.iter().find(|it| {
-        it.mode == weir_wire::words::Mode::Enforce
+        it.mode == Mode::Enforce
             && Some(it.limit) == answer.limit
             && it.remaining == answer.remaining
             && it.reset_after_ms == answer.reset_after_ms
             && (answer.allowed || it.retry_after_ms == answer.retry_after_ms)
     })
+}
+
+/// Written once and not copied again.
+fn value(text: Arguments<'_>) -> Option<HeaderValue> {
+    let mut written = String::with_capacity(96);
+    written.write_fmt(text).expect("writing to a string cannot fail");
+    HeaderValue::from_maybe_shared(Bytes::from(written)).ok()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod outage;
 
 mod local;
 mod meters;
+mod remembered;
 mod rulebook;
 mod tally;
 

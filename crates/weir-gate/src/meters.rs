@@ -16,6 +16,7 @@ pub(crate) struct Meters {
     denied: Counter,
     near_limit: Counter,
     shadow_denied: Counter,
+    remembered: Counter,
     degraded: [(Degraded, Counter); 3],
     seconds: Histogram,
     redis_up: Gauge,
@@ -60,6 +61,7 @@ impl Meters {
             denied: outcome("denied"),
             near_limit: counter("weir_near_limit_checks_total"),
             shadow_denied: counter("weir_shadow_denied_checks_total"),
+            remembered: counter("weir_remembered_denials_total"),
             degraded: [
                 degraded(Degraded::Allow, "allow"),
                 degraded(Degraded::Deny, "deny"),
@@ -86,8 +88,13 @@ impl Meters {
     pub(crate) fn render(&self, rulebook_age: Duration, redis_up: bool) -> String {
         self.rulebook_age.set(rulebook_age.as_secs_f64());
         self.redis_up.set(f64::from(u8::from(redis_up)));
-        self.handle.run_upkeep();
+        self.upkeep();
         self.handle.render()
+    }
+
+    /// Folds what was measured into its buckets; until then every measurement is kept. To be called every few seconds.
+    pub(crate) fn upkeep(&self) {
+        self.handle.run_upkeep();
     }
 
     pub(crate) fn decided(&self, answer: &CheckAnswer, took: Duration) {
@@ -102,6 +109,11 @@ impl Meters {
             counter.increment(1);
         }
         self.seconds.record(took.as_secs_f64());
+    }
+
+    /// A check was denied without asking Redis.
+    pub(crate) fn remembered(&self) {
+        self.remembered.increment(1);
     }
 
     /// Redis was asked, and answered or failed.

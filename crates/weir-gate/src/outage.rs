@@ -1,5 +1,7 @@
 //! The answer when Redis cannot be asked: each rule's `on_store_failure`, marked in `degraded`.
 
+use std::sync::Arc;
+
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::OnStoreFailure;
 use weir_domain::id::TenantId;
@@ -79,8 +81,8 @@ pub(crate) fn answer(local_counters: &Local, unasked: Unasked<'_>) -> CheckAnswe
 /// The entry of a limit whose counter is not known.
 fn unknown(named: &Named, act: Act, allowed: bool) -> LimitAnswer {
     LimitAnswer {
-        rule: named.rule.clone(),
-        rule_id: named.rule_id.clone(),
+        rule: Arc::clone(&named.rule),
+        rule_id: Arc::clone(&named.rule_id),
         algorithm: named.algorithm,
         mode: named.mode(),
         allowed,
@@ -94,8 +96,8 @@ fn unknown(named: &Named, act: Act, allowed: bool) -> LimitAnswer {
     }
 }
 
-fn denied_by(limits: &[LimitAnswer]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+fn denied_by(limits: &[LimitAnswer]) -> Vec<Arc<str>> {
+    let mut names: Vec<Arc<str>> = Vec::new();
     let enforced = limits.iter().filter(|it| it.mode == weir_wire::words::Mode::Enforce);
     for limit in enforced.filter(|it| !it.allowed) {
         if names.last() != Some(&limit.rule) {

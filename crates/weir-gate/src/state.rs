@@ -8,6 +8,7 @@ use weir_redis::limiter::Limiter;
 
 use crate::local::Local;
 use crate::meters::Meters;
+use crate::remembered::Remembered;
 use crate::rulebook::Held;
 use crate::tally::Tally;
 
@@ -24,6 +25,8 @@ pub struct GateParts {
     pub(crate) limiter: Limiter,
     /// Decides alone while Redis is away, for rules that ask for it.
     pub(crate) local: Local,
+    /// Denials that need not be asked about again.
+    pub(crate) remembered: Remembered,
     /// What Prometheus reads.
     pub(crate) meters: Meters,
     /// What was decided, for statistics.
@@ -48,6 +51,7 @@ impl GateState {
             held: Held::default(),
             limiter,
             local: Local::new(clock.clone()),
+            remembered: Remembered::new(),
             meters: Meters::new(),
             tally,
             clock,

@@ -6,12 +6,14 @@
 
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use weir_wire::check::{CheckBody, RefundBody};
 use weir_wire::problem::ErrorCode;
 
 use crate::problem::Problem;
@@ -24,6 +26,17 @@ pub struct Json<T>(pub T);
 /// How many bytes a route's body may have; set it with `axum::Extension` on the route. 64 KiB without.
 #[derive(Debug, Clone, Copy)]
 pub struct BodyLimit(pub usize);
+
+/// A body whose own parser refuses all that [`parse`] looks for beforehand: its maps refuse names given twice, and no
+/// list of it holds structs. It is read once, and a second time only to say what is wrong with it.
+pub trait Strict: DeserializeOwned {}
+
+impl Strict for CheckBody {}
+impl Strict for RefundBody {}
+
+/// A [`Strict`] JSON body.
+#[derive(Debug, Clone, Copy)]
+pub struct StrictJson<T>(pub T);
 
 /// How long a body may take to arrive from first to last byte.
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
@@ -46,10 +59,25 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     }
 }
 
+impl<S: Send + Sync, T: Strict> FromRequest<S> for StrictJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if says_json(request.headers()) {
+            let bytes = read(request).await?;
+            parse_strict(&bytes).map(Self)
+        } else {
+            Json::<T>::from_request(request, state).await.map(|Json(body)| Self(body))
+        }
+    }
+}
+
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        match serde_json::to_vec(&self.0) {
-            Ok(bytes) => {
+        // Most answers are of this size: a buffer that need not grow.
+        let mut bytes = Vec::with_capacity(512);
+        match serde_json::to_writer(&mut bytes, &self.0) {
+            Ok(()) => {
                 let mime = HeaderValue::from_static("application/json");
                 ([(header::CONTENT_TYPE, mime)], bytes).into_response()
             }
@@ -68,8 +96,17 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     parse_once(bytes)
 }
 
+fn parse_strict<T: Strict>(bytes: &[u8]) -> Result<T, Problem> {
+    if bytes.first() == Some(&b'{')
+        && let Ok(body) = serde_json::from_slice(bytes)
+    {
+        return Ok(body);
+    }
+    parse(bytes)
+}
+
 /// Reads a body as the extractor does: bounded in size and time.
-pub async fn read(request: Request) -> Result<Vec<u8>, Problem> {
+pub async fn read(request: Request) -> Result<Bytes, Problem> {
     let BodyLimit(limit) = request.extensions().get().copied().unwrap_or_default();
     let too_large =
         || Problem::new(ErrorCode::BodyTooLarge, format!("the body may have {limit} bytes"));
@@ -80,7 +117,7 @@ pub async fn read(request: Request) -> Result<Vec<u8>, Problem> {
     }
     let body = Limited::new(request.into_body(), limit).collect();
     match tokio::time::timeout(BODY_DEADLINE, body).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes().into()),
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => Err(Problem::new(ErrorCode::Malformed, "the body ended before its end")),
         Err(_) => Err(Problem::new(ErrorCode::BodyTimeout, "the body did not arrive in 10 s")),

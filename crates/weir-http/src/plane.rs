@@ -55,9 +55,9 @@ async fn surround(
     next: Next,
 ) -> Response {
     let id = settings.request_ids.next();
-    request.extensions_mut().insert(id.clone());
+    request.extensions_mut().insert(id);
     let method = request.method().clone();
-    let path = request.uri().path().to_owned();
+    let uri = request.uri().clone();
     let answered = tokio::time::timeout(settings.request_deadline, next.run(request)).await;
     let mut response = answered.unwrap_or_else(|_| {
         Problem::unavailable("the request took longer than it may").into_response()
@@ -66,10 +66,10 @@ async fn surround(
         *response.body_mut() = problem.rendered(id.as_str());
         response.headers_mut().remove(header::CONTENT_LENGTH);
         if let Some(cause) = problem.cause_chain() {
-            tracing::error!(request.id = %id, %method, path, code = problem.code().as_str(), cause, "request failed");
+            tracing::error!(request.id = %id, %method, path = uri.path(), code = problem.code().as_str(), cause, "request failed");
         }
     }
-    tracing::debug!(request.id = %id, %method, path, status = response.status().as_u16(), "request served");
+    tracing::debug!(request.id = %id, %method, path = uri.path(), status = response.status().as_u16(), "request served");
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(id.as_str()) {
         headers.insert("x-request-id", value);

@@ -9,8 +9,8 @@ use axum::http::request::Parts;
 use crate::problem::Problem;
 
 /// The name of one request: `req_` and 26 letters and digits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestId(Arc<str>);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestId([u8; 30]);
 
 /// Where request ids come from; the randomness is supplied.
 #[derive(Clone)]
@@ -19,13 +19,13 @@ pub struct RequestIds(Arc<dyn Fn() -> u128 + Send + Sync>);
 impl RequestId {
     /// As it is written.
     pub fn as_str(&self) -> &str {
-        &self.0
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
@@ -39,13 +39,11 @@ impl RequestIds {
     pub fn next(&self) -> RequestId {
         const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
         let value = (self.0)();
-        let mut text = String::with_capacity(30);
-        text.push_str("req_");
-        for place in (0..26).rev() {
-            let digit = (value >> (place * 5)) & 31;
-            text.push(char::from(LETTERS[digit as usize]));
+        let mut text = *b"req_00000000000000000000000000";
+        for (letter, place) in text[4..].iter_mut().zip((0..26).rev()) {
+            *letter = LETTERS[((value >> (place * 5)) & 31) as usize];
         }
-        RequestId(text.into())
+        RequestId(text)
     }
 }
 
@@ -59,7 +57,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestId {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let id = parts.extensions.get::<Self>().cloned();
+        let id = parts.extensions.get::<Self>().copied();
         id.ok_or_else(|| Problem::internal("the router is not wrapped in its plane"))
     }
 }

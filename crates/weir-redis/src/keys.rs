@@ -5,49 +5,69 @@
 
 use std::fmt::Write as _;
 
-use sha2_digest::hex16;
+use sha2::{Digest as _, Sha256};
 use weir_domain::counter::{CounterName, CounterPart};
 use weir_domain::id::TenantId;
+use weir_domain::subject::SubjectKey;
 
 /// The channel on which "the rulebook changed" is said.
 pub const SIGNAL_CHANNEL: &str = "weir:signal:rules";
 
+/// The channel on which "units were given back to this subject" is said; the script says it too.
+pub const FORGET_CHANNEL: &str = "weir:signal:forget";
+
 /// A counter, or the block of a subject: `weir:{tenant}:c:rule:slot:subject`, `…:b:rule:subject`.
 pub fn counter(name: &CounterName) -> String {
     let mut key = String::with_capacity(128);
-    let (tenant, rule) = (name.tenant, name.rule);
-    let subject = name.subject.0;
-    let written = match name.part {
-        CounterPart::Slot(slot) => write!(key, "weir:{{{tenant}}}:c:{rule}:{slot}:{subject:032x}"),
-        CounterPart::Block => write!(key, "weir:{{{tenant}}}:b:{rule}:{subject:032x}"),
-    };
-    written.expect("writing to a string cannot fail");
+    let (tenant, rule) = (name.tenant.to_string(), name.rule.to_string());
+    write_counter(&mut key, &tenant, &rule, name.part, name.subject);
     key
+}
+
+/// The same at the end of `keys`, with the ids as text.
+pub(crate) fn write_counter(
+    keys: &mut String,
+    tenant: &str,
+    rule: &str,
+    part: CounterPart,
+    subject: SubjectKey,
+) {
+    keys.push_str("weir:{");
+    keys.push_str(tenant);
+    match part {
+        CounterPart::Slot(slot) => {
+            keys.push_str("}:c:");
+            keys.push_str(rule);
+            write!(keys, ":{slot}:").expect("writing to a string cannot fail");
+        }
+        CounterPart::Block => {
+            keys.push_str("}:b:");
+            keys.push_str(rule);
+            keys.push(':');
+        }
+    }
+    hex16(keys, subject.0.to_be_bytes());
+}
+
+fn hex16(text: &mut String, bytes: [u8; 16]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
 }
 
 /// The record of an idempotency key: `weir:{tenant}:i:digest`.
 pub fn idempotency(tenant: TenantId, key: &str) -> String {
-    format!("weir:{{{tenant}}}:i:{}", hex16(key.as_bytes()))
-}
-
-mod sha2_digest {
-    use sha2::{Digest, Sha256};
-
-    /// The first 128 bits of SHA-256 in hexadecimal.
-    pub(super) fn hex16(bytes: &[u8]) -> String {
-        let digest = Sha256::digest(bytes);
-        digest[..16].iter().fold(String::with_capacity(32), |mut hex, byte| {
-            hex.push(char::from_digit(u32::from(byte >> 4), 16).expect("a nibble is a digit"));
-            hex.push(char::from_digit(u32::from(byte & 15), 16).expect("a nibble is a digit"));
-            hex
-        })
-    }
+    let digest = Sha256::digest(key.as_bytes());
+    let mut text = format!("weir:{{{tenant}}}:i:");
+    hex16(&mut text, std::array::from_fn(|at| digest[at]));
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use weir_domain::id::RuleId;
-    use weir_domain::subject::SubjectKey;
 
     use super::*;
 

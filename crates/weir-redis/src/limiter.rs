@@ -8,6 +8,7 @@ mod patience;
 mod periods;
 mod script;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,13 +25,18 @@ use weir_domain::id::TenantId;
 use weir_domain::request::Act;
 use weir_domain::time::Micros;
 
+use self::line::Told;
+use self::periods::Periods;
+use self::script::Encoded;
 use crate::error::RedisError;
+use crate::keys::FORGET_CHANNEL;
 
 /// Decides checks by Redis.
 #[derive(Debug, Clone)]
 pub struct Limiter {
     queue: mpsc::Sender<line::Waiting>,
     up: Arc<AtomicBool>,
+    periods: Arc<Periods>,
     budget: Duration,
     client: Client,
 }
@@ -52,7 +58,7 @@ pub struct DecidingClock(Arc<dyn Fn() -> Micros + Send + Sync>);
 
 /// One check as it is asked.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct Asked<'a> {
     /// Whose counters.
     pub tenant: TenantId,
     /// What is to be done.
@@ -60,7 +66,7 @@ pub struct Asked {
     /// How much to take.
     pub cost: u64,
     /// The rules it meets.
-    pub rules: Vec<RuleCharge>,
+    pub rules: &'a [RuleCharge],
     /// Names the request, so that a repeat takes nothing.
     pub idempotency: Option<Idempotency>,
 }
@@ -122,7 +128,7 @@ impl Limiter {
         let budget = settings.budget;
         let line = line::Line::new(client.clone(), settings, waiting, Arc::clone(&up));
         tokio::spawn(line.run(stop));
-        Self { queue, up, budget, client }
+        Self { queue, up, periods: Arc::default(), budget, client }
     }
 
     /// Whether Redis answers.
@@ -131,13 +137,25 @@ impl Limiter {
     }
 
     /// Decides checks in order, independently of one another; all or none reach Redis.
-    pub async fn check(&self, asked: Arc<[Asked]>) -> Result<Vec<Answer>, RedisError> {
+    pub async fn check(&self, asked: &[Asked<'_>]) -> Result<Vec<Answer>, RedisError> {
+        let deadline = Instant::now() + self.budget;
+        // A second try only when the periods of a quota were those of another time.
+        for _ in 0..2 {
+            let encoded = Encoded::new(asked, |quota| self.periods.around(quota));
+            match self.send(encoded, deadline).await? {
+                Told::Answers(answers) => return Ok(answers),
+                Told::OtherPeriod(now) => self.periods.heard(now),
+            }
+        }
+        Err(RedisError::BadReply("periods that hold no time"))
+    }
+
+    async fn send(&self, encoded: Encoded, deadline: Instant) -> Result<Told, RedisError> {
         if !self.up() {
             return Err(RedisError::Away);
         }
-        let deadline = Instant::now() + self.budget;
         let (answer, answered) = oneshot::channel();
-        let waiting = line::Waiting { asked, deadline, answer };
+        let waiting = line::Waiting { encoded, deadline, answer };
         self.queue.try_send(waiting).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => RedisError::Overloaded,
             mpsc::error::TrySendError::Closed(_) => RedisError::Away,
@@ -156,14 +174,20 @@ impl Limiter {
         }
         let forget = async {
             let mut connection = self.client.get_multiplexed_async_connection().await?;
-            let mut command = redis::cmd("UNLINK");
+            let mut both = redis::pipe();
+            both.cmd("UNLINK");
             for name in counters {
-                command.arg(crate::keys::counter(name));
+                both.arg(crate::keys::counter(name));
             }
-            command.query_async::<u64>(&mut connection).await
+            let subjects: BTreeSet<_> = counters.iter().map(|it| it.subject).collect();
+            for subject in subjects {
+                both.cmd("PUBLISH").arg(FORGET_CHANNEL).arg(subject.to_hex()).ignore();
+            }
+            both.query_async::<(u64,)>(&mut connection).await
         };
         let forgotten = tokio::time::timeout(RESET_TIMEOUT, forget).await;
-        Ok(forgotten.map_err(|_| RedisError::Timeout)??)
+        let (count,) = forgotten.map_err(|_| RedisError::Timeout)??;
+        Ok(count)
     }
 }
 

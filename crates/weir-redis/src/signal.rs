@@ -10,9 +10,10 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
+use weir_domain::subject::SubjectKey;
 
 use crate::error::RedisError;
-use crate::keys::SIGNAL_CHANNEL;
+use crate::keys::{FORGET_CHANNEL, SIGNAL_CHANNEL};
 
 /// Says that the rulebook changed.
 #[derive(Debug)]
@@ -28,8 +29,12 @@ pub enum Wake {
     Announced(u64),
     /// A subscription began: something may have been missed.
     Subscribed,
+    /// Units were given back to this subject, or its counters were reset.
+    Forget(SubjectKey),
     /// Something was said that is not a version.
     Unreadable,
+    /// The subscription ended.
+    Deaf,
 }
 
 const TIMEOUT: Duration = Duration::from_millis(500);
@@ -79,6 +84,7 @@ pub async fn follow(client: Client, stop: CancellationToken, wake: impl Fn(Wake)
     let mut pause = RETRY_FIRST;
     while !stop.is_cancelled() {
         let heard = stop.run_until_cancelled(listen(&client, &wake)).await;
+        wake(Wake::Deaf);
         if let Some(Ok(())) = heard {
             pause = RETRY_FIRST;
         } else if let Some(Err(error)) = heard {
@@ -93,7 +99,7 @@ pub async fn follow(client: Client, stop: CancellationToken, wake: impl Fn(Wake)
 async fn listen(client: &Client, wake: &impl Fn(Wake)) -> Result<(), RedisError> {
     let subscribe = async {
         let mut pubsub = client.get_async_pubsub().await?;
-        pubsub.subscribe(SIGNAL_CHANNEL).await?;
+        pubsub.subscribe(&[SIGNAL_CHANNEL, FORGET_CHANNEL]).await?;
         Ok::<_, redis::RedisError>(pubsub)
     };
     let pubsub =
@@ -101,8 +107,13 @@ async fn listen(client: &Client, wake: &impl Fn(Wake)) -> Result<(), RedisError>
     wake(Wake::Subscribed);
     let mut messages = pubsub.into_on_message();
     while let Some(message) = messages.next().await {
-        let version = std::str::from_utf8(message.get_payload_bytes()).ok();
-        wake(version.and_then(|it| it.parse().ok()).map_or(Wake::Unreadable, Wake::Announced));
+        let said = std::str::from_utf8(message.get_payload_bytes()).unwrap_or_default();
+        let why = if message.get_channel_name() == FORGET_CHANNEL {
+            u128::from_str_radix(said, 16).map(|it| Wake::Forget(SubjectKey(it))).ok()
+        } else {
+            said.parse().map(Wake::Announced).ok()
+        };
+        wake(why.unwrap_or(Wake::Unreadable));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The real clock and real randomness: read here, passed down as values.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use weir_control::Random;
@@ -32,12 +33,18 @@ pub fn random_u128() -> u128 {
     u128::from_le_bytes(random_bytes())
 }
 
-/// Request ids begin with the time, so they sort.
+/// Request ids begin with the time, so they sort, and go on with a number that no other process is likely to use. They
+/// are names, not secrets: the operating system is asked for randomness once.
 pub fn request_ids() -> RequestIds {
     let clock = clock();
+    let seed = random_u128();
+    let next = AtomicU64::new(0);
     RequestIds::new(move || {
         let at = u128::from(clock.now().as_millis_u64());
-        (at << 80) | (random_u128() >> 48)
+        let number = u128::from(next.fetch_add(1, Ordering::Relaxed));
+        // An odd factor, so no number of 80 bits comes twice.
+        let spread = number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39D).wrapping_add(seed);
+        (at << 80) | (spread & ((1 << 80) - 1))
     })
 }
 

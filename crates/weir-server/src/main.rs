@@ -16,6 +16,9 @@ mod serve;
 mod telemetry;
 mod user;
 
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Rate limiting as a service.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]

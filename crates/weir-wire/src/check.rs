@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -82,7 +83,8 @@ pub struct CheckAnswer {
     /// Whether the caller may go on.
     pub allowed: bool,
     /// The rules that refused, in rule order.
-    pub denied_by: Vec<String>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub denied_by: Vec<Arc<str>>,
     /// 0 when allowed; on denial the earliest time at which the same check could pass; null: never.
     pub retry_after_ms: Option<u64>,
     /// How long to wait before acting; the largest of the leaky buckets.
@@ -106,9 +108,11 @@ pub struct CheckAnswer {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LimitAnswer {
     /// Name of the rule.
-    pub rule: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub rule: Arc<str>,
     /// Id of the rule.
-    pub rule_id: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub rule_id: Arc<str>,
     /// How it limits.
     pub algorithm: AlgorithmName,
     /// `enforce`, or `shadow`: listed, without influence.

@@ -139,7 +139,7 @@ impl StoredRule {
     fn compile(&self) -> Result<ActiveRule, String> {
         let rule = self.rule()?;
         let id = self.id.parse().map_err(|error| format!("{error}"))?;
-        Ok(ActiveRule { id, rule, overrides: Overrides::default() })
+        Ok(ActiveRule::new(id, rule, Overrides::default()))
     }
 
     /// The rule with its slots.

@@ -105,11 +105,11 @@ impl Rules {
         let mut rules = Self {
             caller,
             present: None,
-            candidate: Arc::new(ActiveRule {
-                id: control.id(RuleId::new),
+            candidate: Arc::new(ActiveRule::new(
+                control.id(RuleId::new),
                 rule,
-                overrides: Overrides::default(),
-            }),
+                Overrides::default(),
+            )),
             warnings: Vec::new(),
         };
         let Some(id) = &body.rule_id else { return Ok(rules) };
@@ -132,7 +132,7 @@ impl Rules {
                 .push(format!("{lost} overrides of the rule do not fit the changed rule"));
         }
         let rule = candidate.clone();
-        rules.candidate = Arc::new(ActiveRule { id, rule, overrides });
+        rules.candidate = Arc::new(ActiveRule::new(id, rule, overrides));
         rules.present = Some(present);
         Ok(rules)
     }

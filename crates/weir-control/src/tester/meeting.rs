@@ -125,8 +125,8 @@ pub(crate) fn limit_answer(
 ) -> LimitAnswer {
     let algorithm = &limit.algorithm;
     LimitAnswer {
-        rule: active.rule.name().to_owned(),
-        rule_id: active.id.to_string(),
+        rule: Arc::clone(active.name()),
+        rule_id: Arc::clone(active.id_text()),
         algorithm: AlgorithmName::from(algorithm),
         mode: active.rule.mode().into(),
         allowed: decision.allowed,

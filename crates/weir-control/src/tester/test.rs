@@ -79,8 +79,8 @@ async fn look(
         return Ok((now, vec![Vec::new(); met.len()]));
     }
     let (tenant, cost) = (caller.tenant_id, request.cost());
-    let asked = Asked { tenant, act: Act::Look, cost, rules, idempotency: None };
-    let answers = control.limiter.check(Arc::new([asked])).await.map_err(redis_away)?;
+    let asked = Asked { tenant, act: Act::Look, cost, rules: &rules, idempotency: None };
+    let answers = control.limiter.check(&[asked]).await.map_err(redis_away)?;
     let Some(Answer::Decided(decided, decisions)) = answers.into_iter().next() else {
         return Err(Problem::internal("a look was not decided").into());
     };

@@ -159,8 +159,9 @@ impl Plane {
         let values: &[&str] = if active.rule.count_by().is_empty() { &[] } else { &[user] };
         let subject = subject_key(active.rule.count_by(), values);
         let rules = vec![RuleCharge { active, subject, instead: None }];
-        let asked = Asked { tenant, act: Act::Consume, cost: 1, rules, idempotency: None };
-        self.limiter.check(Arc::new([asked])).await.expect("decided");
+        let (act, cost) = (Act::Consume, 1);
+        let asked = Asked { tenant, act, cost, rules: &rules, idempotency: None };
+        self.limiter.check(&[asked]).await.expect("decided");
     }
 
     pub(super) fn ask(&self, method: &str, path: &str) -> Ask<'_> {

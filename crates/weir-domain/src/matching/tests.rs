@@ -51,7 +51,7 @@ fn active(id: u128, draft: RuleDraft, for_vip: Option<EffectDraft>) -> ActiveRul
         (OverrideId::from_u128(1), parsed, None)
     });
     let overrides = Overrides::build(&rule, all);
-    ActiveRule { id: RuleId::from_u128(id), rule, overrides }
+    ActiveRule::new(RuleId::from_u128(id), rule, overrides)
 }
 
 /// Rules with the ids 1, 2, 3…

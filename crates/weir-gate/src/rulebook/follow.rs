@@ -82,11 +82,15 @@ impl Follower {
         let wake = Arc::new(Notify::new());
         let listening = {
             let (wake, state) = (Arc::clone(&wake), self.state.clone());
-            signal::follow(redis, stop.clone(), move |why| {
-                let known = state.rulebook_version().unwrap_or(0);
-                if !matches!(why, Wake::Announced(version) if version <= known) {
+            signal::follow(redis, stop.clone(), move |why| match why {
+                Wake::Forget(subject) => state.remembered.forget(subject),
+                Wake::Deaf => state.remembered.hears(false),
+                Wake::Announced(version) if Some(version) <= state.rulebook_version() => {}
+                Wake::Subscribed => {
+                    state.remembered.hears(true);
                     wake.notify_one();
                 }
+                Wake::Announced(_) | Wake::Unreadable => wake.notify_one(),
             })
         };
         let following = stop.run_until_cancelled(self.follow(&wake));
@@ -100,6 +104,7 @@ impl Follower {
         }
         loop {
             self.save();
+            self.state.meters.upkeep();
             // The timer drifts a little from gate to gate, so they do not look all at once.
             let spread_ms = u64::try_from(self.beat.boot_id % 256).unwrap_or(0);
             let pause = LOOK_EVERY.saturating_sub(Duration::from_millis(spread_ms));

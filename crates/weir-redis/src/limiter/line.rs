@@ -15,17 +15,25 @@ use tokio_util::sync::CancellationToken;
 use weir_domain::time::Micros;
 
 use super::patience;
-use super::periods::Periods;
-use super::script::{Call, Reply};
-use super::{Answer, Asked, DecidingClock, LimiterSettings};
+use super::script::{self, Encoded, Reply};
+use super::{Answer, DecidingClock, LimiterSettings};
 use crate::error::RedisError;
 
 /// Checks of one caller, and where the answer goes.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    pub(super) asked: Arc<[Asked]>,
+    pub(super) encoded: Encoded,
     pub(super) deadline: Instant,
-    pub(super) answer: oneshot::Sender<Result<Vec<Answer>, RedisError>>,
+    pub(super) answer: oneshot::Sender<Result<Told, RedisError>>,
+}
+
+/// What a caller is told.
+#[derive(Debug)]
+pub(super) enum Told {
+    /// One answer for each check.
+    Answers(Vec<Answer>),
+    /// The call held periods of another time than this; nothing was done.
+    OtherPeriod(Micros),
 }
 
 /// The task.
@@ -35,9 +43,6 @@ pub(super) struct Line {
     settings: LimiterSettings,
     waiting: mpsc::Receiver<Waiting>,
     up: Arc<AtomicBool>,
-    periods: Periods,
-    /// Redis' clock as last heard, to choose quota periods by.
-    heard: Option<(Micros, Instant)>,
     timeouts_in_a_row: u32,
 }
 
@@ -57,8 +62,7 @@ impl Line {
         waiting: mpsc::Receiver<Waiting>,
         up: Arc<AtomicBool>,
     ) -> Self {
-        let periods = Periods::default();
-        Self { client, settings, waiting, up, periods, heard: None, timeouts_in_a_row: 0 }
+        Self { client, settings, waiting, up, timeouts_in_a_row: 0 }
     }
 
     /// Works until `stop`, or until nobody can ask any more.
@@ -133,12 +137,12 @@ impl Line {
 
     /// `first` and whatever waits behind it, up to the bound; who has given up is left out.
     fn gather(&mut self, first: Waiting) -> Vec<Waiting> {
-        let mut checks = first.asked.len();
+        let mut checks = first.encoded.checks();
         let mut gathered = vec![first];
         while checks < CHECKS_PER_CALL
             && let Ok(next) = self.waiting.try_recv()
         {
-            checks += next.asked.len();
+            checks += next.encoded.checks();
             gathered.push(next);
         }
         gathered.retain(|it| !it.answer.is_closed());
@@ -154,14 +158,21 @@ impl Line {
         let Some(deadline) = gathered.iter().map(|it| it.deadline).max() else {
             return Ok(());
         };
-        let checks: Vec<&Asked> = gathered.iter().flat_map(|it| it.asked.iter()).collect();
-        match self.ask(connection, &checks, deadline).await {
-            Ok(answers) => {
+        let all: Vec<&Encoded> = gathered.iter().map(|it| &it.encoded).collect();
+        match self.ask(connection, &all, deadline).await {
+            Ok(reply) => {
                 self.timeouts_in_a_row = 0;
-                let mut answers = answers.into_iter();
-                for it in gathered {
-                    let own = answers.by_ref().take(it.asked.len()).collect();
-                    drop(it.answer.send(Ok(own)));
+                match reply {
+                    Reply::Answers(all) => {
+                        for (it, answers) in gathered.into_iter().zip(all) {
+                            drop(it.answer.send(Ok(Told::Answers(answers))));
+                        }
+                    }
+                    Reply::OtherPeriod(now) => {
+                        for it in gathered {
+                            drop(it.answer.send(Ok(Told::OtherPeriod(now))));
+                        }
+                    }
                 }
                 Ok(())
             }
@@ -192,58 +203,24 @@ impl Line {
     }
 
     async fn ask(
-        &mut self,
+        &self,
         connection: &mut MultiplexedConnection,
-        checks: &[&Asked],
+        all: &[&Encoded],
         deadline: Instant,
-    ) -> Result<Vec<Answer>, RedisError> {
-        let mut around = self.redis_now();
-        // A second try only when the periods were those of another time.
-        for _ in 0..2 {
-            let clock = self.settings.clock.as_ref().map(DecidingClock::now);
-            let grace_ms = u64::try_from(self.settings.grace.as_millis()).unwrap_or(1000);
-            let periods = &mut self.periods;
-            let call = Call::new(checks.iter().copied(), clock, grace_ms, |quota| {
-                periods.around(quota, around)
-            });
-            let value = send(connection, &call, deadline).await?;
-            match call.reply(value)? {
-                Reply::Answers(answers) => {
-                    let now = answers.iter().find_map(|it| match it {
-                        Answer::Decided(now, _) | Answer::Repeated(now, ..) => Some(*now),
-                        Answer::KeyReused => None,
-                    });
-                    self.heard = now.map(|now| (now, Instant::now())).or(self.heard);
-                    return Ok(answers);
-                }
-                Reply::OtherPeriod(now) => around = now,
+    ) -> Result<Reply, RedisError> {
+        let clock = self.settings.clock.as_ref().map(DecidingClock::now);
+        let grace_ms = u64::try_from(self.settings.grace.as_millis()).unwrap_or(1000);
+        let by_hash = script::by_hash(all, clock, grace_ms);
+        let value = match within(by_hash.query_async(connection), deadline).await {
+            Err(RedisError::Refused(error))
+                if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) =>
+            {
+                let by_text = script::by_text(all, clock, grace_ms);
+                within(by_text.query_async(connection), deadline).await?
             }
-        }
-        Err(RedisError::BadReply("periods that hold no time"))
-    }
-
-    /// Redis' clock, as far as it can be known without asking: only to choose periods by, which the
-    /// script then checks.
-    fn redis_now(&self) -> Micros {
-        let heard = self.heard.map(|(now, at)| {
-            Micros(now.0 + u64::try_from(at.elapsed().as_micros()).unwrap_or(u64::MAX / 2))
-        });
-        heard.unwrap_or_default()
-    }
-}
-
-async fn send(
-    connection: &mut MultiplexedConnection,
-    call: &Call,
-    deadline: Instant,
-) -> Result<Value, RedisError> {
-    match within(call.by_hash().query_async(connection), deadline).await {
-        Err(RedisError::Refused(error))
-            if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) =>
-        {
-            within(call.by_text().query_async(connection), deadline).await
-        }
-        other => other,
+            other => other?,
+        };
+        script::reply(all, value)
     }
 }
 

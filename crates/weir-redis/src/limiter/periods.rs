@@ -1,33 +1,62 @@
 //! Bounds of quota periods, kept while they hold: calendars are asked seldom, not for each check.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 
+use tokio::time::Instant;
 use weir_domain::algorithm::{Calendar, PeriodBounds, Quota};
 use weir_domain::calendar;
 use weir_domain::time::Micros;
 
-/// The bounds of each calendar in use.
+/// The bounds of each calendar in use, around Redis' time as far as it is known without asking: the script refuses
+/// periods that do not hold, and says what time it is.
 #[derive(Debug, Default)]
-pub(super) struct Periods(HashMap<Calendar, [u64; 4]>);
+pub(super) struct Periods(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    heard: Option<(Micros, Instant)>,
+    bounds: HashMap<Calendar, [u64; 4]>,
+}
 
 /// Calendars kept at once; all are forgotten when there are more.
 const CALENDARS_MAX: usize = 10_000;
 
 impl Periods {
-    /// The bounds of a quota's periods, with `now` in the middle one.
-    pub(super) fn around(&mut self, quota: &Quota, now: Micros) -> PeriodBounds {
-        let limit = quota.limit();
-        if let Some(&bounds_us) = self.0.get(quota.calendar())
+    /// What time it is by Redis.
+    pub(super) fn heard(&self, now: Micros) {
+        self.lock().heard = Some((now, Instant::now()));
+    }
+
+    /// The bounds of a quota's periods, with the present in the middle one.
+    pub(super) fn around(&self, quota: &Quota) -> PeriodBounds {
+        let mut known = self.lock();
+        let (limit, now) = (quota.limit(), known.now());
+        if let Some(&bounds_us) = known.bounds.get(quota.calendar())
             && bounds_us[1] <= now.0
             && now.0 < bounds_us[2]
         {
             return PeriodBounds { limit, bounds_us };
         }
-        if self.0.len() >= CALENDARS_MAX {
-            self.0.clear();
+        if known.bounds.len() >= CALENDARS_MAX {
+            known.bounds.clear();
         }
         let bounds = calendar::bounds(quota, now);
-        self.0.insert(quota.calendar().clone(), bounds.bounds_us);
+        known.bounds.insert(quota.calendar().clone(), bounds.bounds_us);
         bounds
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+        // Whatever a panic left behind is still a set of bounds.
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn now(&self) -> Micros {
+        let now = self.heard.map(|(now, at)| {
+            Micros(now.0 + u64::try_from(at.elapsed().as_micros()).unwrap_or(u64::MAX / 2))
+        });
+        now.unwrap_or_default()
     }
 }

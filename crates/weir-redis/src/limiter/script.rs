@@ -4,8 +4,11 @@ use std::sync::LazyLock;
 
 use redis::{Cmd, Value};
 use weir_domain::algorithm::{Meter, PeriodBounds, Quota};
-use weir_domain::charge::{Group, RuleMeters};
+use weir_domain::charge::RuleCharge;
+use weir_domain::counter::CounterPart;
 use weir_domain::decide::Decision;
+use weir_domain::id::TenantId;
+use weir_domain::limit::EXACT_MAX;
 use weir_domain::request::Act;
 use weir_domain::time::Micros;
 
@@ -21,7 +24,8 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("script/4_sliding_window_counter.lua"),
     include_str!("script/5_bucket.lua"),
     include_str!("script/6_spacing.lua"),
-    include_str!("script/7_check.lua"),
+    include_str!("script/7_single.lua"),
+    include_str!("script/8_check.lua"),
 );
 
 #[expect(clippy::disallowed_methods, reason = "the one place where the script is registered")]
@@ -30,101 +34,138 @@ static HASH: LazyLock<String> = LazyLock::new(|| redis::Script::new(SCRIPT).get_
 /// How long the record of an idempotency key lives.
 const RECORD_MS: u64 = 60_000;
 const NUMBERS_PER_LIMIT: usize = 5;
+/// First numbers of answers that are no decisions.
+const REPEATED: f64 = 2.0;
+const KEY_REUSED: f64 = 3.0;
+const DECIDED_WITHOUT_LIMITS: f64 = 4.0;
+const NEVER: f64 = -1.0;
+const CUT_SHORT: RedisError = RedisError::BadReply("cut short");
 
-/// Arguments of one call.
-#[derive(Debug, Default)]
-pub(super) struct Call {
-    keys: Vec<String>,
+/// The checks of one caller as they travel: encoded by whoever asks, so that the line only joins them.
+#[derive(Debug)]
+pub(super) struct Encoded {
+    keys: String,
+    key_ends: Vec<usize>,
     numbers: Vec<u8>,
     texts: Vec<String>,
     /// How many limits each check has.
     limits: Vec<usize>,
+    /// For which time the periods of its quotas were chosen.
+    from_us: u64,
+    until_us: u64,
 }
 
 /// What a call says.
 #[derive(Debug)]
 pub(super) enum Reply {
-    /// One answer for each check.
-    Answers(Vec<Answer>),
+    /// For each caller one answer to each of its checks.
+    Answers(Vec<Vec<Answer>>),
     /// The periods of a quota did not hold this time; nothing was done.
     OtherPeriod(Micros),
 }
 
-impl Call {
-    /// The arguments for `asked`; `clock` is a supplied time, `bounds` resolves calendars.
-    pub(super) fn new<'a>(
-        asked: impl ExactSizeIterator<Item = &'a Asked>,
-        clock: Option<Micros>,
-        grace_ms: u64,
-        mut bounds: impl FnMut(&Quota) -> PeriodBounds,
-    ) -> Self {
-        let mut call = Self::default();
-        call.push([clock.map_or(0, |now| now.0), grace_ms, asked.len() as u64]);
+/// The call for what these callers ask, by the script's hash; Redis may have forgotten the script.
+pub(super) fn by_hash(all: &[&Encoded], clock: Option<Micros>, grace_ms: u64) -> Cmd {
+    command("EVALSHA", &HASH, all, clock, grace_ms)
+}
+
+/// With the script itself, which Redis then remembers.
+pub(super) fn by_text(all: &[&Encoded], clock: Option<Micros>, grace_ms: u64) -> Cmd {
+    command("EVAL", SCRIPT, all, clock, grace_ms)
+}
+
+/// Reads the reply to what these callers asked.
+pub(super) fn reply(all: &[&Encoded], value: Value) -> Result<Reply, RedisError> {
+    let Value::Array(items) = value else {
+        return Err(RedisError::BadReply("not an array"));
+    };
+    let mut items = items.into_iter();
+    let Some(Value::Int(now)) = items.next() else {
+        return Err(RedisError::BadReply("no time"));
+    };
+    let now = Micros(u64::try_from(now).map_err(|_| RedisError::BadReply("negative time"))?);
+    let Some(numbers) = items.next() else {
+        return Ok(Reply::OtherPeriod(now));
+    };
+    let Value::BulkString(numbers) = numbers else {
+        return Err(RedisError::BadReply("no numbers"));
+    };
+    let mut answers = Answers { now, numbers: &numbers, texts: items };
+    let mut own = |it: &&Encoded| it.limits.iter().map(|&limits| answers.next(limits)).collect();
+    let all = all.iter().map(&mut own).collect::<Result<_, _>>()?;
+    if !answers.numbers.is_empty() {
+        return Err(RedisError::BadReply("another number of checks"));
+    }
+    Ok(Reply::Answers(all))
+}
+
+impl Encoded {
+    /// Encodes `asked`; `bounds` resolves calendars.
+    pub(super) fn new(asked: &[Asked<'_>], mut bounds: impl FnMut(&Quota) -> PeriodBounds) -> Self {
+        let mut encoded = Self {
+            keys: String::with_capacity(128 * asked.len()),
+            key_ends: Vec::with_capacity(asked.len()),
+            numbers: Vec::with_capacity(8 * (4 + 7) * asked.len()),
+            texts: Vec::new(),
+            limits: Vec::with_capacity(asked.len()),
+            from_us: 0,
+            until_us: EXACT_MAX,
+        };
         for check in asked {
-            let act = match check.act {
-                Act::Consume => 1,
-                Act::Peek => 2,
-                Act::Refund => 3,
-                Act::Look => 4,
-            };
-            let rules = check.rules.len() as u64;
-            call.push([act, check.cost, rules, u64::from(check.idempotency.is_some())]);
-            if let Some(it) = &check.idempotency {
-                call.keys.push(keys::idempotency(check.tenant, &it.key));
-                let texts = [it.fingerprint.clone(), it.text.clone(), RECORD_MS.to_string()];
-                call.texts.extend(texts);
-            }
-            let mut limits = 0;
-            for rule in &check.rules {
-                let meters = rule.meters(check.tenant, &mut bounds);
-                limits += meters.limits.len();
-                call.rule(&meters);
-            }
-            call.limits.push(limits);
+            encoded.check(check, &mut bounds);
         }
-        call
+        encoded
     }
 
-    /// By the script's hash; Redis may have forgotten the script.
-    pub(super) fn by_hash(&self) -> Cmd {
-        self.command("EVALSHA", &HASH)
+    /// How many checks it holds.
+    pub(super) fn checks(&self) -> usize {
+        self.limits.len()
     }
 
-    /// With the script itself, which Redis then remembers.
-    pub(super) fn by_text(&self) -> Cmd {
-        self.command("EVAL", SCRIPT)
-    }
-
-    /// Reads the reply to this call.
-    pub(super) fn reply(&self, value: Value) -> Result<Reply, RedisError> {
-        let Value::Array(items) = value else {
-            return Err(RedisError::BadReply("not an array"));
+    fn check(&mut self, check: &Asked<'_>, bounds: &mut impl FnMut(&Quota) -> PeriodBounds) {
+        let act = match check.act {
+            Act::Consume => 1,
+            Act::Peek => 2,
+            Act::Refund => 3,
+            Act::Look => 4,
         };
-        let mut items = items.into_iter();
-        let Some(Value::Int(now)) = items.next() else {
-            return Err(RedisError::BadReply("no time"));
-        };
-        let now = Micros(u64::try_from(now).map_err(|_| RedisError::BadReply("negative time"))?);
-        if items.len() == 0 && !self.limits.is_empty() {
-            return Ok(Reply::OtherPeriod(now));
+        let rules = check.rules.len() as u64;
+        self.push([act, check.cost, rules, u64::from(check.idempotency.is_some())]);
+        if let Some(it) = &check.idempotency {
+            self.keys.push_str(&keys::idempotency(check.tenant, &it.key));
+            self.key_ends.push(self.keys.len());
+            let texts = [it.fingerprint.clone(), it.text.clone(), RECORD_MS.to_string()];
+            self.texts.extend(texts);
         }
-        if items.len() != self.limits.len() {
-            return Err(RedisError::BadReply("another number of checks"));
+        let mut buffer = TenantId::TEXT;
+        let tenant = check.tenant.write(&mut buffer);
+        for rule in check.rules {
+            self.rule(tenant, rule, bounds);
         }
-        let answers = items.zip(&self.limits).map(|(item, limits)| answer(item, *limits, now));
-        Ok(Reply::Answers(answers.collect::<Result<_, _>>()?))
+        self.limits.push(check.rules.iter().map(|rule| rule.limits().len()).sum());
     }
 
-    fn rule(&mut self, meters: &RuleMeters) {
-        let group = u64::from(meters.group == Group::Alone);
-        let block_ms = meters.block.map_or(0, |(_, block_ms)| block_ms);
-        self.push([group, block_ms, meters.limits.len() as u64]);
-        if let Some((name, _)) = &meters.block {
-            self.keys.push(keys::counter(name));
+    fn rule(
+        &mut self,
+        tenant: &str,
+        rule: &RuleCharge,
+        bounds: &mut impl FnMut(&Quota) -> PeriodBounds,
+    ) {
+        let block_ms = rule.active.rule.block_ms();
+        let limits = rule.limits();
+        self.push([u64::from(rule.shadow()), block_ms.unwrap_or(0), limits.len() as u64]);
+        let mut key = |part| {
+            keys::write_counter(&mut self.keys, tenant, rule.active.id_text(), part, rule.subject);
+            self.key_ends.push(self.keys.len());
+        };
+        if block_ms.is_some() {
+            key(CounterPart::Block);
         }
-        for (name, meter) in &meters.limits {
-            self.keys.push(keys::counter(name));
-            self.meter(meter);
+        for limit in limits {
+            key(CounterPart::Slot(limit.slot));
+        }
+        for limit in limits {
+            self.meter(&limit.algorithm.meter(&mut *bounds));
         }
     }
 
@@ -149,84 +190,138 @@ impl Call {
             Meter::Spacing(it) => self.push([6, it.interval_ms() * 1000, 0, 0]),
             Meter::Quota(it) => {
                 let [previous, present, next, end] = it.bounds_us;
+                self.from_us = self.from_us.max(previous);
+                self.until_us = self.until_us.min(end);
                 self.push([7, it.limit, previous, present, next, end]);
             }
         }
     }
 
     fn push<const N: usize>(&mut self, numbers: [u64; N]) {
-        for number in numbers {
-            #[expect(clippy::cast_precision_loss, reason = "all are below 2^53, by the contract")]
-            let number = number as f64;
-            self.numbers.extend_from_slice(&number.to_le_bytes());
+        for it in numbers {
+            self.numbers.extend_from_slice(&number(it));
         }
-    }
-
-    fn command(&self, name: &str, script: &str) -> Cmd {
-        let mut command = redis::cmd(name);
-        command.arg(script).arg(self.keys.len());
-        for key in &self.keys {
-            command.arg(key);
-        }
-        command.arg(self.numbers.as_slice());
-        for text in &self.texts {
-            command.arg(text);
-        }
-        command
     }
 }
 
-fn answer(item: Value, limits: usize, now: Micros) -> Result<Answer, RedisError> {
-    let Value::Array(fields) = item else {
-        return Err(RedisError::BadReply("a check that is not an array"));
-    };
-    match fields.as_slice() {
-        [Value::Int(0), numbers @ ..] => {
-            let numbers: Option<Vec<i64>> = numbers.iter().map(integer).collect();
-            let numbers = numbers.ok_or(RedisError::BadReply("a number that is none"))?;
-            Ok(Answer::Decided(now, decisions(&numbers, Some(limits))?))
+fn command(
+    name: &str,
+    script: &str,
+    all: &[&Encoded],
+    clock: Option<Micros>,
+    grace_ms: u64,
+) -> Cmd {
+    let key_count: usize = all.iter().map(|it| it.key_ends.len()).sum();
+    let checks: usize = all.iter().map(|it| it.checks()).sum();
+    let from_us = all.iter().map(|it| it.from_us).max().unwrap_or(0);
+    let until_us = all.iter().map(|it| it.until_us).min().unwrap_or(EXACT_MAX);
+    let until_us = if until_us == EXACT_MAX { 0 } else { until_us };
+    let header = [clock.map_or(0, |now| now.0), grace_ms, checks as u64, from_us, until_us];
+    let mut numbers = Vec::with_capacity(40 + all.iter().map(|it| it.numbers.len()).sum::<usize>());
+    numbers.extend(header.into_iter().flat_map(number));
+    let key_bytes: usize = all.iter().map(|it| it.keys.len()).sum();
+    let mut command =
+        Cmd::with_capacity(4 + key_count, 64 + script.len() + key_bytes + numbers.capacity());
+    command.arg(name).arg(script).arg(key_count);
+    for it in all {
+        let mut begin = 0;
+        for &end in &it.key_ends {
+            command.arg(&it.keys[begin..end]);
+            begin = end;
         }
-        [Value::Int(1), Value::BulkString(text), Value::BulkString(numbers)] => {
-            let text = String::from_utf8(text.clone());
-            let text = text.map_err(|_| RedisError::BadReply("a text that is none"))?;
-            let numbers = parse_numbers(numbers).ok_or(RedisError::BadReply("a bad record"))?;
-            Ok(Answer::Repeated(now, text, decisions(&numbers, None)?))
+        numbers.extend_from_slice(&it.numbers);
+    }
+    command.arg(numbers.as_slice());
+    for text in all.iter().flat_map(|it| &it.texts) {
+        command.arg(text);
+    }
+    command
+}
+
+/// A reply while it is read, one check after another.
+struct Answers<'a, I> {
+    now: Micros,
+    numbers: &'a [u8],
+    texts: I,
+}
+
+impl<I: Iterator<Item = Value>> Answers<'_, I> {
+    /// The answer to the next check, which has so many limits.
+    fn next(&mut self, limits: usize) -> Result<Answer, RedisError> {
+        let first = self.numbers.first_chunk().map(|it| f64::from_le_bytes(*it));
+        match first.ok_or(RedisError::BadReply("another number of checks"))? {
+            DECIDED_WITHOUT_LIMITS => {
+                self.take()?;
+                Ok(Answer::Decided(self.now, Vec::new()))
+            }
+            KEY_REUSED => {
+                self.take()?;
+                Ok(Answer::KeyReused)
+            }
+            REPEATED => {
+                self.take()?;
+                let numbers = self.take()?;
+                let limits = match numbers {
+                    1 => 0,
+                    numbers => numbers / NUMBERS_PER_LIMIT as u64,
+                };
+                let Some(Value::BulkString(text)) = self.texts.next() else {
+                    return Err(RedisError::BadReply("a repeated answer without its text"));
+                };
+                let text = String::from_utf8(text);
+                let text = text.map_err(|_| RedisError::BadReply("a text that is none"))?;
+                let decisions = if limits == 0 {
+                    self.take()?;
+                    Vec::new()
+                } else {
+                    self.decisions(usize::try_from(limits).unwrap_or(usize::MAX))?
+                };
+                Ok(Answer::Repeated(self.now, text, decisions))
+            }
+            _ => Ok(Answer::Decided(self.now, self.decisions(limits)?)),
         }
-        [Value::Int(2)] => Ok(Answer::KeyReused),
-        _ => Err(RedisError::BadReply("an unknown kind of answer")),
+    }
+
+    fn decisions(&mut self, limits: usize) -> Result<Vec<Decision>, RedisError> {
+        if self.numbers.len() < limits.saturating_mul(NUMBERS_PER_LIMIT * 8) {
+            return Err(RedisError::BadReply("another number of limits"));
+        }
+        let mut decisions = Vec::with_capacity(limits);
+        for _ in 0..limits {
+            decisions.push(Decision {
+                allowed: self.take()? == 1,
+                remaining: self.take()?,
+                reset_after_ms: self.take()?,
+                retry_after_ms: self.take_unless_never()?,
+                delay_ms: self.take()?,
+            });
+        }
+        Ok(decisions)
+    }
+
+    fn take_unless_never(&mut self) -> Result<Option<u64>, RedisError> {
+        let (number, rest) = self.numbers.split_first_chunk().ok_or(CUT_SHORT)?;
+        if f64::from_le_bytes(*number) == NEVER {
+            self.numbers = rest;
+            return Ok(None);
+        }
+        self.take().map(Some)
+    }
+
+    /// The next number: whole, from 0 to 2^53.
+    fn take(&mut self) -> Result<u64, RedisError> {
+        let (number, rest) = self.numbers.split_first_chunk().ok_or(CUT_SHORT)?;
+        self.numbers = rest;
+        let number = f64::from_le_bytes(*number);
+        #[expect(clippy::cast_precision_loss, reason = "it is exactly representable")]
+        let fits = (0.0..=EXACT_MAX as f64).contains(&number);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it fits")]
+        fits.then_some(number as u64).ok_or(RedisError::BadReply("a number out of bounds"))
     }
 }
 
-/// `limits` is how many decisions there must be, where that is known.
-fn decisions(numbers: &[i64], limits: Option<usize>) -> Result<Vec<Decision>, RedisError> {
-    let (chunks, rest) = numbers.as_chunks::<NUMBERS_PER_LIMIT>();
-    if !rest.is_empty() || limits.is_some_and(|limits| limits != chunks.len()) {
-        return Err(RedisError::BadReply("another number of limits"));
-    }
-    let decision = |&[allowed, remaining, reset, retry, delay]: &[i64; NUMBERS_PER_LIMIT]| {
-        Some(Decision {
-            allowed: allowed == 1,
-            remaining: u64::try_from(remaining).ok()?,
-            reset_after_ms: u64::try_from(reset).ok()?,
-            retry_after_ms: if retry == -1 { None } else { Some(u64::try_from(retry).ok()?) },
-            delay_ms: u64::try_from(delay).ok()?,
-        })
-    };
-    let all: Option<Vec<_>> = chunks.iter().map(decision).collect();
-    all.ok_or(RedisError::BadReply("a negative number"))
-}
-
-fn parse_numbers(text: &[u8]) -> Option<Vec<i64>> {
-    let text = std::str::from_utf8(text).ok()?;
-    if text.is_empty() {
-        return Some(Vec::new());
-    }
-    text.split(',').map(|number| number.parse().ok()).collect()
-}
-
-const fn integer(value: &Value) -> Option<i64> {
-    match value {
-        Value::Int(number) => Some(*number),
-        _ => None,
-    }
+fn number(whole: u64) -> [u8; 8] {
+    #[expect(clippy::cast_precision_loss, reason = "all are below 2^53, by the contract")]
+    let number = whole as f64;
+    number.to_le_bytes()
 }

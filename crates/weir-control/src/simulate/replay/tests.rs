@@ -11,7 +11,7 @@ use super::*;
 fn active(body: Value) -> Arc<ActiveRule> {
     let body: RuleBody = serde_json::from_value(body).expect("a rule");
     let rule = body.parse().expect("valid");
-    Arc::new(ActiveRule { id: RuleId::from_u128(7), rule, overrides: Overrides::default() })
+    Arc::new(ActiveRule::new(RuleId::from_u128(7), rule, Overrides::default()))
 }
 
 fn per_user(limit: &Value) -> Value {
@@ -113,7 +113,7 @@ fn overrides_hold_in_the_replay() {
     let parsed = body.parse(&rule).expect("valid");
     let id = weir_domain::id::OverrideId::from_u128(1);
     let overrides = Overrides::build(&rule, vec![(id, parsed, None)]);
-    all.candidate = Arc::new(ActiveRule { id: RuleId::from_u128(7), rule, overrides });
+    all.candidate = Arc::new(ActiveRule::new(RuleId::from_u128(7), rule, overrides));
     assert_eq!(run(&all).candidate.denied, 0);
 }
 

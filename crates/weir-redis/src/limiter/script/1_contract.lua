@@ -5,9 +5,10 @@
 --   the key of its idempotency record, if it has one; then for each of its rules:
 --   the key of the rule's block, if it has one; then the key of each limit's counter.
 -- ARGV[1]: numbers as little-endian doubles, all whole and below 2^53:
---   header   now_us (0: ask Redis' clock), grace_ms (added to every expiry), number of checks
+--   header   now_us (0: ask Redis' clock), grace_ms (added to every expiry), number of checks,
+--            from_us, until_us: the time for which all quota periods below were chosen (0, 0: none)
 --   check    act (1 consume, 2 peek, 3 refund, 4 look), cost, number of rules, idempotent (0, 1)
---   rule     group (0 enforced, 1 alone), block_ms (0: none), number of limits
+--   rule     group (0 enforced, 1 alone), block_ms (0: none), number of limits (at least 1)
 --   limit    kind and three parameters:
 --     1 fixed_window            limit, window_us, 0
 --     2 sliding_window_log      limit, window_us, count_denied (0, 1)
@@ -20,20 +21,23 @@
 -- ARGV[2…]: for each check with an idempotency record: fingerprint of the request, a text that is
 --   handed back with a repeated answer, and how long the record lives in milliseconds.
 --
--- Reply: { now_us, then for each check one of
---   { 0, then for each limit: allowed (0, 1), remaining, reset_after_ms, retry_after_ms (-1 never),
---     delay_ms }                                decided
---   { 1, the text, the numbers as "0,1,…" }     repeated: nothing was taken
---   { 2 }                                       the idempotency key belongs to another request
--- }. { now_us } alone: the periods of a quota do not hold now_us; nothing was read or written.
+-- Reply: { now_us, numbers, then the texts }. The numbers are little-endian doubles, for each check
+--   decided    for each limit: allowed (0, 1), remaining, reset_after_ms, retry_after_ms (-1: never),
+--              delay_ms; a check without limits: 4
+--   repeated   2, how many numbers follow, the numbers of the first answer; its text is the next text
+--   misused    3: the idempotency key belongs to another request
+-- { now_us } alone: now_us is not in from_us … until_us - 1 s; nothing was read or written.
 --
 -- Guarantee: a denied check leaves every enforced counter byte for byte as it was, but for logs that
 -- count denials and for blocks; peek and look write nothing; every key written has an expiry.
 --
 -- Example: one consume of cost 1 against one fixed window of 5 a minute, never used, is answered
--- { 1763726400000000, { 0, 1, 4, 60000, 0, 0 } }.
+-- { 1763726400000000, pack('<ddddd', 1, 4, 60000, 0, 0) }.
+--
+-- Every check of a call waits for all of them, so what is done once for each limit counts:
+-- tables are used again, and an expiry that still fits is kept.
 
-local pack, unpack = struct.pack, struct.unpack
+local pack, unpack, upto = struct.pack, struct.unpack, unpack
 local call, floor, max, min = redis.call, math.floor, math.max, math.min
 
 local SLACK_US = 1000000
@@ -62,11 +66,22 @@ local function ms_until(at, now)
   return floor(max(0, at - now + 999) / 1000)
 end
 
--- Writes a counter with its expiry, or removes one that is as if never used.
-local function put(key, state, reset_ms, grace_ms)
-  if reset_ms > 0 then
-    call('SET', key, state, 'PX', reset_ms + grace_ms)
+local now_ms
+
+-- A state is written with its expiry, which is its first number (in ms of Redis' own clock). One that
+-- is later than reset_ms by no more than grace_ms is kept as it is: that halves the price of a SET.
+local function expiry(kept, reset_ms, grace_ms)
+  local needed = now_ms + reset_ms
+  if kept and needed < kept and kept <= needed + grace_ms then
+    return kept, true
+  end
+  return needed + grace_ms, false
+end
+
+local function put(key, state, expires, keeps)
+  if keeps then
+    call('SET', key, state, 'KEEPTTL')
   else
-    call('DEL', key)
+    call('SET', key, state, 'PXAT', expires)
   end
 end

@@ -1,12 +1,12 @@
 
 -- fixed_window and quota: units taken since the start of the window.
--- State: start_us, taken.
+-- State: expires_ms, start_us, taken.
 
 local function window_read(limit, now)
   local state = call('GET', limit.key)
   local start, taken, at = 0, 0, now
   if state then
-    start, taken = unpack('<dd', state)
+    limit.expires, start, taken = unpack('<ddd', state)
     at = believed(start, now)
     if not at then
       start, taken, at = 0, 0, now
@@ -48,6 +48,7 @@ local function window_level(limit, now)
   return max(0, limit.a - limit.taken), reset
 end
 
-local function window_state(limit)
-  return pack('<dd', limit.start, limit.taken)
+local function window_write(limit, reset_ms, grace_ms)
+  local expires, keeps = expiry(limit.expires, reset_ms, grace_ms)
+  put(limit.key, pack('<ddd', expires, limit.start, limit.taken), expires, keeps)
 end

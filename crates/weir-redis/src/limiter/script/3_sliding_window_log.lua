@@ -35,7 +35,7 @@ end
 
 local function log_read(limit, now)
   limit.first, limit.count, limit.total, limit.base, limit.logged = 0, 0, 0, 0, 0
-  limit.at, limit.newest = now, 0
+  limit.at, limit.newest, limit.pushed, limit.dead = now, 0, 0, false
   local newest = call('LINDEX', limit.key, -1)
   if not newest then
     return
@@ -60,7 +60,7 @@ local function log_wait(limit, cost, now)
   if cost > limit.a then
     return FOREVER
   end
-  local excess = limit.total + (limit.pushed or 0) + cost - limit.a
+  local excess = limit.total + limit.pushed + cost - limit.a
   if excess <= 0 then
     return 0
   end
@@ -101,7 +101,7 @@ local function log_refund(limit, cost, now, grace_ms)
 end
 
 local function log_level(limit, now)
-  local total = limit.total + (limit.pushed or 0)
+  local total = limit.total + limit.pushed
   local reset = total > 0 and ms_until(limit.newest + limit.b, now) or 0
   return max(0, limit.a - total), reset
 end

@@ -1,12 +1,12 @@
 
 -- sliding_window_counter: units of the present aligned window and of the one before.
--- State: start_us, current, previous.
+-- State: expires_ms, start_us, current, previous.
 
 local function counter_read(limit, now)
   local state = call('GET', limit.key)
   local start, current, previous, at = 0, 0, 0, now
   if state then
-    start, current, previous = unpack('<ddd', state)
+    limit.expires, start, current, previous = unpack('<dddd', state)
     at = believed(start, now)
     if not at then
       start, current, previous, at = 0, 0, 0, now
@@ -75,6 +75,7 @@ local function counter_level(limit, now)
   return remaining, 0
 end
 
-local function counter_state(limit)
-  return pack('<ddd', limit.start, limit.current, limit.previous)
+local function counter_write(limit, reset_ms, grace_ms)
+  local expires, keeps = expiry(limit.expires, reset_ms, grace_ms)
+  put(limit.key, pack('<dddd', expires, limit.start, limit.current, limit.previous), expires, keeps)
 end

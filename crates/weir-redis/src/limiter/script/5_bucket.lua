@@ -1,7 +1,7 @@
 
 -- token_bucket and leaky_bucket: work that drains by per_us / scale units each microsecond. What a
 -- token bucket lacks in tokens is its work.
--- State: at_us, level (in 1 / scale of a unit), scale.
+-- State: expires_ms, at_us, level (in 1 / scale of a unit), scale.
 
 local function bucket_ms_to_drain(limit, work)
   if work == 0 then
@@ -16,7 +16,8 @@ local function bucket_read(limit, now)
   if not state then
     return
   end
-  local stamp, level, scale = unpack('<ddd', state)
+  local stamp, level, scale
+  limit.expires, stamp, level, scale = unpack('<dddd', state)
   local at = believed(stamp, now)
   if not at then
     return
@@ -54,6 +55,7 @@ local function bucket_level(limit)
   return floor(room / limit.c), bucket_ms_to_drain(limit, limit.level)
 end
 
-local function bucket_state(limit)
-  return pack('<ddd', limit.at, limit.level, limit.c)
+local function bucket_write(limit, reset_ms, grace_ms)
+  local expires, keeps = expiry(limit.expires, reset_ms, grace_ms)
+  put(limit.key, pack('<dddd', expires, limit.at, limit.level, limit.c), expires, keeps)
 end

@@ -1,14 +1,15 @@
 
 -- spacing: when a request was last admitted.
--- State: last_us.
+-- State: expires_ms, last_us.
 
 local function spacing_read(limit, now)
-  limit.at = now
+  limit.at, limit.free = now, nil
   local state = call('GET', limit.key)
   if not state then
     return
   end
-  local last = unpack('<d', state)
+  local last
+  limit.expires, last = unpack('<dd', state)
   local at = believed(last, now)
   if at then
     limit.at = at
@@ -35,6 +36,7 @@ local function spacing_level(limit, now)
   return 1, 0
 end
 
-local function spacing_state(limit)
-  return pack('<d', limit.free and limit.free - limit.a or 0)
+local function spacing_write(limit, reset_ms, grace_ms)
+  local expires, keeps = expiry(limit.expires, reset_ms, grace_ms)
+  put(limit.key, pack('<dd', expires, limit.free and limit.free - limit.a or 0), expires, keeps)
 end

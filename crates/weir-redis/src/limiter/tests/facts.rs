@@ -137,21 +137,18 @@ async fn sixty_four_callers_over_two_limiters_get_exactly_the_limit() {
     }
     for run in 0..5 {
         for (limit, admits) in endless() {
-            let asked: Arc<[Asked]> = Arc::new([Asked {
-                tenant: fresh_tenant(),
-                act: Act::Consume,
-                cost: 1,
-                rules: vec![charge_of(1, vec![limit.clone()])],
-                idempotency: None,
-            }]);
+            let tenant = fresh_tenant();
+            let rules: Arc<[_]> = Arc::new([charge_of(1, vec![limit.clone()])]);
             let admitted = Arc::new(AtomicU64::new(0));
             let mut callers = JoinSet::new();
             for caller in 0..64 {
                 let limiter = limiters[caller % 2].clone();
-                let (asked, admitted) = (Arc::clone(&asked), Arc::clone(&admitted));
+                let (rules, admitted) = (Arc::clone(&rules), Arc::clone(&admitted));
                 callers.spawn(async move {
                     for _ in 0..5 {
-                        let answers = limiter.check(Arc::clone(&asked)).await.expect("redis");
+                        let (act, cost, idempotency) = (Act::Consume, 1, None);
+                        let asked = [Asked { tenant, act, cost, rules: &rules, idempotency }];
+                        let answers = limiter.check(&asked).await.expect("redis");
                         let Answer::Decided(_, decisions) = &answers[0] else { panic!("decided") };
                         admitted.fetch_add(u64::from(passed(decisions)), Ordering::Relaxed);
                     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::{CancellationToken, DropGuard};
+use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
+use weir_domain::id::TenantId;
 use weir_domain::request::Act;
 use weir_local::{Redis, RedisOptions, ScratchDir};
 
@@ -23,7 +25,8 @@ const AT_ONCE: Duration = Duration::from_millis(200);
 struct Own {
     redis: Redis,
     limiter: Limiter,
-    asked: Arc<[Asked]>,
+    tenant: TenantId,
+    rules: Vec<RuleCharge>,
     _stop: DropGuard,
     _scratch: ScratchDir,
 }
@@ -43,21 +46,19 @@ impl Own {
         let limiter = Limiter::start(client, settings, stop.clone());
         until_up(&limiter).await;
         let limits = vec![LimitDraft::FixedWindow { limit: 1_000_000, window_ms: 31_622_400_000 }];
-        let asked = Asked {
-            tenant: fresh_tenant(),
-            act: Act::Consume,
-            cost: 1,
-            rules: vec![charge_of(1, limits)],
-            idempotency: None,
-        };
-        let asked = Arc::new([asked]);
-        Self { redis, limiter, asked, _stop: stop.drop_guard(), _scratch: scratch }
+        let (tenant, rules) = (fresh_tenant(), vec![charge_of(1, limits)]);
+        Self { redis, limiter, tenant, rules, _stop: stop.drop_guard(), _scratch: scratch }
+    }
+
+    fn asked(&self) -> Asked<'_> {
+        let (tenant, rules) = (self.tenant, &self.rules);
+        Asked { tenant, act: Act::Consume, cost: 1, rules, idempotency: None }
     }
 
     /// What is left after a check, or why there is no answer; and how long that took.
     async fn ask(&self) -> (Result<u64, RedisError>, Duration) {
         let start = Instant::now();
-        let answers = self.limiter.check(Arc::clone(&self.asked)).await;
+        let answers = self.limiter.check(&[self.asked()]).await;
         let remaining = answers.map(|answers| match &answers[0] {
             Answer::Decided(_, decisions) => decisions[0].remaining,
             other => panic!("{other:?}"),
@@ -216,6 +217,6 @@ async fn limiter_that_was_stopped_says_away() {
         assert!(Instant::now() < deadline, "it goes on");
         tokio::task::yield_now().await;
     }
-    let answer = limiter.check(Arc::clone(&own.asked)).await;
+    let answer = limiter.check(&[own.asked()]).await;
     assert!(matches!(answer, Err(RedisError::Away)), "{answer:?}");
 }

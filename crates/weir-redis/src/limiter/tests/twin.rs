@@ -167,7 +167,7 @@ async fn history(seed: u64, kinds: &[u64], steps: u32) {
             edit(&mut random, &mut rules[which], kinds);
         }
         let checks = if random.one_in(10) { random.between(2, 5) } else { 1 };
-        let mut asked = Vec::new();
+        let mut drawn = Vec::new();
         let mut expected = Vec::new();
         for _ in 0..checks {
             let act = match random.below(20) {
@@ -184,9 +184,11 @@ async fn history(seed: u64, kinds: &[u64], steps: u32) {
             let subject = u128::from(random.below(2));
             let charges: Vec<_> =
                 rules.iter().map(|it| charge(it.id, it.rule.clone(), subject)).collect();
-            asked.push(world.asked(act, cost, &charges));
             expected.push(world.ask_twin(act, cost, &charges));
+            drawn.push((act, cost, charges));
         }
+        let asked: Vec<_> =
+            drawn.iter().map(|(act, cost, charges)| world.asked(*act, *cost, charges)).collect();
         let acts: Vec<_> = asked.iter().map(|it| (it.act, it.cost)).collect();
         let answers = world.ask_all(asked).await;
         for ((answer, expected), act) in answers.into_iter().zip(expected).zip(acts) {

@@ -103,15 +103,15 @@ impl World {
         panic!("never denied")
     }
 
-    pub(super) async fn ask_all(&self, asked: Vec<Asked>) -> Vec<Answer> {
-        self.limiter.check(asked.into()).await.expect("redis answers")
+    pub(super) async fn ask_all(&self, asked: Vec<Asked<'_>>) -> Vec<Answer> {
+        self.limiter.check(&asked).await.expect("redis answers")
     }
 
-    pub(super) fn asked(&self, act: Act, cost: u64, rules: &[RuleCharge]) -> Asked {
-        Asked { tenant: self.tenant, act, cost, rules: rules.to_vec(), idempotency: None }
+    pub(super) fn asked<'a>(&self, act: Act, cost: u64, rules: &'a [RuleCharge]) -> Asked<'a> {
+        Asked { tenant: self.tenant, act, cost, rules, idempotency: None }
     }
 
-    pub(super) fn with_key(&self, cost: u64, rules: &[RuleCharge], key: &str) -> Asked {
+    pub(super) fn with_key<'a>(&self, cost: u64, rules: &'a [RuleCharge], key: &str) -> Asked<'a> {
         let idempotency = Idempotency {
             key: key.to_owned(),
             fingerprint: format!("cost {cost}"),
@@ -225,7 +225,7 @@ pub(super) fn draft(limits: Vec<LimitDraft>) -> RuleDraft {
 
 /// A charge of a rule for one subject.
 pub(super) fn charge(id: u128, rule: Rule, subject: u128) -> RuleCharge {
-    let active = ActiveRule { id: RuleId::from_u128(id), rule, overrides: Overrides::default() };
+    let active = ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default());
     RuleCharge { active: Arc::new(active), subject: SubjectKey(subject), instead: None }
 }
 

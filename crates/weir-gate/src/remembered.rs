@@ -1,0 +1,239 @@
+//! Denials that stay true for a known time are given again without asking Redis: a flood of refused
+//! checks costs Redis one check a second for each subject.
+//!
+//! Exact, because only what cannot change is remembered: every rule of the check counts the same
+//! subject and has a limit with nothing left, so no check whatever that meets it can be admitted, and
+//! its counters stand still, until that limit has a unit again. That time is known. What else could end
+//! it is heard of: a change of the rulebook has another version; a refund or a reset is announced to
+//! every gate, and while announcements cannot be heard nothing is remembered.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use weir_domain::algorithm::Algorithm;
+use weir_domain::charge::RuleCharge;
+use weir_domain::decide::Decision;
+use weir_domain::id::RuleId;
+use weir_domain::limit::Limit;
+use weir_domain::subject::SubjectKey;
+
+/// The remembered denials of one gate.
+#[derive(Debug)]
+pub(crate) struct Remembered {
+    hears: AtomicBool,
+    hasher: RandomState,
+    shards: [Mutex<Shard>; SHARDS],
+}
+
+/// What a check met.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Met<'a> {
+    /// The rulebook's version.
+    pub(crate) version: u64,
+    pub(crate) cost: u64,
+    pub(crate) rules: &'a [RuleCharge],
+}
+
+/// Whether a denial may still be remembered when its answer comes: something may have been forgotten in between.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ticket {
+    asked_at: Instant,
+    forgotten: u64,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    /// How often something was forgotten here.
+    forgotten: u64,
+    denials: HashMap<SubjectKey, Denial>,
+}
+
+#[derive(Debug)]
+struct Denial {
+    version: u64,
+    cost: u64,
+    rules: Vec<(RuleId, Option<Arc<[Limit]>>)>,
+    decisions: Vec<Decision>,
+    heard_at: Instant,
+    until: Instant,
+}
+
+const SHARDS: usize = 16;
+/// Subjects of one shard; while so many denials hold, others are asked about.
+const SUBJECTS_MAX: usize = 4096;
+/// Redis is asked again after so long at the latest, which bounds what a lost announcement or a step of Redis' clock
+/// can do.
+const LONGEST: Duration = Duration::from_secs(1);
+/// Times are told in whole milliseconds, rounded up; clocks do not run alike to the last microsecond.
+const SPARE_MS: u64 = 2;
+
+impl Remembered {
+    /// Nothing yet; nothing will be before announcements are heard.
+    pub(crate) fn new() -> Self {
+        let shards = std::array::from_fn(|_| Mutex::default());
+        Self { hears: AtomicBool::new(false), hasher: RandomState::new(), shards }
+    }
+
+    /// Says whether announcements are heard from now on.
+    pub(crate) fn hears(&self, hears: bool) {
+        self.hears.store(hears, Ordering::SeqCst);
+        for shard in &self.shards {
+            lock(shard).forget_all();
+        }
+    }
+
+    /// The decisions about a check, if it is known to be denied.
+    pub(crate) fn recall(&self, met: Met<'_>, now: Instant) -> Option<Vec<Decision>> {
+        let subject = met.rules.first()?.subject;
+        let shard = lock(self.shard(subject));
+        let denial = shard.denials.get(&subject)?;
+        let same = denial.is_about(met);
+        (same && now < denial.until).then(|| denial.at(now))
+    }
+
+    /// To be taken before Redis is asked about a check.
+    pub(crate) fn ticket(&self, charges: &[RuleCharge], now: Instant) -> Option<Ticket> {
+        let subject = charges.first()?.subject;
+        Some(Ticket { asked_at: now, forgotten: lock(self.shard(subject)).forgotten })
+    }
+
+    /// Remembers what Redis decided, if it is a denial that will stay one.
+    pub(crate) fn remember(&self, ticket: Ticket, met: Met<'_>, decisions: &[Decision]) {
+        let Some(ms) = stands_for_ms(met, decisions) else { return };
+        if ms <= SPARE_MS || !self.hears.load(Ordering::SeqCst) {
+            return;
+        }
+        let until = ticket.asked_at + Duration::from_millis(ms - SPARE_MS).min(LONGEST);
+        let rule = |it: &RuleCharge| (it.active.id, it.instead.clone());
+        let denial = Denial {
+            version: met.version,
+            cost: met.cost,
+            rules: met.rules.iter().map(rule).collect(),
+            decisions: decisions.to_vec(),
+            heard_at: Instant::now(),
+            until,
+        };
+        let subject = met.rules[0].subject;
+        let mut shard = lock(self.shard(subject));
+        if shard.forgotten == ticket.forgotten && shard.has_room(subject, denial.heard_at) {
+            shard.denials.insert(subject, denial);
+        }
+    }
+
+    /// Forgets a subject: units were given back to it, or its counters were reset.
+    pub(crate) fn forget(&self, subject: SubjectKey) {
+        let mut shard = lock(self.shard(subject));
+        shard.forgotten += 1;
+        shard.denials.remove(&subject);
+    }
+
+    /// Forgets the subjects of all these.
+    pub(crate) fn forget_all(&self, charges: &[RuleCharge]) {
+        for charge in charges {
+            self.forget(charge.subject);
+        }
+    }
+
+    fn shard(&self, subject: SubjectKey) -> &Mutex<Shard> {
+        // Callers choose subjects, so their own bits could be made to meet.
+        let hash = self.hasher.hash_one(subject);
+        &self.shards[usize::try_from(hash % SHARDS as u64).expect("sixteen shards")]
+    }
+}
+
+impl Shard {
+    fn has_room(&mut self, subject: SubjectKey, now: Instant) -> bool {
+        if self.denials.len() >= SUBJECTS_MAX && !self.denials.contains_key(&subject) {
+            self.denials.retain(|_, it| now < it.until);
+        }
+        self.denials.len() < SUBJECTS_MAX || self.denials.contains_key(&subject)
+    }
+
+    fn forget_all(&mut self) {
+        self.forgotten += 1;
+        self.denials.clear();
+    }
+}
+
+impl Denial {
+    fn is_about(&self, met: Met<'_>) -> bool {
+        let charges = met.rules;
+        let same = |(rule, limits): &(RuleId, Option<Arc<[Limit]>>), charge: &RuleCharge| {
+            let same_limits = match (limits, &charge.instead) {
+                (None, None) => true,
+                (Some(then), Some(now)) => Arc::ptr_eq(then, now),
+                _ => false,
+            };
+            *rule == charge.active.id && same_limits
+        };
+        self.version == met.version
+            && self.cost == met.cost
+            && self.rules.len() == charges.len()
+            && self.rules.iter().zip(charges).all(|(then, now)| same(then, now))
+            && charges.iter().all(|it| it.subject == charges[0].subject)
+    }
+
+    /// What the limits say now: all that passes is time.
+    fn at(&self, now: Instant) -> Vec<Decision> {
+        let passed = now.saturating_duration_since(self.heard_at).as_millis();
+        let passed_ms = u64::try_from(passed).unwrap_or(u64::MAX);
+        let later = |it: &Decision| Decision {
+            reset_after_ms: it.reset_after_ms.saturating_sub(passed_ms),
+            retry_after_ms: it.retry_after_ms.map(|ms| ms.saturating_sub(passed_ms)),
+            ..*it
+        };
+        self.decisions.iter().map(later).collect()
+    }
+}
+
+/// For how long nothing about these decisions can change but the time that is left.
+fn stands_for_ms(met: Met<'_>, decisions: &[Decision]) -> Option<u64> {
+    let charges = met.rules;
+    let mut decisions = decisions.iter();
+    let mut stands_ms = u64::MAX;
+    for charge in charges {
+        let may_change = charge.shadow()
+            || charge.active.rule.block_ms().is_some()
+            || charge.subject != charges[0].subject;
+        if may_change {
+            return None;
+        }
+        let mut exhausted = false;
+        for limit in charge.limits() {
+            let decision = decisions.next()?;
+            exhausted |= !decision.allowed;
+            stands_ms = stands_ms.min(limit_stands_ms(&limit.algorithm, met.cost, decision)?);
+        }
+        if !exhausted {
+            return None;
+        }
+    }
+    (stands_ms < u64::MAX).then_some(stands_ms)
+}
+
+fn limit_stands_ms(algorithm: &Algorithm, cost: u64, decision: &Decision) -> Option<u64> {
+    // Whole units come back at once, at the end of the window; elsewhere one after another.
+    let at_once = matches!(algorithm, Algorithm::FixedWindow(_) | Algorithm::Quota(_));
+    if matches!(algorithm, Algorithm::SlidingWindowLog(it) if it.counts_denied()) {
+        return None;
+    }
+    let untouched = decision.remaining == algorithm.limit() && decision.reset_after_ms == 0;
+    match (decision.allowed, decision.remaining) {
+        (true, _) if untouched => Some(u64::MAX),
+        (true, _) if at_once => Some(decision.reset_after_ms),
+        (false, 0) if at_once || cost == 1 => decision.retry_after_ms,
+        _ => None,
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    // Whatever a panic left behind is still a set of denials.
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

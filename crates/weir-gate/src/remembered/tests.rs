@@ -1,0 +1,150 @@
+//! What is remembered, for how long, and what ends it.
+
+use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, RuleDraft};
+use weir_domain::overrides::Overrides;
+use weir_domain::rule::Rule;
+use weir_domain::rulebook::ActiveRule;
+
+use super::*;
+
+fn rule(id: u128, mode: Mode, block_ms: Option<u64>, limits: Vec<LimitDraft>) -> RuleCharge {
+    let draft = RuleDraft {
+        namespace: "default".into(),
+        name: format!("rule-{id}"),
+        description: String::new(),
+        conditions: Vec::new(),
+        count_by: vec!["user".into()],
+        action: Action::Limit,
+        limits,
+        block_ms,
+        mode,
+        on_store_failure: OnStoreFailure::Allow,
+        consistency: Consistency::Exact,
+    };
+    let rule = Rule::parse(draft).expect("a rule");
+    let active = Arc::new(ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default()));
+    RuleCharge { active, subject: SubjectKey(7), instead: None }
+}
+
+fn window() -> LimitDraft {
+    LimitDraft::FixedWindow { limit: 5, window_ms: 60_000 }
+}
+
+fn log(count_denied: bool) -> LimitDraft {
+    LimitDraft::SlidingWindowLog { limit: 5, window_ms: 60_000, count_denied }
+}
+
+fn denied(remaining: u64, retry_after_ms: u64) -> Decision {
+    let retry_after_ms = Some(retry_after_ms);
+    Decision { allowed: false, remaining, reset_after_ms: 50_000, retry_after_ms, delay_ms: 0 }
+}
+
+fn allowed(remaining: u64, reset_after_ms: u64) -> Decision {
+    let retry_after_ms = Some(0);
+    Decision { allowed: true, remaining, reset_after_ms, retry_after_ms, delay_ms: 0 }
+}
+
+fn stands(cost: u64, rules: &[RuleCharge], decisions: &[Decision]) -> Option<u64> {
+    stands_for_ms(Met { version: 1, cost, rules }, decisions)
+}
+
+#[test]
+fn only_what_cannot_change_stands() {
+    let one = |limit| [rule(1, Mode::Enforce, None, vec![limit])];
+    assert_eq!(stands(1, &one(window()), &[denied(0, 400)]), Some(400));
+    assert_eq!(stands(9, &one(window()), &[denied(0, 400)]), Some(400));
+    // Somebody may take the two that are left.
+    assert_eq!(stands(3, &one(window()), &[denied(2, 400)]), None);
+    assert_eq!(stands(1, &one(window()), &[allowed(0, 400)]), None);
+    assert_eq!(stands(1, &one(log(false)), &[denied(0, 400)]), Some(400));
+    // One unit comes back before three do, and `remaining` tells.
+    assert_eq!(stands(3, &one(log(false)), &[denied(0, 400)]), None);
+    assert_eq!(stands(1, &one(log(true)), &[denied(0, 400)]), None);
+    let never = Decision { retry_after_ms: None, ..denied(0, 0) };
+    assert_eq!(stands(1, &one(window()), &[never]), None);
+}
+
+#[test]
+fn each_rule_must_be_exhausted_itself_and_for_the_same_subject() {
+    let two = |mode, block_ms| {
+        [
+            rule(1, Mode::Enforce, None, vec![window(), window()]),
+            rule(2, mode, block_ms, vec![window()]),
+        ]
+    };
+    let both = [denied(0, 400), allowed(3, 300), denied(0, 500)];
+    assert_eq!(stands(1, &two(Mode::Enforce, None), &both), Some(300));
+    // A check of another kind may meet the second rule alone, and be admitted.
+    let first = [denied(0, 400), allowed(3, 300), allowed(1, 500)];
+    assert_eq!(stands(1, &two(Mode::Enforce, None), &first), None);
+    assert_eq!(stands(1, &two(Mode::Shadow, None), &both), None);
+    assert_eq!(stands(1, &two(Mode::Enforce, Some(1_000)), &both), None);
+    let [one, mut other] = two(Mode::Enforce, None);
+    other.subject = SubjectKey(8);
+    assert_eq!(stands(1, &[one, other], &both), None);
+}
+
+/// A gate that hears announcements, and a denial for ten seconds.
+fn remembering() -> (Remembered, [RuleCharge; 1], Instant) {
+    let remembered = Remembered::new();
+    remembered.hears(true);
+    let rules = [rule(1, Mode::Enforce, None, vec![window()])];
+    let now = Instant::now();
+    let met = Met { version: 1, cost: 1, rules: &rules };
+    let ticket = remembered.ticket(&rules, now).expect("rules");
+    remembered.remember(ticket, met, &[denied(0, 10_000)]);
+    (remembered, rules, now)
+}
+
+#[test]
+fn denial_is_given_again_with_less_time_left_and_for_a_second_at_most() {
+    let (remembered, rules, now) = remembering();
+    let met = Met { version: 1, cost: 1, rules: &rules };
+    let later = now + Duration::from_millis(999);
+    let again = remembered.recall(met, later).expect("known");
+    let retry_ms = again[0].retry_after_ms.expect("not for ever");
+    assert!((9_001..=10_000).contains(&retry_ms), "{retry_ms}");
+    assert!(!again[0].allowed && again[0].remaining == 0);
+    assert_eq!(remembered.recall(met, now + LONGEST), None);
+    for other in [Met { version: 2, ..met }, Met { cost: 2, ..met }] {
+        assert_eq!(remembered.recall(other, now), None);
+    }
+    let mut others = rules.clone();
+    others[0].instead = Some(Arc::new([]));
+    assert_eq!(remembered.recall(Met { rules: &others, ..met }, now), None);
+}
+
+#[test]
+fn what_was_forgotten_while_redis_was_asked_is_not_remembered() {
+    let (remembered, rules, now) = remembering();
+    let met = Met { version: 1, cost: 1, rules: &rules };
+    let ticket = remembered.ticket(&rules, now).expect("rules");
+    remembered.forget(SubjectKey(7));
+    assert_eq!(remembered.recall(met, now), None);
+    remembered.remember(ticket, met, &[denied(0, 10_000)]);
+    assert_eq!(remembered.recall(met, now), None);
+}
+
+#[test]
+fn nothing_is_remembered_while_announcements_are_not_heard() {
+    let (remembered, rules, now) = remembering();
+    let met = Met { version: 1, cost: 1, rules: &rules };
+    remembered.hears(false);
+    assert_eq!(remembered.recall(met, now), None);
+    let ticket = remembered.ticket(&rules, now).expect("rules");
+    remembered.remember(ticket, met, &[denied(0, 10_000)]);
+    assert_eq!(remembered.recall(met, now), None);
+}
+
+#[test]
+fn full_memory_keeps_what_holds_and_takes_no_more() {
+    let (remembered, mut rules, now) = remembering();
+    for subject in 0..(2 * SHARDS * SUBJECTS_MAX) {
+        rules[0].subject = SubjectKey(subject as u128);
+        let ticket = remembered.ticket(&rules, now).expect("rules");
+        let met = Met { version: 1, cost: 1, rules: &rules };
+        remembered.remember(ticket, met, &[denied(0, 10_000)]);
+    }
+    let held: usize = remembered.shards.iter().map(|it| lock(it).denials.len()).sum();
+    assert!(held <= SHARDS * SUBJECTS_MAX, "{held}");
+}

@@ -1,0 +1,263 @@
+
+-- By kind. A leaky bucket is a bucket; a quota is a window.
+local READ = { window_read, log_read, counter_read, bucket_read, bucket_read, spacing_read, window_read }
+local WAIT = { window_wait, log_wait, counter_wait, bucket_wait, bucket_wait, spacing_wait, window_wait }
+local CHARGE = {
+  window_charge, log_charge, counter_charge, bucket_charge, bucket_charge, spacing_charge, window_charge,
+}
+local REFUND = {
+  window_refund, log_refund, counter_refund, bucket_refund, bucket_refund, spacing_refund, window_refund,
+}
+local LEVEL = {
+  window_level, log_level, counter_level, bucket_level, bucket_level, spacing_level, window_level,
+}
+local WRITE = {
+  window_write, log_write, counter_write, bucket_write, bucket_write, spacing_write, window_write,
+}
+local CONSUME, PEEK, REFUND_ACT = 1, 2, 3
+
+local keys, numbers = KEYS, ARGV[1]
+local now, grace_ms, checks, from_us, until_us, position = unpack('<ddddd', numbers)
+do
+  local time = call('TIME')
+  now_ms = time[1] * 1000 + floor(time[2] / 1000)
+  if now == 0 then
+    now = time[1] * 1000000 + time[2]
+  end
+end
+if until_us > 0 and not (from_us <= now and now + SLACK_US < until_us) then
+  return { now }
+end
+local next_key, next_arg = 1, 2
+local parts, texts = {}, {}
+-- The rules and limits of the check at hand; the tables serve one check after another.
+local rules, limits = {}, {}
+local rule_count, limit_count
+
+local function next_rule()
+  rule_count = rule_count + 1
+  local rule = rules[rule_count]
+  if not rule then
+    rule = { group = 0, block = false, block_ms = 0, first = 0, last = 0, blocked_ms = 0,
+      denied_by_limit = false, waits = false, passes = false, block_starts = false }
+    rules[rule_count] = rule
+  end
+  return rule
+end
+
+local function next_limit()
+  limit_count = limit_count + 1
+  local limit = limits[limit_count]
+  if not limit then
+    limit = { key = '', expires = false, kind = 0, a = 0, b = 0, c = 0, d = 0, e = 0,
+      at = 0, level = 0, ahead = 0, wait = 0, passes = false, delay_ms = 0, changed = false }
+    limits[limit_count] = limit
+  end
+  limit.key, limit.expires, limit.changed, limit.delay_ms = keys[next_key], false, false, 0
+  next_key = next_key + 1
+  return limit
+end
+
+-- What is left of a rule's block. One that lasts longer than the rule says was written by another
+-- clock or another setting, and does not hold.
+local function blocked_ms(rule)
+  local state = call('GET', rule.block)
+  if not state then
+    return 0
+  end
+  local left = max(0, unpack('<d', state) - now)
+  if left > rule.block_ms * 1000 + SLACK_US then
+    return 0
+  end
+  return ms_until(left + now, now)
+end
+
+-- Reads the next rule and judges its limits by their counters.
+local function judge(cost)
+  local rule = next_rule()
+  local group, block_ms, count, kind, a, b, c
+  group, block_ms, count, kind, a, b, c, position = unpack('<ddddddd', numbers, position)
+  rule.group, rule.block_ms, rule.block, rule.blocked_ms = group, block_ms, false, 0
+  if block_ms > 0 then
+    rule.block = keys[next_key]
+    next_key = next_key + 1
+    rule.blocked_ms = blocked_ms(rule)
+  end
+  local denied, waits = false, false
+  rule.first = limit_count + 1
+  for l = 1, count do
+    if l > 1 then
+      kind, a, b, c, position = unpack('<dddd', numbers, position)
+    end
+    local limit = next_limit()
+    limit.kind, limit.a, limit.b, limit.c = kind, a, b, c
+    if kind == 7 then
+      limit.d, limit.e, position = unpack('<dd', numbers, position)
+    end
+    READ[kind](limit, now)
+    local wait = WAIT[kind](limit, cost, now)
+    limit.wait, limit.passes = wait, wait == 0
+    if kind == 5 then
+      limit.delay_ms = bucket_ms_to_drain(limit, limit.level)
+    end
+    if wait ~= 0 then
+      denied = true
+      waits = waits or wait > 0
+    end
+  end
+  rule.last = limit_count
+  rule.denied_by_limit, rule.waits, rule.block_starts = denied, waits, false
+  rule.passes = not denied and rule.blocked_ms == 0
+  return rule
+end
+
+local function charge(rule, cost)
+  for l = rule.first, rule.last do
+    local limit = limits[l]
+    CHARGE[limit.kind](limit, cost)
+    limit.changed = true
+  end
+end
+
+-- After a denial only logs that count denials change, and a block may start.
+local function deny(rule, cost, denied_by_limit)
+  rule.block_starts = rule.block and rule.blocked_ms == 0 and rule.waits
+  if not denied_by_limit then
+    return
+  end
+  for l = rule.first, rule.last do
+    local limit = limits[l]
+    if limit.kind == 2 and limit.c == 1 and cost <= limit.a then
+      log_charge(limit, cost)
+      limit.wait = log_wait(limit, cost, now)
+      limit.changed = true
+    end
+  end
+end
+
+-- Gates remember denials of a subject; its digest ends the key of each of its counters.
+local function refund(rule, cost)
+  call('PUBLISH', 'weir:signal:forget', limits[rule.first].key:sub(-32))
+  for l = rule.first, rule.last do
+    local limit = limits[l]
+    local kind = limit.kind
+    REFUND[kind](limit, cost, now, grace_ms)
+    limit.wait = WAIT[kind](limit, cost, now)
+    limit.passes = limit.wait == 0
+    limit.changed = kind ~= 2 and kind ~= 5
+  end
+end
+
+-- Appends a limit's five numbers to the reply, and writes its counter if it changed.
+local function report(rule, limit, denied, writes)
+  local kind = limit.kind
+  local remaining, reset_ms = LEVEL[kind](limit, now)
+  if writes and limit.changed then
+    if reset_ms > 0 or kind == 2 then
+      WRITE[kind](limit, reset_ms, grace_ms)
+    else
+      -- As if never used.
+      call('DEL', limit.key)
+    end
+  end
+  local allowed = limit.passes and rule.blocked_ms == 0
+  local retry_ms = limit.wait
+  if retry_ms > 0 and rule.block_starts then
+    retry_ms = max(retry_ms, rule.block_ms)
+  elseif retry_ms >= 0 then
+    retry_ms = max(retry_ms, rule.blocked_ms)
+  end
+  parts[#parts + 1] = pack('<ddddd', allowed and 1 or 0, remaining, reset_ms, retry_ms,
+    allowed and not denied and limit.delay_ms or 0)
+end
+
+-- Settles the check whose rules were judged.
+local function settle(act, cost, passes, denied_by_limit)
+  local takes = act == CONSUME or act == PEEK
+  local writes = act == CONSUME or act == REFUND_ACT
+  if rule_count == 0 then
+    parts[#parts + 1] = pack('<d', 4)
+  end
+  for r = 1, rule_count do
+    local rule = rules[r]
+    local enforced = rule.group == 0
+    local rule_passes, rule_denied_by_limit = rule.passes, rule.denied_by_limit
+    if enforced then
+      rule_passes, rule_denied_by_limit = passes, denied_by_limit
+    end
+    if takes and rule_passes then
+      charge(rule, cost)
+    elseif takes then
+      deny(rule, cost, rule_denied_by_limit)
+    elseif act == REFUND_ACT and enforced then
+      refund(rule, cost)
+    end
+    for l = rule.first, rule.last do
+      report(rule, limits[l], takes and not rule_passes, writes)
+    end
+    if writes and rule.block_starts then
+      local state = pack('<d', now + rule.block_ms * 1000)
+      call('SET', rule.block, state, 'PX', rule.block_ms + grace_ms)
+    end
+  end
+end
+
+-- Hands back the first answer to the same request, if there was one.
+local function repeated(record, fingerprint)
+  local known = call('HMGET', record, 'fingerprint', 'text', 'numbers')
+  if not known[1] then
+    return false
+  elseif known[1] ~= fingerprint then
+    parts[#parts + 1] = pack('<d', 3)
+  else
+    parts[#parts + 1] = pack('<dd', 2, #known[3] / 8)
+    parts[#parts + 1] = known[3]
+    texts[#texts + 1] = known[2]
+  end
+  return true
+end
+
+local function answer()
+  local act, cost, count, idempotent
+  act, cost, count, idempotent, position = unpack('<dddd', numbers, position)
+  if act == CONSUME and count == 1 and idempotent == 0 then
+    local decided, after = single(keys, numbers, next_key, position, now, grace_ms, cost)
+    if decided then
+      parts[#parts + 1] = decided
+      next_key, position = next_key + 1, after
+      return
+    end
+  end
+  rule_count, limit_count = 0, 0
+  local record = false
+  if idempotent == 1 then
+    record = keys[next_key]
+    next_key = next_key + 1
+  end
+  local passes, denied_by_limit = true, false
+  for _ = 1, count do
+    local rule = judge(cost)
+    if rule.group == 0 then
+      passes = passes and rule.passes
+      denied_by_limit = denied_by_limit or rule.denied_by_limit
+    end
+  end
+  if not record then
+    return settle(act, cost, passes, denied_by_limit)
+  end
+  local fingerprint, text, record_ms = ARGV[next_arg], ARGV[next_arg + 1], ARGV[next_arg + 2]
+  next_arg = next_arg + 3
+  if repeated(record, fingerprint) then
+    return
+  end
+  local first = #parts + 1
+  settle(act, cost, passes, denied_by_limit)
+  call('HSET', record, 'fingerprint', fingerprint, 'text', text,
+    'numbers', table.concat(parts, '', first))
+  call('PEXPIRE', record, record_ms)
+end
+
+for _ = 1, checks do
+  answer()
+end
+return { now, table.concat(parts), upto(texts, 1, #texts) }
