@@ -80,6 +80,15 @@ impl Condition {
         }
     }
 
+    /// The values of which the attribute must have one, if it demands any: sorted, each once.
+    pub fn one_of(&self) -> Option<&[String]> {
+        match &self.test {
+            Test::Equals(operand) => Some(std::slice::from_ref(operand)),
+            Test::OneOf(operands) => Some(operands),
+            _ => None,
+        }
+    }
+
     /// The single value it demands, if it is an `equals`.
     pub fn equal_to(&self) -> Option<&str> {
         match &self.test {

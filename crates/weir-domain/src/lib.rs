@@ -32,6 +32,7 @@ pub mod subject;
 pub mod charge;
 pub mod decide;
 pub mod matching;
+pub mod rule_index;
 pub mod rulebook;
 pub mod sample;
 pub mod verdict;

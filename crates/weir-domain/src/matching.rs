@@ -7,7 +7,7 @@ use crate::condition::Condition;
 use crate::draft::{Action, Mode};
 use crate::overrides::Effect;
 use crate::request::Request;
-use crate::rulebook::ActiveRule;
+use crate::rulebook::{ActiveRule, Namespace};
 use crate::subject::{SubjectHasher, SubjectKey};
 use crate::time::Timestamp;
 
@@ -35,14 +35,31 @@ pub enum Meeting {
     Charged(RuleCharge),
 }
 
-/// Meets a request with the rules of its namespace, given enforced first.
-pub fn matched(rules: &[Arc<ActiveRule>], request: &Request, now: Timestamp) -> Matched {
+/// Meets a request with the rules of its namespace.
+pub fn matched_in(namespace: &Namespace, request: &Request, now: Timestamp) -> Matched {
+    let rules = &namespace.rules;
+    match &namespace.index {
+        None => matched(rules, request, now),
+        Some(index) => {
+            let candidates = index.candidates(request);
+            matched(candidates.iter().map(|&position| &rules[position]), request, now)
+        }
+    }
+}
+
+/// Meets a request with rules, given enforced first.
+pub fn matched<'a>(
+    rules: impl IntoIterator<Item = &'a Arc<ActiveRule>>,
+    request: &Request,
+    now: Timestamp,
+) -> Matched {
     let mut denied = Vec::new();
     let mut allowed = None;
     let mut charged = Vec::new();
+    let mut subjects = Subjects::default();
     for active in rules {
         let enforced = active.rule.mode() == Mode::Enforce;
-        match meet(active, request, now) {
+        match meet_counting(active, request, now, &mut subjects) {
             Meeting::Charged(charge) => charged.push(charge),
             Meeting::Passes(Effect::Deny) if enforced => denied.push(Arc::clone(active)),
             Meeting::Passes(Effect::Allow) if enforced && active.rule.action() == Action::Allow => {
@@ -64,6 +81,32 @@ pub fn matched(rules: &[Arc<ActiveRule>], request: &Request, now: Timestamp) -> 
 
 /// Meets a request with one rule.
 pub fn meet(active: &Arc<ActiveRule>, request: &Request, now: Timestamp) -> Meeting {
+    meet_counting(active, request, now, &mut Subjects::default())
+}
+
+/// The last subject found: rules in a row mostly count by the same attributes.
+#[derive(Debug, Default)]
+struct Subjects<'a>(Option<(&'a [String], SubjectKey)>);
+
+impl<'a> Subjects<'a> {
+    fn key(&mut self, count_by: &'a [String], values: &[&str]) -> SubjectKey {
+        match self.0 {
+            Some((known, key)) if known == count_by => key,
+            _ => {
+                let key = subject_key(count_by, values);
+                self.0 = Some((count_by, key));
+                key
+            }
+        }
+    }
+}
+
+fn meet_counting<'a>(
+    active: &'a Arc<ActiveRule>,
+    request: &Request,
+    now: Timestamp,
+    subjects: &mut Subjects<'a>,
+) -> Meeting {
     let rule = &active.rule;
     let holds = |it: &Condition| it.holds(request.attribute(it.attribute()));
     if let Some(at) = rule.conditions().iter().position(|it| !holds(it)) {
@@ -81,8 +124,8 @@ pub fn meet(active: &Arc<ActiveRule>, request: &Request, now: Timestamp) -> Meet
             None => return Meeting::NotCounted(attribute.clone()),
         }
     }
-    let charge = |instead| {
-        let subject = subject_key(rule.count_by(), &values);
+    let mut charge = |instead| {
+        let subject = subjects.key(rule.count_by(), &values);
         Meeting::Charged(RuleCharge { active: Arc::clone(active), subject, instead })
     };
     match active.overrides.find(rule, &values, now).map(|found| &found.effect) {

@@ -10,6 +10,7 @@ use crate::draft::Mode;
 use crate::id::{KeyId, RuleId, TenantId};
 use crate::overrides::Overrides;
 use crate::rule::Rule;
+use crate::rule_index::RuleIndex;
 use crate::sample::SamplePlan;
 use crate::time::Timestamp;
 
@@ -39,6 +40,8 @@ pub struct TenantRules {
 pub struct Namespace {
     /// Its rules, oldest first, enforced ones before shadow ones; none that is off.
     pub rules: Vec<Arc<ActiveRule>>,
+    /// Finds the rules that may match; none: ask each.
+    pub index: Option<RuleIndex>,
     /// What of its checks is kept for what-if runs; none: nothing.
     pub sample: Option<Arc<SamplePlan>>,
 }
@@ -168,7 +171,8 @@ impl TenantRules {
             let sample = SamplePlan::of_rules(name, rules.iter().map(|it| &it.rule));
             rules.retain(|it| it.rule.mode() != Mode::Off);
             rules.sort_unstable_by_key(|it| (it.rule.mode() == Mode::Shadow, it.id));
-            Namespace { rules, sample: sampled.then(|| Arc::new(sample)) }
+            let index = RuleIndex::of(&rules);
+            Namespace { rules, index, sample: sampled.then(|| Arc::new(sample)) }
         };
         let namespaces = grouped.into_iter().map(|(name, rules)| {
             let namespace = namespace(&name, rules);

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use weir_domain::charge::RuleCharge;
-use weir_domain::matching::{Matched, matched};
+use weir_domain::matching::{Matched, matched_in};
 use weir_domain::request::{Act, Request};
 use weir_domain::rulebook::Namespace;
 use weir_domain::time::Timestamp;
@@ -275,7 +275,7 @@ async fn ask(
 fn prepare<'a>(caller: &'a Caller, request: &Request, now: Timestamp) -> Prepared<'a> {
     let namespace = caller.book.namespace(caller.tenant, request.namespace());
     let matched = match namespace {
-        Some(namespace) => matched(&namespace.rules, request, now),
+        Some(namespace) => matched_in(namespace, request, now),
         None => Matched::Charged(Vec::new()),
     };
     Prepared { namespace, matched, now }

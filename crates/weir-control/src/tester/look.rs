@@ -89,14 +89,14 @@ async fn looked(
             tenant: caller.tenant_id,
             act: Act::Look,
             cost: 1,
-            rules: vec![charge.clone()],
+            rules: std::slice::from_ref(charge),
             idempotency: None,
         })
         .collect();
     let answers = if asked.is_empty() {
         Vec::new()
     } else {
-        control.limiter.check(asked.into()).await.map_err(redis_away)?
+        control.limiter.check(&asked).await.map_err(redis_away)?
     };
     let mut answers = answers.into_iter();
     let mut data = Vec::with_capacity(seen.len());
