@@ -27,8 +27,8 @@ const VALUE_CHARS_MAX: usize = 128;
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Tenants of one shard whose subjects are counted; those of others are only known in sum.
 const SKETCHES_MAX: usize = 128;
-/// Checks that a page keeps for what-if runs.
-const KEPT_MAX: usize = 20_000;
+/// Bytes of checks that a page keeps for what-if runs.
+const KEPT_BYTES_MAX: usize = 2 << 20;
 
 /// A map by ids, which nobody outside can choose: they need no better hash than their own bits.
 pub(super) type ById<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
@@ -51,8 +51,8 @@ pub(super) struct Page {
     pub(super) used: bool,
     pub(super) tenants: ById<TenantId, TenantPage>,
     sketches: usize,
-    /// How many checks are kept for what-if runs.
-    kept: usize,
+    /// How many bytes of checks are kept for what-if runs.
+    kept_bytes: usize,
 }
 
 /// Counts of one tenant.
@@ -152,9 +152,9 @@ impl Page {
         let decisions = decisions(seen);
         let requests = tenant.namespace(seen);
         if let Some(plan) = seen.sample {
-            let mut room = KEPT_MAX - self.kept;
+            let mut room = KEPT_BYTES_MAX - self.kept_bytes;
             requests.keep(plan, seen, random, &mut room);
-            self.kept = KEPT_MAX - room;
+            self.kept_bytes = KEPT_BYTES_MAX - room;
         }
         if refund {
             requests.requests.refunded += 1;
@@ -177,7 +177,7 @@ impl Page {
     /// Forgets the numbers and keeps the memory; with `whole` that too.
     pub(super) fn clear(&mut self, whole: bool) {
         self.used = false;
-        self.kept = 0;
+        self.kept_bytes = 0;
         if whole {
             self.tenants.clear();
             self.sketches = 0;

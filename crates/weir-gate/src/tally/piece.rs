@@ -11,12 +11,15 @@ use super::sample::{KEPT_MAX, Sample};
 
 /// Pieces kept while they cannot be written, and their bytes.
 const PIECES_MAX: usize = 2_000;
-const BYTES_MAX: usize = 32 << 20;
+const WAITING_BYTES_MAX: usize = 16 << 20;
+/// Bytes of what is gathered for the next pieces.
+const GATHERED_BYTES_MAX: usize = 16 << 20;
 
 /// What was kept and is not written yet.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     gathered: HashMap<TenantId, Vec<Sample>>,
+    gathered_bytes: usize,
     waiting: VecDeque<SampleRow>,
     lost: HashMap<TenantId, u64>,
 }
@@ -27,15 +30,26 @@ impl Pieces {
         if sample.seen() == 0 {
             return;
         }
+        while sample.bytes() > GATHERED_BYTES_MAX.saturating_sub(self.gathered_bytes) {
+            sample.shrink_to(sample.kept() / 2);
+        }
         let all = self.gathered.entry(tenant).or_default();
         match all.iter_mut().find(|it| it.plan() == sample.plan()) {
-            Some(known) => known.absorb(sample),
-            None => all.push(sample.split()),
+            Some(known) => {
+                let before = known.bytes();
+                known.absorb(sample);
+                self.gathered_bytes = self.gathered_bytes + known.bytes() - before;
+            }
+            None => {
+                self.gathered_bytes += sample.bytes();
+                all.push(sample.split());
+            }
         }
     }
 
     /// Ends the pieces that are gathered: from now on they wait to be written.
     pub(super) fn cut(&mut self, now: Timestamp) {
+        self.gathered_bytes = 0;
         for (tenant_id, mut samples) in std::mem::take(&mut self.gathered) {
             fit(&mut samples);
             for (part, sample) in samples.into_iter().enumerate() {
@@ -45,7 +59,7 @@ impl Pieces {
             }
         }
         let mut bytes: usize = self.waiting.iter().map(|it| it.checks.len()).sum();
-        while self.waiting.len() > PIECES_MAX || bytes > BYTES_MAX {
+        while self.waiting.len() > PIECES_MAX || bytes > WAITING_BYTES_MAX {
             let Some(gone) = self.waiting.pop_front() else { break };
             bytes -= gone.checks.len();
             *self.lost.entry(gone.tenant_id).or_default() += gone.head.seen + gone.head.lost;

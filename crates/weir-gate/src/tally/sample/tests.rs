@@ -36,11 +36,11 @@ fn users(sample: Sample) -> HashMap<String, usize> {
 
 #[test]
 fn keeps_what_rules_look_at_in_order_of_time_and_nothing_else() {
-    let (mut sample, mut room) = (sample(), 10);
+    let (mut sample, mut room) = (sample(), 100_000);
     sample.offer(&request("ada", 3, Act::Consume), at(1_020), 0, &mut room);
     sample.offer(&request("bob", 1, Act::Consume), at(1_005), 0, &mut room);
     sample.offer(&request("ada", 2, Act::Refund), at(1_030), 0, &mut room);
-    assert_eq!((sample.seen(), sample.kept(), room), (3, 3, 7));
+    assert_eq!((sample.seen(), sample.kept(), room), (3, 3, 100_000 - sample.bytes()));
     assert_eq!(sample.threshold(), ALL);
     let stored = sample.split().checks();
     assert_eq!(stored.values, [[Some("bob".to_owned())], [Some("ada".to_owned())]]);
@@ -55,7 +55,7 @@ fn beyond_the_room_subjects_go_as_a_whole_and_the_rest_is_complete() {
     let mut all = sample();
     for shard in 0..3 {
         let mut part = sample();
-        let mut room = 100_000;
+        let mut room = 1_000_000;
         for turn in 0..4 {
             for user in 0..500 {
                 let request = request(&format!("u-{user}"), 1, Act::Consume);
@@ -89,7 +89,7 @@ fn without_room_nothing_is_kept_and_all_is_seen() {
 /// Who asks alone more than may be kept is left out rather than kept in part.
 #[test]
 fn subject_too_busy_for_the_room_is_left_out() {
-    let (mut sample, mut room) = (sample(), 100_000);
+    let (mut sample, mut room) = (sample(), 1_000_000);
     sample.offer(&request("quiet", 1, Act::Consume), at(0), 0, &mut room);
     for _ in 0..2 * KEPT_MAX {
         sample.offer(&request("busy", 1, Act::Consume), at(1), 0, &mut room);
@@ -97,4 +97,21 @@ fn subject_too_busy_for_the_room_is_left_out() {
     let threshold = sample.threshold();
     let kept = users(sample);
     assert!(!kept.contains_key("busy") && threshold < ALL);
+}
+
+/// A page with room for about a hundred checks, and long values.
+#[test]
+fn bytes_are_bounded_and_what_is_left_is_whole() {
+    let mut sample = sample();
+    let mut room = 100_000;
+    for turn in 0..3 {
+        for user in 0..400 {
+            let request = request(&format!("u-{user}-{}", "x".repeat(300)), 1, Act::Consume);
+            sample.offer(&request, at(turn), 0, &mut room);
+        }
+    }
+    assert_eq!(room, 100_000 - sample.bytes());
+    assert!(sample.bytes() > 20_000, "{} bytes", sample.bytes());
+    let kept = users(sample);
+    assert!(kept.values().all(|checks| *checks == 3), "{kept:?}");
 }
