@@ -144,15 +144,11 @@ async fn look(
     if looked.is_empty() {
         return Ok(Vec::new());
     }
-    let asked = |it: &Looked| Asked {
-        tenant: alert.tenant_id,
-        act: Act::Look,
-        cost: 1,
-        rules: vec![it.charge.clone()],
-        idempotency: None,
-    };
-    let asked: Arc<[Asked]> = looked.iter().map(asked).collect();
-    let answers = control.limiter.check(asked).await.map_err(redis_away)?;
+    let (tenant, act, cost) = (alert.tenant_id, Act::Look, 1);
+    let rules = looked.iter().map(|it| std::slice::from_ref(&it.charge));
+    let asked: Vec<_> =
+        rules.map(|rules| Asked { tenant, act, cost, rules, idempotency: None }).collect();
+    let answers = control.limiter.check(&asked).await.map_err(redis_away)?;
     let decided = answers.into_iter().map(|answer| match answer {
         Answer::Decided(at, decisions) => Ok((at, decisions)),
         _ => Err(Problem::internal("a look was not decided").into()),
