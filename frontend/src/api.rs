@@ -31,6 +31,7 @@ use crate::browser;
 use crate::session::{Session, Why};
 pub use gate::gate_address;
 pub use problem::Problem;
+pub use request::why_not_fetched;
 use request::{Call, decoded, send, sent};
 pub use stats::About;
 

@@ -18,6 +18,11 @@ pub fn origin() -> String {
     window().location().origin().unwrap_or_default()
 }
 
+/// Loads the whole dashboard anew, at the same address.
+pub fn reload() {
+    drop(window().location().reload());
+}
+
 /// What was stored in this browser under a name.
 pub fn stored(name: &str) -> Option<String> {
     storage()?.get_item(name).ok()?

@@ -4,6 +4,7 @@ mod accept;
 mod audit;
 mod home;
 mod keys;
+mod later;
 mod live;
 mod members;
 mod overrides;
@@ -26,25 +27,17 @@ use leptos::prelude::*;
 use crate::components::feedback::Empty;
 use crate::components::page::PageHead;
 pub use accept::Accept;
-pub use audit::Audit;
 pub use home::Home;
-pub use keys::Keys;
-pub use live::Live;
-pub use members::Members;
-pub use overrides::Overrides;
-pub use overview::Overview;
-pub use replicas::Replicas;
-pub use rule::RulePage;
-pub use rule_editor::{NewRule, RuleEditor};
+pub use later::{
+    Audit, Keys, Live, Members, NewRule, Overrides, Overview, Replicas, RuleEditor, RulePage,
+    Settings, Tester, WhatIf,
+};
 pub use rules::Rules;
-pub use settings::Settings;
 pub use shell::Shell;
 pub use sign_in::SignIn;
 pub use sign_up::SignUp;
 pub use start::Start;
 pub use tenants::Tenants;
-pub use tester::Tester;
-pub use what_if::WhatIf;
 
 /// No page has this address.
 #[component]

@@ -1,8 +1,9 @@
 //! `cargo xtask dashboard`: frontend/ into frontend/dist, which the server embeds.
 //!
-//! Compile to WebAssembly, bind, optimise (when the tool is installed), name every file by its
-//! content so that browsers may keep it for ever, compress, and write the page that names them.
-//! Skipped when no input changed. A draft is compiled fast instead of small, for whoever works on it.
+//! Compile to WebAssembly, split groups of pages off, bind, optimise (when the tool is installed),
+//! name every file by its content so that browsers may keep it for ever, compress, and write the
+//! page that names them. Skipped when no input changed. A draft is compiled fast instead of small
+//! and is not split, for whoever works on it.
 
 mod files;
 
@@ -12,8 +13,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::setup::{WasmStd, bindgen, browser_tool, wasm_std};
-use crate::workshop::{Workshop, call, files_below, fingerprint, step};
+use crate::setup::{WasmStd, bindgen, browser_tool, splitter, wasm_std};
+use crate::workshop::{Workshop, call, files_below, fingerprint, has_extension, step};
 use files::{assemble, compress, report};
 
 pub fn run(workshop: &Workshop) -> Result<()> {
@@ -58,12 +59,25 @@ pub fn wasm_cargo(workshop: &Workshop, task: &str) -> Result<Command> {
 pub fn draft(workshop: &Workshop) -> Result<()> {
     let _lock = workshop.lock("dashboard")?;
     Stamp::of(workshop)?.forget();
-    let bound = bind(workshop, "dashboard-draft")?;
+    let compiled = step("compile the dashboard", || compile(workshop, "dashboard-draft", &[]))?;
+    let bound = bind(workshop, &compiled)?;
     put_in_place(workshop, &bound, false)
 }
 
 fn build(workshop: &Workshop) -> Result<()> {
-    let bound = bind(workshop, "dashboard")?;
+    let splitter = splitter(workshop).context("wasm-split-cli is missing: cargo xtask setup")?;
+    let compiled = step("compile the dashboard", || {
+        // The splitter follows the relocations from each page to what it needs.
+        let how = ["--features", "apart", "--", "-Clink-arg=--emit-relocs"];
+        compile(workshop, "dashboard", &how)
+    })?;
+    let parts = emptied(&workshop.target.join("dashboard-parts"))?;
+    step("split groups of pages off", || {
+        let mut command = Command::new(splitter);
+        call(command.arg(&compiled).arg(&parts).args(["--out-name", PROGRAM]))
+    })?;
+    let bound = bind(workshop, &parts.join(format!("{PROGRAM}.wasm")))?;
+    take_parts(&parts, &bound)?;
     match browser_tool(workshop, "wasm-opt") {
         Some(tool) => step("optimise it for size", || optimise(&tool, &bound))?,
         None => println!("   not optimised: cargo xtask setup --for test brings wasm-opt"),
@@ -72,24 +86,42 @@ fn build(workshop: &Workshop) -> Result<()> {
     report(&workshop.path(DIST))
 }
 
-/// Compiles and makes the JavaScript beside it; where both are.
-fn bind(workshop: &Workshop, profile: &str) -> Result<PathBuf> {
+/// Makes the JavaScript beside the program; where both are.
+fn bind(workshop: &Workshop, program: &Path) -> Result<PathBuf> {
     let bindgen = bindgen(workshop)?.context("wasm-bindgen is missing: cargo xtask setup")?;
-    let compiled = step("compile the dashboard", || compile(workshop, profile))?;
-    let bound = workshop.target.join("dashboard-bound");
-    if bound.exists() {
-        fs::remove_dir_all(&bound).context("clear the working folder")?;
-    }
+    let bound = emptied(&workshop.target.join("dashboard-bound"))?;
     step("bind it to the browser", || {
         call(
             Command::new(bindgen)
-                .args(["--target", "web", "--no-typescript", "--out-name", "weir"])
+                .args(["--target", "web", "--no-typescript", "--out-name", PROGRAM])
+                // The parts need the program's memory, table and stack; nobody needs names.
+                .args(["--keep-lld-exports", "--remove-name-section"])
                 .arg("--out-dir")
                 .arg(&bound)
-                .arg(&compiled),
+                .arg(program),
         )
     })?;
     Ok(bound)
+}
+
+/// What the splitter made besides the program: the parts, and the script that fetches them.
+fn take_parts(parts: &Path, bound: &Path) -> Result<()> {
+    for file in files_below(parts)? {
+        let name = file.file_name().context("a file has a name")?;
+        if name != format!("{PROGRAM}.wasm").as_str() {
+            fs::copy(&file, bound.join(name))
+                .with_context(|| format!("copy {}", file.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn emptied(folder: &Path) -> Result<PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).context("clear the working folder")?;
+    }
+    fs::create_dir_all(folder).context("create the working folder")?;
+    Ok(folder.to_owned())
 }
 
 fn put_in_place(workshop: &Workshop, bound: &Path, small: bool) -> Result<()> {
@@ -105,9 +137,9 @@ fn put_in_place(workshop: &Workshop, bound: &Path, small: bool) -> Result<()> {
     fs::rename(&staged, &dist).context("put the dashboard in its place")
 }
 
-fn compile(workshop: &Workshop, profile: &str) -> Result<PathBuf> {
-    let mut command = wasm_cargo(workshop, "build")?;
-    command.args(["--package", "weir-frontend", "--profile", profile]);
+fn compile(workshop: &Workshop, profile: &str, how: &[&str]) -> Result<PathBuf> {
+    let mut command = wasm_cargo(workshop, "rustc")?;
+    command.args(["--package", "weir-frontend", "--profile", profile]).args(how);
     let target = command
         .get_envs()
         .find(|(name, _)| *name == "CARGO_TARGET_DIR")
@@ -119,10 +151,19 @@ fn compile(workshop: &Workshop, profile: &str) -> Result<PathBuf> {
     Ok(compiled)
 }
 
+/// Each file by itself: what the parts call each other stays as it is named.
 fn optimise(tool: &Path, bound: &Path) -> Result<()> {
-    let (from, to) = (bound.join("weir_bg.wasm"), bound.join("weir_small.wasm"));
-    call(Command::new(tool).arg("-Oz").args(BROWSER_FEATURES).arg("-o").args([&to, &from]))?;
-    fs::rename(to, from).context("replace the program by the small one")
+    for from in files_below(bound)?.iter().filter(|file| has_extension(file, "wasm")) {
+        let to = from.with_extension("small");
+        let mut command = Command::new(tool);
+        command.arg("-Oz").args(BROWSER_FEATURES).arg("-o").args([&to, from]);
+        // It warns of names that it does not know, before it removes them.
+        let output = command.output().context("start wasm-opt")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "wasm-opt ended with {}: {said}", output.status);
+        fs::rename(to, from).context("replace the program by the small one")?;
+    }
+    Ok(())
 }
 
 /// What the last build was made from.
@@ -177,6 +218,8 @@ const BROWSER_FEATURES: [&str; 8] = [
     "--enable-reference-types",
     "--enable-sign-ext",
 ];
+
+const PROGRAM: &str = "weir";
 
 const DIST: &str = "frontend/dist";
 

@@ -1,10 +1,10 @@
 //! `cargo xtask setup`: what this machine lacks, installed once. Each step looks first, so a
 //! machine that is ready is done in no time.
 
-mod bindgen;
 mod limiters;
 mod packages;
 mod system;
+mod tools;
 mod wasm_std;
 
 use anyhow::Result;
@@ -12,9 +12,9 @@ use clap::ValueEnum;
 
 use crate::workshop::Workshop;
 
-pub use bindgen::bindgen;
 pub use limiters::throttlecrab;
 pub use packages::browser_tool;
+pub use tools::{bindgen, splitter};
 pub use wasm_std::{WasmStd, wasm_std};
 
 /// What the machine is for.
@@ -39,7 +39,7 @@ pub fn run(workshop: &Workshop, purpose: Purpose) -> Result<()> {
         return Ok(());
     }
     wasm_std::install(workshop)?;
-    bindgen::install(workshop)?;
+    tools::install(workshop)?;
     if purpose == Purpose::Test {
         packages::install(workshop)?;
     }

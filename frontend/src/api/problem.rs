@@ -29,6 +29,22 @@ impl Problem {
         }
     }
 
+    /// The server no longer has a part of this dashboard.
+    pub fn outdated() -> Self {
+        Self {
+            code: None,
+            title: "This page is gone".to_owned(),
+            detail: "The server has answered, but not with this page. It was probably updated since the dashboard was opened: reloading it brings the new one.".to_owned(),
+            request_id: None,
+            fields: Vec::new(),
+        }
+    }
+
+    /// Whether only loading the dashboard anew can help.
+    pub fn is_outdated(&self) -> bool {
+        *self == Self::outdated()
+    }
+
     /// An answer came that is not in our form.
     pub fn unreadable(status: u16) -> Self {
         Self {

@@ -90,6 +90,14 @@ pub(super) async fn open(call: &Call, token: &str) -> Result<Response, Problem> 
     }
 }
 
+/// Why a part of the dashboard itself did not come: the server is away, or it has another dashboard by now.
+pub async fn why_not_fetched() -> Problem {
+    match Request::get("/").send().await {
+        Ok(answer) if answer.ok() => Problem::outdated(),
+        _ => Problem::unreachable("The server"),
+    }
+}
+
 /// Reads an answer.
 pub(super) async fn read<T: DeserializeOwned>(answer: Response) -> Result<T, Problem> {
     decoded(&text(answer).await?)

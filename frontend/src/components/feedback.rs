@@ -21,6 +21,9 @@ pub fn ProblemPanel(
     /// What the button does; without it there is none.
     #[prop(optional, into)]
     retry: Option<Callback<()>>,
+    /// What the button says.
+    #[prop(default = "Try again")]
+    act: &'static str,
 ) -> impl IntoView {
     let fields: Vec<_> = problem
         .fields
@@ -38,7 +41,7 @@ pub fn ProblemPanel(
             }}
             {problem.request_id.map(|id| view! { <p class="quiet">"Request "<code>{id}</code></p> })}
             {retry.map(|retry| view! {
-                <button type="button" class="button" on:click=move |_| retry.run(())>"Try again"</button>
+                <button type="button" class="button" on:click=move |_| retry.run(())>{act}</button>
             })}
         </div>
     }

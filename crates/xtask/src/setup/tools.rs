@@ -1,0 +1,117 @@
+//! The command-line tools that finish the dashboard's program, built from the registry at exact versions:
+//! `wasm-bindgen`, which must be of the library's version, and the splitter that makes groups of pages files of their own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::workshop::{Workshop, call, capture, on_path, step};
+
+/// The tool, if it is installed.
+pub fn bindgen(workshop: &Workshop) -> Result<Option<PathBuf>> {
+    let tool = bindgen_tool(workshop)?;
+    if let Some(own) = tool.installed(workshop) {
+        return Ok(Some(own));
+    }
+    let other = on_path(tool.program);
+    Ok(other.filter(|program| {
+        capture(Command::new(program).arg("--version"))
+            .is_ok_and(|said| said.split_whitespace().nth(1) == Some(tool.version.as_str()))
+    }))
+}
+
+/// The tool, if it is installed. It cannot say its version, so one on the path is not taken.
+pub fn splitter(workshop: &Workshop) -> Option<PathBuf> {
+    splitter_tool().installed(workshop)
+}
+
+pub fn install(workshop: &Workshop) -> Result<()> {
+    if bindgen(workshop)?.is_none() {
+        bindgen_tool(workshop)?.install(workshop)?;
+    }
+    if splitter(workshop).is_none() {
+        splitter_tool().install(workshop)?;
+    }
+    Ok(())
+}
+
+/// A package with one program.
+struct Tool {
+    package: &'static str,
+    program: &'static str,
+    features: &'static str,
+    version: String,
+}
+
+impl Tool {
+    fn installed(&self, workshop: &Workshop) -> Option<PathBuf> {
+        let program = self.home(workshop).join("bin").join(self.program);
+        program.is_file().then_some(program)
+    }
+
+    fn install(&self, workshop: &Workshop) -> Result<()> {
+        let build = workshop.cache.join("tools").join("build");
+        step(&format!("build {} {} (some minutes, once)", self.program, self.version), || {
+            // The tool's own lock file may name a release that a mirror does not have (yet).
+            call(self.install_command(workshop, &build).arg("--locked")).or_else(|error| {
+                println!("   {error:#}; trying with other releases of its dependencies");
+                call(&mut self.install_command(workshop, &build))
+            })?;
+            fs::remove_dir_all(&build).context("remove the tool's build folder")
+        })
+    }
+
+    fn install_command(&self, workshop: &Workshop, build: &Path) -> Command {
+        let mut command = workshop.cargo();
+        command
+            .args(["install", self.package, "--features", self.features, "--version"])
+            .arg(format!("={}", self.version))
+            .arg("--root")
+            .arg(self.home(workshop))
+            .arg("--target-dir")
+            .arg(build)
+            // Built for speed of building: it runs for seconds.
+            .env("CARGO_PROFILE_RELEASE_LTO", "false")
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
+        command
+    }
+
+    fn home(&self, workshop: &Workshop) -> PathBuf {
+        workshop.cache.join("tools").join(format!("{}-{}", self.program, self.version))
+    }
+}
+
+fn bindgen_tool(workshop: &Workshop) -> Result<Tool> {
+    Ok(Tool {
+        package: "wasm-bindgen-cli",
+        program: "wasm-bindgen",
+        features: "",
+        version: library_version(workshop)?,
+    })
+}
+
+fn splitter_tool() -> Tool {
+    Tool {
+        package: "wasm_split_cli_support",
+        program: "wasm-split-cli",
+        features: "build-binary",
+        version: SPLITTER_VERSION.to_owned(),
+    }
+}
+
+/// The version in the lock file.
+fn library_version(workshop: &Workshop) -> Result<String> {
+    let lock = fs::read_to_string(workshop.path("Cargo.lock")).context("read Cargo.lock")?;
+    let mut lines = lock.lines().map(str::trim);
+    lines
+        .find(|line| *line == r#"name = "wasm-bindgen""#)
+        .and_then(|_| lines.next())
+        .and_then(|line| line.strip_prefix(r#"version = ""#)?.strip_suffix('"'))
+        .map(str::to_owned)
+        .context("Cargo.lock names no wasm-bindgen")
+}
+
+/// Reads what `wasm_split_helpers` of Cargo.lock (a part of Leptos) marks.
+const SPLITTER_VERSION: &str = "0.2.4";

@@ -1,0 +1,91 @@
+// Pages that are fetched when they are opened: nothing of them comes before, and when they do not come, the page says why
+// and one button helps. A draft of the dashboard has all its pages in the program: there is nothing to tell then.
+import { strict as assert } from "node:assert";
+
+import { heading, newcomer, signIn, stack, tell } from "../steps.mjs";
+
+const PART = /\/assets\/part-[0-9a-f]+\.wasm$/;
+const person = await newcomer("visitor");
+
+const own = await ownParts();
+
+if (own) {
+    await tell("parts", async ({ page, shoot }) => {
+        const parts = [];
+        page.on("response", (response) => PART.test(response.url()) && parts.push(response));
+        await signIn(page, { ...person, next: `/t/${person.tenant}/rules` });
+        await heading(page, "Rules");
+        assert.equal(parts.length, 0, "the first page needs no part");
+        await whileItComes(page);
+        for (const part of parts) await compressedAndKept(part);
+        await serverAway(page, shoot);
+        await serverUpdated(page, shoot);
+    });
+} else {
+    console.log("parts: a draft has none");
+}
+
+/** The frame stays and says that something is coming; then the keyboard is at the new heading. */
+async function whileItComes(page) {
+    let release;
+    const released = new Promise((resolve) => (release = resolve));
+    await page.route(PART, async (route) => {
+        await released;
+        await route.continue();
+    });
+    await page.getByRole("link", { name: "Test", exact: true }).click();
+    await page.getByRole("status", { name: "Loading" }).waitFor();
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    release();
+    await heading(page, "Test");
+    await page.locator("h1:focus", { hasText: "Test" }).waitFor();
+    await page.unroute(PART);
+}
+
+async function compressedAndKept(part) {
+    const headers = await part.allHeaders();
+    assert.equal(headers["content-encoding"], "br");
+    assert.match(headers["cache-control"], /immutable/);
+}
+
+async function serverAway(page, shoot) {
+    page.expectFault(/request failed: GET .*\/assets\/part-.*ERR_CONNECTION_REFUSED/);
+    page.expectFault(/request failed: GET .*\/ \(net::ERR_CONNECTION_REFUSED\)/);
+    page.expectFault(/console: Failed to load resource: net::ERR_CONNECTION_REFUSED/);
+    page.expectFault(/console: TypeError: Failed to fetch/);
+    const all = (url) => url.pathname === "/" || PART.test(url.pathname);
+    await page.route(all, (route) => route.abort("connectionrefused"));
+    await page.getByRole("link", { name: "Overview", exact: true }).click();
+    await page.getByText("The server cannot be reached").waitFor();
+    await shoot("part-away");
+    await page.unroute(all);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await heading(page, "Overview");
+}
+
+/** Another version has other parts. */
+async function serverUpdated(page, shoot) {
+    page.expectFault(/status 404: GET .*\/assets\/part-/);
+    page.expectFault(/console: Failed to load resource.*404/);
+    page.expectFault(/request failed: GET .*\/assets\/part-.*ERR_ABORTED/);
+    page.expectFault(/console: TypeError: .*WebAssembly/);
+    const gone = `**/assets/${own.get("managing")}`;
+    await page.route(gone, (route) => route.fulfill({ status: 404 }));
+    await page.getByRole("link", { name: "Keys", exact: true }).click();
+    await page.getByText("This page is gone").waitFor();
+    await shoot("part-gone");
+    await page.unroute(gone);
+    await page.getByRole("button", { name: "Reload the page" }).click();
+    await heading(page, "Keys");
+}
+
+/** The part of each group that no other group has; nothing in a draft. */
+async function ownParts() {
+    const text = async (path) => (await fetch(new URL(path, stack.baseUrl))).text();
+    const [boot] = (await text("/")).match(/\/assets\/boot-\w+\.js/);
+    const [script] = (await text(boot)).match(/weir-\w+\.js/);
+    const [fetcher] = (await text(`/assets/${script}`)).match(/fetch-\w+\.js/) ?? [];
+    if (!fetcher) return null;
+    const loads = (await text(`/assets/${fetcher}`)).matchAll(/__wasm_split_load_(\w+) = [^"]*"\.\/(part-\w+\.wasm)"/g);
+    return new Map([...loads].map(([, group, part]) => [group, part]));
+}
