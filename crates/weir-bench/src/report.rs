@@ -17,6 +17,8 @@ pub struct Findings<'a> {
     pub arms: &'a [Arm],
     pub turns: &'a [Turn],
     pub paced: &'a [Paced],
+    /// Matching against 10,000 rules, if that was timed.
+    pub match_us: Option<f64>,
     pub seconds: u64,
 }
 

@@ -80,7 +80,7 @@ enum Task {
     },
     /// Measures Weir beside its ceiling and other limiters, and writes docs/performance.md
     Bench {
-        /// Passed on to the measuring tool; `--help` lists them
+        /// `scale`, `instructions` (`--write` for a new budget), or what the measuring tool takes
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },

@@ -3,6 +3,7 @@
 
 use anyhow::Result;
 
+use crate::bench::instructions;
 use crate::dashboard::{self, wasm_cargo};
 use crate::setup::{self, Purpose};
 use crate::workshop::{Mode, Workshop, call, step};
@@ -31,6 +32,7 @@ pub fn run(workshop: &Workshop) -> Result<()> {
         Ok(())
     })?;
     step("SQL descriptions", || sqlx::run(workshop, Mode::Check))?;
+    step("instructions of the pure parts", || instructions::run(workshop, Mode::Check))?;
     let weir = step("server", || workshop.build_server())?;
     step("API documents", || openapi::run(workshop, Mode::Check))?;
     println!("== tests");

@@ -57,7 +57,9 @@ fn build(workshop: &Workshop) -> Result<()> {
     if !status.success() {
         bail!("cargo install ended with {status}");
     }
-    fs::remove_dir_all(&folder).context("remove its build folder")
+    // Another checkout may be building there as well.
+    let _ = fs::remove_dir_all(&folder);
+    Ok(())
 }
 
 fn home(workshop: &Workshop) -> PathBuf {

@@ -35,7 +35,7 @@ struct Need {
     present: fn() -> bool,
 }
 
-const NEEDS: [Need; 7] = [
+const NEEDS: [Need; 8] = [
     Need {
         title: "Postgres",
         debian: "postgresql",
@@ -71,6 +71,14 @@ const NEEDS: [Need; 7] = [
         brew: "curl",
         only_for: &[Purpose::Test],
         present: || on_path("curl").is_some(),
+    },
+    // Counts instructions; there is none for other systems.
+    Need {
+        title: "valgrind",
+        debian: "valgrind",
+        brew: "valgrind",
+        only_for: &[Purpose::Test, Purpose::Bench],
+        present: || cfg!(not(target_os = "linux")) || on_path("valgrind").is_some(),
     },
     Need {
         title: "wrk",
