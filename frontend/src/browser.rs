@@ -150,9 +150,12 @@ pub fn local_time(at_ms: i64) -> String {
 
 /// The last moment of a day that is written as a date field writes it (`2026-11-21`), in the person's time zone.
 pub fn day_end_ms(day: &str) -> Option<i64> {
-    let at_ms = js_sys::Date::parse(&format!("{day}T23:59:59.999"));
-    #[expect(clippy::cast_possible_truncation, reason = "whole milliseconds of this age fit")]
-    at_ms.is_finite().then_some(at_ms as i64)
+    moment_of(day, "23:59:59.999")
+}
+
+/// The first moment of a day.
+pub fn day_start_ms(day: &str) -> Option<i64> {
+    moment_of(day, "00:00:00.000")
 }
 
 /// Lets the person keep a text as a file.
@@ -179,6 +182,12 @@ pub async fn chosen_text(event: &web_sys::Event) -> Option<String> {
     let file = field.files()?.get(0)?;
     let text = wasm_bindgen_futures::JsFuture::from(file.text()).await.ok()?;
     text.as_string()
+}
+
+fn moment_of(day: &str, time: &str) -> Option<i64> {
+    let at_ms = js_sys::Date::parse(&format!("{day}T{time}"));
+    #[expect(clippy::cast_possible_truncation, reason = "whole milliseconds of this age fit")]
+    at_ms.is_finite().then_some(at_ms as i64)
 }
 
 fn date(at_ms: i64) -> js_sys::Date {

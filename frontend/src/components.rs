@@ -19,4 +19,5 @@ pub mod stats_range;
 pub mod tabs;
 pub mod theme;
 pub mod time;
+pub mod timer;
 pub mod verdict;

@@ -88,7 +88,7 @@ function camera(page, folder, faults) {
         if (folder) await mkdir(folder, { recursive: true });
         for (const colorScheme of ["light", "dark"]) {
             await page.emulateMedia({ colorScheme });
-            for (const width of [1440, 390]) {
+            for (const width of [1440, 1024, 390]) {
                 await page.setViewportSize({ width, height: 900 });
                 const found = await page.evaluate(() => document.documentElement.scrollWidth);
                 if (found > width) faults.push(`${name}: ${found} pixels wide on a screen of ${width}`);

@@ -66,6 +66,21 @@ pub struct AuditRow {
     pub at: Timestamp,
 }
 
+/// Which entries are wanted; nothing given wants all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// What was done, such as `rule.update`, or `rule` for all that was done to rules.
+    pub action: Option<String>,
+    /// In the name of who did it, in any case.
+    pub actor: Option<String>,
+    /// In the name, e-mail or id of the thing, in the address it came from or the id of the request, in any case.
+    pub search: Option<String>,
+    /// Not before.
+    pub from: Option<Timestamp>,
+    /// Before.
+    pub to: Option<Timestamp>,
+}
+
 /// The table of audit entries.
 #[derive(Debug)]
 pub struct Audit<'t> {
@@ -120,6 +135,7 @@ impl<'t> Audit<'t> {
     pub async fn list(
         self,
         tenant_id: TenantId,
+        filter: &AuditFilter,
         page: &Page<AuditId>,
     ) -> Result<Listing<AuditRow>, StoreError> {
         let rows = sqlx::query_as!(
@@ -140,12 +156,38 @@ impl<'t> Audit<'t> {
                 request_id,
                 at
             FROM audit_entries
-            WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id < $2)
+            WHERE tenant_id = $1
+                AND ($2::uuid IS NULL OR id < $2)
+                AND ($4::text IS NULL OR action = $4 OR starts_with(action, $4 || '.'))
+                AND ($5::text IS NULL OR strpos(lower(actor_label), lower($5)) > 0)
+                AND (
+                    $6::text IS NULL
+                    OR strpos(
+                        lower(concat_ws(
+                            ' ',
+                            object_id,
+                            after ->> 'name',
+                            before ->> 'name',
+                            after ->> 'email',
+                            before ->> 'email',
+                            ip,
+                            request_id
+                        )),
+                        lower($6)
+                    ) > 0
+                )
+                AND ($7::timestamptz IS NULL OR at >= $7)
+                AND ($8::timestamptz IS NULL OR at < $8)
             ORDER BY id DESC
             LIMIT $3",
             uuid(tenant_id.to_u128()),
             page.after.map(|id| uuid(id.to_u128())),
             page.fetch(),
+            filter.action,
+            filter.actor,
+            filter.search,
+            filter.from.map(stored),
+            filter.to.map(stored),
         )
         .fetch_all(self.conn)
         .await?;

@@ -7,13 +7,18 @@ use super::request::encoded;
 use super::{Api, Problem};
 
 impl Api {
-    /// One page of what was done in a tenant, newest first.
+    /// One page of what was done in a tenant, newest first, as far as parameters of a query want it.
     pub async fn audit(
         self,
         tenant: &str,
-        cursor: Option<&str>,
+        wanted: &[(&'static str, String)],
+        cursor: Option<String>,
     ) -> Result<Page<AuditEntry>, Problem> {
-        let from = cursor.map(|cursor| format!("?cursor={}", encoded(cursor))).unwrap_or_default();
-        self.read(format!("/tenants/{tenant}/audit{from}")).await
+        let mut path = format!("/tenants/{tenant}/audit?limit=50");
+        let cursor = cursor.map(|cursor| ("cursor", cursor));
+        for (name, value) in wanted.iter().chain(&cursor) {
+            path.extend(["&", name, "=", &encoded(value)]);
+        }
+        self.read(path).await
     }
 }

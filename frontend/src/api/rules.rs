@@ -21,6 +21,12 @@ impl Api {
         Ok(rules)
     }
 
+    /// A first page of the rules, or of those whose name contains a text.
+    pub async fn some_rules(self, tenant: &str, text: &str) -> Result<Page<RuleAnswer>, Problem> {
+        let search = encoded(text);
+        self.read(format!("/tenants/{tenant}/rules?limit=200&search={search}")).await
+    }
+
     /// Whether a tenant has rules.
     pub async fn has_rules(self, tenant: &str) -> Result<bool, Problem> {
         let path = format!("/tenants/{tenant}/rules?limit=1");

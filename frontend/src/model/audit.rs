@@ -1,4 +1,4 @@
-//! Audit entries in words, and which of them somebody wants to see.
+//! Audit entries in words, and which of them somebody wants to see; kept in the address, so that it can be shared.
 
 use serde_json::Value;
 use weir_wire::audit::{ActorKind, AuditActor, AuditEntry};
@@ -46,32 +46,97 @@ pub fn who(actor: &AuditActor) -> String {
     }
 }
 
-/// The kinds of things that are acted on, with what they are called in a filter.
-pub fn kinds() -> Vec<(Option<&'static str>, String)> {
-    let kind = |kind, called: &str| (Some(kind), called.to_owned());
-    vec![
-        (None, "Anything".to_owned()),
-        kind("rule", "Rules"),
-        kind("override", "Overrides"),
-        kind("key", "Keys"),
-        kind("member", "Members"),
-        kind("invitation", "Invitations"),
-        kind("tenant", "The tenant"),
-        kind("operation", "Refused access"),
-    ]
+/// What is wanted of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// In names, ids and addresses.
+    pub search: String,
+    /// In the name of who did it.
+    pub who: String,
+    /// An action, or what is before its dot; empty for any.
+    pub action: String,
+    /// The first day, as a date field writes it.
+    pub from: String,
+    /// The last day.
+    pub until: String,
 }
 
-/// Whether every word of `typed` occurs in the entry, and it is about the wanted kind.
-pub fn shows(entry: &AuditEntry, typed: &str, kind: Option<&str>) -> bool {
-    if kind.is_some_and(|kind| kind != entry.object_kind) {
-        return false;
+impl Wanted {
+    /// From the parameters of an address.
+    pub fn of(parameter: impl Fn(&str) -> Option<String>) -> Self {
+        let said = |name: &str| parameter(name).unwrap_or_default();
+        Self {
+            search: said("q"),
+            who: said("who"),
+            action: said("action"),
+            from: said("from"),
+            until: said("until"),
+        }
     }
-    let ip = entry.ip.as_deref().unwrap_or_default();
-    let AuditEntry { action, object_id, request_id, .. } = entry;
-    let (who, deed) = (who(&entry.actor), deed(entry));
-    let text = format!("{who} {deed} {action} {object_id} {ip} {request_id}").to_lowercase();
-    typed.to_lowercase().split_whitespace().all(|word| text.contains(word))
+
+    /// The parameters that say the same; what is not wanted is left out.
+    pub fn parameters(&self) -> Vec<(&'static str, String)> {
+        let all = [
+            ("q", &self.search),
+            ("who", &self.who),
+            ("action", &self.action),
+            ("from", &self.from),
+            ("until", &self.until),
+        ];
+        let said = all.into_iter().filter(|(_, text)| !text.trim().is_empty());
+        said.map(|(name, text)| (name, text.clone())).collect()
+    }
+
+    /// What to ask the server; `day_start` and `day_after` say when a day begins and ends there, if it is one.
+    pub fn asked(
+        &self,
+        day_start: impl Fn(&str) -> Option<String>,
+        day_after: impl Fn(&str) -> Option<String>,
+    ) -> Vec<(&'static str, String)> {
+        let text = |text: &String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let all = [
+            ("search", text(&self.search)),
+            ("actor", text(&self.who)),
+            ("action", text(&self.action)),
+            ("from", day_start(&self.from)),
+            ("to", day_after(&self.until)),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
 }
+
+/// What can be done, with what it is called in a filter.
+pub fn actions() -> Vec<(String, String)> {
+    let action = |(action, called): &(&str, &str)| ((*action).to_owned(), (*called).to_owned());
+    ACTIONS.iter().map(action).collect()
+}
+
+const ACTIONS: [(&str, &str); 24] = [
+    ("", "Anything"),
+    ("rule", "Anything to rules"),
+    ("rule.create", "Rule created"),
+    ("rule.update", "Rule changed"),
+    ("rule.revert", "Rule reverted"),
+    ("rule.delete", "Rule deleted"),
+    ("override", "Anything to overrides"),
+    ("override.create", "Override created"),
+    ("override.update", "Override changed"),
+    ("override.delete", "Override deleted"),
+    ("override.bulk", "Overrides imported"),
+    ("counters.reset", "Counter reset"),
+    ("key", "Anything to keys"),
+    ("key.create", "Key made"),
+    ("key.rotate", "Key rotated"),
+    ("key.delete", "Key revoked"),
+    ("member", "Anything to members"),
+    ("member.join", "Member joined"),
+    ("member.change", "Role changed"),
+    ("member.remove", "Member removed"),
+    ("member.leave", "Member left"),
+    ("invitation", "Anything to invitations"),
+    ("tenant", "Anything to the tenant"),
+    ("access.denied", "Access refused"),
+];
 
 /// What the thing is called, as far as the entry tells; its id otherwise.
 fn object(entry: &AuditEntry) -> &str {
@@ -128,12 +193,24 @@ mod tests {
     }
 
     #[test]
-    fn filter_wants_every_word_and_the_kind() {
-        let it = entry("rule.update", "rule", &Value::Null, &json!({"name": "login"}));
-        assert!(shows(&it, "", None));
-        assert!(shows(&it, "ADA login 192.0.2", Some("rule")));
-        assert!(!shows(&it, "ada logout", None));
-        assert!(!shows(&it, "", Some("key")));
+    fn an_address_says_what_is_wanted_and_the_server_is_asked_the_same() {
+        let said = |name: &str| match name {
+            "q" => Some(" login ".to_owned()),
+            "action" => Some("rule.update".to_owned()),
+            "from" => Some("2026-11-21".to_owned()),
+            _ => None,
+        };
+        let wanted = Wanted::of(said);
+        let names: Vec<_> = wanted.parameters().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["q", "action", "from"]);
+        let day = |day: &str| (!day.is_empty()).then(|| format!("{day}T00:00:00Z"));
+        let asked = wanted.asked(day, day);
+        let asked: Vec<_> = asked.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let expected =
+            [("search", "login"), ("action", "rule.update"), ("from", "2026-11-21T00:00:00Z")];
+        assert_eq!(asked, expected);
+        assert_eq!(Wanted::default().parameters(), []);
+        assert_eq!(actions()[0].0, "");
     }
 
     #[test]

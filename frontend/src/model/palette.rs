@@ -32,6 +32,13 @@ pub fn found(query: &str, entries: &[Entry]) -> Vec<Entry> {
     subject(&query).into_iter().chain(ranked).take(MOST).collect()
 }
 
+/// The text to ask the server for: the longest word, of `user=u-17` the value. Nothing while it is too short to tell much.
+pub fn searched(query: &str) -> Option<String> {
+    let longest = query.split_whitespace().max_by_key(|word| word.chars().count())?;
+    let value = longest.split_once('=').map_or(longest, |(_, value)| value);
+    (value.chars().count() >= SEARCHED_CHARS).then(|| value.to_owned())
+}
+
 /// How far a word is from an entry; none when it is not there.
 fn rank(word: &str, entry: &Entry) -> Option<u32> {
     let label = entry.label.to_lowercase();
@@ -68,6 +75,7 @@ fn subject(query: &str) -> Option<Entry> {
     Some(Entry { kind: "Subject", label, detail: String::new(), page })
 }
 
+const SEARCHED_CHARS: usize = 2;
 /// At most so many are shown.
 const MOST: usize = 30;
 
@@ -108,6 +116,14 @@ mod tests {
     fn every_word_must_be_there_and_none_finds_all() {
         assert_eq!(labels("web old"), ["old-login"]);
         assert_eq!(labels(" ").len(), 5);
+    }
+
+    #[test]
+    fn the_server_is_asked_for_the_longest_word_or_value() {
+        assert_eq!(searched("web login-per-user").as_deref(), Some("login-per-user"));
+        assert_eq!(searched("user=u-17").as_deref(), Some("u-17"));
+        assert_eq!(searched("user="), None);
+        assert_eq!(searched(" a "), None);
     }
 
     #[test]

@@ -3,6 +3,9 @@
 mod entry;
 
 use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::{use_location, use_navigate, use_query_map};
+use leptos_router::params::ParamsMap;
 use weir_wire::audit::AuditEntry;
 use weir_wire::page::Page;
 use weir_wire::sessions::Me;
@@ -10,12 +13,13 @@ use weir_wire::tenants::Role;
 
 use crate::access::Access;
 use crate::api::Api;
+use crate::browser;
 use crate::components::act::Act;
 use crate::components::feedback::{ActProblem, Empty};
-use crate::components::field::{Choice, TextField};
-use crate::components::load::{Load, load, loaded};
+use crate::components::field::{Bind, Choice, TextField};
+use crate::components::load::{Load, kept, load, loaded};
 use crate::components::page::PageHead;
-use crate::model::audit::{kinds, shows};
+use crate::model::audit::{Wanted, actions};
 use crate::model::number::counted;
 use crate::pages::shell::TenantId;
 use entry::Entry;
@@ -39,62 +43,102 @@ pub fn Audit() -> impl IntoView {
 #[component]
 fn Log() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let wanted = wanted_by_address();
     let newest = load(move || {
-        let tenant = tenant.get();
-        async move { api.audit(&tenant, None).await }
+        let (tenant, asked) = (tenant.get(), asked(&wanted.value.get()));
+        async move { api.audit(&tenant, &asked, None).await }
     });
-    loaded(newest, |page| view! { <Entries page /> })
+    view! {
+        <Filter wanted />
+        {kept(newest, move |page| view! { <Entries page wanted=wanted.value /> })}
+    }
+}
+
+/// What to ask for; days are those of the person's time zone.
+fn asked(wanted: &Wanted) -> Vec<(&'static str, String)> {
+    let from = |day: &str| browser::day_start_ms(day).map(browser::rfc3339);
+    let to = |day: &str| browser::day_end_ms(day).map(|at_ms| browser::rfc3339(at_ms + 1));
+    wanted.asked(from, to)
 }
 
 #[component]
-fn Entries(page: Page<AuditEntry>) -> impl IntoView {
-    let entries = RwSignal::new(page.data);
-    let cursor = RwSignal::new(page.next_cursor);
-    let (typed, kind) = (RwSignal::new(String::new()), RwSignal::new(None::<&'static str>));
-    let shown = Memo::new(move |_| {
-        let wanted = |it: &&AuditEntry| typed.with(|typed| shows(it, typed, kind.get()));
-        entries.with(|entries| entries.iter().filter(wanted).cloned().collect::<Vec<_>>())
-    });
-    let count = move || {
-        let (all, some) = (entries.with(Vec::len), shown.with(Vec::len));
-        let of_all = counted(all, "entry", "entries");
-        let of_all = if some == all { of_all } else { format!("{some} of {of_all}") };
-        let more =
-            if cursor.with(Option::is_some) { "; older ones are not loaded yet" } else { "" };
-        of_all + more
+fn Filter(wanted: Bind<Wanted>) -> impl IntoView {
+    let field = move |value: fn(&mut Wanted) -> &mut String| Bind {
+        value: Signal::derive(move || value(&mut wanted.value.get()).clone()),
+        set: Callback::new(move |text| {
+            let mut new = wanted.value.get_untracked();
+            *value(&mut new) = text;
+            wanted.set.run(new);
+        }),
     };
     view! {
         <div class="filter" role="search">
-            <TextField label="Filter" kind="search" value=typed />
-            <Choice label="About" value=kind.into() options=kinds() />
-            <p class="quiet" role="status">{count}</p>
+            <Choice label="What" value=field(|it| &mut it.action) options=actions() />
+            <TextField label="Who" kind="search" value=field(|it| &mut it.who) />
+            <TextField label="Name, id or address" kind="search" value=field(|it| &mut it.search) />
+            <TextField label="From day" kind="date" value=field(|it| &mut it.from) />
+            <TextField label="Until day" kind="date" value=field(|it| &mut it.until) />
         </div>
-        <div class="table-wrap" tabindex="0" role="region" aria-label="Audit log">
-            <table>
-                <thead><tr><th>"What"</th><th>"Who"</th><th>"From"</th><th>"When"</th></tr></thead>
-                <For each=move || shown.get() key=|it| it.id.clone() let:it><Entry entry=it /></For>
-            </table>
-        </div>
-        <Older entries cursor />
     }
 }
 
-/// The way to what happened before.
+/// The first page, and those that were asked for after it.
 #[component]
-fn Older(entries: RwSignal<Vec<AuditEntry>>, cursor: RwSignal<Option<String>>) -> impl IntoView {
+fn Entries(page: Signal<Page<AuditEntry>>, wanted: Signal<Wanted>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let shown = RwSignal::new(Page { data: Vec::new(), next_cursor: None });
+    Effect::new(move |_| shown.set(page.get()));
     let act = Act::new();
     let more = move |_| {
-        let from = cursor.get_untracked();
-        act.run(async move { api.audit(&tenant.now(), from.as_deref()).await }, move |mut page| {
-            entries.try_update(|entries| entries.append(&mut page.data));
-            cursor.try_set(page.next_cursor);
+        let (asked, cursor) = (asked(&wanted.get_untracked()), shown.get_untracked().next_cursor);
+        act.run(async move { api.audit(&tenant.now(), &asked, cursor).await }, move |mut next| {
+            shown.try_update(|shown| {
+                shown.data.append(&mut next.data);
+                shown.next_cursor = next.next_cursor;
+            });
         });
     };
+    let has_more = move || shown.with(|shown| shown.next_cursor.is_some());
+    let count = move || {
+        let more = if has_more() { "; older ones are not loaded yet" } else { "" };
+        counted(shown.with(|shown| shown.data.len()), "entry", "entries") + more
+    };
     view! {
+        <p class="quiet" role="status">{count}</p>
+        <Show
+            when=move || shown.with(|shown| !shown.data.is_empty())
+            fallback=|| view! { <Empty title="Nothing that was done fits this."><p>"Want less of it: another name, or any time."</p></Empty> }
+        >
+            <div class="table-wrap" tabindex="0" role="region" aria-label="Audit log">
+                <table>
+                    <thead><tr><th>"What"</th><th>"Who"</th><th>"From"</th><th>"When"</th></tr></thead>
+                    <For each=move || shown.get().data key=|it| it.id.clone() let:it><Entry entry=it /></For>
+                </table>
+            </div>
+        </Show>
         <ActProblem problem=act.problem />
-        <Show when=move || cursor.with(Option::is_some)>
+        <Show when=has_more>
             <button type="button" class="button" disabled=act.busy on:click=more>"Load older entries"</button>
         </Show>
     }
+}
+
+/// What the address says is wanted; wanting something else changes the address.
+fn wanted_by_address() -> Bind<Wanted> {
+    let (query, location, navigate) = (use_query_map(), use_location(), use_navigate());
+    let of = |query: &ParamsMap| Wanted::of(|name| query.get(name));
+    let wanted = RwSignal::new(query.with_untracked(of));
+    Effect::new(move |_| wanted.set(query.with(of)));
+    let set = Callback::new(move |new: Wanted| {
+        let mut address = location.pathname.get_untracked();
+        for (at, (name, value)) in new.parameters().into_iter().enumerate() {
+            let value = String::from(js_sys::encode_uri_component(&value));
+            address.extend([if at == 0 { "?" } else { "&" }, name, "=", &value]);
+        }
+        wanted.set(new);
+        let options =
+            NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() };
+        navigate(&address, options);
+    });
+    Bind { value: wanted.into(), set }
 }

@@ -16,6 +16,7 @@ use crate::components::load::{Load, kept, load};
 use crate::components::page::PageHead;
 use crate::components::series_chart::SeriesChart;
 use crate::components::stats_range::{Freshness, SpanChoice, span_by_address};
+use crate::components::timer::repeat;
 use crate::model::rollout::Rollout;
 use crate::model::span::Span;
 use crate::pages::shell::TenantId;
@@ -73,7 +74,8 @@ pub fn Traffic(rule: Option<String>, span: Bind<Span>) -> impl IntoView {
         let (tenant, rule) = (tenant.get(), wanted.get_value());
         async move { api.denials(&tenant, rule.as_deref()).await }
     });
-    refresh(span, move || {
+    let every = move || span.value.get().refresh_s().map(Duration::from_secs);
+    repeat(every, move || {
         series.again();
         summary.again();
         subjects.again();
@@ -104,22 +106,4 @@ pub fn Traffic(rule: Option<String>, span: Bind<Span>) -> impl IntoView {
 
 fn busiest(top: Load<weir_wire::stats::Top>, title: &'static str) -> impl IntoView {
     kept(top, move |top| view! { <Busiest title top /> })
-}
-
-/// Does it again and again for as long as the page is there, as often as suits the stretch.
-fn refresh(span: Bind<Span>, again: impl Fn() + Clone + 'static) {
-    let timer = StoredValue::new(None::<IntervalHandle>);
-    let stop = move || {
-        if let Some(timer) = timer.try_update_value(Option::take).flatten() {
-            timer.clear();
-        }
-    };
-    Effect::new(move |_| {
-        stop();
-        if let Some(seconds) = span.value.get().refresh_s() {
-            let set = set_interval_with_handle(again.clone(), Duration::from_secs(seconds));
-            timer.set_value(set.ok());
-        }
-    });
-    on_cleanup(stop);
 }

@@ -1,19 +1,37 @@
 // A rule by keyboard alone, and the same page at twice the size.
 import { strict as assert } from "node:assert";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 
-import { fresh, heading, signIn, tell } from "../steps.mjs";
+import { fresh, heading, signIn, tell, walk } from "../steps.mjs";
+
+const folder = process.env.SCREENSHOTS;
 
 await tell("keyboard", async ({ page }) => {
     await signIn(page);
     await heading(page, "Rules");
     await create(page, `typed-${fresh}`);
 
-    // Twice the size on a screen of 1440 pixels: half as many fit.
-    await page.setViewportSize({ width: 720, height: 450 });
+    const chromium = await zoomed(page);
     await create(page, `large-${fresh}`);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-    assert.ok(wide <= 720, `${wide} pixels wide`);
+    await walk(page, async (name) => {
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= 720, `${name}: ${wide} pixels wide`);
+        // The page's own screenshot would undo the zoom.
+        const picture = folder && (await chromium.send("Page.captureScreenshot"));
+        if (folder) await writeFile(join(folder, `zoomed-${name.replace(" ", "-")}.png`), picture.data, "base64");
+    });
 });
+
+/** What 200 % does on a screen of 1440 pixels: every pixel of the page is two of the screen, and half as many fit. */
+async function zoomed(page) {
+    const chromium = await page.context().newCDPSession(page);
+    const metrics = { width: 720, height: 450, deviceScaleFactor: 2, mobile: false };
+    await chromium.send("Emulation.setDeviceMetricsOverride", metrics);
+    assert.equal(await page.evaluate(() => devicePixelRatio), 2);
+    assert.equal(await page.evaluate(() => innerWidth), 720);
+    return chromium;
+}
 
 async function create(page, name) {
     await page.keyboard.press("Control+k");

@@ -105,6 +105,12 @@ async fn reset_forgets_a_subject_and_says_so_in_the_log() {
     assert_eq!(reset(&others, json!({ "user": "u-1" })).await.refused_field(), "rule_id");
     let log = plane.by(&ada, "GET", "audit").send().await.expect(200);
     assert_eq!(log.text("/data/0/action"), "counters.reset");
+    let found = plane.by(&ada, "GET", "audit?action=rule&actor=ADA@&search=PER-USER");
+    let found = found.send().await.expect(200);
+    assert_eq!(found.text("/data/0/action"), "rule.create");
+    assert_eq!(found.body["data"].as_array().map(Vec::len), Some(1));
+    let never = plane.by(&ada, "GET", "audit?to=2020-01-01T00:00:00Z").send().await.expect(200);
+    assert_eq!(never.body["data"], json!([]));
 }
 
 #[tokio::test]

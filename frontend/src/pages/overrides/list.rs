@@ -16,6 +16,7 @@ use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{ActProblem, Empty};
 use crate::components::field::{Choice, TextField};
 use crate::components::load::{kept, load};
+use crate::components::long_table::{LongTable, Sight};
 use crate::components::needs::Needs;
 use crate::components::time::When;
 use crate::model::{override_words, subject};
@@ -81,6 +82,15 @@ fn Pages(
             },
         );
     };
+    let sight = Sight::new();
+    let count = Signal::derive(move || shown.with(|shown| shown.data.len()));
+    let in_sight = move || {
+        shown.with(|shown| {
+            let window = sight.window(shown.data.len());
+            let rows = shown.data[window.from..window.to].iter().cloned().enumerate();
+            rows.map(|(at, it)| (window.from + at, it)).collect::<Vec<_>>()
+        })
+    };
     let empty = move || shown.with(|shown| shown.data.is_empty());
     let title = move || {
         if wanted.typed.with(String::is_empty) && wanted.rule.with(String::is_empty) {
@@ -94,19 +104,11 @@ fn Pages(
         <Show when=move || !empty() fallback=move || view! {
             <Empty title=title()><p>"Give one subject a higher limit, a pass or a ban with New override, or many with Import CSV."</p></Empty>
         }>
-            <div class="table-wrap" tabindex="0" role="region" aria-label="Overrides">
-                <table>
-                    <thead><tr>
-                        <th>"Subject"</th><th>"Rule"</th><th>"Instead"</th><th>"Until"</th><th>"Reason"</th>
-                        <th><span class="hidden">"Actions"</span></th>
-                    </tr></thead>
-                    <tbody>
-                        <For each=move || shown.get().data key=|it| (it.id.clone(), it.revision) let:it>
-                            <Line it rules turn open />
-                        </For>
-                    </tbody>
-                </table>
-            </div>
+            <LongTable label="Overrides" sight count head=head()>
+                <For each=in_sight key=move |(_, it)| (it.id.clone(), it.revision) let:((at, it))>
+                    <Line at it rules turn open act />
+                </For>
+            </LongTable>
         </Show>
         <ActProblem problem=act.problem />
         <Show when=has_more>
@@ -115,15 +117,29 @@ fn Pages(
     }
 }
 
+fn head() -> AnyView {
+    view! {
+        <tr>
+            <th scope="col">"Subject"</th><th scope="col">"Rule"</th><th scope="col">"Instead"</th>
+            <th scope="col">"Until"</th><th scope="col">"Reason"</th>
+            <th scope="col"><span class="hidden">"Actions"</span></th>
+        </tr>
+    }
+    .into_any()
+}
+
+/// The row at `at` of those shown; `act` is that of the list, for its problem stands below the table.
 #[component]
 fn Line(
+    at: usize,
     it: OverrideAnswer,
     rules: StoredValue<Vec<RuleAnswer>>,
     turn: RwSignal<u32>,
     open: RwSignal<Open>,
+    act: Act,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let (asking, act) = (RwSignal::new(false), Act::new());
+    let asking = RwSignal::new(false);
     let rule =
         rules.with_value(|rules| rules.iter().find(|rule| rule.id == it.body.rule_id).cloned());
     let rule_name = rule.map_or_else(|| "a rule made meanwhile".to_owned(), |rule| rule.rule.name);
@@ -145,18 +161,17 @@ fn Line(
     let (edit_label, delete_label) =
         (format!("Edit the override of {who}"), format!("Delete the override of {who}"));
     view! {
-        <tr>
-            <td class="name"><bdi>{who.clone()}</bdi></td>
-            <td><A href=move || tenant.page(&format!("rules/{rule_id}"))>{rule_name}</A></td>
-            <td>{instead}</td>
+        <tr aria-rowindex=at + 2>
+            <td class="name"><div class="two-lines" title=who.clone()><bdi>{who.clone()}</bdi></div></td>
+            <td><div class="two-lines"><A href=move || tenant.page(&format!("rules/{rule_id}"))>{rule_name}</A></div></td>
+            <td><div class="two-lines" title=instead.clone()>{instead.clone()}</div></td>
             <td>{until.map_or_else(|| "it is removed".into_any(), ends)}</td>
-            <td>{reason}</td>
+            <td><div class="two-lines" title=reason.clone()><bdi>{reason.clone()}</bdi></div></td>
             <td class="number">
                 <Needs role=Role::Editor told=true>
                     <button type="button" class="button quiet-button" aria-label=edit_label on:click=edit>"Edit"</button>
                     <button type="button" class="button quiet-button" aria-label=delete_label on:click=move |_| asking.set(true)>"Delete"</button>
                 </Needs>
-                <ActProblem problem=act.problem />
                 <ConfirmByName title="Delete this override?" consequence name=who act="Delete override" open=asking on_confirm=delete />
             </td>
         </tr>

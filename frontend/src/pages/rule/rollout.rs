@@ -7,6 +7,7 @@ use weir_wire::replicas::Replicas;
 
 use crate::api::Api;
 use crate::components::load::load;
+use crate::components::timer::repeat;
 use crate::model::rollout::Rollout;
 use crate::pages::shell::TenantId;
 
@@ -28,20 +29,8 @@ pub(super) fn RolloutLine(
         let Replicas { data, .. } = replicas.data()?;
         Some(Rollout::of(version, &data))
     };
-    let timer = StoredValue::new(None::<TimeoutHandle>);
-    let stop = move || {
-        if let Some(timer) = timer.try_update_value(Option::take).flatten() {
-            timer.clear();
-        }
-    };
-    Effect::new(move |_| {
-        if rollout().is_some_and(|rollout| !rollout.is_complete()) {
-            stop();
-            let set = set_timeout_with_handle(move || replicas.again(), AGAIN);
-            timer.set_value(set.ok());
-        }
-    });
-    on_cleanup(stop);
+    let behind = move || rollout().is_some_and(|rollout| !rollout.is_complete());
+    repeat(move || behind().then_some(AGAIN), move || replicas.again());
     let said = move || rollout().map_or_else(|| "…".to_owned(), |rollout| rollout.to_string());
     view! { <dt>"Rollout"</dt><dd><span role="status">{said}</span></dd> }
 }

@@ -3,15 +3,19 @@
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
+use weir_wire::overrides::OverrideAnswer;
+use weir_wire::rules::RuleAnswer;
 use weir_wire::tenants::Role;
 
 use super::{PAGES, TenantId};
 use crate::access::Access;
 use crate::api::{Api, Problem};
+use crate::browser;
 use crate::components::combobox::Combobox;
 use crate::components::dialog::Dialog;
 use crate::components::load::load;
-use crate::model::palette::{Entry, found};
+use crate::model::palette::{Entry, found, searched};
+use crate::model::{override_words, subject};
 
 /// The button that opens it, and the palette itself.
 #[component]
@@ -25,7 +29,7 @@ pub(super) fn Palette() -> impl IntoView {
         let (tenant, keys) = (tenant.get(), access.lacks(Role::Admin).is_none());
         async move { if wanted { rules_and_keys(api, &tenant, keys).await.map(Some) } else { Ok(None) } }
     });
-    let kept = RwSignal::new(Vec::new());
+    let kept = RwSignal::new(Kept::default());
     Effect::new(move |_| {
         if let Some(Some(entries)) = there.data() {
             kept.set(entries);
@@ -33,7 +37,7 @@ pub(super) fn Palette() -> impl IntoView {
     });
     Effect::new(move |_| {
         tenant.get();
-        kept.set(Vec::new());
+        kept.set(Kept::default());
     });
     let listener = window_event_listener(leptos::ev::keydown, move |event| {
         if (event.ctrl_key() || event.meta_key()) && event.key().eq_ignore_ascii_case("k") {
@@ -50,15 +54,45 @@ pub(super) fn Palette() -> impl IntoView {
     }
 }
 
+/// What is there without typing.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    entries: Vec<Entry>,
+    /// Whether there are more rules than these.
+    more_rules: bool,
+}
+
 #[component]
-fn Search(open: RwSignal<bool>, kept: RwSignal<Vec<Entry>>) -> impl IntoView {
-    let tenant = expect_context::<TenantId>();
+fn Search(open: RwSignal<bool>, kept: RwSignal<Kept>) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let navigate = use_navigate();
     let typed = RwSignal::new(String::new());
+    let text = Memo::new(move |_| typed.with(|typed| searched(typed)));
+    let more_rules = Memo::new(move |_| kept.with(|kept| kept.more_rules));
+    let by_server = load(move || {
+        let (tenant, asked, rules) = (tenant.get(), text.get(), more_rules.get());
+        async move {
+            let Some(asked) = asked else { return Ok(BySearch::default()) };
+            browser::wait_ms(PAUSE_MS).await;
+            if text.try_get_untracked().flatten().as_ref() != Some(&asked) {
+                return Ok(BySearch::default());
+            }
+            by_search(api, &tenant, &asked, rules).await
+        }
+    });
     let entries = Memo::new(move |_| {
         let mut entries = pages();
-        kept.with(|kept| entries.extend_from_slice(kept));
-        typed.with(|typed| found(typed, &entries))
+        kept.with(|kept| entries.extend_from_slice(&kept.entries));
+        let BySearch { rules, overrides } = by_server.data().unwrap_or_default();
+        for rule in rules {
+            if !entries.contains(&rule) {
+                entries.push(rule);
+            }
+        }
+        let mut found = typed.with(|typed| found(typed, &entries));
+        let asked = text.get().unwrap_or_default().to_lowercase();
+        found.extend(overrides.into_iter().filter(|it| it.label.to_lowercase().contains(&asked)));
+        found
     });
     let lines = Signal::derive(move || {
         let line = |entry: Entry| (entry.kind, entry.label, entry.detail);
@@ -87,20 +121,50 @@ fn pages() -> Vec<Entry> {
     pages.chain([entry("Do", "Create a rule", "rules/new")]).collect()
 }
 
-async fn rules_and_keys(api: Api, tenant: &str, keys: bool) -> Result<Vec<Entry>, Problem> {
-    let rules = api.rules(tenant).await?;
+async fn rules_and_keys(api: Api, tenant: &str, keys: bool) -> Result<Kept, Problem> {
+    let rules = api.some_rules(tenant, "").await?;
     let keys = if keys { api.keys(tenant).await? } else { Vec::new() };
-    let rules = rules.into_iter().map(|it| Entry {
-        kind: "Rule",
-        label: it.rule.name,
-        detail: it.rule.namespace,
-        page: format!("rules/{}", it.id),
-    });
     let keys = keys.into_iter().map(|it| Entry {
         kind: "Key",
         label: it.name,
         detail: format!("weir_{}_…", it.hint),
         page: "keys".to_owned(),
     });
-    Ok(rules.chain(keys).collect())
+    let more_rules = rules.next_cursor.is_some();
+    Ok(Kept { entries: rules.data.into_iter().map(of_rule).chain(keys).collect(), more_rules })
 }
+
+/// What the server found by what is typed.
+#[derive(Debug, Clone, Default)]
+struct BySearch {
+    rules: Vec<Entry>,
+    overrides: Vec<Entry>,
+}
+
+/// Rules only where those that are there already are not all.
+async fn by_search(api: Api, tenant: &str, text: &str, rules: bool) -> Result<BySearch, Problem> {
+    let rules = if rules { api.some_rules(tenant, text).await?.data } else { Vec::new() };
+    let overrides = api.overrides(tenant, text, None, None).await?.data.into_iter();
+    let entry = |it: OverrideAnswer| Entry {
+        kind: "Override",
+        label: subject::words(&it.body.subject),
+        detail: override_words::instead(&it.body),
+        page: format!("overrides?q={}", js_sys::encode_uri_component(text)),
+    };
+    let overrides = overrides.take(OVERRIDES).map(entry).collect();
+    Ok(BySearch { rules: rules.into_iter().map(of_rule).collect(), overrides })
+}
+
+fn of_rule(it: RuleAnswer) -> Entry {
+    Entry {
+        kind: "Rule",
+        label: it.rule.name,
+        detail: it.rule.namespace,
+        page: format!("rules/{}", it.id),
+    }
+}
+
+/// So long nobody types before the server is asked.
+const PAUSE_MS: i32 = 150;
+/// At most so many overrides are shown.
+const OVERRIDES: usize = 5;
