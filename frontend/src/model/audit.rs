@@ -111,7 +111,7 @@ pub fn actions() -> Vec<(String, String)> {
     ACTIONS.iter().map(action).collect()
 }
 
-const ACTIONS: [(&str, &str); 24] = [
+const ACTIONS: [(&str, &str); 26] = [
     ("", "Anything"),
     ("rule", "Anything to rules"),
     ("rule.create", "Rule created"),
@@ -134,6 +134,8 @@ const ACTIONS: [(&str, &str); 24] = [
     ("member.remove", "Member removed"),
     ("member.leave", "Member left"),
     ("invitation", "Anything to invitations"),
+    ("alert", "Anything to alerts"),
+    ("webhook", "Anything to webhooks"),
     ("tenant", "Anything to the tenant"),
     ("access.denied", "Access refused"),
 ];
