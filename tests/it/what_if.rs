@@ -1,12 +1,12 @@
 //! What gates record, replayed by the same rule, gives what they decided: over both gates, with refunds and
-//! repeats; and nothing is recorded of who turned it off.
+//! repeats; nothing is recorded of who turned it off; and of whom too much comes, some subjects are whole.
 
 use std::collections::BTreeMap;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Tenant, seconds, shared, until};
+use crate::harness::{Tenant, print, seconds, shared, until};
 
 /// Limits that forget nothing while the test runs, so that a millisecond here or there decides nothing.
 fn rule(capacity: u64) -> Value {
@@ -90,4 +90,36 @@ async fn record_replayed_by_the_same_rule_is_what_the_gates_decided() {
     switch(true).await;
     tenant.check(0, &check).await;
     until_recorded(&tenant, sent + 1).await;
+}
+
+/// More than is kept: ten checks of each of 800 users, a hundred checks at a time.
+#[tokio::test]
+async fn of_too_many_checks_some_subjects_are_kept_and_each_of_them_whole() {
+    let tenant = Tenant::sign_up(shared().await).await;
+    let body = |capacity: u64| {
+        json!({ "name": "per-user", "count_by": ["user"], "limits": [
+        { "algorithm": "token_bucket", "capacity": capacity, "refill_tokens": 1,
+            "refill_interval_ms": 86_400_000 }] })
+    };
+    let id = tenant.rule(&body(8)).await.id;
+    for turn in 0..80 {
+        let user =
+            |at: usize| json!({ "attributes": { "user": format!("u-{}", turn % 8 * 100 + at) } });
+        let checks: Vec<_> = (0..100).map(user).collect();
+        let gate = &tenant.stack.gates[turn % 2];
+        tenant.ask(gate, "/check/batch", &json!({ "checks": checks })).await.expect(200);
+    }
+    until(seconds(30), "all checks were seen", async || recorded(&tenant).await.0 == 8_000).await;
+    let (_, kept) = recorded(&tenant).await;
+    let run = json!({ "rule": body(5), "rule_id": id, "source": "recorded" });
+    let answer = tenant.admin(Method::POST, "/simulate", &run).await.expect(200);
+    let rate = answer.body["certainty"]["rate"].as_f64().expect("a share");
+    assert!(rate < 1.0 && kept < 8_000, "{kept} kept, rate {rate}");
+    let subjects = answer.number("/certainty/subjects");
+    assert!(subjects > 20, "{subjects}");
+    assert_eq!(answer.number("/present/denied"), 2 * subjects);
+    assert_eq!(answer.number("/candidate/denied"), 5 * subjects);
+    print(&format!(
+        "of 8000 checks {kept} were kept; {subjects} of 800 subjects are whole, rate {rate:.3}"
+    ));
 }
