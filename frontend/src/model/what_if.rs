@@ -89,7 +89,8 @@ pub fn series(answer: &SimulateAnswer, side: &SimulatedSide) -> Series {
 }
 
 fn between(it: Interval) -> String {
-    format!("{} to {}", percent(it.low), percent(it.high))
+    let (low, high) = (percent(it.low), percent(it.high));
+    if low == high { low } else { format!("{low} to {high}") }
 }
 
 /// With one decimal below 10 %.

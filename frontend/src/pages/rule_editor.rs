@@ -102,12 +102,12 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
                 <Refused problem />
                 <Wrong editor />
                 <div class="actions">
-                    <Tried editor before />
                     <Needs role=Role::Editor>
                         <button type="submit" class="button primary" disabled=busy>
                             {move || if busy.get() { "Saving…" } else { act }}
                         </button>
                     </Needs>
+                    <Tried editor before />
                     <A href=move || tenant.page(&back) attr:class="button">"Cancel"</A>
                 </div>
                 <Effects editor before />

@@ -72,7 +72,7 @@ impl Sample {
         let full =
             self.kept.len() >= KEPT_MAX || self.bytes >= BYTES_MAX || *room < CHECK_BYTES_MAX;
         if mark <= self.threshold && full {
-            *room += self.shrink_to(self.kept.len() / 2);
+            *room += self.shrink_to(self.kept.len() * 3 / 4);
         }
         if mark > self.threshold {
             return;

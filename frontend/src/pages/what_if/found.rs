@@ -123,7 +123,7 @@ fn Subjects(subjects: SimulatedSubjects) -> impl IntoView {
         <h3>"Who would notice"</h3>
         <p>{said}</p>
         {listed.then(|| view! {
-            <div class="table-wrap" tabindex="0" role="region" aria-label="Who would notice">
+            <div class="table-wrap chart-table" tabindex="0" role="region" aria-label="Who would notice">
                 <table>
                     <thead><tr>
                         <th scope="col">"Subject"</th>
