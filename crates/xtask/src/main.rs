@@ -80,7 +80,7 @@ enum Task {
     },
     /// Measures Weir beside its ceiling and other limiters, and writes docs/performance.md
     Bench {
-        /// `scale`, `instructions` (`--write` for a new budget), or what the measuring tool takes
+        /// `scale`, `instructions` (`--write` for a new budget) or `compare`, and what it takes
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
