@@ -62,7 +62,10 @@ function watch(page, hosts, faults) {
         }
     });
     page.on("pageerror", (error) => faults.push(`page error: ${error.message}`));
+    const refused = new Set();
     page.on("requestfailed", (request) => {
+        // An answer that says no is reported below; whether the browser read it to its end does not matter.
+        if (refused.has(request) && request.failure()?.errorText === "net::ERR_ABORTED") return;
         // The browser itself lets go of what a page had asked when that page is left; a server that
         // is away or hangs up has other names.
         if (request.failure()?.errorText === "net::ERR_ABORTED") return;
@@ -70,6 +73,7 @@ function watch(page, hosts, faults) {
     });
     page.on("response", (response) => {
         if (response.status() >= 400) {
+            refused.add(response.request());
             faults.push(`status ${response.status()}: ${response.request().method()} ${response.url()}`);
         }
     });

@@ -67,7 +67,6 @@ async function serverAway(page, shoot) {
 async function serverUpdated(page, shoot) {
     page.expectFault(/status 404: GET .*\/assets\/part-/);
     page.expectFault(/console: Failed to load resource.*404/);
-    page.expectFault(/request failed: GET .*\/assets\/part-.*ERR_ABORTED/);
     page.expectFault(/console: TypeError: .*WebAssembly/);
     const gone = `**/assets/${own.get("managing")}`;
     await page.route(gone, (route) => route.fulfill({ status: 404 }));
