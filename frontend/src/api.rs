@@ -4,6 +4,7 @@
 //! end is renewed first; one that is refused is renewed once, and if that fails the session is over.
 
 mod accounts;
+mod alerts;
 mod audit;
 mod gate;
 mod keys;

@@ -10,8 +10,9 @@ use crate::api::Api;
 use crate::components::feedback::ProblemPanel;
 use crate::components::rule_form::Carried;
 use crate::pages::{
-    Accept, Audit, Home, Keys, Live, Members, NewRule, NotFound, Overrides, Overview, Replicas,
-    RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Tenants, Tester, WhatIf,
+    Accept, Alerts, Audit, Home, Keys, Live, Members, NewRule, NotFound, Overrides, Overview,
+    Replicas, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Tenants, Tester,
+    WhatIf,
 };
 use crate::session::{Session, SessionState, Why};
 
@@ -44,6 +45,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("overrides") view=Overrides />
                     <Route path=path!("test") view=Tester />
                     <Route path=path!("what-if") view=WhatIf />
+                    <Route path=path!("alerts") view=Alerts />
                     <Route path=path!("keys") view=Keys />
                     <Route path=path!("members") view=Members />
                     <Route path=path!("audit") view=Audit />

@@ -1,6 +1,7 @@
 //! What the pages know without a browser: words for rules and times, and forms. Ordinary Rust with ordinary tests.
 
 pub mod age;
+pub mod alert_words;
 pub mod audit;
 pub mod changes;
 pub mod csv;

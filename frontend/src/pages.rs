@@ -1,6 +1,7 @@
 //! The pages: each fetches what it shows, and acts.
 
 mod accept;
+mod alerts;
 mod audit;
 mod home;
 mod keys;
@@ -29,8 +30,8 @@ use crate::components::page::PageHead;
 pub use accept::Accept;
 pub use home::Home;
 pub use later::{
-    Audit, Keys, Live, Members, NewRule, Overrides, Overview, Replicas, RuleEditor, RulePage,
-    Settings, Tester, WhatIf,
+    Alerts, Audit, Keys, Live, Members, NewRule, Overrides, Overview, Replicas, RuleEditor,
+    RulePage, Settings, Tester, WhatIf,
 };
 pub use rules::Rules;
 pub use shell::Shell;

@@ -56,7 +56,7 @@ later! {
     editing: rule_editor::NewRule as new_rule_view, rule_editor::RuleEditor as rule_editor_view,
         tester::Tester as tester_view, what_if::WhatIf as what_if_view;
     managing: overrides::Overrides as overrides_view, keys::Keys as keys_view,
-        members::Members as members_view, audit::Audit as audit_view,
+        alerts::Alerts as alerts_view, members::Members as members_view, audit::Audit as audit_view,
         settings::Settings as settings_view;
 }
 

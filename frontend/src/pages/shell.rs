@@ -160,7 +160,7 @@ pub fn Account() -> impl IntoView {
 pub const LAST_TENANT: &str = "weir.tenant";
 
 /// The pages of a tenant, in the order of the navigation: address and name.
-const PAGES: [(&str, &str); 12] = [
+const PAGES: [(&str, &str); 13] = [
     ("start", "Get started"),
     ("overview", "Overview"),
     ("live", "Live"),
@@ -168,6 +168,7 @@ const PAGES: [(&str, &str); 12] = [
     ("overrides", "Overrides"),
     ("test", "Test"),
     ("what-if", "What-if"),
+    ("alerts", "Alerts"),
     ("keys", "Keys"),
     ("members", "Members"),
     ("audit", "Audit"),

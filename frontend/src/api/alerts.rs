@@ -1,0 +1,103 @@
+//! Alerts, webhooks and what came of them.
+
+use gloo_net::http::Method;
+use weir_wire::alerts::{Alert, AlertBody};
+use weir_wire::page::Page;
+use weir_wire::webhooks::{Delivery, IssuedWebhook, RotateWebhook, Webhook, WebhookBody};
+
+use super::request::{Call, encoded};
+use super::{Api, Problem};
+
+impl Api {
+    /// The alerts of a tenant; no tenant may have more.
+    pub async fn alerts(self, tenant: &str) -> Result<Vec<Alert>, Problem> {
+        let page: Page<Alert> = self.read(format!("/tenants/{tenant}/alerts?limit=200")).await?;
+        Ok(page.data)
+    }
+
+    /// The webhooks of a tenant; no tenant may have more.
+    pub async fn webhooks(self, tenant: &str) -> Result<Vec<Webhook>, Problem> {
+        let page: Page<Webhook> =
+            self.read(format!("/tenants/{tenant}/webhooks?limit=200")).await?;
+        Ok(page.data)
+    }
+
+    /// Makes an alert, or changes the one with this id.
+    pub async fn save_alert(
+        self,
+        tenant: &str,
+        id: Option<&str>,
+        alert: &AlertBody,
+    ) -> Result<Alert, Problem> {
+        match id {
+            None => self.create(format!("/tenants/{tenant}/alerts"), alert).await,
+            Some(id) => {
+                let path = format!("/tenants/{tenant}/alerts/{id}");
+                self.call(Call::new(Method::PUT, path).body(alert)).await
+            }
+        }
+    }
+
+    pub async fn delete_alert(self, tenant: &str, id: &str) -> Result<(), Problem> {
+        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/alerts/{id}"))).await
+    }
+
+    pub async fn create_webhook(
+        self,
+        tenant: &str,
+        webhook: &WebhookBody,
+    ) -> Result<IssuedWebhook, Problem> {
+        self.create(format!("/tenants/{tenant}/webhooks"), webhook).await
+    }
+
+    pub async fn change_webhook(
+        self,
+        tenant: &str,
+        id: &str,
+        webhook: &WebhookBody,
+    ) -> Result<Webhook, Problem> {
+        let path = format!("/tenants/{tenant}/webhooks/{id}");
+        self.call(Call::new(Method::PUT, path).body(webhook)).await
+    }
+
+    /// Gives a webhook a new secret; the one before also signs for `overlap_s` seconds.
+    pub async fn rotate_webhook(
+        self,
+        tenant: &str,
+        id: &str,
+        overlap_s: u32,
+    ) -> Result<IssuedWebhook, Problem> {
+        let path = format!("/tenants/{tenant}/webhooks/{id}/rotate");
+        self.create(path, &RotateWebhook { overlap_s }).await
+    }
+
+    pub async fn delete_webhook(self, tenant: &str, id: &str) -> Result<(), Problem> {
+        self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/webhooks/{id}"))).await
+    }
+
+    pub async fn test_webhook(self, tenant: &str, id: &str) -> Result<Delivery, Problem> {
+        let path = format!("/tenants/{tenant}/webhooks/{id}/test");
+        self.call(Call::new(Method::POST, path)).await
+    }
+
+    /// One page of what a webhook was to tell, newest first.
+    pub async fn deliveries(
+        self,
+        tenant: &str,
+        id: &str,
+        cursor: Option<&str>,
+    ) -> Result<Page<Delivery>, Problem> {
+        let from = cursor.map(|cursor| format!("&cursor={}", encoded(cursor))).unwrap_or_default();
+        self.read(format!("/tenants/{tenant}/webhooks/{id}/deliveries?limit=20{from}")).await
+    }
+
+    pub async fn send_again(
+        self,
+        tenant: &str,
+        id: &str,
+        delivery: &str,
+    ) -> Result<Delivery, Problem> {
+        let path = format!("/tenants/{tenant}/webhooks/{id}/deliveries/{delivery}/retry");
+        self.call(Call::new(Method::POST, path)).await
+    }
+}

@@ -1,0 +1,183 @@
+// The alerts' story: a webhook whose secret is shown once, a test that arrives signed at a real receiver, an alert that is told
+// once, a receiver that fails and is sent to again, and what a viewer sees.
+import { strict as assert } from "node:assert";
+import { createHmac } from "node:crypto";
+import { createServer } from "node:http";
+
+import { api, colleague, fresh, heading, newcomer, signIn, stack, tell } from "../steps.mjs";
+
+const owner = await newcomer("alerts");
+const home = `/t/${owner.tenant}`;
+const receiver = await receive();
+
+try {
+    await tell("alerts", async ({ page, shoot }) => {
+        await signIn(page, { ...owner, next: `${home}/alerts` });
+        await heading(page, "Alerts");
+        await page.getByText("No webhooks yet.").waitFor();
+        await shoot("alerts-nothing");
+        const secret = await makeWebhook(page, shoot);
+        await test(page, secret, shoot);
+        await makeRule();
+        await page.reload();
+        await makeAlert(page, shoot);
+        await toldOnce(page, secret, shoot);
+        await edit(page, shoot);
+        await failure(page, shoot);
+        await rotate(page);
+    });
+    await tell("alerts of a viewer", async ({ page, shoot }) => {
+        const viewer = await colleague(owner, "alerts-viewer", "viewer");
+        await signIn(page, { ...viewer, next: `${home}/alerts` });
+        await heading(page, "Alerts");
+        await row(page, "on call").first().waitFor();
+        assert.ok(await page.getByRole("button", { name: "Create alert" }).isDisabled());
+        assert.ok(await page.getByRole("button", { name: "Create webhook" }).isDisabled());
+        await page.getByRole("button", { name: "Log of on call" }).click();
+        await page.getByText("webhook.test", { exact: true }).first().waitFor();
+        await shoot("alerts-viewer");
+    });
+} finally {
+    receiver.server.close();
+}
+
+async function makeWebhook(page, shoot) {
+    await page.getByLabel("Webhook name").fill("on call");
+    await page.getByLabel("URL").fill(receiver.url);
+    await page.getByRole("button", { name: "Create webhook" }).click();
+    await page.getByRole("heading", { level: 2, name: "Secret of on call" }).waitFor();
+    const secret = await page.getByRole("group", { name: "Copy the secret" }).locator("code").textContent();
+    assert.match(secret, /^whsec_/);
+    await shoot("alerts-secret");
+    await page.getByRole("button", { name: "I stored it" }).click();
+    await page.getByText("No alerts yet.").waitFor();
+    return secret;
+}
+
+async function test(page, secret, shoot) {
+    await page.getByRole("button", { name: "Send a test to on call" }).click();
+    const message = await receiver.next();
+    assert.equal(JSON.parse(message.body).type, "webhook.test");
+    signed(message, secret);
+    await page.getByText("Delivered", { exact: true }).waitFor();
+    await shoot("alerts-test");
+    await page.getByRole("button", { name: "Close the log" }).click();
+}
+
+async function makeRule() {
+    const limits = [{ algorithm: "quota", limit: 5, period: "month" }];
+    await api("POST", `/tenants/${owner.tenant}/rules`, { name: `monthly-${fresh}`, limits }, owner);
+}
+
+async function makeAlert(page, shoot) {
+    await page.getByLabel("Name", { exact: true }).fill("nearly used up");
+    await page.getByText("Told when 20 % or more of at least 100 checks were refused within 5 minutes").waitFor();
+    await page.getByLabel("Refused, percent").fill("many");
+    await page.getByText("must be a whole number from 1 to 100").waitFor();
+    assert.ok(await page.getByRole("button", { name: "Create alert" }).isDisabled());
+    await page.getByLabel("Watch").selectOption({ label: "how much of a quota is used" });
+    await page.getByLabel("Rule with a quota").selectOption({ label: `default/monthly-${fresh}` });
+    await page.getByLabel("At percent of the quota").fill("60, 100");
+    await page.getByText(`Told when a subject of default/monthly-${fresh} has used 60 or 100 % of its quota`).waitFor();
+    await shoot("alerts-form");
+}
+
+/** The alert is made when the quota is used up to three of five already, so the first look finds it. */
+async function toldOnce(page, secret, shoot) {
+    const key = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "checks", scopes: ["check"] }, owner);
+    await taken(key.secret, 3);
+    await page.getByRole("button", { name: "Create alert" }).click();
+    await row(page, "nearly used up").waitFor();
+    const message = await receiver.next();
+    signed(message, secret);
+    const told = JSON.parse(message.body);
+    assert.equal(told.type, "alert.quota");
+    assert.deepEqual([told.data.threshold_percent, told.data.used, told.data.limit], [60, 3, 5]);
+    await page.reload();
+    await row(page, "nearly used up").getByText(/^(just now|\d+ s ago)$/).waitFor();
+    await page.getByRole("button", { name: "Log of on call" }).click();
+    await page.getByText("alert.quota", { exact: true }).waitFor();
+    await shoot("alerts-told");
+}
+
+/** Asks until so many checks were counted by the rule, which a gate knows within a moment. */
+async function taken(secret, count) {
+    const ends = Date.now() + 10_000;
+    for (let counted = 0; counted < count; ) {
+        if (Date.now() > ends) throw new Error("no gate knows the rule");
+        const answer = await fetch(`${stack.gates[0]}/check`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+            body: JSON.stringify({ attributes: {} }),
+        });
+        if (answer.ok && (await answer.json()).limits.length > 0) counted += 1;
+    }
+}
+
+async function edit(page, shoot) {
+    await page.getByRole("button", { name: "Edit nearly used up" }).click();
+    await page.getByRole("heading", { level: 2, name: "Change nearly used up" }).waitFor();
+    await page.getByLabel("Switched on").uncheck();
+    await page.getByRole("button", { name: "Save alert" }).click();
+    await row(page, "nearly used up").getByText("Off", { exact: true }).waitFor();
+    await shoot("alerts-list");
+}
+
+async function failure(page, shoot) {
+    receiver.status = 503;
+    await page.getByRole("button", { name: "Send a test to on call" }).click();
+    await receiver.next();
+    await page.getByText("Will be tried again", { exact: true }).waitFor();
+    await shoot("alerts-failure");
+    receiver.status = 200;
+    await page.getByRole("region", { name: "Delivery log" }).getByRole("button", { name: "Send again" }).first().click();
+    await receiver.next();
+}
+
+async function rotate(page) {
+    await page.getByRole("button", { name: "Rotate on call" }).click();
+    const dialog = page.getByRole("dialog", { name: "Give on call a new secret?" });
+    await dialog.getByLabel("The old secret goes on signing").selectOption({ label: "for 24 hours" });
+    await dialog.getByRole("button", { name: "Rotate secret" }).click();
+    await page.getByRole("heading", { level: 2, name: "Secret of on call" }).waitFor();
+    await page.getByText("Messages are signed with the secret before as well until").waitFor();
+    await page.getByRole("button", { name: "Send a test to on call" }).click();
+    const message = await receiver.next();
+    assert.equal(message.headers["webhook-signature"].split(" ").length, 2);
+}
+
+/** As the five lines of the documentation check it. */
+function signed({ headers, body }, secret) {
+    const key = Buffer.from(secret.slice("whsec_".length), "base64");
+    const text = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
+    const expected = `v1,${createHmac("sha256", key).update(text).digest("base64")}`;
+    assert.equal(headers["webhook-signature"], expected);
+}
+
+/** A real receiver: hands out what is posted, one after the other. */
+async function receive() {
+    const [messages, waiting] = [[], []];
+    const receiver = { status: 200 };
+    receiver.server = createServer(async (request, response) => {
+        let body = "";
+        for await (const part of request) body += part;
+        response.writeHead(receiver.status).end("thank you");
+        const message = { headers: request.headers, body };
+        const next = waiting.shift();
+        if (next) next(message);
+        else messages.push(message);
+    });
+    await new Promise((ready) => receiver.server.listen(0, "127.0.0.1", ready));
+    receiver.url = `http://127.0.0.1:${receiver.server.address().port}/hook`;
+    receiver.next = async () => {
+        const late = new Promise((_, fail) => {
+            setTimeout(() => fail(new Error("nothing was received")), 60_000).unref();
+        });
+        return messages.shift() ?? Promise.race([new Promise((got) => waiting.push(got)), late]);
+    };
+    return receiver;
+}
+
+function row(page, name) {
+    return page.getByRole("row", { name });
+}
