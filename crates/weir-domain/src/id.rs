@@ -57,7 +57,7 @@ macro_rules! ids {
             }
 
             /// From what is stored.
-            pub fn from_u128(value: u128) -> Self {
+            pub const fn from_u128(value: u128) -> Self {
                 Self(Ulid(value))
             }
         }

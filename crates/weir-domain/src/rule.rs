@@ -85,6 +85,11 @@ impl Rule {
         &self.draft.namespace
     }
 
+    /// Who decides: Redis alone, or gates with units taken in advance.
+    pub fn consistency(&self) -> Consistency {
+        self.draft.consistency
+    }
+
     /// Whether it is in force.
     pub fn mode(&self) -> Mode {
         self.draft.mode

@@ -8,9 +8,12 @@ mod state;
 mod answer;
 mod caller;
 mod check;
+mod decide;
 mod headers;
 mod outage;
 
+mod lease_keeper;
+mod leases;
 mod local;
 mod meters;
 mod remembered;
@@ -20,6 +23,7 @@ mod tally;
 mod health;
 mod openapi;
 
+pub use lease_keeper::LeaseKeeper;
 pub use openapi::{openapi, router};
 pub use rulebook::follow::{Follower, FollowerSettings};
 pub use state::{GateParts, GateState};

@@ -17,6 +17,7 @@ pub(crate) struct Meters {
     near_limit: Counter,
     shadow_denied: Counter,
     remembered: Counter,
+    leased: Counter,
     degraded: [(Degraded, Counter); 3],
     seconds: Histogram,
     redis_up: Gauge,
@@ -62,6 +63,7 @@ impl Meters {
             near_limit: counter("weir_near_limit_checks_total"),
             shadow_denied: counter("weir_shadow_denied_checks_total"),
             remembered: counter("weir_remembered_denials_total"),
+            leased: counter("weir_leased_checks_total"),
             degraded: [
                 degraded(Degraded::Allow, "allow"),
                 degraded(Degraded::Deny, "deny"),
@@ -114,6 +116,11 @@ impl Meters {
     /// A check was denied without asking Redis.
     pub(crate) fn remembered(&self) {
         self.remembered.increment(1);
+    }
+
+    /// A check was admitted with units that were here.
+    pub(crate) fn leased(&self) {
+        self.leased.increment(1);
     }
 
     /// Redis was asked, and answered or failed.

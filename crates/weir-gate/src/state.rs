@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weir_domain::time::Clock;
 use weir_redis::limiter::Limiter;
 
+use crate::leases::Leases;
 use crate::local::Local;
 use crate::meters::Meters;
 use crate::remembered::Remembered;
@@ -27,6 +28,8 @@ pub struct GateParts {
     pub(crate) local: Local,
     /// Denials that need not be asked about again.
     pub(crate) remembered: Remembered,
+    /// Units taken in advance.
+    pub(crate) leases: Leases,
     /// What Prometheus reads.
     pub(crate) meters: Meters,
     /// What was decided, for statistics.
@@ -52,6 +55,7 @@ impl GateState {
             limiter,
             local: Local::new(clock.clone()),
             remembered: Remembered::new(),
+            leases: Leases::new(),
             meters: Meters::new(),
             tally,
             clock,

@@ -13,8 +13,12 @@ use weir_domain::subject::SubjectKey;
 /// The channel on which "the rulebook changed" is said.
 pub const SIGNAL_CHANNEL: &str = "weir:signal:rules";
 
-/// The channel on which "units were given back to this subject" is said; the script says it too.
+/// The channel on which is said that units were given back to a subject (its digest; the script says it too), or that its
+/// counters were reset (its digest after [`RESET`]).
 pub const FORGET_CHANNEL: &str = "weir:signal:forget";
+
+/// Before the digest of a subject whose counters were reset.
+pub const RESET: char = '!';
 
 /// A counter, or the block of a subject: `weir:{tenant}:c:rule:slot:subject`, `…:b:rule:subject`.
 pub fn counter(name: &CounterName) -> String {

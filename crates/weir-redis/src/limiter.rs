@@ -29,7 +29,7 @@ use self::line::Told;
 use self::periods::Periods;
 use self::script::Encoded;
 use crate::error::RedisError;
-use crate::keys::FORGET_CHANNEL;
+use crate::keys::{FORGET_CHANNEL, RESET};
 
 /// Decides checks by Redis.
 #[derive(Debug, Clone)]
@@ -150,6 +150,14 @@ impl Limiter {
         Err(RedisError::BadReply("periods that hold no time"))
     }
 
+    /// Gives units back that were taken before `ends`, unless Redis' clock is within a second of it: afterwards they
+    /// would be those of others.
+    pub async fn give_back(&self, asked: &[Asked<'_>], ends: Micros) -> Result<(), RedisError> {
+        let deadline = Instant::now() + self.budget;
+        let encoded = Encoded::new(asked, |quota| self.periods.around(quota)).only_before(ends);
+        self.send(encoded, deadline).await.map(drop)
+    }
+
     async fn send(&self, encoded: Encoded, deadline: Instant) -> Result<Told, RedisError> {
         if !self.up() {
             return Err(RedisError::Away);
@@ -181,7 +189,8 @@ impl Limiter {
             }
             let subjects: BTreeSet<_> = counters.iter().map(|it| it.subject).collect();
             for subject in subjects {
-                both.cmd("PUBLISH").arg(FORGET_CHANNEL).arg(subject.to_hex()).ignore();
+                let said = format!("{RESET}{}", subject.to_hex());
+                both.cmd("PUBLISH").arg(FORGET_CHANNEL).arg(said).ignore();
             }
             both.query_async::<(u64,)>(&mut connection).await
         };

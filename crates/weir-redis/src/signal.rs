@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use weir_domain::subject::SubjectKey;
 
 use crate::error::RedisError;
-use crate::keys::{FORGET_CHANNEL, SIGNAL_CHANNEL};
+use crate::keys::{FORGET_CHANNEL, RESET, SIGNAL_CHANNEL};
 
 /// Says that the rulebook changed.
 #[derive(Debug)]
@@ -29,8 +29,10 @@ pub enum Wake {
     Announced(u64),
     /// A subscription began: something may have been missed.
     Subscribed,
-    /// Units were given back to this subject, or its counters were reset.
-    Forget(SubjectKey),
+    /// Units were given back to this subject.
+    GivenBack(SubjectKey),
+    /// This subject's counters were reset.
+    Reset(SubjectKey),
     /// Something was said that is not a version.
     Unreadable,
     /// The subscription ended.
@@ -109,7 +111,11 @@ async fn listen(client: &Client, wake: &impl Fn(Wake)) -> Result<(), RedisError>
     while let Some(message) = messages.next().await {
         let said = std::str::from_utf8(message.get_payload_bytes()).unwrap_or_default();
         let why = if message.get_channel_name() == FORGET_CHANNEL {
-            u128::from_str_radix(said, 16).map(|it| Wake::Forget(SubjectKey(it))).ok()
+            let subject = |hex| u128::from_str_radix(hex, 16).map(SubjectKey).ok();
+            match said.strip_prefix(RESET) {
+                Some(hex) => subject(hex).map(Wake::Reset),
+                None => subject(said).map(Wake::GivenBack),
+            }
         } else {
             said.parse().map(Wake::Announced).ok()
         };

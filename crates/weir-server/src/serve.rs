@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use weir_control::{AccessTokens, ControlParts, ControlState, Passwords, Sealing};
 use weir_domain::id::GateId;
-use weir_gate::{Follower, FollowerSettings, GateState, Recorder, RecorderSettings};
+use weir_gate::{Follower, FollowerSettings, GateState, LeaseKeeper, Recorder, RecorderSettings};
 use weir_http::plane::{self, PlaneSettings};
 use weir_http::serve::{ServeSettings, serve};
 use weir_redis::limiter::{Limiter, LimiterSettings};
@@ -130,7 +130,9 @@ pub async fn start_gate(
     }
     let redis = weir_redis::client(&settings.redis_url.0).context("read the address of redis")?;
     let limiter_settings = LimiterSettings { budget: settings.redis_budget, ..Default::default() };
-    let limiter = Limiter::start(redis.clone(), limiter_settings, running.drained.clone());
+    // Leased units are given back after the last request: until then Redis must be asked.
+    let given_back = CancellationToken::new();
+    let limiter = Limiter::start(redis.clone(), limiter_settings, given_back.clone());
     let clock = edge::clock();
     let (id, boot_id) = (GateId::new(clock.now(), edge::random_u128()), edge::random_u128());
     let follower_settings =
@@ -142,6 +144,11 @@ pub async fn start_gate(
     };
     let recorder = Recorder::new(state.clone(), store.clone(), RecorderSettings { id, boot_id });
     running.last.spawn(recorder.run(running.drained.clone()));
+    let (keeper, drained) = (LeaseKeeper::new(state.clone()), running.drained.clone());
+    running.last.spawn(async move {
+        keeper.run(drained).await;
+        given_back.cancel();
+    });
     let follower = Follower::new(state.clone(), store, follower_settings);
     running.tasks.spawn(follower.run(redis, running.stop.clone()));
     let router = weir_gate::router(state, plane_settings(), &settings.dashboard_origins);

@@ -83,11 +83,19 @@ impl Follower {
         let listening = {
             let (wake, state) = (Arc::clone(&wake), self.state.clone());
             signal::follow(redis, stop.clone(), move |why| match why {
-                Wake::Forget(subject) => state.remembered.forget(subject),
-                Wake::Deaf => state.remembered.hears(false),
+                Wake::GivenBack(subject) => state.remembered.forget(subject),
+                Wake::Reset(subject) => {
+                    state.remembered.forget(subject);
+                    state.leases.forget(subject);
+                }
+                Wake::Deaf => {
+                    state.remembered.hears(false);
+                    state.leases.hears(false);
+                }
                 Wake::Announced(version) if Some(version) <= state.rulebook_version() => {}
                 Wake::Subscribed => {
                     state.remembered.hears(true);
+                    state.leases.hears(true);
                     wake.notify_one();
                 }
                 Wake::Announced(_) | Wake::Unreadable => wake.notify_one(),

@@ -117,6 +117,11 @@ impl Encoded {
         encoded
     }
 
+    /// The same, to be done only while Redis' clock is more than a second before `end`.
+    pub(super) fn only_before(self, end: Micros) -> Self {
+        Self { until_us: self.until_us.min(end.0), ..self }
+    }
+
     /// How many checks it holds.
     pub(super) fn checks(&self) -> usize {
         self.limits.len()

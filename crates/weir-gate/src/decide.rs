@@ -1,0 +1,266 @@
+//! Decides requests: by what is known here where that is enough, else by Redis, in one call for all.
+
+use std::time::Instant;
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::matching::{Matched, matched_in};
+use weir_domain::request::{Act, Request};
+use weir_domain::rulebook::Namespace;
+use weir_domain::time::Timestamp;
+use weir_redis::error::RedisError;
+use weir_redis::limiter::{Answer, Asked, Idempotency};
+use weir_wire::check::CheckAnswer;
+
+use crate::answer::{self, Skeleton};
+use crate::caller::Caller;
+use crate::leases::{Spent, Taking};
+use crate::outage::{self, Unasked};
+use crate::remembered::{Met, Ticket};
+use crate::state::GateState;
+use crate::tally::Seen;
+
+/// The idempotency key belongs to another request.
+#[derive(Debug)]
+pub(crate) struct KeyReused;
+
+type Outcome = Result<Decided, KeyReused>;
+
+/// What came of a request.
+#[derive(Debug)]
+struct Decided {
+    answer: CheckAnswer,
+    /// Whether this is the first answer to it.
+    fresh: bool,
+}
+
+/// What the rules say of a request before any counter is asked.
+struct Prepared<'a> {
+    namespace: Option<&'a Namespace>,
+    matched: Matched,
+    version: u64,
+    now: Timestamp,
+}
+
+/// A request on its way to Redis.
+struct OnItsWay<'a> {
+    /// Its place among the requests.
+    at: usize,
+    prepared: &'a Prepared<'a>,
+    ticket: Option<Ticket>,
+    taking: Option<Taking<'a>>,
+}
+
+/// Where a request goes.
+enum Way<'a> {
+    Decided(Decided),
+    ToRedis(OnItsWay<'a>, Asked<'a>),
+}
+
+/// Decides requests in order and counts them.
+pub(crate) async fn decide(
+    state: &GateState,
+    caller: &Caller,
+    requests: &[Request],
+) -> Vec<Result<CheckAnswer, KeyReused>> {
+    let started = Instant::now();
+    let now = state.clock.now();
+    let prepared: Vec<_> = requests.iter().map(|it| prepare(caller, it, now)).collect();
+    let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(requests.len());
+    let (mut on_their_way, mut asked) = (Vec::new(), Vec::new());
+    for (at, (request, prepared)) in requests.iter().zip(&prepared).enumerate() {
+        match way(state, caller, request, (at, prepared), started) {
+            Way::Decided(decided) => outcomes.push(Some(Ok(decided))),
+            Way::ToRedis(it, question) => {
+                outcomes.push(None);
+                on_their_way.push(it);
+                asked.push(question);
+            }
+        }
+    }
+    // Who could not have as much as was to be taken in advance asks once more, for no more than it needs.
+    while !asked.is_empty() {
+        (on_their_way, asked) = ask(state, on_their_way, asked, &mut outcomes).await;
+    }
+    let took = started.elapsed();
+    let all = requests.iter().zip(&prepared).zip(outcomes.into_iter().flatten());
+    all.map(|((request, prepared), outcome)| {
+        outcome.map(|decided| {
+            state.meters.decided(&decided.answer, took);
+            if decided.fresh && request.act() != Act::Peek {
+                record(state, caller, request, prepared, &decided.answer);
+            }
+            decided.answer
+        })
+    })
+    .collect()
+}
+
+/// Decides a request here, if that is possible.
+fn way<'a>(
+    state: &'a GateState,
+    caller: &Caller,
+    request: &Request,
+    (at, prepared): (usize, &'a Prepared<'a>),
+    now: Instant,
+) -> Way<'a> {
+    let (rules, act, cost) = (prepared.charges(), request.act(), request.cost());
+    let idempotency = prepared.idempotency(request);
+    let mut question = Asked { tenant: caller.tenant, act, cost, rules, idempotency };
+    let mut it = OnItsWay { at, prepared, ticket: None, taking: None };
+    if question.idempotency.is_none() && rules.is_empty() {
+        return Way::Decided(Decided::first(prepared.skeleton().answer_without_limits()));
+    }
+    if question.idempotency.is_none() && act == Act::Consume {
+        let met = Met { version: prepared.version, cost, rules };
+        if let Some(decisions) = state.remembered.recall(met, now) {
+            state.meters.remembered();
+            return Way::Decided(Decided::first(prepared.skeleton().answer(&decisions, act)));
+        }
+        match state.leases.spend(caller.tenant, rules, cost, now) {
+            Spent::Here(decisions) => {
+                state.meters.leased();
+                return Way::Decided(Decided::first(prepared.skeleton().answer(&decisions, act)));
+            }
+            Spent::Take(taking) => {
+                question.cost = taking.units;
+                it.taking = Some(taking);
+            }
+            Spent::Ask => {}
+        }
+        it.ticket = state.remembered.ticket(rules, now);
+    }
+    Way::ToRedis(it, question)
+}
+
+type Again<'a> = (Vec<OnItsWay<'a>>, Vec<Asked<'a>>);
+
+/// Asks Redis about all at once, and hands back those that are to be asked again.
+async fn ask<'a>(
+    state: &'a GateState,
+    on_their_way: Vec<OnItsWay<'a>>,
+    asked: Vec<Asked<'a>>,
+    outcomes: &mut [Option<Outcome>],
+) -> Again<'a> {
+    let began = Instant::now();
+    let answered = state.limiter.check(&asked).await;
+    let failed = answered.as_ref().err().map(RedisError::label);
+    state.meters.redis_asked(began.elapsed(), failed);
+    let mut answers = answered.map(Vec::into_iter);
+    let (mut again, mut again_asked) = (Vec::new(), Vec::new());
+    for (mut it, mut question) in on_their_way.into_iter().zip(asked) {
+        let at = it.at;
+        let Ok(Some(answer)) = answers.as_mut().map(Iterator::next) else {
+            outcomes[at] = Some(Ok(it.unasked(state, &question)));
+            continue;
+        };
+        if let Some(taking) = it.taking.take_if(|it| it.is_more_than_needed() && denied(&answer)) {
+            question.cost = taking.cost();
+            again.push(it);
+            again_asked.push(question);
+        } else {
+            outcomes[at] = Some(it.outcome(state, &question, answer));
+        }
+    }
+    (again, again_asked)
+}
+
+fn prepare<'a>(caller: &'a Caller, request: &Request, now: Timestamp) -> Prepared<'a> {
+    let namespace = caller.book.namespace(caller.tenant, request.namespace());
+    let matched = match namespace {
+        Some(namespace) => matched_in(namespace, request, now),
+        None => Matched::Charged(Vec::new()),
+    };
+    Prepared { namespace, matched, version: caller.book.version(), now }
+}
+
+fn record(
+    state: &GateState,
+    caller: &Caller,
+    request: &Request,
+    prepared: &Prepared<'_>,
+    answer: &CheckAnswer,
+) {
+    state.tally.record(&Seen {
+        tenant: caller.tenant,
+        key: caller.key,
+        at: prepared.now,
+        known_namespace: prepared.namespace.is_some_and(|it| !it.rules.is_empty()),
+        sample: prepared.namespace.and_then(|it| it.sample.as_ref()),
+        request,
+        matched: &prepared.matched,
+        answer,
+    });
+}
+
+fn denied(answer: &Answer) -> bool {
+    matches!(answer, Answer::Decided(_, decisions) if decisions.iter().any(|it| !it.allowed))
+}
+
+impl Decided {
+    fn first(answer: CheckAnswer) -> Self {
+        Self { answer, fresh: true }
+    }
+}
+
+impl Prepared<'_> {
+    /// On whose counters it depends.
+    fn charges(&self) -> &[RuleCharge] {
+        match &self.matched {
+            Matched::Charged(charges) => charges,
+            Matched::Denied(_) | Matched::Allowed(_) => &[],
+        }
+    }
+
+    fn skeleton(&self) -> Skeleton {
+        match &self.matched {
+            Matched::Denied(by) => Skeleton::denied(by, self.version),
+            Matched::Allowed(_) => Skeleton::of_charges(&[], self.version, self.now),
+            Matched::Charged(charges) => Skeleton::of_charges(charges, self.version, self.now),
+        }
+    }
+
+    fn idempotency(&self, request: &Request) -> Option<Idempotency> {
+        let key = request.idempotency_key().filter(|_| request.act() == Act::Consume)?.to_owned();
+        let fingerprint = answer::fingerprint(request);
+        Some(Idempotency { key, fingerprint, text: self.skeleton().to_text() })
+    }
+}
+
+impl OnItsWay<'_> {
+    /// What came of it, by Redis.
+    fn outcome(self, state: &GateState, asked: &Asked<'_>, answer: Answer) -> Outcome {
+        let skeleton = self.prepared.skeleton();
+        match answer {
+            Answer::Decided(at, decisions) => {
+                let decisions = match self.taking {
+                    Some(taking) if decisions.iter().all(|it| it.allowed) => {
+                        taking.given(at, decisions)
+                    }
+                    _ => decisions,
+                };
+                if let Some(ticket) = self.ticket {
+                    let (version, cost, rules) = (self.prepared.version, asked.cost, asked.rules);
+                    state.remembered.remember(ticket, Met { version, cost, rules }, &decisions);
+                }
+                if asked.act == Act::Refund {
+                    state.remembered.forget_all(asked.rules);
+                }
+                Ok(Decided::first(skeleton.answer(&decisions, asked.act)))
+            }
+            Answer::Repeated(_, text, decisions) => {
+                let first = Skeleton::from_text(&text).unwrap_or(skeleton);
+                Ok(Decided { answer: first.answer(&decisions, asked.act), fresh: false })
+            }
+            Answer::KeyReused => Err(KeyReused),
+        }
+    }
+
+    /// What comes of it without Redis.
+    fn unasked(self, state: &GateState, asked: &Asked<'_>) -> Decided {
+        let cost = self.taking.as_ref().map_or(asked.cost, Taking::cost);
+        let (tenant, act, charges) = (asked.tenant, asked.act, asked.rules);
+        let skeleton = &self.prepared.skeleton();
+        let unasked = Unasked { tenant, act, cost, charges, skeleton };
+        Decided::first(outage::answer(&state.local, unasked))
+    }
+}
