@@ -12,6 +12,7 @@ mod metrics;
 mod postgres_outage;
 mod redis_outage;
 mod rule_propagation;
+mod shortcuts;
 mod statistics;
 mod tour;
 mod what_if;
