@@ -3,6 +3,7 @@
 pub(crate) mod disk;
 pub(crate) mod follow;
 mod load;
+mod saver;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -19,7 +20,7 @@ pub(crate) struct Copy {
     pub(crate) version: u64,
     /// When it was written, in milliseconds since the epoch.
     pub(crate) saved_at_ms: i64,
-    pub(crate) tenants: BTreeMap<String, StoredTenant>,
+    pub(crate) tenants: BTreeMap<String, Arc<StoredTenant>>,
 }
 
 /// Where the copy lies.

@@ -16,9 +16,11 @@ use weir_domain::time::Timestamp;
 use weir_redis::Client;
 use weir_redis::signal::{self, Wake};
 use weir_store::{GateBeat, Store, StoreError};
+use weir_wire::stored::StoredTenant;
 
 use super::disk::{Copy, Disk};
 use super::load::stored;
+use super::saver::Saver;
 use crate::state::GateState;
 
 /// Keeps one gate's rulebook fresh.
@@ -26,9 +28,8 @@ use crate::state::GateState;
 pub struct Follower {
     state: GateState,
     store: Store,
-    disk: Option<Disk>,
+    saver: Saver,
     copy: Copy,
-    saved_version: u64,
     left_out: usize,
     beat: GateBeat,
 }
@@ -73,8 +74,8 @@ impl Follower {
             applied_after_ms: 0,
             started_at: now,
         };
-        let (copy, saved_version, left_out) = (Copy::default(), 0, 0);
-        Self { state, store, disk, copy, saved_version, left_out, beat }
+        let (saver, copy, left_out) = (Saver::new(disk), Copy::default(), 0);
+        Self { state, store, saver, copy, left_out, beat }
     }
 
     /// Follows until `stop`.
@@ -103,15 +104,16 @@ impl Follower {
         };
         let following = stop.run_until_cancelled(self.follow(&wake));
         tokio::join!(listening, following);
+        self.saver.save_last(&self.copy, self.state.clock.now().as_millis()).await;
     }
 
     async fn follow(&mut self, wake: &Notify) {
         let first = tokio::time::timeout(FIRST_LOAD_DEADLINE, self.look()).await;
         if !matches!(first, Ok(Ok(()))) {
-            self.start_from_disk();
+            self.start_from_disk().await;
         }
         loop {
-            self.save();
+            self.saver.save(&self.copy, self.state.clock.now().as_millis()).await;
             self.state.meters.upkeep();
             // The timer drifts a little from gate to gate, so they do not look all at once.
             let spread_ms = u64::try_from(self.beat.boot_id % 256).unwrap_or(0);
@@ -136,8 +138,7 @@ impl Follower {
                 self.copy.tenants.remove(&gone.to_string());
             }
             let changed: Vec<_> = rows.tenants.into_iter().map(stored).collect();
-            let gone = rows.deleted.into_iter().map(|tenant| (tenant, None));
-            self.apply(rows.version, changed, gone);
+            self.apply(rows.version, changed, rows.deleted).await;
             self.beat.applied_after_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(0);
         }
         self.state.held.confirm(self.state.clock.now());
@@ -151,41 +152,38 @@ impl Follower {
         Ok(())
     }
 
-    /// Compiles tenants and puts them in force; what cannot be read is left out and named.
-    fn apply(
-        &mut self,
-        version: u64,
-        changed: Vec<weir_wire::stored::StoredTenant>,
-        gone: impl Iterator<Item = (TenantId, Option<weir_domain::rulebook::TenantRules>)>,
-    ) {
-        let mut changes: Vec<_> = gone.collect();
-        for tenant in changed {
-            let Ok(id) = tenant.id.parse::<TenantId>() else { continue };
-            let (rules, left_out) = tenant.compile();
-            for it in &left_out {
-                tracing::error!(tenant.id = %id, id = it.id, reason = it.reason, "left out of the rulebook");
-            }
-            self.left_out += left_out.len();
-            changes.push((id, Some(rules)));
-            self.copy.tenants.insert(tenant.id.clone(), tenant);
+    /// Compiles tenants and puts them in force; what cannot be read is left out and named. A large tenant takes long to
+    /// compile, and requests need the threads meanwhile.
+    async fn apply(&mut self, version: u64, changed: Vec<StoredTenant>, gone: Vec<TenantId>) {
+        let changed: Vec<_> = changed.into_iter().map(Arc::new).collect();
+        for tenant in &changed {
+            self.copy.tenants.insert(tenant.id.clone(), Arc::clone(tenant));
         }
         self.copy.version = version;
         let held = self.state.held.current();
-        let book = held.as_deref().unwrap_or(&Rulebook::default()).with_changes(version, changes);
+        let compiling = move || {
+            let none = Rulebook::default();
+            compile(held.as_deref().unwrap_or(&none), version, &changed, gone)
+        };
+        let Ok((book, left_out)) = tokio::task::spawn_blocking(compiling).await else {
+            tracing::error!("the rulebook could not be compiled");
+            return;
+        };
+        self.left_out += left_out;
         self.state.held.apply(book);
         self.beat.applied_at = self.state.clock.now();
         self.state.meters.rulebook_applied(version, self.left_out);
         tracing::info!(rulebook.version = version, "rulebook applied");
     }
 
-    fn start_from_disk(&mut self) {
-        let Some(disk) = &self.disk else { return };
-        match disk.read() {
+    async fn start_from_disk(&mut self) {
+        let Some(read) = self.saver.read() else { return };
+        match read {
             Ok(Some(copy)) => {
                 let version = copy.version;
                 self.state.held.confirm(Timestamp::from_millis(copy.saved_at_ms));
-                self.apply(version, copy.tenants.into_values().collect(), std::iter::empty());
-                self.saved_version = version;
+                let tenants = copy.tenants.into_values().map(Arc::unwrap_or_clone);
+                self.apply(version, tenants.collect(), Vec::new()).await;
                 tracing::warn!(rulebook.version = version, "started from the disk copy");
             }
             Ok(None) => tracing::warn!("postgres is away and there is no disk copy: not ready"),
@@ -195,16 +193,25 @@ impl Follower {
             }
         }
     }
+}
 
-    fn save(&mut self) {
-        if self.copy.version == self.saved_version {
-            return;
+/// `held` with these tenants replaced, and how much of them could not be read.
+fn compile(
+    held: &Rulebook,
+    version: u64,
+    changed: &[Arc<StoredTenant>],
+    gone: Vec<TenantId>,
+) -> (Rulebook, usize) {
+    let mut changes: Vec<_> = gone.into_iter().map(|tenant| (tenant, None)).collect();
+    let mut count = 0;
+    for tenant in changed {
+        let Ok(id) = tenant.id.parse::<TenantId>() else { continue };
+        let (rules, left_out) = tenant.compile();
+        for it in &left_out {
+            tracing::error!(tenant.id = %id, id = it.id, reason = it.reason, "left out of the rulebook");
         }
-        let Some(disk) = &self.disk else { return };
-        self.copy.saved_at_ms = self.state.clock.now().as_millis();
-        match disk.write(&self.copy) {
-            Ok(()) => self.saved_version = self.copy.version,
-            Err(error) => tracing::warn!(%error, "the disk copy could not be written"),
-        }
+        count += left_out.len();
+        changes.push((id, Some(rules)));
     }
+    (held.with_changes(version, changes), count)
 }
