@@ -13,7 +13,7 @@ use std::time::Instant;
 use serde_json::json;
 use weir_domain::api_key::{ApiKeySecret, KeyDigest};
 use weir_domain::id::{KeyId, RuleId, TenantId};
-use weir_domain::matching::{Matched, matched};
+use weir_domain::matching::{Matched, matched_in};
 use weir_domain::request::Request;
 use weir_domain::rulebook::Rulebook;
 use weir_domain::time::Timestamp;
@@ -65,8 +65,8 @@ fn parse_part(body: &[u8]) -> Request {
 
 #[inline(never)]
 fn match_part(book: &Rulebook, request: &Request) -> Matched {
-    let rules = book.rules(tenant(), request.namespace());
-    matched(rules, request, NOW)
+    let namespace = book.namespace(tenant(), request.namespace()).expect("it has rules");
+    matched_in(namespace, request, NOW)
 }
 
 #[inline(never)]
@@ -132,8 +132,8 @@ fn rulebook() -> Rulebook {
 /// What one rule of one limit answers.
 fn answer() -> CheckAnswer {
     let limit = LimitAnswer {
-        rule: "login-per-user".to_owned(),
-        rule_id: RuleId::new(NOW, 1).to_string(),
+        rule: "login-per-user".into(),
+        rule_id: RuleId::new(NOW, 1).to_string().into(),
         algorithm: AlgorithmName::TokenBucket,
         mode: Mode::Enforce,
         allowed: true,
