@@ -1,5 +1,5 @@
 //! Denials that stay true for a known time are given again without asking Redis: a flood of refused
-//! checks costs Redis one check a second for each subject.
+//! checks costs Redis one check in five seconds for each subject.
 //!
 //! Exact, because only what cannot change is remembered: every rule of the check counts the same
 //! subject and has a limit with nothing left, so no check whatever that meets it can be admitted, and
@@ -67,9 +67,9 @@ const SHARDS: usize = 16;
 const SUBJECTS_MAX: usize = 4096;
 /// Redis is asked again after so long at the latest, which bounds what a lost announcement or a step of Redis' clock
 /// can do.
-const LONGEST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(5);
 /// Times are told in whole milliseconds, rounded up; clocks do not run alike to the last microsecond.
-const SPARE_MS: u64 = 2;
+const SPARE_MS: u64 = 5;
 
 impl Remembered {
     /// Nothing yet; nothing will be before announcements are heard.
