@@ -139,10 +139,10 @@ async fn weir(letter: char, world: &World) -> Result<Arm> {
             ("a flood: every check denied", 1)
         }
         _ => {
-            let mut leased = rule("leased", &[bucket(GENEROUS)]);
+            let mut leased = rule("leased", &[a_day(1_000_000_000)]);
             leased["consistency"] = json!("leased");
             world.rule(&tenant, &leased).await?;
-            ("leased, one rule", 1)
+            ("leased, one fixed window", 1)
         }
     };
     world.served(&tenant.secret, &check("/hot"), limits).await?;
@@ -202,6 +202,10 @@ pub fn bucket(per_second: u32) -> Value {
 
 fn window(per_second: u32) -> Value {
     json!({ "algorithm": "fixed_window", "limit": per_second, "window_ms": 1_000 })
+}
+
+fn a_day(limit: u32) -> Value {
+    json!({ "algorithm": "fixed_window", "limit": limit, "window_ms": 86_400_000 })
 }
 
 fn once_a_day() -> Value {
