@@ -31,7 +31,9 @@ fn main() {
         "match" => {
             let (book, request) = (rulebook(), parse_part(CHECK.as_bytes()));
             let matches = |it: Matched| matches!(it, Matched::Charged(all) if all.len() == 20);
-            assert!(matches(match_part(&book, &request)), "20 of 10,000 rules match");
+            // Not as the part: the first allocation after the rulebook was read tidies the heap up, which is not meant.
+            let namespace = book.namespace(tenant(), request.namespace()).expect("it has rules");
+            assert!(matches(matched_in(namespace, &request, NOW)), "20 of 10,000 rules match");
             repeat(times, || match_part(black_box(&book), black_box(&request)));
         }
         "caller" => {

@@ -35,7 +35,15 @@ struct Need {
     present: fn() -> bool,
 }
 
-const NEEDS: [Need; 8] = [
+const NEEDS: [Need; 9] = [
+    // The server's allocator is built from its sources.
+    Need {
+        title: "make",
+        debian: "make",
+        brew: "make",
+        only_for: &[],
+        present: || on_path("make").is_some(),
+    },
     Need {
         title: "Postgres",
         debian: "postgresql",
