@@ -64,7 +64,13 @@ pub(crate) struct Unused {
 }
 
 type Key = (SubjectKey, RuleId);
-type Shard = HashMap<Key, Lease>;
+
+#[derive(Debug, Default)]
+struct Shard {
+    leases: HashMap<Key, Lease>,
+    /// Of rules that were edited: to be given back.
+    left_over: Vec<Unused>,
+}
 
 #[derive(Debug)]
 struct Lease {
@@ -111,7 +117,7 @@ impl Leases {
     /// Says whether resets are heard of from now on.
     pub(crate) fn hears(&self, hears: bool) {
         self.hears.store(hears, Ordering::SeqCst);
-        self.shards.iter().for_each(|shard| lock(shard).clear());
+        self.shards.iter().for_each(|shard| *lock(shard) = Shard::default());
     }
 
     /// Gives units to a check that consumes `cost`, if it meets one leased rule and they are here.
@@ -128,14 +134,16 @@ impl Leases {
         }
         let key = (charge.subject, charge.active.id);
         let mut shard = lock(self.shard(charge.subject));
-        let full = shard.len() >= COUNTERS_MAX;
-        let lease = match shard.entry(key) {
+        let Shard { leases, left_over } = &mut *shard;
+        let full = leases.len() >= COUNTERS_MAX || left_over.len() >= COUNTERS_MAX;
+        let lease = match leases.entry(key) {
             Entry::Occupied(held) => held.into_mut(),
             Entry::Vacant(_) if full => return Spent::Ask,
             Entry::Vacant(free) => free.insert(Lease::empty(tenant, charge.clone(), now)),
         };
         if !lease.is_of(charge) {
-            // The rule was edited, or another override holds: what is here is lost.
+            // The rule was edited, or another override holds.
+            left_over.extend(lease.take_unused(now));
             *lease = Lease::empty(tenant, charge.clone(), now);
         }
         if now < lease.until && cost <= lease.units {
@@ -154,7 +162,9 @@ impl Leases {
 
     /// Drops what is here of a subject whose counters were reset.
     pub(crate) fn forget(&self, subject: SubjectKey) {
-        lock(self.shard(subject)).retain(|key, _| key.0 != subject);
+        let mut shard = lock(self.shard(subject));
+        shard.leases.retain(|key, _| key.0 != subject);
+        shard.left_over.retain(|it| it.charge.subject != subject);
     }
 
     /// Takes out what is to be given back: what lies idle, or everything; and forgets counters long out of use.
@@ -162,15 +172,12 @@ impl Leases {
         let mut unused = Vec::new();
         for shard in &self.shards {
             let mut shard = lock(shard);
-            for lease in shard.values_mut() {
-                let idle = everything || lease.used_at + IDLE <= now;
-                if idle && lease.units > 0 && now < lease.until {
-                    let (tenant, charge) = (lease.tenant, lease.charge.clone());
-                    let units = std::mem::take(&mut lease.units);
-                    unused.push(Unused { tenant, charge, units, ends: lease.ends });
-                }
-            }
-            shard.retain(|_, it| {
+            unused.append(&mut shard.left_over);
+            let idle = |it: &&mut Lease| everything || it.used_at + IDLE <= now;
+            unused.extend(
+                shard.leases.values_mut().filter(idle).filter_map(|it| it.take_unused(now)),
+            );
+            shard.leases.retain(|_, it| {
                 it.taking.is_some() || it.units > 0 && now < it.until || now < it.used_at + 4 * IDLE
             });
         }
@@ -192,7 +199,8 @@ impl Taking<'_> {
         let now = Instant::now();
         let mut shard = lock(self.leases.shard(self.key.0));
         // Forgotten meanwhile: the others are lost.
-        let Some(lease) = shard.get_mut(&self.key).filter(|it| it.taking == Some(self.turn)) else {
+        let Some(lease) = shard.leases.get_mut(&self.key).filter(|it| it.taking == Some(self.turn))
+        else {
             return decisions;
         };
         let same_window = now < lease.until;
@@ -218,7 +226,9 @@ impl Drop for Taking<'_> {
     /// Also where nobody waits for the answer any more: then its units are lost.
     fn drop(&mut self) {
         let mut shard = lock(self.leases.shard(self.key.0));
-        if let Some(lease) = shard.get_mut(&self.key).filter(|it| it.taking == Some(self.turn)) {
+        if let Some(lease) =
+            shard.leases.get_mut(&self.key).filter(|it| it.taking == Some(self.turn))
+        {
             lease.taking = None;
         }
     }
@@ -230,6 +240,13 @@ impl Lease {
         let (heard_at, until, used_at) = (now, now, now);
         let (units, size, taking) = (0, 1, None);
         Self { tenant, charge, units, decisions, heard_at, until, ends, size, taking, used_at }
+    }
+
+    /// What is here of a window that goes on.
+    fn take_unused(&mut self, now: Instant) -> Option<Unused> {
+        let units = std::mem::take(&mut self.units);
+        let (tenant, charge, ends) = (self.tenant, self.charge.clone(), self.ends);
+        (units > 0 && now < self.until).then_some(Unused { tenant, charge, units, ends })
     }
 
     fn is_of(&self, charge: &RuleCharge) -> bool {

@@ -117,6 +117,7 @@ fn edit_reset_and_silence_end_a_lease() {
     let (leases, rules, now) = (hearing(), leased_window(), Instant::now());
     with_three(&leases, &rules, now);
     assert!(!is_here(&leases, &leased_window(), now), "the rule was edited");
+    assert_eq!(leases.take_unused(false, now).len(), 1, "and its units go back");
     with_three(&leases, &rules, now);
     leases.forget(SubjectKey(7));
     assert!(!is_here(&leases, &rules, now), "its counters were reset");
@@ -147,5 +148,5 @@ fn idle_units_are_taken_out_once_to_be_given_back() {
     assert_eq!(leases.take_unused(true, now).len(), 0);
     let later = Instant::now() + 5 * IDLE;
     leases.take_unused(false, later);
-    assert!(leases.shards.iter().all(|shard| lock(shard).is_empty()));
+    assert!(leases.shards.iter().all(|shard| lock(shard).leases.is_empty()));
 }
