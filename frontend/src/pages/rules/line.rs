@@ -44,10 +44,10 @@ pub(super) fn Line(at: usize, place: usize, table: Table) -> impl IntoView {
                 <A href=move || tenant.page(&format!("rules/{}", id.get_value())) attr:class="name">{body.name}</A>
                 <div class="quiet">{body.namespace}</div>
             </div></td>
-            <td><div class="two-lines" title=matches_whole>
+            <td class="says"><div class="two-lines" title=matches_whole>
                 {matches}<span class="quiet">", "{words::counted_by(&body.count_by)}</span>
             </div></td>
-            <td><div class="two-lines" title=limits_whole>{limits}</div></td>
+            <td class="says"><div class="two-lines" title=limits_whole>{limits}</div></td>
             <td>{hour}</td>
             <td><ModeBadge mode=body.mode /></td>
             <td><When at=rule.updated_at /></td>
