@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use weir_domain::id::{GateId, TenantId};
@@ -133,12 +134,8 @@ impl Follower {
         let newest = self.store.rulebook_version().await?;
         let held = self.state.rulebook_version();
         if held.is_none_or(|held| held < newest) {
-            let rows = self.store.load_rulebook(held).await?;
-            for gone in &rows.deleted {
-                self.copy.tenants.remove(&gone.to_string());
-            }
-            let changed: Vec<_> = rows.tenants.into_iter().map(stored).collect();
-            self.apply(rows.version, changed, rows.deleted).await;
+            let (version, changed, gone) = load(&self.store, held).await?;
+            self.apply(version, changed, gone).await;
             self.beat.applied_after_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(0);
         }
         self.state.held.confirm(self.state.clock.now());
@@ -155,22 +152,30 @@ impl Follower {
     /// Compiles tenants and puts them in force; what cannot be read is left out and named. A large tenant takes long to
     /// compile, and requests need the threads meanwhile.
     async fn apply(&mut self, version: u64, changed: Vec<StoredTenant>, gone: Vec<TenantId>) {
-        let changed: Vec<_> = changed.into_iter().map(Arc::new).collect();
-        for tenant in &changed {
-            self.copy.tenants.insert(tenant.id.clone(), Arc::clone(tenant));
-        }
-        self.copy.version = version;
-        let held = self.state.held.current();
+        let mut copy = std::mem::take(&mut self.copy);
+        let state = self.state.clone();
         let compiling = move || {
             let none = Rulebook::default();
-            compile(held.as_deref().unwrap_or(&none), version, &changed, gone)
+            let held = state.held.current();
+            let changed: Vec<_> = changed.into_iter().map(Arc::new).collect();
+            let (book, left_out) =
+                compile(held.as_deref().unwrap_or(&none), version, &changed, &gone);
+            for gone in &gone {
+                copy.tenants.remove(&gone.to_string());
+            }
+            for tenant in changed {
+                copy.tenants.insert(tenant.id.clone(), tenant);
+            }
+            copy.version = version;
+            state.held.apply(book);
+            (copy, left_out)
         };
-        let Ok((book, left_out)) = tokio::task::spawn_blocking(compiling).await else {
+        let Ok((copy, left_out)) = tokio::task::spawn_blocking(compiling).await else {
             tracing::error!("the rulebook could not be compiled");
             return;
         };
+        self.copy = copy;
         self.left_out += left_out;
-        self.state.held.apply(book);
         self.beat.applied_at = self.state.clock.now();
         self.state.meters.rulebook_applied(version, self.left_out);
         tracing::info!(rulebook.version = version, "rulebook applied");
@@ -195,14 +200,34 @@ impl Follower {
     }
 }
 
+/// What is newer than `held`, in the stored form. Reading many rows takes long and gives no other task a turn, so it is
+/// done on a thread where nobody waits for one; it ends early with whoever asked for it.
+async fn load(
+    store: &Store,
+    held: Option<u64>,
+) -> Result<(u64, Vec<StoredTenant>, Vec<TenantId>), StoreError> {
+    let (store, runtime) = (store.clone(), Handle::current());
+    let given_up = CancellationToken::new();
+    let guard = given_up.clone().drop_guard();
+    let reading = tokio::task::spawn_blocking(move || {
+        let rows = runtime.block_on(given_up.run_until_cancelled(store.load_rulebook(held)))?;
+        Some(rows.map(|rows| {
+            (rows.version, rows.tenants.into_iter().map(stored).collect(), rows.deleted)
+        }))
+    });
+    let read = reading.await.expect("reading rows does not panic");
+    drop(guard);
+    read.expect("nobody gave up")
+}
+
 /// `held` with these tenants replaced, and how much of them could not be read.
 fn compile(
     held: &Rulebook,
     version: u64,
     changed: &[Arc<StoredTenant>],
-    gone: Vec<TenantId>,
+    gone: &[TenantId],
 ) -> (Rulebook, usize) {
-    let mut changes: Vec<_> = gone.into_iter().map(|tenant| (tenant, None)).collect();
+    let mut changes: Vec<_> = gone.iter().map(|tenant| (*tenant, None)).collect();
     let mut count = 0;
     for tenant in changed {
         let Ok(id) = tenant.id.parse::<TenantId>() else { continue };
