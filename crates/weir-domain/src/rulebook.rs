@@ -2,7 +2,7 @@
 //!
 //! Immutable: a newer one is built beside it and swapped in whole.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::api_key::{KeyDigest, Scope};
@@ -25,14 +25,25 @@ pub struct Rulebook {
 /// One tenant's part.
 #[derive(Debug, Default)]
 pub struct TenantRules {
+    /// What holds of it as a whole.
+    pub state: TenantState,
+    /// Its keys.
+    pub keys: Vec<(KeyDigest, Arc<ApiKey>)>,
+    /// All its rules, those that are off too, by id.
+    rules: Vec<Arc<ActiveRule>>,
+    /// Its namespaces that have rules.
+    namespaces: HashMap<String, Arc<Namespace>>,
+}
+
+/// What holds of a tenant as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TenantState {
     /// The version at which the tenant last changed.
     pub version: u64,
     /// A suspended tenant's keys are refused.
     pub suspended: bool,
-    /// Its keys.
-    pub keys: Vec<(KeyDigest, ApiKey)>,
-    /// Its namespaces that have rules.
-    namespaces: HashMap<String, Namespace>,
+    /// Whether some of its checks are kept for what-if runs.
+    pub sampled: bool,
 }
 
 /// A namespace of one tenant.
@@ -63,7 +74,7 @@ pub struct Caller {
     /// The tenant the key belongs to.
     pub tenant: TenantId,
     /// The key.
-    pub key: ApiKey,
+    pub key: Arc<ApiKey>,
 }
 
 /// A rule with its id and overrides.
@@ -89,7 +100,7 @@ impl Rulebook {
     /// Whose key this is, if it is known and not expired, and its tenant is not suspended.
     pub fn caller(&self, digest: &KeyDigest, now: Timestamp) -> Option<&Caller> {
         let caller = self.keys.get(digest)?;
-        let suspended = self.tenants.get(&caller.tenant).is_none_or(|tenant| tenant.suspended);
+        let suspended = self.tenants.get(&caller.tenant).is_none_or(|it| it.state.suspended);
         let expired = caller.key.expires_at.is_some_and(|expires_at| expires_at <= now);
         (!suspended && !expired).then_some(caller)
     }
@@ -101,7 +112,12 @@ impl Rulebook {
 
     /// A tenant's namespace, if it has rules.
     pub fn namespace(&self, tenant: TenantId, namespace: &str) -> Option<&Namespace> {
-        self.tenants.get(&tenant)?.namespaces.get(namespace)
+        self.tenants.get(&tenant)?.namespaces.get(namespace).map(Arc::as_ref)
+    }
+
+    /// A tenant's part.
+    pub fn tenant(&self, tenant: TenantId) -> Option<&Arc<TenantRules>> {
+        self.tenants.get(&tenant)
     }
 
     /// How many tenants it holds.
@@ -125,7 +141,7 @@ impl Rulebook {
             }
             if let Some(rules) = rules {
                 for (digest, key) in &rules.keys {
-                    next.keys.insert(*digest, Caller { tenant, key: key.clone() });
+                    next.keys.insert(*digest, Caller { tenant, key: Arc::clone(key) });
                 }
                 next.tenants.insert(tenant, Arc::new(rules));
             }
@@ -153,36 +169,82 @@ impl ActiveRule {
 }
 
 impl TenantRules {
-    /// Sorts rules into their namespaces; those that are off are only looked at for what they would
-    /// need of a sample, which is kept if `sampled`.
+    /// The part of a tenant with these keys and rules.
     pub fn new(
-        version: u64,
-        suspended: bool,
-        sampled: bool,
+        state: TenantState,
         keys: Vec<(KeyDigest, ApiKey)>,
         rules: impl IntoIterator<Item = ActiveRule>,
     ) -> Self {
-        let mut grouped: HashMap<String, Vec<Arc<ActiveRule>>> = HashMap::new();
-        for active in rules {
-            let namespace = active.rule.namespace().to_owned();
-            grouped.entry(namespace).or_default().push(Arc::new(active));
+        Self::default().with_changes(state, keys, rules.into_iter().map(|it| (it.id, Some(it))))
+    }
+
+    /// This part with other keys, and with some rules replaced (`None`: gone). Rules and namespaces that
+    /// did not change are shared.
+    #[must_use]
+    pub fn with_changes(
+        &self,
+        state: TenantState,
+        keys: Vec<(KeyDigest, ApiKey)>,
+        changes: impl IntoIterator<Item = (RuleId, Option<ActiveRule>)>,
+    ) -> Self {
+        let changes: BTreeMap<_, _> =
+            changes.into_iter().map(|(id, rule)| (id, rule.map(Arc::new))).collect();
+        let (gone, kept): (Vec<_>, Vec<_>) =
+            self.rules.iter().partition(|it| changes.contains_key(&it.id));
+        let came = changes.into_values().flatten();
+        let mut rules: Vec<_> = kept.into_iter().cloned().collect();
+        let mut touched: HashSet<String> =
+            gone.into_iter().map(|it| it.rule.namespace().to_owned()).collect();
+        for rule in came {
+            touched.insert(rule.rule.namespace().to_owned());
+            rules.push(rule);
         }
-        let namespace = |name: &str, mut rules: Vec<Arc<ActiveRule>>| {
-            let sample = SamplePlan::of_rules(name, rules.iter().map(|it| &it.rule));
-            rules.retain(|it| it.rule.mode() != Mode::Off);
-            rules.sort_unstable_by_key(|it| (it.rule.mode() == Mode::Shadow, it.id));
-            let index = RuleIndex::of(&rules);
-            Namespace { rules, index, sample: sampled.then(|| Arc::new(sample)) }
-        };
-        let namespaces = grouped.into_iter().map(|(name, rules)| {
-            let namespace = namespace(&name, rules);
-            (name, namespace)
-        });
-        Self { version, suspended, keys, namespaces: namespaces.collect() }
+        rules.sort_by_key(|it| it.id);
+        rules.shrink_to_fit();
+        if state.sampled != self.state.sampled {
+            touched.extend(self.namespaces.keys().cloned());
+        }
+        let mut namespaces = self.namespaces.clone();
+        namespaces.retain(|name, _| !touched.contains(name));
+        for (name, rules) in grouped(&rules, &touched) {
+            let namespace = Namespace::new(&name, rules, state.sampled);
+            namespaces.insert(name, Arc::new(namespace));
+        }
+        let keys = keys.into_iter().map(|(digest, key)| (digest, Arc::new(key))).collect();
+        Self { state, keys, rules, namespaces }
     }
 
     /// The rules of a namespace, enforced ones first, oldest first.
     pub fn rules(&self, namespace: &str) -> &[Arc<ActiveRule>] {
         self.namespaces.get(namespace).map_or(&[], |it| it.rules.as_slice())
     }
+}
+
+impl Namespace {
+    /// Rules that are off are only looked at for what they would need of a sample, which is kept if
+    /// `sampled`.
+    fn new(name: &str, mut rules: Vec<Arc<ActiveRule>>, sampled: bool) -> Self {
+        let sample =
+            sampled.then(|| Arc::new(SamplePlan::of_rules(name, rules.iter().map(|it| &it.rule))));
+        rules.retain(|it| it.rule.mode() != Mode::Off);
+        rules.sort_unstable_by_key(|it| (it.rule.mode() == Mode::Shadow, it.id));
+        rules.shrink_to_fit();
+        let index = RuleIndex::of(&rules);
+        Self { rules, index, sample }
+    }
+}
+
+/// The rules of each of these namespaces that has any.
+fn grouped(
+    rules: &[Arc<ActiveRule>],
+    namespaces: &HashSet<String>,
+) -> HashMap<String, Vec<Arc<ActiveRule>>> {
+    let mut groups: HashMap<String, Vec<Arc<ActiveRule>>> = HashMap::new();
+    for rule in rules.iter().filter(|it| namespaces.contains(it.rule.namespace())) {
+        match groups.get_mut(rule.rule.namespace()) {
+            Some(group) => group.push(Arc::clone(rule)),
+            None => drop(groups.insert(rule.rule.namespace().to_owned(), vec![Arc::clone(rule)])),
+        }
+    }
+    groups
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod disk;
 pub(crate) mod follow;
+mod kept;
 mod load;
 mod saver;
 

@@ -3,7 +3,6 @@
 mod row;
 
 use sqlx::PgConnection;
-use uuid::Uuid;
 use weir_domain::id::{KeyId, TenantId};
 use weir_domain::time::Timestamp;
 
@@ -308,35 +307,64 @@ impl<'t> Keys<'t> {
     }
 }
 
-/// Keys that may still work, of every tenant changed after `since` or of one tenant.
+/// Keys of a tenant that may still work.
+pub(crate) async fn of_tenant(
+    conn: &mut PgConnection,
+    tenant_id: TenantId,
+) -> Result<Vec<KeyRow>, StoreError> {
+    let rows = sqlx::query_as!(
+        Row,
+        "-- keys.of_tenant
+        SELECT
+            tenant_id,
+            id,
+            name,
+            scopes,
+            hint,
+            digest,
+            previous_digest,
+            previous_expires_at,
+            expires_at,
+            revoked_at,
+            last_used_at,
+            created_by,
+            created_at
+        FROM api_keys
+        WHERE tenant_id = $1 AND revoked_at IS NULL
+        ORDER BY id",
+        uuid(tenant_id.to_u128()),
+    )
+    .fetch_all(conn)
+    .await?;
+    all(rows)
+}
+
+/// Keys written after `since`, of every tenant; those that were revoked too, unless all are asked for.
 pub(crate) async fn of_rulebook(
     conn: &mut PgConnection,
     since: i64,
-    tenant: Option<Uuid>,
 ) -> Result<Vec<KeyRow>, StoreError> {
     let rows = sqlx::query_as!(
         Row,
         "-- keys.of_rulebook
         SELECT
-            k.tenant_id,
-            k.id,
-            k.name,
-            k.scopes,
-            k.hint,
-            k.digest,
-            k.previous_digest,
-            k.previous_expires_at,
-            k.expires_at,
-            k.revoked_at,
-            k.last_used_at,
-            k.created_by,
-            k.created_at
-        FROM api_keys k
-        JOIN tenants t ON t.id = k.tenant_id
-        WHERE t.version > $1 AND ($2::uuid IS NULL OR k.tenant_id = $2) AND k.revoked_at IS NULL
-        ORDER BY k.tenant_id, k.id",
+            tenant_id,
+            id,
+            name,
+            scopes,
+            hint,
+            digest,
+            previous_digest,
+            previous_expires_at,
+            expires_at,
+            revoked_at,
+            last_used_at,
+            created_by,
+            created_at
+        FROM api_keys
+        WHERE rulebook_version > $1 AND (revoked_at IS NULL OR $1 >= 0)
+        ORDER BY tenant_id, id",
         since,
-        tenant,
     )
     .fetch_all(conn)
     .await?;

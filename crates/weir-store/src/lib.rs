@@ -50,11 +50,15 @@ pub use idempotency::{Claim, Claimed, Idempotency, Owner};
 pub use invitations::{InvitationRow, Invitations, NewInvitation};
 pub use keys::{KeyRotation, KeyRow, Keys, NewKey, PreviousDigest};
 pub use members::{MemberRole, MemberRow, Members};
-pub use overrides::{OverrideBody, OverrideBulk, OverrideRow, OverrideWrite, Overrides};
+pub use overrides::{
+    OverrideBody, OverrideBulk, OverrideRow, OverrideWrite, Overrides, ServedOverride,
+};
 pub use page::{Listing, Page};
 pub use rule_revisions::RevisionRow;
-pub use rulebook::{Rulebook, RulebookRows, TenantRows};
-pub use rules::{RuleAfter, RuleBody, RuleCounts, RuleFilter, RuleRow, RuleWrite, Rules};
+pub use rulebook::{Left, Rulebook, RulebookChanges, TenantChanges, TenantRows};
+pub use rules::{
+    RuleAfter, RuleBody, RuleCounts, RuleFilter, RuleRow, RuleWrite, Rules, ServedRule,
+};
 pub use samples::{
     PIECES_AT_ONCE, SampleExtent, SampleHead, SamplePiece, SampleRow, SampleSpan, Samples,
 };

@@ -2,10 +2,10 @@
 
 mod bulk;
 mod row;
+mod served;
 
 use serde_json::Value;
 use sqlx::PgConnection;
-use uuid::Uuid;
 use weir_domain::id::{OverrideId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
@@ -16,6 +16,8 @@ use crate::page::{Listing, Page};
 pub use bulk::OverrideBulk;
 pub use row::OverrideRow;
 use row::Row;
+pub use served::ServedOverride;
+pub(crate) use served::{left, of_rulebook};
 
 /// What of an override its author decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -282,33 +284,30 @@ impl<'t> Overrides<'t> {
     }
 }
 
-/// Overrides of every tenant changed after `since`, or of one tenant.
-pub(crate) async fn of_rulebook(
+/// All overrides of a tenant, expired ones too.
+pub(crate) async fn of_tenant(
     conn: &mut PgConnection,
-    since: i64,
-    tenant: Option<Uuid>,
+    tenant_id: TenantId,
 ) -> Result<Vec<OverrideRow>, StoreError> {
     let rows = sqlx::query_as!(
         Row,
-        "-- overrides.of_rulebook
+        "-- overrides.of_tenant
         SELECT
-            o.tenant_id,
-            o.id,
-            o.rule_id,
-            o.subject,
-            o.spec,
-            o.reason,
-            o.expires_at,
-            o.revision,
-            o.rulebook_version,
-            o.created_at,
-            o.updated_at
-        FROM overrides o
-        JOIN tenants t ON t.id = o.tenant_id
-        WHERE t.version > $1 AND ($2::uuid IS NULL OR o.tenant_id = $2)
-        ORDER BY o.tenant_id, o.id",
-        since,
-        tenant,
+            tenant_id,
+            id,
+            rule_id,
+            subject,
+            spec,
+            reason,
+            expires_at,
+            revision,
+            rulebook_version,
+            created_at,
+            updated_at
+        FROM overrides
+        WHERE tenant_id = $1
+        ORDER BY id",
+        uuid(tenant_id.to_u128()),
     )
     .fetch_all(conn)
     .await?;

@@ -4,26 +4,56 @@
 use std::collections::HashMap;
 
 use sqlx::PgConnection;
-use weir_domain::id::TenantId;
+use weir_domain::id::{OverrideId, RuleId, TenantId};
 
 use crate::convert::{signed, unsigned, uuid};
 use crate::error::{Constraint, StoreError};
 use crate::keys::{self, KeyRow};
-use crate::overrides::{self, OverrideRow};
-use crate::rules::{self, RuleRow};
+use crate::overrides::{self, OverrideRow, ServedOverride};
+use crate::rules::{self, RuleRow, ServedRule};
 
 /// What a gate loads.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RulebookRows {
+pub struct RulebookChanges {
     /// The version all of this is of.
     pub version: u64,
-    /// Tenants that changed, whole.
-    pub tenants: Vec<TenantRows>,
+    /// Tenants that changed.
+    pub tenants: Vec<TenantChanges>,
     /// Tenants that are gone.
     pub deleted: Vec<TenantId>,
 }
 
-/// All a gate needs of one tenant.
+/// What a gate does not know yet of one tenant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TenantChanges {
+    /// Which.
+    pub tenant_id: TenantId,
+    /// Whether its checks are refused.
+    pub suspended: bool,
+    /// Whether gates keep some of its checks for what-if runs.
+    pub record_checks: bool,
+    /// The version at which it last changed.
+    pub version: u64,
+    /// Its keys that were written; revoked ones too, unless all were asked for.
+    pub keys: Vec<KeyRow>,
+    /// Its rules that were written.
+    pub rules: Vec<ServedRule>,
+    /// Its overrides that were written, expired ones too.
+    pub overrides: Vec<ServedOverride>,
+    /// All it still has, if something of it was removed.
+    pub left: Option<Left>,
+}
+
+/// What a tenant has left.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Left {
+    /// Its rules, in order.
+    pub rules: Vec<RuleId>,
+    /// Its overrides, in order.
+    pub overrides: Vec<OverrideId>,
+}
+
+/// One tenant's part of the rulebook, as the control plane looks at it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TenantRows {
     /// Which.
@@ -85,7 +115,28 @@ impl<'t> Rulebook<'t> {
 
     /// One tenant's part of the rulebook.
     pub async fn tenant(self, tenant_id: TenantId) -> Result<Option<TenantRows>, StoreError> {
-        Ok(tenants(self.conn, None, Some(tenant_id)).await?.pop())
+        let row = sqlx::query!(
+            "-- rulebook.tenant
+            SELECT
+                suspended,
+                record_checks,
+                version
+            FROM tenants
+            WHERE id = $1",
+            uuid(tenant_id.to_u128()),
+        )
+        .fetch_optional(&mut *self.conn)
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(TenantRows {
+            tenant_id,
+            suspended: row.suspended,
+            record_checks: row.record_checks,
+            version: unsigned(row.version),
+            keys: keys::of_tenant(self.conn, tenant_id).await?,
+            rules: rules::of_tenant(self.conn, tenant_id).await?,
+            overrides: overrides::of_tenant(self.conn, tenant_id).await?,
+        }))
     }
 }
 
@@ -93,18 +144,20 @@ impl<'t> Rulebook<'t> {
 pub(crate) async fn load(
     conn: &mut PgConnection,
     since: Option<u64>,
-) -> Result<RulebookRows, StoreError> {
+) -> Result<RulebookChanges, StoreError> {
     let version = version(conn).await?;
-    let tenants = tenants(conn, since, None).await?;
+    // Versions start at 0, so everything is later than -1.
+    let floor = since.map_or(-1, signed);
+    let tenants = tenants(conn, floor).await?;
     let deleted = sqlx::query_scalar!(
         "-- rulebook.deleted
         SELECT tenant_id FROM deleted_tenants WHERE version > $1 ORDER BY version",
-        floor(since),
+        floor,
     )
     .fetch_all(conn)
     .await?;
     let deleted = deleted.into_iter().map(|id| TenantId::from_u128(id.as_u128())).collect();
-    Ok(RulebookRows { version, tenants, deleted })
+    Ok(RulebookChanges { version, tenants, deleted })
 }
 
 async fn version(conn: &mut PgConnection) -> Result<u64, StoreError> {
@@ -117,35 +170,35 @@ async fn version(conn: &mut PgConnection) -> Result<u64, StoreError> {
     Ok(unsigned(version))
 }
 
-async fn tenants(
-    conn: &mut PgConnection,
-    since: Option<u64>,
-    only: Option<TenantId>,
-) -> Result<Vec<TenantRows>, StoreError> {
-    let since = floor(since);
-    let only = only.map(|id| uuid(id.to_u128()));
+async fn tenants(conn: &mut PgConnection, since: i64) -> Result<Vec<TenantChanges>, StoreError> {
     let rows = sqlx::query!(
         "-- rulebook.tenants
         SELECT
             id,
             suspended,
             record_checks,
-            version
+            version,
+            removed_version
         FROM tenants
-        WHERE version > $1 AND ($2::uuid IS NULL OR id = $2)
+        WHERE version > $1
         ORDER BY id",
         since,
-        only,
     )
     .fetch_all(&mut *conn)
     .await?;
-    let mut keys = grouped(keys::of_rulebook(conn, since, only).await?, |row| row.tenant_id);
-    let mut rules = grouped(rules::of_rulebook(conn, since, only).await?, |row| row.tenant_id);
-    let mut overrides =
-        grouped(overrides::of_rulebook(conn, since, only).await?, |row| row.tenant_id);
+    let keys = keys::of_rulebook(conn, since).await?;
+    let mut keys = grouped(keys.into_iter().map(|key| (key.tenant_id, key)));
+    let mut rules = grouped(rules::of_rulebook(conn, since).await?);
+    let mut overrides = grouped(overrides::of_rulebook(conn, since).await?);
+    let lost = |removed_version: i64| since >= 0 && removed_version > since;
+    let (mut rules_left, mut overrides_left) = (HashMap::new(), HashMap::new());
+    if rows.iter().any(|row| lost(row.removed_version)) {
+        rules_left = grouped(rules::left(conn, since).await?);
+        overrides_left = grouped(overrides::left(conn, since).await?);
+    }
     let tenants = rows.into_iter().map(|row| {
         let tenant_id = TenantId::from_u128(row.id.as_u128());
-        TenantRows {
+        TenantChanges {
             tenant_id,
             suspended: row.suspended,
             record_checks: row.record_checks,
@@ -153,20 +206,19 @@ async fn tenants(
             keys: keys.remove(&tenant_id).unwrap_or_default(),
             rules: rules.remove(&tenant_id).unwrap_or_default(),
             overrides: overrides.remove(&tenant_id).unwrap_or_default(),
+            left: lost(row.removed_version).then(|| Left {
+                rules: rules_left.remove(&tenant_id).unwrap_or_default(),
+                overrides: overrides_left.remove(&tenant_id).unwrap_or_default(),
+            }),
         }
     });
     Ok(tenants.collect())
 }
 
-/// Versions start at 0, so everything is later than -1.
-fn floor(since: Option<u64>) -> i64 {
-    since.map_or(-1, signed)
-}
-
-fn grouped<T>(rows: Vec<T>, tenant: impl Fn(&T) -> TenantId) -> HashMap<TenantId, Vec<T>> {
+fn grouped<T>(rows: impl IntoIterator<Item = (TenantId, T)>) -> HashMap<TenantId, Vec<T>> {
     let mut groups: HashMap<TenantId, Vec<T>> = HashMap::new();
-    for row in rows {
-        groups.entry(tenant(&row)).or_default().push(row);
+    for (tenant_id, row) in rows {
+        groups.entry(tenant_id).or_default().push(row);
     }
     groups
 }

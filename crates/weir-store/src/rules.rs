@@ -1,9 +1,9 @@
 //! Rules: the body as the API writes it, and the counters it keeps.
 
 mod row;
+mod served;
 
 use sqlx::PgConnection;
-use uuid::Uuid;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
@@ -15,6 +15,8 @@ use crate::rule_revisions::{self, RevisionRow};
 
 pub use row::RuleRow;
 use row::{Row, stored_slot, stored_slots};
+pub use served::ServedRule;
+pub(crate) use served::{left, of_rulebook};
 
 /// What of a rule its author decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -331,33 +333,30 @@ impl<'t> Rules<'t> {
     }
 }
 
-/// Rules of every tenant changed after `since`, or of one tenant.
-pub(crate) async fn of_rulebook(
+/// All rules of a tenant.
+pub(crate) async fn of_tenant(
     conn: &mut PgConnection,
-    since: i64,
-    tenant: Option<Uuid>,
+    tenant_id: TenantId,
 ) -> Result<Vec<RuleRow>, StoreError> {
     let rows = sqlx::query_as!(
         Row,
-        r#"-- rules.of_rulebook
+        r#"-- rules.of_tenant
         SELECT
-            r.tenant_id,
-            r.id,
-            r.namespace,
-            r.name,
-            r.spec,
-            r.slots,
-            r.next_slot,
-            r.revision,
-            r.rulebook_version,
-            r.created_at,
-            r.updated_at
-        FROM rules r
-        JOIN tenants t ON t.id = r.tenant_id
-        WHERE t.version > $1 AND ($2::uuid IS NULL OR r.tenant_id = $2)
-        ORDER BY r.tenant_id, r.namespace COLLATE "C", r.name COLLATE "C""#,
-        since,
-        tenant,
+            tenant_id,
+            id,
+            namespace,
+            name,
+            spec,
+            slots,
+            next_slot,
+            revision,
+            rulebook_version,
+            created_at,
+            updated_at
+        FROM rules
+        WHERE tenant_id = $1
+        ORDER BY namespace COLLATE "C", name COLLATE "C""#,
+        uuid(tenant_id.to_u128()),
     )
     .fetch_all(conn)
     .await?;

@@ -10,7 +10,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use crate::convert::unsigned;
 use crate::error::StoreError;
 use crate::gates::GateBeat;
-use crate::rulebook::{self, RulebookRows};
+use crate::rulebook::{self, RulebookChanges};
 use crate::tx::{Scope, Tx};
 
 /// All migrations, embedded.
@@ -139,8 +139,8 @@ impl Store {
         Ok(unsigned(version))
     }
 
-    /// What gates serve, as of one moment: every tenant, or those changed after `since`.
-    pub async fn load_rulebook(&self, since: Option<u64>) -> Result<RulebookRows, StoreError> {
+    /// What gates serve, as of one moment: all of it, or what changed after `since`.
+    pub async fn load_rulebook(&self, since: Option<u64>) -> Result<RulebookChanges, StoreError> {
         let mut tx =
             self.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
         let rows = rulebook::load(&mut tx, since).await?;

@@ -8,6 +8,7 @@
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
@@ -100,7 +101,7 @@ fn rulebook() -> Rulebook {
     let rule = |nth: u32| {
         let hot = nth.is_multiple_of(500);
         let route = if hot { "/hot".to_owned() } else { format!("/cold/{nth}") };
-        StoredRule {
+        Arc::new(StoredRule {
             id: RuleId::new(NOW, nth.into()).to_string(),
             slots: vec![0],
             body: json!({
@@ -108,8 +109,10 @@ fn rulebook() -> Rulebook {
                 "match": [{ "attribute": "route", "op": "equals", "value": route }],
                 "limits": [{ "algorithm": "token_bucket", "capacity": 100, "refill_tokens": 10,
                     "refill_interval_ms": 1_000 }],
-            }),
-        }
+            })
+            .to_string()
+            .into(),
+        })
     };
     let key = StoredKey {
         id: KeyId::new(NOW, 1).to_string(),

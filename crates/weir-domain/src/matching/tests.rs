@@ -10,7 +10,7 @@ use crate::id::{OverrideId, RuleId, TenantId};
 use crate::overrides::{EffectDraft, Override, OverrideDraft, Overrides};
 use crate::request::{Act, RequestDraft};
 use crate::rule::Rule;
-use crate::rulebook::{Rulebook, TenantRules};
+use crate::rulebook::{Rulebook, TenantRules, TenantState};
 
 const NOW: Timestamp = Timestamp::from_millis(1_763_726_400_000);
 
@@ -180,7 +180,7 @@ fn rulebook_leaves_out_rules_that_are_off_and_puts_enforced_ones_first() {
         active(3, limit_by(&[]), None),
         active(5, elsewhere, None),
     ];
-    let rules = TenantRules::new(1, false, true, Vec::new(), all);
+    let rules = TenantRules::new(TenantState::default(), Vec::new(), all);
     let book = Rulebook::default().with_changes(1, [(tenant, Some(rules))]);
     let (charged, none) = (("charged", vec![3, 4, 1]), ("charged", vec![]));
     assert_eq!(outcome(book.rules(tenant, "default"), &[]), charged);

@@ -1,11 +1,11 @@
 //! The disk copy: what a gate starts from while Postgres is away.
 //!
-//! One line of checksum, then JSON. Written to a file beside it, synced and renamed, mode 0600, so a
+//! One line of JSON, one of checksum. Written to a file beside it, synced and renamed, mode 0600, so a
 //! copy is whole or not there. It holds digests of keys, never secrets.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) struct Disk {
     file: PathBuf,
 }
 
-const FORMAT: &str = "weir-rulebook-1";
+const FORMAT: &str = "weir-rulebook-2";
 
 impl Disk {
     /// A copy in `folder`, which is made if it is not there.
@@ -46,8 +46,8 @@ impl Disk {
             Err(error) => return Err(error),
         };
         let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-        let (head, body) = text.split_once('\n').ok_or_else(|| damaged("no first line"))?;
-        if head != self::head(body) {
+        let (body, seal) = text.split_once('\n').ok_or_else(|| damaged("no last line"))?;
+        if seal != self::seal(Sha256::new_with_prefix(body)) {
             return Err(damaged("the checksum does not fit"));
         }
         serde_json::from_str(body).map(Some).map_err(|error| damaged(&error.to_string()))
@@ -55,18 +55,15 @@ impl Disk {
 
     /// Replaces the copy.
     pub(crate) fn write(&self, copy: &Copy) -> io::Result<()> {
-        let body = serde_json::to_string(copy)?;
         let beside = self.file.with_extension("new");
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&beside)?;
-        file.write_all(head(&body).as_bytes())?;
-        file.write_all(b"\n")?;
-        file.write_all(body.as_bytes())?;
-        file.sync_all()?;
+        let mut options = fs::OpenOptions::new();
+        let options = options.write(true).create(true).truncate(true).mode(0o600);
+        let file = BufWriter::new(options.open(&beside)?);
+        let mut summing = Summing { file, sum: Sha256::new() };
+        serde_json::to_writer(&mut summing, copy)?;
+        let Summing { mut file, sum } = summing;
+        write!(file, "\n{}", seal(sum))?;
+        file.into_inner()?.sync_all()?;
         fs::rename(&beside, &self.file)?;
         if let Some(folder) = self.file.parent() {
             fs::File::open(folder)?.sync_all()?;
@@ -75,8 +72,26 @@ impl Disk {
     }
 }
 
-fn head(body: &str) -> String {
-    let digest: [u8; 32] = Sha256::digest(body.as_bytes()).into();
+/// Writes and sums up what is written: a copy is large, so it is nowhere whole in memory.
+struct Summing {
+    file: BufWriter<fs::File>,
+    sum: Sha256,
+}
+
+impl io::Write for Summing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.sum.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn seal(sum: Sha256) -> String {
+    let digest: [u8; 32] = sum.finalize().into();
     let hex = digest.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
     format!("{FORMAT} {hex}")
 }

@@ -11,16 +11,15 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use weir_domain::id::{GateId, TenantId};
+use weir_domain::id::GateId;
 use weir_domain::rulebook::Rulebook;
 use weir_domain::time::Timestamp;
 use weir_redis::Client;
 use weir_redis::signal::{self, Wake};
 use weir_store::{GateBeat, Store, StoreError};
-use weir_wire::stored::StoredTenant;
 
 use super::disk::{Copy, Disk};
-use super::load::stored;
+use super::kept::{Kept, SharedKept};
 use super::saver::Saver;
 use crate::state::GateState;
 
@@ -30,8 +29,7 @@ pub struct Follower {
     state: GateState,
     store: Store,
     saver: Saver,
-    copy: Copy,
-    left_out: usize,
+    kept: SharedKept,
     beat: GateBeat,
 }
 
@@ -75,8 +73,7 @@ impl Follower {
             applied_after_ms: 0,
             started_at: now,
         };
-        let (saver, copy, left_out) = (Saver::new(disk), Copy::default(), 0);
-        Self { state, store, saver, copy, left_out, beat }
+        Self { state, store, saver: Saver::new(disk), kept: SharedKept::default(), beat }
     }
 
     /// Follows until `stop`.
@@ -105,7 +102,8 @@ impl Follower {
         };
         let following = stop.run_until_cancelled(self.follow(&wake));
         tokio::join!(listening, following);
-        self.saver.save_last(&self.copy, self.state.clock.now().as_millis()).await;
+        let (version, now) = (self.version(), self.state.clock.now());
+        self.saver.save_last(version, &self.kept, now.as_millis()).await;
     }
 
     async fn follow(&mut self, wake: &Notify) {
@@ -114,7 +112,8 @@ impl Follower {
             self.start_from_disk().await;
         }
         loop {
-            self.saver.save(&self.copy, self.state.clock.now().as_millis()).await;
+            let (version, now) = (self.version(), self.state.clock.now());
+            self.saver.save(version, &self.kept, now.as_millis()).await;
             self.state.meters.upkeep();
             // The timer drifts a little from gate to gate, so they do not look all at once.
             let spread_ms = u64::try_from(self.beat.boot_id % 256).unwrap_or(0);
@@ -134,8 +133,7 @@ impl Follower {
         let newest = self.store.rulebook_version().await?;
         let held = self.state.rulebook_version();
         if held.is_none_or(|held| held < newest) {
-            let (version, changed, gone) = load(&self.store, held).await?;
-            self.apply(version, changed, gone).await;
+            self.catch_up(held).await?;
             self.beat.applied_after_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(0);
         }
         self.state.held.confirm(self.state.clock.now());
@@ -143,54 +141,44 @@ impl Follower {
     }
 
     async fn report(&mut self) -> Result<(), StoreError> {
-        self.beat.rulebook_version = self.state.rulebook_version().unwrap_or(0);
+        self.beat.rulebook_version = self.version();
         let live = self.store.beat(&self.beat, LIVE_WITHIN).await?;
         self.state.local.set_live_gates(live);
         Ok(())
     }
 
-    /// Compiles tenants and puts them in force; what cannot be read is left out and named. A large tenant takes long to
-    /// compile, and requests need the threads meanwhile.
-    async fn apply(&mut self, version: u64, changed: Vec<StoredTenant>, gone: Vec<TenantId>) {
-        let mut copy = std::mem::take(&mut self.copy);
-        let state = self.state.clone();
-        let compiling = move || {
-            let none = Rulebook::default();
-            let held = state.held.current();
-            let changed: Vec<_> = changed.into_iter().map(Arc::new).collect();
-            let (book, left_out) =
-                compile(held.as_deref().unwrap_or(&none), version, &changed, &gone);
-            for gone in &gone {
-                copy.tenants.remove(&gone.to_string());
+    /// Takes in what is newer than `held` and puts it in force. Reading many rows and compiling them takes long and gives
+    /// no other task a turn, so it is done on a thread where no request waits for one.
+    async fn catch_up(&mut self, held: Option<u64>) -> Result<(), StoreError> {
+        let (state, store, kept) = (self.state.clone(), self.store.clone(), self.kept.clone());
+        let runtime = Handle::current();
+        let given_up = CancellationToken::new();
+        let guard = given_up.clone().drop_guard();
+        let done = tokio::task::spawn_blocking(move || {
+            let loading = given_up.run_until_cancelled(store.load_rulebook(held));
+            let Some(changes) = runtime.block_on(loading) else { return Ok(()) };
+            let changes = changes?;
+            let mut kept = kept.lock();
+            // One that was given up may have come first.
+            if state.rulebook_version() == held {
+                let before = state.held.current().unwrap_or_default();
+                apply(&state, kept.take_in(&before, changes), kept.left_out());
             }
-            for tenant in changed {
-                copy.tenants.insert(tenant.id.clone(), tenant);
-            }
-            copy.version = version;
-            state.held.apply(book);
-            (copy, left_out)
-        };
-        let Ok((copy, left_out)) = tokio::task::spawn_blocking(compiling).await else {
-            tracing::error!("the rulebook could not be compiled");
-            return;
-        };
-        self.copy = copy;
-        self.left_out += left_out;
+            Ok(())
+        });
+        let done = done.await;
+        drop(guard);
         self.beat.applied_at = self.state.clock.now();
-        self.state.meters.rulebook_applied(version, self.left_out);
-        tracing::info!(rulebook.version = version, "rulebook applied");
+        done.unwrap_or_else(|error| {
+            tracing::error!(%error, "the rulebook could not be compiled");
+            Ok(())
+        })
     }
 
     async fn start_from_disk(&mut self) {
-        let Some(read) = self.saver.read() else { return };
+        let Some(read) = self.saver.read().await else { return };
         match read {
-            Ok(Some(copy)) => {
-                let version = copy.version;
-                self.state.held.confirm(Timestamp::from_millis(copy.saved_at_ms));
-                let tenants = copy.tenants.into_values().map(Arc::unwrap_or_clone);
-                self.apply(version, tenants.collect(), Vec::new()).await;
-                tracing::warn!(rulebook.version = version, "started from the disk copy");
-            }
+            Ok(Some(copy)) => self.start_from(copy).await,
             Ok(None) => tracing::warn!("postgres is away and there is no disk copy: not ready"),
             Err(error) => {
                 self.state.meters.rulebook_failed();
@@ -198,45 +186,37 @@ impl Follower {
             }
         }
     }
-}
 
-/// What is newer than `held`, in the stored form. Reading many rows takes long and gives no other task a turn, so it is
-/// done on a thread where nobody waits for one; it ends early with whoever asked for it.
-async fn load(
-    store: &Store,
-    held: Option<u64>,
-) -> Result<(u64, Vec<StoredTenant>, Vec<TenantId>), StoreError> {
-    let (store, runtime) = (store.clone(), Handle::current());
-    let given_up = CancellationToken::new();
-    let guard = given_up.clone().drop_guard();
-    let reading = tokio::task::spawn_blocking(move || {
-        let rows = runtime.block_on(given_up.run_until_cancelled(store.load_rulebook(held)))?;
-        Some(rows.map(|rows| {
-            (rows.version, rows.tenants.into_iter().map(stored).collect(), rows.deleted)
-        }))
-    });
-    let read = reading.await.expect("reading rows does not panic");
-    drop(guard);
-    read.expect("nobody gave up")
-}
-
-/// `held` with these tenants replaced, and how much of them could not be read.
-fn compile(
-    held: &Rulebook,
-    version: u64,
-    changed: &[Arc<StoredTenant>],
-    gone: &[TenantId],
-) -> (Rulebook, usize) {
-    let mut changes: Vec<_> = gone.iter().map(|tenant| (*tenant, None)).collect();
-    let mut count = 0;
-    for tenant in changed {
-        let Ok(id) = tenant.id.parse::<TenantId>() else { continue };
-        let (rules, left_out) = tenant.compile();
-        for it in &left_out {
-            tracing::error!(tenant.id = %id, id = it.id, reason = it.reason, "left out of the rulebook");
+    async fn start_from(&mut self, copy: Copy) {
+        let (state, shared) = (self.state.clone(), self.kept.clone());
+        let done = tokio::task::spawn_blocking(move || {
+            let (version, saved_at) = (copy.version, Timestamp::from_millis(copy.saved_at_ms));
+            let (read, book) = Kept::from_copy(copy);
+            let mut kept = shared.lock();
+            // Postgres may have answered after all.
+            if state.rulebook_version().is_some() {
+                return;
+            }
+            *kept = read;
+            state.held.confirm(saved_at);
+            apply(&state, book, kept.left_out());
+            tracing::warn!(rulebook.version = version, "started from the disk copy");
+        });
+        self.beat.applied_at = self.state.clock.now();
+        if let Err(error) = done.await {
+            tracing::error!(%error, "the disk copy could not be compiled");
         }
-        count += left_out.len();
-        changes.push((id, Some(rules)));
     }
-    (held.with_changes(version, changes), count)
+
+    fn version(&self) -> u64 {
+        self.state.rulebook_version().unwrap_or(0)
+    }
+}
+
+/// Puts a rulebook in force.
+fn apply(state: &GateState, book: Rulebook, left_out: usize) {
+    let version = book.version();
+    state.held.apply(book);
+    state.meters.rulebook_applied(version, left_out);
+    tracing::info!(rulebook.version = version, "rulebook applied");
 }

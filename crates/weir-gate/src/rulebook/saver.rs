@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 use super::disk::{Copy, Disk};
+use super::kept::SharedKept;
 
 /// Writes copies of one gate's rulebook.
 #[derive(Debug)]
@@ -29,34 +30,38 @@ impl Saver {
     }
 
     /// The copy there is, if there is a whole one.
-    pub(crate) fn read(&mut self) -> Option<io::Result<Option<Copy>>> {
-        let read = self.disk.as_ref()?.read();
+    pub(crate) async fn read(&mut self) -> Option<io::Result<Option<Copy>>> {
+        let disk = self.disk.clone()?;
+        let read = tokio::task::spawn_blocking(move || disk.read()).await;
+        let read = read.unwrap_or_else(|error| Err(io::Error::other(error)));
         if let Ok(Some(copy)) = &read {
             self.saved_version = copy.version;
         }
         Some(read)
     }
 
-    /// Begins to write a copy, unless it is written, another is being written, or the last one took long.
-    pub(crate) async fn save(&mut self, copy: &Copy, now_ms: i64) {
+    /// Begins to write a copy of this version, unless it is written, another is being written, or the last one took
+    /// long.
+    pub(crate) async fn save(&mut self, version: u64, kept: &SharedKept, now_ms: i64) {
         if self.writing.as_ref().is_some_and(JoinHandle::is_finished) {
             self.written().await;
         }
         let due = self.writing.is_none() && Instant::now() >= self.not_before;
-        if let (true, Some(disk)) = (due && copy.version != self.saved_version, &self.disk) {
-            let (disk, copy) = (disk.clone(), Copy { saved_at_ms: now_ms, ..copy.clone() });
+        if let (true, Some(disk)) = (due && version != self.saved_version, &self.disk) {
+            let (disk, kept) = (disk.clone(), kept.clone());
             self.writing = Some(tokio::task::spawn_blocking(move || {
                 let began = Instant::now();
+                let copy = Copy { saved_at_ms: now_ms, ..kept.lock().copy.clone() };
                 (copy.version, disk.write(&copy), began.elapsed())
             }));
         }
     }
 
     /// Writes the last copy of a gate that ends.
-    pub(crate) async fn save_last(&mut self, copy: &Copy, now_ms: i64) {
+    pub(crate) async fn save_last(&mut self, version: u64, kept: &SharedKept, now_ms: i64) {
         self.written().await;
         self.not_before = Instant::now();
-        self.save(copy, now_ms).await;
+        self.save(version, kept, now_ms).await;
         self.written().await;
     }
 

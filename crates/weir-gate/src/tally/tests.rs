@@ -29,10 +29,12 @@ impl Scene {
     fn new() -> Self {
         let tenant = TenantId::from_u128(1);
         let limits = |limit: u64| json!([{ "algorithm": "fixed_window", "limit": limit, "window_ms": 60_000 }]);
-        let stored = |id: u128, body: Value| StoredRule {
-            id: RuleId::from_u128(id).to_string(),
-            slots: if body["limits"].is_array() { vec![0] } else { Vec::new() },
-            body,
+        let stored = |id: u128, body: Value| {
+            Arc::new(StoredRule {
+                id: RuleId::from_u128(id).to_string(),
+                slots: if body["limits"].is_array() { vec![0] } else { Vec::new() },
+                body: body.to_string().into(),
+            })
         };
         let barred = json!([{ "attribute": "user", "op": "equals", "value": "eve" }]);
         let rules = vec![

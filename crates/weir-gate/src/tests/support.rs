@@ -116,7 +116,7 @@ fn tenant() -> (StoredTenant, Keys) {
     let rule = StoredRule {
         id: weir_domain::id::RuleId::from_u128(unique).to_string(),
         slots: vec![0],
-        body,
+        body: body.to_string().into(),
     };
     let tenant = StoredTenant {
         id: weir_domain::id::TenantId::from_u128(unique).to_string(),
@@ -124,7 +124,7 @@ fn tenant() -> (StoredTenant, Keys) {
         record_checks: true,
         version: 7,
         keys: vec![check, read],
-        rules: vec![rule],
+        rules: vec![rule.into()],
         overrides: Vec::new(),
     };
     (tenant, Keys { check: check_secret, read: read_secret })

@@ -75,6 +75,6 @@ pub(super) fn stored_slots(slots: &[u32]) -> Vec<i32> {
     slots.iter().copied().map(stored_slot).collect()
 }
 
-fn slot(stored: i32) -> u32 {
+pub(super) fn slot(stored: i32) -> u32 {
     u32::try_from(stored).unwrap_or(0)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::Left;
 
 #[tokio::test]
 async fn versions_have_no_gap_and_no_twin_under_concurrency() {
@@ -29,33 +30,68 @@ async fn versions_have_no_gap_and_no_twin_under_concurrency() {
 }
 
 #[tokio::test]
-async fn gate_that_follows_changes_ends_with_what_a_full_load_gives() {
+async fn gate_loads_what_was_written_after_its_version_and_learns_what_is_gone() {
     let database = database().await;
-    let (stays, _) = full_tenant(&database, "a@example.com").await;
+    let (stays, first) = full_tenant(&database, "a@example.com").await;
     let (goes, _) = full_tenant(&database, "b@example.com").await;
     let all = database.gate.load_rulebook(None).await.unwrap();
     assert_eq!(all.tenants.len(), 2);
     for tenant in &all.tenants {
         let counts = (tenant.keys.len(), tenant.rules.len(), tenant.overrides.len());
-        assert_eq!(counts, (1, 1, 1));
+        assert_eq!((counts, &tenant.left), ((1, 1, 1), &None));
     }
     let nothing = database.gate.load_rulebook(Some(all.version)).await.unwrap();
     assert_eq!((nothing.version, nothing.tenants.len()), (all.version, 0));
 
-    write_rule(&database.app, rule(stays, "second")).await;
+    let second = write_rule(&database.app, rule(stays, "second")).await;
     let mut tx = tenant_tx(&database.app, goes).await;
     let version = tx.rulebook().bump(goes).await.unwrap();
     assert!(tx.tenants().delete(goes, version, NOW).await.unwrap());
     tx.commit().await.unwrap();
 
-    let delta = database.gate.load_rulebook(Some(all.version)).await.unwrap();
-    assert_eq!(delta.version, version);
-    assert_eq!(delta.deleted, [goes]);
-    let changed: Vec<_> = delta.tenants.iter().map(|tenant| tenant.tenant_id).collect();
-    assert_eq!(changed, [stays]);
-    let names: Vec<_> = delta.tenants[0].rules.iter().map(|rule| &rule.name).collect();
-    assert_eq!(names, ["login", "second"]);
-    assert_eq!(database.gate.load_rulebook(None).await.unwrap(), delta);
+    let changes = database.gate.load_rulebook(Some(all.version)).await.unwrap();
+    assert_eq!((changes.version, &changes.deleted[..]), (version, &[goes][..]));
+    let [changed] = &changes.tenants[..] else { panic!("{changes:?}") };
+    assert_eq!((changed.tenant_id, changed.version), (stays, version - 1));
+    assert_eq!((changed.keys.len(), changed.overrides.len(), &changed.left), (0, 0, &None));
+    let rules: Vec<_> = changed.rules.iter().map(|it| (it.id, &it.slots[..])).collect();
+    assert_eq!(rules, [(second.id, &[0, 2][..])]);
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&changed.rules[0].spec).unwrap(),
+        json!({ "name": "second", "limits": [] }),
+    );
+
+    let mut tx = tenant_tx(&database.app, stays).await;
+    tx.rulebook().bump(stays).await.unwrap();
+    tx.rules().delete(stays, first.id, None).await.unwrap().unwrap();
+    tx.commit().await.unwrap();
+    let changes = database.gate.load_rulebook(Some(version)).await.unwrap();
+    let left = Left { rules: vec![second.id], overrides: Vec::new() };
+    assert_eq!((&changes.tenants[0].left, changes.tenants[0].rules.len()), (&Some(left), 0));
+    let after = database.gate.load_rulebook(Some(changes.version)).await.unwrap();
+    assert_eq!(after.tenants, []);
+}
+
+#[tokio::test]
+async fn removed_override_is_noted_and_the_rest_is_named() {
+    let database = database().await;
+    let (tenant_id, rule) = full_tenant(&database, "a@example.com").await;
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    let version = tx.rulebook().bump(tenant_id).await.unwrap();
+    let second = OverrideWrite { rulebook_version: version, ..override_of(tenant_id, rule.id) };
+    tx.overrides().insert(&second).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    tx.rulebook().bump(tenant_id).await.unwrap();
+    tx.overrides().delete(tenant_id, second.id, None).await.unwrap().unwrap();
+    tx.commit().await.unwrap();
+
+    let changes = database.gate.load_rulebook(Some(version - 1)).await.unwrap();
+    let changed = &changes.tenants[0];
+    assert_eq!((changed.rules.len(), changed.overrides.len()), (0, 0));
+    let left = changed.left.as_ref().expect("something was removed");
+    assert_eq!((&left.rules[..], left.overrides.len()), (&[rule.id][..], 1));
+    assert!(!left.overrides.contains(&second.id));
 }
 
 #[tokio::test]
@@ -64,25 +100,48 @@ async fn tenant_reads_its_part_as_the_gates_do() {
     let (own, _) = full_tenant(&database, "a@example.com").await;
     let (other, _) = full_tenant(&database, "b@example.com").await;
     let rows = database.gate.load_rulebook(None).await.unwrap();
+    let served = rows.tenants.iter().find(|tenant| tenant.tenant_id == own).unwrap();
     let mut tx = tenant_tx(&database.app, own).await;
-    let part = tx.rulebook().tenant(own).await.unwrap();
-    assert_eq!(part.as_ref(), rows.tenants.iter().find(|tenant| tenant.tenant_id == own));
+    let part = tx.rulebook().tenant(own).await.unwrap().unwrap();
+    assert_eq!((part.version, &part.keys), (served.version, &served.keys));
+    let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let [rule] = &part.rules[..] else { panic!("{part:?}") };
+    assert_eq!((rule.id, &rule.slots), (served.rules[0].id, &served.rules[0].slots));
+    assert_eq!(rule.spec, parsed(&served.rules[0].spec));
+    let [exception] = &part.overrides[..] else { panic!("{part:?}") };
+    assert_eq!(exception.rule_id, served.overrides[0].rule_id);
+    assert_eq!(exception.spec, parsed(&served.overrides[0].spec));
     assert_eq!(tx.rulebook().tenant(other).await.unwrap(), None);
     assert_eq!(tx.rulebook().version().await.unwrap(), rows.version);
 }
 
 #[tokio::test]
-async fn suspension_and_revocation_reach_the_gates() {
+async fn suspension_and_revocation_reach_the_gates_and_use_of_a_key_does_not() {
     let database = database().await;
     let (tenant_id, _) = full_tenant(&database, "a@example.com").await;
     let before = database.gate.load_rulebook(None).await.unwrap();
     let key_id = before.tenants[0].keys[0].id;
-    let mut tx = tenant_tx(&database.app, tenant_id).await;
-    tx.rulebook().bump(tenant_id).await.unwrap();
-    tx.tenants().set_suspended(tenant_id, true).await.unwrap().unwrap();
-    tx.keys().revoke(tenant_id, key_id, NOW).await.unwrap().unwrap();
+    let change = async |revoke: bool| {
+        let mut tx = tenant_tx(&database.app, tenant_id).await;
+        let version = tx.rulebook().bump(tenant_id).await.unwrap();
+        tx.tenants().set_suspended(tenant_id, true).await.unwrap().unwrap();
+        if revoke {
+            tx.keys().revoke(tenant_id, key_id, NOW).await.unwrap().unwrap();
+        }
+        tx.commit().await.unwrap();
+        version
+    };
+    let suspended = change(false).await;
+    let mut tx = database.gate.begin("tests", Scope::Service).await.unwrap();
+    tx.keys().used(&[(tenant_id, key_id, NOW)]).await.unwrap();
     tx.commit().await.unwrap();
     let after = database.gate.load_rulebook(Some(before.version)).await.unwrap();
     assert!(after.tenants[0].suspended);
-    assert!(after.tenants[0].keys.is_empty());
+    assert_eq!(after.tenants[0].keys, []);
+
+    change(true).await;
+    let after = database.gate.load_rulebook(Some(suspended)).await.unwrap();
+    assert_eq!(after.tenants[0].keys[0].revoked_at, Some(NOW));
+    let whole = database.gate.load_rulebook(None).await.unwrap();
+    assert_eq!(whole.tenants[0].keys, []);
 }
