@@ -55,10 +55,11 @@ pub struct Programs<'a> {
 pub async fn start(letter: char, world: &World, programs: Programs<'_>) -> Result<Option<Arm>> {
     let log = world.folder().join(format!("{letter}.log"));
     Ok(match letter {
-        'a' => {
+        'a' | 'i' => {
             let start = |address: &str, it: weir_local::Launch| it.args([address]);
             let service = Service::start(programs.constant, &log, start).await?;
-            Some(other('a', "the ceiling: the same HTTP set-up, a constant", service))
+            let short = other('a', "the ceiling: the same HTTP set-up, a constant", service);
+            Some(if letter == 'a' { short } else { long(short) })
         }
         'b' => {
             let url = world.redis_url();
@@ -78,7 +79,7 @@ pub async fn start(letter: char, world: &World, programs: Programs<'_>) -> Resul
 }
 
 /// All arms, in the order of the table.
-pub const LETTERS: [char; 8] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+pub const LETTERS: [char; 9] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
 
 /// The title of arm (c), which may be missing.
 pub const THROTTLECRAB: &str = "throttlecrab-server: in memory, no Redis, no tenants";
@@ -114,6 +115,12 @@ fn other(letter: char, title: &'static str, service: Service) -> Arm {
         kind: if letter == 'a' { Kind::Constant } else { Kind::Plain },
         _service: Some(service),
     }
+}
+
+/// The ceiling for answers of a gate's length.
+fn long(short: Arm) -> Arm {
+    let title = "the same constant, as long as the answer of (d)";
+    Arm { letter: 'i', title, path: "/check/long", ..short }
 }
 
 async fn weir(letter: char, world: &World) -> Result<Arm> {

@@ -43,7 +43,7 @@ pub struct CompareArgs {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
     /// Which arms, such as `adg`
-    #[arg(long, default_value = "abcdefgh")]
+    #[arg(long, default_value = "abcdefghi")]
     arms: String,
     /// All arms with 1, 16, 64 and 256 connections
     #[arg(long)]
@@ -62,7 +62,7 @@ pub struct Turn {
 }
 
 pub async fn run(args: CompareArgs) -> Result<()> {
-    ensure!(args.arms.chars().all(|it| arms::LETTERS.contains(&it)), "arms are a to h");
+    ensure!(args.arms.chars().all(|it| arms::LETTERS.contains(&it)), "arms are a to i");
     let world = World::start(&args.weir).await.context("start Weir")?;
     let mut witness = Witness::new(&world.redis_url()).await.context("ask Redis")?;
     let programs =

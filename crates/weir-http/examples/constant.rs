@@ -1,9 +1,12 @@
 //! The ceiling for measurements: the planes' own HTTP set-up, answering a constant.
 //!
 //! `cargo run --release -p weir-http --example constant -- 127.0.0.1:8090`
+//!
+//! `/check` answers in a few bytes, `/check/long` in as many as a gate: one limit, and the headers about it.
 
 use axum::Router;
 use axum::extract::Request;
+use axum::response::IntoResponse;
 use axum::routing::post;
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -22,7 +25,9 @@ struct Constant {
 async fn main() {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8090".to_owned());
     let listener = TcpListener::bind(&address).await.expect("the port is free");
-    let router = Router::new().route("/check", post(constant));
+    let router = Router::new()
+        .route("/check", post(constant))
+        .route("/check/long", post(constant_of_a_check));
     let settings = PlaneSettings {
         request_ids: RequestIds::new(|| 0),
         request_deadline: std::time::Duration::from_secs(15),
@@ -36,3 +41,20 @@ async fn constant(request: Request) -> Json<Constant> {
     let read = json::read(request).await;
     Json(Constant { allowed: read.is_ok() })
 }
+
+/// The same, with an answer such as a gate gives.
+async fn constant_of_a_check(request: Request) -> impl IntoResponse {
+    let read = json::read(request).await;
+    (LIMIT_HEADERS, if read.is_ok() { CHECK_ANSWER } else { "" })
+}
+
+const LIMIT_HEADERS: [(&str, &str); 6] = [
+    ("content-type", "application/json"),
+    ("x-ratelimit-limit", "1000000"),
+    ("x-ratelimit-remaining", "999999"),
+    ("x-ratelimit-reset", "1"),
+    ("ratelimit-policy", "\"one\";q=1000000;w=1"),
+    ("ratelimit", "\"one\";r=999999;t=1"),
+];
+
+const CHECK_ANSWER: &str = r#"{"allowed":true,"denied_by":[],"retry_after_ms":0,"delay_ms":0,"limit":1000000,"remaining":999999,"reset_after_ms":1,"limits":[{"rule":"one","rule_id":"rule_01K9XYZ0000000000000000000","algorithm":"token_bucket","mode":"enforce","allowed":true,"limit":1000000,"remaining":999999,"window_ms":1000,"reset_after_ms":1,"retry_after_ms":0,"delay_ms":0}],"degraded":null,"rulebook_version":42}"#;

@@ -35,7 +35,8 @@
 -- { 1763726400000000, pack('<ddddd', 1, 4, 60000, 0, 0) }.
 --
 -- Every check of a call waits for all of them, so what is done once for each limit counts:
--- tables are used again, and an expiry that still fits is kept.
+-- tables are used again, and an expiry that still fits is kept. What decides any check is a function of its
+-- own (between 3 and 10), made only by a call that needs it.
 
 local pack, unpack, upto = struct.pack, struct.unpack, unpack
 local call, floor, max, min = redis.call, math.floor, math.max, math.min

@@ -1,4 +1,6 @@
 
+-- Decides any check: judges all limits of all its rules, then charges all of them or none.
+
 -- By kind. A leaky bucket is a bucket; a quota is a window.
 local READ = { window_read, log_read, counter_read, bucket_read, bucket_read, spacing_read, window_read }
 local WAIT = { window_wait, log_wait, counter_wait, bucket_wait, bucket_wait, spacing_wait, window_wait }
@@ -14,22 +16,9 @@ local LEVEL = {
 local WRITE = {
   window_write, log_write, counter_write, bucket_write, bucket_write, spacing_write, window_write,
 }
-local CONSUME, PEEK, REFUND_ACT = 1, 2, 3
+local PEEK, REFUND_ACT = 2, 3
 
-local keys, numbers = KEYS, ARGV[1]
-local now, grace_ms, checks, from_us, until_us, position = unpack('<ddddd', numbers)
-do
-  local time = call('TIME')
-  now_ms = time[1] * 1000 + floor(time[2] / 1000)
-  if now == 0 then
-    now = time[1] * 1000000 + time[2]
-  end
-end
-if until_us > 0 and not (from_us <= now and now + SLACK_US < until_us) then
-  return { now }
-end
-local next_key, next_arg = 1, 2
-local parts, texts = {}, {}
+
 -- The rules and limits of the check at hand; the tables serve one check after another.
 local rules, limits = {}, {}
 local rule_count, limit_count
@@ -217,17 +206,7 @@ local function repeated(record, fingerprint)
   return true
 end
 
-local function answer()
-  local act, cost, count, idempotent
-  act, cost, count, idempotent, position = unpack('<dddd', numbers, position)
-  if act == CONSUME and count == 1 and idempotent == 0 then
-    local decided, after = single(keys, numbers, next_key, position, now, grace_ms, cost)
-    if decided then
-      parts[#parts + 1] = decided
-      next_key, position = next_key + 1, after
-      return
-    end
-  end
+return function(act, cost, count, idempotent)
   rule_count, limit_count = 0, 0
   local record = false
   if idempotent == 1 then
@@ -256,8 +235,3 @@ local function answer()
     'numbers', table.concat(parts, '', first))
   call('PEXPIRE', record, record_ms)
 end
-
-for _ = 1, checks do
-  answer()
-end
-return { now, table.concat(parts), upto(texts, 1, #texts) }
