@@ -1,7 +1,7 @@
 //! The few things of the browser that pages need besides the page itself.
 
 use leptos::prelude::{document, request_animation_frame, window};
-use wasm_bindgen::JsCast as _;
+use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{
     Element, HtmlElement, MouseEvent, ScrollIntoViewOptions, ScrollLogicalPosition, Storage,
 };
@@ -103,6 +103,14 @@ pub fn along(event: &MouseEvent, width: u64) -> Option<u64> {
     Some(along)
 }
 
+/// Whether the person asked their browser to transfer as little as it can; some browsers cannot be asked that.
+pub fn saves_data() -> bool {
+    let read = |from: &JsValue, name: &str| js_sys::Reflect::get(from, &name.into());
+    read(&window().navigator(), "connection")
+        .and_then(|connection| read(&connection, "saveData"))
+        .is_ok_and(|saves| saves.is_truthy())
+}
+
 /// Waits.
 pub async fn wait_ms(time_ms: i32) {
     let wait = js_sys::Promise::new(&mut |done, _| {
@@ -145,7 +153,7 @@ pub fn moment(at_ms: i64, step_s: u32) -> String {
 
 /// A time in the person's own language and time zone.
 pub fn local_time(at_ms: i64) -> String {
-    String::from(date(at_ms).to_locale_string("default", &wasm_bindgen::JsValue::UNDEFINED))
+    String::from(date(at_ms).to_locale_string("default", &JsValue::UNDEFINED))
 }
 
 /// The last moment of a day that is written as a date field writes it (`2026-11-21`), in the person's time zone.
@@ -193,7 +201,7 @@ fn moment_of(day: &str, time: &str) -> Option<i64> {
 fn date(at_ms: i64) -> js_sys::Date {
     #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are exact in a double")]
     let at_ms = at_ms as f64;
-    js_sys::Date::new(&wasm_bindgen::JsValue::from_f64(at_ms))
+    js_sys::Date::new(&JsValue::from_f64(at_ms))
 }
 
 fn storage() -> Option<Storage> {

@@ -3,9 +3,9 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{Connection as _, PgConnection, PgPool};
 
 use crate::convert::unsigned;
 use crate::error::StoreError;
@@ -48,6 +48,9 @@ pub struct PoolSettings {
     pub idle_in_transaction_timeout: Duration,
 }
 
+/// A connection that rested so long is asked whether it is still there before it is used.
+const ASKED_AFTER: Duration = Duration::from_secs(1);
+
 impl Default for PoolSettings {
     fn default() -> Self {
         Self {
@@ -75,6 +78,8 @@ impl Store {
         let pool = PgPoolOptions::new()
             .max_connections(settings.max_connections)
             .acquire_timeout(settings.acquire_timeout)
+            .test_before_acquire(false)
+            .before_acquire(|conn, rested| Box::pin(answers(conn, rested.idle_for)))
             .connect_lazy_with(options);
         Ok(Self { pool })
     }
@@ -161,6 +166,15 @@ impl Store {
     pub async fn close(&self) {
         self.pool.close().await;
     }
+}
+
+/// Whether a connection of the pool is still good: one that was used a moment ago is not asked again, for that would be
+/// one more question to Postgres in each transaction.
+async fn answers(conn: &mut PgConnection, idle_for: Duration) -> Result<bool, sqlx::Error> {
+    if idle_for < ASKED_AFTER {
+        return Ok(true);
+    }
+    Ok(conn.ping().await.is_ok())
 }
 
 fn startup_options(role: Role, settings: &PoolSettings) -> Vec<(&'static str, String)> {

@@ -1,16 +1,26 @@
 //! Pages that a browser fetches when they are opened, so that the first one comes with little.
 //!
 //! Each group becomes a file of its own beside the program (feature `apart`, the whole build); what several groups need and
-//! the program does not becomes a file that they share. A draft has everything in the program, and fetching does nothing.
+//! the program does not becomes a file that they share. Once the first page has what it needs and the browser rests, the
+//! groups are fetched ahead, so that opening one waits for nothing; not for people who save data. A draft has everything in the program, and fetching does nothing.
 
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 
 use crate::api::why_not_fetched;
 use crate::browser;
 use crate::components::feedback::{ProblemPanel, Skeleton};
 use crate::components::load::load;
+
+/// Fetches every group as soon as the browser has nothing else to do. One that does not come is fetched again when a page of
+/// it is opened, and only then somebody needs to know.
+pub fn fetch_ahead() {
+    if !browser::saves_data() {
+        request_idle_callback(|| spawn_local(every_group()));
+    }
+}
 
 /// Makes a component of each page that fetches its group first.
 macro_rules! later {
@@ -47,7 +57,12 @@ macro_rules! later {
                 || $view::$view().now_or_never().and_then(Result::ok),
             )
         }
-    )+)+};
+    )+)+
+
+        async fn every_group() {
+            $($(let _ = $view::fetch().await.is_ok();)+)+
+        }
+    };
 }
 
 later! {

@@ -15,6 +15,7 @@ use crate::browser;
 use crate::components::feedback::{ProblemPanel, Skeleton, Warning};
 use crate::components::load::{Load, load};
 use crate::components::theme::ThemeSwitch;
+use crate::pages::later::fetch_ahead;
 use crate::session::{Session, SessionState};
 use palette::Palette;
 
@@ -70,6 +71,13 @@ fn Frame() -> impl IntoView {
         if let Some(membership) = membership.get() {
             browser::store(LAST_TENANT, &membership.tenant_id);
         }
+    });
+    Effect::new(move |begun: Option<bool>| {
+        let here = me.data().is_some();
+        if here && begun != Some(true) {
+            fetch_ahead();
+        }
+        here || begun == Some(true)
     });
     // Without it neither the tenants nor the role are known, whatever the page says of its own data.
     let unknown = move || {

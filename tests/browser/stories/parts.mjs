@@ -1,5 +1,6 @@
-// Pages that are fetched when they are opened: nothing of them comes before, and when they do not come, the page says why
-// and one button helps. A draft of the dashboard has all its pages in the program: there is nothing to tell then.
+// Pages that are fetched: ahead, once the first page is there, or only when they are opened, for people who save data. When
+// they do not come, the page says why and one button helps. A draft of the dashboard has all its pages in the program: there
+// is nothing to tell then.
 import { strict as assert } from "node:assert";
 
 import { heading, newcomer, signIn, stack, tell } from "../steps.mjs";
@@ -10,7 +11,19 @@ const person = await newcomer("visitor");
 const own = await ownParts();
 
 if (own) {
+    await tell("parts ahead", async ({ page }) => {
+        const came = Promise.all([...own.values()].map((part) => page.waitForResponse(`**/assets/${part}`)));
+        await signIn(page, { ...person, next: `/t/${person.tenant}/rules` });
+        await heading(page, "Rules");
+        await came;
+        await page.route(PART, (route) => route.abort("connectionrefused"));
+        await page.getByRole("link", { name: "Test", exact: true }).click();
+        await heading(page, "Test");
+    });
     await tell("parts", async ({ page, shoot }) => {
+        await page.addInitScript(() => {
+            Object.defineProperty(navigator, "connection", { value: { saveData: true } });
+        });
         const parts = [];
         page.on("response", (response) => PART.test(response.url()) && parts.push(response));
         await signIn(page, { ...person, next: `/t/${person.tenant}/rules` });
