@@ -28,7 +28,7 @@ pub async fn tenants(world: &World, count: u32) -> Result<()> {
             FROM api_keys k JOIN tenants t ON t.id = k.tenant_id, tenants c
             WHERE t.name = 'model' AND c.name LIKE 'copy-%';
             INSERT INTO rules SELECT (jsonb_populate_record(r, jsonb_build_object(
-                'tenant_id', c.id, 'id', gen_random_uuid()))).*
+                'tenant_id', c.id, 'id', gen_random_uuid(), 'rulebook_version', c.version))).*
             FROM rules r JOIN tenants t ON t.id = r.tenant_id, tenants c
             WHERE t.name = 'model' AND c.name LIKE 'copy-%';
             COMMIT;
