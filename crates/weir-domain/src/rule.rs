@@ -57,7 +57,17 @@ impl Rule {
         if draft.consistency == Consistency::Leased {
             leasable(&limits, &mut wrong);
         }
-        if wrong.is_empty() { Ok(Self { draft, conditions, limits }) } else { Err(wrong) }
+        if wrong.is_empty() { Ok(Self { draft, conditions, limits }.fitted()) } else { Err(wrong) }
+    }
+
+    /// Without room to grow, which nothing does: gates keep many rules.
+    fn fitted(mut self) -> Self {
+        self.draft.conditions.shrink_to_fit();
+        self.draft.count_by.shrink_to_fit();
+        self.draft.limits.shrink_to_fit();
+        self.conditions.shrink_to_fit();
+        self.limits.shrink_to_fit();
+        self
     }
 
     /// As it was written.

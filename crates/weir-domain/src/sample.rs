@@ -36,6 +36,8 @@ impl SamplePlan {
         plan.attributes.dedup();
         plan.count_by.sort_unstable();
         plan.count_by.dedup();
+        plan.attributes.shrink_to_fit();
+        plan.count_by.shrink_to_fit();
         plan
     }
 
