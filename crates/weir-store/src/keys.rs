@@ -307,38 +307,6 @@ impl<'t> Keys<'t> {
     }
 }
 
-/// Keys of a tenant that may still work.
-pub(crate) async fn of_tenant(
-    conn: &mut PgConnection,
-    tenant_id: TenantId,
-) -> Result<Vec<KeyRow>, StoreError> {
-    let rows = sqlx::query_as!(
-        Row,
-        "-- keys.of_tenant
-        SELECT
-            tenant_id,
-            id,
-            name,
-            scopes,
-            hint,
-            digest,
-            previous_digest,
-            previous_expires_at,
-            expires_at,
-            revoked_at,
-            last_used_at,
-            created_by,
-            created_at
-        FROM api_keys
-        WHERE tenant_id = $1 AND revoked_at IS NULL
-        ORDER BY id",
-        uuid(tenant_id.to_u128()),
-    )
-    .fetch_all(conn)
-    .await?;
-    all(rows)
-}
-
 /// Keys written after `since`, of every tenant; those that were revoked too, unless all are asked for.
 pub(crate) async fn of_rulebook(
     conn: &mut PgConnection,

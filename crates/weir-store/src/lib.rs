@@ -55,7 +55,7 @@ pub use overrides::{
 };
 pub use page::{Listing, Page};
 pub use rule_revisions::RevisionRow;
-pub use rulebook::{Left, Rulebook, RulebookChanges, TenantChanges, TenantRows};
+pub use rulebook::{Left, RuleRows, Rulebook, RulebookChanges, TenantChanges};
 pub use rules::{
     RuleAfter, RuleBody, RuleCounts, RuleFilter, RuleRow, RuleWrite, Rules, ServedRule,
 };

@@ -284,14 +284,15 @@ impl<'t> Overrides<'t> {
     }
 }
 
-/// All overrides of a tenant, expired ones too.
-pub(crate) async fn of_tenant(
+/// All overrides of a rule, expired ones too.
+pub(crate) async fn of_rule(
     conn: &mut PgConnection,
     tenant_id: TenantId,
+    rule_id: RuleId,
 ) -> Result<Vec<OverrideRow>, StoreError> {
     let rows = sqlx::query_as!(
         Row,
-        "-- overrides.of_tenant
+        "-- overrides.of_rule
         SELECT
             tenant_id,
             id,
@@ -305,9 +306,43 @@ pub(crate) async fn of_tenant(
             created_at,
             updated_at
         FROM overrides
-        WHERE tenant_id = $1
+        WHERE tenant_id = $1 AND rule_id = $2
         ORDER BY id",
         uuid(tenant_id.to_u128()),
+        uuid(rule_id.to_u128()),
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(OverrideRow::from).collect())
+}
+
+/// All overrides of a namespace's rules, expired ones too.
+pub(crate) async fn of_namespace(
+    conn: &mut PgConnection,
+    tenant_id: TenantId,
+    namespace: &str,
+) -> Result<Vec<OverrideRow>, StoreError> {
+    let rows = sqlx::query_as!(
+        Row,
+        "-- overrides.of_namespace
+        SELECT
+            o.tenant_id,
+            o.id,
+            o.rule_id,
+            o.subject,
+            o.spec,
+            o.reason,
+            o.expires_at,
+            o.revision,
+            o.rulebook_version,
+            o.created_at,
+            o.updated_at
+        FROM overrides o
+        JOIN rules r ON r.tenant_id = o.tenant_id AND r.id = o.rule_id
+        WHERE o.tenant_id = $1 AND r.namespace = $2
+        ORDER BY o.id",
+        uuid(tenant_id.to_u128()),
+        namespace,
     )
     .fetch_all(conn)
     .await?;

@@ -10,7 +10,7 @@ use crate::convert::{signed, unsigned, uuid};
 use crate::error::{Constraint, StoreError};
 use crate::keys::{self, KeyRow};
 use crate::overrides::{self, OverrideRow, ServedOverride};
-use crate::rules::{self, RuleRow, ServedRule};
+use crate::rules::{self, RuleRow, Rules, ServedRule};
 
 /// What a gate loads.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,22 +53,12 @@ pub struct Left {
     pub overrides: Vec<OverrideId>,
 }
 
-/// One tenant's part of the rulebook, as the control plane looks at it.
+/// Rules as the control plane looks at them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TenantRows {
-    /// Which.
-    pub tenant_id: TenantId,
-    /// Whether its checks are refused.
-    pub suspended: bool,
-    /// Whether gates keep some of its checks for what-if runs.
-    pub record_checks: bool,
-    /// The version at which it last changed.
-    pub version: u64,
-    /// Its keys, but for revoked ones.
-    pub keys: Vec<KeyRow>,
-    /// Its rules, by namespace and name.
+pub struct RuleRows {
+    /// Rules, oldest first.
     pub rules: Vec<RuleRow>,
-    /// Its overrides, expired ones too.
+    /// Their overrides, oldest first, expired ones too.
     pub overrides: Vec<OverrideRow>,
 }
 
@@ -113,30 +103,27 @@ impl<'t> Rulebook<'t> {
         version(self.conn).await
     }
 
-    /// One tenant's part of the rulebook.
-    pub async fn tenant(self, tenant_id: TenantId) -> Result<Option<TenantRows>, StoreError> {
-        let row = sqlx::query!(
-            "-- rulebook.tenant
-            SELECT
-                suspended,
-                record_checks,
-                version
-            FROM tenants
-            WHERE id = $1",
-            uuid(tenant_id.to_u128()),
-        )
-        .fetch_optional(&mut *self.conn)
-        .await?;
-        let Some(row) = row else { return Ok(None) };
-        Ok(Some(TenantRows {
-            tenant_id,
-            suspended: row.suspended,
-            record_checks: row.record_checks,
-            version: unsigned(row.version),
-            keys: keys::of_tenant(self.conn, tenant_id).await?,
-            rules: rules::of_tenant(self.conn, tenant_id).await?,
-            overrides: overrides::of_tenant(self.conn, tenant_id).await?,
-        }))
+    /// A rule with its overrides.
+    pub async fn rule(
+        self,
+        tenant_id: TenantId,
+        id: RuleId,
+    ) -> Result<Option<(RuleRow, Vec<OverrideRow>)>, StoreError> {
+        let Some(rule) = Rules::new(&mut *self.conn).find(tenant_id, id).await? else {
+            return Ok(None);
+        };
+        Ok(Some((rule, overrides::of_rule(self.conn, tenant_id, id).await?)))
+    }
+
+    /// The rules of a namespace.
+    pub async fn namespace(
+        self,
+        tenant_id: TenantId,
+        namespace: &str,
+    ) -> Result<RuleRows, StoreError> {
+        let rules = rules::of_namespace(self.conn, tenant_id, namespace).await?;
+        let overrides = overrides::of_namespace(self.conn, tenant_id, namespace).await?;
+        Ok(RuleRows { rules, overrides })
     }
 }
 

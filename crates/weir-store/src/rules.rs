@@ -333,14 +333,15 @@ impl<'t> Rules<'t> {
     }
 }
 
-/// All rules of a tenant.
-pub(crate) async fn of_tenant(
+/// All rules of a namespace.
+pub(crate) async fn of_namespace(
     conn: &mut PgConnection,
     tenant_id: TenantId,
+    namespace: &str,
 ) -> Result<Vec<RuleRow>, StoreError> {
     let rows = sqlx::query_as!(
         Row,
-        r#"-- rules.of_tenant
+        "-- rules.of_namespace
         SELECT
             tenant_id,
             id,
@@ -354,9 +355,10 @@ pub(crate) async fn of_tenant(
             created_at,
             updated_at
         FROM rules
-        WHERE tenant_id = $1
-        ORDER BY namespace COLLATE "C", name COLLATE "C""#,
+        WHERE tenant_id = $1 AND namespace = $2
+        ORDER BY id",
         uuid(tenant_id.to_u128()),
+        namespace,
     )
     .fetch_all(conn)
     .await?;

@@ -116,16 +116,15 @@ impl Rules {
         let missing = || Problem::invalid_field("rule_id", "names no rule");
         let id: RuleId = id.parse().map_err(|_| missing())?;
         let mut tx = control.reading("simulate.load", &rules.caller).await?;
-        let rows = tx.rulebook().tenant(rules.caller.tenant_id).await?;
-        let rows = rows.ok_or_else(Problem::not_found)?;
-        let row = rows.rules.iter().find(|row| row.id == id).ok_or_else(missing)?;
-        let present = active(row, &rows.overrides)?;
+        let found = tx.rulebook().rule(rules.caller.tenant_id, id).await?;
+        let (row, stored) = found.ok_or_else(missing)?;
+        let present = active(&row, &stored)?;
         let candidate = &rules.candidate.rule;
         if present.rule.namespace() != candidate.namespace() {
             let reason = "must be the namespace of the rule that is replaced";
             return Err(Problem::invalid_field("rule.namespace", reason).into());
         }
-        let (overrides, lost) = overrides(candidate, id, &rows.overrides);
+        let (overrides, lost) = overrides(candidate, id, &stored);
         if lost > 0 {
             rules
                 .warnings

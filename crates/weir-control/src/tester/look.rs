@@ -127,7 +127,7 @@ async fn rule(
     let missing = || Problem::invalid_field("rule_id", "names no rule");
     let rule_id = id.parse().map_err(|_| missing())?;
     let mut tx = control.reading("counters.look", caller).await?;
-    let rows = tx.rulebook().tenant(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;
-    let row = rows.rules.iter().find(|row| row.id == rule_id).ok_or_else(missing)?;
-    Ok(active(row, &rows.overrides)?)
+    let found = tx.rulebook().rule(caller.tenant_id, rule_id).await?;
+    let (row, overrides) = found.ok_or_else(missing)?;
+    Ok(active(&row, &overrides)?)
 }

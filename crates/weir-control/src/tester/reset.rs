@@ -41,10 +41,9 @@ pub(crate) async fn reset(
 async fn charge(change: &mut Change, body: &ResetBody) -> Result<RuleCharge, ControlError> {
     let missing = || Problem::invalid_field("rule_id", "names no rule");
     let rule_id: RuleId = body.rule_id.parse().map_err(|_| missing())?;
-    let rows = change.tx.rulebook().tenant(change.caller.tenant_id).await?;
-    let rows = rows.ok_or_else(Problem::not_found)?;
-    let row = rows.rules.iter().find(|row| row.id == rule_id).ok_or_else(missing)?;
-    let active = active(row, &rows.overrides)?;
+    let found = change.tx.rulebook().rule(change.caller.tenant_id, rule_id).await?;
+    let (row, overrides) = found.ok_or_else(missing)?;
+    let active = active(&row, &overrides)?;
     let values = values(&active.rule, &body.subject)?;
     Ok(charge_of(&active, &values, active.overrides.find(&active.rule, &values, change.now)))
 }

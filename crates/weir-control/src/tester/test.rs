@@ -48,10 +48,9 @@ async fn rules(
     namespace: &str,
 ) -> Result<Vec<Arc<ActiveRule>>, ControlError> {
     let mut tx = control.reading("tester.load", caller).await?;
-    let rows = tx.rulebook().tenant(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;
-    let here = rows.rules.iter().filter(|row| row.namespace == namespace);
-    let mut rules =
-        here.map(|row| active(row, &rows.overrides)).collect::<Result<Vec<_>, Problem>>()?;
+    let rows = tx.rulebook().namespace(caller.tenant_id, namespace).await?;
+    let all = rows.rules.iter().map(|row| active(row, &rows.overrides));
+    let mut rules = all.collect::<Result<Vec<_>, Problem>>()?;
     let place = |mode| match mode {
         Mode::Enforce => 0,
         Mode::Shadow => 1,

@@ -153,9 +153,9 @@ impl Plane {
         let tenant = member.tenant.parse().expect("an id");
         let scope = weir_store::Scope::Tenant(tenant);
         let mut tx = self.database.app.begin("tests.consume", scope).await.expect("begin");
-        let rows = tx.rulebook().tenant(tenant).await.expect("load").expect("there");
-        let row = rows.rules.iter().find(|row| row.id.to_string() == rule).expect("there");
-        let active = crate::tester::active(row, &[]).expect("valid");
+        let id = rule.parse().expect("an id");
+        let row = tx.rules().find(tenant, id).await.expect("load").expect("there");
+        let active = crate::tester::active(&row, &[]).expect("valid");
         let values: &[&str] = if active.rule.count_by().is_empty() { &[] } else { &[user] };
         let subject = subject_key(active.rule.count_by(), values);
         let rules = vec![RuleCharge { active, subject, instead: None }];

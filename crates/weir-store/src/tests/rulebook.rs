@@ -95,23 +95,29 @@ async fn removed_override_is_noted_and_the_rest_is_named() {
 }
 
 #[tokio::test]
-async fn tenant_reads_its_part_as_the_gates_do() {
+async fn tenant_reads_its_own_rules_as_the_gates_do() {
     let database = database().await;
     let (own, _) = full_tenant(&database, "a@example.com").await;
     let (other, _) = full_tenant(&database, "b@example.com").await;
     let rows = database.gate.load_rulebook(None).await.unwrap();
     let served = rows.tenants.iter().find(|tenant| tenant.tenant_id == own).unwrap();
     let mut tx = tenant_tx(&database.app, own).await;
-    let part = tx.rulebook().tenant(own).await.unwrap().unwrap();
-    assert_eq!((part.version, &part.keys), (served.version, &served.keys));
+    let id = served.rules[0].id;
+    let (rule, overrides) = tx.rulebook().rule(own, id).await.unwrap().unwrap();
     let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
-    let [rule] = &part.rules[..] else { panic!("{part:?}") };
-    assert_eq!((rule.id, &rule.slots), (served.rules[0].id, &served.rules[0].slots));
+    assert_eq!((rule.id, &rule.slots), (id, &served.rules[0].slots));
     assert_eq!(rule.spec, parsed(&served.rules[0].spec));
-    let [exception] = &part.overrides[..] else { panic!("{part:?}") };
+    let [exception] = &overrides[..] else { panic!("{overrides:?}") };
     assert_eq!(exception.rule_id, served.overrides[0].rule_id);
     assert_eq!(exception.spec, parsed(&served.overrides[0].spec));
-    assert_eq!(tx.rulebook().tenant(other).await.unwrap(), None);
+
+    let namespace = tx.rulebook().namespace(own, "api").await.unwrap();
+    assert_eq!((&namespace.rules[..], namespace.overrides), (&[rule][..], overrides));
+    let elsewhere = tx.rulebook().namespace(own, "elsewhere").await.unwrap();
+    assert_eq!((elsewhere.rules.len(), elsewhere.overrides.len()), (0, 0));
+    let theirs = rows.tenants.iter().find(|tenant| tenant.tenant_id == other).unwrap();
+    assert_eq!(tx.rulebook().rule(other, theirs.rules[0].id).await.unwrap(), None);
+    assert_eq!(tx.rulebook().namespace(other, "api").await.unwrap().rules, []);
     assert_eq!(tx.rulebook().version().await.unwrap(), rows.version);
 }
 
