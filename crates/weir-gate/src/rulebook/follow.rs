@@ -163,6 +163,7 @@ impl Follower {
             if state.rulebook_version() == held {
                 let before = state.held.current().unwrap_or_default();
                 apply(&state, kept.take_in(&before, changes), kept.left_out());
+                kept.replaced = Some(before);
             }
             Ok(())
         });

@@ -21,6 +21,9 @@ pub(crate) struct SharedKept(Arc<Mutex<Kept>>);
 pub(crate) struct Kept {
     pub(crate) copy: Copy,
     left_out: BTreeMap<String, Vec<LeftOut>>,
+    /// The rulebook before the one in force: it is large, and the last request that used it should not be the one to let
+    /// go of it.
+    pub(crate) replaced: Option<Arc<Rulebook>>,
 }
 
 impl SharedKept {
@@ -33,7 +36,7 @@ impl SharedKept {
 impl Kept {
     /// What is kept of a disk copy, and the rulebook it makes.
     pub(crate) fn from_copy(copy: Copy) -> (Self, Rulebook) {
-        let mut kept = Self { copy, left_out: BTreeMap::new() };
+        let mut kept = Self { copy, ..Self::default() };
         let ids: Vec<_> = kept.copy.tenants.keys().cloned().collect();
         let parts = ids.into_iter().filter_map(|text| {
             let all = kept.copy.tenants[&text].rules.iter().map(|it| it.id.clone()).collect();
