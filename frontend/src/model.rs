@@ -19,6 +19,7 @@ pub mod request_link;
 pub mod rollout;
 pub mod rule_form;
 pub mod rule_list;
+pub mod said;
 pub mod snippet;
 pub mod span;
 pub mod subject;

@@ -11,20 +11,34 @@ use super::{Api, Problem};
 impl Api {
     /// All rules of a tenant.
     pub async fn rules(self, tenant: &str) -> Result<Vec<RuleAnswer>, Problem> {
-        let path = format!("/tenants/{tenant}/rules?limit=200");
-        let mut page: Page<RuleAnswer> = self.read(path.clone()).await?;
-        let mut rules = page.data;
-        while let Some(cursor) = page.next_cursor {
-            page = self.read(format!("{path}&cursor={}", encoded(&cursor))).await?;
+        let Page { mut data, next_cursor } = self.some_rules(tenant, "").await?;
+        if let Some(cursor) = next_cursor {
+            data.append(&mut self.rules_after(tenant, cursor).await?);
+        }
+        Ok(data)
+    }
+
+    /// All rules that come after a first page of them.
+    pub async fn rules_after(
+        self,
+        tenant: &str,
+        cursor: String,
+    ) -> Result<Vec<RuleAnswer>, Problem> {
+        let (mut rules, mut next) = (Vec::new(), Some(cursor));
+        while let Some(cursor) = next {
+            let path = format!("/tenants/{tenant}/rules?limit=200&cursor={}", encoded(&cursor));
+            let mut page: Page<RuleAnswer> = self.read(path).await?;
             rules.append(&mut page.data);
+            next = page.next_cursor;
         }
         Ok(rules)
     }
 
     /// A first page of the rules, or of those whose name contains a text.
     pub async fn some_rules(self, tenant: &str, text: &str) -> Result<Page<RuleAnswer>, Problem> {
-        let search = encoded(text);
-        self.read(format!("/tenants/{tenant}/rules?limit=200&search={search}")).await
+        let search =
+            if text.is_empty() { String::new() } else { format!("&search={}", encoded(text)) };
+        self.read(format!("/tenants/{tenant}/rules?limit=200{search}")).await
     }
 
     /// Whether a tenant has rules.

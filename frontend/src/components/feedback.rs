@@ -3,6 +3,8 @@
 use leptos::prelude::*;
 
 use crate::api::Problem;
+use crate::components::time::Exactly;
+use crate::model::said::{Part, sentence};
 
 /// Grey bars in the place of what is on its way.
 #[component]
@@ -62,6 +64,15 @@ pub fn Empty(#[prop(into)] title: String, children: Children) -> impl IntoView {
             {children()}
         </div>
     }
+}
+
+/// What the API warns of, as a sentence.
+pub fn remark(said: &str) -> AnyView {
+    let parts = sentence(said).into_iter().map(|part| match part {
+        Part::Text(text) => text.into_any(),
+        Part::At(at) => view! { <Exactly at /> }.into_any(),
+    });
+    view! { <Warning><p>{parts.collect::<Vec<_>>()}</p></Warning> }.into_any()
 }
 
 /// Something to know that is not wrong.

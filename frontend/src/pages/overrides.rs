@@ -19,7 +19,6 @@ use crate::components::needs::Needs;
 use crate::components::page::PageHead;
 use crate::pages::shell::TenantId;
 use edit::Edit;
-use export::Export;
 use import::Import;
 use list::List;
 use reset::Reset;
@@ -93,7 +92,6 @@ fn Page(rules: Vec<RuleAnswer>) -> impl IntoView {
             <div class="actions">
                 <button type="button" class="button primary" on:click=move |_| open.set(Open::New)>"New override"</button>
                 <button type="button" class="button" on:click=move |_| open.set(Open::Import)>"Import CSV"</button>
-                <Export rules />
                 <button type="button" class="button" on:click=move |_| open.set(Open::Reset)>"Reset a counter"</button>
             </div>
             {panel}

@@ -15,7 +15,7 @@ use weir_wire::words::Action;
 use crate::api::{Api, Problem};
 use crate::components::badge::ModeBadge;
 use crate::components::dialog::ConfirmByName;
-use crate::components::feedback::{ActProblem, Warning};
+use crate::components::feedback::{ActProblem, remark};
 use crate::components::load::{Load, load, loaded};
 use crate::components::needs::{ActLink, Needs};
 use crate::components::page::PageHead;
@@ -62,8 +62,7 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
     let edit = format!("rules/{}/edit", rule.id);
     let what_if = format!("what-if?rule={}", rule.id);
     let test = request_link(Some(&body.namespace), &sample(&body));
-    let warnings: Vec<_> =
-        rule.warnings.clone().into_iter().map(|it| view! { <Warning>{it}</Warning> }).collect();
+    let warnings: Vec<_> = rule.warnings.clone().into_iter().map(|it| remark(&it)).collect();
     let limited = body.action == Action::Limit;
     let description = (!body.description.is_empty())
         .then(|| view! { <p class="prose">{body.description.clone()}</p> });

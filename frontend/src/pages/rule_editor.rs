@@ -15,7 +15,7 @@ use weir_wire::words::Action;
 
 use crate::api::{Api, Problem};
 use crate::browser;
-use crate::components::feedback::{ActProblem, Warning};
+use crate::components::feedback::{ActProblem, remark};
 use crate::components::load::loaded;
 use crate::components::needs::Needs;
 use crate::components::page::PageHead;
@@ -138,7 +138,7 @@ fn Preview(editor: Editor) -> impl IntoView {
     let warnings = Memo::new(move |_| editor.form.with(RuleForm::warnings));
     let shown = move || {
         let warnings = warnings.get().into_iter();
-        warnings.map(|it| view! { <Warning>{it}</Warning> }).collect::<Vec<_>>()
+        warnings.map(|it| remark(&it)).collect::<Vec<_>>()
     };
     view! {
         <h2>"In words"</h2>

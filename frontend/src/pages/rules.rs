@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_location, use_navigate, use_query_map};
+use weir_wire::page::Page;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::stats::RuleSeries;
 use weir_wire::tenants::Role;
 use weir_wire::words::Mode;
 
 use crate::api::Api;
-use crate::components::feedback::Empty;
+use crate::components::feedback::{Empty, ProblemPanel};
 use crate::components::field::{Bind, Choice, TextField};
 use crate::components::load::{load, loaded};
 use crate::components::long_table::{LongTable, Sight};
@@ -33,15 +34,15 @@ pub fn Rules() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let rules = load(move || {
         let tenant = tenant.get();
-        async move { api.rules(&tenant).await }
+        async move { api.some_rules(&tenant, "").await }
     });
     let new = Signal::derive(move || tenant.page("rules/new"));
     view! {
         <PageHead title="Rules" lead="What is limited, for whom, and how much.">
             <ActLink role=Role::Editor href=new text="New rule" primary=true />
         </PageHead>
-        {loaded(rules, move |rules| {
-            if rules.is_empty() {
+        {loaded(rules, move |first| {
+            if first.data.is_empty() {
                 return view! {
                     <Empty title="No rules yet: every check passes.">
                         <p>"A rule says which requests count, for whom, and how many may pass."</p>
@@ -50,7 +51,7 @@ pub fn Rules() -> impl IntoView {
                 }
                 .into_any();
             }
-            view! { <List rules /> }.into_any()
+            view! { <List first /> }.into_any()
         })}
     }
 }
@@ -67,10 +68,12 @@ struct Table {
     shown: Memo<Vec<usize>>,
 }
 
+/// The first page of the list is shown at once, the others as soon as all of them are there.
 #[component]
-fn List(rules: Vec<RuleAnswer>) -> impl IntoView {
+fn List(first: Page<RuleAnswer>) -> impl IntoView {
     let wanted = wanted_by_address();
-    let rules = RwSignal::new(rules);
+    let Page { data, next_cursor } = first;
+    let rules = RwSignal::new(data);
     // Made when something is typed at last, and then once for all keystrokes.
     let texts = Memo::new(move |_| rules.with(|rules| rules.iter().map(text).collect::<Vec<_>>()));
     let shown = Memo::new(move |_| {
@@ -125,9 +128,37 @@ fn List(rules: Vec<RuleAnswer>) -> impl IntoView {
     view! {
         <Filter wanted table />
         <SetMode table />
+        {next_cursor.map(|cursor| view! { <Others cursor rules /> })}
         <LongTable label="Rules" sight count=Signal::derive(move || shown.with(Vec::len)) head=head.into_any()>
             <For each=in_sight key let:((at, place))><Line at place table /></For>
         </LongTable>
+    }
+}
+
+/// Fetches the rules after those that are there, and says so meanwhile.
+#[component]
+fn Others(cursor: String, rules: RwSignal<Vec<RuleAnswer>>) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let others = load(move || {
+        let (tenant, cursor) = (tenant.now(), cursor.clone());
+        async move { api.rules_after(&tenant, cursor).await }
+    });
+    Effect::new(move |_| {
+        if let Some(mut others) = others.data() {
+            rules.update(|rules| rules.append(&mut others));
+        }
+    });
+    move || match (others.data(), others.problem()) {
+        (Some(_), _) => ().into_any(),
+        (None, Some(problem)) => {
+            let retry = Callback::new(move |()| others.again());
+            view! { <ProblemPanel problem retry /> }.into_any()
+        }
+        (None, None) => {
+            let there = rules.with_untracked(Vec::len);
+            let said = format!("These are the first {there}; the others are on their way.");
+            view! { <p class="note" role="status">{said}</p> }.into_any()
+        }
     }
 }
 

@@ -25,15 +25,16 @@ try {
         await edit(page, shoot);
         await failure(page, shoot);
         await rotate(page);
+        await editWebhook(page, shoot);
     });
     await tell("alerts of a viewer", async ({ page, shoot }) => {
         const viewer = await colleague(owner, "alerts-viewer", "viewer");
         await signIn(page, { ...viewer, next: `${home}/alerts` });
         await heading(page, "Alerts");
-        await row(page, "on call").first().waitFor();
+        await row(page, "night shift").first().waitFor();
         assert.ok(await page.getByRole("button", { name: "Create alert" }).isDisabled());
         assert.ok(await page.getByRole("button", { name: "Create webhook" }).isDisabled());
-        await page.getByRole("button", { name: "Log of on call" }).click();
+        await page.getByRole("button", { name: "Log of night shift" }).click();
         await page.getByText("webhook.test", { exact: true }).first().waitFor();
         await shoot("alerts-viewer");
     });
@@ -146,6 +147,28 @@ async function rotate(page) {
     assert.equal(message.headers["webhook-signature"].split(" ").length, 2);
 }
 
+/** A new name and address hold for the next message; a bad address is said beside the field. */
+async function editWebhook(page, shoot) {
+    await page.getByRole("button", { name: "I stored it" }).click();
+    await page.getByRole("button", { name: "Edit on call" }).click();
+    const dialog = page.getByRole("dialog", { name: "Change on call" });
+    const url = dialog.getByLabel("URL");
+    assert.equal(await url.inputValue(), receiver.url);
+    page.expectFault(/status 422: PUT .*\/webhooks\//);
+    page.expectFault(/console: Failed to load resource.*422/);
+    await url.fill("ftp://hooks.example.com/weir");
+    await dialog.getByRole("button", { name: "Save webhook" }).click();
+    await dialog.locator("input[aria-invalid=true]").waitFor();
+    await shoot("alerts-webhook-edit");
+    await url.fill(`${receiver.url}?who=night`);
+    await dialog.getByLabel("Webhook name").fill("night shift");
+    await dialog.getByRole("button", { name: "Save webhook" }).click();
+    await page.getByRole("heading", { name: "Deliveries of night shift" }).waitFor();
+    await row(page, `${receiver.url}?who=night`).getByText("night shift", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Send a test to night shift" }).click();
+    assert.equal((await receiver.next()).url, "/hook?who=night");
+}
+
 /** As the five lines of the documentation check it. */
 function signed({ headers, body }, secret) {
     const key = Buffer.from(secret.slice("whsec_".length), "base64");
@@ -162,7 +185,7 @@ async function receive() {
         let body = "";
         for await (const part of request) body += part;
         response.writeHead(receiver.status).end("thank you");
-        const message = { headers: request.headers, body };
+        const message = { headers: request.headers, url: request.url, body };
         const next = waiting.shift();
         if (next) next(message);
         else messages.push(message);

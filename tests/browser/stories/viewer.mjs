@@ -19,6 +19,7 @@ await tell("viewer", async ({ page, shoot }) => {
     let told = 0;
     await walk(page, async (name) => {
         told += await reasons(page, name);
+        if (name === "Overrides") assert.ok(await page.getByRole("button", { name: "Export CSV" }).isEnabled());
         await shoot(`viewer-${name.toLowerCase().replaceAll(" ", "-")}`);
     });
     for (const path of [`rules/${rule.id}`, `rules/${rule.id}/edit`, "rules/new"]) {

@@ -66,7 +66,7 @@ fn line(alert: Alert, says: String, told: String, desk: Desk) -> AnyView {
     view! {
         <tr>
             <td class="name">{name.clone()}{off}</td>
-            <td>{says}</td>
+            <td class="says">{says}</td>
             <td>{told}</td>
             <td>{fired}</td>
             <td class="number">

@@ -1,50 +1,125 @@
-//! A new webhook, and its secret: shown once, until somebody says that it is stored.
+//! A new webhook, another name or address for one, and its secret: shown once, until somebody says that it is stored.
 
 use leptos::html;
 use leptos::prelude::*;
 use weir_domain::names;
-use weir_wire::webhooks::{IssuedWebhook, WebhookBody};
+use weir_wire::webhooks::{IssuedWebhook, Webhook, WebhookBody};
 
 use super::Desk;
 use crate::api::Api;
 use crate::components::act::{Act, ActForm};
 use crate::components::copy::CodeBlock;
+use crate::components::dialog::Dialog;
 use crate::components::field::TextField;
 use crate::components::time::Exactly;
 use crate::pages::shell::TenantId;
 
-/// The form.
+/// What is typed.
+#[derive(Debug, Clone, Copy)]
+struct Typed {
+    name: RwSignal<String>,
+    url: RwSignal<String>,
+}
+
+const FIELDS: &[&str] = &["name", "url"];
+
+/// The form of a new one.
 #[component]
 pub(super) fn WebhookForm(desk: Desk) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let act = Act::with_fields(&["name", "url"]);
-    let (name, url) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
+    let (act, typed) = (Act::with_fields(FIELDS), Typed::of("", ""));
     let create = Callback::new(move |()| {
-        let text = |it: RwSignal<String>| it.with_untracked(|it| it.trim().to_owned());
-        let body = WebhookBody { name: text(name), url: text(url), enabled: true };
+        let body = typed.body(true);
         let work = async move { api.create_webhook(&tenant.now(), &body).await };
         act.run(work, move |issued| {
             desk.issued.try_set(Some(issued));
             desk.changed.run(());
         });
     });
-    let incomplete = Signal::derive(move || {
-        name.with(|name| names::title(name.trim()).is_err())
-            || url.with(|url| url.trim().is_empty())
-    });
-    let name_problem = act.checked("name", name, names::title);
     view! {
-        <ActForm act submit="Create webhook" on_submit=create incomplete>
+        <ActForm act submit="Create webhook" on_submit=create incomplete=typed.incomplete()>
             <h2>"New webhook"</h2>
-            <TextField label="Webhook name" value=name problem=name_problem hint="What to recognise it by, such as on call" />
+            {typed.fields(act)}
+        </ActForm>
+    }
+}
+
+/// The way to another name or address; what signs stays.
+#[component]
+pub(super) fn Edit(webhook: Webhook, desk: Desk) -> impl IntoView {
+    let open = RwSignal::new(false);
+    let (label, title) = (format!("Edit {}", webhook.name), format!("Change {}", webhook.name));
+    let webhook = StoredValue::new(webhook);
+    view! {
+        <button type="button" class="button quiet-button" aria-label=label on:click=move |_| open.set(true)>"Edit"</button>
+        <Dialog title open>{changing(webhook.get_value(), desk, open)}</Dialog>
+    }
+}
+
+fn changing(webhook: Webhook, desk: Desk, open: RwSignal<bool>) -> AnyView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let (act, typed) = (Act::with_fields(FIELDS), Typed::of(&webhook.name, &webhook.url));
+    let Webhook { id, enabled, .. } = webhook;
+    let save = Callback::new(move |()| {
+        let (id, body) = (id.clone(), typed.body(enabled));
+        let work = async move { api.change_webhook(&tenant.now(), &id, &body).await };
+        act.run(work, move |changed| {
+            open.try_set(false);
+            desk.log_of.try_update(|log| {
+                if let Some((id, name)) = log
+                    && *id == changed.id
+                {
+                    *name = changed.name;
+                }
+            });
+            desk.changed.run(());
+        });
+    });
+    let leave = Callback::new(move |()| open.set(false));
+    view! {
+        <ActForm act submit="Save webhook" on_submit=save incomplete=typed.incomplete() class="stack" cancel=leave>
+            <p>"What is still to be told is sent there too, and signed with the same secret."</p>
+            {typed.fields(act)}
+        </ActForm>
+    }
+    .into_any()
+}
+
+impl Typed {
+    fn of(name: &str, url: &str) -> Self {
+        Self { name: RwSignal::new(name.to_owned()), url: RwSignal::new(url.to_owned()) }
+    }
+
+    fn body(self, enabled: bool) -> WebhookBody {
+        let text = |it: RwSignal<String>| it.with_untracked(|it| it.trim().to_owned());
+        WebhookBody { name: text(self.name), url: text(self.url), enabled }
+    }
+
+    fn incomplete(self) -> Signal<bool> {
+        Signal::derive(move || {
+            self.name.with(|name| names::title(name.trim()).is_err())
+                || self.url.with(|url| url.trim().is_empty())
+        })
+    }
+
+    fn fields(self, act: Act) -> AnyView {
+        let name_problem = act.checked("name", self.name, names::title);
+        view! {
+            <TextField
+                label="Webhook name"
+                value=self.name
+                problem=name_problem
+                hint="What to recognise it by, such as on call"
+            />
             <TextField
                 label="URL"
                 kind="url"
-                value=url
+                value=self.url
                 problem=act.refused("url")
                 hint="https, on the public internet; it gets a signed POST"
             />
-        </ActForm>
+        }
+        .into_any()
     }
 }
 

@@ -5,6 +5,7 @@ use weir_wire::tenants::Role;
 use weir_wire::webhooks::{Webhook, WebhookBody};
 
 use super::Desk;
+use super::webhook_form::Edit;
 use crate::api::Api;
 use crate::components::act::{Act, ActForm};
 use crate::components::dialog::{ConfirmByName, Dialog};
@@ -43,12 +44,13 @@ fn line(webhook: Webhook, desk: Desk) -> AnyView {
     view! {
         <tr>
             <td class="name">{name.clone()}{off}</td>
-            <td><code>{webhook.url.clone()}</code></td>
+            <td class="says"><div class="two-lines" title=webhook.url.clone()><code>{webhook.url.clone()}</code></div></td>
             <td><When at=webhook.created_at /><div class="quiet">"by "{webhook.created_by.clone()}</div></td>
-            <td class="number">
+            <td class="number acts">
                 <button type="button" class="button quiet-button" aria-label=look_label on:click=look>"Log"</button>
                 <Needs role=Role::Editor told=true><Test id=tested.0 name=tested.1 desk /></Needs>
                 <Needs role=Role::Admin told=true>
+                    <Edit webhook=webhook.clone() desk />
                     <Switch webhook desk />
                     <Rotate id=id.clone() name=name.clone() desk />
                     <Delete id name desk />

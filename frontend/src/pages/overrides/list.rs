@@ -8,6 +8,7 @@ use weir_wire::rules::RuleAnswer;
 use weir_wire::tenants::Role;
 use weir_wire::time::DateTime;
 
+use super::export::Export;
 use super::{Open, Wanted};
 use crate::api::Api;
 use crate::browser;
@@ -40,6 +41,7 @@ pub(super) fn List(
         <div class="filter" role="search">
             <TextField label="Search a subject" kind="search" value=wanted.typed />
             <Choice label="Of the rule" value=wanted.rule.into() options=rule_choices(rules) />
+            <Export rules />
         </div>
         {kept(first, move |page| view! { <Pages page wanted rules turn open /> })}
     }

@@ -56,11 +56,14 @@ fn Line(entry: TopEntry) -> impl IntoView {
     let name = rule.unwrap_or_else(|| "a rule that is deleted".to_owned());
     let link = view! { <A href=move || tenant.page(&format!("rules/{rule_id}"))>{name}</A> };
     let which = match subject {
-        Some(attributes) => view! {
-            <div class="name"><bdi>{subject::words(&attributes)}</bdi></div>
-            <div class="quiet">{link}</div>
+        Some(attributes) => {
+            let who = subject::words(&attributes);
+            view! {
+                <div class="name two-lines" title=who.clone()><bdi>{who.clone()}</bdi></div>
+                <div class="quiet">{link}</div>
+            }
+            .into_any()
         }
-        .into_any(),
         None => view! { <span class="name">{link}</span> }.into_any(),
     };
     view! {

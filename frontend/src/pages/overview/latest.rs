@@ -61,17 +61,26 @@ pub fn DenialLine(denial: DenialEntry) -> impl IntoView {
         stands_for,
         ..
     } = denial;
-    let many = (stands_for > 1).then(|| format!(" × {}", grouped(u64::from(stands_for))));
+    let many = (stands_for > 1).then(|| {
+        view! { <div class="quiet">"× "{grouped(u64::from(stands_for))}</div> }
+    });
+    let who = subject::words(&subject);
+    let whole = format!("{rule} in {namespace}");
     let link = request_link(Some(&namespace), &subject);
     view! {
         <tr>
             <td><When at /></td>
-            <td><bdi>{subject::words(&subject)}</bdi><span class="quiet">{many}</span></td>
-            <td>
-                <A href=move || tenant.page(&format!("rules/{rule_id}"))>{rule}</A>
-                <span class="quiet">" in "{namespace}</span>
-                {shadow.then(|| view! { " "<span class="badge badge-shadow">"Shadow"</span> })}
-                {degraded.then(|| view! { " "<span class="badge badge-shadow">"Without Redis"</span> })}
+            <td class="says">
+                <div class="two-lines" title=who.clone()><bdi>{who.clone()}</bdi></div>
+                {many}
+            </td>
+            <td class="says">
+                <div class="two-lines" title=whole>
+                    <A href=move || tenant.page(&format!("rules/{rule_id}"))>{rule}</A>
+                    <span class="quiet">" in "<bdi>{namespace}</bdi></span>
+                </div>
+                {shadow.then(|| view! { <span class="badge badge-shadow">"Shadow"</span> })}
+                " "{degraded.then(|| view! { <span class="badge badge-shadow">"Without Redis"</span> })}
             </td>
             <td class="number">{grouped(cost)}</td>
             <td>

@@ -127,7 +127,7 @@ fn Table(
         let rows = told.rows.into_iter().map(|(who, now, then)| {
             view! {
                 <tr>
-                    <th scope="row"><bdi>{who}</bdi></th>
+                    <th scope="row"><div class="two-lines" title=who.clone()><bdi>{who.clone()}</bdi></div></th>
                     <td>{said(now)}</td>
                     <td>{said(then)}</td>
                 </tr>

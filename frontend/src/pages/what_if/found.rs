@@ -7,7 +7,7 @@ use weir_wire::rules::{RuleAnswer, RuleBody};
 use weir_wire::simulate::{SimulateAnswer, SimulatedSide, SimulatedSubject, SimulatedSubjects};
 use weir_wire::tenants::Role;
 
-use crate::components::feedback::Warning;
+use crate::components::feedback::remark;
 use crate::components::needs::Needs;
 use crate::components::rule_form::Carried;
 use crate::components::series_chart::SeriesChart;
@@ -29,7 +29,7 @@ pub(super) fn Found(
     let title = if before.is_some() { "As it is now" } else { "Without the rule" };
     let now = side(title, &answer, &answer.present, zoom);
     let changed = side("As changed", &answer, &answer.candidate, zoom);
-    let warnings = answer.warnings.into_iter().map(|it| view! { <Warning>{it}</Warning> });
+    let warnings = answer.warnings.into_iter().map(|it| remark(&it));
     let whole = move || {
         marked.get().map(|_| view! {
             <button type="button" class="button" on:click=move |_| zoom.run(None)>"Show the whole time"</button>
@@ -108,10 +108,11 @@ fn Subjects(subjects: SimulatedSubjects) -> impl IntoView {
         ),
     };
     let row = |it: SimulatedSubject| {
+        let who = subject::words(&it.subject);
         let change = |before: u64, after: u64| format!("{} → {}", grouped(before), grouped(after));
         view! {
             <tr>
-                <th scope="row">{subject::words(&it.subject)}</th>
+                <th scope="row"><div class="two-lines" title=who.clone()><bdi>{who.clone()}</bdi></div></th>
                 <td class="number">{change(it.denied_before, it.denied_after)}</td>
                 <td class="number">{change(it.allowed_before, it.allowed_after)}</td>
             </tr>
