@@ -55,7 +55,9 @@ pub(crate) async fn check(
     let request = body.parse().map_err(Problem::invalid)?;
     let answer = decide_one(&state, &caller, request).await?;
     let status = if answer.allowed { StatusCode::OK } else { denied };
-    Ok((status, headers::of(&answer), Json(answer)).into_response())
+    let mut response = (status, Json(&answer)).into_response();
+    headers::add(&answer, response.headers_mut());
+    Ok(response)
 }
 
 /// Decide up to 100 checks, independently and in order.

@@ -20,9 +20,9 @@ const STATE: HeaderName = HeaderName::from_static("ratelimit");
 /// Room for these and for what every answer carries, so that the map does not grow.
 const HEADERS_MAX: usize = 20;
 
-/// The headers of an answer; none where no enforced limit was asked.
-pub(crate) fn of(answer: &CheckAnswer) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(HEADERS_MAX);
+/// Adds the headers of an answer to those of its response; none where no enforced limit was asked.
+pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
+    headers.reserve(HEADERS_MAX);
     if let (Some(limit), Some(remaining), Some(reset_after_ms)) =
         (answer.limit, answer.remaining, answer.reset_after_ms)
     {
@@ -43,7 +43,6 @@ pub(crate) fn of(answer: &CheckAnswer) -> HeaderMap {
         headers.insert(X_RETRY_AFTER, retry_s.into());
         headers.insert(header::RETRY_AFTER, retry_s.into());
     }
-    headers
 }
 
 /// The entry whose numbers are the summary's.

@@ -33,8 +33,9 @@ fn denied() -> CheckAnswer {
 }
 
 fn listed(answer: &CheckAnswer) -> Vec<String> {
-    let of = of(answer);
-    let mut all: Vec<_> = of
+    let mut headers = HeaderMap::new();
+    add(answer, &mut headers);
+    let mut all: Vec<_> = headers
         .iter()
         .map(|(name, value)| format!("{name}: {}", value.to_str().expect("ascii")))
         .collect();
