@@ -139,7 +139,8 @@ async fn decide_one(
     caller: &Caller,
     request: Request,
 ) -> Result<CheckAnswer, Problem> {
-    let mut results = decide(state, caller, &[request]).await;
+    // Boxed: what waits for Redis is large, and would be moved once by each layer around the handler.
+    let mut results = Box::pin(decide(state, caller, &[request])).await;
     let result = results.pop().expect("one request has one result");
     result.map_err(|KeyReused| key_reused("idempotency_key"))
 }
