@@ -9,11 +9,12 @@ use weir_http::json::{Json, StrictJson};
 use weir_http::params::Query;
 use weir_http::problem::Problem;
 use weir_wire::check::{BATCH_MAX, BatchAnswer, BatchBody, CheckAnswer, CheckBody, RefundBody};
-use weir_wire::problem::{FieldProblem, ProblemBody};
+use weir_wire::problem::FieldProblem;
 
 use crate::caller::Caller;
 use crate::decide::{KeyReused, decide};
 use crate::headers;
+use crate::refusals::Refusals;
 use crate::state::GateState;
 
 /// Options of a check in the address.
@@ -32,13 +33,7 @@ pub(crate) struct CheckOptions {
     responses(
         (status = 200, description = "Allowed", body = CheckAnswer),
         (status = 429, description = "Denied", body = CheckAnswer),
-        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "The key lacks the scope `check`", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "Over 64 KiB", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 415, description = "Not `application/json`", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 422, description = "Outside the bounds", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "No rulebook was ever loaded", body = ProblemBody, content_type = "application/problem+json"),
+        Refusals,
     )
 )]
 pub(crate) async fn check(
@@ -66,13 +61,7 @@ pub(crate) async fn check(
     request_body = BatchBody, security(("api_key" = [])),
     responses(
         (status = 200, description = "One answer for each check, allowed or denied", body = BatchAnswer),
-        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "The key lacks the scope `check`", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "Over 64 KiB", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 415, description = "Not `application/json`", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 422, description = "One of them is outside the bounds; nothing was taken", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "No rulebook was ever loaded", body = ProblemBody, content_type = "application/problem+json"),
+        Refusals,
     )
 )]
 pub(crate) async fn batch(
@@ -116,13 +105,7 @@ pub(crate) async fn batch(
     request_body = RefundBody, security(("api_key" = [])),
     responses(
         (status = 200, description = "The limits as they stand now; `refunded` says which took units back", body = CheckAnswer),
-        (status = 400, description = "Not JSON", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 401, description = "No valid key", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "The key lacks the scope `check`", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 413, description = "Over 64 KiB", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 415, description = "Not `application/json`", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 422, description = "Outside the bounds", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 503, description = "No rulebook was ever loaded", body = ProblemBody, content_type = "application/problem+json"),
+        Refusals,
     )
 )]
 pub(crate) async fn refund(

@@ -11,6 +11,7 @@ mod check;
 mod decide;
 mod headers;
 mod outage;
+mod refusals;
 
 mod lease_keeper;
 mod leases;
