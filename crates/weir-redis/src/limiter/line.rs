@@ -153,53 +153,47 @@ impl Line {
     async fn serve(
         &mut self,
         connection: &mut MultiplexedConnection,
-        gathered: Vec<Waiting>,
+        mut gathered: Vec<Waiting>,
     ) -> Result<(), RedisError> {
-        let Some(deadline) = gathered.iter().map(|it| it.deadline).max() else {
-            return Ok(());
-        };
-        let all: Vec<&Encoded> = gathered.iter().map(|it| &it.encoded).collect();
-        match self.ask(connection, &all, deadline).await {
-            Ok(reply) => {
-                self.timeouts_in_a_row = 0;
-                match reply {
-                    Reply::Answers(all) => {
-                        for (it, answers) in gathered.into_iter().zip(all) {
-                            drop(it.answer.send(Ok(Told::Answers(answers))));
-                        }
+        while let Some(deadline) = gathered.iter().map(|it| it.deadline).max() {
+            let all: Vec<&Encoded> = gathered.iter().map(|it| &it.encoded).collect();
+            match self.ask(connection, &all, deadline).await {
+                Ok(Reply::Answers(all)) => {
+                    self.timeouts_in_a_row = 0;
+                    for (it, answers) in gathered.into_iter().zip(all) {
+                        drop(it.answer.send(Ok(Told::Answers(answers))));
                     }
-                    Reply::OtherPeriod(now) => {
-                        for it in gathered {
-                            drop(it.answer.send(Ok(Told::OtherPeriod(now))));
-                        }
-                    }
+                    return Ok(());
                 }
-                Ok(())
-            }
-            Err(error) => {
-                let timeout = matches!(error, RedisError::Timeout);
-                self.timeouts_in_a_row = if timeout { self.timeouts_in_a_row + 1 } else { 0 };
-                let down =
-                    error.wants_reconnection() || self.timeouts_in_a_row >= TIMEOUTS_UNTIL_DOWN;
-                if down {
-                    // Whoever asks from now on need not wait to hear it.
-                    self.up.store(false, Ordering::Relaxed);
+                Ok(Reply::OtherPeriod(now)) => {
+                    self.timeouts_in_a_row = 0;
+                    gathered = tell_whose_periods_are_others(gathered, now);
                 }
-                for it in gathered {
-                    drop(it.answer.send(Err(error.clone())));
-                }
-                if down {
-                    return Err(error);
-                }
-                if !timeout {
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        "redis refused a call"
-                    );
-                }
-                Ok(())
+                Err(error) => return self.failed(error, gathered),
             }
         }
+        Ok(())
+    }
+
+    /// Says so to whoever waits; whether the connection is of no more use.
+    fn failed(&mut self, error: RedisError, gathered: Vec<Waiting>) -> Result<(), RedisError> {
+        let timeout = matches!(error, RedisError::Timeout);
+        self.timeouts_in_a_row = if timeout { self.timeouts_in_a_row + 1 } else { 0 };
+        let down = error.wants_reconnection() || self.timeouts_in_a_row >= TIMEOUTS_UNTIL_DOWN;
+        if down {
+            // Whoever asks from now on need not wait to hear it.
+            self.up.store(false, Ordering::Relaxed);
+        }
+        for it in gathered {
+            drop(it.answer.send(Err(error.clone())));
+        }
+        if down {
+            return Err(error);
+        }
+        if !timeout {
+            tracing::warn!(error = &error as &dyn std::error::Error, "redis refused a call");
+        }
+        Ok(())
     }
 
     async fn ask(
@@ -222,6 +216,22 @@ impl Line {
         };
         script::reply(all, value)
     }
+}
+
+/// Tells those whose periods do not hold at this time, and hands back the others: nobody's check fails because of the
+/// company in which it travelled.
+fn tell_whose_periods_are_others(gathered: Vec<Waiting>, now: Micros) -> Vec<Waiting> {
+    let count = gathered.len();
+    let (mut right, mut others): (Vec<_>, Vec<_>) =
+        gathered.into_iter().partition(|it| it.encoded.holds_at(now));
+    if right.len() == count {
+        // The script looked at the same bounds, so this cannot be; asking again would change nothing.
+        std::mem::swap(&mut right, &mut others);
+    }
+    for it in others {
+        drop(it.answer.send(Ok(Told::OtherPeriod(now))));
+    }
+    right
 }
 
 async fn within(

@@ -36,6 +36,8 @@ pub(super) const SCRIPT: &str = concat!(
 #[expect(clippy::disallowed_methods, reason = "the one place where the script is registered")]
 static HASH: LazyLock<String> = LazyLock::new(|| redis::Script::new(SCRIPT).get_hash().to_owned());
 
+/// By how much Redis' clock may step back; the script's own.
+const SLACK_US: u64 = 1_000_000;
 /// How long the record of an idempotency key lives.
 const RECORD_MS: u64 = 60_000;
 const NUMBERS_PER_LIMIT: usize = 5;
@@ -125,6 +127,11 @@ impl Encoded {
     /// The same, to be done only while Redis' clock is more than a second before `end`.
     pub(super) fn only_before(self, end: Micros) -> Self {
         Self { until_us: self.until_us.min(end.0), ..self }
+    }
+
+    /// Whether the script would find its periods to hold at this time.
+    pub(super) fn holds_at(&self, now: Micros) -> bool {
+        self.from_us <= now.0 && now.0 + SLACK_US < self.until_us
     }
 
     /// How many checks it holds.

@@ -1,5 +1,6 @@
 //! The limiter against real Redis: twins, promises, worked facts, failures.
 
+mod company;
 mod edges;
 mod facts;
 mod failures;

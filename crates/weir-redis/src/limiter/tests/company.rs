@@ -1,0 +1,37 @@
+//! Checks that travel in one call and have nothing else to do with each other.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use weir_domain::calendar;
+use weir_domain::request::Act;
+use weir_domain::time::Micros;
+
+use super::world::{START_US, World, charge_of, one_of_each};
+use crate::limiter::line::{Told, Waiting};
+use crate::limiter::script::Encoded;
+use crate::limiter::{Answer, Asked};
+
+/// The periods of a quota were chosen for another time by one of them.
+#[tokio::test]
+async fn check_is_decided_in_the_company_of_one_with_other_periods() {
+    let world = World::new().await;
+    let rules = [charge_of(1, vec![one_of_each(5, 1_000).swap_remove(6)])];
+    let asked: [Asked<'_>; 1] = [world.asked(Act::Consume, 1, &rules)];
+    let ask = |now_us| {
+        let encoded = Encoded::new(&asked, |quota| calendar::bounds(quota, Micros(now_us)));
+        let (answer, answered) = oneshot::channel();
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let waiting = Waiting { encoded, deadline, answer };
+        world.limiter.queue.try_send(waiting).expect("there is room");
+        answered
+    };
+    // Both wait before the line has a turn, so it takes them together.
+    let (of_another_time, of_this_time) = (ask(0), ask(START_US));
+    let told = of_this_time.await.expect("answered").expect("redis");
+    let Told::Answers(answers) = told else { panic!("its periods hold") };
+    assert!(matches!(answers[0], Answer::Decided(Micros(START_US), _)), "{answers:?}");
+    let told = of_another_time.await.expect("answered").expect("redis");
+    assert!(matches!(told, Told::OtherPeriod(Micros(START_US))), "{told:?}");
+}
