@@ -59,6 +59,15 @@ impl RuleCharge {
         self.instead.as_deref().unwrap_or_else(|| self.active.rule.limits())
     }
 
+    /// Whether these limits, of the same override, hold instead of the rule's; `None`: the rule's own hold.
+    pub fn has_instead(&self, instead: Option<&Arc<[Limit]>>) -> bool {
+        match (instead, &self.instead) {
+            (None, None) => true,
+            (Some(theirs), Some(own)) => Arc::ptr_eq(theirs, own),
+            _ => false,
+        }
+    }
+
     /// Whether the rule only watches.
     pub fn shadow(&self) -> bool {
         self.active.rule.mode() == Mode::Shadow

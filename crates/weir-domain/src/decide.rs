@@ -4,6 +4,7 @@
 //! the dashboard to draw what a rule does, the tests to hold the script to it.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use crate::algorithm::{Meter, SLACK_US, Wait};
 use crate::charge::{Check, Group, RuleMeters};
@@ -24,6 +25,19 @@ pub struct Decision {
     pub retry_after_ms: Option<u64>,
     /// Milliseconds the caller must wait before acting.
     pub delay_ms: u64,
+}
+
+impl Decision {
+    /// What it is after some time in which nothing else happened but that time passed.
+    #[must_use]
+    pub fn later(self, passed: Duration) -> Self {
+        let passed_ms = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            reset_after_ms: self.reset_after_ms.saturating_sub(passed_ms),
+            retry_after_ms: self.retry_after_ms.map(|ms| ms.saturating_sub(passed_ms)),
+            ..self
+        }
+    }
 }
 
 /// Counters in memory.

@@ -7,10 +7,9 @@
 //! so leased rules with other algorithms are decided one by one.
 
 use std::collections::HashMap;
-use std::collections::hash_map::{Entry, RandomState};
-use std::hash::BuildHasher as _;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use weir_domain::algorithm::Algorithm;
@@ -21,13 +20,14 @@ use weir_domain::id::{RuleId, TenantId};
 use weir_domain::subject::SubjectKey;
 use weir_domain::time::Micros;
 
+use crate::by_subject::BySubject;
+
 /// The leases of one gate.
 #[derive(Debug)]
 pub(crate) struct Leases {
     hears: AtomicBool,
     turns: AtomicU64,
-    hasher: RandomState,
-    shards: [Mutex<Shard>; SHARDS],
+    shards: BySubject<Shard>,
 }
 
 /// What to do about a check of a leased rule.
@@ -89,7 +89,6 @@ struct Lease {
     used_at: Instant,
 }
 
-const SHARDS: usize = 16;
 /// Counters of one shard; others are decided by Redis alone.
 const COUNTERS_MAX: usize = 4096;
 /// A lease is made to last so long.
@@ -105,19 +104,14 @@ const SPARE: Duration = Duration::from_millis(2);
 impl Leases {
     /// None yet; there are none before resets are heard of.
     pub(crate) fn new() -> Self {
-        let shards = std::array::from_fn(|_| Mutex::default());
-        Self {
-            hears: AtomicBool::new(false),
-            turns: AtomicU64::new(0),
-            hasher: RandomState::new(),
-            shards,
-        }
+        let (hears, turns) = (AtomicBool::new(false), AtomicU64::new(0));
+        Self { hears, turns, shards: BySubject::default() }
     }
 
     /// Says whether resets are heard of from now on.
     pub(crate) fn hears(&self, hears: bool) {
         self.hears.store(hears, Ordering::SeqCst);
-        self.shards.iter().for_each(|shard| *lock(shard) = Shard::default());
+        self.shards.each().for_each(|mut shard| *shard = Shard::default());
     }
 
     /// Gives units to a check that consumes `cost`, if it meets one leased rule and they are here.
@@ -133,7 +127,7 @@ impl Leases {
             return Spent::Ask;
         }
         let key = (charge.subject, charge.active.id);
-        let mut shard = lock(self.shard(charge.subject));
+        let mut shard = self.shards.of(charge.subject);
         let Shard { leases, left_over } = &mut *shard;
         let full = leases.len() >= COUNTERS_MAX || left_over.len() >= COUNTERS_MAX;
         let lease = match leases.entry(key) {
@@ -162,7 +156,7 @@ impl Leases {
 
     /// Drops what is here of a subject whose counters were reset.
     pub(crate) fn forget(&self, subject: SubjectKey) {
-        let mut shard = lock(self.shard(subject));
+        let mut shard = self.shards.of(subject);
         shard.leases.retain(|key, _| key.0 != subject);
         shard.left_over.retain(|it| it.charge.subject != subject);
     }
@@ -170,8 +164,7 @@ impl Leases {
     /// Takes out what is to be given back: what lies idle, or everything; and forgets counters long out of use.
     pub(crate) fn take_unused(&self, everything: bool, now: Instant) -> Vec<Unused> {
         let mut unused = Vec::new();
-        for shard in &self.shards {
-            let mut shard = lock(shard);
+        for mut shard in self.shards.each() {
             unused.append(&mut shard.left_over);
             let idle = |it: &&mut Lease| everything || it.used_at + IDLE <= now;
             unused.extend(
@@ -183,12 +176,6 @@ impl Leases {
         }
         unused
     }
-
-    fn shard(&self, subject: SubjectKey) -> &Mutex<Shard> {
-        // Callers choose subjects, so their own bits could be made to meet.
-        let hash = self.hasher.hash_one(subject);
-        &self.shards[usize::try_from(hash % SHARDS as u64).expect("sixteen shards")]
-    }
 }
 
 impl Taking<'_> {
@@ -197,7 +184,7 @@ impl Taking<'_> {
         let reset_ms = decisions.iter().map(|it| it.reset_after_ms).min().unwrap_or(0);
         let until = self.asked_at + Duration::from_millis(reset_ms).saturating_sub(SPARE);
         let now = Instant::now();
-        let mut shard = lock(self.leases.shard(self.key.0));
+        let mut shard = self.leases.shards.of(self.key.0);
         // Forgotten meanwhile: the others are lost.
         let Some(lease) = shard.leases.get_mut(&self.key).filter(|it| it.taking == Some(self.turn))
         else {
@@ -225,7 +212,7 @@ impl Taking<'_> {
 impl Drop for Taking<'_> {
     /// Also where nobody waits for the answer any more: then its units are lost.
     fn drop(&mut self) {
-        let mut shard = lock(self.leases.shard(self.key.0));
+        let mut shard = self.leases.shards.of(self.key.0);
         if let Some(lease) =
             shard.leases.get_mut(&self.key).filter(|it| it.taking == Some(self.turn))
         {
@@ -250,12 +237,8 @@ impl Lease {
     }
 
     fn is_of(&self, charge: &RuleCharge) -> bool {
-        let same_limits = match (&self.charge.instead, &charge.instead) {
-            (None, None) => true,
-            (Some(then), Some(now)) => Arc::ptr_eq(then, now),
-            _ => false,
-        };
-        Arc::ptr_eq(&self.charge.active, &charge.active) && same_limits
+        Arc::ptr_eq(&self.charge.active, &charge.active)
+            && charge.has_instead(self.charge.instead.as_ref())
     }
 
     /// Twice as many as the last time while they are used up in time, else half as many.
@@ -268,13 +251,9 @@ impl Lease {
 
     /// What the limits say now: all that passes is time, and what is here is left too.
     fn decisions_at(&self, now: Instant) -> Vec<Decision> {
-        let passed = now.saturating_duration_since(self.heard_at).as_millis();
-        let passed_ms = u64::try_from(passed).unwrap_or(u64::MAX);
-        let later = |it: &Decision| Decision {
-            remaining: it.remaining + self.units,
-            reset_after_ms: it.reset_after_ms.saturating_sub(passed_ms),
-            ..*it
-        };
+        let passed = now.saturating_duration_since(self.heard_at);
+        let later =
+            |it: &Decision| Decision { remaining: it.remaining + self.units, ..it.later(passed) };
         self.decisions.iter().map(later).collect()
     }
 }
@@ -288,11 +267,6 @@ fn leased(charge: &RuleCharge) -> bool {
         && !charge.shadow()
         && rule.block_ms().is_none()
         && charge.limits().iter().all(|it| of_a_window(&it.algorithm))
-}
-
-fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
-    // Whatever a panic left behind is still a set of leases.
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod headers;
 mod outage;
 mod refusals;
 
+mod by_subject;
 mod lease_keeper;
 mod leases;
 mod local;

@@ -8,10 +8,8 @@
 //! every gate, and while announcements cannot be heard nothing is remembered.
 
 use std::collections::HashMap;
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use weir_domain::algorithm::Algorithm;
@@ -21,12 +19,13 @@ use weir_domain::id::RuleId;
 use weir_domain::limit::Limit;
 use weir_domain::subject::SubjectKey;
 
+use crate::by_subject::BySubject;
+
 /// The remembered denials of one gate.
 #[derive(Debug)]
 pub(crate) struct Remembered {
     hears: AtomicBool,
-    hasher: RandomState,
-    shards: [Mutex<Shard>; SHARDS],
+    shards: BySubject<Shard>,
 }
 
 /// What a check met.
@@ -62,7 +61,6 @@ struct Denial {
     until: Instant,
 }
 
-const SHARDS: usize = 16;
 /// Subjects of one shard; while so many denials hold, others are asked about.
 const SUBJECTS_MAX: usize = 4096;
 /// Redis is asked again after so long at the latest, which bounds what a lost announcement or a step of Redis' clock
@@ -74,22 +72,19 @@ const SPARE_MS: u64 = 5;
 impl Remembered {
     /// Nothing yet; nothing will be before announcements are heard.
     pub(crate) fn new() -> Self {
-        let shards = std::array::from_fn(|_| Mutex::default());
-        Self { hears: AtomicBool::new(false), hasher: RandomState::new(), shards }
+        Self { hears: AtomicBool::new(false), shards: BySubject::default() }
     }
 
     /// Says whether announcements are heard from now on.
     pub(crate) fn hears(&self, hears: bool) {
         self.hears.store(hears, Ordering::SeqCst);
-        for shard in &self.shards {
-            lock(shard).forget_all();
-        }
+        self.shards.each().for_each(|mut shard| shard.forget_all());
     }
 
     /// The decisions about a check, if it is known to be denied.
     pub(crate) fn recall(&self, met: Met<'_>, now: Instant) -> Option<Vec<Decision>> {
         let subject = met.rules.first()?.subject;
-        let shard = lock(self.shard(subject));
+        let shard = self.shards.of(subject);
         let denial = shard.denials.get(&subject)?;
         let same = denial.is_about(met);
         (same && now < denial.until).then(|| denial.at(now))
@@ -98,7 +93,7 @@ impl Remembered {
     /// To be taken before Redis is asked about a check.
     pub(crate) fn ticket(&self, charges: &[RuleCharge], now: Instant) -> Option<Ticket> {
         let subject = charges.first()?.subject;
-        Some(Ticket { asked_at: now, forgotten: lock(self.shard(subject)).forgotten })
+        Some(Ticket { asked_at: now, forgotten: self.shards.of(subject).forgotten })
     }
 
     /// Remembers what Redis decided, if it is a denial that will stay one.
@@ -118,7 +113,7 @@ impl Remembered {
             until,
         };
         let subject = met.rules[0].subject;
-        let mut shard = lock(self.shard(subject));
+        let mut shard = self.shards.of(subject);
         if shard.forgotten == ticket.forgotten && shard.has_room(subject, denial.heard_at) {
             shard.denials.insert(subject, denial);
         }
@@ -126,7 +121,7 @@ impl Remembered {
 
     /// Forgets a subject: units were given back to it, or its counters were reset.
     pub(crate) fn forget(&self, subject: SubjectKey) {
-        let mut shard = lock(self.shard(subject));
+        let mut shard = self.shards.of(subject);
         shard.forgotten += 1;
         shard.denials.remove(&subject);
     }
@@ -136,12 +131,6 @@ impl Remembered {
         for charge in charges {
             self.forget(charge.subject);
         }
-    }
-
-    fn shard(&self, subject: SubjectKey) -> &Mutex<Shard> {
-        // Callers choose subjects, so their own bits could be made to meet.
-        let hash = self.hasher.hash_one(subject);
-        &self.shards[usize::try_from(hash % SHARDS as u64).expect("sixteen shards")]
     }
 }
 
@@ -163,12 +152,7 @@ impl Denial {
     fn is_about(&self, met: Met<'_>) -> bool {
         let charges = met.rules;
         let same = |(rule, limits): &(RuleId, Option<Arc<[Limit]>>), charge: &RuleCharge| {
-            let same_limits = match (limits, &charge.instead) {
-                (None, None) => true,
-                (Some(then), Some(now)) => Arc::ptr_eq(then, now),
-                _ => false,
-            };
-            *rule == charge.active.id && same_limits
+            *rule == charge.active.id && charge.has_instead(limits.as_ref())
         };
         self.version == met.version
             && self.cost == met.cost
@@ -179,14 +163,8 @@ impl Denial {
 
     /// What the limits say now: all that passes is time.
     fn at(&self, now: Instant) -> Vec<Decision> {
-        let passed = now.saturating_duration_since(self.heard_at).as_millis();
-        let passed_ms = u64::try_from(passed).unwrap_or(u64::MAX);
-        let later = |it: &Decision| Decision {
-            reset_after_ms: it.reset_after_ms.saturating_sub(passed_ms),
-            retry_after_ms: it.retry_after_ms.map(|ms| ms.saturating_sub(passed_ms)),
-            ..*it
-        };
-        self.decisions.iter().map(later).collect()
+        let passed = now.saturating_duration_since(self.heard_at);
+        self.decisions.iter().map(|it| it.later(passed)).collect()
     }
 }
 
@@ -228,11 +206,6 @@ fn limit_stands_ms(algorithm: &Algorithm, cost: u64, decision: &Decision) -> Opt
         (false, 0) if at_once || cost == 1 => decision.retry_after_ms,
         _ => None,
     }
-}
-
-fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
-    // Whatever a panic left behind is still a set of denials.
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -148,5 +148,5 @@ fn idle_units_are_taken_out_once_to_be_given_back() {
     assert_eq!(leases.take_unused(true, now).len(), 0);
     let later = Instant::now() + 5 * IDLE;
     leases.take_unused(false, later);
-    assert!(leases.shards.iter().all(|shard| lock(shard).leases.is_empty()));
+    assert!(leases.shards.each().all(|shard| shard.leases.is_empty()));
 }

@@ -6,6 +6,7 @@ use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
 
 use super::*;
+use crate::by_subject::SHARDS;
 
 fn rule(id: u128, mode: Mode, block_ms: Option<u64>, limits: Vec<LimitDraft>) -> RuleCharge {
     let draft = RuleDraft {
@@ -145,6 +146,6 @@ fn full_memory_keeps_what_holds_and_takes_no_more() {
         let met = Met { version: 1, cost: 1, rules: &rules };
         remembered.remember(ticket, met, &[denied(0, 10_000)]);
     }
-    let held: usize = remembered.shards.iter().map(|it| lock(it).denials.len()).sum();
+    let held: usize = remembered.shards.each().map(|it| it.denials.len()).sum();
     assert!(held <= SHARDS * SUBJECTS_MAX, "{held}");
 }

@@ -134,6 +134,7 @@ impl Follower {
         let held = self.state.rulebook_version();
         if held.is_none_or(|held| held < newest) {
             self.catch_up(held).await?;
+            self.beat.applied_at = self.state.clock.now();
             self.beat.applied_after_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(0);
         }
         self.state.held.confirm(self.state.clock.now());
@@ -169,7 +170,6 @@ impl Follower {
         });
         let done = done.await;
         drop(guard);
-        self.beat.applied_at = self.state.clock.now();
         done.unwrap_or_else(|error| {
             tracing::error!(%error, "the rulebook could not be compiled");
             Ok(())
@@ -203,10 +203,10 @@ impl Follower {
             apply(&state, book, kept.left_out());
             tracing::warn!(rulebook.version = version, "started from the disk copy");
         });
-        self.beat.applied_at = self.state.clock.now();
         if let Err(error) = done.await {
             tracing::error!(%error, "the disk copy could not be compiled");
         }
+        self.beat.applied_at = self.state.clock.now();
     }
 
     fn version(&self) -> u64 {

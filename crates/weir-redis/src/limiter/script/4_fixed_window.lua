@@ -2,27 +2,10 @@
 -- fixed_window and quota: units taken since the start of the window.
 -- State: expires_ms, start_us, taken.
 
-local function window_read(limit, now)
-  local state = call('GET', limit.key)
-  local start, taken, at = 0, 0, now
-  if state then
-    limit.expires, start, taken = unpack('<ddd', state)
-    at = believed(start, now)
-    if not at then
-      start, taken, at = 0, 0, now
-    end
-  end
-  if limit.kind == 1 then
-    limit.start = at - at % limit.b
-    limit.stop = limit.start + limit.b
-  elseif at < limit.c then
-    limit.start, limit.stop = limit.b, limit.c
-  elseif at < limit.d then
-    limit.start, limit.stop = limit.c, limit.d
-  else
-    limit.start, limit.stop = limit.d, limit.e
-  end
-  limit.taken = start >= limit.start and taken or 0
+local function window_read(limit)
+  local _
+  _, limit.start, limit.taken, limit.expires, limit.stop = judge_window(
+    call('GET', limit.key), 0, limit.a, limit.kind, limit.b, limit.c, limit.d, limit.e)
 end
 
 local function window_wait(limit, cost, now)

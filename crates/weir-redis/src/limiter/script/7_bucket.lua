@@ -11,22 +11,10 @@ local function bucket_ms_to_drain(limit, work)
 end
 
 local function bucket_read(limit, now)
-  limit.at, limit.level, limit.ahead = now, 0, 0
-  local state = call('GET', limit.key)
-  if not state then
-    return
-  end
-  local stamp, level, scale
-  limit.expires, stamp, level, scale = unpack('<dddd', state)
-  local at = believed(stamp, now)
-  if not at then
-    return
-  end
-  if scale ~= limit.c then
-    level = min(div_ceil(level, scale) * limit.c, floor(EXACT_MAX / 2))
-  end
-  limit.at, limit.ahead = at, at - now
-  limit.level = max(0, level - (at - stamp) * limit.b)
+  local _
+  _, limit.at, limit.level, limit.expires =
+    judge_bucket(call('GET', limit.key), 0, limit.a, limit.b, limit.c)
+  limit.ahead = limit.at - now
 end
 
 local function bucket_wait(limit, cost)
