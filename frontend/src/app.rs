@@ -7,6 +7,7 @@ use leptos_router::hooks::{use_location, use_navigate};
 use leptos_router::{NavigateOptions, path};
 
 use crate::api::Api;
+use crate::browser;
 use crate::components::feedback::ProblemPanel;
 use crate::components::rule_form::Carried;
 use crate::pages::{
@@ -88,7 +89,7 @@ fn Guard() -> impl IntoView {
                 "/sign-in".to_owned()
             } else {
                 let here = if search.is_empty() { path } else { format!("{path}?{search}") };
-                format!("/sign-in?next={}", String::from(js_sys::encode_uri_component(&here)))
+                format!("/sign-in?next={}", browser::encoded(&here))
             };
             navigate(&target, NavigateOptions { replace: true, ..NavigateOptions::default() });
         }

@@ -166,6 +166,11 @@ pub fn day_start_ms(day: &str) -> Option<i64> {
     moment_of(day, "00:00:00.000")
 }
 
+/// A text as a part of an address.
+pub fn encoded(text: &str) -> String {
+    String::from(js_sys::encode_uri_component(text))
+}
+
 /// Lets the person keep a text as a file.
 pub fn save_file(name: &str, kind: &str, text: &str) {
     let parts = js_sys::Array::of1(&text.into());

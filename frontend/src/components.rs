@@ -21,3 +21,4 @@ pub mod theme;
 pub mod time;
 pub mod timer;
 pub mod verdict;
+pub mod wanted;

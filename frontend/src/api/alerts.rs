@@ -5,8 +5,9 @@ use weir_wire::alerts::{Alert, AlertBody};
 use weir_wire::page::Page;
 use weir_wire::webhooks::{Delivery, IssuedWebhook, RotateWebhook, Webhook, WebhookBody};
 
-use super::request::{Call, encoded};
+use super::request::Call;
 use super::{Api, Problem};
+use crate::browser::encoded;
 
 impl Api {
     /// The alerts of a tenant; no tenant may have more.

@@ -3,8 +3,8 @@
 use weir_wire::audit::AuditEntry;
 use weir_wire::page::Page;
 
-use super::request::encoded;
 use super::{Api, Problem};
+use crate::browser::encoded;
 
 impl Api {
     /// One page of what was done in a tenant, newest first, as far as parameters of a query want it.

@@ -5,8 +5,9 @@ use weir_wire::overrides::{BulkOverridesAnswer, BulkOverridesBody, OverrideAnswe
 use weir_wire::page::Page;
 use weir_wire::tester::{LookAnswer, LookBody, ResetAnswer, ResetBody};
 
-use super::request::{Call, encoded};
+use super::request::Call;
 use super::{Api, Problem};
+use crate::browser::encoded;
 
 impl Api {
     /// A page of those with a text in their subject and of a rule, if these are given.

@@ -115,8 +115,3 @@ async fn text(answer: Response) -> Result<String, Problem> {
         Err(_) => Err(Problem::unreadable(status)),
     }
 }
-
-/// A text as a part of an address.
-pub(super) fn encoded(text: &str) -> String {
-    String::from(js_sys::encode_uri_component(text))
-}

@@ -5,8 +5,9 @@ use weir_wire::audit::{RevertRule, RuleRevision};
 use weir_wire::page::Page;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
-use super::request::{Call, encoded};
+use super::request::Call;
 use super::{Api, Problem};
+use crate::browser::encoded;
 
 impl Api {
     /// All rules of a tenant.

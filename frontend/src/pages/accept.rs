@@ -8,6 +8,7 @@ use weir_wire::sessions::{Password, SignUp};
 
 use crate::access::a_role;
 use crate::api::Api;
+use crate::browser;
 use crate::components::act::{Act, ActForm};
 use crate::components::feedback::{ActProblem, Skeleton};
 use crate::components::field::TextField;
@@ -105,7 +106,7 @@ fn NewAccount(email: String, token: InvitationToken) -> impl IntoView {
     let act = Act::with_fields(&["password"]);
     let navigate = use_navigate();
     let next = format!("/accept#{}", token.0);
-    let sign_in = format!("/sign-in?next={}", String::from(js_sys::encode_uri_component(&next)));
+    let sign_in = format!("/sign-in?next={}", browser::encoded(&next));
     let sign_up = Callback::new(move |()| {
         let body = SignUp {
             email: email.clone(),

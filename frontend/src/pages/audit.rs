@@ -3,9 +3,6 @@
 mod entry;
 
 use leptos::prelude::*;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::{use_location, use_navigate, use_query_map};
-use leptos_router::params::ParamsMap;
 use weir_wire::audit::AuditEntry;
 use weir_wire::page::Page;
 use weir_wire::sessions::Me;
@@ -19,6 +16,7 @@ use crate::components::feedback::{ActProblem, Empty};
 use crate::components::field::{Bind, Choice, TextField};
 use crate::components::load::{Load, kept, load, loaded};
 use crate::components::page::PageHead;
+use crate::components::wanted::by_address;
 use crate::model::audit::{Wanted, actions};
 use crate::model::number::counted;
 use crate::pages::shell::TenantId;
@@ -43,7 +41,7 @@ pub fn Audit() -> impl IntoView {
 #[component]
 fn Log() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let wanted = wanted_by_address();
+    let wanted = by_address(|said| Wanted::of(|name| said.get(name)), query);
     let newest = load(move || {
         let (tenant, asked) = (tenant.get(), asked(&wanted.value.get()));
         async move { api.audit(&tenant, &asked, None).await }
@@ -123,22 +121,9 @@ fn Entries(page: Signal<Page<AuditEntry>>, wanted: Signal<Wanted>) -> impl IntoV
     }
 }
 
-/// What the address says is wanted; wanting something else changes the address.
-fn wanted_by_address() -> Bind<Wanted> {
-    let (query, location, navigate) = (use_query_map(), use_location(), use_navigate());
-    let of = |query: &ParamsMap| Wanted::of(|name| query.get(name));
-    let wanted = RwSignal::new(query.with_untracked(of));
-    Effect::new(move |_| wanted.set(query.with(of)));
-    let set = Callback::new(move |new: Wanted| {
-        let mut address = location.pathname.get_untracked();
-        for (at, (name, value)) in new.parameters().into_iter().enumerate() {
-            let value = String::from(js_sys::encode_uri_component(&value));
-            address.extend([if at == 0 { "?" } else { "&" }, name, "=", &value]);
-        }
-        wanted.set(new);
-        let options =
-            NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() };
-        navigate(&address, options);
-    });
-    Bind { value: wanted.into(), set }
+/// What an address says of it.
+fn query(wanted: &Wanted) -> String {
+    let said = |(name, value): (_, String)| format!("{name}={}", browser::encoded(&value));
+    let parts: Vec<_> = wanted.parameters().into_iter().map(said).collect();
+    if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) }
 }

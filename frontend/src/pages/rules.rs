@@ -6,8 +6,6 @@ mod many;
 use std::collections::{BTreeMap, BTreeSet};
 
 use leptos::prelude::*;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::{use_location, use_navigate, use_query_map};
 use weir_wire::page::Page;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::stats::RuleSeries;
@@ -15,12 +13,14 @@ use weir_wire::tenants::Role;
 use weir_wire::words::Mode;
 
 use crate::api::Api;
+use crate::browser;
 use crate::components::feedback::{Empty, ProblemPanel};
 use crate::components::field::{Bind, Choice, TextField};
 use crate::components::load::{load, loaded};
 use crate::components::long_table::{LongTable, Sight};
 use crate::components::needs::ActLink;
 use crate::components::page::PageHead;
+use crate::components::wanted::by_address;
 use crate::model::number::counted;
 use crate::model::rule_list::{Order, Wanted, text};
 use crate::model::words;
@@ -71,7 +71,10 @@ struct Table {
 /// The first page of the list is shown at once, the others as soon as all of them are there.
 #[component]
 fn List(first: Page<RuleAnswer>) -> impl IntoView {
-    let wanted = wanted_by_address();
+    let wanted = by_address(
+        |said| Wanted::of(|name| said.get(name)),
+        |wanted| wanted.query(browser::encoded),
+    );
     let Page { data, next_cursor } = first;
     let rules = RwSignal::new(data);
     // Made when something is typed at last, and then once for all keystrokes.
@@ -234,21 +237,4 @@ fn TickAll(table: Table) -> impl IntoView {
         table.ticked.set(if event_target_checked(&event) { ids() } else { BTreeSet::new() });
     };
     view! { <input type="checkbox" aria-label="Select all rules shown" prop:checked=all on:change=tick /> }
-}
-
-/// What the address says is wanted; wanting something else changes the address.
-fn wanted_by_address() -> Bind<Wanted> {
-    let (query, location, navigate) = (use_query_map(), use_location(), use_navigate());
-    let wanted = RwSignal::new(query.with_untracked(|query| Wanted::of(|name| query.get(name))));
-    // Back and forward, and links to other filters.
-    Effect::new(move |_| wanted.set(query.with(|query| Wanted::of(|name| query.get(name)))));
-    let set = Callback::new(move |new: Wanted| {
-        let path = location.pathname.get_untracked();
-        let query = new.query(|text| String::from(js_sys::encode_uri_component(text)));
-        wanted.set(new);
-        let options =
-            NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() };
-        navigate(&format!("{path}{query}"), options);
-    });
-    Bind { value: wanted.into(), set }
 }

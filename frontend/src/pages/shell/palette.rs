@@ -149,7 +149,7 @@ async fn by_search(api: Api, tenant: &str, text: &str, rules: bool) -> Result<By
         kind: "Override",
         label: subject::words(&it.body.subject),
         detail: override_words::instead(&it.body),
-        page: format!("overrides?q={}", js_sys::encode_uri_component(text)),
+        page: format!("overrides?q={}", browser::encoded(text)),
     };
     let overrides = overrides.take(OVERRIDES).map(entry).collect();
     Ok(BySearch { rules: rules.into_iter().map(of_rule).collect(), overrides })
