@@ -94,8 +94,9 @@ function address(name) {
     return `${name}-${fresh}@example.com`;
 }
 
-/** A check at a gate with an API key, as a program sends it. */
+/** A check at a gate with an API key, as a program sends it; sent once every gate serves what has been saved. */
 export async function check(gate, secret, body) {
+    await eventually("the gates serve what has been saved", inForce);
     const answer = await fetch(`${gate}/check`, {
         method: "POST",
         headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
@@ -103,6 +104,17 @@ export async function check(gate, secret, body) {
     });
     if (!answer.ok && answer.status !== 429) throw new Error(`check at ${gate}: ${answer.status} ${await answer.text()}`);
     return answer.json();
+}
+
+/** Asks again and again until it holds. */
+export async function eventually(what, holds) {
+    const ends = Date.now() + 20_000;
+    while (!(await holds())) if (Date.now() > ends) throw new Error(`waited in vain: ${what}`);
+}
+
+async function inForce() {
+    const { rulebook_version: saved, data } = await api("GET", `/tenants/${stack.tenant}/replicas`);
+    return data.length > 0 && data.every(({ rulebook_version: served }) => served >= saved);
 }
 
 /** A word that no other run used. */

@@ -1,7 +1,7 @@
 // The keys' story: one that ends on a day, a rotation with an overlap during which both secrets pass, and the revocation.
 import { strict as assert } from "node:assert";
 
-import { api, fresh, heading, signIn, stack, tell } from "../steps.mjs";
+import { api, check, eventually, fresh, heading, signIn, stack, tell } from "../steps.mjs";
 
 const name = `billing ${fresh}`;
 
@@ -81,28 +81,17 @@ async function shown(page, title) {
     return secret;
 }
 
-/** Asks a gate until it knows the key, which takes less than the patience of the answer. */
 async function passes(secret) {
-    const ends = Date.now() + 5_000;
-    for (;;) {
-        const answer = await fetch(`${stack.gates[0]}/check`, {
-            method: "POST",
-            headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-            body: JSON.stringify({ attributes: { user: "u-1" } }),
-        });
-        if (answer.ok) return;
-        if (Date.now() > ends) throw new Error(`a check with this key gets ${answer.status}`);
-    }
+    const answer = await check(stack.gates[0], secret, { attributes: { user: "u-1" } });
+    assert.equal(answer.allowed, true);
 }
 
 /** Gates say every few seconds which keys were used. */
 async function used(tenant) {
-    const ends = Date.now() + 20_000;
-    for (;;) {
+    await eventually("the use of the key is told", async () => {
         const { data } = await api("GET", `/tenants/${tenant}/keys`);
-        if (data.every(({ last_used_at: at }) => at !== null)) return;
-        if (Date.now() > ends) throw new Error("the use of the key is not told");
-    }
+        return data.every(({ last_used_at: at }) => at !== null);
+    });
 }
 
 function row(page) {
