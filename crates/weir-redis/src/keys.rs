@@ -6,8 +6,7 @@
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
-use weir_domain::counter::{CounterName, CounterPart};
-use weir_domain::id::TenantId;
+use weir_domain::id::{RuleId, TenantId};
 use weir_domain::subject::SubjectKey;
 
 /// The channel on which "the rulebook changed" is said.
@@ -20,37 +19,44 @@ pub const FORGET_CHANNEL: &str = "weir:signal:forget";
 /// Before the digest of a subject whose counters were reset.
 pub const RESET: char = '!';
 
-/// A counter, or the block of a subject: `weir:{tenant}:c:rule:slot:subject`, `…:b:rule:subject`.
-pub fn counter(name: &CounterName) -> String {
-    let mut key = String::with_capacity(128);
-    let (tenant, rule) = (name.tenant.to_string(), name.rule.to_string());
-    write_counter(&mut key, &tenant, &rule, name.part, name.subject);
-    key
-}
-
-/// The same at the end of `keys`, with the ids as text.
-pub(crate) fn write_counter(
-    keys: &mut String,
-    tenant: &str,
-    rule: &str,
-    part: CounterPart,
-    subject: SubjectKey,
-) {
-    keys.push_str("weir:{");
-    keys.push_str(tenant);
-    match part {
-        CounterPart::Slot(slot) => {
-            keys.push_str("}:c:");
-            keys.push_str(rule);
-            write!(keys, ":{slot}:").expect("writing to a string cannot fail");
-        }
-        CounterPart::Block => {
-            keys.push_str("}:b:");
-            keys.push_str(rule);
-            keys.push(':');
-        }
+/// A sheet of counters: `weir:{tenant}:s:subject`, the same for all rules that count this subject. Rules that count everybody
+/// together have one each, `…:s:rule:subject`: they may be many, and seldom meet the same check.
+pub(crate) fn sheet(keys: &mut String, tenant: &str, rule: &str, subject: SubjectKey) {
+    prefix(keys, tenant, "s");
+    if subject == SubjectKey::EVERYBODY {
+        keys.push_str(rule);
+        keys.push(':');
     }
     hex16(keys, subject.0.to_be_bytes());
+}
+
+/// The log of a limit: `weir:{tenant}:l:rule:slot:subject`.
+pub(crate) fn log(keys: &mut String, tenant: &str, rule: &str, slot: u16, subject: SubjectKey) {
+    prefix(keys, tenant, "l");
+    write!(keys, "{rule}:{slot}:").expect("writing to a string cannot fail");
+    hex16(keys, subject.0.to_be_bytes());
+}
+
+/// The block of a subject: `weir:{tenant}:b:rule:subject`.
+pub(crate) fn block(keys: &mut String, tenant: &str, rule: &str, subject: SubjectKey) {
+    prefix(keys, tenant, "b");
+    keys.push_str(rule);
+    keys.push(':');
+    hex16(keys, subject.0.to_be_bytes());
+}
+
+/// The name of a limit's counter on a sheet: the 80 random bits of the rule's id, and the slot.
+pub(crate) fn counter(rule: RuleId, slot: u16) -> [u8; 12] {
+    let name = rule.to_u128() << 16 | u128::from(slot);
+    *name.to_be_bytes().last_chunk().expect("16 bytes have a last 12")
+}
+
+fn prefix(keys: &mut String, tenant: &str, kind: &str) {
+    keys.push_str("weir:{");
+    keys.push_str(tenant);
+    keys.push_str("}:");
+    keys.push_str(kind);
+    keys.push(':');
 }
 
 fn hex16(text: &mut String, bytes: [u8; 16]) {
@@ -71,29 +77,35 @@ pub fn idempotency(tenant: TenantId, key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use weir_domain::id::RuleId;
-
     use super::*;
+
+    fn key(write: impl FnOnce(&mut String)) -> String {
+        let mut key = String::new();
+        write(&mut key);
+        key
+    }
 
     #[test]
     fn names_are_stable_and_share_the_tenants_slot() {
-        let name = CounterName {
-            tenant: TenantId::from_u128(1),
-            rule: RuleId::from_u128(2),
-            part: CounterPart::Slot(3),
-            subject: SubjectKey(4),
-        };
-        assert_eq!(
-            counter(&name),
-            "weir:{tenant_00000000000000000000000001}:c:rule_00000000000000000000000002:3:00000000000000000000000000000004"
-        );
-        let block = CounterName { part: CounterPart::Block, ..name };
-        assert_eq!(
-            counter(&block),
-            "weir:{tenant_00000000000000000000000001}:b:rule_00000000000000000000000002:00000000000000000000000000000004"
-        );
+        let of_subject = key(|it| sheet(it, "tenant_1", "rule_2", SubjectKey(4)));
+        assert_eq!(of_subject, "weir:{tenant_1}:s:00000000000000000000000000000004");
+        let of_all = key(|it| sheet(it, "tenant_1", "rule_2", SubjectKey::EVERYBODY));
+        assert_eq!(of_all, "weir:{tenant_1}:s:rule_2:e3b0c44298fc1c149afbf4c8996fb924");
+        let log = key(|it| log(it, "tenant_1", "rule_2", 3, SubjectKey(4)));
+        assert_eq!(log, "weir:{tenant_1}:l:rule_2:3:00000000000000000000000000000004");
+        let block = key(|it| block(it, "tenant_1", "rule_2", SubjectKey(4)));
+        assert_eq!(block, "weir:{tenant_1}:b:rule_2:00000000000000000000000000000004");
         let record = idempotency(TenantId::from_u128(1), "}{\r\n*");
         assert!(record.starts_with("weir:{tenant_00000000000000000000000001}:i:"), "{record}");
         assert_eq!(record.len(), 43 + 32, "{record}");
+    }
+
+    #[test]
+    fn each_random_bit_of_a_rules_id_and_each_of_the_slot_tells_counters_apart() {
+        let id = RuleId::from_u128;
+        let ids = (0..80).map(|bit| counter(id(1 << bit), 0));
+        let slots = (0..16).map(|bit| counter(id(0), 1 << bit));
+        let all: std::collections::HashSet<_> = ids.chain(slots).collect();
+        assert_eq!(all.len(), 96);
     }
 }

@@ -3,6 +3,7 @@
 //! Checks that wait for Redis travel together (`line`): while one call is in flight the next
 //! gathers, so nothing waits for a timer and a busy gate makes few, large calls.
 
+mod forget;
 mod line;
 mod patience;
 mod periods;
@@ -183,10 +184,7 @@ impl Limiter {
         let forget = async {
             let mut connection = self.client.get_multiplexed_async_connection().await?;
             let mut both = redis::pipe();
-            both.cmd("UNLINK");
-            for name in counters {
-                both.arg(crate::keys::counter(name));
-            }
+            both.add_command(forget::call(counters));
             let subjects: BTreeSet<_> = counters.iter().map(|it| it.subject).collect();
             for subject in subjects {
                 let said = format!("{RESET}{}", subject.to_hex());

@@ -5,32 +5,35 @@ use std::sync::LazyLock;
 use redis::{Cmd, Value};
 use weir_domain::algorithm::{Meter, PeriodBounds, Quota};
 use weir_domain::charge::RuleCharge;
-use weir_domain::counter::CounterPart;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
 use weir_domain::limit::EXACT_MAX;
 use weir_domain::request::Act;
+use weir_domain::subject::SubjectKey;
 use weir_domain::time::Micros;
 
 use super::{Answer, Asked};
 use crate::error::RedisError;
 use crate::keys;
 
-/// The script, joined of its files in order. What decides any check is made only by a call that needs it: its functions
-/// take longer to make than a plain check takes.
+/// The script, joined of its files in order. What decides larger checks is made only by a call that needs it: its functions
+/// take longer to make than a check of a single limit takes.
 pub(super) const SCRIPT: &str = concat!(
     include_str!("script/1_contract.lua"),
     include_str!("script/2_call.lua"),
-    include_str!("script/3_plain_check.lua"),
+    include_str!("script/3_single_check.lua"),
+    "\nlocal function make_others()\n",
+    include_str!("script/4_sheets.lua"),
+    include_str!("script/5_plain_check.lua"),
     "\nlocal function make_any_check()\n",
-    include_str!("script/4_fixed_window.lua"),
-    include_str!("script/5_sliding_window_log.lua"),
-    include_str!("script/6_sliding_window_counter.lua"),
-    include_str!("script/7_bucket.lua"),
-    include_str!("script/8_spacing.lua"),
-    include_str!("script/9_any_check.lua"),
-    "end\n",
-    include_str!("script/10_answers.lua"),
+    include_str!("script/6_fixed_window.lua"),
+    include_str!("script/7_sliding_window_log.lua"),
+    include_str!("script/8_sliding_window_counter.lua"),
+    include_str!("script/9_bucket.lua"),
+    include_str!("script/10_spacing.lua"),
+    include_str!("script/11_any_check.lua"),
+    "end\nreturn plain_check, make_any_check\nend\n",
+    include_str!("script/12_answers.lua"),
 );
 
 #[expect(clippy::disallowed_methods, reason = "the one place where the script is registered")]
@@ -112,7 +115,7 @@ impl Encoded {
         let mut encoded = Self {
             keys: String::with_capacity(128 * asked.len()),
             key_ends: Vec::with_capacity(asked.len()),
-            numbers: Vec::with_capacity(8 * (4 + 7) * asked.len()),
+            numbers: Vec::with_capacity((8 * (5 + 4 + 4) + 12) * asked.len()),
             texts: Vec::new(),
             limits: Vec::with_capacity(asked.len()),
             from_us: 0,
@@ -146,18 +149,26 @@ impl Encoded {
             Act::Refund => 3,
             Act::Look => 4,
         };
-        let rules = check.rules.len() as u64;
-        self.push([act, check.cost, rules, u64::from(check.idempotency.is_some())]);
+        let sheets = sheets(check.rules);
+        let sheet_count = sheets.iter().max().copied().unwrap_or(0);
+        let (rules, idempotent) = (check.rules.len() as u64, check.idempotency.is_some());
+        self.push([act, check.cost, rules, sheet_count, u64::from(idempotent)]);
         if let Some(it) = &check.idempotency {
-            self.keys.push_str(&keys::idempotency(check.tenant, &it.key));
-            self.key_ends.push(self.keys.len());
+            self.key(|keys| keys.push_str(&keys::idempotency(check.tenant, &it.key)));
             let texts = [it.fingerprint.clone(), it.text.clone(), RECORD_MS.to_string()];
             self.texts.extend(texts);
         }
         let mut buffer = TenantId::TEXT;
         let tenant = check.tenant.write(&mut buffer);
-        for rule in check.rules {
-            self.rule(tenant, rule, bounds);
+        let mut written = 0;
+        for (rule, &sheet) in check.rules.iter().zip(&sheets) {
+            if sheet > written {
+                self.key(|keys| keys::sheet(keys, tenant, rule.active.id_text(), rule.subject));
+                written = sheet;
+            }
+        }
+        for (rule, &sheet) in check.rules.iter().zip(&sheets) {
+            self.rule(tenant, rule, sheet, bounds);
         }
         self.limits.push(check.rules.iter().map(|rule| rule.limits().len()).sum());
     }
@@ -166,24 +177,29 @@ impl Encoded {
         &mut self,
         tenant: &str,
         rule: &RuleCharge,
+        sheet: u64,
         bounds: &mut impl FnMut(&Quota) -> PeriodBounds,
     ) {
+        let (id, text) = (rule.active.id, rule.active.id_text());
         let block_ms = rule.active.rule.block_ms();
-        let limits = rule.limits();
-        self.push([u64::from(rule.shadow()), block_ms.unwrap_or(0), limits.len() as u64]);
-        let mut key = |part| {
-            keys::write_counter(&mut self.keys, tenant, rule.active.id_text(), part, rule.subject);
-            self.key_ends.push(self.keys.len());
-        };
         if block_ms.is_some() {
-            key(CounterPart::Block);
+            self.key(|keys| keys::block(keys, tenant, text, rule.subject));
         }
+        let (alone, limits) = (u64::from(rule.shadow()), rule.limits());
+        self.push([alone, block_ms.unwrap_or(0), sheet, limits.len() as u64]);
         for limit in limits {
-            key(CounterPart::Slot(limit.slot));
+            let meter = limit.algorithm.meter(&mut *bounds);
+            if matches!(meter, Meter::SlidingWindowLog(_)) {
+                self.key(|keys| keys::log(keys, tenant, text, limit.slot, rule.subject));
+            }
+            self.numbers.extend_from_slice(&keys::counter(id, limit.slot));
+            self.meter(&meter);
         }
-        for limit in limits {
-            self.meter(&limit.algorithm.meter(&mut *bounds));
-        }
+    }
+
+    fn key(&mut self, write: impl FnOnce(&mut String)) {
+        write(&mut self.keys);
+        self.key_ends.push(self.keys.len());
     }
 
     fn meter(&mut self, meter: &Meter) {
@@ -219,6 +235,24 @@ impl Encoded {
             self.numbers.extend_from_slice(&number(it));
         }
     }
+}
+
+/// On which of the check's sheets each rule's counters lie, from 1 in the order in which the rules need them.
+fn sheets(rules: &[RuleCharge]) -> Vec<u64> {
+    let mut count = 0;
+    let mut sheets = Vec::with_capacity(rules.len());
+    for (at, rule) in rules.iter().enumerate() {
+        let shared = rule.subject != SubjectKey::EVERYBODY;
+        let before = rules[..at].iter().position(|it| shared && it.subject == rule.subject);
+        sheets.push(before.map_or_else(
+            || {
+                count += 1;
+                count
+            },
+            |it| sheets[it],
+        ));
+    }
+    sheets
 }
 
 fn command(
@@ -337,7 +371,7 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
     }
 }
 
-fn number(whole: u64) -> [u8; 8] {
+pub(super) fn number(whole: u64) -> [u8; 8] {
     #[expect(clippy::cast_precision_loss, reason = "all are below 2^53, by the contract")]
     let number = whole as f64;
     number.to_le_bytes()

@@ -6,6 +6,7 @@ mod facts;
 mod failures;
 mod idempotency;
 mod promises;
+mod sheets;
 mod twin;
 mod waits;
 mod world;

@@ -2,14 +2,16 @@
 -- Decides checks: judges all limits of all rules of a check, then charges all of them or none.
 --
 -- KEYS, for each check in turn:
---   the key of its idempotency record, if it has one; then for each of its rules:
---   the key of the rule's block, if it has one; then the key of each limit's counter.
--- ARGV[1]: numbers as little-endian doubles, all whole and below 2^53:
+--   the key of its idempotency record, if it has one; the keys of its sheets; then for each of its rules:
+--   the key of the rule's block, if it has one; then the key of each log.
+-- ARGV[1]: numbers as little-endian doubles, all whole and below 2^53, and names of 12 bytes:
 --   header   now_us (0: ask Redis' clock), grace_ms (added to every expiry), number of checks,
 --            from_us, until_us: the time for which all quota periods below were chosen (0, 0: none)
---   check    act (1 consume, 2 peek, 3 refund, 4 look), cost, number of rules, idempotent (0, 1)
---   rule     group (0 enforced, 1 alone), block_ms (0: none), number of limits (at least 1)
---   limit    kind and three parameters:
+--   check    act (1 consume, 2 peek, 3 refund, 4 look), cost, number of rules, number of sheets,
+--            idempotent (0, 1)
+--   rule     group (0 enforced, 1 alone), block_ms (0: none), which of the check's sheets (from 1),
+--            number of limits (at least 1)
+--   limit    name of its counter, kind and three parameters
 --     1 fixed_window            limit, window_us, 0
 --     2 sliding_window_log      limit, window_us, count_denied (0, 1)
 --     3 sliding_window_counter  limit, window_us, 0
@@ -35,8 +37,8 @@
 -- { 1763726400000000, pack('<ddddd', 1, 4, 60000, 0, 0) }.
 --
 -- Every check of a call waits for all of them, so what is done once for each limit counts:
--- tables are used again, and an expiry that still fits is kept. What decides any check is a function of its
--- own (between 3 and 10), made only by a call that needs it.
+-- tables are used again, and an expiry that still fits is kept. What decides more than single limits (4 to 11)
+-- is made only by a call that needs it, and what decides more than buckets and windows (6 to 11) likewise.
 
 local pack, unpack, upto = struct.pack, struct.unpack, unpack
 local call, floor, max, min = redis.call, math.floor, math.max, math.min
@@ -65,24 +67,4 @@ end
 -- Milliseconds from now until at, rounded up.
 local function ms_until(at, now)
   return floor(max(0, at - now + 999) / 1000)
-end
-
-local now_ms
-
--- A state is written with its expiry, which is its first number (in ms of Redis' own clock). One that
--- is later than reset_ms by no more than grace_ms is kept as it is: that halves the price of a SET.
-local function expiry(kept, reset_ms, grace_ms)
-  local needed = now_ms + reset_ms
-  if kept and needed < kept and kept <= needed + grace_ms then
-    return kept, true
-  end
-  return needed + grace_ms, false
-end
-
-local function put(key, state, expires, keeps)
-  if keeps then
-    call('SET', key, state, 'KEEPTTL')
-  else
-    call('SET', key, state, 'PXAT', expires)
-  end
 end

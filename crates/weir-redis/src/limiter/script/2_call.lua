@@ -3,6 +3,8 @@
 
 local keys, numbers = KEYS, ARGV[1]
 local now, grace_ms, checks, from_us, until_us, position = unpack('<ddddd', numbers)
+-- What decides goes by now, in µs; what expires by Redis' own clock.
+local now_ms
 do
   local time = call('TIME')
   now_ms = time[1] * 1000 + floor(time[2] / 1000)

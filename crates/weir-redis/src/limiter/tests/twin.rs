@@ -1,9 +1,11 @@
 //! Twins: the script and `weir_domain::decide` give the same answers over random histories.
 
 use weir_domain::algorithm::Period;
+use weir_domain::charge::RuleCharge;
 use weir_domain::draft::{LimitDraft, Mode, RuleDraft};
 use weir_domain::request::Act;
 use weir_domain::rule::{Rule, Slots};
+use weir_domain::subject::SubjectKey;
 use weir_domain::time::Micros;
 
 use super::world::{START_US, World, charge, draft};
@@ -15,6 +17,8 @@ pub(super) struct Random(pub(super) u64);
 /// One rule as it stands at some point of a history.
 struct Edited {
     id: u128,
+    /// Whether it counts by nothing.
+    everybody: bool,
     rule: Rule,
     slots: Slots,
 }
@@ -134,6 +138,26 @@ fn edit(random: &mut Random, edited: &mut Edited, kinds: &[u64]) {
     edited.rule = rule.with_slots(&edited.slots.taken);
 }
 
+/// Those of the rules that a request meets, mostly all and in their order, mostly for the same of two subjects.
+fn some(random: &mut Random, rules: &[Edited]) -> Vec<RuleCharge> {
+    let subject = u128::from(random.below(2));
+    let (all, turned) = (random.one_in(2), random.one_in(4));
+    let met = rules.iter().filter(|_| all || !random.one_in(4));
+    let mut charges: Vec<_> = met
+        .map(|it| {
+            let mut charge = charge(it.id, it.rule.clone(), subject);
+            if it.everybody {
+                charge.subject = SubjectKey::EVERYBODY;
+            }
+            charge
+        })
+        .collect();
+    if turned {
+        charges.reverse();
+    }
+    charges
+}
+
 fn step(random: &mut Random, now: Micros) -> Micros {
     let forward = match random.below(12) {
         0..=3 => 0,
@@ -153,10 +177,11 @@ async fn history(seed: u64, kinds: &[u64], steps: u32) {
     let mut random = Random(seed);
     let mut world = World::new().await;
     world.set_now(Micros(START_US + random.below(100_000_000_000)));
-    let mut rules: Vec<Edited> = (1..=random.between(1, 3))
+    let mut rules: Vec<Edited> = (1..=random.between(1, 6))
         .map(|id| {
             let rule = Rule::parse(random_rule(&mut random, kinds)).expect("valid");
-            Edited { id: u128::from(id), slots: rule.first_slots(), rule }
+            let everybody = random.one_in(4);
+            Edited { id: u128::from(id), everybody, slots: rule.first_slots(), rule }
         })
         .collect();
     let (mut passed, mut denied) = (0, 0);
@@ -181,9 +206,7 @@ async fn history(seed: u64, kinds: &[u64], steps: u32) {
                 1..=3 => random.between(1, 6),
                 _ => 1,
             };
-            let subject = u128::from(random.below(2));
-            let charges: Vec<_> =
-                rules.iter().map(|it| charge(it.id, it.rule.clone(), subject)).collect();
+            let charges = some(&mut random, &rules);
             expected.push(world.ask_twin(act, cost, &charges));
             drawn.push((act, cost, charges));
         }

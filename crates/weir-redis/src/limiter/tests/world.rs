@@ -47,13 +47,22 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn new() -> Self {
+        // The supplied clock can run far slower than Redis' own, by which keys expire.
+        Self::with_grace(Duration::from_millis(GRACE_MS)).await
+    }
+
+    /// Where what expires goes almost when it may, by Redis' own clock, though the supplied clock stands.
+    pub(super) async fn hasty() -> Self {
+        Self::with_grace(Duration::from_millis(1)).await
+    }
+
+    async fn with_grace(grace: Duration) -> Self {
         let now_us = Arc::new(AtomicU64::new(START_US));
         let clock = {
             let now_us = Arc::clone(&now_us);
             DecidingClock::new(move || Micros(now_us.load(Ordering::Relaxed)))
         };
-        // The supplied clock can run far slower than Redis' own, by which keys expire.
-        Self::start(now_us, Some(clock), Duration::from_millis(GRACE_MS)).await
+        Self::start(now_us, Some(clock), grace).await
     }
 
     /// As in service: Redis' own clock decides, and keys live a second longer than they matter.
@@ -156,7 +165,27 @@ impl World {
         }
         all
     }
+
+    /// How many counters this tenant has in Redis: the entries of its sheets, and whatever else it has.
+    pub(super) async fn counters(&self) -> usize {
+        let mut connection = connection().await;
+        let mut count = 0;
+        for key in self.dump().await.into_keys() {
+            let sheet = key.starts_with(&format!("weir:{{{}}}:s:", self.tenant));
+            let length: usize = if sheet {
+                redis::cmd("STRLEN").arg(key).query_async(&mut connection).await
+            } else {
+                Ok(SHEET_ENTRY)
+            }
+            .expect("redis tells");
+            count += length / SHEET_ENTRY;
+        }
+        count
+    }
 }
+
+/// Bytes of an entry of a sheet.
+const SHEET_ENTRY: usize = 44;
 
 /// The serialised values of a dump.
 pub(super) fn values(dump: BTreeMap<String, (Vec<u8>, i64)>) -> BTreeMap<String, Vec<u8>> {

@@ -1,11 +1,10 @@
 
 -- fixed_window and quota: units taken since the start of the window.
--- State: expires_ms, start_us, taken.
+-- Entry: start_us, taken, 0.
 
-local function window_read(limit)
-  local _
-  _, limit.start, limit.taken, limit.expires, limit.stop = judge_window(
-    call('GET', limit.key), 0, limit.a, limit.kind, limit.b, limit.c, limit.d, limit.e)
+local function window_read(limit, _, x, y)
+  _, limit.start, limit.taken, limit.stop =
+    judge_window(x, y, 0, limit.a, limit.kind, limit.b, limit.c, limit.d, limit.e)
 end
 
 local function window_wait(limit, cost, now)
@@ -31,7 +30,6 @@ local function window_level(limit, now)
   return max(0, limit.a - limit.taken), reset
 end
 
-local function window_write(limit, reset_ms, grace_ms)
-  local expires, keeps = expiry(limit.expires, reset_ms, grace_ms)
-  put(limit.key, pack('<ddd', expires, limit.start, limit.taken), expires, keeps)
+local function window_entry(limit)
+  return limit.start, limit.taken, 0
 end

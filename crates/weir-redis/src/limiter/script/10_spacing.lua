@@ -1,16 +1,10 @@
 
 -- spacing: when a request was last admitted.
--- State: expires_ms, last_us.
+-- Entry: last_us, 0, 0.
 
-local function spacing_read(limit, now)
+local function spacing_read(limit, now, last)
   limit.at, limit.free = now, nil
-  local state = call('GET', limit.key)
-  if not state then
-    return
-  end
-  local last
-  limit.expires, last = unpack('<dd', state)
-  local at = believed(last, now)
+  local at = last and believed(last, now)
   if at then
     limit.at = at
     limit.free = last + limit.a > at and last + limit.a or nil
@@ -36,7 +30,6 @@ local function spacing_level(limit, now)
   return 1, 0
 end
 
-local function spacing_write(limit, reset_ms, grace_ms)
-  local expires, keeps = expiry(limit.expires, reset_ms, grace_ms)
-  put(limit.key, pack('<dd', expires, limit.free and limit.free - limit.a or 0), expires, keeps)
+local function spacing_entry(limit)
+  return limit.free and limit.free - limit.a or 0, 0, 0
 end

@@ -1,16 +1,11 @@
 
 -- sliding_window_counter: units of the present aligned window and of the one before.
--- State: expires_ms, start_us, current, previous.
+-- Entry: start_us, current, previous.
 
-local function counter_read(limit, now)
-  local state = call('GET', limit.key)
-  local start, current, previous, at = 0, 0, 0, now
-  if state then
-    limit.expires, start, current, previous = unpack('<dddd', state)
-    at = believed(start, now)
-    if not at then
-      start, current, previous, at = 0, 0, 0, now
-    end
+local function counter_read(limit, now, start, current, previous)
+  local at = start and believed(start, now)
+  if not at then
+    start, current, previous, at = 0, 0, 0, now
   end
   limit.start = at - at % limit.b
   if start + limit.b < limit.start then
@@ -75,7 +70,6 @@ local function counter_level(limit, now)
   return remaining, 0
 end
 
-local function counter_write(limit, reset_ms, grace_ms)
-  local expires, keeps = expiry(limit.expires, reset_ms, grace_ms)
-  put(limit.key, pack('<dddd', expires, limit.start, limit.current, limit.previous), expires, keeps)
+local function counter_entry(limit)
+  return limit.start, limit.current, limit.previous
 end

@@ -1,7 +1,7 @@
 
 -- token_bucket and leaky_bucket: work that drains by per_us / scale units each microsecond. What a
 -- token bucket lacks in tokens is its work.
--- State: expires_ms, at_us, level (in 1 / scale of a unit), scale.
+-- Entry: at_us, level (in 1 / scale of a unit), scale.
 
 local function bucket_ms_to_drain(limit, work)
   if work == 0 then
@@ -10,10 +10,9 @@ local function bucket_ms_to_drain(limit, work)
   return div_ceil(work + limit.ahead * limit.b, 1000 * limit.b)
 end
 
-local function bucket_read(limit, now)
+local function bucket_read(limit, now, x, y, z)
   local _
-  _, limit.at, limit.level, limit.expires =
-    judge_bucket(call('GET', limit.key), 0, limit.a, limit.b, limit.c)
+  _, limit.at, limit.level = judge_bucket(x, y, z, 0, limit.a, limit.b, limit.c)
   limit.ahead = limit.at - now
 end
 
@@ -39,11 +38,9 @@ local function bucket_refund(limit, cost)
 end
 
 local function bucket_level(limit)
-  local room = max(0, limit.a * limit.c - limit.level)
-  return floor(room / limit.c), bucket_ms_to_drain(limit, limit.level)
+  return show_bucket(limit.a, limit.b, limit.c, limit.at, limit.level)
 end
 
-local function bucket_write(limit, reset_ms, grace_ms)
-  local expires, keeps = expiry(limit.expires, reset_ms, grace_ms)
-  put(limit.key, pack('<dddd', expires, limit.at, limit.level, limit.c), expires, keeps)
+local function bucket_entry(limit)
+  return limit.at, limit.level, limit.c
 end

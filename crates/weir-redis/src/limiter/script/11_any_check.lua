@@ -13,11 +13,9 @@ local REFUND = {
 local LEVEL = {
   window_level, log_level, counter_level, bucket_level, bucket_level, spacing_level, window_level,
 }
-local WRITE = {
-  window_write, log_write, counter_write, bucket_write, bucket_write, spacing_write, window_write,
-}
+-- What an entry keeps; logs write by themselves.
+local ENTER = { window_entry, false, counter_entry, bucket_entry, bucket_entry, spacing_entry, window_entry }
 local PEEK, REFUND_ACT = 2, 3
-
 
 -- The rules and limits of the check at hand; the tables serve one check after another.
 local rules, limits = {}, {}
@@ -27,7 +25,7 @@ local function next_rule()
   rule_count = rule_count + 1
   local rule = rules[rule_count]
   if not rule then
-    rule = { group = 0, block = false, block_ms = 0, first = 0, last = 0, blocked_ms = 0,
+    rule = { group = 0, sheet = 0, block = false, block_ms = 0, first = 0, last = 0, blocked_ms = 0,
       denied_by_limit = false, waits = false, passes = false, block_starts = false }
     rules[rule_count] = rule
   end
@@ -38,13 +36,23 @@ local function next_limit()
   limit_count = limit_count + 1
   local limit = limits[limit_count]
   if not limit then
-    limit = { key = '', expires = false, kind = 0, a = 0, b = 0, c = 0, d = 0, e = 0,
-      at = 0, level = 0, ahead = 0, wait = 0, passes = false, delay_ms = 0, changed = false }
+    limit = { sheet = 0, place = false, key = false, name = false, kind = 0, a = 0, b = 0, c = 0,
+      d = 0, e = 0, at = 0, level = 0, ahead = 0, wait = 0, passes = false, delay_ms = 0, changed = false }
     limits[limit_count] = limit
   end
-  limit.key, limit.expires, limit.changed, limit.delay_ms = keys[next_key], false, false, 0
-  next_key = next_key + 1
+  limit.changed, limit.delay_ms = false, 0
   return limit
+end
+
+local function read(limit)
+  if limit.kind == 2 then
+    limit.key = keys[next_key]
+    next_key = next_key + 1
+    return log_read(limit, now)
+  end
+  local x, y, z
+  limit.place, x, y, z = look_up(limit.sheet, limit.name)
+  READ[limit.kind](limit, now, x, y, z)
 end
 
 -- What is left of a rule's block. One that lasts longer than the rule says was written by another
@@ -64,9 +72,9 @@ end
 -- Reads the next rule and judges its limits by their counters.
 local function judge(cost)
   local rule = next_rule()
-  local group, block_ms, count, kind, a, b, c
-  group, block_ms, count, kind, a, b, c, position = unpack('<ddddddd', numbers, position)
-  rule.group, rule.block_ms, rule.block, rule.blocked_ms = group, block_ms, false, 0
+  local group, block_ms, s, count, name, kind, a, b, c
+  group, block_ms, s, count, name, kind, a, b, c, position = unpack(AS_RULE, numbers, position)
+  rule.group, rule.sheet, rule.block_ms, rule.block, rule.blocked_ms = group, s, block_ms, false, 0
   if block_ms > 0 then
     rule.block = keys[next_key]
     next_key = next_key + 1
@@ -76,14 +84,15 @@ local function judge(cost)
   rule.first = limit_count + 1
   for l = 1, count do
     if l > 1 then
-      kind, a, b, c, position = unpack('<dddd', numbers, position)
+      name, kind, a, b, c, position = unpack(AS_LIMIT, numbers, position)
     end
     local limit = next_limit()
+    limit.sheet, limit.name = s, name
     limit.kind, limit.a, limit.b, limit.c = kind, a, b, c
     if kind == 7 then
       limit.d, limit.e, position = unpack('<dd', numbers, position)
     end
-    READ[kind](limit, now)
+    read(limit)
     local wait = WAIT[kind](limit, cost, now)
     limit.wait, limit.passes = wait, wait == 0
     if kind == 5 then
@@ -124,9 +133,9 @@ local function deny(rule, cost, denied_by_limit)
   end
 end
 
--- Gates remember denials of a subject; its digest ends the key of each of its counters.
+-- Gates remember denials of a subject; its digest ends the key of each of its sheets.
 local function refund(rule, cost)
-  call('PUBLISH', 'weir:signal:forget', limits[rule.first].key:sub(-32))
+  call('PUBLISH', 'weir:signal:forget', keys[first_sheet + rule.sheet - 1]:sub(-32))
   for l = rule.first, rule.last do
     local limit = limits[l]
     local kind = limit.kind
@@ -137,17 +146,22 @@ local function refund(rule, cost)
   end
 end
 
+local function write(limit, reset_ms)
+  if limit.kind == 2 then
+    log_write(limit, reset_ms, grace_ms)
+  elseif reset_ms > 0 then
+    enter(limit.sheet, limit.place, limit.name, reset_ms, ENTER[limit.kind](limit))
+  else
+    -- As if never used.
+    strike(limit.sheet, limit.place)
+  end
+end
+
 -- Appends a limit's five numbers to the reply, and writes its counter if it changed.
 local function report(rule, limit, denied, writes)
-  local kind = limit.kind
-  local remaining, reset_ms = LEVEL[kind](limit, now)
+  local remaining, reset_ms = LEVEL[limit.kind](limit, now)
   if writes and limit.changed then
-    if reset_ms > 0 or kind == 2 then
-      WRITE[kind](limit, reset_ms, grace_ms)
-    else
-      -- As if never used.
-      call('DEL', limit.key)
-    end
+    write(limit, reset_ms)
   end
   local allowed = limit.passes and rule.blocked_ms == 0
   local retry_ms = limit.wait
@@ -189,6 +203,7 @@ local function settle(act, cost, passes, denied_by_limit)
       call('SET', rule.block, state, 'PX', rule.block_ms + grace_ms)
     end
   end
+  save_sheets()
 end
 
 -- Hands back the first answer to the same request, if there was one.
@@ -206,13 +221,14 @@ local function repeated(record, fingerprint)
   return true
 end
 
-return function(act, cost, count, idempotent)
+return function(act, cost, count, sheet_total, idempotent)
   rule_count, limit_count = 0, 0
   local record = false
   if idempotent == 1 then
     record = keys[next_key]
     next_key = next_key + 1
   end
+  open_sheets(sheet_total)
   local passes, denied_by_limit = true, false
   for _ = 1, count do
     local rule = judge(cost)

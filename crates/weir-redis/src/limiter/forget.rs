@@ -1,0 +1,44 @@
+//! The call that forgets counters, as if they had never been used.
+
+use std::collections::BTreeMap;
+
+use redis::Cmd;
+use weir_domain::counter::{CounterName, CounterPart};
+
+use super::script::number;
+use crate::keys;
+
+const SCRIPT: &str = include_str!("script/forget.lua");
+
+/// Forgets these; answered by how many there were. Whether a limit keeps a log is not asked: both of its places are emptied.
+pub(super) fn call(counters: &[CounterName]) -> Cmd {
+    let mut sheets: BTreeMap<String, Vec<[u8; 12]>> = BTreeMap::new();
+    let mut others = Vec::new();
+    for it in counters {
+        let (tenant, rule) = (it.tenant.to_string(), it.rule.to_string());
+        let key = |write: &dyn Fn(&mut String)| {
+            let mut key = String::new();
+            write(&mut key);
+            key
+        };
+        match it.part {
+            CounterPart::Slot(slot) => {
+                let sheet = key(&|to| keys::sheet(to, &tenant, &rule, it.subject));
+                sheets.entry(sheet).or_default().push(keys::counter(it.rule, slot));
+                others.push(key(&|to| keys::log(to, &tenant, &rule, slot, it.subject)));
+            }
+            CounterPart::Block => {
+                others.push(key(&|to| keys::block(to, &tenant, &rule, it.subject)));
+            }
+        }
+    }
+    let mut numbers = number(sheets.len() as u64).to_vec();
+    for named in sheets.values() {
+        numbers.extend(number(named.len() as u64));
+        numbers.extend(named.iter().flatten());
+    }
+    let mut call = redis::cmd("EVAL");
+    call.arg(SCRIPT).arg(sheets.len() + others.len());
+    call.arg(sheets.keys().collect::<Vec<_>>()).arg(others).arg(numbers);
+    call
+}

@@ -1,0 +1,131 @@
+//! Sheets: what it means that the counters of a subject share a key.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use weir_domain::charge::RuleCharge;
+use weir_domain::draft::LimitDraft;
+use weir_domain::request::Act;
+use weir_domain::subject::SubjectKey;
+
+use super::world::{World, charge_of, charge_with_block, log_of_denials, one_of_each, passed};
+
+fn window(limit: u64, window_ms: u64) -> Vec<LimitDraft> {
+    vec![LimitDraft::FixedWindow { limit, window_ms }]
+}
+
+fn of_everybody(id: u128) -> RuleCharge {
+    RuleCharge { subject: SubjectKey::EVERYBODY, ..charge_of(id, window(5, 60_000)) }
+}
+
+/// Asks until it holds.
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds().await {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+    }
+}
+
+#[tokio::test]
+async fn subject_has_one_key_that_lives_as_long_as_its_longest_counter() {
+    let world = World::by_redis_clock().await;
+    let day =
+        LimitDraft::TokenBucket { capacity: 10, refill_tokens: 1, refill_interval_ms: 86_400_000 };
+    let long = charge_of(1, vec![day]);
+    let rules: Vec<_> =
+        (2..=20).map(|id| charge_of(id, window(100, 60_000))).chain([long]).collect();
+    for _ in 0..3 {
+        assert!(passed(&world.ask(Act::Consume, 1, &rules).await));
+        let dump = world.dump().await;
+        assert_eq!((dump.len(), world.counters().await), (1, 20));
+        assert!(dump.values().all(|(_, ttl_ms)| *ttl_ms > 80_000_000), "{dump:?}");
+        // A part of the rules, of which none needs the key that long.
+        assert!(passed(&world.ask(Act::Consume, 1, &rules[..7]).await));
+        let dump = world.dump().await;
+        assert!(dump.values().all(|(_, ttl_ms)| *ttl_ms > 80_000_000), "{dump:?}");
+    }
+    assert_eq!(world.ask(Act::Look, 1, &rules[19..]).await[0].remaining, 7);
+}
+
+#[tokio::test]
+async fn rules_that_count_everybody_have_a_key_each() {
+    let world = World::new().await;
+    let rules: Vec<_> =
+        (1..=1_000).map(of_everybody).chain([charge_of(1_001, window(5, 60_000))]).collect();
+    for left in [4, 3] {
+        let decisions = world.ask(Act::Consume, 1, &rules).await;
+        assert!(decisions.iter().all(|it| it.remaining == left), "{decisions:?}");
+    }
+    assert_eq!((world.dump().await.len(), world.counters().await), (1_001, 1_001));
+}
+
+#[tokio::test]
+async fn thousand_rules_of_a_subject_are_told_apart() {
+    let world = World::new().await;
+    let rules: Vec<_> = (1..=1_000).map(|id| charge_of(id, window(5, 60_000))).collect();
+    world.ask(Act::Consume, 1, &rules).await;
+    world.ask(Act::Consume, 2, &rules[300..301]).await;
+    let mut turned = rules.clone();
+    turned.reverse();
+    let decisions = world.ask(Act::Consume, 1, &turned).await;
+    for (at, decision) in decisions.iter().rev().enumerate() {
+        assert_eq!(decision.remaining, if at == 300 { 1 } else { 3 }, "rule {at}");
+    }
+    assert_eq!((world.dump().await.len(), world.counters().await), (1, 1_000));
+}
+
+#[tokio::test]
+async fn counter_that_expired_is_as_if_never_used_and_makes_room_though_others_live_on() {
+    let world = World::hasty().await;
+    let (long, short) = (charge_of(1, window(100, 600_000)), charge_of(2, window(1, 1)));
+    let both = [long.clone(), short.clone()];
+    assert!(passed(&world.ask(Act::Consume, 1, &both).await));
+    until("the short window is free again", async || {
+        passed(&world.ask(Act::Consume, 1, std::slice::from_ref(&short)).await)
+    })
+    .await;
+
+    for id in 3..100 {
+        world.ask(Act::Consume, 1, &[charge_of(id, window(1, 1))]).await;
+    }
+    let mut id = 100;
+    until("one counter is left beside the long one", async || {
+        id += 1;
+        world.ask(Act::Consume, 1, &[charge_of(id, window(1, 1))]).await;
+        world.counters().await == 2
+    })
+    .await;
+    assert_eq!(world.ask(Act::Look, 1, &[long]).await[0].remaining, 99);
+}
+
+#[tokio::test]
+async fn what_is_forgotten_is_counted_and_the_rest_of_the_sheet_stays() {
+    let world = World::new().await;
+    let mut limits = one_of_each(3, 60_000);
+    limits.push(log_of_denials(3, 60_000));
+    let (first, second) = (charge_with_block(1, 5_000, limits.clone()), charge_of(2, limits));
+    let rules = [first.clone(), second.clone(), of_everybody(3)];
+    for _ in 0..2 {
+        world.ask(Act::Consume, 1, &rules).await;
+    }
+    let counters = world.counters().await;
+    assert_eq!(counters, 2 * 8 + 1 + 1, "with the block that the spacing's denial started");
+    let before = world.ask(Act::Look, 1, std::slice::from_ref(&second)).await;
+    let forget = async |rule: &RuleCharge| {
+        let names = rule.counters(world.tenant);
+        world.limiter.reset(&names).await.expect("redis answers")
+    };
+    // Each limit, and the block.
+    assert_eq!(forget(&first).await, 9);
+    assert_eq!(world.counters().await, counters - 9);
+    assert_eq!(world.ask(Act::Look, 1, std::slice::from_ref(&second)).await, before);
+    let decisions = world.ask(Act::Look, 1, std::slice::from_ref(&first)).await;
+    assert!(
+        passed(&decisions) && decisions.iter().all(|it| it.reset_after_ms == 0),
+        "{decisions:?}"
+    );
+    assert_eq!(forget(&first).await, 0);
+    assert_eq!(forget(&rules[2]).await, 1);
+    assert_eq!(forget(&second).await, 8);
+    assert!(world.dump().await.is_empty());
+}
