@@ -19,14 +19,9 @@ pub const FORGET_CHANNEL: &str = "weir:signal:forget";
 /// Before the digest of a subject whose counters were reset.
 pub const RESET: char = '!';
 
-/// A sheet of counters: `weir:{tenant}:s:subject`, the same for all rules that count this subject. Rules that count everybody
-/// together have one each, `…:s:rule:subject`: they may be many, and seldom meet the same check.
-pub(crate) fn sheet(keys: &mut String, tenant: &str, rule: &str, subject: SubjectKey) {
+/// A sheet of counters: `weir:{tenant}:s:subject`, the same for all rules that count this subject.
+pub(crate) fn sheet(keys: &mut String, tenant: &str, subject: SubjectKey) {
     prefix(keys, tenant, "s");
-    if subject == SubjectKey::EVERYBODY {
-        keys.push_str(rule);
-        keys.push(':');
-    }
     hex16(keys, subject.0.to_be_bytes());
 }
 
@@ -87,10 +82,8 @@ mod tests {
 
     #[test]
     fn names_are_stable_and_share_the_tenants_slot() {
-        let of_subject = key(|it| sheet(it, "tenant_1", "rule_2", SubjectKey(4)));
-        assert_eq!(of_subject, "weir:{tenant_1}:s:00000000000000000000000000000004");
-        let of_all = key(|it| sheet(it, "tenant_1", "rule_2", SubjectKey::EVERYBODY));
-        assert_eq!(of_all, "weir:{tenant_1}:s:rule_2:e3b0c44298fc1c149afbf4c8996fb924");
+        let sheet = key(|it| sheet(it, "tenant_1", SubjectKey(4)));
+        assert_eq!(sheet, "weir:{tenant_1}:s:00000000000000000000000000000004");
         let log = key(|it| log(it, "tenant_1", "rule_2", 3, SubjectKey(4)));
         assert_eq!(log, "weir:{tenant_1}:l:rule_2:3:00000000000000000000000000000004");
         let block = key(|it| block(it, "tenant_1", "rule_2", SubjectKey(4)));

@@ -23,7 +23,7 @@ pub(super) fn call(counters: &[CounterName]) -> Cmd {
         };
         match it.part {
             CounterPart::Slot(slot) => {
-                let sheet = key(&|to| keys::sheet(to, &tenant, &rule, it.subject));
+                let sheet = key(&|to| keys::sheet(to, &tenant, it.subject));
                 sheets.entry(sheet).or_default().push(keys::counter(it.rule, slot));
                 others.push(key(&|to| keys::log(to, &tenant, &rule, slot, it.subject)));
             }
@@ -32,13 +32,13 @@ pub(super) fn call(counters: &[CounterName]) -> Cmd {
             }
         }
     }
-    let mut numbers = number(sheets.len() as u64).to_vec();
-    for named in sheets.values() {
-        numbers.extend(number(named.len() as u64));
-        numbers.extend(named.iter().flatten());
-    }
+    let counts = std::iter::once(sheets.len()).chain(sheets.values().map(Vec::len));
+    let numbers: Vec<u8> = counts.flat_map(|it| number(it as u64)).collect();
     let mut call = redis::cmd("EVAL");
     call.arg(SCRIPT).arg(sheets.len() + others.len());
     call.arg(sheets.keys().collect::<Vec<_>>()).arg(others).arg(numbers);
+    for name in sheets.values().flatten() {
+        call.arg(name.as_slice());
+    }
     call
 }

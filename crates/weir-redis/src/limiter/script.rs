@@ -9,7 +9,6 @@ use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
 use weir_domain::limit::EXACT_MAX;
 use weir_domain::request::Act;
-use weir_domain::subject::SubjectKey;
 use weir_domain::time::Micros;
 
 use super::{Answer, Asked};
@@ -21,9 +20,9 @@ use crate::keys;
 pub(super) const SCRIPT: &str = concat!(
     include_str!("script/1_contract.lua"),
     include_str!("script/2_call.lua"),
-    include_str!("script/3_single_check.lua"),
+    include_str!("script/3_sheets.lua"),
+    include_str!("script/4_single_check.lua"),
     "\nlocal function make_others()\n",
-    include_str!("script/4_sheets.lua"),
     include_str!("script/5_plain_check.lua"),
     "\nlocal function make_any_check()\n",
     include_str!("script/6_fixed_window.lua"),
@@ -163,7 +162,7 @@ impl Encoded {
         let mut written = 0;
         for (rule, &sheet) in check.rules.iter().zip(&sheets) {
             if sheet > written {
-                self.key(|keys| keys::sheet(keys, tenant, rule.active.id_text(), rule.subject));
+                self.key(|keys| keys::sheet(keys, tenant, rule.subject));
                 written = sheet;
             }
         }
@@ -241,15 +240,14 @@ impl Encoded {
 fn sheets(rules: &[RuleCharge]) -> Vec<u64> {
     let mut count = 0;
     let mut sheets = Vec::with_capacity(rules.len());
-    for (at, rule) in rules.iter().enumerate() {
-        let shared = rule.subject != SubjectKey::EVERYBODY;
-        let before = rules[..at].iter().position(|it| shared && it.subject == rule.subject);
+    for rule in rules {
+        let before = rules.iter().zip(&sheets).find(|(it, _)| it.subject == rule.subject);
         sheets.push(before.map_or_else(
             || {
                 count += 1;
                 count
             },
-            |it| sheets[it],
+            |(_, &sheet)| sheet,
         ));
     }
     sheets

@@ -1,6 +1,6 @@
 
 -- spacing: when a request was last admitted.
--- Entry: last_us, 0, 0.
+-- State: last_us, 0, 0.
 
 local function spacing_read(limit, now, last)
   limit.at, limit.free = now, nil
@@ -30,6 +30,6 @@ local function spacing_level(limit, now)
   return 1, 0
 end
 
-local function spacing_entry(limit)
+local function spacing_state(limit)
   return limit.free and limit.free - limit.a or 0, 0, 0
 end

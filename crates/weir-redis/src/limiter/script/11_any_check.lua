@@ -13,19 +13,19 @@ local REFUND = {
 local LEVEL = {
   window_level, log_level, counter_level, bucket_level, bucket_level, spacing_level, window_level,
 }
--- What an entry keeps; logs write by themselves.
-local ENTER = { window_entry, false, counter_entry, bucket_entry, bucket_entry, spacing_entry, window_entry }
+-- The three numbers of a counter; logs write by themselves.
+local STATE = { window_state, false, counter_state, bucket_state, bucket_state, spacing_state, window_state }
 local PEEK, REFUND_ACT = 2, 3
 
 -- The rules and limits of the check at hand; the tables serve one check after another.
 local rules, limits = {}, {}
-local rule_count, limit_count
+local rule_count, limit_count, first_sheet
 
 local function next_rule()
   rule_count = rule_count + 1
   local rule = rules[rule_count]
   if not rule then
-    rule = { group = 0, sheet = 0, block = false, block_ms = 0, first = 0, last = 0, blocked_ms = 0,
+    rule = { group = 0, sheet = false, block = false, block_ms = 0, first = 0, last = 0, blocked_ms = 0,
       denied_by_limit = false, waits = false, passes = false, block_starts = false }
     rules[rule_count] = rule
   end
@@ -36,7 +36,7 @@ local function next_limit()
   limit_count = limit_count + 1
   local limit = limits[limit_count]
   if not limit then
-    limit = { sheet = 0, place = false, key = false, name = false, kind = 0, a = 0, b = 0, c = 0,
+    limit = { key = false, name = false, kept_ms = false, kind = 0, a = 0, b = 0, c = 0,
       d = 0, e = 0, at = 0, level = 0, ahead = 0, wait = 0, passes = false, delay_ms = 0, changed = false }
     limits[limit_count] = limit
   end
@@ -51,7 +51,7 @@ local function read(limit)
     return log_read(limit, now)
   end
   local x, y, z
-  limit.place, x, y, z = look_up(limit.sheet, limit.name)
+  limit.kept_ms, x, y, z = read_counter(call('HGET', limit.key, limit.name))
   READ[limit.kind](limit, now, x, y, z)
 end
 
@@ -74,7 +74,8 @@ local function judge(cost)
   local rule = next_rule()
   local group, block_ms, s, count, name, kind, a, b, c
   group, block_ms, s, count, name, kind, a, b, c, position = unpack(AS_RULE, numbers, position)
-  rule.group, rule.sheet, rule.block_ms, rule.block, rule.blocked_ms = group, s, block_ms, false, 0
+  rule.group, rule.sheet, rule.block_ms = group, keys[first_sheet + s - 1], block_ms
+  rule.block, rule.blocked_ms = false, 0
   if block_ms > 0 then
     rule.block = keys[next_key]
     next_key = next_key + 1
@@ -87,7 +88,7 @@ local function judge(cost)
       name, kind, a, b, c, position = unpack(AS_LIMIT, numbers, position)
     end
     local limit = next_limit()
-    limit.sheet, limit.name = s, name
+    limit.key, limit.name = rule.sheet, name
     limit.kind, limit.a, limit.b, limit.c = kind, a, b, c
     if kind == 7 then
       limit.d, limit.e, position = unpack('<dd', numbers, position)
@@ -135,7 +136,7 @@ end
 
 -- Gates remember denials of a subject; its digest ends the key of each of its sheets.
 local function refund(rule, cost)
-  call('PUBLISH', 'weir:signal:forget', keys[first_sheet + rule.sheet - 1]:sub(-32))
+  call('PUBLISH', 'weir:signal:forget', rule.sheet:sub(-32))
   for l = rule.first, rule.last do
     local limit = limits[l]
     local kind = limit.kind
@@ -150,10 +151,10 @@ local function write(limit, reset_ms)
   if limit.kind == 2 then
     log_write(limit, reset_ms, grace_ms)
   elseif reset_ms > 0 then
-    enter(limit.sheet, limit.place, limit.name, reset_ms, ENTER[limit.kind](limit))
+    write_counter(limit.key, limit.name, limit.kept_ms, reset_ms, STATE[limit.kind](limit))
   else
     -- As if never used.
-    strike(limit.sheet, limit.place)
+    call('HDEL', limit.key, limit.name)
   end
 end
 
@@ -203,7 +204,6 @@ local function settle(act, cost, passes, denied_by_limit)
       call('SET', rule.block, state, 'PX', rule.block_ms + grace_ms)
     end
   end
-  save_sheets()
 end
 
 -- Hands back the first answer to the same request, if there was one.
@@ -228,7 +228,7 @@ return function(act, cost, count, sheet_total, idempotent)
     record = keys[next_key]
     next_key = next_key + 1
   end
-  open_sheets(sheet_total)
+  first_sheet, next_key = next_key, next_key + sheet_total
   local passes, denied_by_limit = true, false
   for _ = 1, count do
     local rule = judge(cost)

@@ -37,7 +37,7 @@
 -- { 1763726400000000, pack('<ddddd', 1, 4, 60000, 0, 0) }.
 --
 -- Every check of a call waits for all of them, so what is done once for each limit counts:
--- tables are used again, and an expiry that still fits is kept. What decides more than single limits (4 to 11)
+-- tables are used again, and an expiry that still fits is kept. What decides more than single limits (5 to 11)
 -- is made only by a call that needs it, and what decides more than buckets and windows (6 to 11) likewise.
 
 local pack, unpack, upto = struct.pack, struct.unpack, unpack

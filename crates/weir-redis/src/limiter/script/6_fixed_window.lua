@@ -1,6 +1,6 @@
 
 -- fixed_window and quota: units taken since the start of the window.
--- Entry: start_us, taken, 0.
+-- State: start_us, taken, 0.
 
 local function window_read(limit, _, x, y)
   _, limit.start, limit.taken, limit.stop =
@@ -30,6 +30,6 @@ local function window_level(limit, now)
   return max(0, limit.a - limit.taken), reset
 end
 
-local function window_entry(limit)
+local function window_state(limit)
   return limit.start, limit.taken, 0
 end

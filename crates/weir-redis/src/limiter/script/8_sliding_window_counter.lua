@@ -1,6 +1,6 @@
 
 -- sliding_window_counter: units of the present aligned window and of the one before.
--- Entry: start_us, current, previous.
+-- State: start_us, current, previous.
 
 local function counter_read(limit, now, start, current, previous)
   local at = start and believed(start, now)
@@ -70,6 +70,6 @@ local function counter_level(limit, now)
   return remaining, 0
 end
 
-local function counter_entry(limit)
+local function counter_state(limit)
   return limit.start, limit.current, limit.previous
 end

@@ -1,7 +1,7 @@
 
 -- token_bucket and leaky_bucket: work that drains by per_us / scale units each microsecond. What a
 -- token bucket lacks in tokens is its work.
--- Entry: at_us, level (in 1 / scale of a unit), scale.
+-- State: at_us, level (in 1 / scale of a unit), scale.
 
 local function bucket_ms_to_drain(limit, work)
   if work == 0 then
@@ -41,6 +41,6 @@ local function bucket_level(limit)
   return show_bucket(limit.a, limit.b, limit.c, limit.at, limit.level)
 end
 
-local function bucket_entry(limit)
+local function bucket_state(limit)
   return limit.at, limit.level, limit.c
 end

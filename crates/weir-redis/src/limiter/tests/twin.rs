@@ -5,7 +5,6 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::draft::{LimitDraft, Mode, RuleDraft};
 use weir_domain::request::Act;
 use weir_domain::rule::{Rule, Slots};
-use weir_domain::subject::SubjectKey;
 use weir_domain::time::Micros;
 
 use super::world::{START_US, World, charge, draft};
@@ -17,8 +16,8 @@ pub(super) struct Random(pub(super) u64);
 /// One rule as it stands at some point of a history.
 struct Edited {
     id: u128,
-    /// Whether it counts by nothing.
-    everybody: bool,
+    /// Whether it counts by something else than the others.
+    apart: bool,
     rule: Rule,
     slots: Slots,
 }
@@ -144,13 +143,7 @@ fn some(random: &mut Random, rules: &[Edited]) -> Vec<RuleCharge> {
     let (all, turned) = (random.one_in(2), random.one_in(4));
     let met = rules.iter().filter(|_| all || !random.one_in(4));
     let mut charges: Vec<_> = met
-        .map(|it| {
-            let mut charge = charge(it.id, it.rule.clone(), subject);
-            if it.everybody {
-                charge.subject = SubjectKey::EVERYBODY;
-            }
-            charge
-        })
+        .map(|it| charge(it.id, it.rule.clone(), if it.apart { subject + 2 } else { subject }))
         .collect();
     if turned {
         charges.reverse();
@@ -180,8 +173,8 @@ async fn history(seed: u64, kinds: &[u64], steps: u32) {
     let mut rules: Vec<Edited> = (1..=random.between(1, 6))
         .map(|id| {
             let rule = Rule::parse(random_rule(&mut random, kinds)).expect("valid");
-            let everybody = random.one_in(4);
-            Edited { id: u128::from(id), everybody, slots: rule.first_slots(), rule }
+            let apart = random.one_in(4);
+            Edited { id: u128::from(id), apart, slots: rule.first_slots(), rule }
         })
         .collect();
     let (mut passed, mut denied) = (0, 0);

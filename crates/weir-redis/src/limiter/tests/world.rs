@@ -166,26 +166,22 @@ impl World {
         all
     }
 
-    /// How many counters this tenant has in Redis: the entries of its sheets, and whatever else it has.
+    /// How many counters this tenant has in Redis: those on its sheets, and whatever else it has.
     pub(super) async fn counters(&self) -> usize {
         let mut connection = connection().await;
+        let sheets = format!("weir:{{{}}}:s:", self.tenant);
         let mut count = 0;
         for key in self.dump().await.into_keys() {
-            let sheet = key.starts_with(&format!("weir:{{{}}}:s:", self.tenant));
-            let length: usize = if sheet {
-                redis::cmd("STRLEN").arg(key).query_async(&mut connection).await
+            count += if key.starts_with(&sheets) {
+                let length = redis::cmd("HLEN").arg(key).query_async(&mut connection).await;
+                length.expect("redis tells")
             } else {
-                Ok(SHEET_ENTRY)
-            }
-            .expect("redis tells");
-            count += length / SHEET_ENTRY;
+                1
+            };
         }
         count
     }
 }
-
-/// Bytes of an entry of a sheet.
-const SHEET_ENTRY: usize = 44;
 
 /// The serialised values of a dump.
 pub(super) fn values(dump: BTreeMap<String, (Vec<u8>, i64)>) -> BTreeMap<String, Vec<u8>> {

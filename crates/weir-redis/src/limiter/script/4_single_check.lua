@@ -3,8 +3,6 @@
 -- call of nothing else need not make the functions of all others.
 
 local AS_RULE, AS_LIMIT = '<ddddc12dddd', '<c12dddd'
--- An entry of a sheet (see 4_sheets.lua).
-local ENTRY, AS_ENTRY = 44, '<dc12ddd'
 local PLAIN = { true, false, false, true, true, false, true }
 
 -- Judged: wait (0: passes), time, work.
@@ -69,30 +67,16 @@ local function judge_window(stamp, stored, cost, limit, kind, b, c, d, e)
   return cost > limit and FOREVER or ms_until(stop, now), start, taken, stop
 end
 
--- Decides a consume of one rule if it has one such limit, whose counter is alone on its sheet or would be;
--- then gives the position after it. Otherwise gives nothing, and the sheet if it was read.
+-- Decides a consume of one rule if that has one such limit, and then gives the position after it.
 local function single_check(from, cost)
   local _, block_ms, _, limit_count, name, kind, a, b, c, after = unpack(AS_RULE, numbers, from)
   if limit_count > 1 or block_ms ~= 0 or not PLAIN[kind] then
     return nil
   end
-  local key, kept_ms, found, x, y, z, d, e = keys[next_key]
-  local sheet = call('GET', key)
-  if sheet then
-    if #sheet == ENTRY then
-      kept_ms, found, x, y, z = unpack(AS_ENTRY, sheet)
-    end
-    if found ~= name then
-      return nil, sheet
-    end
-    if kept_ms <= now_ms then
-      x = nil
-    end
-  end
-  if kind == 7 then
-    d, e, after = unpack('<dd', numbers, after)
-  end
-  local wait, remaining, reset_ms, delay_ms, stop = 0, 0, 0, 0
+  local key = keys[next_key]
+  next_key = next_key + 1
+  local kept_ms, x, y, z = read_counter(call('HGET', key, name))
+  local wait, remaining, reset_ms, delay_ms = 0, 0, 0, 0
   if kind == 4 or kind == 5 then
     wait, x, y = judge_bucket(x, y, z, cost, a, b, c)
     z = c
@@ -102,6 +86,10 @@ local function single_check(from, cost)
       remaining, reset_ms = show_bucket(a, b, c, x, y)
     end
   else
+    local d, e, stop
+    if kind == 7 then
+      d, e, after = unpack('<dd', numbers, after)
+    end
     wait, x, y, stop = judge_window(x, y, cost, a, kind, b, c, d, e)
     z = 0
     if wait == 0 then
@@ -110,14 +98,8 @@ local function single_check(from, cost)
     remaining, reset_ms = max(0, a - y), y > 0 and ms_until(stop, now) or 0
   end
   if wait == 0 then
-    local until_ms = now_ms + reset_ms + grace_ms
-    if kept_ms and until_ms - grace_ms < kept_ms and kept_ms <= until_ms then
-      call('SET', key, pack(AS_ENTRY, kept_ms, name, x, y, z), 'KEEPTTL')
-    else
-      call('SET', key, pack(AS_ENTRY, until_ms, name, x, y, z), 'PXAT', until_ms)
-    end
+    write_counter(key, name, kept_ms, reset_ms, x, y, z)
   end
   parts[#parts + 1] = pack('<ddddd', wait == 0 and 1 or 0, remaining, reset_ms, wait, delay_ms)
-  next_key = next_key + 1
   return after
 end
