@@ -30,11 +30,11 @@ end
 
 -- Makes a sheet live at least so long, on which so many counters are new.
 local function lengthen(key, until_ms, added)
-  if added > 0 and call('PEXPIREAT', key, until_ms, 'NX') == 1 then
-    return
+  local left_ms = call('PTTL', key)
+  if left_ms <= until_ms - now_ms then
+    call('PEXPIREAT', key, until_ms)
   end
-  call('PEXPIREAT', key, until_ms, 'GT')
-  if added > 0 and call('HLEN', key) % SWEEP_EVERY < added then
+  if left_ms > 0 and added > 0 and call('HLEN', key) % SWEEP_EVERY < added then
     sweep(key)
   end
 end
