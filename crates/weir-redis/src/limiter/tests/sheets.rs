@@ -14,6 +14,13 @@ fn window(limit: u64, window_ms: u64) -> Vec<LimitDraft> {
     vec![LimitDraft::FixedWindow { limit, window_ms }]
 }
 
+const DAY_MS: u64 = 86_400_000;
+
+/// Ten units, of which one comes back each day.
+fn day_each() -> LimitDraft {
+    LimitDraft::TokenBucket { capacity: 10, refill_tokens: 1, refill_interval_ms: DAY_MS }
+}
+
 /// Asks until it holds.
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -41,6 +48,25 @@ async fn subject_has_one_key_that_lives_as_long_as_its_longest_counter() {
         assert!(dump.values().all(|(_, ttl_ms)| *ttl_ms > 80_000_000), "{dump:?}");
     }
     assert_eq!(world.ask(Act::Look, 1, &rules[19..]).await[0].remaining, 7);
+}
+
+#[tokio::test]
+async fn counter_that_matters_no_longer_leaves_the_key_to_the_others() {
+    let world = World::by_redis_clock().await;
+    let rules = [charge_of(1, vec![day_each()]), charge_of(2, vec![day_each()])];
+    world.ask(Act::Consume, 5, &rules).await;
+    let lives_days = async || {
+        let (_, ttl_ms) = *world.dump().await.values().next().expect("a sheet");
+        u64::try_from(ttl_ms).expect("it expires").div_ceil(DAY_MS)
+    };
+    // Each of them would now need the key for a day.
+    world.ask(Act::Refund, 4, &rules[..1]).await;
+    assert_eq!(lives_days().await, 6, "five days and the grace");
+    // When the last counter is alone, the key goes with it.
+    world.ask(Act::Refund, 5, &rules[1..]).await;
+    world.ask(Act::Consume, 3, &rules[..1]).await;
+    world.ask(Act::Refund, 3, &rules[..1]).await;
+    assert_eq!(lives_days().await, 2, "a day and the grace");
 }
 
 #[tokio::test]
