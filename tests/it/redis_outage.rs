@@ -1,4 +1,4 @@
-//! Redis is away, stalled, empty or has forgotten the script: rules answer as they were told to, at
+//! Redis is away, stalled, full, empty or has forgotten the script: rules answer as they were told to, at
 //! once, and everything is normal soon after.
 
 use std::time::{Duration, Instant};
@@ -33,18 +33,32 @@ async fn rules_answer_by_themselves_while_redis_is_away_and_recover_alone() {
 
     assert_flushed_script_costs_nothing(&stack, &tenant).await;
 
+    allow_memory(&stack, "1");
+    assert_degraded(&tenant, "full").await;
+    allow_memory(&stack, "0");
+    assert_normal_soon(&tenant, "after it was full").await;
+
     stack.redis.kill().expect("Redis dies");
     assert_degraded(&tenant, "killed").await;
+    assert_gates_say_so(&tenant, "killed").await;
     stack.redis.restart().expect("Redis starts again");
     assert_normal_soon(&tenant, "after it was killed").await;
 
     stack.redis.pause().expect("Redis is stopped by a signal");
     assert_degraded(&tenant, "stalled").await;
+    assert_gates_say_so(&tenant, "stalled").await;
     stack.redis.resume().expect("Redis goes on");
     assert_normal_soon(&tenant, "after it was stalled").await;
 
     assert_restart_under_load_fails_nothing(&stack, &tenant).await;
     assert_normal_soon(&tenant, "after a restart under load").await;
+}
+
+/// In bytes; 0 is as much as there is.
+fn allow_memory(stack: &Stack, bytes: &str) {
+    let set = stack.redis.command(&format!("CONFIG SET maxmemory {bytes}"));
+    let set = set.expect("Redis takes a setting");
+    assert!(set.starts_with("+OK"), "{set}");
 }
 
 fn check(policy: &str, user: &str) -> Value {
@@ -85,6 +99,9 @@ async fn assert_degraded(tenant: &Tenant<'_>, what: &str) {
     print(&format!("{what}: median {:?}, worst {:?}", took[took.len() / 2], took[took.len() - 1]));
     assert!(took[took.len() / 2] < TYPICAL, "{what}: {took:?}");
     assert_local_is_a_share(tenant, what).await;
+}
+
+async fn assert_gates_say_so(tenant: &Tenant<'_>, what: &str) {
     for gate in &tenant.stack.gates {
         let ready = tenant.http.get(&format!("{}/readyz", gate.url)).await.expect(200);
         assert_eq!(ready.body["redis"], "degraded", "{what}");
