@@ -1,7 +1,8 @@
 //! `/check`, `/check/batch` and `/refund`: requests in, verdicts out.
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use weir_domain::request::Request;
@@ -50,7 +51,8 @@ pub(crate) async fn check(
     let request = body.parse().map_err(Problem::invalid)?;
     let answer = decide_one(&state, &caller, request).await?;
     let status = if answer.allowed { StatusCode::OK } else { denied };
-    let mut response = (status, Json(&answer)).into_response();
+    let mime = HeaderValue::from_static("application/json");
+    let mut response = (status, [(CONTENT_TYPE, mime)], answer.to_json()).into_response();
     headers::add(&answer, response.headers_mut());
     Ok(response)
 }

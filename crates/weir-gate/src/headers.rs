@@ -3,8 +3,6 @@
 //! `X-RateLimit-*` as the field uses them, with `Reset` in seconds from now; and `RateLimit-Policy`
 //! and `RateLimit` by draft-ietf-httpapi-ratelimit-headers-10, where an item names the policy.
 
-use std::fmt::{Arguments, Write as _};
-
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use weir_wire::check::{CheckAnswer, LimitAnswer};
@@ -32,8 +30,8 @@ pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
         headers.insert(RESET, reset_s.into());
         if let Some(it) = deciding(answer) {
             let (rule, window_s) = (&it.rule, it.window_ms.div_ceil(1000).max(1));
-            let policy = value(format_args!("\"{rule}\";q={limit};w={window_s}"));
-            let state = value(format_args!("\"{rule}\";r={remaining};t={reset_s}"));
+            let policy = value(rule, [(";q=", limit), (";w=", window_s)]);
+            let state = value(rule, [(";r=", remaining), (";t=", reset_s)]);
             headers.extend(policy.map(|it| (POLICY, it)));
             headers.extend(state.map(|it| (STATE, it)));
         }
@@ -56,10 +54,16 @@ fn deciding(answer: &CheckAnswer) -> Option<&LimitAnswer> {
     })
 }
 
-/// Written once and not copied again.
-fn value(text: Arguments<'_>) -> Option<HeaderValue> {
-    let mut written = String::with_capacity(96);
-    written.write_fmt(text).expect("writing to a string cannot fail");
+/// A rule's name and its parameters, written once and not copied again.
+fn value(rule: &str, parameters: [(&str, u64); 2]) -> Option<HeaderValue> {
+    let mut written = String::with_capacity(rule.len() + 64);
+    written.push('"');
+    written.push_str(rule);
+    written.push('"');
+    for (name, number) in parameters {
+        written.push_str(name);
+        written.push_str(itoa::Buffer::new().format(number));
+    }
     HeaderValue::from_maybe_shared(Bytes::from(written)).ok()
 }
 

@@ -1,5 +1,7 @@
 //! `/check`, `/check/batch` and `/refund` in JSON.
 
+mod text;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;

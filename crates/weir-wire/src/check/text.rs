@@ -1,0 +1,194 @@
+//! The text of an answer, written by hand: letter for letter what serde writes, in a fraction of the instructions, which are
+//! most of what each further limit costs a gate.
+
+use super::{CheckAnswer, Degraded, LimitAnswer};
+
+/// Room for an answer without limits, and for each of its limits with names of a usual length.
+const ANSWER_BYTES: usize = 256;
+const LIMIT_BYTES: usize = 320;
+
+impl CheckAnswer {
+    /// Its JSON.
+    pub fn to_json(&self) -> Vec<u8> {
+        let Self {
+            allowed,
+            denied_by,
+            retry_after_ms,
+            delay_ms,
+            limit,
+            remaining,
+            reset_after_ms,
+            limits,
+            degraded,
+            rulebook_version,
+        } = self;
+        let mut text = Text(Vec::with_capacity(ANSWER_BYTES + LIMIT_BYTES * limits.len()));
+        text.flag(r#"{"allowed":"#, *allowed);
+        text.list(r#","denied_by":["#, denied_by, |text, rule| text.string("", rule));
+        text.number_or_null(r#","retry_after_ms":"#, *retry_after_ms);
+        text.number(r#","delay_ms":"#, *delay_ms);
+        text.number_or_null(r#","limit":"#, *limit);
+        text.number_or_null(r#","remaining":"#, *remaining);
+        text.number_or_null(r#","reset_after_ms":"#, *reset_after_ms);
+        text.list(r#","limits":["#, limits, Text::limit);
+        text.raw(match degraded {
+            None => r#","degraded":null"#,
+            Some(Degraded::Allow) => r#","degraded":"allow""#,
+            Some(Degraded::Deny) => r#","degraded":"deny""#,
+            Some(Degraded::Local) => r#","degraded":"local""#,
+        });
+        text.number(r#","rulebook_version":"#, *rulebook_version);
+        text.raw("}");
+        text.0
+    }
+}
+
+struct Text(Vec<u8>);
+
+impl Text {
+    fn limit(&mut self, limit: &LimitAnswer) {
+        let LimitAnswer {
+            rule,
+            rule_id,
+            algorithm,
+            mode,
+            allowed,
+            limit,
+            remaining,
+            window_ms,
+            reset_after_ms,
+            retry_after_ms,
+            delay_ms,
+            refunded,
+        } = limit;
+        self.string(r#"{"rule":"#, rule);
+        self.string(r#","rule_id":"#, rule_id);
+        self.string(r#","algorithm":"#, algorithm.as_str());
+        self.string(r#","mode":"#, mode.as_str());
+        self.flag(r#","allowed":"#, *allowed);
+        self.number(r#","limit":"#, *limit);
+        self.number_or_null(r#","remaining":"#, *remaining);
+        self.number(r#","window_ms":"#, *window_ms);
+        self.number_or_null(r#","reset_after_ms":"#, *reset_after_ms);
+        self.number_or_null(r#","retry_after_ms":"#, *retry_after_ms);
+        self.number(r#","delay_ms":"#, *delay_ms);
+        if let Some(refunded) = refunded {
+            self.flag(r#","refunded":"#, *refunded);
+        }
+        self.raw("}");
+    }
+
+    fn raw(&mut self, text: &str) {
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn flag(&mut self, before: &str, value: bool) {
+        self.raw(before);
+        self.raw(if value { "true" } else { "false" });
+    }
+
+    fn number(&mut self, before: &str, value: u64) {
+        self.raw(before);
+        self.raw(itoa::Buffer::new().format(value));
+    }
+
+    fn number_or_null(&mut self, before: &str, value: Option<u64>) {
+        match value {
+            Some(value) => self.number(before, value),
+            None => {
+                self.raw(before);
+                self.raw("null");
+            }
+        }
+    }
+
+    fn string(&mut self, before: &str, value: &str) {
+        self.raw(before);
+        if value.bytes().any(|it| it < b' ' || it == b'"' || it == b'\\') {
+            serde_json::to_writer(&mut self.0, value).expect("a text is written to memory");
+        } else {
+            self.raw("\"");
+            self.raw(value);
+            self.raw("\"");
+        }
+    }
+
+    fn list<T>(&mut self, before: &str, all: &[T], mut each: impl FnMut(&mut Self, &T)) {
+        self.raw(before);
+        for (at, it) in all.iter().enumerate() {
+            if at > 0 {
+                self.raw(",");
+            }
+            each(self, it);
+        }
+        self.raw("]");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::limits::AlgorithmName as Name;
+    use crate::words::Mode;
+
+    use super::*;
+
+    const NUMBERS: [u64; 5] = [0, 9, 10, 1_234_567, (1 << 53) - 1];
+    const RULES: [&str; 5] =
+        ["login", "", "a \"quoted\\ one\"", "with\ta tab\u{1}\u{7f}", "عدّاد 🦀"];
+    const NAMES: [Name; 7] = [
+        Name::FixedWindow,
+        Name::SlidingWindowLog,
+        Name::SlidingWindowCounter,
+        Name::TokenBucket,
+        Name::LeakyBucket,
+        Name::Spacing,
+        Name::Quota,
+    ];
+
+    /// An answer in which everything differs from the one before.
+    fn answer(nth: usize) -> CheckAnswer {
+        let number = |shift: usize| NUMBERS[(nth + shift) % NUMBERS.len()];
+        let perhaps =
+            |shift: usize| Some(number(shift)).filter(|_| !(nth + shift).is_multiple_of(3));
+        let rule = |shift: usize| Arc::<str>::from(RULES[(nth + shift) % RULES.len()]);
+        let limit = |at: usize| LimitAnswer {
+            rule: rule(at),
+            rule_id: rule(at + 1),
+            algorithm: NAMES[(nth + at) % NAMES.len()],
+            mode: if (nth + at).is_multiple_of(2) { Mode::Enforce } else { Mode::Shadow },
+            allowed: (nth + at).is_multiple_of(3),
+            limit: number(at),
+            remaining: perhaps(at),
+            window_ms: number(at + 1),
+            reset_after_ms: perhaps(at + 1),
+            retry_after_ms: perhaps(at + 2),
+            delay_ms: number(at + 2),
+            refunded: [None, Some(true), Some(false)][(nth + at) % 3],
+        };
+        CheckAnswer {
+            allowed: nth.is_multiple_of(2),
+            denied_by: (0..nth % 3).map(rule).collect(),
+            retry_after_ms: perhaps(3),
+            delay_ms: number(3),
+            limit: perhaps(4),
+            remaining: perhaps(5),
+            reset_after_ms: perhaps(6),
+            limits: (0..nth % 4).map(limit).collect(),
+            degraded: [None, Some(Degraded::Allow), Some(Degraded::Deny), Some(Degraded::Local)]
+                [nth % 4],
+            rulebook_version: number(4),
+        }
+    }
+
+    #[test]
+    fn text_is_that_of_serde() {
+        for nth in 0..3 * 4 * 5 * 7 {
+            let answer = answer(nth);
+            let expected = serde_json::to_string(&answer).expect("it is plain data");
+            let text = String::from_utf8(answer.to_json()).expect("it is UTF-8");
+            assert_eq!(text, expected, "answer {nth}");
+        }
+    }
+}
