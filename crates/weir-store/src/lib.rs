@@ -57,7 +57,7 @@ pub use page::{Listing, Page};
 pub use rule_revisions::RevisionRow;
 pub use rulebook::{Left, RuleRows, Rulebook, RulebookChanges, TenantChanges};
 pub use rules::{
-    RuleAfter, RuleBody, RuleCounts, RuleFilter, RuleRow, RuleWrite, Rules, ServedRule,
+    RuleAfter, RuleBody, RuleCounts, RuleFilter, RuleHas, RuleRow, RuleWrite, Rules, ServedRule,
 };
 pub use samples::{
     PIECES_AT_ONCE, SampleExtent, SampleHead, SamplePiece, SampleRow, SampleSpan, Samples,

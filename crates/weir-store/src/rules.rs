@@ -1,5 +1,6 @@
 //! Rules: the body as the API writes it, and the counters it keeps.
 
+mod list;
 mod row;
 mod served;
 
@@ -13,6 +14,7 @@ use crate::error::StoreError;
 use crate::page::{Listing, Page};
 use crate::rule_revisions::{self, RevisionRow};
 
+pub use list::{RuleAfter, RuleFilter, RuleHas};
 pub use row::RuleRow;
 use row::{Row, stored_slot, stored_slots};
 pub use served::ServedRule;
@@ -46,24 +48,6 @@ pub struct RuleWrite {
     pub rulebook_version: u64,
     /// When.
     pub now: Timestamp,
-}
-
-/// Where a page of rules starts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleAfter {
-    /// The namespace of the last rule seen.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-}
-
-/// Which rules are wanted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RuleFilter {
-    /// Those of one namespace.
-    pub namespace: Option<String>,
-    /// Those whose name contains this.
-    pub search: Option<String>,
 }
 
 /// How many rules there are.
@@ -242,50 +226,6 @@ impl<'t> Rules<'t> {
         .fetch_optional(self.conn)
         .await?;
         Ok(row.map(RuleRow::from))
-    }
-
-    /// Rules by namespace and name.
-    pub async fn list(
-        self,
-        tenant_id: TenantId,
-        filter: &RuleFilter,
-        page: &Page<RuleAfter>,
-    ) -> Result<Listing<RuleRow>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
-            r#"-- rules.list
-            SELECT
-                tenant_id,
-                id,
-                namespace,
-                name,
-                spec,
-                slots,
-                next_slot,
-                revision,
-                rulebook_version,
-                created_at,
-                updated_at
-            FROM rules
-            WHERE tenant_id = $1
-                AND ($2::text IS NULL OR namespace = $2)
-                AND ($3::text IS NULL OR strpos(name, lower($3)) > 0)
-                AND (
-                    $4::text IS NULL
-                    OR (namespace COLLATE "C", name COLLATE "C") > ($4, $5)
-                )
-            ORDER BY namespace COLLATE "C", name COLLATE "C"
-            LIMIT $6"#,
-            uuid(tenant_id.to_u128()),
-            filter.namespace.as_deref(),
-            filter.search.as_deref(),
-            page.after.as_ref().map(|after| after.namespace.as_str()),
-            page.after.as_ref().map(|after| after.name.as_str()),
-            page.fetch(),
-        )
-        .fetch_all(self.conn)
-        .await?;
-        Ok(page.listing(rows.into_iter().map(RuleRow::from).collect()))
     }
 
     /// How many rules a tenant has, in all and in one namespace.

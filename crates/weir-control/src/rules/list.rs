@@ -2,10 +2,12 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
+use weir_domain::id::RuleId;
 use weir_http::json::Json;
 use weir_http::params::Query;
-use weir_store::{RuleAfter, RuleFilter};
+use weir_http::problem::Problem;
+use weir_store::{RuleAfter, RuleFilter, RuleHas};
 use weir_wire::page::Page;
 use weir_wire::rules::RuleAnswer;
 
@@ -27,8 +29,22 @@ pub(crate) struct RulesQuery {
     cursor: Option<String>,
     /// Only rules of this namespace.
     namespace: Option<String>,
-    /// Only rules whose name contains this.
+    /// Only rules with this in `namespace/name`, in any case.
     search: Option<String>,
+    /// Only rules with these ids, apart by commas; at most 100.
+    ids: Option<String>,
+    /// Only rules that count by an attribute (`count_by`), or that have a limit which is a quota (`quota`).
+    has: Option<RulesHave>,
+}
+
+/// What rules may have.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RulesHave {
+    /// Attributes they count by.
+    CountBy,
+    /// A limit that is a quota.
+    Quota,
 }
 
 /// The tenant's rules, by namespace and name.
@@ -41,12 +57,21 @@ pub(crate) async fn list(
     Query(query): Query<RulesQuery>,
 ) -> Result<Json<Page<RuleAnswer>>, ControlError> {
     let plain = |text: Option<String>| text.filter(|text| !text.contains('\0'));
-    let filter = RuleFilter { namespace: plain(query.namespace), search: plain(query.search) };
+    let has = query.has.map(|it| match it {
+        RulesHave::CountBy => RuleHas::CountBy,
+        RulesHave::Quota => RuleHas::Quota,
+    });
+    let of_ids = query.ids.clone().unwrap_or_else(|| "*".to_owned());
+    let ids = query.ids.as_deref().map(rule_ids).transpose()?;
+    let filter =
+        RuleFilter { namespace: plain(query.namespace), search: plain(query.search), ids, has };
     let of = [
         "rules",
         &caller.tenant_id.to_string(),
         filter.namespace.as_deref().unwrap_or("*"),
         filter.search.as_deref().unwrap_or_default(),
+        &of_ids,
+        &format!("{has:?}"),
     ];
     let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
     let page = list.page(|(namespace, name)| Some(RuleAfter { namespace, name }))?;
@@ -57,3 +82,16 @@ pub(crate) async fn list(
     let data = page.data.into_iter().collect::<Result<_, _>>()?;
     Ok(Json(Page { data, next_cursor: page.next_cursor }))
 }
+
+/// The ids of a text such as `rule_…,rule_…`.
+fn rule_ids(text: &str) -> Result<Vec<RuleId>, Problem> {
+    let wrong = || Problem::invalid_field("ids", "must be at most 100 ids of rules");
+    let parts: Vec<_> = text.split(',').filter(|part| !part.is_empty()).collect();
+    if parts.len() > IDS_MAX {
+        return Err(wrong());
+    }
+    parts.into_iter().map(|part| part.parse().map_err(|_| wrong())).collect()
+}
+
+/// So many fit into an address.
+const IDS_MAX: usize = 100;

@@ -111,6 +111,41 @@ async fn lists_are_paged_filtered_and_bound_to_their_filter() {
 }
 
 #[tokio::test]
+async fn lists_are_of_some_ids_or_of_rules_that_have_something() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    let first = made(&plane, &ada, "a-login").await;
+    let second = made(&plane, &ada, "b-login").await;
+    let hers = made(&plane, &eve, "hers").await;
+    let mut monthly = rule("monthly");
+    monthly["count_by"] = json!([]);
+    monthly["limits"] = json!([{ "algorithm": "quota", "limit": 5, "period": "month" }]);
+    plane.by(&ada, "POST", "rules").json(&monthly).send().await.expect(201);
+    let list = |query: String| plane.by(&ada, "GET", &format!("rules?{query}")).send();
+    let names = async |query: String| {
+        let answer = list(query).await.expect(200);
+        let data = answer.body["data"].as_array().expect("a list").clone();
+        data.iter().map(|it| it["name"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(format!("ids={second},{first},{hers}")).await, ["a-login", "b-login"]);
+    assert_eq!(names(format!("ids={second}&search=a-")).await, [""; 0]);
+    assert_eq!(names("search=PI/b".into()).await, ["b-login"]);
+    assert_eq!(names("ids=".into()).await, [""; 0]);
+    assert_eq!(names("has=count_by".into()).await, ["a-login", "b-login"]);
+    assert_eq!(names("has=quota".into()).await, ["monthly"]);
+
+    let many = vec![first.as_str(); 101].join(",");
+    for ids in ["rule_1", "tenant_0", "x,", many.as_str()] {
+        assert_eq!(list(format!("ids={ids}")).await.refused_field(), "ids");
+    }
+    assert_eq!(list("has=wings".into()).await.refused_field(), "has");
+    let cursor = list("has=count_by&limit=1".into()).await.expect(200).text("/next_cursor");
+    list(format!("has=count_by&limit=1&cursor={cursor}")).await.expect(200);
+    assert_eq!(list(format!("limit=1&cursor={cursor}")).await.refused_field(), "cursor");
+}
+
+#[tokio::test]
 async fn names_are_unique_in_a_namespace_of_a_tenant() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;

@@ -108,7 +108,11 @@ async fn list_is_sorted_filtered_and_paged_without_gaps() {
     }
     assert_eq!(names, ["a", "b", "b-1", "b-2", "c", "a"]);
 
-    let filter = RuleFilter { namespace: Some("api".to_owned()), search: Some("B-".to_owned()) };
+    let filter = RuleFilter {
+        namespace: Some("api".to_owned()),
+        search: Some("B-".to_owned()),
+        ..RuleFilter::default()
+    };
     let found = tx.rules().list(tenant_id, &filter, &first_page()).await.unwrap().items;
     assert_eq!(found.len(), 2);
     let counts = tx.rules().count(tenant_id, "api").await.unwrap();

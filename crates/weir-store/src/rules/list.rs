@@ -1,0 +1,94 @@
+//! Lists of rules: all of a tenant, or those that are asked for.
+
+use weir_domain::id::{RuleId, TenantId};
+
+use super::row::Row;
+use super::{RuleRow, Rules};
+use crate::convert::uuid;
+use crate::error::StoreError;
+use crate::page::{Listing, Page};
+
+/// Where a page of rules starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleAfter {
+    /// The namespace of the last rule seen.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Which rules are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleFilter {
+    /// Those of one namespace.
+    pub namespace: Option<String>,
+    /// Those whose `namespace/name` contains this.
+    pub search: Option<String>,
+    /// Those with these ids.
+    pub ids: Option<Vec<RuleId>>,
+    /// Those that have this.
+    pub has: Option<RuleHas>,
+}
+
+/// What not every rule has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleHas {
+    /// Attributes that it counts by.
+    CountBy,
+    /// A limit that is a quota.
+    Quota,
+}
+
+impl Rules<'_> {
+    /// Rules by namespace and name.
+    pub async fn list(
+        self,
+        tenant_id: TenantId,
+        filter: &RuleFilter,
+        page: &Page<RuleAfter>,
+    ) -> Result<Listing<RuleRow>, StoreError> {
+        let ids = filter.ids.as_ref().map(|ids| ids.iter().map(|id| uuid(id.to_u128())));
+        let ids = ids.map(Iterator::collect::<Vec<_>>);
+        let rows = sqlx::query_as!(
+            Row,
+            r#"-- rules.list
+            SELECT
+                tenant_id,
+                id,
+                namespace,
+                name,
+                spec,
+                slots,
+                next_slot,
+                revision,
+                rulebook_version,
+                created_at,
+                updated_at
+            FROM rules
+            WHERE tenant_id = $1
+                AND ($2::text IS NULL OR namespace = $2)
+                AND ($3::text IS NULL OR strpos(namespace || '/' || name, lower($3)) > 0)
+                AND (
+                    $4::text IS NULL
+                    OR (namespace COLLATE "C", name COLLATE "C") > ($4, $5)
+                )
+                AND ($7::uuid[] IS NULL OR id = ANY($7))
+                AND (NOT $8 OR spec -> 'count_by' <> '[]')
+                AND (NOT $9 OR spec @> '{"limits": [{"algorithm": "quota"}]}')
+            ORDER BY namespace COLLATE "C", name COLLATE "C"
+            LIMIT $6"#,
+            uuid(tenant_id.to_u128()),
+            filter.namespace.as_deref(),
+            filter.search.as_deref(),
+            page.after.as_ref().map(|after| after.namespace.as_str()),
+            page.after.as_ref().map(|after| after.name.as_str()),
+            page.fetch(),
+            ids.as_deref(),
+            filter.has == Some(RuleHas::CountBy),
+            filter.has == Some(RuleHas::Quota),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(page.listing(rows.into_iter().map(RuleRow::from).collect()))
+    }
+}
