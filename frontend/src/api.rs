@@ -34,6 +34,7 @@ pub use gate::gate_address;
 pub use problem::Problem;
 pub use request::why_not_fetched;
 use request::{Call, decoded, send, sent};
+pub use rules::Having;
 pub use stats::About;
 
 /// The client of whoever is signed in; cheap to copy.

@@ -14,6 +14,7 @@ pub mod needs;
 pub mod page;
 pub mod picture;
 pub mod rule_form;
+pub mod rule_picker;
 pub mod series_chart;
 pub mod stats_range;
 pub mod tabs;

@@ -17,6 +17,7 @@ pub mod palette;
 pub mod picture;
 pub mod request_link;
 pub mod rollout;
+pub mod rule_choice;
 pub mod rule_form;
 pub mod rule_list;
 pub mod said;

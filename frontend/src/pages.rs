@@ -18,6 +18,7 @@ mod settings;
 mod shell;
 mod sign_in;
 mod sign_up;
+mod some_rules;
 mod start;
 mod tenants;
 mod tester;

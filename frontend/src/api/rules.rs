@@ -9,6 +9,30 @@ use super::request::Call;
 use super::{Api, Problem};
 use crate::browser::encoded;
 
+/// What rules that are asked for have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Having {
+    /// Nothing special.
+    Anything,
+    /// Attributes that they count by.
+    CountBy,
+    /// A limit that is a quota.
+    Quota,
+}
+
+impl Having {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Anything => "",
+            Self::CountBy => "count_by",
+            Self::Quota => "quota",
+        }
+    }
+}
+
+/// In one request.
+const IDS_MAX: usize = 100;
+
 impl Api {
     /// All rules of a tenant.
     pub async fn rules(self, tenant: &str) -> Result<Vec<RuleAnswer>, Problem> {
@@ -40,6 +64,33 @@ impl Api {
         let search =
             if text.is_empty() { String::new() } else { format!("&search={}", encoded(text)) };
         self.read(format!("/tenants/{tenant}/rules?limit=200{search}")).await
+    }
+
+    /// A first page of the rules that have something, or of those of them with a text in `namespace/name`.
+    pub async fn rules_with(
+        self,
+        tenant: &str,
+        having: Having,
+        text: &str,
+    ) -> Result<Page<RuleAnswer>, Problem> {
+        let most = if text.is_empty() { 200 } else { 50 };
+        let mut path = format!("/tenants/{tenant}/rules?limit={most}");
+        for (name, value) in [("has", having.as_str()), ("search", text)] {
+            if !value.is_empty() {
+                path.extend(["&", name, "=", &encoded(value)]);
+            }
+        }
+        self.read(path).await
+    }
+
+    /// The rules with these ids, as far as they are there.
+    pub async fn rules_of(self, tenant: &str, ids: &[String]) -> Result<Vec<RuleAnswer>, Problem> {
+        let mut rules = Vec::new();
+        for ids in ids.chunks(IDS_MAX) {
+            let path = format!("/tenants/{tenant}/rules?limit=200&ids={}", encoded(&ids.join(",")));
+            rules.append(&mut self.read::<Page<RuleAnswer>>(path).await?.data);
+        }
+        Ok(rules)
     }
 
     /// Whether a tenant has rules.

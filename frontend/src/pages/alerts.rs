@@ -6,40 +6,42 @@ mod deliveries;
 mod webhook_form;
 mod webhook_lines;
 
+use std::collections::BTreeSet;
+
 use leptos::prelude::*;
 use weir_wire::alerts::Alert;
-use weir_wire::limits::LimitBody;
 use weir_wire::tenants::Role;
 use weir_wire::webhooks::{IssuedWebhook, Webhook};
 
-use crate::api::{Api, Problem};
+use crate::api::{Api, Having, Problem};
 use crate::components::feedback::Empty;
 use crate::components::load::{load, loaded};
 use crate::components::needs::Needs;
 use crate::components::page::PageHead;
+use crate::components::rule_picker::{Rules, SomeRules};
 use crate::pages::shell::TenantId;
+use crate::pages::some_rules;
 use alert_form::AlertForm;
 use alert_lines::alert_lines;
 use deliveries::Deliveries;
 use webhook_form::{Secret, WebhookForm};
 use webhook_lines::WebhookLines;
 
-/// A rule as far as alerts are about it.
-#[derive(Debug, Clone, PartialEq)]
-struct Watched {
-    id: String,
-    /// Namespace and name.
-    name: String,
-    namespace: String,
-    has_quota: bool,
-}
-
 /// Everything the page shows.
 #[derive(Debug, Clone)]
 struct Everything {
     alerts: Vec<Alert>,
     webhooks: Vec<Webhook>,
-    rules: Vec<Watched>,
+    rules: SomeRules,
+    quotas: SomeRules,
+}
+
+/// The rules of the page; cheap to copy.
+#[derive(Debug, Clone, Copy)]
+struct Watchable {
+    all: Rules,
+    /// Those with a quota.
+    quotas: Rules,
 }
 
 /// What is being done on the page; cheap to copy.
@@ -98,15 +100,19 @@ fn Told(data: Everything, desk: Desk) -> impl IntoView {
         }
         .into_any();
     }
-    let Everything { alerts, webhooks, rules } = data;
-    let (form_webhooks, form_rules) = (webhooks.clone(), rules.clone());
+    let Everything { alerts, webhooks, rules, quotas } = data;
+    let rules = Watchable {
+        all: some_rules::rules(rules, Having::Anything),
+        quotas: some_rules::rules(quotas, Having::Quota),
+    };
+    let form_webhooks = webhooks.clone();
     // Another alert to change is another form.
     let form = move || {
         let editing = desk.editing.get();
-        let (webhooks, rules) = (form_webhooks.clone(), form_rules.clone());
+        let webhooks = form_webhooks.clone();
         view! { <AlertForm editing webhooks rules desk /> }
     };
-    let lines = alert_lines(alerts, &webhooks, &rules, desk);
+    let lines = alert_lines(alerts, &webhooks, rules.all, desk);
     view! {
         <Needs role=Role::Editor>{form}</Needs>
         {lines}
@@ -117,15 +123,23 @@ fn Told(data: Everything, desk: Desk) -> impl IntoView {
 }
 
 async fn everything(api: Api, tenant: &str) -> Result<Everything, Problem> {
-    let (alerts, webhooks, rules) =
-        futures_util::future::join3(api.alerts(tenant), api.webhooks(tenant), api.rules(tenant))
-            .await;
-    let watched = |it: weir_wire::rules::RuleAnswer| Watched {
-        id: it.id,
-        name: format!("{}/{}", it.rule.namespace, it.rule.name),
-        has_quota: it.rule.limits.iter().any(|it| matches!(it, LimitBody::Quota { .. })),
-        namespace: it.rule.namespace,
-    };
-    let rules = rules?.into_iter().map(watched).collect();
-    Ok(Everything { alerts: alerts?, webhooks: webhooks?, rules })
+    let (alerts, webhooks, all, quotas) = futures_util::future::join4(
+        api.alerts(tenant),
+        api.webhooks(tenant),
+        api.rules_with(tenant, Having::Anything, ""),
+        api.rules_with(tenant, Having::Quota, ""),
+    )
+    .await;
+    let (alerts, all, quotas) = (alerts?, all?, quotas?);
+    let known: BTreeSet<_> = all.data.iter().chain(&quotas.data).map(|it| &it.id).collect();
+    let named = alerts.iter().filter_map(|it| it.body.rule_id.clone());
+    let named: BTreeSet<_> = named.filter(|id| !known.contains(id)).collect();
+    let mut named = api.rules_of(tenant, &named.into_iter().collect::<Vec<_>>()).await?;
+    named.extend_from_slice(&quotas.data);
+    Ok(Everything {
+        alerts,
+        webhooks: webhooks?,
+        quotas: SomeRules { first: quotas, named: named.clone() },
+        rules: SomeRules { first: all, named },
+    })
 }

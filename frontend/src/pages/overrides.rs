@@ -9,15 +9,16 @@ mod reset;
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 use weir_wire::overrides::OverrideAnswer;
-use weir_wire::rules::RuleAnswer;
 use weir_wire::tenants::Role;
 
-use crate::api::Api;
+use crate::api::{Api, Having};
 use crate::components::feedback::Empty;
 use crate::components::load::{load, loaded};
 use crate::components::needs::Needs;
 use crate::components::page::PageHead;
+use crate::components::rule_picker::SomeRules;
 use crate::pages::shell::TenantId;
+use crate::pages::some_rules;
 use edit::Edit;
 use import::Import;
 use list::List;
@@ -46,9 +47,10 @@ struct Wanted {
 #[component]
 pub fn Overrides() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let named = use_query_map().with_untracked(|query| query.get("rule"));
     let rules = load(move || {
-        let tenant = tenant.get();
-        async move { api.rules(&tenant).await }
+        let (tenant, named) = (tenant.get(), named.clone());
+        async move { some_rules::some_rules(api, &tenant, Having::CountBy, named).await }
     });
     view! {
         <PageHead title="Overrides" lead="Another limit, or none, for one subject of a rule, until a date." />
@@ -57,8 +59,8 @@ pub fn Overrides() -> impl IntoView {
 }
 
 #[component]
-fn Page(rules: Vec<RuleAnswer>) -> impl IntoView {
-    if rules.iter().all(|rule| rule.rule.count_by.is_empty()) {
+fn Page(rules: SomeRules) -> impl IntoView {
+    if rules.first.data.is_empty() {
         return view! {
             <Empty title="No rule counts by an attribute.">
                 <p>"An override is for one subject of a rule, so there has to be a rule that counts by something, such as user."</p>
@@ -70,7 +72,7 @@ fn Page(rules: Vec<RuleAnswer>) -> impl IntoView {
     let said = |name: &str| query.with_untracked(|query| query.get(name)).unwrap_or_default();
     let wanted = Wanted { typed: RwSignal::new(said("q")), rule: RwSignal::new(said("rule")) };
     let (open, turn) = (RwSignal::new(Open::Nothing), RwSignal::new(0_u32));
-    let rules = StoredValue::new(rules);
+    let rules = some_rules::rules(rules, Having::CountBy);
     let done = Callback::new(move |()| {
         open.set(Open::Nothing);
         turn.update(|turn| *turn += 1);
@@ -79,11 +81,11 @@ fn Page(rules: Vec<RuleAnswer>) -> impl IntoView {
         let cancel = Callback::new(move |()| open.set(Open::Nothing));
         match open.get() {
             Open::Nothing => ().into_any(),
-            Open::New => view! { <Edit before=None rules done cancel /> }.into_any(),
+            Open::New => view! { <Edit before=None wanted rules done cancel /> }.into_any(),
             Open::Edit(before) => {
-                view! { <Edit before=Some(*before) rules done cancel /> }.into_any()
+                view! { <Edit before=Some(*before) wanted rules done cancel /> }.into_any()
             }
-            Open::Import => view! { <Import rules done cancel /> }.into_any(),
+            Open::Import => view! { <Import done cancel /> }.into_any(),
             Open::Reset => view! { <Reset rules cancel /> }.into_any(),
         }
     };

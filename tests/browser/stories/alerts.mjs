@@ -77,9 +77,9 @@ async function makeAlert(page, shoot) {
     await page.getByText("must be a whole number from 1 to 100").waitFor();
     assert.ok(await page.getByRole("button", { name: "Create alert" }).isDisabled());
     await page.getByLabel("Watch").selectOption({ label: "how much of a quota is used" });
-    await page.getByLabel("Rule with a quota").selectOption({ label: `default/monthly-${fresh}` });
+    await page.getByLabel("Rule with a quota").selectOption({ label: `default / monthly-${fresh}` });
     await page.getByLabel("At percent of the quota").fill("60, 100");
-    await page.getByText(`Told when a subject of default/monthly-${fresh} has used 60 or 100 % of its quota`).waitFor();
+    await page.getByText(`Told when a subject of default / monthly-${fresh} has used 60 or 100 % of its quota`).waitFor();
     await shoot("alerts-form");
 }
 

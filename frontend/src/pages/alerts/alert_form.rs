@@ -1,16 +1,21 @@
 //! One alert, new or to be changed: what is watched, from where on it is told, and to whom.
 
+use std::collections::BTreeSet;
+
 use leptos::prelude::*;
 use weir_domain::names;
 use weir_wire::alerts::{Alert, AlertBody, AlertKind};
 use weir_wire::problem::FieldProblem;
+use weir_wire::rules::RuleAnswer;
 use weir_wire::webhooks::Webhook;
 
-use super::{Desk, Watched};
+use super::{Desk, Watchable};
 use crate::api::Api;
 use crate::components::act::{Act, ActForm};
 use crate::components::field::{Choice, TextField, Tick};
+use crate::components::rule_picker::{RulePicker, Rules};
 use crate::model::alert_words::{WINDOWS, numbers, sentence};
+use crate::model::rule_choice::{Choosable, by_id, name};
 use crate::pages::shell::TenantId;
 
 /// What is typed.
@@ -38,11 +43,11 @@ const FIELDS: &[&str] =
 pub(super) fn AlertForm(
     editing: Option<Alert>,
     webhooks: Vec<Webhook>,
-    rules: Vec<Watched>,
+    rules: Watchable,
     desk: Desk,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let typed = Typed::of(editing.as_ref().map(|it| &it.body), &webhooks, &rules);
+    let typed = Typed::of(editing.as_ref().map(|it| &it.body), &webhooks, rules);
     let act = Act::with_fields(FIELDS);
     let body = Memo::new(move |_| typed.body());
     let wrong = Memo::new(move |_| body.with(|body| body.condition().err().unwrap_or_default()));
@@ -78,7 +83,7 @@ pub(super) fn AlertForm(
         view! { <div class="actions"><button type="button" class="button" on:click=leave>"Leave it as it is"</button></div> }
     });
     let targets = webhooks.into_iter().map(|it| (it.id, it.name)).collect();
-    let said = said(body, &rules);
+    let said = said(body, rules.all);
     let fields = fields(typed, rules, problem);
     view! {
         <ActForm act submit on_submit=save incomplete>
@@ -102,14 +107,12 @@ pub(super) fn AlertForm(
 }
 
 /// What it will do, as long as that makes sense.
-fn said(body: Memo<AlertBody>, rules: &[Watched]) -> Signal<Option<String>> {
-    let names: Vec<(String, String)> =
-        rules.iter().map(|it| (it.id.clone(), it.name.clone())).collect();
+fn said(body: Memo<AlertBody>, rules: Rules) -> Signal<Option<String>> {
     Signal::derive(move || {
         body.with(|body| {
             body.condition().ok()?;
-            let name = names.iter().find(|(id, _)| body.rule_id.as_ref() == Some(id));
-            Some(sentence(body, name.map(|(_, name)| name.as_str())))
+            let rule = body.rule_id.as_ref().and_then(|id| rules.rule(id));
+            Some(sentence(body, rule.as_ref().map(name).as_deref()))
         })
     })
 }
@@ -117,21 +120,25 @@ fn said(body: Memo<AlertBody>, rules: &[Watched]) -> Signal<Option<String>> {
 /// Those of the kind that is chosen.
 fn fields(
     typed: Typed,
-    rules: Vec<Watched>,
+    rules: Watchable,
     problem: impl Fn(&'static str) -> Signal<Option<String>>,
 ) -> impl IntoView {
-    let quotas: Vec<_> =
-        rules.iter().filter(|it| it.has_quota).map(|it| (it.id.clone(), it.name.clone())).collect();
+    let mut others = vec![(String::new(), "all checks".to_owned())];
+    // One of a namespace whose rules are not met yet, or are gone.
+    others.extend(typed.of.with_untracked(|of| {
+        let known = shares_of(&rules.all.known()).iter().any(|(it, _)| it == of);
+        of.strip_prefix("n:").filter(|_| !known).map(of_namespace)
+    }));
     let (rule_problem, thresholds_problem) = (problem("rule_id"), problem("thresholds_percent"));
     let (share_problem, checks_problem) = (problem("share_percent"), problem("checks_min"));
     move || {
         match typed.kind.get() {
-        AlertKind::Quota if quotas.is_empty() => {
+        AlertKind::Quota if rules.quotas.first().is_none() => {
             view! { <p class="warning">"No rule has a quota: give one a limit of that kind first."</p> }
                 .into_any()
         }
         AlertKind::Quota => view! {
-            <Choice label="Rule with a quota" value=typed.rule_id.into() options=quotas.clone() problem=rule_problem />
+            <RulePicker label="Rule with a quota" rules=rules.quotas value=typed.rule_id.into() options=by_id problem=rule_problem />
             <TextField
                 label="At percent of the quota"
                 value=typed.thresholds
@@ -141,7 +148,7 @@ fn fields(
         }
         .into_any(),
         AlertKind::DenialShare => view! {
-            <Choice label="Of" value=typed.of.into() options=shares_of(&rules) problem=rule_problem />
+            <RulePicker label="Of" rules=rules.all value=typed.of.into() options=shares_of others=others.clone() problem=rule_problem />
             <div class="row">
                 <TextField label="Refused, percent" value=typed.share problem=share_problem short=true />
                 <Choice
@@ -158,22 +165,24 @@ fn fields(
     }
 }
 
-fn shares_of(rules: &[Watched]) -> Vec<(String, String)> {
-    let mut namespaces: Vec<&String> = rules.iter().map(|it| &it.namespace).collect();
-    namespaces.sort_unstable();
-    namespaces.dedup();
-    let mut options = vec![(String::new(), "all checks".to_owned())];
-    options.extend(namespaces.iter().map(|it| (format!("n:{it}"), format!("namespace {it}"))));
-    options.extend(rules.iter().map(|it| (format!("r:{}", it.id), format!("rule {}", it.name))));
-    options
+/// The namespaces of some rules, and they themselves.
+fn shares_of(rules: &[RuleAnswer]) -> Vec<Choosable> {
+    let namespaces: BTreeSet<_> = rules.iter().map(|it| &it.rule.namespace).collect();
+    let namespaces = namespaces.into_iter().map(|it| of_namespace(it));
+    let rules = rules.iter().map(|it| (format!("r:{}", it.id), format!("rule {}", name(it))));
+    namespaces.chain(rules).collect()
+}
+
+fn of_namespace(namespace: &str) -> Choosable {
+    (format!("n:{namespace}"), format!("namespace {namespace}"))
 }
 
 impl Typed {
     /// What is there already, or what most people want.
-    fn of(alert: Option<&AlertBody>, webhooks: &[Webhook], rules: &[Watched]) -> Self {
+    fn of(alert: Option<&AlertBody>, webhooks: &[Webhook], rules: Watchable) -> Self {
         let first = |text: Option<&String>| text.cloned().unwrap_or_default();
         let rule = alert.and_then(|it| it.rule_id.as_ref());
-        let quota = || rules.iter().find(|it| it.has_quota).map(|it| &it.id);
+        let quota = rules.quotas.first().map(|it| it.id);
         let of = alert.and_then(|it| match (&it.rule_id, &it.namespace) {
             (Some(rule), _) => Some(format!("r:{rule}")),
             (None, Some(namespace)) => Some(format!("n:{namespace}")),
@@ -190,7 +199,7 @@ impl Typed {
             webhook_id: RwSignal::new(first(webhook)),
             enabled: RwSignal::new(alert.is_none_or(|it| it.enabled)),
             kind: RwSignal::new(alert.map_or(AlertKind::DenialShare, |it| it.kind)),
-            rule_id: RwSignal::new(first(rule.or_else(quota))),
+            rule_id: RwSignal::new(first(rule.or(quota.as_ref()))),
             of: RwSignal::new(of.unwrap_or_default()),
             thresholds: RwSignal::new(thresholds.unwrap_or_else(|| "80, 90, 100".to_owned())),
             share: RwSignal::new(share.to_string()),

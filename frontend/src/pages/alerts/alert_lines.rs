@@ -5,21 +5,23 @@ use weir_wire::alerts::Alert;
 use weir_wire::tenants::Role;
 use weir_wire::webhooks::Webhook;
 
-use super::{Desk, Watched};
+use super::Desk;
 use crate::api::Api;
 use crate::components::act::Act;
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{ActProblem, Empty};
 use crate::components::needs::Needs;
+use crate::components::rule_picker::Rules;
 use crate::components::time::When;
 use crate::model::alert_words::sentence;
+use crate::model::rule_choice::name;
 use crate::pages::shell::TenantId;
 
 /// The table.
 pub(super) fn alert_lines(
     alerts: Vec<Alert>,
     webhooks: &[Webhook],
-    rules: &[Watched],
+    rules: Rules,
     desk: Desk,
 ) -> AnyView {
     if alerts.is_empty() {
@@ -31,8 +33,8 @@ pub(super) fn alert_lines(
     let rows: Vec<_> = alerts
         .into_iter()
         .map(|alert| {
-            let rule = rules.iter().find(|it| alert.body.rule_id.as_ref() == Some(&it.id));
-            let says = sentence(&alert.body, rule.map(|it| it.name.as_str()));
+            let rule = alert.body.rule_id.as_ref().and_then(|id| rules.rule(id));
+            let says = sentence(&alert.body, rule.as_ref().map(name).as_deref());
             let told = webhooks.iter().find(|it| it.id == alert.body.webhook_id);
             let told = told.map(|it| it.name.clone()).unwrap_or_default();
             line(alert, says, told, desk)

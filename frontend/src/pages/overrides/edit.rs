@@ -8,12 +8,15 @@ use weir_wire::overrides::OverrideAnswer;
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::RuleAnswer;
 
+use super::Wanted;
 use crate::api::Api;
 use crate::browser;
 use crate::components::act::{Act, ActForm};
 use crate::components::field::{Bind, Choice, TextField};
 use crate::components::rule_form::Limits;
+use crate::components::rule_picker::{RulePicker, Rules};
 use crate::model::expiry::Expiry;
+use crate::model::rule_choice::by_id;
 use crate::model::rule_form::RuleForm;
 use crate::pages::shell::TenantId;
 use form::{Form, Instead};
@@ -24,12 +27,18 @@ use stale::{Meets, Stale};
 #[component]
 pub(super) fn Edit(
     before: Option<OverrideAnswer>,
-    rules: StoredValue<Vec<RuleAnswer>>,
+    wanted: Wanted,
+    rules: Rules,
     done: Callback<()>,
     cancel: Callback<()>,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let form = Form::of(before.as_ref(), rules);
+    let asked =
+        before.as_ref().map_or_else(|| wanted.rule.get_untracked(), |it| it.body.rule_id.clone());
+    let counts = |rule: &RuleAnswer| !rule.rule.count_by.is_empty();
+    let rule = rules.rule(&asked).filter(counts).or_else(|| rules.first());
+    let form =
+        Form::of(before.as_ref(), &rule.expect("the page has a rule that counts by something"));
     let act = Act::with_fields(&["reason", "expires_at"]);
     let title = if before.is_some() { "Edit the override" } else { "New override" };
     let is_new = before.is_none();
@@ -77,28 +86,17 @@ pub(super) fn SubjectFields(subject: Subject) -> impl IntoView {
     }
 }
 
-/// The rules that count by something.
-pub(super) fn rule_options(rules: StoredValue<Vec<RuleAnswer>>) -> Vec<(String, String)> {
-    let option = |rule: &RuleAnswer| {
-        (rule.id.clone(), format!("{} / {}", rule.rule.namespace, rule.rule.name))
-    };
-    rules.with_value(|rules| {
-        rules.iter().filter(|rule| !rule.rule.count_by.is_empty()).map(option).collect()
-    })
-}
-
 #[component]
-fn RuleChoice(form: Form, rules: StoredValue<Vec<RuleAnswer>>) -> impl IntoView {
+fn RuleChoice(form: Form, rules: Rules) -> impl IntoView {
     let choose = Callback::new(move |id: String| {
-        let rule = rules.with_value(|rules| rules.iter().find(|rule| rule.id == id).cloned());
-        if let Some(rule) = rule {
+        if let Some(rule) = rules.rule(&id) {
             form.subject.set(fields_of(&rule));
             form.editor.reset(RuleForm::of(&rule.rule));
             form.rule.set(id);
         }
     });
     let value = Bind { value: form.rule.into(), set: choose };
-    view! { <Choice label="Rule" value options=rule_options(rules) /> }
+    view! { <RulePicker label="Rule" rules value options=by_id /> }
 }
 
 #[component]

@@ -1,23 +1,29 @@
 //! All overrides as a CSV file.
 
 use leptos::prelude::*;
-use weir_wire::rules::RuleAnswer;
 
 use crate::api::Api;
 use crate::browser;
 use crate::components::act::Act;
 use crate::components::feedback::ActProblem;
+use crate::components::rule_picker::Rules;
 use crate::model::override_table;
 use crate::pages::shell::TenantId;
+use crate::pages::some_rules::meet;
 
 /// The button.
 #[component]
-pub(super) fn Export(rules: StoredValue<Vec<RuleAnswer>>) -> impl IntoView {
+pub(super) fn Export(rules: Rules) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let act = Act::new();
     let export = move |_| {
-        act.run(async move { api.all_overrides(&tenant.now()).await }, move |overrides| {
-            let text = rules.with_value(|rules| override_table::write(&overrides, rules));
+        let asked = async move {
+            let overrides = api.all_overrides(&tenant.now()).await?;
+            meet(api, &tenant.now(), rules, overrides.iter().map(|it| &it.body.rule_id)).await?;
+            Ok(overrides)
+        };
+        act.run(asked, move |overrides| {
+            let text = override_table::write(&overrides, &rules.known());
             browser::save_file("overrides.csv", "text/csv", &text);
         });
     };

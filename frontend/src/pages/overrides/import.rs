@@ -9,6 +9,7 @@ use crate::api::{Api, Problem};
 use crate::browser;
 use crate::components::act::{Act, ActForm};
 use crate::components::field::TextArea;
+use crate::components::load::{load, loaded};
 use crate::model::number::counted;
 use crate::model::override_table;
 use crate::pages::shell::TenantId;
@@ -18,14 +19,18 @@ const BATCH: usize = 1000;
 /// More are counted: whoever has so many mends the file first.
 const WRONG_SHOWN: usize = 20;
 
-/// The form; `done` follows once all is written.
+/// The form; `done` follows once all is written. A file may name any rule, so here all of them are needed.
 #[component]
-pub(super) fn Import(
-    rules: StoredValue<Vec<RuleAnswer>>,
-    done: Callback<()>,
-    cancel: Callback<()>,
-) -> impl IntoView {
+pub(super) fn Import(done: Callback<()>, cancel: Callback<()>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let rules = load(move || async move { api.rules(&tenant.now()).await });
+    loaded(rules, move |rules| view! { <Form rules done cancel /> })
+}
+
+#[component]
+fn Form(rules: Vec<RuleAnswer>, done: Callback<()>, cancel: Callback<()>) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let rules = StoredValue::new(rules);
     let text = RwSignal::new(String::new());
     let read = Memo::new(move |_| {
         text.with(|text| rules.with_value(|rules| override_table::read(text, rules)))

@@ -4,30 +4,32 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::page::Page;
-use weir_wire::rules::RuleAnswer;
 use weir_wire::tenants::Role;
 use weir_wire::time::DateTime;
 
 use super::export::Export;
 use super::{Open, Wanted};
-use crate::api::Api;
+use crate::api::{Api, Problem};
 use crate::browser;
 use crate::components::act::Act;
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{ActProblem, Empty};
-use crate::components::field::{Choice, TextField};
+use crate::components::field::TextField;
 use crate::components::load::{kept, load};
 use crate::components::long_table::{LongTable, Sight};
 use crate::components::needs::Needs;
+use crate::components::rule_picker::{RulePicker, Rules};
 use crate::components::time::When;
+use crate::model::rule_choice::by_id;
 use crate::model::{override_words, subject};
 use crate::pages::shell::TenantId;
+use crate::pages::some_rules::meet;
 
 /// The list with its search; `turn` rises when something was written.
 #[component]
 pub(super) fn List(
     wanted: Wanted,
-    rules: StoredValue<Vec<RuleAnswer>>,
+    rules: Rules,
     turn: RwSignal<u32>,
     open: RwSignal<Open>,
 ) -> impl IntoView {
@@ -35,27 +37,29 @@ pub(super) fn List(
     let first = load(move || {
         turn.track();
         let (tenant, typed, rule) = (tenant.get(), wanted.typed.get(), wanted.rule.get());
-        async move { api.overrides(&tenant, &typed, Some(&rule), None).await }
+        async move { overrides(api, &tenant, rules, (&typed, &rule), None).await }
     });
     view! {
         <div class="filter" role="search">
             <TextField label="Search a subject" kind="search" value=wanted.typed />
-            <Choice label="Of the rule" value=wanted.rule.into() options=rule_choices(rules) />
+            <RulePicker label="Of the rule" rules value=wanted.rule.into() options=by_id others=vec![(String::new(), "Any rule".to_owned())] />
             <Export rules />
         </div>
         {kept(first, move |page| view! { <Pages page wanted rules turn open /> })}
     }
 }
 
-/// Any rule, or one of those that can have overrides.
-fn rule_choices(rules: StoredValue<Vec<RuleAnswer>>) -> Vec<(String, String)> {
-    let name =
-        |it: &RuleAnswer| (it.id.clone(), format!("{} / {}", it.rule.namespace, it.rule.name));
-    let any = std::iter::once((String::new(), "Any rule".to_owned()));
-    rules.with_value(|rules| {
-        let countable = rules.iter().filter(|it| !it.rule.count_by.is_empty());
-        any.chain(countable.map(name)).collect()
-    })
+/// A page of those with a text in their subject and of a rule, with what their rules are called.
+async fn overrides(
+    api: Api,
+    tenant: &str,
+    rules: Rules,
+    (typed, rule): (&str, &str),
+    cursor: Option<String>,
+) -> Result<Page<OverrideAnswer>, Problem> {
+    let page = api.overrides(tenant, typed, Some(rule), cursor.as_deref()).await?;
+    meet(api, tenant, rules, page.data.iter().map(|it| &it.body.rule_id)).await?;
+    Ok(page)
 }
 
 /// The first page, and those that were asked for after it.
@@ -63,7 +67,7 @@ fn rule_choices(rules: StoredValue<Vec<RuleAnswer>>) -> Vec<(String, String)> {
 fn Pages(
     page: Signal<Page<OverrideAnswer>>,
     wanted: Wanted,
-    rules: StoredValue<Vec<RuleAnswer>>,
+    rules: Rules,
     turn: RwSignal<u32>,
     open: RwSignal<Open>,
 ) -> impl IntoView {
@@ -75,7 +79,7 @@ fn Pages(
         let (typed, rule) = (wanted.typed.get_untracked(), wanted.rule.get_untracked());
         let cursor = shown.get_untracked().next_cursor;
         act.run(
-            async move { api.overrides(&tenant.now(), &typed, Some(&rule), cursor.as_deref()).await },
+            async move { overrides(api, &tenant.now(), rules, (&typed, &rule), cursor).await },
             move |mut next| {
                 shown.update(|shown| {
                     shown.data.append(&mut next.data);
@@ -135,16 +139,16 @@ fn head() -> AnyView {
 fn Line(
     at: usize,
     it: OverrideAnswer,
-    rules: StoredValue<Vec<RuleAnswer>>,
+    rules: Rules,
     turn: RwSignal<u32>,
     open: RwSignal<Open>,
     act: Act,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let asking = RwSignal::new(false);
-    let rule =
-        rules.with_value(|rules| rules.iter().find(|rule| rule.id == it.body.rule_id).cloned());
-    let rule_name = rule.map_or_else(|| "a rule made meanwhile".to_owned(), |rule| rule.rule.name);
+    let rule_name = rules
+        .rule(&it.body.rule_id)
+        .map_or_else(|| "a rule that is gone".to_owned(), |rule| rule.rule.name);
     let rule_id = it.body.rule_id.clone();
     let who = subject::words(&it.body.subject);
     let instead = override_words::instead(&it.body);

@@ -1,26 +1,23 @@
 //! Forgetting what a rule counted of one subject: whoever was denied may go on now.
 
 use leptos::prelude::*;
-use weir_wire::rules::RuleAnswer;
 use weir_wire::tester::ResetBody;
 
-use super::edit::{SubjectFields, fields_of, rule_options, typed};
+use super::edit::{SubjectFields, fields_of, typed};
 use crate::api::Api;
 use crate::components::act::{Act, ActForm};
-use crate::components::field::{Bind, Choice};
+use crate::components::field::Bind;
+use crate::components::rule_picker::{RulePicker, Rules};
 use crate::model::number::counted;
+use crate::model::rule_choice::by_id;
 use crate::pages::shell::TenantId;
 
 /// The form.
 #[component]
-pub(super) fn Reset(rules: StoredValue<Vec<RuleAnswer>>, cancel: Callback<()>) -> impl IntoView {
+pub(super) fn Reset(rules: Rules, cancel: Callback<()>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let options = rule_options(rules);
-    let rule = RwSignal::new(options.first().map(|(id, _)| id.clone()).unwrap_or_default());
-    let fields = move |id: &str| {
-        let found = rules.with_value(|rules| rules.iter().find(|rule| rule.id == id).cloned());
-        found.as_ref().map(fields_of).unwrap_or_default()
-    };
+    let rule = RwSignal::new(rules.first().map(|it| it.id).unwrap_or_default());
+    let fields = move |id: &str| rules.rule(id).as_ref().map(fields_of).unwrap_or_default();
     let subject = RwSignal::new(fields(&rule.get_untracked()));
     let said = RwSignal::new(String::new());
     let act = Act::new();
@@ -43,7 +40,7 @@ pub(super) fn Reset(rules: StoredValue<Vec<RuleAnswer>>, cancel: Callback<()>) -
         <ActForm act submit="Reset" on_submit=reset cancel=cancel>
             <h2>"Reset a counter"</h2>
             <p class="note">"What was counted of one subject is forgotten, blocks too, on all gates at once."</p>
-            <Choice label="Rule" value=Bind { value: rule.into(), set: choose } options />
+            <RulePicker label="Rule" rules value=Bind { value: rule.into(), set: choose } options=by_id />
             <SubjectFields subject />
             <p class="note" role="status">{said}</p>
         </ActForm>

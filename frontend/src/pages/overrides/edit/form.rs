@@ -41,18 +41,11 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Of an override that is there, or of a new one.
-    pub fn of(before: Option<&OverrideAnswer>, rules: StoredValue<Vec<RuleAnswer>>) -> Self {
-        let wanted = before.map(|it| it.body.rule_id.clone());
-        let rule = rules.with_value(|rules| {
-            let counts = |rule: &&RuleAnswer| !rule.rule.count_by.is_empty();
-            let named = rules.iter().find(|rule| Some(&rule.id) == wanted.as_ref());
-            named.or_else(|| rules.iter().find(counts)).cloned()
-        });
-        let rule = rule.expect("the page has a rule that counts by something");
+    /// Of an override of a rule that is there, or of a new one.
+    pub fn of(before: Option<&OverrideAnswer>, rule: &RuleAnswer) -> Self {
         let form = Self {
             rule: RwSignal::new(rule.id.clone()),
-            subject: RwSignal::new(fields_of(&rule)),
+            subject: RwSignal::new(fields_of(rule)),
             instead: RwSignal::new(Instead::Limits),
             editor: Editor::new(RuleForm::of(&rule.rule)),
             expiry: RwSignal::new(Expiry::Never),
@@ -62,7 +55,7 @@ impl Form {
             tried: RwSignal::new(false),
         };
         if let Some(before) = before {
-            form.fill(&before.body, &rule);
+            form.fill(&before.body, rule);
         }
         form
     }

@@ -3,7 +3,6 @@
 use leptos::prelude::*;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::problem::ErrorCode;
-use weir_wire::rules::RuleAnswer;
 
 use super::form::Form;
 use crate::api::Api;
@@ -11,6 +10,7 @@ use crate::browser;
 use crate::components::act::Act;
 use crate::components::difference::DifferenceTable;
 use crate::components::load::{load, loaded};
+use crate::components::rule_picker::Rules;
 use crate::model::override_words::differences;
 use crate::pages::shell::TenantId;
 
@@ -19,7 +19,7 @@ use crate::pages::shell::TenantId;
 pub(super) struct Meets {
     /// What is changed; none while it is new.
     pub before: RwSignal<Option<OverrideAnswer>>,
-    pub rules: StoredValue<Vec<RuleAnswer>>,
+    pub rules: Rules,
     pub act: Act,
     pub save: Callback<()>,
 }
@@ -67,10 +67,7 @@ fn Choices(theirs: OverrideAnswer, form: Form, meets: Meets) -> impl IntoView {
     };
     let reload = move |_| {
         let it = theirs.get_value();
-        let rule = meets
-            .rules
-            .with_value(|rules| rules.iter().find(|rule| rule.id == it.body.rule_id).cloned());
-        if let Some(rule) = rule {
+        if let Some(rule) = meets.rules.rule(&it.body.rule_id) {
             form.fill(&it.body, &rule);
         }
         meets.before.set(Some(it));
