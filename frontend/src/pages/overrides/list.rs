@@ -42,7 +42,9 @@ pub(super) fn List(
     view! {
         <div class="filter" role="search">
             <TextField label="Search a subject" kind="search" value=wanted.typed />
-            <RulePicker label="Of the rule" rules value=wanted.rule.into() options=by_id others=vec![(String::new(), "Any rule".to_owned())] />
+            <div class="of-rules">
+                <RulePicker label="Of the rule" rules value=wanted.rule.into() options=by_id others=vec![(String::new(), "Any rule".to_owned())] />
+            </div>
             <Export rules />
         </div>
         {kept(first, move |page| view! { <Pages page wanted rules turn open /> })}
