@@ -34,6 +34,7 @@ pub(crate) struct RulesQuery {
     /// Only rules with these ids, apart by commas; at most 100.
     ids: Option<String>,
     /// Only rules that count by an attribute (`count_by`), or that have a limit which is a quota (`quota`).
+    #[param(inline)]
     has: Option<RulesHave>,
 }
 
