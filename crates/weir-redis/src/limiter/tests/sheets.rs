@@ -1,14 +1,13 @@
 //! Sheets: what it means that the counters of a subject share a key.
 
-use std::time::Duration;
-
-use tokio::time::Instant;
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
 use weir_domain::request::Act;
 use weir_domain::subject::SubjectKey;
 
-use super::world::{World, charge_of, charge_with_block, log_of_denials, one_of_each, passed};
+use super::world::{
+    World, charge_of, charge_with_block, log_of_denials, one_of_each, passed, until,
+};
 
 fn window(limit: u64, window_ms: u64) -> Vec<LimitDraft> {
     vec![LimitDraft::FixedWindow { limit, window_ms }]
@@ -19,14 +18,6 @@ const DAY_MS: u64 = 86_400_000;
 /// Ten units, of which one comes back each day.
 fn day_each() -> LimitDraft {
     LimitDraft::TokenBucket { capacity: 10, refill_tokens: 1, refill_interval_ms: DAY_MS }
-}
-
-/// Asks until it holds.
-async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !holds().await {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
-    }
 }
 
 #[tokio::test]

@@ -197,10 +197,18 @@ pub(super) async fn connection() -> redis::aio::MultiplexedConnection {
 }
 
 pub(super) async fn until_up(limiter: &Limiter) {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
-    while !limiter.up() {
-        assert!(tokio::time::Instant::now() < deadline, "redis never answered");
+    until("redis answers", async || {
         tokio::task::yield_now().await;
+        limiter.up()
+    })
+    .await;
+}
+
+/// Asks until it holds.
+pub(super) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+    while !holds().await {
+        assert!(tokio::time::Instant::now() < deadline, "waited in vain: {what}");
     }
 }
 
