@@ -1,12 +1,11 @@
 //! `/check`, `/check/batch` and `/refund`: requests in, verdicts out.
 
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use weir_domain::request::Request;
-use weir_http::json::{Json, StrictJson};
+use weir_http::json::{Json, JsonText, StrictJson};
 use weir_http::params::Query;
 use weir_http::problem::Problem;
 use weir_wire::check::{BATCH_MAX, BatchAnswer, BatchBody, CheckAnswer, CheckBody, RefundBody};
@@ -51,8 +50,7 @@ pub(crate) async fn check(
     let request = body.parse().map_err(Problem::invalid)?;
     let answer = decide_one(&state, &caller, request).await?;
     let status = if answer.allowed { StatusCode::OK } else { denied };
-    let mime = HeaderValue::from_static("application/json");
-    let mut response = (status, [(CONTENT_TYPE, mime)], answer.to_json()).into_response();
+    let mut response = (status, JsonText(answer.to_json())).into_response();
     headers::add(&answer, response.headers_mut());
     Ok(response)
 }

@@ -23,6 +23,10 @@ use crate::unique_keys::UniqueKeys;
 #[derive(Debug, Clone, Copy)]
 pub struct Json<T>(pub T);
 
+/// An answer that is JSON already.
+#[derive(Debug, Clone)]
+pub struct JsonText(pub Vec<u8>);
+
 /// How many bytes a route's body may have; set it with `axum::Extension` on the route. 64 KiB without.
 #[derive(Debug, Clone, Copy)]
 pub struct BodyLimit(pub usize);
@@ -77,12 +81,16 @@ impl<T: Serialize> IntoResponse for Json<T> {
         // Most answers are of this size: a buffer that need not grow.
         let mut bytes = Vec::with_capacity(512);
         match serde_json::to_writer(&mut bytes, &self.0) {
-            Ok(()) => {
-                let mime = HeaderValue::from_static("application/json");
-                ([(header::CONTENT_TYPE, mime)], bytes).into_response()
-            }
+            Ok(()) => JsonText(bytes).into_response(),
             Err(error) => Problem::internal(error).into_response(),
         }
+    }
+}
+
+impl IntoResponse for JsonText {
+    fn into_response(self) -> Response {
+        let mime = HeaderValue::from_static("application/json");
+        ([(header::CONTENT_TYPE, mime)], self.0).into_response()
     }
 }
 

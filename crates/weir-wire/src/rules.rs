@@ -9,6 +9,9 @@ use crate::problem::FieldProblem;
 use crate::time::DateTime;
 use crate::words::{Action, Consistency, Mode, OnStoreFailure, Op};
 
+/// Most ids by which a list of rules can be asked for: so many fit into an address.
+pub const RULE_IDS_MAX: usize = 100;
+
 /// A rule as it is written. Fields left out have their defaults; unknown ones are refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -3,7 +3,7 @@
 use gloo_net::http::Method;
 use weir_wire::audit::{RevertRule, RuleRevision};
 use weir_wire::page::Page;
-use weir_wire::rules::{RuleAnswer, RuleBody};
+use weir_wire::rules::{RULE_IDS_MAX, RuleAnswer, RuleBody};
 
 use super::request::Call;
 use super::{Api, Problem};
@@ -29,9 +29,6 @@ impl Having {
         }
     }
 }
-
-/// In one request.
-const IDS_MAX: usize = 100;
 
 impl Api {
     /// All rules of a tenant.
@@ -59,21 +56,28 @@ impl Api {
         Ok(rules)
     }
 
-    /// A first page of the rules, or of those whose name contains a text.
+    /// A first page of the rules, or of those with a text in `namespace/name`.
     pub async fn some_rules(self, tenant: &str, text: &str) -> Result<Page<RuleAnswer>, Problem> {
-        let search =
-            if text.is_empty() { String::new() } else { format!("&search={}", encoded(text)) };
-        self.read(format!("/tenants/{tenant}/rules?limit=200{search}")).await
+        self.first_rules(tenant, 200, Having::Anything, text).await
     }
 
-    /// A first page of the rules that have something, or of those of them with a text in `namespace/name`.
+    /// A first page of the rules that have something, or of those of them with a text in `namespace/name`: a short one.
     pub async fn rules_with(
         self,
         tenant: &str,
         having: Having,
         text: &str,
     ) -> Result<Page<RuleAnswer>, Problem> {
-        let most = if text.is_empty() { 200 } else { 50 };
+        self.first_rules(tenant, if text.is_empty() { 200 } else { 50 }, having, text).await
+    }
+
+    async fn first_rules(
+        self,
+        tenant: &str,
+        most: u32,
+        having: Having,
+        text: &str,
+    ) -> Result<Page<RuleAnswer>, Problem> {
         let mut path = format!("/tenants/{tenant}/rules?limit={most}");
         for (name, value) in [("has", having.as_str()), ("search", text)] {
             if !value.is_empty() {
@@ -86,7 +90,7 @@ impl Api {
     /// The rules with these ids, as far as they are there.
     pub async fn rules_of(self, tenant: &str, ids: &[String]) -> Result<Vec<RuleAnswer>, Problem> {
         let mut rules = Vec::new();
-        for ids in ids.chunks(IDS_MAX) {
+        for ids in ids.chunks(RULE_IDS_MAX) {
             let path = format!("/tenants/{tenant}/rules?limit=200&ids={}", encoded(&ids.join(",")));
             rules.append(&mut self.read::<Page<RuleAnswer>>(path).await?.data);
         }

@@ -9,7 +9,7 @@ use weir_http::params::Query;
 use weir_http::problem::Problem;
 use weir_store::{RuleAfter, RuleFilter, RuleHas};
 use weir_wire::page::Page;
-use weir_wire::rules::RuleAnswer;
+use weir_wire::rules::{RULE_IDS_MAX, RuleAnswer};
 
 use crate::actor::{By, Viewer};
 use crate::error::ControlError;
@@ -86,13 +86,11 @@ pub(crate) async fn list(
 
 /// The ids of a text such as `rule_…,rule_…`.
 fn rule_ids(text: &str) -> Result<Vec<RuleId>, Problem> {
-    let wrong = || Problem::invalid_field("ids", "must be at most 100 ids of rules");
+    let wrong =
+        || Problem::invalid_field("ids", format!("must be at most {RULE_IDS_MAX} ids of rules"));
     let parts: Vec<_> = text.split(',').filter(|part| !part.is_empty()).collect();
-    if parts.len() > IDS_MAX {
+    if parts.len() > RULE_IDS_MAX {
         return Err(wrong());
     }
     parts.into_iter().map(|part| part.parse().map_err(|_| wrong())).collect()
 }
-
-/// So many fit into an address.
-const IDS_MAX: usize = 100;
