@@ -164,16 +164,13 @@ impl Limiter {
             return Err(RedisError::Away);
         }
         let (answer, answered) = oneshot::channel();
-        let waiting = line::Waiting { encoded, deadline, answer };
+        let waiting = line::Waiting { encoded, deadline, answer: Some(answer) };
         self.queue.try_send(waiting).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => RedisError::Overloaded,
             mpsc::error::TrySendError::Closed(_) => RedisError::Away,
         })?;
-        match patience::within(answered, deadline).await {
-            Some(Ok(result)) => result,
-            Some(Err(_)) => Err(RedisError::Away),
-            None => Err(RedisError::Timeout),
-        }
+        // The line answers by the deadline; it ends without an answer only when it is stopped.
+        answered.await.unwrap_or(Err(RedisError::Away))
     }
 
     /// Forgets counters, as if they had never been used, and says how many there were.

@@ -1,8 +1,12 @@
 //! The line to Redis: one connection, one call in flight, everything that waits in the next one.
 //!
+//! It keeps the deadlines of all who wait, so that none of them needs a timer. Who waits behind a call came after all
+//! who are in it, so nobody is due before those whose call it is.
+//!
 //! It is also the breaker. Up: checks are sent. Down: checks are answered at once with "away" while
 //! this task probes (half-open) until a fresh connection answers; nobody waits for the probing.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,7 +18,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::Micros;
 
-use super::patience;
+use super::patience::Patience;
 use super::script::{self, Encoded, Reply};
 use super::{Answer, DecidingClock, LimiterSettings};
 use crate::error::RedisError;
@@ -24,7 +28,8 @@ use crate::error::RedisError;
 pub(super) struct Waiting {
     pub(super) encoded: Encoded,
     pub(super) deadline: Instant,
-    pub(super) answer: oneshot::Sender<Result<Told, RedisError>>,
+    /// Gone once it was told.
+    pub(super) answer: Option<oneshot::Sender<Result<Told, RedisError>>>,
 }
 
 /// What a caller is told.
@@ -116,8 +121,7 @@ impl Line {
                 tokio::select! {
                     () = &mut pause => break,
                     waiting = self.waiting.recv() => {
-                        // An error only means that the caller no longer waits.
-                        drop(waiting?.answer.send(Err(RedisError::Away)));
+                        waiting?.tell(Err(RedisError::Away));
                     }
                 }
             }
@@ -135,7 +139,7 @@ impl Line {
         Ok(connection)
     }
 
-    /// `first` and whatever waits behind it, up to the bound; who has given up is left out.
+    /// `first` and whatever waits behind it, up to the bound, by their deadlines; who has given up is left out.
     fn gather(&mut self, first: Waiting) -> Vec<Waiting> {
         let mut checks = first.encoded.checks();
         let mut gathered = vec![first];
@@ -145,7 +149,8 @@ impl Line {
             checks += next.encoded.checks();
             gathered.push(next);
         }
-        gathered.retain(|it| !it.answer.is_closed());
+        gathered.retain(Waiting::is_awaited);
+        gathered.sort_by_key(|it| it.deadline);
         gathered
     }
 
@@ -155,13 +160,12 @@ impl Line {
         connection: &mut MultiplexedConnection,
         mut gathered: Vec<Waiting>,
     ) -> Result<(), RedisError> {
-        while let Some(deadline) = gathered.iter().map(|it| it.deadline).max() {
-            let all: Vec<&Encoded> = gathered.iter().map(|it| &it.encoded).collect();
-            match self.ask(connection, &all, deadline).await {
+        while !gathered.is_empty() {
+            match self.ask(connection, &mut gathered).await {
                 Ok(Reply::Answers(all)) => {
                     self.timeouts_in_a_row = 0;
-                    for (it, answers) in gathered.into_iter().zip(all) {
-                        drop(it.answer.send(Ok(Told::Answers(answers))));
+                    for (mut it, answers) in gathered.into_iter().zip(all) {
+                        it.tell(Ok(Told::Answers(answers)));
                     }
                     return Ok(());
                 }
@@ -184,8 +188,8 @@ impl Line {
             // Whoever asks from now on need not wait to hear it.
             self.up.store(false, Ordering::Relaxed);
         }
-        for it in gathered {
-            drop(it.answer.send(Err(error.clone())));
+        for mut it in gathered {
+            it.tell(Err(error.clone()));
         }
         if down {
             return Err(error);
@@ -199,23 +203,39 @@ impl Line {
     async fn ask(
         &self,
         connection: &mut MultiplexedConnection,
-        all: &[&Encoded],
-        deadline: Instant,
+        gathered: &mut [Waiting],
     ) -> Result<Reply, RedisError> {
         let clock = self.settings.clock.as_ref().map(DecidingClock::now);
         let grace_ms = u64::try_from(self.settings.grace.as_millis()).unwrap_or(1000);
-        let by_hash = script::by_hash(all, clock, grace_ms);
-        let value = match within(by_hash.query_async(connection), deadline).await {
+        let by_hash = script::by_hash(&encoded(gathered), clock, grace_ms);
+        let value = match heard(by_hash.query_async(connection), gathered).await {
             Err(RedisError::Refused(error))
                 if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) =>
             {
-                let by_text = script::by_text(all, clock, grace_ms);
-                within(by_text.query_async(connection), deadline).await?
+                let by_text = script::by_text(&encoded(gathered), clock, grace_ms);
+                heard(by_text.query_async(connection), gathered).await?
             }
             other => other?,
         };
-        script::reply(all, value)
+        script::reply(&encoded(gathered), value)
     }
+}
+
+impl Waiting {
+    /// Tells the outcome, if none was told yet. Who no longer waits need not hear it.
+    fn tell(&mut self, outcome: Result<Told, RedisError>) {
+        if let Some(answer) = self.answer.take() {
+            drop(answer.send(outcome));
+        }
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.answer.as_ref().is_some_and(|it| !it.is_closed())
+    }
+}
+
+fn encoded(gathered: &[Waiting]) -> Vec<&Encoded> {
+    gathered.iter().map(|it| &it.encoded).collect()
 }
 
 /// Tells those whose periods do not hold at this time, and hands back the others: nobody's check fails because of the
@@ -228,17 +248,25 @@ fn tell_whose_periods_are_others(gathered: Vec<Waiting>, now: Micros) -> Vec<Wai
         // The script looked at the same bounds, so this cannot be; asking again would change nothing.
         std::mem::swap(&mut right, &mut others);
     }
-    for it in others {
-        drop(it.answer.send(Ok(Told::OtherPeriod(now))));
+    for mut it in others {
+        it.tell(Ok(Told::OtherPeriod(now)));
     }
     right
 }
 
-async fn within(
+/// Redis' answer, while anybody waits for it; each is told when it did not come within its time.
+async fn heard(
     answer: impl Future<Output = redis::RedisResult<Value>>,
-    deadline: Instant,
+    gathered: &mut [Waiting],
 ) -> Result<Value, RedisError> {
-    Ok(patience::within(answer, deadline).await.ok_or(RedisError::Timeout)??)
+    let (mut answer, mut patience) = (pin!(answer), Patience::default());
+    for it in gathered {
+        if let Some(answer) = patience.within(answer.as_mut(), it.deadline).await {
+            return Ok(answer?);
+        }
+        it.tell(Err(RedisError::Timeout));
+    }
+    Err(RedisError::Timeout)
 }
 
 async fn still_there(connection: &mut MultiplexedConnection) -> Result<(), RedisError> {

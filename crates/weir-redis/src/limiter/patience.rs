@@ -4,56 +4,73 @@
 //! answer already in the socket. Such lost time is waited again (a few times at most), so a stall of
 //! our own is not taken for one of Redis, and no check passes unasked because of it.
 
-use std::pin::pin;
+use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
+/// The patience with one call, for whose answer many wait, each until a deadline of its own.
+#[derive(Debug, Default)]
+pub(super) struct Patience {
+    /// By how much deadlines have moved, for time that was lost.
+    moved: Duration,
+    times_moved: u32,
+}
+
 /// Timers are this coarse anyway; waking later means that this process was kept from running.
 const ON_TIME: Duration = Duration::from_millis(3);
-const AGAIN_MAX: u32 = 4;
+const MOVES_MAX: u32 = 4;
 const LAST_LOOKS: u32 = 4;
 
-/// The answer, if it comes before `deadline` and whatever time was lost.
-pub(super) async fn within<T>(answer: impl Future<Output = T>, deadline: Instant) -> Option<T> {
-    let mut answer = pin!(answer);
-    let mut until = deadline;
-    for _ in 0..AGAIN_MAX {
-        if let Ok(answer) = timeout_at(until, &mut answer).await {
-            return Some(answer);
+impl Patience {
+    /// The answer, if it comes before `deadline` and whatever time was lost.
+    pub(super) async fn within<T>(
+        &mut self,
+        mut answer: Pin<&mut impl Future<Output = T>>,
+        deadline: Instant,
+    ) -> Option<T> {
+        loop {
+            let until = deadline + self.moved;
+            if let Ok(answer) = timeout_at(until, answer.as_mut()).await {
+                return Some(answer);
+            }
+            let lost = Instant::now().saturating_duration_since(until);
+            if lost <= ON_TIME || self.times_moved == MOVES_MAX {
+                break;
+            }
+            self.times_moved += 1;
+            // The time that was lost, and as much again from now on.
+            self.moved += 2 * lost;
         }
-        let now = Instant::now();
-        let lost = now.saturating_duration_since(until);
-        if lost <= ON_TIME {
-            break;
+        // An answer that has arrived may still be on its way through other tasks.
+        for _ in 0..LAST_LOOKS {
+            tokio::task::yield_now().await;
+            if let Ok(answer) = tokio::time::timeout(Duration::ZERO, answer.as_mut()).await {
+                return Some(answer);
+            }
         }
-        until = now + lost;
+        None
     }
-    // An answer that has arrived may still be on its way through other tasks.
-    for _ in 0..LAST_LOOKS {
-        tokio::task::yield_now().await;
-        if let Ok(answer) = tokio::time::timeout(Duration::ZERO, &mut answer).await {
-            return Some(answer);
-        }
-    }
-    None
 }
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use super::*;
 
     #[tokio::test]
     async fn what_never_comes_is_given_up() {
         let deadline = Instant::now() + Duration::from_millis(10);
-        assert_eq!(within(std::future::pending::<()>(), deadline).await, None);
+        let mut answer = pin!(std::future::pending::<()>());
+        assert_eq!(Patience::default().within(answer.as_mut(), deadline).await, None);
         assert!(Instant::now() >= deadline);
     }
 
     #[tokio::test]
     async fn time_in_which_this_process_was_kept_from_running_is_waited_again() {
         let began = Instant::now();
-        let answer = async {
+        let mut answer = pin!(async {
             tokio::task::yield_now().await;
             // As a stall of the whole process does, this keeps the timer from firing.
             while began.elapsed() < Duration::from_millis(200) {
@@ -61,8 +78,20 @@ mod tests {
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
             "late by no fault of its own"
-        };
-        let heard = within(answer, began + Duration::from_millis(10)).await;
+        });
+        let deadline = began + Duration::from_millis(10);
+        let heard = Patience::default().within(answer.as_mut(), deadline).await;
         assert_eq!(heard, Some("late by no fault of its own"));
+    }
+
+    #[tokio::test]
+    async fn lost_time_moves_the_deadlines_of_all_who_wait_but_not_for_ever() {
+        let mut patience = Patience::default();
+        let mut answer = pin!(std::future::pending::<()>());
+        for _ in 0..=MOVES_MAX {
+            let long_ago = Instant::now() - patience.moved - Duration::from_millis(20);
+            assert_eq!(patience.within(answer.as_mut(), long_ago).await, None);
+        }
+        assert_eq!(patience.times_moved, MOVES_MAX);
     }
 }

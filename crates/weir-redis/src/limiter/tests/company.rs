@@ -23,7 +23,7 @@ async fn check_is_decided_in_the_company_of_one_with_other_periods() {
         let encoded = Encoded::new(&asked, |quota| calendar::bounds(quota, Micros(now_us)));
         let (answer, answered) = oneshot::channel();
         let deadline = Instant::now() + Duration::from_secs(30);
-        let waiting = Waiting { encoded, deadline, answer };
+        let waiting = Waiting { encoded, deadline, answer: Some(answer) };
         world.limiter.queue.try_send(waiting).expect("there is room");
         answered
     };
