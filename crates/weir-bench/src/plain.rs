@@ -4,7 +4,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
@@ -19,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use weir_http::json::Json;
-use weir_http::plane::{self, PlaneSettings};
+use weir_http::plane::{self, Plane, PlaneSettings};
 use weir_http::request_id::RequestIds;
 use weir_http::serve::{ServeSettings, serve};
 
@@ -38,13 +37,10 @@ pub async fn run(args: PlainArgs) -> anyhow::Result<()> {
     let script = Script::new(include_str!("plain.lua"));
     let plain = Plain { connection, script: Arc::new(script) };
     let listener = TcpListener::bind(args.listen).await.context("take the port")?;
-    let settings = PlaneSettings {
-        request_ids: RequestIds::new(|| 0),
-        request_deadline: Duration::from_secs(15),
-    };
+    let settings = PlaneSettings { request_ids: RequestIds::new(|| 0), request_deadline: None };
     let router = Router::new().route("/check", post(check)).with_state(plain);
-    let router = plane::wrap(router, settings);
-    serve(listener, router, ServeSettings::default(), CancellationToken::new()).await;
+    let plane = Plane::new(plane::with_fallbacks(router), settings);
+    serve(listener, plane, ServeSettings::default(), CancellationToken::new()).await;
     Ok(())
 }
 

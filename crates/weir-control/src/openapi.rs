@@ -70,7 +70,7 @@ impl Modify for Credentials {
     }
 }
 
-/// The router of the control plane, still to be wrapped in [`weir_http::plane::wrap`].
+/// The router of the control plane, still without fallbacks ([`weir_http::plane::with_fallbacks`]).
 pub fn router(state: ControlState) -> Router {
     let (router, _) = described().split_for_parts();
     let json = openapi();

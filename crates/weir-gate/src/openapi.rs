@@ -9,7 +9,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use weir_http::json::Json;
-use weir_http::plane::{self, PlaneSettings};
+use weir_http::plane;
 
 use crate::state::GateState;
 use crate::{check, health};
@@ -23,11 +23,11 @@ use crate::{check, health};
 struct Document;
 
 /// The router of a gate. Pages of `origins` (the dashboard's) may call it from a browser.
-pub fn router(state: GateState, settings: PlaneSettings, origins: &[HeaderValue]) -> Router {
+pub fn router(state: GateState, origins: &[HeaderValue]) -> Router {
     let (router, document) = routes().split_for_parts();
     let described = move || async move { Json(document) };
     let router = router.route("/openapi.json", axum::routing::get(described)).with_state(state);
-    let router = plane::wrap(router, settings);
+    let router = plane::with_fallbacks(router);
     // Outermost, so that a preflight is answered before `OPTIONS` is found to be no method of ours.
     if origins.is_empty() { router } else { router.layer(cors(origins)) }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use weir_http::json::{self, Json};
-use weir_http::plane::{self, PlaneSettings};
+use weir_http::plane::{self, Plane, PlaneSettings};
 use weir_http::request_id::RequestIds;
 use weir_http::serve::{ServeSettings, serve};
 
@@ -28,12 +28,9 @@ async fn main() {
     let router = Router::new()
         .route("/check", post(constant))
         .route("/check/long", post(constant_of_a_check));
-    let settings = PlaneSettings {
-        request_ids: RequestIds::new(|| 0),
-        request_deadline: std::time::Duration::from_secs(15),
-    };
-    let router = plane::wrap(router, settings);
-    serve(listener, router, ServeSettings::default(), CancellationToken::new()).await;
+    let settings = PlaneSettings { request_ids: RequestIds::new(|| 0), request_deadline: None };
+    let plane = Plane::new(plane::with_fallbacks(router), settings);
+    serve(listener, plane, ServeSettings::default(), CancellationToken::new()).await;
 }
 
 /// Reads the body, as every handler must, and looks at nothing of it.

@@ -1,6 +1,6 @@
 //! What both planes share of axum.
 //!
-//! A plane builds its router, wraps it in [`plane::wrap`] and runs it with [`serve::serve`]. Handlers take
+//! A plane builds its router, makes a [`plane::Plane`] of it and runs that with [`serve::serve`]. Handlers take
 //! [`json::Json`], [`params::Path`] and [`params::Query`] and fail with a [`problem::Problem`], so that every
 //! error of both planes has one shape. Suggested reading order is the order of the modules below.
 

@@ -1,16 +1,20 @@
-//! What surrounds every route of a plane: request id, deadline, panics, security headers, one log line.
+//! A plane: a router, and what surrounds each of its routes: request id, deadline, panics, security headers, one log
+//! line.
 //!
-//! Problems get their request id here, and what was our fault is logged here, once, with its causes.
+//! Problems get their request id here, and what was our fault is logged here, once, with its causes. It is a function
+//! around the router and no layer of it: a layer would be cloned, boxed and dropped again for each request.
 
 use std::any::Any;
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use tower_http::catch_panic::CatchPanicLayer;
+use futures_util::FutureExt;
+use tower::Service;
 use weir_wire::problem::ErrorCode;
 
 use crate::problem::Problem;
@@ -21,61 +25,87 @@ use crate::request_id::RequestIds;
 pub struct PlaneSettings {
     /// Where request ids come from.
     pub request_ids: RequestIds,
-    /// How long a request may take, body included; beyond it is 503.
-    pub request_deadline: Duration,
+    /// How long a request may take, body included; beyond it is 503. `None` where all that its routes wait for has a
+    /// deadline of its own: a timer that never rings costs each request that waits 2 % of a gate's time.
+    pub request_deadline: Option<Duration>,
 }
 
-/// Wraps a finished router; nothing may be added outside of it.
-pub fn wrap(router: Router, settings: PlaneSettings) -> Router {
-    router
-        .fallback(|| async { Problem::not_found() })
-        .method_not_allowed_fallback(method_not_allowed)
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(middleware::from_fn_with_state(settings, surround))
+/// A router and its surroundings.
+#[derive(Debug, Clone)]
+pub struct Plane {
+    router: Router,
+    settings: PlaneSettings,
 }
 
 /// The policy every answer carries unless a route sets its own.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
      object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+/// Gives a router the answers to what it has no route for; layers that answer by themselves come around that.
+pub fn with_fallbacks(router: Router) -> Router {
+    router
+        .fallback(|| async { Problem::not_found() })
+        .method_not_allowed_fallback(method_not_allowed)
+}
+
+impl Plane {
+    /// A router that has its fallbacks, in its surroundings.
+    pub fn new(router: Router, settings: PlaneSettings) -> Self {
+        Self { router, settings }
+    }
+
+    /// Answers a request.
+    pub async fn answer(&self, mut request: Request) -> Response {
+        let id = self.settings.request_ids.next();
+        request.extensions_mut().insert(id);
+        let method = request.method().clone();
+        let uri = request.uri().clone();
+        let mut response = self.answer_or_problem(request).await;
+        if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+            *response.body_mut() = problem.rendered(id.as_str());
+            response.headers_mut().remove(header::CONTENT_LENGTH);
+            if let Some(cause) = problem.cause_chain() {
+                tracing::error!(request.id = %id, %method, path = uri.path(), code = problem.code().as_str(), cause, "request failed");
+            }
+        }
+        tracing::debug!(request.id = %id, %method, path = uri.path(), status = response.status().as_u16(), "request served");
+        let headers = response.headers_mut();
+        if let Ok(value) = HeaderValue::from_str(id.as_str()) {
+            headers.insert("x-request-id", value);
+        }
+        add_security_headers(headers);
+        response
+    }
+
+    /// The router's answer, unless it takes too long or panics.
+    async fn answer_or_problem(&self, request: Request) -> Response {
+        let mut router = self.router.clone();
+        let answer = AssertUnwindSafe(async move { router.call(request).await }).catch_unwind();
+        let answered = match self.settings.request_deadline {
+            None => answer.await,
+            Some(deadline) => match tokio::time::timeout(deadline, answer).await {
+                Ok(answered) => answered,
+                Err(_) => {
+                    let detail = "the request took longer than it may";
+                    return Problem::unavailable(detail).into_response();
+                }
+            },
+        };
+        match answered {
+            Ok(Ok::<_, Infallible>(response)) => response,
+            Err(panic) => panicked(panic.as_ref()).into_response(),
+        }
+    }
+}
+
 async fn method_not_allowed() -> Problem {
     Problem::new(ErrorCode::MethodNotAllowed, "the header `Allow` names the methods of this path")
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the layer hands the payload over")]
-fn panicked(payload: Box<dyn Any + Send>) -> Response {
+fn panicked(payload: &(dyn Any + Send)) -> Problem {
     let said = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let said = said.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
-    Problem::internal(format!("panic: {said}")).into_response()
-}
-
-async fn surround(
-    State(settings): State<PlaneSettings>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let id = settings.request_ids.next();
-    request.extensions_mut().insert(id);
-    let method = request.method().clone();
-    let uri = request.uri().clone();
-    let answered = tokio::time::timeout(settings.request_deadline, next.run(request)).await;
-    let mut response = answered.unwrap_or_else(|_| {
-        Problem::unavailable("the request took longer than it may").into_response()
-    });
-    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        *response.body_mut() = problem.rendered(id.as_str());
-        response.headers_mut().remove(header::CONTENT_LENGTH);
-        if let Some(cause) = problem.cause_chain() {
-            tracing::error!(request.id = %id, %method, path = uri.path(), code = problem.code().as_str(), cause, "request failed");
-        }
-    }
-    tracing::debug!(request.id = %id, %method, path = uri.path(), status = response.status().as_u16(), "request served");
-    let headers = response.headers_mut();
-    if let Ok(value) = HeaderValue::from_str(id.as_str()) {
-        headers.insert("x-request-id", value);
-    }
-    add_security_headers(headers);
-    response
+    Problem::internal(format!("panic: {said}"))
 }
 
 fn add_security_headers(headers: &mut HeaderMap) {

@@ -1,6 +1,6 @@
 //! A failed request as an answer: `application/problem+json`.
 //!
-//! Handlers return a `Problem`; [`crate::plane::wrap`] puts the request id into the body and logs what was our
+//! Handlers return a `Problem`; [`crate::plane::Plane`] puts the request id into the body and logs what was our
 //! fault, once, with its causes.
 
 use std::borrow::Cow;

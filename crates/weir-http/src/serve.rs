@@ -9,7 +9,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
@@ -21,9 +20,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::ServiceExt;
 
 use self::opening::{Opening, Protocol};
+use crate::plane::Plane;
 
 mod opening;
 
@@ -60,7 +59,7 @@ impl Default for ServeSettings {
 /// Serves until `shutdown`, then drains. Requests carry the peer's address as `ConnectInfo<SocketAddr>`.
 pub async fn serve(
     listener: TcpListener,
-    router: Router,
+    plane: Plane,
     settings: ServeSettings,
     shutdown: CancellationToken,
 ) {
@@ -75,9 +74,9 @@ pub async fn serve(
         let Some((permit, stream, peer)) = accepted else {
             continue;
         };
-        let (router, shutdown, cut) = (router.clone(), shutdown.clone(), cut.clone());
+        let (plane, shutdown, cut) = (plane.clone(), shutdown.clone(), cut.clone());
         connections.spawn(async move {
-            let connection = Connection { router, settings, shutdown, peer };
+            let connection = Connection { plane, settings, shutdown, peer };
             tokio::select! {
                 () = connection.run(stream) => {}
                 () = cut.cancelled() => {}
@@ -114,7 +113,7 @@ async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> Option<Acce
 }
 
 struct Connection {
-    router: Router,
+    plane: Plane,
     settings: ServeSettings,
     shutdown: CancellationToken,
     peer: SocketAddr,
@@ -155,8 +154,11 @@ impl Connection {
     }
 
     async fn http2(&self, stream: Opening) -> hyper::Result<()> {
-        let (router, peer) = (self.router.clone(), self.peer);
-        let service = service_fn(move |request| answer(router.clone(), peer, request));
+        let (plane, peer) = (self.plane.clone(), self.peer);
+        let service = service_fn(move |request| {
+            let plane = plane.clone();
+            async move { answer(&plane, peer, request).await }
+        });
         let connection = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_concurrent_streams(self.settings.streams_max)
@@ -175,19 +177,18 @@ impl Connection {
     }
 
     async fn answer(&self, request: Request<Incoming>) -> io::Result<axum::response::Response> {
-        answer(self.router.clone(), self.peer, request).await
+        answer(&self.plane, self.peer, request).await
     }
 }
 
 async fn answer(
-    router: Router,
+    plane: &Plane,
     peer: SocketAddr,
     request: Request<Incoming>,
 ) -> io::Result<axum::response::Response> {
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(ConnectInfo(peer));
-    let Ok(response) = router.oneshot(request).await;
-    Ok(response)
+    Ok(plane.answer(request).await)
 }
 
 #[cfg(test)]

@@ -4,14 +4,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use axum::Router;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use weir_control::{AccessTokens, ControlParts, ControlState, Passwords, Sealing};
 use weir_domain::id::GateId;
 use weir_gate::{Follower, FollowerSettings, GateState, LeaseKeeper, Recorder, RecorderSettings};
-use weir_http::plane::{self, PlaneSettings};
+use weir_http::plane::{self, Plane, PlaneSettings};
 use weir_http::serve::{ServeSettings, serve};
 use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_redis::signal::Signal;
@@ -109,7 +108,9 @@ pub async fn start_control(
     running.tasks.spawn(weir_control::watch(state.clone(), running.stop.clone()));
     running.tasks.spawn(weir_control::deliver(state.clone(), running.stop.clone()));
     let router = weir_control::router(state).merge(dashboard::router(&settings.gate_origins));
-    run_plane("control plane", plane::wrap(router, plane_settings()), listener, running)
+    let settings = plane_settings(Some(REQUEST_DEADLINE));
+    let plane = Plane::new(plane::with_fallbacks(router), settings);
+    run_plane("control plane", plane, listener, running)
 }
 
 /// Starts a gate on `listener`.
@@ -151,23 +152,24 @@ pub async fn start_gate(
     });
     let follower = Follower::new(state.clone(), store, follower_settings);
     running.tasks.spawn(follower.run(redis, running.stop.clone()));
-    let router = weir_gate::router(state, plane_settings(), &settings.dashboard_origins);
-    run_plane("gate", router, listener, running)
+    let router = weir_gate::router(state, &settings.dashboard_origins);
+    // A body and Redis have their own deadlines, and a gate waits for nothing else.
+    run_plane("gate", Plane::new(router, plane_settings(None)), listener, running)
 }
 
 fn run_plane(
     name: &'static str,
-    router: Router,
+    plane: Plane,
     listener: TcpListener,
     running: &Running,
 ) -> anyhow::Result<()> {
     let address = listener.local_addr().context("read the own address")?;
     tracing::info!(%address, "{name} listens");
     let stop = running.stop.clone();
-    running.tasks.spawn(serve(listener, router, ServeSettings::default(), stop));
+    running.tasks.spawn(serve(listener, plane, ServeSettings::default(), stop));
     Ok(())
 }
 
-fn plane_settings() -> PlaneSettings {
-    PlaneSettings { request_ids: edge::request_ids(), request_deadline: REQUEST_DEADLINE }
+fn plane_settings(request_deadline: Option<Duration>) -> PlaneSettings {
+    PlaneSettings { request_ids: edge::request_ids(), request_deadline }
 }

@@ -5,20 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::UserId;
 use weir_domain::matching::subject_key;
 use weir_domain::request::Act;
 use weir_domain::time::{Clock, Timestamp};
-use weir_http::plane::{PlaneSettings, wrap};
+use weir_http::plane::{Plane as Surrounded, PlaneSettings, with_fallbacks};
 use weir_http::request_id::RequestIds;
 use weir_redis::limiter::{Asked, Limiter, LimiterSettings};
 use weir_redis::signal::Signal;
@@ -34,7 +32,7 @@ pub(super) const PASSWORD: &str = "correct horse";
 
 /// A control plane over a fresh database, with a clock that moves a millisecond with each request and when told to.
 pub(super) struct Plane {
-    router: Router,
+    surrounded: Surrounded,
     pub(super) state: ControlState,
     now_ms: Arc<AtomicI64>,
     pub(super) database: Arc<TestDatabase>,
@@ -118,11 +116,11 @@ impl Plane {
         };
         let surroundings = PlaneSettings {
             request_ids: RequestIds::new(move || u128::from_le_bytes(random.bytes())),
-            request_deadline: Duration::from_secs(30),
+            request_deadline: Some(Duration::from_secs(30)),
         };
         let state = ControlState::new(parts);
-        let router = wrap(router(state.clone()), surroundings);
-        Self { router, state, now_ms, database, limiter, stop }
+        let surrounded = Surrounded::new(with_fallbacks(router(state.clone())), surroundings);
+        Self { surrounded, state, now_ms, database, limiter, stop }
     }
 
     /// Tells the plane to stop.
@@ -243,7 +241,7 @@ impl Ask<'_> {
     /// Sends it and answers with a body that is still to come.
     pub(super) async fn open(self) -> Body {
         let request = self.request.body(self.body).expect("a valid request");
-        let Ok(response) = self.plane.router.clone().oneshot(request).await;
+        let response = self.plane.surrounded.answer(request).await;
         assert_eq!(response.status(), 200);
         response.into_body()
     }
@@ -252,7 +250,7 @@ impl Ask<'_> {
         // So that ids made by later requests sort later.
         self.plane.advance(1);
         let request = self.request.body(self.body).expect("a valid request");
-        let Ok(response) = self.plane.router.clone().oneshot(request).await;
+        let response = self.plane.surrounded.answer(request).await;
         let (parts, body) = response.into_parts();
         // A stream has no end to wait for.
         let stream = parts.headers.get("content-type").is_some_and(|it| it == "text/event-stream");

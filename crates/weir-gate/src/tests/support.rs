@@ -3,17 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tower::ServiceExt as _;
 use weir_domain::api_key::ApiKeySecret;
 use weir_domain::rulebook::Rulebook;
 use weir_domain::time::{Clock, Timestamp};
-use weir_http::plane::PlaneSettings;
+use weir_http::plane::{Plane, PlaneSettings};
 use weir_http::request_id::RequestIds;
 use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_wire::stored::{StoredKey, StoredRule, StoredTenant};
@@ -23,7 +21,7 @@ use crate::{GateState, router};
 pub(super) const DASHBOARD: &str = "https://limits.example.com";
 
 pub(super) struct Gate {
-    router: Router,
+    plane: Plane,
     _stop: DropGuard,
 }
 
@@ -54,12 +52,9 @@ impl Gate {
             (it.id.parse().expect("a tenant's id"), Some(rules))
         });
         state.held.apply(Rulebook::default().with_changes(7, compiled));
-        let plane = PlaneSettings {
-            request_ids: RequestIds::new(|| 0),
-            request_deadline: Duration::from_secs(30),
-        };
-        let router = router(state, plane, &[HeaderValue::from_static(DASHBOARD)]);
-        (Self { router, _stop: stop.drop_guard() }, keys_a, keys_b)
+        let settings = PlaneSettings { request_ids: RequestIds::new(|| 0), request_deadline: None };
+        let plane = Plane::new(router(state, &[HeaderValue::from_static(DASHBOARD)]), settings);
+        (Self { plane, _stop: stop.drop_guard() }, keys_a, keys_b)
     }
 
     /// Sends a request and answers with status and JSON (null if there is none).
@@ -86,8 +81,7 @@ impl Gate {
 
     /// Sends a request as it is.
     pub(super) async fn answer(&self, request: Request<Body>) -> Response<Body> {
-        let Ok(response) = self.router.clone().oneshot(request).await;
-        response
+        self.plane.answer(request).await
     }
 }
 

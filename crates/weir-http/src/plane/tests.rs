@@ -3,7 +3,6 @@
 use axum::body::Body;
 use axum::routing::get;
 use http_body_util::BodyExt;
-use tower::ServiceExt;
 use weir_wire::problem::ProblemBody;
 
 use super::*;
@@ -15,11 +14,11 @@ async fn ask(method: &str, path: &str) -> (Response, Option<ProblemBody>) {
         .route("/slow", get(|| async { std::future::pending::<&str>().await }));
     let settings = PlaneSettings {
         request_ids: RequestIds::new(|| 33),
-        request_deadline: Duration::from_millis(50),
+        request_deadline: Some(Duration::from_millis(50)),
     };
     let request = Request::builder().method(method).uri(path);
     let request = request.header("x-request-id", "mine").body(Body::empty()).expect("valid");
-    let response = wrap(router, settings).oneshot(request).await.expect("infallible");
+    let response = Plane::new(with_fallbacks(router), settings).answer(request).await;
     let (parts, body) = response.into_parts();
     let bytes = body.collect().await.expect("a short body").to_bytes();
     let problem = serde_json::from_slice(&bytes).ok();

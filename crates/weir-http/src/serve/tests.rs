@@ -2,11 +2,14 @@
 
 use std::time::Instant;
 
+use axum::Router;
 use axum::routing::get;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
 
 use super::*;
+use crate::plane::PlaneSettings;
+use crate::request_id::RequestIds;
 
 struct Running {
     addr: SocketAddr,
@@ -31,10 +34,12 @@ async fn start(settings: ServeSettings) -> Running {
                 "done"
             }),
         );
+    let surroundings = PlaneSettings { request_ids: RequestIds::new(|| 0), request_deadline: None };
+    let plane = Plane::new(router, surroundings);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let addr = listener.local_addr().expect("bound");
     let shutdown = CancellationToken::new();
-    let task = tokio::spawn(serve(listener, router, settings, shutdown.clone()));
+    let task = tokio::spawn(serve(listener, plane, settings, shutdown.clone()));
     Running { addr, shutdown, entered, task }
 }
 
