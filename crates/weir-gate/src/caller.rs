@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weir_domain::api_key::{KeyDigest, Scope};
 use weir_domain::id::{KeyId, TenantId};
 use weir_domain::rulebook::Rulebook;
+use weir_domain::time::Timestamp;
 use weir_http::bearer::credential;
 use weir_http::problem::Problem;
 
@@ -18,6 +19,8 @@ pub(crate) struct Caller {
     pub(crate) tenant: TenantId,
     pub(crate) key: KeyId,
     pub(crate) book: Arc<Rulebook>,
+    /// When it asked.
+    pub(crate) at: Timestamp,
 }
 
 impl FromRequestParts<GateState> for Caller {
@@ -29,12 +32,12 @@ impl FromRequestParts<GateState> for Caller {
         };
         let digest = KeyDigest::of_presented(credential(&parts.headers, &parts.uri)?)
             .ok_or_else(Problem::unauthenticated)?;
-        let caller =
-            book.caller(&digest, state.clock.now()).ok_or_else(Problem::unauthenticated)?;
+        let at = state.clock.now();
+        let caller = book.caller(&digest, at).ok_or_else(Problem::unauthenticated)?;
         if !caller.key.scopes.contains(&Scope::Check) {
             return Err(Problem::forbidden("this key lacks the scope `check`"));
         }
         let (tenant, key) = (caller.tenant, caller.key.id);
-        Ok(Self { tenant, key, book })
+        Ok(Self { tenant, key, book, at })
     }
 }

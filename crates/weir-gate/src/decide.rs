@@ -63,8 +63,7 @@ pub(crate) async fn decide(
     requests: &[Request],
 ) -> Vec<Result<CheckAnswer, KeyReused>> {
     let started = Instant::now();
-    let now = state.clock.now();
-    let prepared: Vec<_> = requests.iter().map(|it| prepare(caller, it, now)).collect();
+    let prepared: Vec<_> = requests.iter().map(|it| prepare(caller, it)).collect();
     let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(requests.len());
     let (mut on_their_way, mut asked) = (Vec::new(), Vec::new());
     for (at, (request, prepared)) in requests.iter().zip(&prepared).enumerate() {
@@ -164,7 +163,8 @@ async fn ask<'a>(
     (again, again_asked)
 }
 
-fn prepare<'a>(caller: &'a Caller, request: &Request, now: Timestamp) -> Prepared<'a> {
+fn prepare<'a>(caller: &'a Caller, request: &Request) -> Prepared<'a> {
+    let now = caller.at;
     let namespace = caller.book.namespace(caller.tenant, request.namespace());
     let matched = match namespace {
         Some(namespace) => matched_in(namespace, request, now),

@@ -16,11 +16,10 @@ const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");
 
 /// Room for these and for what every answer carries, so that the map does not grow.
-const HEADERS_MAX: usize = 20;
+pub(crate) const ROOM: usize = 20;
 
 /// Adds the headers of an answer to those of its response; none where no enforced limit was asked.
 pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
-    headers.reserve(HEADERS_MAX);
     if let (Some(limit), Some(remaining), Some(reset_after_ms)) =
         (answer.limit, answer.remaining, answer.reset_after_ms)
     {

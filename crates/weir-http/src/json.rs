@@ -4,12 +4,14 @@
 //! another content type 415, too large 413, too slow 408, and a field that is unknown, missing, doubled or of the
 //! wrong type is 422 with its path.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -123,8 +125,13 @@ pub async fn read(request: Request) -> Result<Bytes, Problem> {
     if announced.is_some_and(|length| length > limit) {
         return Err(too_large());
     }
-    let body = Limited::new(request.into_body(), limit).collect();
-    match tokio::time::timeout(BODY_DEADLINE, body).await {
+    let mut body = pin!(Limited::new(request.into_body(), limit).collect());
+    // Most bodies arrive with their headers: a deadline is for the others.
+    let read = match body.as_mut().now_or_never() {
+        Some(read) => Ok(read),
+        None => tokio::time::timeout(BODY_DEADLINE, body).await,
+    };
+    match read {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => Err(Problem::new(ErrorCode::Malformed, "the body ended before its end")),

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use redis::{Cmd, Value};
+use smallvec::SmallVec;
 use weir_domain::algorithm::{Meter, PeriodBounds, Quota};
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
@@ -43,6 +44,8 @@ const SLACK_US: u64 = 1_000_000;
 /// How long the record of an idempotency key lives.
 const RECORD_MS: u64 = 60_000;
 const NUMBERS_PER_LIMIT: usize = 5;
+/// So many of what most callers have one or two of are held without memory of their own.
+const FEW: usize = 4;
 /// First numbers of answers that are no decisions.
 const REPEATED: f64 = 2.0;
 const KEY_REUSED: f64 = 3.0;
@@ -54,11 +57,11 @@ const CUT_SHORT: RedisError = RedisError::BadReply("cut short");
 #[derive(Debug)]
 pub(super) struct Encoded {
     keys: String,
-    key_ends: Vec<usize>,
+    key_ends: SmallVec<[usize; FEW]>,
     numbers: Vec<u8>,
     texts: Vec<String>,
     /// How many limits each check has.
-    limits: Vec<usize>,
+    limits: SmallVec<[usize; FEW]>,
     /// For which time the periods of its quotas were chosen.
     from_us: u64,
     until_us: u64,
@@ -113,10 +116,10 @@ impl Encoded {
     pub(super) fn new(asked: &[Asked<'_>], mut bounds: impl FnMut(&Quota) -> PeriodBounds) -> Self {
         let mut encoded = Self {
             keys: String::with_capacity(128 * asked.len()),
-            key_ends: Vec::with_capacity(asked.len()),
+            key_ends: SmallVec::new(),
             numbers: Vec::with_capacity((8 * (5 + 4 + 4) + 12) * asked.len()),
             texts: Vec::new(),
-            limits: Vec::with_capacity(asked.len()),
+            limits: SmallVec::new(),
             from_us: 0,
             until_us: EXACT_MAX,
         };
@@ -237,9 +240,9 @@ impl Encoded {
 }
 
 /// On which of the check's sheets each rule's counters lie, from 1 in the order in which the rules need them.
-fn sheets(rules: &[RuleCharge]) -> Vec<u64> {
+fn sheets(rules: &[RuleCharge]) -> SmallVec<[u64; 2 * FEW]> {
     let mut count = 0;
-    let mut sheets = Vec::with_capacity(rules.len());
+    let mut sheets = SmallVec::new();
     for rule in rules {
         let before = rules.iter().zip(&sheets).find(|(it, _)| it.subject == rule.subject);
         sheets.push(before.map_or_else(
