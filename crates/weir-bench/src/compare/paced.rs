@@ -10,6 +10,7 @@ use crate::arms::Arm;
 use crate::numbers::{Spread, float};
 use crate::report;
 use crate::steady::{self, Plan, SteadyRun};
+use crate::usage::{Witness, processor_us};
 use crate::world::World;
 
 /// One paced turn of one arm.
@@ -25,6 +26,10 @@ pub struct Paced {
     pub most_ms: f64,
     /// How late the client was by itself, for one request in a hundred.
     pub client_p99_ms: f64,
+    /// Processor time of each for one request, in microseconds.
+    pub service_us: f64,
+    pub redis_us: f64,
+    pub client_us: f64,
     /// Why its figures mean nothing.
     pub spoilt: Option<String>,
 }
@@ -34,9 +39,9 @@ pub const LOADS: [u8; 3] = [25, 50, 75];
 
 pub async fn run(
     world: &World,
+    witness: &mut Witness,
     arms: &[Arm],
-    turns: &[Turn],
-    args: &CompareArgs,
+    (turns, args): (&[Turn], &CompareArgs),
 ) -> Result<Vec<Paced>> {
     let mut all = Vec::new();
     for round in 1..=args.rounds {
@@ -49,7 +54,7 @@ pub async fn run(
                     warm_up: Duration::from_secs(1),
                     length: Duration::from_secs(args.seconds),
                 };
-                let paced = turn(world, arm, percent, plan).await?;
+                let paced = turn((world, witness), arm, percent, plan).await?;
                 println!("   round {round}: {}", report::paced_line(&paced));
                 all.push(paced);
             }
@@ -60,10 +65,19 @@ pub async fn run(
 
 const CONNECTIONS: u16 = 64;
 
-async fn turn(world: &World, arm: &Arm, percent: u8, plan: Plan) -> Result<Paced> {
+async fn turn(
+    (world, witness): (&World, &mut Witness),
+    arm: &Arm,
+    percent: u8,
+    plan: Plan,
+) -> Result<Paced> {
+    let ourselves = std::process::id();
     let before = Outcomes::of(world, arm).await?;
+    let (used, ours) = (witness.look(arm.pid).await?, processor_us(ourselves)?);
     let run = steady::run(arm, plan).await?;
+    let (used, ours) = (witness.look(arm.pid).await?.since(&used), processor_us(ourselves)? - ours);
     let outcomes = Outcomes::of(world, arm).await?.since(&before);
+    let requests = plan.per_second * (plan.warm_up + plan.length).as_secs_f64();
     let at = |quantile| float(run.latencies.value_at_quantile(quantile)) / 1_000.0;
     Ok(Paced {
         arm: arm.letter,
@@ -74,6 +88,9 @@ async fn turn(world: &World, arm: &Arm, percent: u8, plan: Plan) -> Result<Paced
         p999_ms: at(0.999),
         most_ms: float(run.latencies.max()) / 1_000.0,
         client_p99_ms: float(run.client_lag.value_at_quantile(0.99)) / 1_000.0,
+        service_us: float(used.service_us) / requests,
+        redis_us: float(used.redis_us) / requests,
+        client_us: float(ours) / requests,
         spoilt: spoilt(&run, &outcomes),
     })
 }

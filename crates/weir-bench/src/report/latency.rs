@@ -15,6 +15,9 @@ pub struct Latency {
     pub p999_ms: Spread,
     pub most_ms: Spread,
     pub client_p99_ms: Spread,
+    pub service_us: Spread,
+    pub redis_us: Spread,
+    pub client_us: Spread,
 }
 
 impl Findings<'_> {
@@ -31,6 +34,9 @@ impl Findings<'_> {
             p999_ms: spread(|it| it.p999_ms)?,
             most_ms: spread(|it| it.most_ms)?,
             client_p99_ms: spread(|it| it.client_p99_ms)?,
+            service_us: spread(|it| it.service_us)?,
+            redis_us: spread(|it| it.redis_us)?,
+            client_us: spread(|it| it.client_us)?,
         })
     }
 }
@@ -41,8 +47,9 @@ pub fn table(findings: &Findings<'_>) -> String {
     }
     let mut text = String::from(
         "\n**Open loop, 64 connections, in ms from the moment a request was meant to leave**\n\n\
-         | | load | requests/s | p50 | p99 | p99.9 | most | p99 by which the client was late |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+         | | load | requests/s | p50 | p99 | p99.9 | most | p99 by which the client was late | \
+         µs/request: service | Redis | client |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
     );
     for arm in findings.arms {
         for percent in LOADS {
@@ -65,6 +72,11 @@ fn row(findings: &Findings<'_>, letter: char, percent: u8) -> String {
     {
         let _ = write!(text, " {median:.2} ({least:.2}–{most:.2}) |");
     }
-    let _ = writeln!(text, " {:.2} |", latency.client_p99_ms.median);
+    let _ =
+        write!(text, " {:.2} | {:.1} |", latency.client_p99_ms.median, latency.service_us.median);
+    // What Redis does when nobody asks it would be shared out among the requests of a constant.
+    let redis_us = latency.redis_us.median;
+    let redis = if redis_us < 1.0 { "–".to_owned() } else { format!("{redis_us:.1}") };
+    let _ = writeln!(text, " {redis} | {:.1} |", latency.client_us.median);
     text
 }
