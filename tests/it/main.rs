@@ -11,6 +11,7 @@ mod malformed;
 mod metrics;
 mod postgres_outage;
 mod redis_outage;
+mod redis_tls;
 mod rule_propagation;
 mod shortcuts;
 mod statistics;

@@ -108,7 +108,7 @@ fn deaf_gate(stack: &Stack) -> Server {
         .expect("Redis makes a user");
     assert!(reply.starts_with("+OK"), "{reply}");
     let url = format!("redis://deaf:deaf-password@127.0.0.1:{}/0", stack.redis.port());
-    stack.gate(GateSettings { redis_url: Some(url) })
+    stack.gate(GateSettings { redis_url: Some(url), ..GateSettings::default() })
 }
 
 #[tokio::test]

@@ -13,8 +13,16 @@ pub mod signal;
 pub use redis::Client;
 
 use error::RedisError;
+use redis::TlsCertificates;
 
-/// A client for `url`; nothing is connected yet.
+/// A client for `url`; nothing is connected yet. With `rediss://` it speaks TLS, and believes servers whose certificates
+/// the operating system trusts.
 pub fn client(url: &str) -> Result<Client, RedisError> {
     Client::open(url).map_err(RedisError::Refused)
+}
+
+/// The same, believing the certificates of one authority (PEM) and no others.
+pub fn client_trusting(url: &str, authority: Vec<u8>) -> Result<Client, RedisError> {
+    let certificates = TlsCertificates { client_tls: None, root_cert: Some(authority) };
+    Client::build_with_tls(url, certificates).map_err(RedisError::Refused)
 }

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use axum::http::HeaderValue;
 use clap::Args;
 use weir_control::{SigningKey, Signup};
+use weir_redis::Client;
 use weir_store::Retention;
 use weir_webhook::Reach;
 
@@ -30,6 +31,9 @@ pub struct ServeArgs {
     /// A file that holds the above
     #[arg(long, env = "WEIR_REDIS_URL_FILE")]
     pub redis_url_file: Option<PathBuf>,
+    /// The certificate of the authority (PEM) that Redis' own is signed by; default: those the system trusts
+    #[arg(long, env = "WEIR_REDIS_CA_FILE")]
+    pub redis_ca_file: Option<PathBuf>,
     /// Longest that a check waits for Redis, in milliseconds
     #[arg(long, env = "WEIR_REDIS_BUDGET_MS", default_value = "10")]
     pub redis_budget_ms: String,
@@ -99,7 +103,7 @@ pub struct Settings {
 pub struct ControlSettings {
     pub listen: SocketAddr,
     pub database_url: Secret,
-    pub redis_url: Secret,
+    pub redis: Client,
     pub signup: Signup,
     pub signing_keys: Vec<SigningKey>,
     pub retention: Retention,
@@ -113,7 +117,7 @@ pub struct GateSettings {
     pub listen: SocketAddr,
     pub url: String,
     pub database_url: Secret,
-    pub redis_url: Secret,
+    pub redis: Client,
     pub redis_budget: Duration,
     pub state_dir: Option<PathBuf>,
     pub statistics: bool,
@@ -130,7 +134,7 @@ impl Settings {
         let mut problems = Problems::default();
         let (control, gate) = problems.roles(&args.roles);
         let database_url = problems.database_url(&args.database);
-        let redis_url = problems.redis_url(args);
+        let redis = problems.redis(args);
         let redis_budget = problems.budget(&args.redis_budget_ms);
         let control_addr = problems.address("WEIR_CONTROL_ADDR", &args.control_addr);
         let gate_addr = problems.address("WEIR_GATE_ADDR", &args.gate_addr);
@@ -142,11 +146,12 @@ impl Settings {
         let retention = problems.retention(&args.stats_days);
         let signing_keys = if control { problems.signing_keys(args) } else { Vec::new() };
         problems.none()?;
+        let redis = redis.context("WEIR_REDIS_URL was checked")?;
         Ok(Self {
             control: control.then(|| ControlSettings {
                 listen: control_addr,
                 database_url: database_url.clone(),
-                redis_url: redis_url.clone(),
+                redis: redis.clone(),
                 signup,
                 signing_keys,
                 retention,
@@ -157,7 +162,7 @@ impl Settings {
                 listen: gate_addr,
                 url: args.gate_url.clone().unwrap_or_else(|| format!("http://{gate_addr}")),
                 database_url,
-                redis_url,
+                redis,
                 redis_budget,
                 state_dir: args.state_dir.clone(),
                 statistics,
@@ -225,15 +230,33 @@ impl Problems {
         url.unwrap_or_else(Secret::none)
     }
 
-    fn redis_url(&mut self, args: &ServeArgs) -> Secret {
+    /// A client that has not connected yet; `None`: what is wrong was said.
+    fn redis(&mut self, args: &ServeArgs) -> Option<Client> {
         let url =
-            self.secret("WEIR_REDIS_URL", args.redis_url.as_ref(), args.redis_url_file.as_ref());
-        if let Some(url) = &url
-            && let Err(error) = weir_redis::client(&url.0)
-        {
-            self.say(format!("WEIR_REDIS_URL cannot be used: {error}"));
-        }
-        url.unwrap_or_else(Secret::none)
+            self.secret("WEIR_REDIS_URL", args.redis_url.as_ref(), args.redis_url_file.as_ref())?;
+        let client = match &args.redis_ca_file {
+            None => weir_redis::client(&url.0),
+            Some(path) => weir_redis::client_trusting(&url.0, self.authority(path, &url.0)?),
+        };
+        client.map_err(|error| self.say(format!("WEIR_REDIS_URL cannot be used: {error}"))).ok()
+    }
+
+    /// The certificate with which Redis' own is checked.
+    fn authority(&mut self, path: &Path, url: &str) -> Option<Vec<u8>> {
+        const NAME: &str = "WEIR_REDIS_CA_FILE";
+        let read = std::fs::read_to_string(path);
+        let wrong = match &read {
+            Err(error) => format!("{NAME} cannot be read ({}): {error}", path.display()),
+            Ok(_) if !url.starts_with("rediss://") => {
+                format!("{NAME} is of no use unless WEIR_REDIS_URL begins with rediss://")
+            }
+            Ok(text) if !text.contains("-----BEGIN CERTIFICATE-----") => {
+                format!("{NAME} holds no certificate in PEM form ({})", path.display())
+            }
+            Ok(_) => return read.ok().map(String::into_bytes),
+        };
+        self.say(wrong);
+        None
     }
 
     fn budget(&mut self, text: &str) -> Duration {

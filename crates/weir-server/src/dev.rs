@@ -116,7 +116,7 @@ async fn run_on(
     let mut listeners = listeners.into_iter();
     let control = listeners.next().context("a listener for the control plane")?;
     for (listener, url) in listeners.zip(&addresses.gates) {
-        let settings = gate_settings(args, data_dir, &addresses, url, listener.local_addr()?);
+        let settings = gate_settings(args, data_dir, &addresses, url, listener.local_addr()?)?;
         serve::start_gate(settings, listener, running).await?;
     }
     let settings = control_settings(data_dir, &addresses, control.local_addr()?)?;
@@ -136,19 +136,19 @@ fn gate_settings(
     addresses: &Addresses,
     url: &str,
     listen: SocketAddr,
-) -> GateSettings {
+) -> anyhow::Result<GateSettings> {
     let port = args.base_port;
     let origins = [addresses.control.clone(), format!("http://127.0.0.1:{port}")];
-    GateSettings {
+    Ok(GateSettings {
         listen,
         url: url.to_owned(),
         database_url: Secret(addresses.database_url.clone()),
-        redis_url: Secret(addresses.redis_url.clone()),
+        redis: weir_redis::client(&addresses.redis_url)?,
         redis_budget: Duration::from_millis(args.redis_budget_ms),
         state_dir: Some(data_dir.join(format!("gate-{}", listen.port() - port))),
         statistics: true,
         dashboard_origins: origins.iter().filter_map(|it| HeaderValue::from_str(it).ok()).collect(),
-    }
+    })
 }
 
 fn control_settings(
@@ -159,7 +159,7 @@ fn control_settings(
     Ok(ControlSettings {
         listen,
         database_url: Secret(addresses.database_url.clone()),
-        redis_url: Secret(addresses.redis_url.clone()),
+        redis: weir_redis::client(&addresses.redis_url)?,
         signup: Signup::Open,
         signing_keys: vec![signing_key(&data_dir.join("jwt.key"))?],
         retention: weir_store::Retention::default(),

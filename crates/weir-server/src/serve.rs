@@ -81,7 +81,7 @@ pub async fn start_control(
     let store = Store::connect(&settings.database_url.0, Role::App, &PoolSettings::default())
         .context("read the address of postgres")?;
     store.assert_confined().await.context("check the rights of the control plane in postgres")?;
-    let redis = weir_redis::client(&settings.redis_url.0).context("read the address of redis")?;
+    let redis = settings.redis;
     let limiter_settings = LimiterSettings { budget: TESTER_BUDGET, ..Default::default() };
     let state = ControlState::new(ControlParts {
         store,
@@ -129,7 +129,7 @@ pub async fn start_gate(
         Err(error) => tracing::warn!(%error, "postgres is away"),
         Ok(()) => {}
     }
-    let redis = weir_redis::client(&settings.redis_url.0).context("read the address of redis")?;
+    let redis = settings.redis;
     let limiter_settings = LimiterSettings { budget: settings.redis_budget, ..Default::default() };
     // Leased units are given back after the last request: until then Redis must be asked.
     let given_back = CancellationToken::new();

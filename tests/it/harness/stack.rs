@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::Read as _;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 use tokio::sync::OnceCell;
 use weir_local::{Postgres, PostgresOptions, Redis, RedisOptions, ScratchDir, free_port};
 
@@ -27,6 +29,7 @@ pub struct Stack {
 #[derive(Debug, Default)]
 pub struct GateSettings {
     pub redis_url: Option<String>,
+    pub redis_ca_file: Option<PathBuf>,
 }
 
 /// Enough for a machine that is busy with everything else.
@@ -84,7 +87,7 @@ impl Stack {
         let address = free_address();
         let name = format!("gate-{}", self.made.fetch_add(1, Ordering::Relaxed));
         let folder = folder(self.scratch.path(), &name);
-        let env = [
+        let mut env = vec![
             ("WEIR_ROLES", "gate".to_owned()),
             ("WEIR_DATABASE_URL", self.postgres.url("weir")),
             ("WEIR_REDIS_URL", settings.redis_url.unwrap_or_else(|| self.redis.url())),
@@ -92,6 +95,8 @@ impl Stack {
             ("WEIR_GATE_ADDR", address.clone()),
             ("WEIR_STATE_DIR", folder.join("state").display().to_string()),
         ];
+        let authority = settings.redis_ca_file.map(|path| path.display().to_string());
+        env.extend(authority.map(|path| ("WEIR_REDIS_CA_FILE", path)));
         Server::start(folder, &format!("http://{address}"), &env)
     }
 
@@ -105,12 +110,21 @@ impl Stack {
 
     /// Waits until a server says that it can work, Redis included.
     pub async fn until_ready(&self, server: &Server) {
+        self.until(server, |ready| ready["redis"] != "degraded").await;
+    }
+
+    /// Waits until a gate serves a rulebook, with Redis or without.
+    pub async fn until_serving(&self, gate: &Server) {
+        self.until(gate, |_| true).await;
+    }
+
+    async fn until(&self, server: &Server, holds: impl Fn(&Value) -> bool) {
         let http = Http::new();
         let url = format!("{}/readyz", server.url);
         until(READY, &format!("{url} is ready"), async || {
             assert_eq!(server.exit_code(), None, "{}", server.log());
             let reply = http.try_get(&url).await;
-            reply.is_some_and(|reply| reply.status == 200 && reply.body["redis"] != "degraded")
+            reply.is_some_and(|reply| reply.status == 200 && holds(&reply.body))
         })
         .await;
     }

@@ -48,6 +48,26 @@ async fn all_that_is_wrong_with_the_settings_is_said_at_once_and_no_port_is_open
 }
 
 #[tokio::test]
+async fn authority_that_cannot_be_believed_is_said() {
+    let folder = weir_local::ScratchDir::create().expect("a scratch folder");
+    let (missing, empty) = (folder.path().join("missing.crt"), folder.path().join("empty.crt"));
+    std::fs::write(&empty, "").expect("a file");
+    let cases = [
+        ("rediss://localhost", &missing, "cannot be read"),
+        ("rediss://localhost", &empty, "holds no certificate"),
+        ("redis://localhost", &empty, "rediss://"),
+    ];
+    for (url, path, reason) in cases {
+        let path = path.display().to_string();
+        let env = [("WEIR_REDIS_URL", url), ("WEIR_REDIS_CA_FILE", path.as_str())];
+        let output = weir(&["serve"], &env, "");
+        assert_eq!(output.status.code(), Some(1));
+        let said = complaint(&output);
+        assert!(said.contains("WEIR_REDIS_CA_FILE") && said.contains(reason), "{path}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn settings_that_are_missing_are_named() {
     let output = weir(&["serve"], &[], "");
     assert_eq!(output.status.code(), Some(1));

@@ -109,11 +109,17 @@ impl Line {
 
     /// Probes until a fresh connection answers; what waits meanwhile is told that Redis is away.
     async fn connect(&mut self) -> Option<MultiplexedConnection> {
+        let mut said = String::new();
         loop {
-            match tokio::time::timeout(PROBE_TIMEOUT, self.probe()).await {
+            let reason = match tokio::time::timeout(PROBE_TIMEOUT, self.probe()).await {
                 Ok(Ok(connection)) => return Some(connection),
-                Ok(Err(error)) => tracing::debug!(%error, "redis does not answer"),
-                Err(_) => tracing::debug!("redis does not answer in time"),
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "no answer in time".to_owned(),
+            };
+            // Once for each reason, for it is tried ten times a second.
+            if reason != said {
+                tracing::warn!(reason, "redis cannot be reached");
+                said = reason;
             }
             let pause = tokio::time::sleep(PROBE_EVERY);
             tokio::pin!(pause);

@@ -1,0 +1,86 @@
+//! Redis over TLS: checks are decided by a server whose certificate is believed, and by no other.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use serde_json::{Value, json};
+use weir_local::free_port;
+
+use crate::harness::{GateSettings, Server, Stack, Tenant, seconds, until};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn checks_travel_encrypted_to_a_redis_whose_certificate_is_believed() {
+    let stack = Stack::start(1_000).await;
+    let tenant = Tenant::sign_up(&stack).await;
+    let rule = json!({ "namespace": "default", "name": "one", "count_by": ["user"], "on_store_failure": "deny",
+        "limits": [{ "algorithm": "fixed_window", "limit": 3, "window_ms": 86_400_000 }] });
+    tenant.rule(&rule).await;
+    let authority = certify(&stack, "localhost");
+    let redis_url = speak_tls(&stack);
+
+    let believing =
+        GateSettings { redis_url: Some(redis_url.clone()), redis_ca_file: Some(authority) };
+    let gate = stack.gate(believing);
+    stack.until_ready(&gate).await;
+    let answer = check(&tenant, &gate).await;
+    assert_eq!(answer["degraded"], Value::Null, "{answer}");
+    assert_eq!(answer["remaining"], 2, "{answer}");
+    let answer = check(&tenant, &stack.gates[0]).await;
+    assert_eq!(answer["remaining"], 1, "the same counters, without TLS: {answer}");
+
+    let doubting = stack.gate(GateSettings { redis_url: Some(redis_url), redis_ca_file: None });
+    stack.until_serving(&doubting).await;
+    until(seconds(20), "the gate decides without Redis", async || {
+        let answer = check(&tenant, &doubting).await;
+        answer["degraded"] == "deny" && answer["allowed"] == false
+    })
+    .await;
+    assert!(doubting.log().contains("certificate"), "{}", doubting.log());
+}
+
+/// Makes an authority and a certificate for Redis, which is told to use it; answers the authority's file.
+fn certify(stack: &Stack, name: &str) -> PathBuf {
+    let mut params = CertificateParams::new(Vec::new()).expect("no names");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().expect("a key");
+    let authority = params.self_signed(&key).expect("a certificate of its own");
+    let issuer = Issuer::new(params, key);
+    let key = KeyPair::generate().expect("a key");
+    let params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+    let certificate = params.signed_by(&key, &issuer).expect("a certificate");
+    let folder = stack.redis.data_dir();
+    let written = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("a file of Redis' own folder");
+        // Redis runs as another account.
+        let mode = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(&path, mode).expect("a file of ours");
+        path
+    };
+    let file = written("redis.crt", &certificate.pem());
+    let key = written("redis.key", &key.serialize_pem());
+    set(stack, "tls-auth-clients", Path::new("no"));
+    let both =
+        format!("CONFIG SET tls-cert-file {} tls-key-file {}", file.display(), key.display());
+    let said = stack.redis.command(&both).expect("Redis takes a setting");
+    assert_eq!(said, "+OK\r\n");
+    written("authority.crt", &authority.pem())
+}
+
+/// Opens a second port; answers its address.
+fn speak_tls(stack: &Stack) -> String {
+    let port = free_port().expect("a port is free");
+    set(stack, "tls-port", Path::new(&port.to_string()));
+    format!("rediss://:{}@localhost:{port}/0", stack.redis.password())
+}
+
+fn set(stack: &Stack, name: &str, value: &Path) {
+    let said = stack.redis.command(&format!("CONFIG SET {name} {}", value.display()));
+    assert_eq!(said.expect("Redis takes a setting"), "+OK\r\n", "{name}");
+}
+
+async fn check(tenant: &Tenant<'_>, gate: &Server) -> Value {
+    let body = json!({ "attributes": { "user": "u-1" } });
+    tenant.ask(gate, "/check", &body).await.body
+}
