@@ -89,14 +89,13 @@ impl Line {
             was_up = true;
             self.timeouts_in_a_row = 0;
             loop {
-                let served = match tokio::time::timeout(IDLE, self.waiting.recv()).await {
+                let served = match self.next(&mut connection).await {
                     Ok(None) => return,
                     Ok(Some(first)) => {
                         let gathered = self.gather(first);
                         self.serve(&mut connection, gathered).await
                     }
-                    // A connection that broke while nobody asked costs no check.
-                    Err(_) => still_there(&mut connection).await,
+                    Err(error) => Err(error),
                 };
                 if let Err(error) = served {
                     tracing::warn!(error = &error as &dyn std::error::Error, "redis is away");
@@ -107,11 +106,29 @@ impl Line {
         }
     }
 
-    /// Probes until a fresh connection answers; what waits meanwhile is told that Redis is away.
+    /// Who asks next; `None`: nobody can any more. A connection that broke while nobody asked costs no check.
+    async fn next(
+        &mut self,
+        connection: &mut MultiplexedConnection,
+    ) -> Result<Option<Waiting>, RedisError> {
+        loop {
+            if let Ok(first) = tokio::time::timeout(IDLE, self.waiting.recv()).await {
+                return Ok(first);
+            }
+            tokio::select! {
+                first = self.waiting.recv() => return Ok(first),
+                still_there = still_there(connection) => still_there?,
+            }
+        }
+    }
+
+    /// Probes until a fresh connection answers; who waits meanwhile is told that Redis is away.
     async fn connect(&mut self) -> Option<MultiplexedConnection> {
+        let Self { client, settings, waiting, .. } = self;
         let mut said = String::new();
         loop {
-            let reason = match tokio::time::timeout(PROBE_TIMEOUT, self.probe()).await {
+            let attempt = tokio::time::timeout(PROBE_TIMEOUT, probe(client, settings.budget));
+            let reason = match telling_away(waiting, attempt).await? {
                 Ok(Ok(connection)) => return Some(connection),
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "no answer in time".to_owned(),
@@ -121,28 +138,8 @@ impl Line {
                 tracing::warn!(reason, "redis cannot be reached");
                 said = reason;
             }
-            let pause = tokio::time::sleep(PROBE_EVERY);
-            tokio::pin!(pause);
-            loop {
-                tokio::select! {
-                    () = &mut pause => break,
-                    waiting = self.waiting.recv() => {
-                        waiting?.tell(Err(RedisError::Away));
-                    }
-                }
-            }
+            telling_away(waiting, tokio::time::sleep(PROBE_EVERY)).await?;
         }
-    }
-
-    async fn probe(&self) -> Result<MultiplexedConnection, redis::RedisError> {
-        // Deadlines are kept here, check by check; the library's own are only a backstop.
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(PROBE_TIMEOUT))
-            .set_response_timeout(Some(self.settings.budget + PROBE_TIMEOUT));
-        let connection = self.client.get_multiplexed_async_connection_with_config(&config);
-        let mut connection = connection.await?;
-        redis::cmd("PING").query_async::<()>(&mut connection).await?;
-        Ok(connection)
     }
 
     /// `first` and whatever waits behind it, up to the bound, by their deadlines; who has given up is left out.
@@ -273,6 +270,33 @@ async fn heard(
         it.tell(Err(RedisError::Timeout));
     }
     Err(RedisError::Timeout)
+}
+
+async fn probe(
+    client: &Client,
+    budget: Duration,
+) -> Result<MultiplexedConnection, redis::RedisError> {
+    // Deadlines are kept here, check by check; the library's own are only a backstop.
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(PROBE_TIMEOUT))
+        .set_response_timeout(Some(budget + PROBE_TIMEOUT));
+    let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+    redis::cmd("PING").query_async::<()>(&mut connection).await?;
+    Ok(connection)
+}
+
+/// What comes of `work`, while all who wait are told that Redis is away; `None`: nobody can ask any more.
+async fn telling_away<T>(
+    waiting: &mut mpsc::Receiver<Waiting>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let mut work = pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return Some(done),
+            waiting = waiting.recv() => waiting?.tell(Err(RedisError::Away)),
+        }
+    }
 }
 
 async fn still_there(connection: &mut MultiplexedConnection) -> Result<(), RedisError> {

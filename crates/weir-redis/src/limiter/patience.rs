@@ -15,6 +15,8 @@ pub(super) struct Patience {
     /// By how much deadlines have moved, for time that was lost.
     moved: Duration,
     times_moved: u32,
+    /// When the answer was last looked for in vain.
+    given_up_at: Option<Instant>,
 }
 
 /// Timers are this coarse anyway; waking later means that this process was kept from running.
@@ -29,6 +31,9 @@ impl Patience {
         mut answer: Pin<&mut impl Future<Output = T>>,
         deadline: Instant,
     ) -> Option<T> {
+        if self.given_up_at.is_some_and(|at| deadline + self.moved <= at) {
+            return None;
+        }
         loop {
             let until = deadline + self.moved;
             if let Ok(answer) = timeout_at(until, answer.as_mut()).await {
@@ -49,6 +54,7 @@ impl Patience {
                 return Some(answer);
             }
         }
+        self.given_up_at = Some(Instant::now());
         None
     }
 }
@@ -56,6 +62,7 @@ impl Patience {
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
+    use std::task::Poll;
 
     use super::*;
 
@@ -85,13 +92,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lost_time_moves_the_deadlines_of_all_who_wait_but_not_for_ever() {
-        let mut patience = Patience::default();
-        let mut answer = pin!(std::future::pending::<()>());
-        for _ in 0..=MOVES_MAX {
-            let long_ago = Instant::now() - patience.moved - Duration::from_millis(20);
+    async fn lost_time_is_waited_again_only_so_often() {
+        for (times_moved, moves) in [(0, true), (MOVES_MAX - 1, true), (MOVES_MAX, false)] {
+            let mut patience = Patience { times_moved, ..Patience::default() };
+            let mut answer = pin!(std::future::pending::<()>());
+            let long_ago = Instant::now() - Duration::from_millis(20);
             assert_eq!(patience.within(answer.as_mut(), long_ago).await, None);
+            assert_eq!(patience.moved > Duration::ZERO, moves, "{patience:?}");
         }
-        assert_eq!(patience.times_moved, MOVES_MAX);
+    }
+
+    #[tokio::test]
+    async fn who_was_due_as_well_when_it_was_given_up_is_not_kept_waiting() {
+        let mut looks = 0;
+        let mut answer = pin!(std::future::poll_fn(|_| {
+            looks += 1;
+            Poll::<()>::Pending
+        }));
+        let mut patience = Patience::default();
+        let now = Instant::now();
+        for _ in 0..100 {
+            assert_eq!(patience.within(answer.as_mut(), now).await, None);
+        }
+        let later = Instant::now() + Duration::from_millis(10);
+        assert_eq!(patience.within(answer.as_mut(), later).await, None);
+        assert!(Instant::now() >= later);
+        assert!(looks < 30, "looked {looks} times");
     }
 }

@@ -165,6 +165,39 @@ async fn callers_that_wait_behind_a_stalled_call_wait_no_longer_than_their_budge
     }
 }
 
+/// More callers than three calls hold, so that the breaker opens while some are still in line: those need not wait until it
+/// is known whether Redis is back.
+#[tokio::test]
+async fn callers_behind_the_calls_that_opened_the_breaker_are_told_at_once() {
+    let own = Own::start().await;
+    let client = crate::client(&own.redis.url()).expect("a local address");
+    let budget = Duration::from_millis(10);
+    let settings = LimiterSettings { budget, ..LimiterSettings::default() };
+    let stop = CancellationToken::new();
+    let limiter = Limiter::start(client, settings, stop.clone());
+    let _stop = stop.drop_guard();
+    let mut longest = Duration::MAX;
+    // A busy machine may be late by itself, but not each time.
+    for _ in 0..10 {
+        until_up(&limiter).await;
+        own.redis.pause().expect("it ran");
+        let mut callers = tokio::task::JoinSet::new();
+        for _ in 0..1_000 {
+            let (limiter, tenant, rules) = (limiter.clone(), own.tenant, own.rules.clone());
+            callers.spawn(async move {
+                let (act, began) = (Act::Consume, Instant::now());
+                let asked = Asked { tenant, act, cost: 1, rules: &rules, idempotency: None };
+                assert!(limiter.check(&[asked]).await.is_err(), "nobody could decide");
+                began.elapsed()
+            });
+        }
+        let waited = callers.join_all().await.into_iter().max().expect("a thousand");
+        own.redis.resume().expect("it was paused");
+        longest = longest.min(waited);
+    }
+    assert!(longest < Duration::from_millis(250), "waited {longest:?}");
+}
+
 #[tokio::test]
 async fn flushed_script_cache_fails_no_check() {
     let own = Own::start().await;
