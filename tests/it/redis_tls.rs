@@ -1,7 +1,7 @@
 //! Redis over TLS: checks are decided by a server whose certificate is believed, and by no other.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
@@ -16,8 +16,7 @@ async fn checks_travel_encrypted_to_a_redis_whose_certificate_is_believed() {
     let rule = json!({ "namespace": "default", "name": "one", "count_by": ["user"], "on_store_failure": "deny",
         "limits": [{ "algorithm": "fixed_window", "limit": 3, "window_ms": 86_400_000 }] });
     tenant.rule(&rule).await;
-    let authority = certify(&stack, "localhost");
-    let redis_url = speak_tls(&stack);
+    let (redis_url, authority) = speak_tls(&stack);
 
     let believing =
         GateSettings { redis_url: Some(redis_url.clone()), redis_ca_file: Some(authority) };
@@ -39,15 +38,16 @@ async fn checks_travel_encrypted_to_a_redis_whose_certificate_is_believed() {
     assert!(doubting.log().contains("certificate"), "{}", doubting.log());
 }
 
-/// Makes an authority and a certificate for Redis, which is told to use it; answers the authority's file.
-fn certify(stack: &Stack, name: &str) -> PathBuf {
+/// Makes an authority and a certificate for Redis, which opens a second port with it; answers its address there and the
+/// authority's file.
+fn speak_tls(stack: &Stack) -> (String, PathBuf) {
     let mut params = CertificateParams::new(Vec::new()).expect("no names");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let key = KeyPair::generate().expect("a key");
     let authority = params.self_signed(&key).expect("a certificate of its own");
     let issuer = Issuer::new(params, key);
     let key = KeyPair::generate().expect("a key");
-    let params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
     let certificate = params.signed_by(&key, &issuer).expect("a certificate");
     let folder = stack.redis.data_dir();
     let written = |name: &str, text: &str| {
@@ -60,24 +60,15 @@ fn certify(stack: &Stack, name: &str) -> PathBuf {
     };
     let file = written("redis.crt", &certificate.pem());
     let key = written("redis.key", &key.serialize_pem());
-    set(stack, "tls-auth-clients", Path::new("no"));
-    let both =
-        format!("CONFIG SET tls-cert-file {} tls-key-file {}", file.display(), key.display());
-    let said = stack.redis.command(&both).expect("Redis takes a setting");
-    assert_eq!(said, "+OK\r\n");
-    written("authority.crt", &authority.pem())
-}
-
-/// Opens a second port; answers its address.
-fn speak_tls(stack: &Stack) -> String {
     let port = free_port().expect("a port is free");
-    set(stack, "tls-port", Path::new(&port.to_string()));
-    format!("rediss://:{}@localhost:{port}/0", stack.redis.password())
-}
-
-fn set(stack: &Stack, name: &str, value: &Path) {
-    let said = stack.redis.command(&format!("CONFIG SET {name} {}", value.display()));
-    assert_eq!(said.expect("Redis takes a setting"), "+OK\r\n", "{name}");
+    let said = stack.redis.command(&format!(
+        "CONFIG SET tls-auth-clients no tls-cert-file {} tls-key-file {} tls-port {port}",
+        file.display(),
+        key.display(),
+    ));
+    assert_eq!(said.expect("Redis takes settings"), "+OK\r\n");
+    let url = format!("rediss://:{}@localhost:{port}/0", stack.redis.password());
+    (url, written("authority.crt", &authority.pem()))
 }
 
 async fn check(tenant: &Tenant<'_>, gate: &Server) -> Value {

@@ -82,7 +82,7 @@ pub async fn run(args: CompareArgs) -> Result<()> {
             turns.push(turn);
         }
     }
-    let paced = paced::run(&world, &mut witness, &running, (&turns, &args)).await?;
+    let paced = paced::run(&world, &mut witness, &running, &turns, &args).await?;
     let match_us = match &args.parts {
         Some(parts) => Some(match_us(parts).await.context("time the matching")?),
         None => None,

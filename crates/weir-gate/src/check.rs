@@ -1,12 +1,11 @@
 //! `/check`, `/check/batch` and `/refund`: requests in, verdicts out.
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use weir_domain::request::Request;
-use weir_http::json::{Json, StrictJson};
+use weir_http::json::{Json, JsonText, StrictJson};
 use weir_http::params::Query;
 use weir_http::problem::Problem;
 use weir_wire::check::{BATCH_MAX, BatchAnswer, BatchBody, CheckAnswer, CheckBody, RefundBody};
@@ -51,12 +50,8 @@ pub(crate) async fn check(
     let request = body.parse().map_err(Problem::invalid)?;
     let answer = decide_one(&state, &caller, request).await?;
     let status = if answer.allowed { StatusCode::OK } else { denied };
-    let mut response = Response::new(Body::from(answer.to_json()));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.reserve(headers::ROOM);
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers::add(&answer, headers);
+    let mut response = (status, JsonText(answer.to_json())).into_response();
+    headers::add(&answer, response.headers_mut());
     Ok(response)
 }
 

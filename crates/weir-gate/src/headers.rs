@@ -15,9 +15,6 @@ const X_RETRY_AFTER: HeaderName = HeaderName::from_static("x-ratelimit-retry-aft
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");
 
-/// Room for these and for what every answer carries, so that the map does not grow.
-pub(crate) const ROOM: usize = 20;
-
 /// Adds the headers of an answer to those of its response; none where no enforced limit was asked.
 pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
     if let (Some(limit), Some(remaining), Some(reset_after_ms)) =

@@ -41,7 +41,8 @@ pub async fn run(
     world: &World,
     witness: &mut Witness,
     arms: &[Arm],
-    (turns, args): (&[Turn], &CompareArgs),
+    turns: &[Turn],
+    args: &CompareArgs,
 ) -> Result<Vec<Paced>> {
     let mut all = Vec::new();
     for round in 1..=args.rounds {
@@ -54,7 +55,7 @@ pub async fn run(
                     warm_up: Duration::from_secs(1),
                     length: Duration::from_secs(args.seconds),
                 };
-                let paced = turn((world, witness), arm, percent, plan).await?;
+                let paced = turn(world, witness, arm, percent, plan).await?;
                 println!("   round {round}: {}", report::paced_line(&paced));
                 all.push(paced);
             }
@@ -66,7 +67,8 @@ pub async fn run(
 const CONNECTIONS: u16 = 64;
 
 async fn turn(
-    (world, witness): (&World, &mut Witness),
+    world: &World,
+    witness: &mut Witness,
     arm: &Arm,
     percent: u8,
     plan: Plan,

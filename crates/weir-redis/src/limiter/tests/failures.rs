@@ -33,15 +33,16 @@ struct Own {
 
 impl Own {
     async fn start() -> Self {
-        Self::start_with(Vec::new()).await
+        Self::with_budget(BUDGET).await
     }
 
-    async fn start_with(settings: Vec<String>) -> Self {
+    async fn with_budget(budget: Duration) -> Self {
         let scratch = ScratchDir::create().expect("a scratch folder");
         let data_dir = scratch.path().join("redis");
-        let redis = Redis::start(RedisOptions { data_dir, settings }).expect("redis starts");
+        let redis =
+            Redis::start(RedisOptions { data_dir, settings: Vec::new() }).expect("redis starts");
         let client = crate::client(&redis.url()).expect("a local address");
-        let settings = LimiterSettings { budget: BUDGET, ..LimiterSettings::default() };
+        let settings = LimiterSettings { budget, ..LimiterSettings::default() };
         let stop = CancellationToken::new();
         let limiter = Limiter::start(client, settings, stop.clone());
         until_up(&limiter).await;
@@ -68,6 +69,19 @@ impl Own {
 
     async fn ask_fine(&self) -> u64 {
         self.ask().await.0.expect("redis answers")
+    }
+
+    /// So many callers at once, each as above.
+    async fn ask_at_once(
+        self: &Arc<Self>,
+        callers: u32,
+    ) -> Vec<(Result<u64, RedisError>, Duration)> {
+        let mut asking = tokio::task::JoinSet::new();
+        for _ in 0..callers {
+            let own = Arc::clone(self);
+            asking.spawn(async move { own.ask().await });
+        }
+        asking.join_all().await
     }
 
     /// Asks until it is answered, as callers would, and returns what is left then.
@@ -154,12 +168,7 @@ async fn stalled_redis_times_out_within_the_budget_until_the_breaker_opens() {
 async fn callers_that_wait_behind_a_stalled_call_wait_no_longer_than_their_budget() {
     let own = Arc::new(Own::start().await);
     own.redis.pause().expect("it ran");
-    let mut callers = tokio::task::JoinSet::new();
-    for _ in 0..500 {
-        let own = Arc::clone(&own);
-        callers.spawn(async move { own.ask().await });
-    }
-    for (answer, waited) in callers.join_all().await {
+    for (answer, waited) in own.ask_at_once(500).await {
         assert!(matches!(answer, Err(RedisError::Timeout | RedisError::Away)), "{answer:?}");
         assert!(waited < BUDGET + SLACK, "waited {waited:?}");
     }
@@ -169,31 +178,16 @@ async fn callers_that_wait_behind_a_stalled_call_wait_no_longer_than_their_budge
 /// is known whether Redis is back.
 #[tokio::test]
 async fn callers_behind_the_calls_that_opened_the_breaker_are_told_at_once() {
-    let own = Own::start().await;
-    let client = crate::client(&own.redis.url()).expect("a local address");
-    let budget = Duration::from_millis(10);
-    let settings = LimiterSettings { budget, ..LimiterSettings::default() };
-    let stop = CancellationToken::new();
-    let limiter = Limiter::start(client, settings, stop.clone());
-    let _stop = stop.drop_guard();
+    let own = Arc::new(Own::with_budget(Duration::from_millis(10)).await);
     let mut longest = Duration::MAX;
     // A busy machine may be late by itself, but not each time.
     for _ in 0..10 {
-        until_up(&limiter).await;
+        until_up(&own.limiter).await;
         own.redis.pause().expect("it ran");
-        let mut callers = tokio::task::JoinSet::new();
-        for _ in 0..1_000 {
-            let (limiter, tenant, rules) = (limiter.clone(), own.tenant, own.rules.clone());
-            callers.spawn(async move {
-                let (act, began) = (Act::Consume, Instant::now());
-                let asked = Asked { tenant, act, cost: 1, rules: &rules, idempotency: None };
-                assert!(limiter.check(&[asked]).await.is_err(), "nobody could decide");
-                began.elapsed()
-            });
-        }
-        let waited = callers.join_all().await.into_iter().max().expect("a thousand");
+        let answered = own.ask_at_once(1_000).await;
         own.redis.resume().expect("it was paused");
-        longest = longest.min(waited);
+        assert!(answered.iter().all(|(answer, _)| answer.is_err()), "nobody could decide");
+        longest = longest.min(answered.iter().map(|it| it.1).max().expect("a thousand"));
     }
     assert!(longest < Duration::from_millis(250), "waited {longest:?}");
 }
