@@ -6,13 +6,14 @@
 //! end of a session, a membership or a key holds at once.
 
 use std::marker::PhantomData;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use axum::extract::{ConnectInfo, FromRequestParts, RawPathParams};
+use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use weir_domain::api_key::{KeyDigest, Scope as KeyScope};
 use weir_domain::id::{SessionId, TenantId, UserId};
 use weir_http::bearer;
+use weir_http::client_address::ClientAddress;
 use weir_http::problem::Problem;
 use weir_http::request_id::RequestId;
 use weir_store::{Actor, KeyRow, MemberRole, Scope};
@@ -153,10 +154,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Origin {
 
 impl Origin {
     fn of(parts: &Parts) -> Self {
-        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        let client = parts.extensions.get::<ClientAddress>();
         let request_id = parts.extensions.get::<RequestId>();
         Self {
-            peer: peer.map(|ConnectInfo(addr)| addr.ip()),
+            peer: client.map(|ClientAddress(address)| *address),
             request_id: request_id.map(ToString::to_string).unwrap_or_default(),
         }
     }

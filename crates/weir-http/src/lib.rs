@@ -10,6 +10,7 @@ pub mod json;
 pub mod params;
 
 pub mod bearer;
+pub mod client_address;
 pub mod request_id;
 
 pub mod plane;

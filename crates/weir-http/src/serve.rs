@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::ConnectInfo;
-use axum::http::Request;
+use axum::http::{HeaderValue, Request, header};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -22,12 +21,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::opening::{Opening, Protocol};
+use crate::client_address::TrustedProxies;
 use crate::plane::Plane;
 
 mod opening;
 
 /// The bounds of a listener.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ServeSettings {
     /// Connections at a time; more wait in the backlog of the operating system.
     pub connections_max: usize,
@@ -41,6 +41,8 @@ pub struct ServeSettings {
     pub streams_max: u32,
     /// After shutdown was asked for, until connections are cut.
     pub drain_deadline: Duration,
+    /// Peers that may say whom a request comes from.
+    pub trusted_proxies: TrustedProxies,
 }
 
 impl Default for ServeSettings {
@@ -52,11 +54,12 @@ impl Default for ServeSettings {
             headers_max: 64,
             streams_max: 128,
             drain_deadline: Duration::from_secs(20),
+            trusted_proxies: TrustedProxies::default(),
         }
     }
 }
 
-/// Serves until `shutdown`, then drains. Requests carry the peer's address as `ConnectInfo<SocketAddr>`.
+/// Serves until `shutdown`, then drains. Requests carry their [`ClientAddress`](crate::client_address::ClientAddress).
 pub async fn serve(
     listener: TcpListener,
     plane: Plane,
@@ -74,7 +77,8 @@ pub async fn serve(
         let Some((permit, stream, peer)) = accepted else {
             continue;
         };
-        let (plane, shutdown, cut) = (plane.clone(), shutdown.clone(), cut.clone());
+        let (plane, settings) = (plane.clone(), settings.clone());
+        let (shutdown, cut) = (shutdown.clone(), cut.clone());
         connections.spawn(async move {
             let connection = Connection { plane, settings, shutdown, peer };
             tokio::select! {
@@ -155,9 +159,10 @@ impl Connection {
 
     async fn http2(&self, stream: Opening) -> hyper::Result<()> {
         let (plane, peer) = (self.plane.clone(), self.peer);
+        let trusted_proxies = self.settings.trusted_proxies.clone();
         let service = service_fn(move |request| {
-            let plane = plane.clone();
-            async move { answer(&plane, peer, request).await }
+            let (plane, trusted_proxies) = (plane.clone(), trusted_proxies.clone());
+            async move { answer(&plane, &trusted_proxies, peer, request).await }
         });
         let connection = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
@@ -177,18 +182,26 @@ impl Connection {
     }
 
     async fn answer(&self, request: Request<Incoming>) -> io::Result<axum::response::Response> {
-        answer(&self.plane, self.peer, request).await
+        answer(&self.plane, &self.settings.trusted_proxies, self.peer, request).await
     }
 }
 
 async fn answer(
     plane: &Plane,
+    trusted_proxies: &TrustedProxies,
     peer: SocketAddr,
     request: Request<Incoming>,
 ) -> io::Result<axum::response::Response> {
     let mut request = request.map(Body::new);
-    request.extensions_mut().insert(ConnectInfo(peer));
-    Ok(plane.answer(request).await)
+    let client = trusted_proxies.client(peer.ip(), request.headers());
+    let used_tls = trusted_proxies.used_tls(peer.ip(), request.headers());
+    request.extensions_mut().insert(client);
+    let mut response = plane.answer(request).await;
+    if used_tls {
+        let year = HeaderValue::from_static("max-age=31536000");
+        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, year);
+    }
+    Ok(response)
 }
 
 #[cfg(test)]

@@ -13,6 +13,10 @@ use weir_redis::Client;
 use weir_store::Retention;
 use weir_webhook::Reach;
 
+pub use self::listener::{ListenerArgs, ListenerSettings};
+
+mod listener;
+
 /// A text that must not be shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub String);
@@ -73,6 +77,8 @@ pub struct ServeArgs {
     /// Days for which statistics are kept by minute, hour and day
     #[arg(long, env = "WEIR_STATS_DAYS", default_value = "7,90,730")]
     pub stats_days: String,
+    #[command(flatten)]
+    pub listener: ListenerArgs,
     /// What is logged, such as `info` or `weir_gate=debug`
     #[arg(long, env = "WEIR_LOG", default_value = "info")]
     pub log: String,
@@ -102,6 +108,7 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct ControlSettings {
     pub listen: SocketAddr,
+    pub listener: ListenerSettings,
     pub database_url: Secret,
     pub redis: Client,
     pub signup: Signup,
@@ -115,6 +122,7 @@ pub struct ControlSettings {
 #[derive(Debug)]
 pub struct GateSettings {
     pub listen: SocketAddr,
+    pub listener: ListenerSettings,
     pub url: String,
     pub database_url: Secret,
     pub redis: Client,
@@ -138,6 +146,7 @@ impl Settings {
         let redis_budget = problems.budget(&args.redis_budget_ms);
         let control_addr = problems.address("WEIR_CONTROL_ADDR", &args.control_addr);
         let gate_addr = problems.address("WEIR_GATE_ADDR", &args.gate_addr);
+        let listener = problems.listener(&args.listener);
         let signup = problems.signup(&args.signup);
         let gate_origins = problems.origins("WEIR_GATE_ORIGINS", &args.gate_origins);
         let dashboard_origins = problems.origins("WEIR_DASHBOARD_ORIGINS", &args.dashboard_origins);
@@ -150,6 +159,7 @@ impl Settings {
         Ok(Self {
             control: control.then(|| ControlSettings {
                 listen: control_addr,
+                listener: listener.clone(),
                 database_url: database_url.clone(),
                 redis: redis.clone(),
                 signup,
@@ -160,6 +170,7 @@ impl Settings {
             }),
             gate: gate.then(|| GateSettings {
                 listen: gate_addr,
+                listener,
                 url: args.gate_url.clone().unwrap_or_else(|| format!("http://{gate_addr}")),
                 database_url,
                 redis,

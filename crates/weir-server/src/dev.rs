@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use weir_control::{SigningKey, Signup};
 use weir_local::{Postgres, PostgresOptions, Redis, RedisOptions};
 
-use crate::config::{ControlSettings, GateSettings, Secret};
+use crate::config::{ControlSettings, GateSettings, ListenerSettings, Secret};
 use crate::serve::{self, Running};
 use crate::telemetry::{self, Lines};
 use crate::{edge, lifecycle, migrate};
@@ -141,6 +141,7 @@ fn gate_settings(
     let origins = [addresses.control.clone(), format!("http://127.0.0.1:{port}")];
     Ok(GateSettings {
         listen,
+        listener: ListenerSettings::default(),
         url: url.to_owned(),
         database_url: Secret(addresses.database_url.clone()),
         redis: weir_redis::client(&addresses.redis_url)?,
@@ -158,6 +159,7 @@ fn control_settings(
 ) -> anyhow::Result<ControlSettings> {
     Ok(ControlSettings {
         listen,
+        listener: ListenerSettings::default(),
         database_url: Secret(addresses.database_url.clone()),
         redis: weir_redis::client(&addresses.redis_url)?,
         signup: Signup::Open,

@@ -11,13 +11,13 @@ use weir_control::{AccessTokens, ControlParts, ControlState, Passwords, Sealing}
 use weir_domain::id::GateId;
 use weir_gate::{Follower, FollowerSettings, GateState, LeaseKeeper, Recorder, RecorderSettings};
 use weir_http::plane::{self, Plane, PlaneSettings};
-use weir_http::serve::{ServeSettings, serve};
+use weir_http::serve::serve;
 use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_redis::signal::Signal;
 use weir_store::{PoolSettings, Role, Store};
 use weir_webhook::Sender;
 
-use crate::config::{self, ControlSettings, GateSettings, ServeArgs, Settings};
+use crate::config::{self, ControlSettings, GateSettings, ListenerSettings, ServeArgs, Settings};
 use crate::telemetry::{self, Lines};
 use crate::{dashboard, edge, lifecycle};
 
@@ -108,9 +108,8 @@ pub async fn start_control(
     running.tasks.spawn(weir_control::watch(state.clone(), running.stop.clone()));
     running.tasks.spawn(weir_control::deliver(state.clone(), running.stop.clone()));
     let router = weir_control::router(state).merge(dashboard::router(&settings.gate_origins));
-    let settings = plane_settings(Some(REQUEST_DEADLINE));
-    let plane = Plane::new(plane::with_fallbacks(router), settings);
-    run_plane("control plane", plane, listener, running)
+    let plane = Plane::new(plane::with_fallbacks(router), plane_settings(Some(REQUEST_DEADLINE)));
+    run_plane("control plane", plane, listener, &settings.listener, running)
 }
 
 /// Starts a gate on `listener`.
@@ -154,19 +153,21 @@ pub async fn start_gate(
     running.tasks.spawn(follower.run(redis, running.stop.clone()));
     let router = weir_gate::router(state, &settings.dashboard_origins);
     // A body and Redis have their own deadlines, and a gate waits for nothing else.
-    run_plane("gate", Plane::new(router, plane_settings(None)), listener, running)
+    let plane = Plane::new(router, plane_settings(None));
+    run_plane("gate", plane, listener, &settings.listener, running)
 }
 
 fn run_plane(
     name: &'static str,
     plane: Plane,
     listener: TcpListener,
+    settings: &ListenerSettings,
     running: &Running,
 ) -> anyhow::Result<()> {
     let address = listener.local_addr().context("read the own address")?;
     tracing::info!(%address, "{name} listens");
     let stop = running.stop.clone();
-    running.tasks.spawn(serve(listener, plane, ServeSettings::default(), stop));
+    running.tasks.spawn(serve(listener, plane, settings.serve_settings(), stop));
     Ok(())
 }
 

@@ -1,12 +1,11 @@
 //! A control plane for one test, and people who use it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -16,6 +15,7 @@ use weir_domain::id::UserId;
 use weir_domain::matching::subject_key;
 use weir_domain::request::Act;
 use weir_domain::time::{Clock, Timestamp};
+use weir_http::client_address::ClientAddress;
 use weir_http::plane::{Plane as Surrounded, PlaneSettings, with_fallbacks};
 use weir_http::request_id::RequestIds;
 use weir_redis::limiter::{Asked, Limiter, LimiterSettings};
@@ -163,13 +163,13 @@ impl Plane {
     }
 
     pub(super) fn ask(&self, method: &str, path: &str) -> Ask<'_> {
-        let peer = ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 9)));
+        let client = ClientAddress(IpAddr::from([127, 0, 0, 1]));
         let path = if path.starts_with("/api") || !path.starts_with("/v1") {
             path.to_owned()
         } else {
             format!("/api{path}")
         };
-        let request = Request::builder().method(method).uri(path).extension(peer);
+        let request = Request::builder().method(method).uri(path).extension(client);
         Ask { plane: self, request, body: Body::empty() }
     }
 
@@ -229,7 +229,7 @@ impl Ask<'_> {
 
     pub(super) fn peer(mut self, last: u8) -> Self {
         let ip = IpAddr::from([10, 0, 0, last]);
-        self.request = self.request.extension(ConnectInfo(SocketAddr::new(ip, 9)));
+        self.request = self.request.extension(ClientAddress(ip));
         self
     }
 

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
-use axum::Router;
 use axum::routing::get;
+use axum::{Extension, Router};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
 
 use super::*;
+use crate::client_address::ClientAddress;
 use crate::plane::PlaneSettings;
 use crate::request_id::RequestIds;
 
@@ -24,7 +25,9 @@ async fn start(settings: ServeSettings) -> Running {
     let router = Router::new()
         .route(
             "/",
-            get(|ConnectInfo(peer): ConnectInfo<SocketAddr>| async move { peer.to_string() }),
+            get(|Extension(ClientAddress(client)): Extension<ClientAddress>| async move {
+                format!("client {client}")
+            }),
         )
         .route(
             "/slow",
@@ -78,7 +81,24 @@ async fn http1_answers_with_the_peer_and_closes_when_idle() {
     let running = start(quick()).await;
     let answer = exchange(running.addr, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
-    assert!(answer.contains("127.0.0.1:"), "{answer}");
+    assert!(answer.ends_with("client 127.0.0.1"), "{answer}");
+    assert!(!answer.contains("strict-transport-security"), "{answer}");
+}
+
+#[tokio::test]
+async fn trusted_proxy_says_who_the_client_is_and_that_it_used_tls() {
+    let trusted_proxies = "127.0.0.0/8".parse().expect("a network");
+    let running = start(ServeSettings { trusted_proxies, ..quick() }).await;
+    let request = b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 203.0.113.9, 192.0.2.7\r\n\
+        X-Forwarded-Proto: https\r\n\r\n";
+    let answer = exchange(running.addr, request).await;
+    assert!(answer.ends_with("client 192.0.2.7"), "{answer}");
+    assert!(answer.contains("strict-transport-security: max-age=31536000\r\n"), "{answer}");
+
+    let running = start(quick()).await;
+    let answer = exchange(running.addr, request).await;
+    assert!(answer.ends_with("client 127.0.0.1"), "{answer}");
+    assert!(!answer.contains("strict-transport-security"), "{answer}");
 }
 
 #[tokio::test]

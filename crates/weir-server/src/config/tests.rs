@@ -25,6 +25,8 @@ fn all_problems_are_reported_at_once() {
         "javascript:alert(1)",
         "--stats",
         "perhaps",
+        "--trusted-proxies",
+        "proxy.example",
         "--stats-days",
         "7,x,90,730",
     ]);
@@ -38,6 +40,7 @@ fn all_problems_are_reported_at_once() {
         "WEIR_REDIS_BUDGET_MS must",
         "WEIR_GATE_ORIGINS must",
         "WEIR_STATS must",
+        "WEIR_TRUSTED_PROXIES must list at most 64 addresses and networks such as 10.0.0.0/8, not `proxy.example`",
         "WEIR_STATS_DAYS must",
         "WEIR_JWT_KEY (or WEIR_JWT_KEY_FILE) is missing",
     ] {
