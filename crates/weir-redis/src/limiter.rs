@@ -1,12 +1,12 @@
 //! The limiter: checks in, decisions out, never later than the budget.
 //!
-//! Checks that wait for Redis travel together (`line`): while one call is in flight the next
+//! Checks that wait for Redis travel together (`batcher`): while one call is in flight the next
 //! gathers, so nothing waits for a timer and a busy gate makes few, large calls.
 
-mod forget;
-mod line;
-mod patience;
+mod batcher;
+mod deadline;
 mod periods;
+mod reset;
 mod script;
 
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ use weir_domain::id::TenantId;
 use weir_domain::request::Act;
 use weir_domain::time::Micros;
 
-use self::line::Told;
+use self::batcher::Reply;
 use self::periods::Periods;
 use self::script::Encoded;
 use crate::error::RedisError;
@@ -35,7 +35,7 @@ use crate::keys::{FORGET_CHANNEL, RESET};
 /// Decides checks by Redis.
 #[derive(Debug, Clone)]
 pub struct Limiter {
-    queue: mpsc::Sender<line::Waiting>,
+    queue: mpsc::Sender<batcher::PendingCheck>,
     up: Arc<AtomicBool>,
     periods: Arc<Periods>,
     budget: Duration,
@@ -127,8 +127,8 @@ impl Limiter {
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
         let up = Arc::new(AtomicBool::new(false));
         let budget = settings.budget;
-        let line = line::Line::new(client.clone(), settings, waiting, Arc::clone(&up));
-        tokio::spawn(line.run(stop));
+        let batcher = batcher::Batcher::new(client.clone(), settings, waiting, Arc::clone(&up));
+        tokio::spawn(batcher.run(stop));
         Self { queue, up, periods: Arc::default(), budget, client }
     }
 
@@ -144,8 +144,8 @@ impl Limiter {
         for _ in 0..2 {
             let encoded = Encoded::new(asked, |quota| self.periods.around(quota));
             match self.send(encoded, deadline).await? {
-                Told::Answers(answers) => return Ok(answers),
-                Told::OtherPeriod(now) => self.periods.heard(now),
+                Reply::Answers(answers) => return Ok(answers),
+                Reply::OtherPeriod(now) => self.periods.heard(now),
             }
         }
         Err(RedisError::BadReply("periods that hold no time"))
@@ -159,12 +159,12 @@ impl Limiter {
         self.send(encoded, deadline).await.map(drop)
     }
 
-    async fn send(&self, encoded: Encoded, deadline: Instant) -> Result<Told, RedisError> {
+    async fn send(&self, encoded: Encoded, deadline: Instant) -> Result<Reply, RedisError> {
         if !self.up() {
             return Err(RedisError::Away);
         }
         let (answer, answered) = oneshot::channel();
-        let waiting = line::Waiting { encoded, deadline, answer: Some(answer) };
+        let waiting = batcher::PendingCheck { encoded, deadline, reply: Some(answer) };
         self.queue.try_send(waiting).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => RedisError::Overloaded,
             mpsc::error::TrySendError::Closed(_) => RedisError::Away,
@@ -181,7 +181,7 @@ impl Limiter {
         let forget = async {
             let mut connection = self.client.get_multiplexed_async_connection().await?;
             let mut both = redis::pipe();
-            both.add_command(forget::call(counters));
+            both.add_command(reset::call(counters));
             let subjects: BTreeSet<_> = counters.iter().map(|it| it.subject).collect();
             for subject in subjects {
                 let said = format!("{RESET}{}", subject.to_hex());

@@ -9,7 +9,7 @@ use weir_domain::request::Act;
 use weir_domain::time::Micros;
 
 use super::world::{START_US, World, charge_of, one_of_each};
-use crate::limiter::line::{Told, Waiting};
+use crate::limiter::batcher::{PendingCheck, Reply};
 use crate::limiter::script::Encoded;
 use crate::limiter::{Answer, Asked};
 
@@ -23,15 +23,15 @@ async fn check_is_decided_in_the_company_of_one_with_other_periods() {
         let encoded = Encoded::new(&asked, |quota| calendar::bounds(quota, Micros(now_us)));
         let (answer, answered) = oneshot::channel();
         let deadline = Instant::now() + Duration::from_secs(30);
-        let waiting = Waiting { encoded, deadline, answer: Some(answer) };
+        let waiting = PendingCheck { encoded, deadline, reply: Some(answer) };
         world.limiter.queue.try_send(waiting).expect("there is room");
         answered
     };
     // Both wait before the line has a turn, so it takes them together.
     let (of_another_time, of_this_time) = (ask(0), ask(START_US));
     let told = of_this_time.await.expect("answered").expect("redis");
-    let Told::Answers(answers) = told else { panic!("its periods hold") };
+    let Reply::Answers(answers) = told else { panic!("its periods hold") };
     assert!(matches!(answers[0], Answer::Decided(Micros(START_US), _)), "{answers:?}");
     let told = of_another_time.await.expect("answered").expect("redis");
-    assert!(matches!(told, Told::OtherPeriod(Micros(START_US))), "{told:?}");
+    assert!(matches!(told, Reply::OtherPeriod(Micros(START_US))), "{told:?}");
 }

@@ -8,7 +8,7 @@ use weir_domain::counter::{CounterName, CounterPart};
 use super::script::number;
 use crate::keys;
 
-const SCRIPT: &str = include_str!("script/forget.lua");
+const SCRIPT: &str = include_str!("script/reset.lua");
 
 /// Forgets these; answered by how many there were. Whether a limit keeps a log is not asked: both of its places are emptied.
 pub(super) fn call(counters: &[CounterName]) -> Cmd {

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-/// The patience with one call, for whose answer many wait, each until a deadline of its own.
+/// The deadline with one call, for whose answer many wait, each until a deadline of its own.
 #[derive(Debug, Default)]
-pub(super) struct Patience {
+pub(super) struct StallTolerantDeadline {
     /// By how much deadlines have moved, for time that was lost.
     moved: Duration,
     times_moved: u32,
@@ -24,9 +24,9 @@ const ON_TIME: Duration = Duration::from_millis(3);
 const MOVES_MAX: u32 = 4;
 const LAST_LOOKS: u32 = 4;
 
-impl Patience {
+impl StallTolerantDeadline {
     /// The answer, if it comes before `deadline` and whatever time was lost.
-    pub(super) async fn within<T>(
+    pub(super) async fn wait<T>(
         &mut self,
         mut answer: Pin<&mut impl Future<Output = T>>,
         deadline: Instant,
@@ -70,7 +70,7 @@ mod tests {
     async fn what_never_comes_is_given_up() {
         let deadline = Instant::now() + Duration::from_millis(10);
         let mut answer = pin!(std::future::pending::<()>());
-        assert_eq!(Patience::default().within(answer.as_mut(), deadline).await, None);
+        assert_eq!(StallTolerantDeadline::default().wait(answer.as_mut(), deadline).await, None);
         assert!(Instant::now() >= deadline);
     }
 
@@ -87,18 +87,19 @@ mod tests {
             "late by no fault of its own"
         });
         let deadline = began + Duration::from_millis(10);
-        let heard = Patience::default().within(answer.as_mut(), deadline).await;
+        let heard = StallTolerantDeadline::default().wait(answer.as_mut(), deadline).await;
         assert_eq!(heard, Some("late by no fault of its own"));
     }
 
     #[tokio::test]
     async fn lost_time_is_waited_again_only_so_often() {
         for (times_moved, moves) in [(0, true), (MOVES_MAX - 1, true), (MOVES_MAX, false)] {
-            let mut patience = Patience { times_moved, ..Patience::default() };
+            let mut deadline =
+                StallTolerantDeadline { times_moved, ..StallTolerantDeadline::default() };
             let mut answer = pin!(std::future::pending::<()>());
             let long_ago = Instant::now() - Duration::from_millis(20);
-            assert_eq!(patience.within(answer.as_mut(), long_ago).await, None);
-            assert_eq!(patience.moved > Duration::ZERO, moves, "{patience:?}");
+            assert_eq!(deadline.wait(answer.as_mut(), long_ago).await, None);
+            assert_eq!(deadline.moved > Duration::ZERO, moves, "{deadline:?}");
         }
     }
 
@@ -109,13 +110,13 @@ mod tests {
             looks += 1;
             Poll::<()>::Pending
         }));
-        let mut patience = Patience::default();
+        let mut deadline = StallTolerantDeadline::default();
         let now = Instant::now();
         for _ in 0..100 {
-            assert_eq!(patience.within(answer.as_mut(), now).await, None);
+            assert_eq!(deadline.wait(answer.as_mut(), now).await, None);
         }
         let later = Instant::now() + Duration::from_millis(10);
-        assert_eq!(patience.within(answer.as_mut(), later).await, None);
+        assert_eq!(deadline.wait(answer.as_mut(), later).await, None);
         assert!(Instant::now() >= later);
         assert!(looks < 30, "looked {looks} times");
     }

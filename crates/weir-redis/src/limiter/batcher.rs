@@ -1,4 +1,4 @@
-//! The line to Redis: one connection, one call in flight, everything that waits in the next one.
+//! The batcher: one connection, one call in flight, everything that waits in the next one.
 //!
 //! It keeps the deadlines of all who wait, so that none of them needs a timer. Who waits behind a call came after all
 //! who are in it, so nobody is due before those whose call it is.
@@ -18,23 +18,23 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::Micros;
 
-use super::patience::Patience;
-use super::script::{self, Encoded, Reply};
+use super::deadline::StallTolerantDeadline;
+use super::script::{self, Encoded};
 use super::{Answer, DecidingClock, LimiterSettings};
 use crate::error::RedisError;
 
 /// Checks of one caller, and where the answer goes.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct PendingCheck {
     pub(super) encoded: Encoded,
     pub(super) deadline: Instant,
     /// Gone once it was told.
-    pub(super) answer: Option<oneshot::Sender<Result<Told, RedisError>>>,
+    pub(super) reply: Option<oneshot::Sender<Result<Reply, RedisError>>>,
 }
 
 /// What a caller is told.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum Reply {
     /// One answer for each check.
     Answers(Vec<Answer>),
     /// The call held periods of another time than this; nothing was done.
@@ -43,10 +43,10 @@ pub(super) enum Told {
 
 /// The task.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct Batcher {
     client: Client,
     settings: LimiterSettings,
-    waiting: mpsc::Receiver<Waiting>,
+    waiting: mpsc::Receiver<PendingCheck>,
     up: Arc<AtomicBool>,
     timeouts_in_a_row: u32,
 }
@@ -60,11 +60,11 @@ const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// Time without a check after which Redis is asked whether it is still there.
 const IDLE: Duration = Duration::from_millis(500);
 
-impl Line {
+impl Batcher {
     pub(super) fn new(
         client: Client,
         settings: LimiterSettings,
-        waiting: mpsc::Receiver<Waiting>,
+        waiting: mpsc::Receiver<PendingCheck>,
         up: Arc<AtomicBool>,
     ) -> Self {
         Self { client, settings, waiting, up, timeouts_in_a_row: 0 }
@@ -92,7 +92,7 @@ impl Line {
                 let served = match self.next(&mut connection).await {
                     Ok(None) => return,
                     Ok(Some(first)) => {
-                        let gathered = self.gather(first);
+                        let gathered = self.drain_batch(first);
                         self.serve(&mut connection, gathered).await
                     }
                     Err(error) => Err(error),
@@ -110,7 +110,7 @@ impl Line {
     async fn next(
         &mut self,
         connection: &mut MultiplexedConnection,
-    ) -> Result<Option<Waiting>, RedisError> {
+    ) -> Result<Option<PendingCheck>, RedisError> {
         loop {
             if let Ok(first) = tokio::time::timeout(IDLE, self.waiting.recv()).await {
                 return Ok(first);
@@ -128,7 +128,7 @@ impl Line {
         let mut said = String::new();
         loop {
             let attempt = tokio::time::timeout(PROBE_TIMEOUT, probe(client, settings.budget));
-            let reason = match telling_away(waiting, attempt).await? {
+            let reason = match reject_while(waiting, attempt).await? {
                 Ok(Ok(connection)) => return Some(connection),
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "no answer in time".to_owned(),
@@ -138,12 +138,12 @@ impl Line {
                 tracing::warn!(reason, "redis cannot be reached");
                 said = reason;
             }
-            telling_away(waiting, tokio::time::sleep(PROBE_EVERY)).await?;
+            reject_while(waiting, tokio::time::sleep(PROBE_EVERY)).await?;
         }
     }
 
     /// `first` and whatever waits behind it, up to the bound, by their deadlines; who has given up is left out.
-    fn gather(&mut self, first: Waiting) -> Vec<Waiting> {
+    fn drain_batch(&mut self, first: PendingCheck) -> Vec<PendingCheck> {
         let mut checks = first.encoded.checks();
         let mut gathered = vec![first];
         while checks < CHECKS_PER_CALL
@@ -152,7 +152,7 @@ impl Line {
             checks += next.encoded.checks();
             gathered.push(next);
         }
-        gathered.retain(Waiting::is_awaited);
+        gathered.retain(PendingCheck::is_awaited);
         gathered.sort_by_key(|it| it.deadline);
         gathered
     }
@@ -161,18 +161,18 @@ impl Line {
     async fn serve(
         &mut self,
         connection: &mut MultiplexedConnection,
-        mut gathered: Vec<Waiting>,
+        mut gathered: Vec<PendingCheck>,
     ) -> Result<(), RedisError> {
         while !gathered.is_empty() {
             match self.ask(connection, &mut gathered).await {
-                Ok(Reply::Answers(all)) => {
+                Ok(script::Reply::Answers(all)) => {
                     self.timeouts_in_a_row = 0;
                     for (mut it, answers) in gathered.into_iter().zip(all) {
-                        it.tell(Ok(Told::Answers(answers)));
+                        it.reply(Ok(Reply::Answers(answers)));
                     }
                     return Ok(());
                 }
-                Ok(Reply::OtherPeriod(now)) => {
+                Ok(script::Reply::OtherPeriod(now)) => {
                     self.timeouts_in_a_row = 0;
                     gathered = tell_whose_periods_are_others(gathered, now);
                 }
@@ -183,7 +183,7 @@ impl Line {
     }
 
     /// Says so to whoever waits; whether the connection is of no more use.
-    fn failed(&mut self, error: RedisError, gathered: Vec<Waiting>) -> Result<(), RedisError> {
+    fn failed(&mut self, error: RedisError, gathered: Vec<PendingCheck>) -> Result<(), RedisError> {
         let timeout = matches!(error, RedisError::Timeout);
         self.timeouts_in_a_row = if timeout { self.timeouts_in_a_row + 1 } else { 0 };
         let down = error.wants_reconnection() || self.timeouts_in_a_row >= TIMEOUTS_UNTIL_DOWN;
@@ -192,7 +192,7 @@ impl Line {
             self.up.store(false, Ordering::Relaxed);
         }
         for mut it in gathered {
-            it.tell(Err(error.clone()));
+            it.reply(Err(error.clone()));
         }
         if down {
             return Err(error);
@@ -206,8 +206,8 @@ impl Line {
     async fn ask(
         &self,
         connection: &mut MultiplexedConnection,
-        gathered: &mut [Waiting],
-    ) -> Result<Reply, RedisError> {
+        gathered: &mut [PendingCheck],
+    ) -> Result<script::Reply, RedisError> {
         let clock = self.settings.clock.as_ref().map(DecidingClock::now);
         let grace_ms = u64::try_from(self.settings.grace.as_millis()).unwrap_or(1000);
         let by_hash = script::by_hash(&encoded(gathered), clock, grace_ms);
@@ -224,26 +224,26 @@ impl Line {
     }
 }
 
-impl Waiting {
+impl PendingCheck {
     /// Tells the outcome, if none was told yet. Who no longer waits need not hear it.
-    fn tell(&mut self, outcome: Result<Told, RedisError>) {
-        if let Some(answer) = self.answer.take() {
+    fn reply(&mut self, outcome: Result<Reply, RedisError>) {
+        if let Some(answer) = self.reply.take() {
             drop(answer.send(outcome));
         }
     }
 
     fn is_awaited(&self) -> bool {
-        self.answer.as_ref().is_some_and(|it| !it.is_closed())
+        self.reply.as_ref().is_some_and(|it| !it.is_closed())
     }
 }
 
-fn encoded(gathered: &[Waiting]) -> Vec<&Encoded> {
+fn encoded(gathered: &[PendingCheck]) -> Vec<&Encoded> {
     gathered.iter().map(|it| &it.encoded).collect()
 }
 
 /// Tells those whose periods do not hold at this time, and hands back the others: nobody's check fails because of the
 /// company in which it travelled.
-fn tell_whose_periods_are_others(gathered: Vec<Waiting>, now: Micros) -> Vec<Waiting> {
+fn tell_whose_periods_are_others(gathered: Vec<PendingCheck>, now: Micros) -> Vec<PendingCheck> {
     let count = gathered.len();
     let (mut right, mut others): (Vec<_>, Vec<_>) =
         gathered.into_iter().partition(|it| it.encoded.holds_at(now));
@@ -252,7 +252,7 @@ fn tell_whose_periods_are_others(gathered: Vec<Waiting>, now: Micros) -> Vec<Wai
         std::mem::swap(&mut right, &mut others);
     }
     for mut it in others {
-        it.tell(Ok(Told::OtherPeriod(now)));
+        it.reply(Ok(Reply::OtherPeriod(now)));
     }
     right
 }
@@ -260,14 +260,14 @@ fn tell_whose_periods_are_others(gathered: Vec<Waiting>, now: Micros) -> Vec<Wai
 /// Redis' answer, while anybody waits for it; each is told when it did not come within its time.
 async fn heard(
     answer: impl Future<Output = redis::RedisResult<Value>>,
-    gathered: &mut [Waiting],
+    gathered: &mut [PendingCheck],
 ) -> Result<Value, RedisError> {
-    let (mut answer, mut patience) = (pin!(answer), Patience::default());
+    let (mut answer, mut deadline) = (pin!(answer), StallTolerantDeadline::default());
     for it in gathered {
-        if let Some(answer) = patience.within(answer.as_mut(), it.deadline).await {
+        if let Some(answer) = deadline.wait(answer.as_mut(), it.deadline).await {
             return Ok(answer?);
         }
-        it.tell(Err(RedisError::Timeout));
+        it.reply(Err(RedisError::Timeout));
     }
     Err(RedisError::Timeout)
 }
@@ -286,15 +286,15 @@ async fn probe(
 }
 
 /// What comes of `work`, while all who wait are told that Redis is away; `None`: nobody can ask any more.
-async fn telling_away<T>(
-    waiting: &mut mpsc::Receiver<Waiting>,
+async fn reject_while<T>(
+    waiting: &mut mpsc::Receiver<PendingCheck>,
     work: impl Future<Output = T>,
 ) -> Option<T> {
     let mut work = pin!(work);
     loop {
         tokio::select! {
             done = &mut work => return Some(done),
-            waiting = waiting.recv() => waiting?.tell(Err(RedisError::Away)),
+            waiting = waiting.recv() => waiting?.reply(Err(RedisError::Away)),
         }
     }
 }
