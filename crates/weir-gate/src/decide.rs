@@ -7,7 +7,6 @@ use weir_domain::matching::{Matched, matched_in};
 use weir_domain::request::{Act, Request};
 use weir_domain::rulebook::Namespace;
 use weir_domain::time::Timestamp;
-use weir_redis::error::RedisError;
 use weir_redis::limiter::{Answer, Asked, Idempotency};
 use weir_wire::check::CheckAnswer;
 
@@ -141,16 +140,18 @@ async fn ask<'a>(
     outcomes: &mut [Option<Outcome>],
 ) -> Again<'a> {
     let began = Instant::now();
-    let answered = state.limiter.check(&asked).await;
-    let failed = answered.as_ref().err().map(RedisError::label);
-    state.meters.redis_asked(began.elapsed(), failed);
-    let mut answers = answered.map(Vec::into_iter);
+    let results = state.limiter.check(&asked).await;
+    state.meters.redis_asked(began.elapsed());
     let (mut again, mut again_asked) = (Vec::new(), Vec::new());
-    for (mut it, mut question) in on_their_way.into_iter().zip(asked) {
+    for ((mut it, mut question), result) in on_their_way.into_iter().zip(asked).zip(results) {
         let at = it.at;
-        let Ok(Some(answer)) = answers.as_mut().map(Iterator::next) else {
-            outcomes[at] = Some(Ok(it.unasked(state, &question)));
-            continue;
+        let answer = match result {
+            Ok(answer) => answer,
+            Err(error) => {
+                state.meters.redis_failed(error.label());
+                outcomes[at] = Some(Ok(it.unasked(state, &question)));
+                continue;
+            }
         };
         if let Some(taking) = it.taking.take_if(|it| it.is_more_than_needed() && denied(&answer)) {
             question.cost = taking.cost();

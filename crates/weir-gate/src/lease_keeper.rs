@@ -44,8 +44,10 @@ impl LeaseKeeper {
             let ends = some.iter().map(|it| it.ends).min().unwrap_or_default();
             let asked: Vec<_> = some.iter().map(refund).collect();
             // What cannot be given back is lost: limits are then too strict until their windows end.
-            if let Err(error) = self.0.limiter.give_back(&asked, ends).await {
-                tracing::debug!(%error, counters = asked.len(), "leased units were lost");
+            for error in
+                self.0.limiter.give_back(&asked, ends).await.into_iter().filter_map(Result::err)
+            {
+                tracing::debug!(%error, "leased units were lost");
             }
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use weir_redis::error::RedisError;
 use weir_wire::check::{CheckAnswer, Degraded};
 use weir_wire::words::Mode;
 
@@ -22,7 +23,7 @@ pub(crate) struct Meters {
     seconds: Histogram,
     redis_up: Gauge,
     redis_seconds: Histogram,
-    redis_errors: [(&'static str, Counter); 6],
+    redis_errors: Vec<(&'static str, Counter)>,
     rulebook_version: Gauge,
     rulebook_age: Gauge,
     rulebook_loads: Counter,
@@ -35,8 +36,6 @@ pub(crate) struct Meters {
 }
 
 const METADATA: Metadata<'static> = Metadata::new("weir_gate", Level::INFO, None);
-/// As `RedisError` calls them.
-const REDIS_ERRORS: [&str; 6] = ["away", "timeout", "broken", "refused", "bad_reply", "overloaded"];
 const BUCKETS: [f64; 12] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.02, 0.05, 0.1];
 
@@ -72,7 +71,7 @@ impl Meters {
             seconds: histogram("weir_check_seconds"),
             redis_up: gauge("weir_redis_up"),
             redis_seconds: histogram("weir_redis_script_seconds"),
-            redis_errors: REDIS_ERRORS.map(redis_error),
+            redis_errors: RedisError::labels().map(redis_error).collect(),
             rulebook_version: gauge("weir_rulebook_version"),
             rulebook_age: gauge("weir_rulebook_age_seconds"),
             rulebook_loads: counter("weir_rulebook_loads_total"),
@@ -123,10 +122,14 @@ impl Meters {
         self.leased.increment(1);
     }
 
-    /// Redis was asked, and answered or failed.
-    pub(crate) fn redis_asked(&self, took: Duration, failed: Option<&'static str>) {
+    /// Redis answered, or the wait for it ended.
+    pub(crate) fn redis_asked(&self, took: Duration) {
         self.redis_seconds.record(took.as_secs_f64());
-        for (_, counter) in self.redis_errors.iter().filter(|(kind, _)| Some(*kind) == failed) {
+    }
+
+    /// Redis did not decide a check, for the reason with this label.
+    pub(crate) fn redis_failed(&self, label: &'static str) {
+        for (_, counter) in self.redis_errors.iter().filter(|(kind, _)| *kind == label) {
             counter.increment(1);
         }
     }

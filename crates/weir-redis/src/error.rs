@@ -3,39 +3,69 @@
 use redis::ErrorKind;
 use redis::ServerErrorKind as Server;
 
-/// Redis could not be asked, or not understood. One failed call answers many callers: hence `Clone`.
+/// Why Redis did not decide a check. One failed call answers many callers: hence `Clone`.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RedisError {
-    /// No connection: it is away, or was a moment ago and has not been found again.
+    /// There is no connection, and nothing was sent.
     #[error("redis is away")]
     Away,
-    /// No answer within the budget; the script may have run all the same.
+    /// No answer within the budget. The check was possibly decided, unless its call was never sent.
     #[error("redis did not answer within the budget")]
     Timeout,
-    /// The connection broke.
+    /// The connection broke. The check was possibly decided.
     #[error("the connection to redis broke")]
     Broken(#[source] redis::RedisError),
     /// Redis answered with an error: out of memory, busy, read-only, not permitted, bad address.
-    #[error("redis refused")]
+    #[error("redis refused the command ({})", refusal(.0))]
     Refused(#[source] redis::RedisError),
     /// An answer of a shape the script never makes.
-    #[error("redis answered something the script does not say: {0}")]
+    #[error("redis sent a malformed reply: {0}")]
     BadReply(&'static str),
-    /// More checks wait than may wait.
-    #[error("too many checks wait for redis")]
+    /// The tenant has as many checks in the queue as it may have. Nothing was sent.
+    #[error("too many checks are queued for redis")]
     Overloaded,
+    /// The window of the returned units is over, or the periods of a quota hold no time. Nothing changed.
+    #[error("the window is over")]
+    WindowOver,
 }
 
+/// What metrics call a refusal, by the code at the beginning of Redis' error.
+const REFUSALS: [(&str, &str); 15] = [
+    ("OOM", "oom"),
+    ("READONLY", "readonly"),
+    ("BUSY", "busy"),
+    ("MOVED", "moved"),
+    ("ASK", "ask"),
+    ("TRYAGAIN", "tryagain"),
+    ("CROSSSLOT", "crossslot"),
+    ("CLUSTERDOWN", "clusterdown"),
+    ("MASTERDOWN", "masterdown"),
+    ("LOADING", "loading"),
+    ("MISCONF", "misconf"),
+    ("NOREPLICAS", "noreplicas"),
+    ("NOPERM", "noperm"),
+    ("NOAUTH", "noauth"),
+    ("WRONGTYPE", "wrongtype"),
+];
+
 impl RedisError {
-    /// What metrics call it.
-    pub const fn label(&self) -> &'static str {
+    /// All values of [`label`](Self::label).
+    pub fn labels() -> impl Iterator<Item = &'static str> {
+        const OTHERS: [&str; 7] =
+            ["away", "timeout", "broken", "refused", "bad_reply", "overloaded", "window_over"];
+        OTHERS.into_iter().chain(REFUSALS.map(|(_, label)| label))
+    }
+
+    /// What metrics call it. A refusal is named by its reason, and `refused` when the reason is none of those known.
+    pub fn label(&self) -> &'static str {
         match self {
             Self::Away => "away",
             Self::Timeout => "timeout",
             Self::Broken(_) => "broken",
-            Self::Refused(_) => "refused",
+            Self::Refused(error) => refusal(error),
             Self::BadReply(_) => "bad_reply",
             Self::Overloaded => "overloaded",
+            Self::WindowOver => "window_over",
         }
     }
 
@@ -53,6 +83,14 @@ impl RedisError {
     }
 }
 
+fn refusal(error: &redis::RedisError) -> &'static str {
+    if error.kind() == ErrorKind::AuthenticationFailed {
+        return "noauth";
+    }
+    let code = error.code().unwrap_or_default();
+    REFUSALS.iter().find(|(known, _)| *known == code).map_or("refused", |(_, label)| label)
+}
+
 impl From<redis::RedisError> for RedisError {
     fn from(error: redis::RedisError) -> Self {
         if error.is_timeout() {
@@ -62,5 +100,36 @@ impl From<redis::RedisError> for RedisError {
         } else {
             Self::Refused(error)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from_redis(reply: &str) -> RedisError {
+        let parsed =
+            redis::parse_redis_value(reply.as_bytes()).and_then(redis::Value::extract_error);
+        parsed.expect_err("an error").into()
+    }
+
+    #[test]
+    fn refusal_is_named_by_its_reason() {
+        for (code, label) in REFUSALS {
+            let error = from_redis(&format!("-{code} some reason\r\n"));
+            assert!(matches!(error, RedisError::Refused(_)), "{code}: {error:?}");
+            assert_eq!(error.label(), label);
+            assert!(error.to_string().contains(label), "{error}");
+        }
+        assert_eq!(from_redis("-ERR unknown command\r\n").label(), "refused");
+        assert_eq!(from_redis("-SOMETHING else\r\n").label(), "refused");
+    }
+
+    #[test]
+    fn every_label_is_listed_once() {
+        let labels: Vec<_> = RedisError::labels().collect();
+        let distinct: std::collections::BTreeSet<_> = labels.iter().collect();
+        assert_eq!(labels.len(), distinct.len());
+        assert!(distinct.contains(&"refused") && distinct.contains(&"oom"));
     }
 }

@@ -4,6 +4,7 @@
 //! gathers, so nothing waits for a timer and a busy gate makes few, large calls.
 
 mod batcher;
+mod cost;
 mod deadline;
 mod periods;
 mod reset;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use redis::Client;
+use smallvec::SmallVec;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -94,6 +96,8 @@ pub enum Answer {
     KeyReused,
 }
 
+type Receiver = oneshot::Receiver<Result<Reply, RedisError>>;
+
 /// Most checks that wait; one more is refused at once.
 const WAITING_MAX: usize = 10_000;
 const RESET_TIMEOUT: Duration = Duration::from_secs(1);
@@ -137,40 +141,86 @@ impl Limiter {
         self.up.load(Ordering::Relaxed)
     }
 
-    /// Decides checks in order, independently of one another; all or none reach Redis.
-    pub async fn check(&self, asked: &[Asked<'_>]) -> Result<Vec<Answer>, RedisError> {
+    /// Decides checks in order and independently of one another; returns one result for each check.
+    ///
+    /// A batch is sent in parts, so that no call of the script takes long. When a part fails, only its checks have an error;
+    /// the parts before it were decided and stay charged.
+    pub async fn check(&self, asked: &[Asked<'_>]) -> Vec<Result<Answer, RedisError>> {
         let deadline = Instant::now() + self.budget;
-        // A second try only when the periods of a quota were those of another time.
-        for _ in 0..2 {
-            let encoded = Encoded::new(asked, |quota| self.periods.around(quota));
-            match self.send(encoded, deadline).await? {
-                Reply::Answers(answers) => return Ok(answers),
-                Reply::OtherPeriod(now) => self.periods.heard(now),
+        let send = |part| (part, self.send(self.encode(part), cost::of(part), deadline));
+        let sent: SmallVec<[_; 1]> = cost::parts(asked).map(send).collect();
+        let mut results = Vec::with_capacity(asked.len());
+        for (part, sent) in sent {
+            match self.answers(part, sent, deadline).await {
+                Ok(answers) => results.extend(answers.into_iter().map(Ok)),
+                Err(error) => results.extend(part.iter().map(|_| Err(error.clone()))),
             }
         }
-        Err(RedisError::BadReply("periods that hold no time"))
+        results
     }
 
-    /// Gives units back that were taken before `ends`, unless Redis' clock is within a second of it: afterwards they
-    /// would be those of others.
-    pub async fn give_back(&self, asked: &[Asked<'_>], ends: Micros) -> Result<(), RedisError> {
+    /// Returns units that were taken before `ends`, unless Redis' clock is within a second of it: afterwards they
+    /// would be those of others. Returns one result for each check; [`RedisError::WindowOver`] means that it was too late.
+    pub async fn give_back(
+        &self,
+        asked: &[Asked<'_>],
+        ends: Micros,
+    ) -> Vec<Result<(), RedisError>> {
         let deadline = Instant::now() + self.budget;
-        let encoded = Encoded::new(asked, |quota| self.periods.around(quota)).only_before(ends);
-        self.send(encoded, deadline).await.map(drop)
+        let send = |part| {
+            let encoded = self.encode(part).only_before(ends);
+            (part, self.send(encoded, cost::of(part), deadline))
+        };
+        let sent: SmallVec<[_; 1]> = cost::parts(asked).map(send).collect();
+        let mut results = Vec::with_capacity(asked.len());
+        for (part, sent) in sent {
+            let result = match received(sent).await {
+                Ok(Reply::Answers(_)) => Ok(()),
+                Ok(Reply::OtherPeriod(_)) => Err(RedisError::WindowOver),
+                Err(error) => Err(error),
+            };
+            results.extend(part.iter().map(|_| result.clone()));
+        }
+        results
     }
 
-    async fn send(&self, encoded: Encoded, deadline: Instant) -> Result<Reply, RedisError> {
+    /// The answers to a part of a batch that was sent.
+    async fn answers(
+        &self,
+        part: &[Asked<'_>],
+        sent: Result<Receiver, RedisError>,
+        deadline: Instant,
+    ) -> Result<Vec<Answer>, RedisError> {
+        let now = match received(sent).await? {
+            Reply::Answers(answers) => return Ok(answers),
+            Reply::OtherPeriod(now) => now,
+        };
+        // The script compares periods before it reads or writes anything, so sending the checks again is safe.
+        self.periods.heard(now);
+        match received(self.send(self.encode(part), cost::of(part), deadline)).await? {
+            Reply::Answers(answers) => Ok(answers),
+            Reply::OtherPeriod(now) => {
+                self.periods.heard(now);
+                Err(RedisError::WindowOver)
+            }
+        }
+    }
+
+    fn encode(&self, part: &[Asked<'_>]) -> Encoded {
+        Encoded::new(part, |quota| self.periods.around(quota))
+    }
+
+    fn send(&self, encoded: Encoded, cost: u32, deadline: Instant) -> Result<Receiver, RedisError> {
         if !self.up() {
             return Err(RedisError::Away);
         }
-        let (answer, answered) = oneshot::channel();
-        let waiting = batcher::PendingCheck { encoded, deadline, reply: Some(answer) };
-        self.queue.try_send(waiting).map_err(|error| match error {
+        let (reply, received) = oneshot::channel();
+        let pending = batcher::PendingCheck { encoded, cost, deadline, reply: Some(reply) };
+        self.queue.try_send(pending).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => RedisError::Overloaded,
             mpsc::error::TrySendError::Closed(_) => RedisError::Away,
         })?;
-        // The line answers by the deadline; it ends without an answer only when it is stopped.
-        answered.await.unwrap_or(Err(RedisError::Away))
+        Ok(received)
     }
 
     /// Forgets counters, as if they had never been used, and says how many there were.
@@ -193,6 +243,11 @@ impl Limiter {
         let (count,) = forgotten.map_err(|_| RedisError::Timeout)??;
         Ok(count)
     }
+}
+
+/// The batcher replies by the deadline; it ends without a reply only when it is stopped.
+async fn received(sent: Result<Receiver, RedisError>) -> Result<Reply, RedisError> {
+    sent?.await.unwrap_or(Err(RedisError::Away))
 }
 
 #[cfg(test)]

@@ -148,8 +148,8 @@ async fn look(
     let rules = looked.iter().map(|it| std::slice::from_ref(&it.charge));
     let asked: Vec<_> =
         rules.map(|rules| Asked { tenant, act, cost, rules, idempotency: None }).collect();
-    let answers = control.limiter.check(&asked).await.map_err(redis_away)?;
-    let decided = answers.into_iter().map(|answer| match answer {
+    let results = control.limiter.check(&asked).await;
+    let decided = results.into_iter().map(|result| match result.map_err(redis_away)? {
         Answer::Decided(at, decisions) => Ok((at, decisions)),
         _ => Err(Problem::internal("a look was not decided").into()),
     });

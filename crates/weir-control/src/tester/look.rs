@@ -93,17 +93,13 @@ async fn looked(
             idempotency: None,
         })
         .collect();
-    let answers = if asked.is_empty() {
-        Vec::new()
-    } else {
-        control.limiter.check(&asked).await.map_err(redis_away)?
-    };
-    let mut answers = answers.into_iter();
+    let results = control.limiter.check(&asked).await;
+    let mut results = results.into_iter().map(|result| result.map_err(redis_away));
     let mut data = Vec::with_capacity(seen.len());
     for (it, charge) in seen.into_iter().zip(&limited) {
         let mut limits = Vec::new();
         if let Some(charge) = charge {
-            let Some(Answer::Decided(decided, decisions)) = answers.next() else {
+            let Some(Answer::Decided(decided, decisions)) = results.next().transpose()? else {
                 return Err(Problem::internal("a look was not decided").into());
             };
             let pairs = charge.limits().iter().zip(decisions);

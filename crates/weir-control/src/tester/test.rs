@@ -79,8 +79,9 @@ async fn look(
     }
     let (tenant, cost) = (caller.tenant_id, request.cost());
     let asked = Asked { tenant, act: Act::Look, cost, rules: &rules, idempotency: None };
-    let answers = control.limiter.check(&[asked]).await.map_err(redis_away)?;
-    let Some(Answer::Decided(decided, decisions)) = answers.into_iter().next() else {
+    let result = control.limiter.check(&[asked]).await.into_iter().next();
+    let answer = result.transpose().map_err(redis_away)?;
+    let Some(Answer::Decided(decided, decisions)) = answer else {
         return Err(Problem::internal("a look was not decided").into());
     };
     let mut decisions = decisions.into_iter();

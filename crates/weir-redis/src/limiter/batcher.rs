@@ -27,6 +27,8 @@ use crate::error::RedisError;
 #[derive(Debug)]
 pub(super) struct PendingCheck {
     pub(super) encoded: Encoded,
+    /// The estimated script time, in microseconds.
+    pub(super) cost: u32,
     pub(super) deadline: Instant,
     /// Gone once it was told.
     pub(super) reply: Option<oneshot::Sender<Result<Reply, RedisError>>>,
@@ -51,8 +53,8 @@ pub(super) struct Batcher {
     timeouts_in_a_row: u32,
 }
 
-/// Most checks of one call: bounds how long the script keeps Redis from others.
-const CHECKS_PER_CALL: usize = 256;
+/// The estimated script time of one call at most, in microseconds: Redis serves nobody else meanwhile.
+const COST_PER_CALL: u32 = 500;
 /// Calls without an answer after which Redis counts as away.
 const TIMEOUTS_UNTIL_DOWN: u32 = 3;
 const PROBE_EVERY: Duration = Duration::from_millis(100);
@@ -144,12 +146,12 @@ impl Batcher {
 
     /// `first` and whatever waits behind it, up to the bound, by their deadlines; who has given up is left out.
     fn drain_batch(&mut self, first: PendingCheck) -> Vec<PendingCheck> {
-        let mut checks = first.encoded.checks();
+        let mut cost = first.cost;
         let mut gathered = vec![first];
-        while checks < CHECKS_PER_CALL
+        while cost < COST_PER_CALL
             && let Ok(next) = self.waiting.try_recv()
         {
-            checks += next.encoded.checks();
+            cost = cost.saturating_add(next.cost);
             gathered.push(next);
         }
         gathered.retain(PendingCheck::is_awaited);

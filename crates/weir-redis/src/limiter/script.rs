@@ -139,11 +139,6 @@ impl Encoded {
         self.from_us <= now.0 && now.0 + SLACK_US < self.until_us
     }
 
-    /// How many checks it holds.
-    pub(super) fn checks(&self) -> usize {
-        self.limits.len()
-    }
-
     fn check(&mut self, check: &Asked<'_>, bounds: &mut impl FnMut(&Quota) -> PeriodBounds) {
         let act = match check.act {
             Act::Consume => 1,
@@ -264,7 +259,7 @@ fn command(
     grace_ms: u64,
 ) -> Cmd {
     let key_count: usize = all.iter().map(|it| it.key_ends.len()).sum();
-    let checks: usize = all.iter().map(|it| it.checks()).sum();
+    let checks: usize = all.iter().map(|it| it.limits.len()).sum();
     let from_us = all.iter().map(|it| it.from_us).max().unwrap_or(0);
     let until_us = all.iter().map(|it| it.until_us).min().unwrap_or(EXACT_MAX);
     let until_us = if until_us == EXACT_MAX { 0 } else { until_us };

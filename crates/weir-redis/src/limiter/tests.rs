@@ -9,4 +9,4 @@ mod promises;
 mod sheets;
 mod twin;
 mod waits;
-mod world;
+pub(super) mod world;

@@ -6,9 +6,11 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use weir_domain::calendar;
 use weir_domain::request::Act;
+use weir_domain::rule::Rule;
 use weir_domain::time::Micros;
 
-use super::world::{START_US, World, charge_of, one_of_each};
+use super::world::{START_US, World, charge, charge_of, connection, draft, one_of_each};
+use crate::keys;
 use crate::limiter::batcher::{PendingCheck, Reply};
 use crate::limiter::script::Encoded;
 use crate::limiter::{Answer, Asked};
@@ -23,7 +25,7 @@ async fn check_is_decided_in_the_company_of_one_with_other_periods() {
         let encoded = Encoded::new(&asked, |quota| calendar::bounds(quota, Micros(now_us)));
         let (answer, answered) = oneshot::channel();
         let deadline = Instant::now() + Duration::from_secs(30);
-        let waiting = PendingCheck { encoded, deadline, reply: Some(answer) };
+        let waiting = PendingCheck { encoded, cost: 1, deadline, reply: Some(answer) };
         world.limiter.queue.try_send(waiting).expect("there is room");
         answered
     };
@@ -34,4 +36,29 @@ async fn check_is_decided_in_the_company_of_one_with_other_periods() {
     assert!(matches!(answers[0], Answer::Decided(Micros(START_US), _)), "{answers:?}");
     let told = of_another_time.await.expect("answered").expect("redis");
     assert!(matches!(told, Reply::OtherPeriod(Micros(START_US))), "{told:?}");
+}
+
+/// One check of a batch meets a key of a type that its counters never have.
+#[tokio::test]
+async fn checks_of_a_batch_before_a_failing_one_keep_their_answers() {
+    let world = World::new().await;
+    let limit = one_of_each(1_000, 60_000).swap_remove(0);
+    let rule = Rule::parse(draft(vec![limit])).expect("a valid rule");
+    let subject = |number| [charge(1, rule.clone(), number)];
+    let (good, bad) = (subject(1), subject(2));
+    let mut key = String::new();
+    keys::sheet(&mut key, &world.tenant.to_string(), bad[0].subject);
+    let mut connection = connection().await;
+    let mut set = redis::cmd("SET");
+    set.arg(key).arg("not a hash").arg("PX").arg(60_000);
+    set.query_async::<()>(&mut connection).await.expect("redis stores");
+
+    let mut asked: Vec<_> = (0..99).map(|_| world.asked(Act::Consume, 1, &good)).collect();
+    asked.push(world.asked(Act::Consume, 1, &bad));
+    let results = world.limiter.check(&asked).await;
+    assert_eq!(results.len(), 100);
+    for (at, result) in results.iter().enumerate().take(80) {
+        let Ok(Answer::Decided(_, decisions)) = result else { panic!("{at}: {result:?}") };
+        assert_eq!(decisions[0].remaining, 999 - at as u64);
+    }
 }

@@ -27,7 +27,7 @@ pub(super) const START_US: u64 = 1_763_726_400_000_000;
 pub(super) const GRACE_MS: u64 = 600_000;
 
 /// A tenant nobody else has.
-pub(super) fn fresh_tenant() -> TenantId {
+pub(in crate::limiter) fn fresh_tenant() -> TenantId {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let process = u128::from(std::process::id()) << 64;
     TenantId::from_u128(process | u128::from(NEXT.fetch_add(1, Ordering::Relaxed)))
@@ -113,7 +113,8 @@ impl World {
     }
 
     pub(super) async fn ask_all(&self, asked: Vec<Asked<'_>>) -> Vec<Answer> {
-        self.limiter.check(&asked).await.expect("redis answers")
+        let results = self.limiter.check(&asked).await;
+        results.into_iter().collect::<Result<_, _>>().expect("redis answers")
     }
 
     pub(super) fn asked<'a>(&self, act: Act, cost: u64, rules: &'a [RuleCharge]) -> Asked<'a> {
@@ -263,12 +264,16 @@ pub(super) fn charge(id: u128, rule: Rule, subject: u128) -> RuleCharge {
 }
 
 /// A charge of a fresh rule with these limits.
-pub(super) fn charge_of(id: u128, limits: Vec<LimitDraft>) -> RuleCharge {
+pub(in crate::limiter) fn charge_of(id: u128, limits: Vec<LimitDraft>) -> RuleCharge {
     charge(id, Rule::parse(draft(limits)).expect("a valid rule"), 1)
 }
 
 /// As `charge_of`, with a block after a denial.
-pub(super) fn charge_with_block(id: u128, block_ms: u64, limits: Vec<LimitDraft>) -> RuleCharge {
+pub(in crate::limiter) fn charge_with_block(
+    id: u128,
+    block_ms: u64,
+    limits: Vec<LimitDraft>,
+) -> RuleCharge {
     let draft = RuleDraft { block_ms: Some(block_ms), ..draft(limits) };
     charge(id, Rule::parse(draft).expect("a valid rule"), 1)
 }

@@ -1,0 +1,111 @@
+//! What checks cost Redis, in estimated microseconds of script time.
+//!
+//! A call of the script blocks Redis for everybody, so calls are bounded by the sum of these costs and shared
+//! between tenants by them. The estimate follows the number of limits; `pace` corrects it by what is measured.
+
+use weir_domain::algorithm::Algorithm;
+use weir_domain::charge::RuleCharge;
+use weir_domain::request::Act;
+
+use super::Asked;
+
+/// A batch is sent in parts of at most this cost, unless a single check costs more.
+const PART_MAX: u32 = 100;
+const CHECK: u32 = 5;
+/// A limit of a check that the script decides on its short path.
+const LIMIT: u32 = 2;
+/// A limit of any other check.
+const OTHER_LIMIT: u32 = 5;
+const IDEMPOTENCY_RECORD: u32 = 8;
+
+/// The estimated script time of checks that are sent together, in microseconds; at least 1.
+pub(super) fn of(asked: &[Asked<'_>]) -> u32 {
+    asked.iter().map(of_check).fold(0, u32::saturating_add).max(1)
+}
+
+/// Splits a batch, in order, into parts that are sent one by one. A check is never split.
+pub(super) fn parts<'a, 'b>(asked: &'a [Asked<'b>]) -> impl Iterator<Item = &'a [Asked<'b>]> {
+    let mut rest = asked;
+    std::iter::from_fn(move || {
+        let mut cost = 0_u32;
+        let fits = |check: &&Asked<'_>| {
+            cost = cost.saturating_add(of_check(check));
+            cost <= PART_MAX
+        };
+        let length = rest.iter().take_while(fits).count().max(1).min(rest.len());
+        let (part, later) = rest.split_at(length);
+        rest = later;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+fn of_check(check: &Asked<'_>) -> u32 {
+    let short_path = check.act == Act::Consume
+        && check.idempotency.is_none()
+        && check.rules.iter().all(is_on_the_short_path);
+    let limits: usize = check.rules.iter().map(|rule| rule.limits().len().max(1)).sum();
+    let limit = if short_path { LIMIT } else { OTHER_LIMIT };
+    let record = if check.idempotency.is_some() { IDEMPOTENCY_RECORD } else { 0 };
+    let limits = u32::try_from(limits).unwrap_or(u32::MAX);
+    limits.saturating_mul(limit).saturating_add(CHECK + record)
+}
+
+fn is_on_the_short_path(rule: &RuleCharge) -> bool {
+    use Algorithm::{FixedWindow, LeakyBucket, Quota, TokenBucket};
+    rule.active.rule.block_ms().is_none()
+        && rule.limits().iter().all(|limit| {
+            matches!(limit.algorithm, FixedWindow(_) | Quota(_) | TokenBucket(_) | LeakyBucket(_))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_domain::draft::LimitDraft;
+
+    use super::*;
+    use crate::limiter::Idempotency;
+    use crate::limiter::tests::world::{charge_of, charge_with_block, fresh_tenant};
+
+    fn check(rules: &[RuleCharge]) -> Asked<'_> {
+        let (tenant, act, cost) = (fresh_tenant(), Act::Consume, 1);
+        Asked { tenant, act, cost, rules, idempotency: None }
+    }
+
+    fn windows(count: u64) -> Vec<LimitDraft> {
+        (1..=count).map(|n| LimitDraft::FixedWindow { limit: n, window_ms: 1_000 * n }).collect()
+    }
+
+    #[test]
+    fn cost_follows_the_number_of_limits_and_what_they_need() {
+        let (one, eight) = ([charge_of(1, windows(1))], [charge_of(1, windows(8))]);
+        assert_eq!(of(&[check(&one)]), CHECK + LIMIT);
+        assert_eq!(of(&[check(&eight), check(&eight)]), 2 * (CHECK + 8 * LIMIT));
+        let blocked = [charge_with_block(1, 5_000, windows(1))];
+        assert_eq!(of(&[check(&blocked)]), CHECK + OTHER_LIMIT);
+        let record = Idempotency {
+            key: "key".to_owned(),
+            fingerprint: "fingerprint".to_owned(),
+            text: "text".to_owned(),
+        };
+        let repeatable = Asked { idempotency: Some(record), ..check(&one) };
+        assert_eq!(of(&[repeatable]), CHECK + OTHER_LIMIT + IDEMPOTENCY_RECORD);
+    }
+
+    #[test]
+    fn batch_is_split_in_order_into_parts_of_bounded_cost() {
+        let (one, eight) = ([charge_of(1, windows(1))], [charge_of(1, windows(8))]);
+        let many: Vec<_> = (0..60).map(|id| charge_of(id, windows(8))).collect();
+        let rules = [&one[..], &many, &eight, &eight, &one];
+        let batch: Vec<_> = (0..100).map(|at| check(rules[at % rules.len()])).collect();
+        let parts: Vec<_> = parts(&batch).collect();
+        assert!(parts.iter().all(|part| part.len() == 1 || of(part) <= PART_MAX));
+        assert!(parts.len() > 40, "the large checks travel alone: {}", parts.len());
+        let joined = parts.iter().flat_map(|part| part.iter()).map(|check| check.tenant);
+        assert!(joined.eq(batch.iter().map(|check| check.tenant)), "in order, and none left out");
+    }
+
+    #[test]
+    fn empty_batch_has_no_parts() {
+        assert_eq!(parts(&[]).count(), 0);
+    }
+}
