@@ -17,6 +17,7 @@ pub(crate) mod list;
 pub(crate) mod read;
 pub(crate) mod revert;
 pub(crate) mod revisions;
+mod together;
 pub(crate) mod update;
 
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {

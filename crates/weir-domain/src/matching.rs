@@ -11,6 +11,9 @@ use crate::rulebook::{ActiveRule, Namespace};
 use crate::subject::{SubjectHasher, SubjectKey};
 use crate::time::Timestamp;
 
+/// Most limits that one request meets, enforced and shadow ones together.
+pub const LIMITS_PER_CHECK_MAX: usize = 64;
+
 /// What the rules say before any counter is asked.
 #[derive(Debug, Clone)]
 pub enum Matched {
@@ -20,6 +23,8 @@ pub enum Matched {
     Allowed(Arc<ActiveRule>),
     /// These limits decide; none: nothing matched.
     Charged(Vec<RuleCharge>),
+    /// The request meets more than [`LIMITS_PER_CHECK_MAX`] limits, so it cannot be decided.
+    TooManyLimits,
 }
 
 /// How one rule meets a request.
@@ -47,7 +52,7 @@ pub fn matched_in(namespace: &Namespace, request: &Request, now: Timestamp) -> M
     }
 }
 
-/// Meets a request with rules, given enforced first.
+/// Meets a request with rules, given enforced first. Stops at the first limit beyond [`LIMITS_PER_CHECK_MAX`].
 pub fn matched<'a>(
     rules: impl IntoIterator<Item = &'a Arc<ActiveRule>>,
     request: &Request,
@@ -56,11 +61,18 @@ pub fn matched<'a>(
     let mut denied = Vec::new();
     let mut allowed = None;
     let mut charged = Vec::new();
+    let mut limits = 0;
     let mut subjects = Subjects::default();
     for active in rules {
         let enforced = active.rule.mode() == Mode::Enforce;
         match meet_counting(active, request, now, &mut subjects) {
-            Meeting::Charged(charge) => charged.push(charge),
+            Meeting::Charged(charge) => {
+                limits += charge.limits().len();
+                if limits > LIMITS_PER_CHECK_MAX {
+                    return Matched::TooManyLimits;
+                }
+                charged.push(charge);
+            }
             Meeting::Passes(Effect::Deny) if enforced => denied.push(Arc::clone(active)),
             Meeting::Passes(Effect::Allow) if enforced && active.rule.action() == Action::Allow => {
                 allowed.get_or_insert_with(|| Arc::clone(active));

@@ -10,13 +10,13 @@ use crate::draft::LimitDraft;
 use crate::id::OverrideId;
 use crate::limit::{LIMITS_PER_RULE_MAX, Limit};
 use crate::names::{self, InvalidField};
-use crate::rule::{Rule, carry_slots, parse_limits};
+use crate::rule::{Rule, SLOTS_MAX, carry_slots, parse_limits};
 use crate::subject::{SubjectHasher, SubjectKey};
 use crate::time::Timestamp;
 
 /// First slot of an override's limits that the rule has no counter for. Each algorithm has its own
 /// range, so that a slot never changes its kind of counter.
-const OWN_SLOTS_FROM: u16 = 1 << 15;
+const OWN_SLOTS_FROM: u16 = SLOTS_MAX;
 
 /// An override as written.
 #[derive(Debug, Clone, PartialEq, Eq)]

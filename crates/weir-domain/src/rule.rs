@@ -13,6 +13,8 @@ use crate::names::{self, InvalidField};
 pub const CONDITIONS_MAX: usize = 16;
 /// Most attributes that form a subject.
 pub const COUNT_BY_MAX: usize = 8;
+/// Most slots that a rule uses in its life; overrides have the numbers from here on.
+pub const SLOTS_MAX: u16 = 1 << 15;
 /// Most characters of a description.
 pub const DESCRIPTION_CHARS_MAX: usize = 1000;
 
@@ -140,10 +142,23 @@ impl Rule {
         Slots { next: u16::try_from(taken.len()).unwrap_or(u16::MAX), taken }
     }
 
-    /// The slots after an edit: see [`carry_slots`].
-    pub fn slots_after(&self, before: &Self, slots: &Slots) -> Slots {
+    /// The slots after an edit: see [`carry_slots`]. An error when the rule has used up all its slots.
+    pub fn slots_after(&self, before: &Self, slots: &Slots) -> Result<Slots, InvalidField> {
         let before = before.clone().with_slots(&slots.taken);
-        carry_slots(before.limits(), &self.limits, slots.next)
+        let carried = carry_slots(before.limits(), &self.limits, slots.next);
+        if carried.next > SLOTS_MAX {
+            let reason =
+                format!("this rule has had {SLOTS_MAX} limits, which is the most; make a new rule");
+            return Err(InvalidField::new("limits", reason));
+        }
+        Ok(carried)
+    }
+
+    /// How many limits every request of the namespace meets because of this rule, if it has the attributes the rule
+    /// counts by: none if the rule has conditions or is off.
+    pub fn unconditional_limits(&self) -> usize {
+        let always = self.conditions.is_empty() && self.mode() != Mode::Off;
+        if always { self.limits.len() } else { 0 }
     }
 }
 
@@ -164,8 +179,9 @@ pub fn carry_slots(before: &[Limit], after: &[Limit], next: u16) -> Slots {
     let mut next = next;
     let taken = taken.into_iter().map(|slot| {
         slot.unwrap_or_else(|| {
-            next += 1;
-            next - 1
+            let slot = next;
+            next = next.saturating_add(1);
+            slot
         })
     });
     Slots { taken: taken.collect(), next }

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use weir_domain::matching::LIMITS_PER_CHECK_MAX;
 use weir_domain::request::Request;
 use weir_http::json::{Json, JsonText, StrictJson};
 use weir_http::params::Query;
@@ -12,7 +13,8 @@ use weir_wire::check::{BATCH_MAX, BatchAnswer, BatchBody, CheckAnswer, CheckBody
 use weir_wire::problem::FieldProblem;
 
 use crate::caller::Caller;
-use crate::decide::{KeyReused, decide};
+use crate::decide::{KeyReused, TooManyLimits, decide};
+use crate::finish::Finish;
 use crate::headers;
 use crate::refusals::Refusals;
 use crate::state::GateState;
@@ -48,7 +50,7 @@ pub(crate) async fn check(
         Some(_) => return Err(Problem::invalid_field("deny_status", "must be 200 or 429")),
     };
     let request = body.parse().map_err(Problem::invalid)?;
-    let answer = decide_one(&state, &caller, request).await?;
+    let answer = decide_one(state, caller, request).await?;
     let status = if answer.allowed { StatusCode::OK } else { denied };
     let mut response = (status, JsonText(answer.to_json())).into_response();
     headers::add(&answer, response.headers_mut());
@@ -88,7 +90,11 @@ pub(crate) async fn batch(
     if !wrong.is_empty() {
         return Err(Problem::invalid(wrong));
     }
-    let results = decide(&state, &caller, &requests).await;
+    let results = decide_all(state, caller, requests).await;
+    let results = results.map_err(|TooManyLimits(which)| {
+        let field = |at: usize| too_many_limits(&format!("checks[{at}].namespace"));
+        Problem::invalid(which.into_iter().map(field).collect())
+    })?;
     let results: Result<_, Problem> = results
         .into_iter()
         .enumerate()
@@ -114,18 +120,35 @@ pub(crate) async fn refund(
     StrictJson(body): StrictJson<RefundBody>,
 ) -> Result<Json<CheckAnswer>, Problem> {
     let request = body.parse().map_err(Problem::invalid)?;
-    decide_one(&state, &caller, request).await.map(Json)
+    decide_one(state, caller, request).await.map(Json)
 }
 
 async fn decide_one(
-    state: &GateState,
-    caller: &Caller,
+    state: GateState,
+    caller: Caller,
     request: Request,
 ) -> Result<CheckAnswer, Problem> {
-    // Boxed: what waits for Redis is large, and would be moved once by each layer around the handler.
-    let mut results = Box::pin(decide(state, caller, &[request])).await;
+    let results = decide_all(state, caller, [request]).await;
+    let mut results =
+        results.map_err(|TooManyLimits(_)| Problem::invalid(vec![too_many_limits("namespace")]))?;
     let result = results.pop().expect("one request has one result");
     result.map_err(|KeyReused| key_reused("idempotency_key"))
+}
+
+/// Decides requests to the end, also when the client leaves: what was charged is counted.
+fn decide_all(
+    state: GateState,
+    caller: Caller,
+    requests: impl AsRef<[Request]> + Send + Sync + 'static,
+) -> Finish<Result<Vec<Result<CheckAnswer, KeyReused>>, TooManyLimits>> {
+    Finish::new(async move { decide(&state, &caller, requests.as_ref()).await })
+}
+
+fn too_many_limits(field: &str) -> FieldProblem {
+    let reason = format!(
+        "has rules that match this request with more than {LIMITS_PER_CHECK_MAX} limits, the most that one check can meet"
+    );
+    FieldProblem::new(field, reason)
 }
 
 fn key_reused(field: &str) -> Problem {

@@ -22,6 +22,10 @@ use crate::tally::Seen;
 #[derive(Debug)]
 pub(crate) struct KeyReused;
 
+/// The requests, by position, that meet more limits than one check can.
+#[derive(Debug)]
+pub(crate) struct TooManyLimits(pub(crate) Vec<usize>);
+
 type Outcome = Result<Decided, KeyReused>;
 
 /// What came of a request.
@@ -55,14 +59,19 @@ enum Way<'a> {
     ToRedis(OnItsWay<'a>, Asked<'a>),
 }
 
-/// Decides requests in order and counts them.
+/// Decides requests in order and counts them. Takes nothing if one of them meets too many limits.
 pub(crate) async fn decide(
     state: &GateState,
     caller: &Caller,
     requests: &[Request],
-) -> Vec<Result<CheckAnswer, KeyReused>> {
+) -> Result<Vec<Result<CheckAnswer, KeyReused>>, TooManyLimits> {
     let started = Instant::now();
     let prepared: Vec<_> = requests.iter().map(|it| prepare(caller, it)).collect();
+    let excessive = |(_, it): &(usize, &Prepared<'_>)| matches!(it.matched, Matched::TooManyLimits);
+    if prepared.iter().enumerate().any(|it| excessive(&it)) {
+        let excessive = prepared.iter().enumerate().filter(excessive);
+        return Err(TooManyLimits(excessive.map(|(at, _)| at).collect()));
+    }
     let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(requests.len());
     let (mut on_their_way, mut asked) = (Vec::new(), Vec::new());
     for (at, (request, prepared)) in requests.iter().zip(&prepared).enumerate() {
@@ -81,7 +90,7 @@ pub(crate) async fn decide(
     }
     let took = started.elapsed();
     let all = requests.iter().zip(&prepared).zip(outcomes.into_iter().flatten());
-    all.map(|((request, prepared), outcome)| {
+    let answers = all.map(|((request, prepared), outcome)| {
         outcome.map(|decided| {
             state.meters.decided(&decided.answer, took);
             if decided.fresh && request.act() != Act::Peek {
@@ -89,8 +98,8 @@ pub(crate) async fn decide(
             }
             decided.answer
         })
-    })
-    .collect()
+    });
+    Ok(answers.collect())
 }
 
 /// Decides a request here, if that is possible.
@@ -208,14 +217,16 @@ impl Prepared<'_> {
     fn charges(&self) -> &[RuleCharge] {
         match &self.matched {
             Matched::Charged(charges) => charges,
-            Matched::Denied(_) | Matched::Allowed(_) => &[],
+            Matched::Denied(_) | Matched::Allowed(_) | Matched::TooManyLimits => &[],
         }
     }
 
     fn skeleton(&self) -> Skeleton {
         match &self.matched {
             Matched::Denied(by) => Skeleton::denied(by, self.version),
-            Matched::Allowed(_) => Skeleton::of_charges(&[], self.version, self.now),
+            Matched::Allowed(_) | Matched::TooManyLimits => {
+                Skeleton::of_charges(&[], self.version, self.now)
+            }
             Matched::Charged(charges) => Skeleton::of_charges(charges, self.version, self.now),
         }
     }

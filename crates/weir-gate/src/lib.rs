@@ -9,6 +9,7 @@ mod answer;
 mod caller;
 mod check;
 mod decide;
+mod finish;
 mod headers;
 mod outage;
 mod refusals;

@@ -63,7 +63,16 @@ fn cors(origins: &[HeaderValue]) -> CorsLayer {
             HeaderName::from_static("x-api-key"),
         ])
         .expose_headers(
-            ["x-request-id", "retry-after", "ratelimit", "ratelimit-policy"]
-                .map(HeaderName::from_static),
+            [
+                "x-request-id",
+                "retry-after",
+                "ratelimit",
+                "ratelimit-policy",
+                "x-ratelimit-limit",
+                "x-ratelimit-remaining",
+                "x-ratelimit-reset",
+                "x-ratelimit-retry-after",
+            ]
+            .map(HeaderName::from_static),
         )
 }

@@ -66,8 +66,9 @@ pub(crate) fn answer(local_counters: &Local, unasked: Unasked<'_>) -> CheckAnswe
     let denied_by = denied_by(&limits);
     CheckAnswer {
         allowed: here.allowed && !denies,
+        // `None` means never, which no later answer of Redis can change.
         retry_after_ms: if denies {
-            here.retry_after_ms.max(Some(RETRY_AFTER_MS))
+            here.retry_after_ms.map(|ms| ms.max(RETRY_AFTER_MS))
         } else {
             here.retry_after_ms
         },

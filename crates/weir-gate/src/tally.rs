@@ -13,7 +13,7 @@ mod sketch;
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use weir_domain::id::{KeyId, TenantId};
 use weir_domain::matching::Matched;
@@ -66,10 +66,14 @@ impl Tally {
         let count = self.shards.len();
         let home = home();
         for step in 0..count {
-            if let Ok(mut shard) = self.shards[(home + step) % count].try_lock() {
-                shard.count(seen);
-                return;
-            }
+            let mut shard = match self.shards[(home + step) % count].try_lock() {
+                Ok(shard) => shard,
+                // A panic left counts that are at worst one short.
+                Err(TryLockError::Poisoned(shard)) => shard.into_inner(),
+                Err(TryLockError::WouldBlock) => continue,
+            };
+            shard.count(seen);
+            return;
         }
         if count > 0 {
             self.unrecorded.fetch_add(1, Ordering::Relaxed);
@@ -82,9 +86,8 @@ impl Tally {
 
     /// Gives a shard's counts for an empty one's.
     fn exchange(&self, at: usize, spare: &mut Shard) {
-        if let Ok(mut shard) = self.shards[at].lock() {
-            std::mem::swap(&mut *shard, spare);
-        }
+        let mut shard = self.shards[at].lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *shard, spare);
     }
 
     /// How many requests found no shard since this was last asked.

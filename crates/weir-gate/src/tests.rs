@@ -1,5 +1,7 @@
 //! The data plane through its real router, with real Redis and a rulebook made by hand.
 
 mod isolation;
+mod leaving;
+mod limits;
 mod preflight;
 mod support;

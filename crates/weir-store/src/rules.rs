@@ -252,6 +252,32 @@ impl<'t> Rules<'t> {
         })
     }
 
+    /// How many limits the other rules of a namespace have that are in force, or shadow, and without conditions.
+    pub async fn unconditional_limits(
+        self,
+        tenant_id: TenantId,
+        namespace: &str,
+        except: Option<RuleId>,
+    ) -> Result<u64, StoreError> {
+        let limits = sqlx::query_scalar!(
+            r#"-- rules.unconditional_limits
+            SELECT coalesce(sum(jsonb_array_length(spec -> 'limits')), 0)::bigint AS "limits!"
+            FROM rules
+            WHERE
+                tenant_id = $1
+                AND namespace = $2
+                AND id IS DISTINCT FROM $3
+                AND spec -> 'match' = '[]'::jsonb
+                AND spec ->> 'mode' <> 'off'"#,
+            uuid(tenant_id.to_u128()),
+            namespace,
+            except.map(|it| uuid(it.to_u128())),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(limits))
+    }
+
     /// What a rule was, newest first; the page starts before a revision.
     pub async fn revisions(
         self,

@@ -13,7 +13,7 @@ use crate::actor::{By, Editor};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
-use crate::rules::{Checked, rule_answer};
+use crate::rules::{Checked, rule_answer, together};
 use crate::state::{ControlSettings, ControlState};
 
 /// Make a rule. It holds on every gate from the `rulebook_version` in the answer.
@@ -32,6 +32,7 @@ pub(crate) async fn create(
     let checked = Checked::new(body)?;
     let mut change = control.change("rules.create", caller, once).await?;
     room(&control.settings, &mut change, &checked.body.namespace).await?;
+    together::fit(&mut change, None, &checked.rule).await?;
     let write = RuleWrite {
         tenant_id: change.caller.tenant_id,
         id: control.id(RuleId::new),

@@ -15,7 +15,7 @@ use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Input;
-use crate::rules::{Checked, rule_answer, slots};
+use crate::rules::{Checked, rule_answer, slots, together};
 use crate::state::ControlState;
 
 /// Replace a rule, based on the revision named in `If-Match`.
@@ -70,7 +70,9 @@ pub(crate) async fn replace(
     if old.rule.count_by() != checked.rule.count_by() {
         no_overrides(change, before.id).await?;
     }
+    together::fit(change, Some((before.id, &old.rule)), &checked.rule).await?;
     let slots = checked.rule.slots_after(&old.rule, &slots(before));
+    let slots = slots.map_err(|it| Problem::invalid_field(it.field, it.reason))?;
     let write = RuleWrite {
         tenant_id: change.caller.tenant_id,
         id: before.id,

@@ -191,6 +191,42 @@ async fn there_are_only_so_many_rules() {
 }
 
 #[tokio::test]
+async fn rules_that_every_request_meets_have_at_most_64_limits_together() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let with = |name: &str, limits: usize, mode: &str| {
+        let limit = json!({ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 });
+        json!({ "name": name, "mode": mode, "limits": vec![limit; limits] })
+    };
+    for at in 0..7 {
+        let body = with(&format!("enforced-{at}"), 8, "enforce");
+        plane.by(&ada, "POST", "rules").json(&body).send().await.expect(201);
+    }
+    plane.by(&ada, "POST", "rules").json(&with("shadow", 7, "shadow")).send().await.expect(201);
+    let last = plane.by(&ada, "POST", "rules").json(&with("last", 1, "enforce")).send().await;
+    let last = last.expect(201);
+    for mode in ["enforce", "shadow"] {
+        let more = plane.by(&ada, "POST", "rules").json(&with("more", 1, mode)).send().await;
+        let problem = more.problem(422, "invalid");
+        assert_eq!(problem.body["fields"][0]["field"], "limits");
+        assert!(problem.text("/detail").contains("the most is 64"));
+    }
+    let path = format!("rules/{}", last.text("/id"));
+    let put = |body: Value, tag: &str| {
+        plane.by(&ada, "PUT", &path).header("if-match", tag).json(&body).send()
+    };
+    put(with("last", 2, "enforce"), "\"1\"").await.problem(422, "invalid");
+    put(with("last", 1, "shadow"), "\"1\"").await.expect(200);
+    plane.by(&ada, "POST", "rules").json(&with("more", 8, "off")).send().await.expect(201);
+    let mut elsewhere = with("more", 8, "enforce");
+    elsewhere["namespace"] = "elsewhere".into();
+    plane.by(&ada, "POST", "rules").json(&elsewhere).send().await.expect(201);
+    let mut matching = with("matching", 8, "enforce");
+    matching["match"] = json!([{ "attribute": "route", "op": "equals", "value": "/r" }]);
+    plane.by(&ada, "POST", "rules").json(&matching).send().await.expect(201);
+}
+
+#[tokio::test]
 async fn bad_rules_are_refused_by_field() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;

@@ -77,7 +77,24 @@ fn outcome(rules: &[Arc<ActiveRule>], attributes: &[(&str, &str)]) -> (&'static 
         Matched::Denied(by) => ("denied", by.iter().map(|it| it.id.to_u128()).collect()),
         Matched::Allowed(by) => ("allowed", vec![by.id.to_u128()]),
         Matched::Charged(by) => ("charged", by.iter().map(|it| it.active.id.to_u128()).collect()),
+        Matched::TooManyLimits => ("too many", vec![]),
     }
+}
+
+#[test]
+fn request_meets_at_most_64_limits() {
+    let of_eight = |mode| RuleDraft {
+        limits: vec![LimitDraft::FixedWindow { limit: 5, window_ms: 1_000 }; 8],
+        ..draft(Action::Limit, mode)
+    };
+    let eight = || std::iter::repeat_n(of_eight(Mode::Enforce), 7).chain([of_eight(Mode::Shadow)]);
+    assert_eq!(outcome(&rules(eight()), &[]).0, "charged");
+    let elsewhere = only_if("route", "/old", of_eight(Mode::Enforce));
+    let with_elsewhere = rules(eight().chain([elsewhere]));
+    assert_eq!(outcome(&with_elsewhere, &[("route", "/new")]).0, "charged");
+    assert_eq!(outcome(&with_elsewhere, &[("route", "/old")]).0, "too many");
+    let one_more = eight().chain([draft(Action::Limit, Mode::Shadow)]);
+    assert_eq!(outcome(&rules(one_more), &[]).0, "too many", "shadow rules count too");
 }
 
 #[test]

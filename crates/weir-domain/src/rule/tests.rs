@@ -202,12 +202,22 @@ fn slots_after(edits: &[Vec<LimitDraft>]) -> Vec<Vec<u16>> {
     let mut all = vec![slots.taken.clone()];
     for edit in &edits[1..] {
         let after = rule(edit.clone());
-        slots = after.slots_after(&before, &slots);
+        slots = after.slots_after(&before, &slots).expect("slots are left");
         before = after.with_slots(&slots.taken);
         assert_eq!(before.limits().iter().map(|it| it.slot).collect::<Vec<_>>(), slots.taken);
         all.push(slots.taken.clone());
     }
     all
+}
+
+#[test]
+fn rule_never_takes_a_slot_of_an_override() {
+    let (before, after) = (rule(vec![fixed(5, 1_000)]), rule(vec![log(9, 60_000)]));
+    let last = Slots { taken: vec![7], next: SLOTS_MAX - 1 };
+    let slots = after.slots_after(&before, &last).expect("one is left");
+    assert_eq!(slots, Slots { taken: vec![SLOTS_MAX - 1], next: SLOTS_MAX });
+    let refused = before.slots_after(&after, &slots).expect_err("none is left");
+    assert!(refused.reason.contains("32768"), "{refused:?}");
 }
 
 #[test]

@@ -289,6 +289,7 @@ fn decisions<'a>(seen: &'a Seen<'_>) -> Vec<RuleDecision<'a>> {
     match seen.matched {
         Matched::Denied(by) => by.iter().map(|rule| outright(rule, false, seen.request)).collect(),
         Matched::Allowed(rule) => vec![outright(rule, true, seen.request)],
+        Matched::TooManyLimits => Vec::new(),
         Matched::Charged(charges) => {
             let mut limits = seen.answer.limits.iter();
             let decide = |charge| charged(charge, &mut limits);

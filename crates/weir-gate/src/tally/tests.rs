@@ -70,7 +70,9 @@ impl Scene {
                 Skeleton::of_charges(charges, 1, now).answer(&decisions, act)
             }
             Matched::Denied(by) => Skeleton::denied(by, 1).answer_without_limits(),
-            Matched::Allowed(_) => Skeleton::of_charges(&[], 1, now).answer_without_limits(),
+            Matched::Allowed(_) | Matched::TooManyLimits => {
+                Skeleton::of_charges(&[], 1, now).answer_without_limits()
+            }
         };
         self.tally.record(&Seen {
             tenant: self.tenant,
@@ -228,4 +230,21 @@ fn many_subjects_take_no_more_room_than_a_few() {
     }
     assert!(most <= 64, "{most}");
     assert!(book.row_count() <= 3);
+}
+
+#[test]
+fn counts_of_a_shard_that_a_panic_poisoned_are_read() {
+    let scene = Scene::new();
+    scene.ask(at(0), Act::Consume, "ada", 1);
+    for shard in &scene.tally.shards {
+        let panicked = std::panic::catch_unwind(|| {
+            let _held = shard.lock();
+            panic!("poison the shard");
+        });
+        assert!(panicked.is_err() && shard.is_poisoned());
+    }
+    scene.ask(at(1), Act::Consume, "ada", 1);
+    let mut book = Book::new(1);
+    assert_eq!(book.visit(&scene.tally, at(61_000)), 0, "none went unrecorded");
+    assert_eq!(row(&book.batch(false, at(61_000)), None, at(0)), counts(2, 0, 0));
 }

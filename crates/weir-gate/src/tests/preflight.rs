@@ -1,7 +1,7 @@
 //! Browsers ask first: only pages of the dashboard's origin may call a gate.
 
 use axum::body::Body;
-use axum::http::{Request, header};
+use axum::http::{HeaderName, Request, header};
 
 use super::support::{DASHBOARD, Gate};
 
@@ -26,4 +26,26 @@ async fn only_the_dashboards_origin_is_let_in_and_never_with_credentials() {
         assert_eq!(allowed.is_some_and(|it| it == origin), let_in, "{origin}");
         assert!(!headers.contains_key(header::ACCESS_CONTROL_ALLOW_CREDENTIALS), "{origin}");
     }
+}
+
+#[tokio::test]
+async fn pages_of_that_origin_can_read_every_header_of_a_decision() {
+    let (gate, keys, _) = Gate::with_two_tenants().await;
+    let ask = || {
+        let request = Request::post("/check")
+            .header(header::ORIGIN, DASHBOARD)
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::AUTHORIZATION, format!("Bearer {}", keys.check));
+        gate.answer(request.body(Body::from(r#"{"attributes":{"user":"u"}}"#)).expect("a request"))
+    };
+    for _ in 0..2 {
+        ask().await;
+    }
+    let denied = ask().await;
+    let exposed = denied.headers()[header::ACCESS_CONTROL_EXPOSE_HEADERS].to_str().expect("text");
+    let exposed: Vec<&str> = exposed.split(',').collect();
+    let about = |it: &&str| it.contains("ratelimit") || *it == "retry-after";
+    let sent: Vec<&str> = denied.headers().keys().map(HeaderName::as_str).filter(about).collect();
+    assert_eq!(sent.len(), 7, "{sent:?}");
+    assert!(sent.iter().all(|it| exposed.contains(it)), "{sent:?} {exposed:?}");
 }

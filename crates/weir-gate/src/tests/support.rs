@@ -22,6 +22,7 @@ pub(super) const DASHBOARD: &str = "https://limits.example.com";
 
 pub(super) struct Gate {
     plane: Plane,
+    state: GateState,
     _stop: DropGuard,
 }
 
@@ -34,6 +35,17 @@ pub(super) struct Keys {
 impl Gate {
     /// A gate that serves two tenants, each with a rule `per-user` of two a day in `default`.
     pub(super) async fn with_two_tenants() -> (Self, Keys, Keys) {
+        let ((a, keys_a), (b, keys_b)) = (tenant(vec![per_user()]), tenant(vec![per_user()]));
+        (Self::of(vec![a, b]).await, keys_a, keys_b)
+    }
+
+    /// A gate that serves one tenant with these rules.
+    pub(super) async fn with_rules(rules: Vec<Value>) -> (Self, Keys) {
+        let (tenant, keys) = tenant(rules);
+        (Self::of(vec![tenant]).await, keys)
+    }
+
+    async fn of(tenants: Vec<StoredTenant>) -> Self {
         let redis = weir_redis::client(&weir_local::shared::redis().url()).expect("an address");
         let stop = CancellationToken::new();
         let settings = LimiterSettings { budget: Duration::from_secs(20), ..Default::default() };
@@ -45,16 +57,16 @@ impl Gate {
         }
         let clock = Clock::new(|| Timestamp::from_millis(1_763_726_400_000));
         let state = GateState::new(limiter, clock);
-        let ((a, keys_a), (b, keys_b)) = (tenant(), tenant());
-        let compiled = [a, b].map(|it| {
-            let (rules, left_out) = it.compile();
+        let compiled = tenants.into_iter().map(|tenant| {
+            let (rules, left_out) = tenant.compile();
             assert_eq!(left_out, []);
-            (it.id.parse().expect("a tenant's id"), Some(rules))
+            (tenant.id.parse().expect("a tenant's id"), Some(rules))
         });
         state.held.apply(Rulebook::default().with_changes(7, compiled));
         let settings = PlaneSettings { request_ids: RequestIds::new(|| 0), request_deadline: None };
-        let plane = Plane::new(router(state, &[HeaderValue::from_static(DASHBOARD)]), settings);
-        (Self { plane, _stop: stop.drop_guard() }, keys_a, keys_b)
+        let plane =
+            Plane::new(router(state.clone(), &[HeaderValue::from_static(DASHBOARD)]), settings);
+        Self { plane, state, _stop: stop.drop_guard() }
     }
 
     /// Sends a request and answers with status and JSON (null if there is none).
@@ -79,13 +91,25 @@ impl Gate {
         (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
+    /// What the gate counted, as Prometheus reads it.
+    pub(super) fn metrics(&self) -> String {
+        self.state.meters.render(Duration::ZERO, true)
+    }
+
     /// Sends a request as it is.
     pub(super) async fn answer(&self, request: Request<Body>) -> Response<Body> {
         self.plane.answer(request).await
     }
 }
 
-fn tenant() -> (StoredTenant, Keys) {
+fn per_user() -> Value {
+    json!({
+        "name": "per-user", "count_by": ["user"],
+        "limits": [{ "algorithm": "sliding_window_log", "limit": 2, "window_ms": 86_400_000 }],
+    })
+}
+
+fn tenant(rules: Vec<Value>) -> (StoredTenant, Keys) {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let unique =
         (u128::from(std::process::id()) << 64) | u128::from(NEXT.fetch_add(1, Ordering::Relaxed));
@@ -103,13 +127,9 @@ fn tenant() -> (StoredTenant, Keys) {
         (stored, secret.expose().to_owned())
     };
     let ((check, check_secret), (read, read_secret)) = (key(1, "check"), key(2, "read"));
-    let body = json!({
-        "name": "per-user", "count_by": ["user"],
-        "limits": [{ "algorithm": "sliding_window_log", "limit": 2, "window_ms": 86_400_000 }],
-    });
-    let rule = StoredRule {
-        id: weir_domain::id::RuleId::from_u128(unique).to_string(),
-        slots: vec![0],
+    let stored = |(at, body): (u16, Value)| StoredRule {
+        id: weir_domain::id::RuleId::from_u128(unique + (u128::from(at) << 100)).to_string(),
+        slots: (0..).take(body["limits"].as_array().map_or(0, Vec::len)).collect(),
         body: body.to_string().into(),
     };
     let tenant = StoredTenant {
@@ -118,7 +138,7 @@ fn tenant() -> (StoredTenant, Keys) {
         record_checks: true,
         version: 7,
         keys: vec![check, read],
-        rules: vec![rule.into()],
+        rules: (0..).zip(rules).map(|it| stored(it).into()).collect(),
         overrides: Vec::new(),
     };
     (tenant, Keys { check: check_secret, read: read_secret })

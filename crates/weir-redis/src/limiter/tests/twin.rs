@@ -133,7 +133,7 @@ fn edit(random: &mut Random, edited: &mut Edited, kinds: &[u64]) {
         }
     };
     let rule = Rule::parse(draft).expect("edits keep to the bounds");
-    edited.slots = rule.slots_after(&edited.rule, &edited.slots);
+    edited.slots = rule.slots_after(&edited.rule, &edited.slots).expect("slots are left");
     edited.rule = rule.with_slots(&edited.slots.taken);
 }
 

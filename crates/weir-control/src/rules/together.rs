@@ -1,0 +1,35 @@
+//! Refuses rules of which it is certain that requests would meet too many of their limits together.
+
+use weir_domain::id::RuleId;
+use weir_domain::matching::LIMITS_PER_CHECK_MAX;
+use weir_domain::rule::Rule;
+use weir_http::problem::Problem;
+
+use crate::change::Change;
+use crate::error::ControlError;
+
+/// Checks that the rules without conditions of a namespace have at most [`LIMITS_PER_CHECK_MAX`] limits, enforced and
+/// shadow ones together. `before` is the rule as it was; an edit that does not add limits passes.
+pub(crate) async fn fit(
+    change: &mut Change,
+    before: Option<(RuleId, &Rule)>,
+    after: &Rule,
+) -> Result<(), ControlError> {
+    let own = after.unconditional_limits();
+    let same_namespace = |it: &&(RuleId, &Rule)| it.1.namespace() == after.namespace();
+    let had = before.as_ref().filter(same_namespace).map_or(0, |it| it.1.unconditional_limits());
+    if own <= had {
+        return Ok(());
+    }
+    let (tenant, except) = (change.caller.tenant_id, before.map(|(id, _)| id));
+    let rules = change.tx.rules();
+    let others = rules.unconditional_limits(tenant, after.namespace(), except).await?;
+    if others + own as u64 <= LIMITS_PER_CHECK_MAX as u64 {
+        return Ok(());
+    }
+    let reason = format!(
+        "brings the rules without conditions of this namespace to {} limits, which every request would meet together; the most is {LIMITS_PER_CHECK_MAX}",
+        others + own as u64
+    );
+    Err(Problem::invalid_field("limits", reason).into())
+}

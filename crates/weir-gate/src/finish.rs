@@ -1,0 +1,42 @@
+//! A future that runs to its end even when nobody waits for it any more.
+//!
+//! A client that closes its connection makes the server drop the handler. A check that is in flight to Redis then has
+//! been charged and must still be counted, and units that it leased must still be kept.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::runtime::Handle;
+
+/// Runs in the task that polls it and, if it is dropped unfinished, in a task of its own.
+pub(crate) struct Finish<T: Send + 'static>(Option<Pin<Box<dyn Future<Output = T> + Send>>>);
+
+impl<T: Send + 'static> Finish<T> {
+    pub(crate) fn new(work: impl Future<Output = T> + Send + 'static) -> Self {
+        // Boxed in any case: what waits for Redis is large, and each layer around the handler would move it once.
+        Self(Some(Box::pin(work)))
+    }
+}
+
+impl<T: Send + 'static> Future for Finish<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let work = self.0.as_mut().expect("a finished future is not polled again");
+        let polled = work.as_mut().poll(context);
+        if polled.is_ready() {
+            self.0 = None;
+        }
+        polled
+    }
+}
+
+impl<T: Send + 'static> Drop for Finish<T> {
+    fn drop(&mut self) {
+        if let Some(work) = self.0.take()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(async move { drop(work.await) });
+        }
+    }
+}

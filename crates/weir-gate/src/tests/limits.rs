@@ -1,0 +1,49 @@
+//! A check meets at most 64 limits: one that meets more is refused with the bound, and nothing is taken.
+
+use serde_json::{Value, json};
+
+use super::support::Gate;
+
+/// A rule that counts by `count_by` with eight limits.
+fn of_eight(name: &str, count_by: &str) -> Value {
+    let limit = json!({ "algorithm": "fixed_window", "limit": 5, "window_ms": 86_400_000 });
+    json!({ "name": name, "count_by": [count_by], "limits": vec![limit; 8] })
+}
+
+/// 64 limits for each `user`, and 8 more for a request with a `route`.
+fn rules() -> Vec<Value> {
+    let by_user = (0..8).map(|at| of_eight(&format!("by-user-{at}"), "user"));
+    by_user.chain([of_eight("by-route", "route")]).collect()
+}
+
+#[tokio::test]
+async fn check_that_meets_more_than_64_limits_is_refused_with_the_bound() {
+    let (gate, keys) = Gate::with_rules(rules()).await;
+    let attributes = json!({ "attributes": { "user": "u", "route": "/r" } });
+    for path in ["/check", "/refund"] {
+        let (status, problem) = gate.send("POST", path, Some(&keys.check), &attributes).await;
+        assert_eq!((status, &problem["code"]), (422, &json!("invalid")), "{path}: {problem}");
+        assert_eq!(problem["fields"][0]["field"], "namespace");
+        assert!(problem["detail"].as_str().is_some_and(|it| it.contains("64 limits")), "{problem}");
+    }
+    let fewer = json!({ "attributes": { "user": "u" } });
+    let (status, answer) = gate.send("POST", "/check", Some(&keys.check), &fewer).await;
+    assert_eq!(status, 200, "64 limits are decided");
+    assert_eq!(
+        (answer["limits"].as_array().map(Vec::len), &answer["remaining"]),
+        (Some(64), &json!(4))
+    );
+}
+
+#[tokio::test]
+async fn batch_with_such_a_check_is_refused_by_its_position_and_takes_nothing() {
+    let (gate, keys) = Gate::with_rules(rules()).await;
+    let (fewer, more) = (json!({ "user": "u" }), json!({ "user": "u", "route": "/r" }));
+    let checks = json!({ "checks": [{ "attributes": fewer }, { "attributes": more }] });
+    let (status, problem) = gate.send("POST", "/check/batch", Some(&keys.check), &checks).await;
+    assert_eq!(status, 422, "{problem}");
+    assert_eq!(problem["fields"][0]["field"], "checks[1].namespace");
+    let peek = json!({ "attributes": fewer, "mode": "peek" });
+    let (_, answer) = gate.send("POST", "/check", Some(&keys.check), &peek).await;
+    assert_eq!(answer["remaining"], 4, "the peek would be the first to take a unit");
+}
