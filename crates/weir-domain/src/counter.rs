@@ -1,6 +1,6 @@
 //! Counters: the state behind one limit for one subject, and the name it goes by.
 
-use crate::algorithm::{BucketState, LogState, PairState, SpacingState, WindowState};
+use crate::algorithm::{BucketState, LogState, Meter, PairState, SpacingState, WindowState};
 use crate::id::{RuleId, TenantId};
 use crate::subject::SubjectKey;
 
@@ -44,6 +44,36 @@ pub enum Counter {
     Spacing(SpacingState),
     /// Blocked until this time, in microseconds.
     BlockedUntil(u64),
+}
+
+/// A compacted log has about so many entries.
+const LOG_ENTRIES: u64 = 64;
+
+impl Counter {
+    /// Shortens a log of many entries: those of the same sixty-fourth of its window become one, as young as the youngest of
+    /// them. It then admits no more than before, and units return at most that much later.
+    pub fn compact(&mut self, meter: &Meter) {
+        let (Self::Log(state), Meter::SlidingWindowLog(log)) = (self, meter) else { return };
+        if state.entries.len() as u64 <= 2 * LOG_ENTRIES {
+            return;
+        }
+        let slot_us = (log.window_ms() * 1000 / LOG_ENTRIES).max(1);
+        let entries = std::mem::take(&mut state.entries);
+        for entry in entries {
+            match state.entries.back_mut() {
+                Some(last) if last.at_us / slot_us == entry.at_us / slot_us => {
+                    last.cost += entry.cost;
+                    last.at_us = last.at_us.max(entry.at_us);
+                }
+                _ => state.entries.push_back(entry),
+            }
+        }
+    }
+
+    /// How many entries a log has; other counters have none.
+    pub fn entries(&self) -> usize {
+        if let Self::Log(state) = self { state.entries.len() } else { 0 }
+    }
 }
 
 macro_rules! state_of {

@@ -3,16 +3,19 @@
 use std::time::Instant;
 
 use weir_domain::charge::RuleCharge;
+use weir_domain::id::TenantId;
 use weir_domain::matching::{Matched, matched_in};
 use weir_domain::request::{Act, Request};
 use weir_domain::rulebook::Namespace;
 use weir_domain::time::Timestamp;
+use weir_redis::error::RedisError;
 use weir_redis::limiter::{Answer, Asked, Idempotency};
 use weir_wire::check::CheckAnswer;
 
 use crate::answer::{self, Skeleton};
 use crate::caller::Caller;
-use crate::leases::{Spent, Taking};
+use crate::lease_keeper;
+use crate::leases::{LeaseOutcome, LeaseRequest};
 use crate::outage::{self, Unasked};
 use crate::remembered::{Met, Ticket};
 use crate::state::GateState;
@@ -50,7 +53,7 @@ struct OnItsWay<'a> {
     at: usize,
     prepared: &'a Prepared<'a>,
     ticket: Option<Ticket>,
-    taking: Option<Taking<'a>>,
+    lease: Option<LeaseRequest<'a>>,
 }
 
 /// Where a request goes.
@@ -65,7 +68,7 @@ pub(crate) async fn decide(
     caller: &Caller,
     requests: &[Request],
 ) -> Result<Vec<Result<CheckAnswer, KeyReused>>, TooManyLimits> {
-    let started = Instant::now();
+    let (started, now) = (Instant::now(), state.monotonic.now());
     let prepared: Vec<_> = requests.iter().map(|it| prepare(caller, it)).collect();
     let excessive = |(_, it): &(usize, &Prepared<'_>)| matches!(it.matched, Matched::TooManyLimits);
     if prepared.iter().enumerate().any(|it| excessive(&it)) {
@@ -75,7 +78,10 @@ pub(crate) async fn decide(
     let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(requests.len());
     let (mut on_their_way, mut asked) = (Vec::new(), Vec::new());
     for (at, (request, prepared)) in requests.iter().zip(&prepared).enumerate() {
-        match way(state, caller, request, (at, prepared), started) {
+        if request.act() == Act::Refund {
+            return_leases(state, caller.tenant, prepared.charges(), now).await;
+        }
+        match way(state, caller, request, (at, prepared), now) {
             Way::Decided(decided) => outcomes.push(Some(Ok(decided))),
             Way::ToRedis(it, question) => {
                 outcomes.push(None);
@@ -84,7 +90,7 @@ pub(crate) async fn decide(
             }
         }
     }
-    // Who could not have as much as was to be taken in advance asks once more, for no more than it needs.
+    // A denied request for a lease is repeated with the cost of its check alone.
     while !asked.is_empty() {
         (on_their_way, asked) = ask(state, on_their_way, asked, &mut outcomes).await;
     }
@@ -113,26 +119,31 @@ fn way<'a>(
     let (rules, act, cost) = (prepared.charges(), request.act(), request.cost());
     let idempotency = prepared.idempotency(request);
     let mut question = Asked { tenant: caller.tenant, act, cost, rules, idempotency };
-    let mut it = OnItsWay { at, prepared, ticket: None, taking: None };
+    let mut it = OnItsWay { at, prepared, ticket: None, lease: None };
     if question.idempotency.is_none() && rules.is_empty() {
         return Way::Decided(Decided::first(prepared.skeleton().answer_without_limits()));
     }
     if question.idempotency.is_none() && act == Act::Consume {
-        let met = Met { version: prepared.version, cost, rules };
-        if let Some(decisions) = state.remembered.recall(met, now) {
-            state.meters.remembered();
-            return Way::Decided(Decided::first(prepared.skeleton().answer(&decisions, act)));
-        }
+        // Units that are here come first: Redis can have denied the last check while they were on their way.
         match state.leases.spend(caller.tenant, rules, cost, now) {
-            Spent::Here(decisions) => {
+            LeaseOutcome::Spent(decisions) => {
                 state.meters.leased();
                 return Way::Decided(Decided::first(prepared.skeleton().answer(&decisions, act)));
             }
-            Spent::Take(taking) => {
-                question.cost = taking.units;
-                it.taking = Some(taking);
+            LeaseOutcome::Take(request) => it.lease = Some(request),
+            LeaseOutcome::NotLeased => {}
+        }
+        let met = Met { tenant: caller.tenant, version: prepared.version, cost, rules };
+        if let Some(decisions) = state.remembered.recall(met, now) {
+            if let Some(request) = it.lease.take() {
+                request.not_taken();
             }
-            Spent::Ask => {}
+            state.meters.remembered();
+            return Way::Decided(Decided::first(prepared.skeleton().answer(&decisions, act)));
+        }
+        if let Some(request) = &it.lease {
+            question.cost = request.units();
+            question.idempotency = request.idempotency();
         }
         it.ticket = state.remembered.ticket(rules, now);
     }
@@ -158,12 +169,14 @@ async fn ask<'a>(
             Ok(answer) => answer,
             Err(error) => {
                 state.meters.redis_failed(error.label());
-                outcomes[at] = Some(Ok(it.unasked(state, &question)));
+                let nothing_sent = matches!(error, RedisError::Away | RedisError::Overloaded);
+                outcomes[at] = Some(Ok(it.unasked(state, &question, nothing_sent)));
                 continue;
             }
         };
-        if let Some(taking) = it.taking.take_if(|it| it.is_more_than_needed() && denied(&answer)) {
-            question.cost = taking.cost();
+        if let Some(request) = it.lease.take_if(|it| it.asks_for_more() && denied(&answer)) {
+            (question.cost, question.idempotency) = (request.cost(), None);
+            request.not_taken();
             again.push(it);
             again_asked.push(question);
         } else {
@@ -171,6 +184,17 @@ async fn ask<'a>(
         }
     }
     (again, again_asked)
+}
+
+/// Returns the leases of these subjects before units are refunded to them: a refund of more than was consumed would take
+/// what is leased for not taken.
+async fn return_leases(state: &GateState, tenant: TenantId, charges: &[RuleCharge], now: Instant) {
+    for charge in charges {
+        let unsettled = state.leases.end(tenant, charge, now);
+        if !unsettled.is_empty() {
+            lease_keeper::settle(state, unsettled, now).await;
+        }
+    }
 }
 
 fn prepare<'a>(caller: &'a Caller, request: &Request) -> Prepared<'a> {
@@ -244,15 +268,21 @@ impl OnItsWay<'_> {
         let skeleton = self.prepared.skeleton();
         match answer {
             Answer::Decided(at, decisions) => {
-                let decisions = match self.taking {
-                    Some(taking) if decisions.iter().all(|it| it.allowed) => {
-                        taking.given(at, decisions)
+                let decisions = match self.lease {
+                    Some(request) if decisions.iter().all(|it| it.allowed) => {
+                        request.given(at, decisions, state.monotonic.now())
                     }
-                    _ => decisions,
+                    Some(request) => {
+                        request.not_taken();
+                        decisions
+                    }
+                    None => decisions,
                 };
                 if let Some(ticket) = self.ticket {
                     let (version, cost, rules) = (self.prepared.version, asked.cost, asked.rules);
-                    state.remembered.remember(ticket, Met { version, cost, rules }, &decisions);
+                    let met = Met { tenant: asked.tenant, version, cost, rules };
+                    let now = state.monotonic.now();
+                    state.remembered.remember(ticket, met, &decisions, now);
                 }
                 if asked.act == Act::Refund {
                     state.remembered.forget_all(asked.rules);
@@ -267,9 +297,12 @@ impl OnItsWay<'_> {
         }
     }
 
-    /// What comes of it without Redis.
-    fn unasked(self, state: &GateState, asked: &Asked<'_>) -> Decided {
-        let cost = self.taking.as_ref().map_or(asked.cost, Taking::cost);
+    /// The answer without Redis. `nothing_sent` says that Redis cannot have decided it either.
+    fn unasked(self, state: &GateState, asked: &Asked<'_>, nothing_sent: bool) -> Decided {
+        let cost = self.lease.as_ref().map_or(asked.cost, LeaseRequest::cost);
+        if let Some(request) = self.lease.filter(|_| nothing_sent) {
+            request.not_taken();
+        }
         let (tenant, act, charges) = (asked.tenant, asked.act, asked.rules);
         let skeleton = &self.prepared.skeleton();
         let unasked = Unasked { tenant, act, cost, charges, skeleton };

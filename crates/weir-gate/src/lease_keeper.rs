@@ -1,13 +1,17 @@
-//! Gives leased units back: those that lie idle, and all of them when the gate ends.
+//! Settles leases with Redis: returns unused units, and all of them when the gate stops.
+//!
+//! Each call has an idempotency key, so one that had no answer is repeated until it has one. Units are lost only when
+//! Redis cannot be asked for half a minute, or until their window is over.
 
 use std::time::{Duration, Instant};
 
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
-use weir_domain::request::Act;
-use weir_redis::limiter::Asked;
+use weir_domain::time::Micros;
+use weir_redis::error::RedisError;
+use weir_redis::limiter::Answer;
 
-use crate::leases::Unused;
+use crate::leases::{Origin, Unsettled};
 use crate::state::GateState;
 
 /// Looks after one gate's leases.
@@ -15,8 +19,11 @@ use crate::state::GateState;
 pub struct LeaseKeeper(GateState);
 
 const EVERY: Duration = Duration::from_millis(250);
-/// Given back in one call.
+/// Settled in one call.
 const AT_ONCE: usize = 100;
+/// How long a gate that stops tries to return its leases.
+const LAST_DEADLINE: Duration = Duration::from_secs(3);
+const LAST_EVERY: Duration = Duration::from_millis(50);
 
 impl LeaseKeeper {
     /// A keeper of this gate's leases.
@@ -24,8 +31,9 @@ impl LeaseKeeper {
         Self(state)
     }
 
-    /// Gives back what lies idle until the gate has `drained`, then everything.
+    /// Returns what lies idle until the gate has `drained`, then everything.
     pub async fn run(self, drained: CancellationToken) {
+        let Self(state) = self;
         let mut turns = tokio::time::interval(EVERY);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -33,28 +41,119 @@ impl LeaseKeeper {
                 () = drained.cancelled() => break,
                 _ = turns.tick() => {}
             }
-            self.give_back(false).await;
+            settle_idle(&state, state.monotonic.now()).await;
         }
-        self.give_back(true).await;
-    }
-
-    async fn give_back(&self, everything: bool) {
-        let unused = self.0.leases.take_unused(everything, Instant::now());
-        for some in unused.chunks(AT_ONCE) {
-            let ends = some.iter().map(|it| it.ends).min().unwrap_or_default();
-            let asked: Vec<_> = some.iter().map(refund).collect();
-            // What cannot be given back is lost: limits are then too strict until their windows end.
-            for error in
-                self.0.limiter.give_back(&asked, ends).await.into_iter().filter_map(Result::err)
-            {
-                tracing::debug!(%error, "leased units were lost");
-            }
-        }
+        settle_all(&state).await;
     }
 }
 
-fn refund(unused: &Unused) -> Asked<'_> {
-    let (tenant, cost) = (unused.tenant, unused.units);
-    let rules = std::slice::from_ref(&unused.charge);
-    Asked { tenant, act: Act::Refund, cost, rules, idempotency: None }
+/// Returns the units that lie idle, and settles what could not be settled before.
+pub(crate) async fn settle_idle(state: &GateState, now: Instant) {
+    let unsettled = state.leases.take_unsettled(false, now);
+    settle(state, unsettled, now).await;
+    state.meters.lost_units(state.leases.take_lost());
+}
+
+/// Takes no more units and returns all there are, for as long as a gate that stops can wait.
+pub(crate) async fn settle_all(state: &GateState) {
+    state.leases.set_connected(false, state.monotonic.now());
+    let deadline = Instant::now() + LAST_DEADLINE;
+    loop {
+        let now = state.monotonic.now();
+        let unsettled = state.leases.take_unsettled(true, now);
+        if unsettled.is_empty() {
+            break;
+        }
+        if Instant::now() >= deadline {
+            state.leases.lose(unsettled.iter().map(Unsettled::units).sum());
+            break;
+        }
+        if !settle(state, unsettled, now).await {
+            tokio::time::sleep(LAST_EVERY).await;
+        }
+    }
+    let lost = state.leases.take_lost();
+    state.meters.lost_units(lost);
+    if lost > 0 {
+        tracing::warn!(units = lost, "leased units could not be returned");
+    }
+}
+
+/// Settles entries; those that Redis did not answer are kept. Returns whether all were settled.
+pub(crate) async fn settle(state: &GateState, unsettled: Vec<Unsettled>, now: Instant) -> bool {
+    let mut all = true;
+    let (mut returns, mut requests): (Vec<_>, Vec<_>) =
+        unsettled.into_iter().partition(|entry| ends(entry).is_some());
+    for request in &mut requests {
+        request.begin(&state.leases, now);
+    }
+    for request in requests {
+        all &= learn(state, request, now).await;
+    }
+    // A call holds only units whose windows end together: Redis takes all of a call back, or none.
+    returns.sort_by_key(ends);
+    let mut returns = returns.into_iter().peekable();
+    while let Some(first) = returns.next() {
+        let ends_at = ends(&first);
+        let mut call = vec![first];
+        while call.len() < AT_ONCE
+            && let Some(next) = returns.next_if(|next| ends(next) == ends_at)
+        {
+            call.push(next);
+        }
+        all &= give_back(state, call, ends_at.unwrap_or_default(), now).await;
+    }
+    all
+}
+
+/// Returns units of windows that end together.
+async fn give_back(
+    state: &GateState,
+    mut call: Vec<Unsettled>,
+    ends_at: Micros,
+    now: Instant,
+) -> bool {
+    for entry in &mut call {
+        entry.begin(&state.leases, now);
+    }
+    let asked: Vec<_> = call.iter().map(|entry| entry.call(&state.leases)).collect();
+    let results = state.limiter.give_back(&asked, ends_at).await;
+    drop(asked);
+    let mut all = true;
+    for (entry, result) in call.into_iter().zip(results) {
+        match result {
+            Ok(()) => {}
+            // In the last second of their window units cannot be returned.
+            Err(RedisError::WindowOver) => state.leases.lose(entry.units()),
+            Err(_) => {
+                all = false;
+                state.leases.keep_unsettled(entry, now);
+            }
+        }
+    }
+    all
+}
+
+/// Asks again for units of a request that had no answer, and returns them.
+async fn learn(state: &GateState, entry: Unsettled, now: Instant) -> bool {
+    let answers = state.limiter.check(&[entry.call(&state.leases)]).await;
+    let (repeated, at, decisions) = match answers.into_iter().next() {
+        Some(Ok(Answer::Decided(at, decisions))) => (false, at, decisions),
+        Some(Ok(Answer::Repeated(at, _, decisions))) => (true, at, decisions),
+        Some(Ok(_)) => return true,
+        Some(Err(_)) | None => {
+            state.leases.keep_unsettled(entry, now);
+            return false;
+        }
+    };
+    let Some(returned) = entry.returned(repeated, at, &decisions, now) else { return true };
+    let Origin::Return { ends, .. } = returned.origin else { return true };
+    give_back(state, vec![returned], ends, now).await
+}
+
+fn ends(entry: &Unsettled) -> Option<Micros> {
+    match entry.origin {
+        Origin::Return { ends, .. } => Some(ends),
+        Origin::Unanswered { .. } => None,
+    }
 }

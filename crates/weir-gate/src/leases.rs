@@ -1,14 +1,19 @@
-//! Leases: units of `consistency: leased` rules, taken from Redis in advance and given out here.
+//! Leases: units of `consistency: leased` rules, taken from Redis in advance and given out by this gate.
 //!
-//! What is leased counts as taken in Redis from the beginning, so a limit is never exceeded, however
-//! many gates there are and whatever becomes of them; units that lie here unused can only make it too
-//! strict. They are of the window in which they were taken and end with it. Only `fixed_window` and
-//! `quota` allow that: elsewhere a unit that is used later than it was taken would count in two windows,
-//! so leased rules with other algorithms are decided one by one.
+//! Leased units count as taken in Redis from the beginning, so all gates together never admit more than the limit.
+//! They belong to the window in which they were taken and end with it. Only rules with a single limit, a
+//! `fixed_window` or a `quota`, are leased: with other algorithms a unit used later than it was taken would count in two
+//! windows, and of two limits the longer one would keep units that ended with the shorter.
+//!
+//! Units that are not used go back to Redis (`lease_keeper`): when nobody asked for them for a second, when their rule was
+//! edited, when the gate misses announcements, and when it stops. Until Redis has confirmed that, they are *unsettled*.
+//! Only a gate that is killed loses its leases: at most one for each counter, of at most 1 % of the limit.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::sync::Arc;
+mod lease;
+mod request;
+mod unsettled;
+
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -18,256 +23,249 @@ use weir_domain::decide::Decision;
 use weir_domain::draft::Consistency;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::subject::SubjectKey;
-use weir_domain::time::Micros;
+use weir_redis::limiter::Idempotency;
 
-use crate::by_subject::BySubject;
+use self::lease::Lease;
+use crate::sharded::Sharded;
+use crate::tenant_map::TenantMap;
+
+pub(crate) use request::LeaseRequest;
+pub(crate) use unsettled::{Origin, Unsettled};
 
 /// The leases of one gate.
 #[derive(Debug)]
 pub(crate) struct Leases {
-    hears: AtomicBool,
-    turns: AtomicU64,
-    shards: BySubject<Shard>,
+    /// Whether announcements of resets are received.
+    connected: AtomicBool,
+    /// Names this run of the gate in idempotency keys.
+    nonce: u64,
+    next_id: AtomicU64,
+    lost: AtomicU64,
+    shards: Sharded<Shard>,
 }
 
 /// What to do about a check of a leased rule.
 #[derive(Debug)]
-pub(crate) enum Spent<'a> {
-    /// Its units were here.
-    Here(Vec<Decision>),
-    /// Take more than its cost, and tell what came of it.
-    Take(Taking<'a>),
-    /// Decide it by Redis alone.
-    Ask,
-}
-
-/// Units on their way from Redis; nobody else takes any for the same counter meanwhile.
-#[derive(Debug)]
-pub(crate) struct Taking<'a> {
-    leases: &'a Leases,
-    key: Key,
-    /// How many to take.
-    pub(crate) units: u64,
-    cost: u64,
-    asked_at: Instant,
-    turn: u64,
-}
-
-/// Units to give back to Redis.
-#[derive(Debug)]
-pub(crate) struct Unused {
-    pub(crate) tenant: TenantId,
-    pub(crate) charge: RuleCharge,
-    pub(crate) units: u64,
-    /// The end of the window they are of, by Redis.
-    pub(crate) ends: Micros,
+pub(crate) enum LeaseOutcome<'a> {
+    /// The check was admitted with units that were here.
+    Spent(Vec<Decision>),
+    /// Take more than the check's cost from Redis, and report what came of it.
+    Take(LeaseRequest<'a>),
+    /// Let Redis decide the check alone.
+    NotLeased,
 }
 
 type Key = (SubjectKey, RuleId);
 
-#[derive(Debug, Default)]
-struct Shard {
-    leases: HashMap<Key, Lease>,
-    /// Of rules that were edited: to be given back.
-    left_over: Vec<Unused>,
-}
-
 #[derive(Debug)]
-struct Lease {
-    tenant: TenantId,
-    charge: RuleCharge,
-    units: u64,
-    /// What Redis said when it gave them.
-    decisions: Vec<Decision>,
-    heard_at: Instant,
-    until: Instant,
-    ends: Micros,
-    /// How many to take at once.
-    size: u64,
-    /// Who is taking units for it, if anybody is.
-    taking: Option<u64>,
-    used_at: Instant,
+struct Shard {
+    leases: TenantMap<Key, Lease>,
+    unsettled: Vec<Unsettled>,
+    /// How often counters of this shard's subjects were reset.
+    resets: u64,
 }
 
-/// Counters of one shard; others are decided by Redis alone.
-const COUNTERS_MAX: usize = 4096;
-/// A lease is made to last so long.
-const LASTS: Duration = Duration::from_secs(1);
-/// Units that nobody asked for during so long are given back.
+/// Leases of one shard, and unsettled entries; further counters are decided by Redis alone.
+const LEASES_MAX: usize = 4096;
+/// Units that nobody asked for during so long are returned.
 const IDLE: Duration = Duration::from_secs(1);
-const SIZE_MAX: u64 = 10_000;
-/// A lease is at most this part of what is left, so that the last units go round.
-const SHARE: u64 = 8;
-/// Times are told in whole milliseconds, rounded up; clocks do not run alike to the last microsecond.
-const SPARE: Duration = Duration::from_millis(2);
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self { leases: TenantMap::new(LEASES_MAX), unsettled: Vec::new(), resets: 0 }
+    }
+}
 
 impl Leases {
-    /// None yet; there are none before resets are heard of.
+    /// No leases. None are taken before [`Leases::set_connected`].
     pub(crate) fn new() -> Self {
-        let (hears, turns) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self { hears, turns, shards: BySubject::default() }
+        Self {
+            connected: AtomicBool::new(false),
+            nonce: RandomState::new().hash_one(Instant::now()),
+            next_id: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            shards: Sharded::default(),
+        }
     }
 
-    /// Says whether resets are heard of from now on.
-    pub(crate) fn hears(&self, hears: bool) {
-        self.hears.store(hears, Ordering::SeqCst);
-        self.shards.each().for_each(|mut shard| *shard = Shard::default());
+    /// Notes whether announcements are received. While they are not, units are returned and none are taken.
+    pub(crate) fn set_connected(&self, connected: bool, now: Instant) {
+        self.connected.store(connected, Ordering::SeqCst);
+        if !connected {
+            self.shards.each().for_each(|mut shard| shard.end(now, |_, _| true));
+        }
     }
 
-    /// Gives units to a check that consumes `cost`, if it meets one leased rule and they are here.
+    /// Decides a check that consumes `cost`, if it meets one leased rule and its units are here.
     pub(crate) fn spend(
         &self,
         tenant: TenantId,
         rules: &[RuleCharge],
         cost: u64,
         now: Instant,
-    ) -> Spent<'_> {
-        let [charge] = rules else { return Spent::Ask };
-        if !leased(charge) || !self.hears.load(Ordering::SeqCst) {
-            return Spent::Ask;
+    ) -> LeaseOutcome<'_> {
+        let [charge] = rules else { return LeaseOutcome::NotLeased };
+        if !is_leased(charge) || !self.connected.load(Ordering::SeqCst) {
+            return LeaseOutcome::NotLeased;
         }
         let key = (charge.subject, charge.active.id);
         let mut shard = self.shards.of(charge.subject);
-        let Shard { leases, left_over } = &mut *shard;
-        let full = leases.len() >= COUNTERS_MAX || left_over.len() >= COUNTERS_MAX;
-        let lease = match leases.entry(key) {
-            Entry::Occupied(held) => held.into_mut(),
-            Entry::Vacant(_) if full => return Spent::Ask,
-            Entry::Vacant(free) => free.insert(Lease::empty(tenant, charge.clone(), now)),
-        };
-        if !lease.is_of(charge) {
-            // The rule was edited, or another override holds.
-            left_over.extend(lease.take_unused(now));
-            *lease = Lease::empty(tenant, charge.clone(), now);
-        }
-        if now < lease.until && cost <= lease.units {
-            lease.units -= cost;
-            lease.used_at = now;
-            return Spent::Here(lease.decisions_at(now));
-        }
-        if lease.taking.is_some() {
-            return Spent::Ask;
-        }
-        let units = lease.next_size(cost, now);
-        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
-        lease.taking = Some(turn);
-        Spent::Take(Taking { leases: self, key, units, cost, asked_at: now, turn })
-    }
-
-    /// Drops what is here of a subject whose counters were reset.
-    pub(crate) fn forget(&self, subject: SubjectKey) {
-        let mut shard = self.shards.of(subject);
-        shard.leases.retain(|key, _| key.0 != subject);
-        shard.left_over.retain(|it| it.charge.subject != subject);
-    }
-
-    /// Takes out what is to be given back: what lies idle, or everything; and forgets counters long out of use.
-    pub(crate) fn take_unused(&self, everything: bool, now: Instant) -> Vec<Unused> {
-        let mut unused = Vec::new();
-        for mut shard in self.shards.each() {
-            unused.append(&mut shard.left_over);
-            let idle = |it: &&mut Lease| everything || it.used_at + IDLE <= now;
-            unused.extend(
-                shard.leases.values_mut().filter(idle).filter_map(|it| it.take_unused(now)),
-            );
-            shard.leases.retain(|_, it| {
-                it.taking.is_some() || it.units > 0 && now < it.until || now < it.used_at + 4 * IDLE
-            });
-        }
-        unused
-    }
-}
-
-impl Taking<'_> {
-    /// Redis gave the units: the check has its own, the others stay here. What the check is told.
-    pub(crate) fn given(self, at: Micros, decisions: Vec<Decision>) -> Vec<Decision> {
-        let reset_ms = decisions.iter().map(|it| it.reset_after_ms).min().unwrap_or(0);
-        let until = self.asked_at + Duration::from_millis(reset_ms).saturating_sub(SPARE);
-        let now = Instant::now();
-        let mut shard = self.leases.shards.of(self.key.0);
-        // Forgotten meanwhile: the others are lost.
-        let Some(lease) = shard.leases.get_mut(&self.key).filter(|it| it.taking == Some(self.turn))
-        else {
-            return decisions;
-        };
-        let same_window = now < lease.until;
-        lease.units = if same_window { lease.units } else { 0 } + (self.units - self.cost);
-        lease.until = if same_window { lease.until.min(until) } else { until };
-        lease.ends = Micros(at.0 + reset_ms * 1000);
-        (lease.decisions, lease.heard_at, lease.used_at) = (decisions, now, now);
-        lease.decisions_at(now)
-    }
-
-    /// Whether more was asked for than the check needs.
-    pub(crate) fn is_more_than_needed(&self) -> bool {
-        self.units > self.cost
-    }
-
-    /// What the check itself needs.
-    pub(crate) fn cost(&self) -> u64 {
-        self.cost
-    }
-}
-
-impl Drop for Taking<'_> {
-    /// Also where nobody waits for the answer any more: then its units are lost.
-    fn drop(&mut self) {
-        let mut shard = self.leases.shards.of(self.key.0);
-        if let Some(lease) =
-            shard.leases.get_mut(&self.key).filter(|it| it.taking == Some(self.turn))
+        if shard.leases.get(tenant, &key).is_some_and(|lease| !lease.is_of(charge))
+            && let Some(lease) = shard.leases.remove(tenant, &key)
         {
-            lease.taking = None;
+            shard.unsettled.extend(lease.into_returned(Some(charge), now));
+        }
+        if shard.leases.get(tenant, &key).is_none() && !shard.open(tenant, key, charge, now) {
+            return LeaseOutcome::NotLeased;
+        }
+        let resets = shard.resets;
+        let Some(lease) = shard.leases.get_mut(tenant, &key) else {
+            return LeaseOutcome::NotLeased;
+        };
+        if let Some(decision) = lease.spend(cost, now) {
+            return LeaseOutcome::Spent(vec![decision]);
+        }
+        if lease.is_taking() {
+            return LeaseOutcome::NotLeased;
+        }
+        let units = lease.next_units(cost, now);
+        let id = self.next_id();
+        lease.take(id);
+        LeaseOutcome::Take(LeaseRequest::new(
+            self,
+            (tenant, charge.clone()),
+            (units, cost),
+            (id, resets, now),
+        ))
+    }
+
+    /// Drops the leases of a subject whose counters were reset.
+    pub(crate) fn reset(&self, subject: SubjectKey) {
+        let mut shard = self.shards.of(subject);
+        shard.resets += 1;
+        shard.leases.retain(|_, key, _| key.0 != subject);
+        shard.unsettled.retain(|entry| entry.charge.subject != subject);
+    }
+
+    /// Ends the lease of a subject under a rule and hands out what is unsettled of it.
+    pub(crate) fn end(
+        &self,
+        tenant: TenantId,
+        charge: &RuleCharge,
+        now: Instant,
+    ) -> Vec<Unsettled> {
+        let mut shard = self.shards.of(charge.subject);
+        let lease = shard.leases.remove(tenant, &(charge.subject, charge.active.id));
+        let unsettled = lease.and_then(|lease| lease.into_returned(None, now));
+        let is_of = |entry: &mut Unsettled| {
+            entry.tenant == tenant
+                && entry.charge.subject == charge.subject
+                && entry.charge.active.id == charge.active.id
+        };
+        unsettled.into_iter().chain(shard.unsettled.extract_if(.., is_of)).collect()
+    }
+
+    /// Hands out what is to be settled with Redis: leases that lie idle, or all, and what could not be settled before.
+    pub(crate) fn take_unsettled(&self, everything: bool, now: Instant) -> Vec<Unsettled> {
+        let mut unsettled = Vec::new();
+        for mut shard in self.shards.each() {
+            shard.end(now, |_, lease| everything || lease.is_idle(now, IDLE));
+            unsettled.append(&mut shard.unsettled);
+        }
+        unsettled
+    }
+
+    /// Takes back what could not be settled now, to be tried again while its window lasts.
+    pub(crate) fn keep_unsettled(&self, entry: Unsettled, now: Instant) {
+        let mut shard = self.shards.of(entry.charge.subject);
+        if entry.can_be_tried_at(now) && shard.unsettled.len() < LEASES_MAX {
+            shard.unsettled.push(entry);
+        } else {
+            drop(shard);
+            self.lose(entry.units());
         }
     }
-}
 
-impl Lease {
-    fn empty(tenant: TenantId, charge: RuleCharge, now: Instant) -> Self {
-        let (decisions, ends) = (Vec::new(), Micros(0));
-        let (heard_at, until, used_at) = (now, now, now);
-        let (units, size, taking) = (0, 1, None);
-        Self { tenant, charge, units, decisions, heard_at, until, ends, size, taking, used_at }
+    /// Notes units that this gate can neither give out nor return.
+    pub(crate) fn lose(&self, units: u64) {
+        self.lost.fetch_add(units, Ordering::Relaxed);
     }
 
-    /// What is here of a window that goes on.
-    fn take_unused(&mut self, now: Instant) -> Option<Unused> {
-        let units = std::mem::take(&mut self.units);
-        let (tenant, charge, ends) = (self.tenant, self.charge.clone(), self.ends);
-        (units > 0 && now < self.until).then_some(Unused { tenant, charge, units, ends })
+    /// How many units were lost since this was last asked.
+    pub(crate) fn take_lost(&self) -> u64 {
+        self.lost.swap(0, Ordering::Relaxed)
     }
 
-    fn is_of(&self, charge: &RuleCharge) -> bool {
-        Arc::ptr_eq(&self.charge.active, &charge.active)
-            && charge.has_instead(self.charge.instead.as_ref())
+    /// The idempotency key of a request for units or of their return: Redis runs each at most once.
+    pub(crate) fn idempotency(&self, id: u64) -> Idempotency {
+        // Callers' keys hold at most 128 bytes.
+        let key = format!("lease {:0>128x} {id}", self.nonce);
+        Idempotency { key, fingerprint: String::new(), text: String::new() }
     }
 
-    /// Twice as many as the last time while they are used up in time, else half as many.
-    fn next_size(&mut self, cost: u64, now: Instant) -> u64 {
-        let used_up = now < self.heard_at + LASTS;
-        self.size = if used_up { (self.size * 2).min(SIZE_MAX) } else { (self.size / 2).max(1) };
-        let left = self.decisions.iter().map(|it| it.remaining).min().unwrap_or(0);
-        cost.max(self.size.min(left / SHARE))
+    fn next_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// What the limits say now: all that passes is time, and what is here is left too.
-    fn decisions_at(&self, now: Instant) -> Vec<Decision> {
-        let passed = now.saturating_duration_since(self.heard_at);
-        let later =
-            |it: &Decision| Decision { remaining: it.remaining + self.units, ..it.later(passed) };
-        self.decisions.iter().map(later).collect()
+    /// How many units are here, and on their way back.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> u64 {
+        let held = |shard: &mut Shard| {
+            let mut units = 0;
+            shard.leases.retain(|_, _, lease| {
+                units += lease.units();
+                true
+            });
+            units + shard.unsettled.iter().map(Unsettled::units).sum::<u64>()
+        };
+        self.shards.each().map(|mut shard| held(&mut shard)).sum()
     }
 }
 
-/// Whether the rule's units may be given out here.
-fn leased(charge: &RuleCharge) -> bool {
+impl Shard {
+    /// Opens a lease without units, if there is room for one more of this tenant.
+    fn open(&mut self, tenant: TenantId, key: Key, charge: &RuleCharge, now: Instant) -> bool {
+        if self.unsettled.len() >= LEASES_MAX {
+            return false;
+        }
+        let unused = |lease: &Lease| !lease.is_taking() && lease.units() == 0;
+        match self.leases.reserve(tenant, unused, |lease| !lease.is_taking()) {
+            Err(_) => return false,
+            Ok(Some(evicted)) => self.unsettled.extend(evicted.value.into_returned(None, now)),
+            Ok(None) => {}
+        }
+        self.leases.insert(tenant, key, Lease::empty(tenant, charge.clone(), now));
+        true
+    }
+
+    /// Ends the leases for which `ends` holds: their units are to be returned.
+    fn end(&mut self, now: Instant, ends: impl Fn(&Key, &Lease) -> bool) {
+        let Self { leases, unsettled, .. } = self;
+        leases.retain(|_, key, lease| {
+            if !ends(key, lease) {
+                return true;
+            }
+            // A request in flight finds no lease when its answer comes, and returns its units.
+            unsettled.extend(lease.take_returned(now));
+            false
+        });
+    }
+}
+
+/// Whether the rule's units can be given out by a gate.
+fn is_leased(charge: &RuleCharge) -> bool {
     let rule = &charge.active.rule;
-    let of_a_window =
-        |it: &Algorithm| matches!(it, Algorithm::FixedWindow(_) | Algorithm::Quota(_));
+    let of_a_window = matches!(
+        charge.limits(),
+        [limit] if matches!(limit.algorithm, Algorithm::FixedWindow(_) | Algorithm::Quota(_))
+    );
     rule.consistency() == Consistency::Leased
         && !charge.shadow()
         && rule.block_ms().is_none()
-        && charge.limits().iter().all(|it| of_a_window(&it.algorithm))
+        && of_a_window
 }
 
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;

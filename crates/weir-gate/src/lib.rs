@@ -14,14 +14,15 @@ mod headers;
 mod outage;
 mod refusals;
 
-mod by_subject;
 mod lease_keeper;
 mod leases;
 mod local;
 mod meters;
 mod remembered;
 mod rulebook;
+mod sharded;
 mod tally;
+mod tenant_map;
 
 mod health;
 mod openapi;

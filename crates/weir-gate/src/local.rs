@@ -1,39 +1,74 @@
 //! Deciding alone while Redis is away, for rules with `on_store_failure: local`.
 //!
-//! Each gate grants its share: the limit divided by the gates that live, at least one unit. Counters
-//! are in memory, bounded, and begin untouched.
+//! Each gate grants its share: the limit divided by the live gates, at least one unit. Counters are in memory and begin
+//! untouched. They are bounded, by tenant too, and one that has nothing left is never evicted: a caller cannot begin anew
+//! by asking for other subjects.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weir_domain::algorithm::Algorithm;
 use weir_domain::calendar;
-use weir_domain::charge::{Check, RuleCharge};
+use weir_domain::charge::{Check, RuleCharge, RuleMeters};
+use weir_domain::counter::{Counter, CounterName};
 use weir_domain::decide::{Counters, Decision, decide};
 use weir_domain::id::TenantId;
 use weir_domain::request::Act;
 use weir_domain::time::{Clock, Micros};
 
+use self::share::share;
+use crate::sharded::Sharded;
+use crate::tenant_map::TenantMap;
+
+mod share;
+
 /// The counters of one gate.
 #[derive(Debug)]
 pub(crate) struct Local {
-    counters: Mutex<Counters>,
+    /// By tenant: all counters of a check are in one shard.
+    shards: Sharded<Shard>,
     live_gates: AtomicU64,
     clock: Clock,
 }
 
-/// Most counters kept; when there would be more, all begin anew.
-const COUNTERS_MAX: usize = 100_000;
+#[derive(Debug)]
+struct Shard(TenantMap<CounterName, LocalCounter>);
+
+/// A counter, and how long it matters.
+#[derive(Debug)]
+struct LocalCounter {
+    counter: Counter,
+    /// Until then it has nothing left, in microseconds.
+    spent_until_us: u64,
+    /// From then on it is as if never used.
+    untouched_at_us: u64,
+}
+
+/// Counters of one shard, and of one tenant.
+const COUNTERS_MAX: usize = 32_768;
+const TENANT_COUNTERS_MAX: usize = 16_384;
+/// When to ask again after a check that only the outage refuses: about when Redis is next looked for.
+pub(crate) const RETRY_AFTER_MS: u64 = 1_000;
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self(TenantMap::with_share(COUNTERS_MAX, TENANT_COUNTERS_MAX))
+    }
+}
 
 impl Local {
-    /// No counters yet, and nobody else known.
+    /// No counters yet, and no other gate known.
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { counters: Mutex::default(), live_gates: AtomicU64::new(1), clock }
+        Self { shards: Sharded::default(), live_gates: AtomicU64::new(1), clock }
     }
 
     /// Sets among how many gates limits are divided.
     pub(crate) fn set_live_gates(&self, gates: u64) {
         self.live_gates.store(gates.max(1), Ordering::Relaxed);
+    }
+
+    /// Among how many gates limits are divided.
+    pub(crate) fn live_gates(&self) -> u64 {
+        self.live_gates.load(Ordering::Relaxed)
     }
 
     /// One decision for each limit of each rule, by this gate's clock.
@@ -48,75 +83,110 @@ impl Local {
             return Vec::new();
         }
         let now = Micros::from_ms(self.clock.now().as_millis_u64());
-        let gates = self.live_gates.load(Ordering::Relaxed);
-        let rules = charges.iter().map(|charge| {
-            let mut meters = charge.meters(tenant, |quota| calendar::bounds(quota, now));
-            for ((_, meter), limit) in meters.limits.iter_mut().zip(charge.limits()) {
-                let share = share(&limit.algorithm, gates);
-                *meter = share.meter(|quota| calendar::bounds(quota, now));
+        let gates = self.live_gates();
+        let rules: Vec<_> = charges.iter().map(|it| meters(it, tenant, gates, now)).collect();
+        let mut shard = self.shards.of(tenant);
+        let has_room = act != Act::Consume || shard.reserve(tenant, &rules, now);
+        let check = Check { act: if has_room { act } else { Act::Peek }, cost, rules };
+        let mut decisions = shard.decide(tenant, &check, now);
+        drop(shard);
+        let limits = charges.iter().flat_map(RuleCharge::limits);
+        for (decision, limit) in decisions.iter_mut().zip(limits) {
+            if !has_room {
+                decision.allowed = false;
+                decision.retry_after_ms = decision.retry_after_ms.map(|ms| ms.max(RETRY_AFTER_MS));
             }
-            meters
-        });
-        let check = Check { act, cost, rules: rules.collect() };
-        let mut counters = self.counters.lock().expect("nothing panics while it is held");
-        if counters.0.len() > COUNTERS_MAX {
-            counters.0.clear();
+            if decision.retry_after_ms.is_none() && cost <= limit.algorithm.limit() {
+                // The cost exceeds this gate's share, but not the limit: Redis can admit it.
+                decision.retry_after_ms = Some(RETRY_AFTER_MS);
+            }
         }
-        decide(&mut counters, &check, now)
+        decisions
     }
 }
 
-/// One gate's share of a limit. Buckets keep their refill and stretch its interval; where the share
-/// could not be counted exactly, the whole limit holds.
-fn share(algorithm: &Algorithm, gates: u64) -> Algorithm {
-    use weir_domain::algorithm::{
-        FixedWindow, LeakyBucket, Quota, SlidingWindowCounter, SlidingWindowLog, Spacing,
-        TokenBucket,
-    };
-    let part = |limit: u64| (limit / gates).max(1);
-    let shared = match algorithm {
-        Algorithm::FixedWindow(it) => {
-            FixedWindow::new(part(it.limit()), it.window_ms()).map(Algorithm::FixedWindow)
+impl Shard {
+    /// Makes room for the counters that a check can begin. Counters that matter least go first; those that have nothing
+    /// left stay.
+    fn reserve(&mut self, tenant: TenantId, rules: &[RuleMeters], now: Micros) -> bool {
+        let untouched = |it: &LocalCounter| it.untouched_at_us <= now.0;
+        let unspent = |it: &LocalCounter| it.spent_until_us <= now.0;
+        names(rules).all(|name| {
+            if self.0.get(tenant, &name).is_some() {
+                return true;
+            }
+            let room = self.0.reserve(tenant, untouched, untouched);
+            let room = room.or_else(|_| self.0.reserve(tenant, unspent, unspent));
+            if room.is_ok() {
+                self.0.insert(tenant, name, LocalCounter::untouched());
+            }
+            room.is_ok()
+        })
+    }
+
+    /// Decides a check by the counters that are here.
+    fn decide(&mut self, tenant: TenantId, check: &Check, now: Micros) -> Vec<Decision> {
+        let mut counters = Counters::default();
+        for name in names(&check.rules) {
+            if let Some(local) = self.0.get_mut(tenant, &name) {
+                counters.0.insert(name, std::mem::take(&mut local.counter));
+            }
         }
-        Algorithm::SlidingWindowLog(it) => {
-            SlidingWindowLog::new(part(it.limit()), it.window_ms(), it.counts_denied())
-                .map(Algorithm::SlidingWindowLog)
+        let decisions = decide(&mut counters, check, now);
+        let mut decided = decisions.iter();
+        for rule in &check.rules {
+            for ((name, meter), decision) in rule.limits.iter().zip(decided.by_ref()) {
+                if let Some(local) = self.0.get_mut(tenant, name) {
+                    let mut counter = counters.0.remove(name).unwrap_or_default();
+                    counter.compact(meter);
+                    *local = LocalCounter::decided(counter, decision, now);
+                }
+            }
+            let block = rule.block.map(|(name, _)| name);
+            if let Some(name) = block
+                && let Some(local) = self.0.get_mut(tenant, &name)
+            {
+                *local = LocalCounter::block(counters.0.remove(&name).unwrap_or_default());
+            }
         }
-        Algorithm::SlidingWindowCounter(it) => {
-            SlidingWindowCounter::new(part(it.limit()), it.window_ms())
-                .map(Algorithm::SlidingWindowCounter)
-        }
-        Algorithm::TokenBucket(it) => {
-            let interval_ms = it.refill_interval_ms() * gates;
-            TokenBucket::new(part(it.capacity()), it.refill_tokens(), interval_ms)
-                .map(Algorithm::TokenBucket)
-        }
-        Algorithm::LeakyBucket(it) => {
-            let interval_ms = it.drain_interval_ms() * gates;
-            LeakyBucket::new(part(it.capacity()), it.drain_units(), interval_ms)
-                .map(Algorithm::LeakyBucket)
-        }
-        Algorithm::Spacing(it) => Spacing::new(it.interval_ms() * gates).map(Algorithm::Spacing),
-        Algorithm::Quota(it) => {
-            Quota::new(part(it.limit()), it.calendar().clone()).map(Algorithm::Quota)
-        }
-    };
-    shared.unwrap_or_else(|_| algorithm.clone())
+        decisions
+    }
+}
+
+impl LocalCounter {
+    fn untouched() -> Self {
+        Self { counter: Counter::default(), spent_until_us: 0, untouched_at_us: 0 }
+    }
+
+    fn decided(counter: Counter, decision: &Decision, now: Micros) -> Self {
+        let untouched_at_us = now.0 + decision.reset_after_ms * 1000;
+        let spent = decision.remaining == 0 || !decision.allowed;
+        Self { counter, spent_until_us: if spent { untouched_at_us } else { 0 }, untouched_at_us }
+    }
+
+    fn block(counter: Counter) -> Self {
+        let until_us = if let Counter::BlockedUntil(until_us) = counter { until_us } else { 0 };
+        Self { counter, spent_until_us: until_us, untouched_at_us: until_us }
+    }
+}
+
+/// The names of all counters of these rules.
+fn names(rules: &[RuleMeters]) -> impl Iterator<Item = CounterName> + '_ {
+    rules.iter().flat_map(|rule| {
+        let block = rule.block.iter().map(|(name, _)| *name);
+        rule.limits.iter().map(|(name, _)| *name).chain(block)
+    })
+}
+
+/// The meters of a rule, with this gate's share of its limits.
+fn meters(charge: &RuleCharge, tenant: TenantId, gates: u64, now: Micros) -> RuleMeters {
+    let mut meters = charge.meters(tenant, |quota| calendar::bounds(quota, now));
+    for ((_, meter), limit) in meters.limits.iter_mut().zip(charge.limits()) {
+        let share: Algorithm = share(&limit.algorithm, gates);
+        *meter = share.meter(|quota| calendar::bounds(quota, now));
+    }
+    meters
 }
 
 #[cfg(test)]
-mod tests {
-    use weir_domain::algorithm::{FixedWindow, TokenBucket};
-
-    use super::*;
-
-    #[test]
-    fn share_is_the_limit_divided_and_never_nothing() {
-        let ten = Algorithm::FixedWindow(FixedWindow::new(10, 1_000).expect("valid"));
-        assert_eq!(share(&ten, 3).limit(), 3);
-        assert_eq!(share(&ten, 20).limit(), 1);
-        let bucket = Algorithm::TokenBucket(TokenBucket::new(10, 5, 1_000).expect("valid"));
-        let half = Algorithm::TokenBucket(TokenBucket::new(5, 5, 2_000).expect("valid"));
-        assert_eq!(share(&bucket, 2), half);
-    }
-}
+mod tests;

@@ -19,6 +19,7 @@ pub(crate) struct Meters {
     shadow_denied: Counter,
     remembered: Counter,
     leased: Counter,
+    lost_units: Counter,
     degraded: [(Degraded, Counter); 3],
     seconds: Histogram,
     redis_up: Gauge,
@@ -63,6 +64,7 @@ impl Meters {
             shadow_denied: counter("weir_shadow_denied_checks_total"),
             remembered: counter("weir_remembered_denials_total"),
             leased: counter("weir_leased_checks_total"),
+            lost_units: counter("weir_lost_lease_units_total"),
             degraded: [
                 degraded(Degraded::Allow, "allow"),
                 degraded(Degraded::Deny, "deny"),
@@ -120,6 +122,11 @@ impl Meters {
     /// A check was admitted with units that were here.
     pub(crate) fn leased(&self) {
         self.leased.increment(1);
+    }
+
+    /// Leased units could neither be used nor returned.
+    pub(crate) fn lost_units(&self, units: u64) {
+        self.lost_units.increment(units);
     }
 
     /// Redis answered, or the wait for it ended.

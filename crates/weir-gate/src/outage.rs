@@ -9,10 +9,7 @@ use weir_domain::request::Act;
 use weir_wire::check::{CheckAnswer, Degraded, LimitAnswer};
 
 use crate::answer::{Named, Skeleton};
-use crate::local::Local;
-
-/// When to ask again after a rule refused for want of Redis: about when it is next looked for.
-const RETRY_AFTER_MS: u64 = 1_000;
+use crate::local::{Local, RETRY_AFTER_MS};
 
 /// A request that Redis was not asked about.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,6 @@
 //! it is heard of: a change of the rulebook has another version; a refund or a reset is announced to
 //! every gate, and while announcements cannot be heard nothing is remembered.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,22 +14,24 @@ use std::time::{Duration, Instant};
 use weir_domain::algorithm::Algorithm;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
-use weir_domain::id::RuleId;
+use weir_domain::id::{RuleId, TenantId};
 use weir_domain::limit::Limit;
 use weir_domain::subject::SubjectKey;
 
-use crate::by_subject::BySubject;
+use crate::sharded::Sharded;
+use crate::tenant_map::TenantMap;
 
 /// The remembered denials of one gate.
 #[derive(Debug)]
 pub(crate) struct Remembered {
     hears: AtomicBool,
-    shards: BySubject<Shard>,
+    shards: Sharded<Shard>,
 }
 
 /// What a check met.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Met<'a> {
+    pub(crate) tenant: TenantId,
     /// The rulebook's version.
     pub(crate) version: u64,
     pub(crate) cost: u64,
@@ -44,11 +45,11 @@ pub(crate) struct Ticket {
     forgotten: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shard {
     /// How often something was forgotten here.
     forgotten: u64,
-    denials: HashMap<SubjectKey, Denial>,
+    denials: TenantMap<SubjectKey, Denial>,
 }
 
 #[derive(Debug)]
@@ -61,7 +62,7 @@ struct Denial {
     until: Instant,
 }
 
-/// Subjects of one shard; while so many denials hold, others are asked about.
+/// Subjects of one shard. A tenant has at most a quarter of them; while so many denials hold, Redis is asked about further ones.
 const SUBJECTS_MAX: usize = 4096;
 /// Redis is asked again after so long at the latest, which bounds what a lost announcement or a step of Redis' clock
 /// can do.
@@ -72,7 +73,7 @@ const SPARE_MS: u64 = 5;
 impl Remembered {
     /// Nothing yet; nothing will be before announcements are heard.
     pub(crate) fn new() -> Self {
-        Self { hears: AtomicBool::new(false), shards: BySubject::default() }
+        Self { hears: AtomicBool::new(false), shards: Sharded::default() }
     }
 
     /// Says whether announcements are heard from now on.
@@ -85,7 +86,7 @@ impl Remembered {
     pub(crate) fn recall(&self, met: Met<'_>, now: Instant) -> Option<Vec<Decision>> {
         let subject = met.rules.first()?.subject;
         let shard = self.shards.of(subject);
-        let denial = shard.denials.get(&subject)?;
+        let denial = shard.denials.get(met.tenant, &subject)?;
         let same = denial.is_about(met);
         (same && now < denial.until).then(|| denial.at(now))
     }
@@ -97,7 +98,13 @@ impl Remembered {
     }
 
     /// Remembers what Redis decided, if it is a denial that will stay one.
-    pub(crate) fn remember(&self, ticket: Ticket, met: Met<'_>, decisions: &[Decision]) {
+    pub(crate) fn remember(
+        &self,
+        ticket: Ticket,
+        met: Met<'_>,
+        decisions: &[Decision],
+        now: Instant,
+    ) {
         let Some(ms) = stands_for_ms(met, decisions) else { return };
         if ms <= SPARE_MS || !self.hears.load(Ordering::SeqCst) {
             return;
@@ -109,13 +116,13 @@ impl Remembered {
             cost: met.cost,
             rules: met.rules.iter().map(rule).collect(),
             decisions: decisions.to_vec(),
-            heard_at: Instant::now(),
+            heard_at: now,
             until,
         };
         let subject = met.rules[0].subject;
         let mut shard = self.shards.of(subject);
-        if shard.forgotten == ticket.forgotten && shard.has_room(subject, denial.heard_at) {
-            shard.denials.insert(subject, denial);
+        if shard.forgotten == ticket.forgotten && shard.has_room(met.tenant, subject, now) {
+            shard.denials.insert(met.tenant, subject, denial);
         }
     }
 
@@ -123,7 +130,7 @@ impl Remembered {
     pub(crate) fn forget(&self, subject: SubjectKey) {
         let mut shard = self.shards.of(subject);
         shard.forgotten += 1;
-        shard.denials.remove(&subject);
+        shard.denials.remove_for_all(&subject);
     }
 
     /// Forgets the subjects of all these.
@@ -134,12 +141,17 @@ impl Remembered {
     }
 }
 
+impl Default for Shard {
+    fn default() -> Self {
+        Self { forgotten: 0, denials: TenantMap::new(SUBJECTS_MAX) }
+    }
+}
+
 impl Shard {
-    fn has_room(&mut self, subject: SubjectKey, now: Instant) -> bool {
-        if self.denials.len() >= SUBJECTS_MAX && !self.denials.contains_key(&subject) {
-            self.denials.retain(|_, it| now < it.until);
-        }
-        self.denials.len() < SUBJECTS_MAX || self.denials.contains_key(&subject)
+    fn has_room(&mut self, tenant: TenantId, subject: SubjectKey, now: Instant) -> bool {
+        let is_over = |denial: &Denial| denial.until <= now;
+        self.denials.get(tenant, &subject).is_some()
+            || self.denials.reserve(tenant, is_over, |_| true).is_ok()
     }
 
     fn forget_all(&mut self) {

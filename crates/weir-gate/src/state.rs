@@ -1,7 +1,9 @@
 //! What the handlers share: cheap to clone, passed as axum's state.
 
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Instant;
 
 use weir_domain::time::Clock;
 use weir_redis::limiter::Limiter;
@@ -36,20 +38,32 @@ pub struct GateParts {
     pub(crate) tally: Tally,
     /// Expiry of keys and overrides; never of counters.
     pub(crate) clock: Clock,
+    /// How long leases and cached denials hold.
+    pub(crate) monotonic: Monotonic,
 }
+
+/// A clock that never steps: the system's, unless a test supplies another.
+#[derive(Clone, Default)]
+pub(crate) struct Monotonic(Option<Arc<dyn Fn() -> Instant + Send + Sync>>);
 
 impl GateState {
     /// A gate that has not loaded a rulebook yet.
     pub fn new(limiter: Limiter, clock: Clock) -> Self {
-        Self::with(limiter, clock, Tally::per_thread())
+        Self::with(limiter, clock, Monotonic::default(), Tally::per_thread())
     }
 
     /// The same, without statistics: to measure what they cost.
     pub fn without_statistics(limiter: Limiter, clock: Clock) -> Self {
-        Self::with(limiter, clock, Tally::new(0))
+        Self::with(limiter, clock, Monotonic::default(), Tally::new(0))
     }
 
-    fn with(limiter: Limiter, clock: Clock, tally: Tally) -> Self {
+    /// Without statistics, and with supplied time.
+    #[cfg(test)]
+    pub(crate) fn supplied(limiter: Limiter, clock: Clock, monotonic: Monotonic) -> Self {
+        Self::with(limiter, clock, monotonic, Tally::new(0))
+    }
+
+    fn with(limiter: Limiter, clock: Clock, monotonic: Monotonic, tally: Tally) -> Self {
         Self(Arc::new(GateParts {
             held: Held::default(),
             limiter,
@@ -59,12 +73,30 @@ impl GateState {
             meters: Meters::new(),
             tally,
             clock,
+            monotonic,
         }))
     }
 
     /// The version in force, if any.
     pub fn rulebook_version(&self) -> Option<u64> {
         self.held.current().map(|book| book.version())
+    }
+}
+
+impl Monotonic {
+    #[cfg(test)]
+    pub(crate) fn new(now: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(now)))
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.0.as_ref().map_or_else(Instant::now, |now| now())
+    }
+}
+
+impl fmt::Debug for Monotonic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Monotonic")
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use weir_domain::decide::Decision;
 use weir_domain::draft::Mode;
-use weir_domain::matching::Meeting;
+use weir_domain::limit::LIMITS_PER_RULE_MAX;
+use weir_domain::matching::{LIMITS_PER_CHECK_MAX, Meeting};
 use weir_domain::request::{Act, Request};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::Micros;
@@ -78,13 +79,19 @@ async fn look(
         return Ok((now, vec![Vec::new(); met.len()]));
     }
     let (tenant, cost) = (caller.tenant_id, request.cost());
-    let asked = Asked { tenant, act: Act::Look, cost, rules: &rules, idempotency: None };
-    let result = control.limiter.check(&[asked]).await.into_iter().next();
-    let answer = result.transpose().map_err(redis_away)?;
-    let Some(Answer::Decided(decided, decisions)) = answer else {
-        return Err(Problem::internal("a look was not decided").into());
-    };
-    let mut decisions = decisions.into_iter();
+    // A look decides nothing for rules together, so it is asked in parts no larger than a check can be.
+    let parts = rules.chunks(LIMITS_PER_CHECK_MAX / LIMITS_PER_RULE_MAX);
+    let look = |rules| Asked { tenant, act: Act::Look, cost, rules, idempotency: None };
+    let asked: Vec<_> = parts.map(look).collect();
+    let (mut decided, mut all) = (Micros::default(), Vec::new());
+    for result in control.limiter.check(&asked).await {
+        let Answer::Decided(at, decisions) = result.map_err(redis_away)? else {
+            return Err(Problem::internal("a look was not decided").into());
+        };
+        decided = at;
+        all.extend(decisions);
+    }
+    let mut decisions = all.into_iter();
     let mut of_rule = |count| decisions.by_ref().take(count).collect();
     let lists = charges.iter().map(|it| of_rule(it.as_ref().map_or(0, |it| it.limits().len())));
     Ok((decided, lists.collect()))

@@ -1,15 +1,20 @@
-//! Whose units are given out, how many are taken at once, and what ends a lease.
+//! Which rules are leased, how many units are taken at once, and what ends a lease.
+
+use std::sync::Arc;
 
 use weir_domain::draft::{Action, LimitDraft, Mode, OnStoreFailure, RuleDraft};
 use weir_domain::overrides::Overrides;
 use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
+use weir_domain::time::Micros;
 
 use super::*;
 
 const TENANT: TenantId = TenantId::from_u128(1);
+/// A whole minute by Redis' clock.
+const AT: Micros = Micros(1_763_726_400_000_000);
 
-fn rule(consistency: Consistency, limit: LimitDraft) -> [RuleCharge; 1] {
+fn rule(consistency: Consistency, limits: Vec<LimitDraft>) -> [RuleCharge; 1] {
     let draft = RuleDraft {
         namespace: "default".into(),
         name: "rule".into(),
@@ -17,7 +22,7 @@ fn rule(consistency: Consistency, limit: LimitDraft) -> [RuleCharge; 1] {
         conditions: Vec::new(),
         count_by: vec!["user".into()],
         action: Action::Limit,
-        limits: vec![limit],
+        limits,
         block_ms: None,
         mode: Mode::Enforce,
         on_store_failure: OnStoreFailure::Allow,
@@ -28,56 +33,70 @@ fn rule(consistency: Consistency, limit: LimitDraft) -> [RuleCharge; 1] {
     [RuleCharge { active, subject: SubjectKey(7), instead: None }]
 }
 
-fn leased_window() -> [RuleCharge; 1] {
-    rule(Consistency::Leased, LimitDraft::FixedWindow { limit: 1_000, window_ms: 60_000 })
+fn window(limit: u64, window_ms: u64) -> LimitDraft {
+    LimitDraft::FixedWindow { limit, window_ms }
 }
 
-fn hearing() -> Leases {
+fn leased_window() -> [RuleCharge; 1] {
+    rule(Consistency::Leased, vec![window(1_000, 60_000)])
+}
+
+fn connected() -> Leases {
     let leases = Leases::new();
-    leases.hears(true);
+    leases.set_connected(true, Instant::now());
     leases
 }
 
-/// What Redis says when it has given units and this many remain.
+/// What Redis decides when it has given units and this many remain.
 fn given(remaining: u64, reset_after_ms: u64) -> Vec<Decision> {
     let (allowed, retry_after_ms) = (true, Some(0));
     vec![Decision { allowed, remaining, reset_after_ms, retry_after_ms, delay_ms: 0 }]
 }
 
-fn take<'a>(leases: &'a Leases, rules: &[RuleCharge], cost: u64, now: Instant) -> Taking<'a> {
+fn take<'a>(leases: &'a Leases, rules: &[RuleCharge], cost: u64, now: Instant) -> LeaseRequest<'a> {
     match leases.spend(TENANT, rules, cost, now) {
-        Spent::Take(taking) => taking,
+        LeaseOutcome::Take(request) => request,
         other => panic!("{other:?}"),
     }
 }
 
 fn is_here(leases: &Leases, rules: &[RuleCharge], now: Instant) -> bool {
-    matches!(leases.spend(TENANT, rules, 1, now), Spent::Here(_))
+    matches!(leases.spend(TENANT, rules, 1, now), LeaseOutcome::Spent(_))
 }
 
 /// A lease of three units more than the first check needed.
 fn with_three(leases: &Leases, rules: &[RuleCharge], now: Instant) {
-    let mut taking = take(leases, rules, 1, now);
-    taking.units = 4;
-    let told = taking.given(Micros(0), given(996, 30_000));
-    assert_eq!(told[0].remaining, 999, "what is here is left too");
+    let mut request = take(leases, rules, 1, now);
+    request.ask_for(4);
+    let decisions = request.given(AT, given(996, 30_000), now);
+    assert_eq!(decisions[0].remaining, 999, "what is here is left too");
 }
 
+fn returned(unsettled: &[Unsettled]) -> Vec<Origin> {
+    unsettled.iter().map(|entry| entry.origin).collect()
+}
+
+const THREE: Origin = Origin::Return { units: 3, ends: Micros(AT.0 + 30_000_000) };
+
 #[test]
-fn only_windows_of_leased_rules_are_given_out() {
-    let (leases, now) = (hearing(), Instant::now());
+fn only_single_windows_of_leased_rules_are_leased() {
+    let (leases, now) = (connected(), Instant::now());
     let bucket = LimitDraft::TokenBucket { capacity: 9, refill_tokens: 9, refill_interval_ms: 9 };
-    let window = LimitDraft::FixedWindow { limit: 9, window_ms: 9_000 };
-    for rules in [rule(Consistency::Leased, bucket), rule(Consistency::Exact, window)] {
-        assert!(matches!(leases.spend(TENANT, &rules, 1, now), Spent::Ask));
+    let two = vec![window(600, 60_000), window(100_000, 86_400_000)];
+    for rules in [
+        rule(Consistency::Leased, vec![bucket]),
+        rule(Consistency::Exact, vec![window(9, 9_000)]),
+        rule(Consistency::Leased, two),
+    ] {
+        assert!(matches!(leases.spend(TENANT, &rules, 1, now), LeaseOutcome::NotLeased));
     }
-    let two = [leased_window(), leased_window()].concat();
-    assert!(matches!(leases.spend(TENANT, &two, 1, now), Spent::Ask));
+    let two_rules = [leased_window(), leased_window()].concat();
+    assert!(matches!(leases.spend(TENANT, &two_rules, 1, now), LeaseOutcome::NotLeased));
 }
 
 #[test]
 fn units_go_to_checks_until_they_are_used_up_or_their_window_ends() {
-    let (leases, rules, now) = (hearing(), leased_window(), Instant::now());
+    let (leases, rules, now) = (connected(), leased_window(), Instant::now());
     with_three(&leases, &rules, now);
     assert!(is_here(&leases, &rules, now));
     let late = now + Duration::from_millis(29_999);
@@ -87,66 +106,165 @@ fn units_go_to_checks_until_they_are_used_up_or_their_window_ends() {
 }
 
 #[test]
-fn one_takes_and_others_ask_meanwhile_also_when_nobody_waits_for_the_answer() {
-    let (leases, rules, now) = (hearing(), leased_window(), Instant::now());
-    let taking = take(&leases, &rules, 1, now);
-    assert!(matches!(leases.spend(TENANT, &rules, 1, now), Spent::Ask));
-    drop(taking);
+fn one_check_asks_for_units_and_others_ask_redis_meanwhile() {
+    let (leases, rules, now) = (connected(), leased_window(), Instant::now());
+    let request = take(&leases, &rules, 1, now);
+    assert!(matches!(leases.spend(TENANT, &rules, 1, now), LeaseOutcome::NotLeased));
+    request.not_taken();
     drop(take(&leases, &rules, 1, now));
 }
 
 #[test]
-fn lease_grows_while_it_is_used_up_and_leaves_the_rest_for_others() {
-    let (leases, rules, mut now) = (hearing(), leased_window(), Instant::now());
-    let mut sizes = Vec::new();
-    for remaining in [900, 800, 700, 600, 500, 20, 0] {
-        let taking = take(&leases, &rules, 1, now);
-        let (units, cost) = (taking.units, taking.cost());
-        sizes.push(units);
-        taking.given(Micros(0), given(remaining, 30_000));
-        now = Instant::now();
-        for _ in cost..units {
+fn lease_is_what_a_second_uses_and_at_most_one_percent_of_the_limit() {
+    let sizes = |limit: u64, every: Duration| {
+        let rules = rule(Consistency::Leased, vec![window(limit, 3_600_000)]);
+        let (leases, mut now) = (connected(), Instant::now());
+        let mut sizes = Vec::new();
+        while sizes.len() < 8 {
+            if let LeaseOutcome::Take(request) = leases.spend(TENANT, &rules, 1, now) {
+                sizes.push(request.units());
+                request.given(AT, given(limit / 2, 3_000_000), now);
+            }
+            now += every;
+        }
+        sizes
+    };
+    assert_eq!(sizes(100_000, Duration::from_millis(100)), [1, 2, 4, 8, 10, 10, 10, 10]);
+    assert_eq!(sizes(1_000, Duration::from_millis(1)), [1, 2, 4, 8, 11, 11, 11, 11]);
+    assert_eq!(sizes(100_000, Duration::from_secs(2)), [1; 8], "asked for less than once a second");
+    assert_eq!(sizes(99, Duration::from_millis(1)), [1; 8], "no unit is 1 % of the limit");
+}
+
+#[test]
+fn last_units_are_left_for_other_gates() {
+    let (leases, rules, now) = (connected(), leased_window(), Instant::now());
+    for remaining in [500, 20] {
+        let request = take(&leases, &rules, 1, now);
+        let surplus = request.units() - 1;
+        request.given(AT, given(remaining, 30_000), now);
+        for _ in 0..surplus {
             assert!(is_here(&leases, &rules, now));
         }
     }
-    assert_eq!(sizes, [1, 4, 8, 16, 32, 62, 2]);
+    assert_eq!(take(&leases, &rules, 1, now).units(), 2, "an eighth of what is left");
 }
 
 #[test]
-fn edit_reset_and_silence_end_a_lease() {
-    let (leases, rules, now) = (hearing(), leased_window(), Instant::now());
+fn edited_rule_returns_its_units() {
+    let (leases, rules, now) = (connected(), leased_window(), Instant::now());
     with_three(&leases, &rules, now);
-    assert!(!is_here(&leases, &leased_window(), now), "the rule was edited");
-    assert_eq!(leases.take_unused(false, now).len(), 1, "and its units go back");
-    with_three(&leases, &rules, now);
-    leases.forget(SubjectKey(7));
-    assert!(!is_here(&leases, &rules, now), "its counters were reset");
-    leases.hears(false);
-    assert!(matches!(leases.spend(TENANT, &rules, 1, now), Spent::Ask));
+    assert!(!is_here(&leases, &leased_window(), now));
+    assert_eq!(returned(&leases.take_unsettled(false, now)), [THREE]);
 }
 
 #[test]
-fn units_taken_before_a_reset_are_lost() {
-    let (leases, rules, now) = (hearing(), leased_window(), Instant::now());
-    let mut before = take(&leases, &rules, 1, now);
-    before.units = 4;
-    leases.forget(SubjectKey(7));
-    let after = take(&leases, &rules, 1, now);
-    before.given(Micros(0), given(996, 30_000));
-    after.given(Micros(0), given(999, 30_000));
+fn units_follow_their_counter_into_a_longer_window_and_end_with_a_shorter_one() {
+    for (window_ms, is_returned) in [(3_600_000, true), (1_000, false)] {
+        let (leases, rules, now) = (connected(), leased_window(), Instant::now());
+        let mut request = take(&leases, &rules, 1, now);
+        request.ask_for(4);
+        request.given(Micros(AT.0 + 30_500_000), given(996, 29_500), now);
+        let edited = rule(Consistency::Leased, vec![window(1_000, window_ms)]);
+        assert!(!is_here(&leases, &edited, now));
+        let unsettled = leases.take_unsettled(false, now);
+        assert_eq!(unsettled.len(), usize::from(is_returned), "{window_ms}");
+        for entry in unsettled {
+            assert_eq!(entry.charge.limits()[0].algorithm.window_ms(), Some(window_ms));
+        }
+    }
+}
+
+#[test]
+fn lost_subscription_returns_all_units_and_stops_leasing() {
+    let (leases, rules, now) = (connected(), leased_window(), Instant::now());
+    with_three(&leases, &rules, now);
+    leases.set_connected(false, now);
+    assert!(matches!(leases.spend(TENANT, &rules, 1, now), LeaseOutcome::NotLeased));
+    assert_eq!(returned(&leases.take_unsettled(false, now)), [THREE]);
+    assert_eq!(leases.take_lost(), 0);
+}
+
+#[test]
+fn units_that_arrive_after_the_subscription_was_lost_are_returned() {
+    let (leases, rules, now) = (connected(), leased_window(), Instant::now());
+    let mut request = take(&leases, &rules, 1, now);
+    request.ask_for(4);
+    leases.set_connected(false, now);
+    leases.set_connected(true, now);
+    request.given(AT, given(996, 30_000), now);
+    assert_eq!(returned(&leases.take_unsettled(false, now)), [THREE]);
+}
+
+#[test]
+fn reset_drops_units_those_on_their_way_too() {
+    let (leases, rules, now) = (connected(), leased_window(), Instant::now());
+    with_three(&leases, &rules, now);
+    leases.reset(SubjectKey(7));
     assert!(!is_here(&leases, &rules, now));
+    let mut before = take(&leases, &rules, 1, now);
+    before.ask_for(4);
+    leases.reset(SubjectKey(7));
+    before.given(AT, given(996, 30_000), now);
+    assert!(!is_here(&leases, &rules, now));
+    assert_eq!(leases.take_unsettled(true, now).len(), 0, "the counter was emptied");
+    assert_eq!(leases.take_lost(), 3, "they were possibly taken after the reset");
 }
 
 #[test]
-fn idle_units_are_taken_out_once_to_be_given_back() {
-    let (leases, rules, now) = (hearing(), leased_window(), Instant::now());
+fn idle_units_are_handed_out_once_to_be_returned() {
+    let (leases, rules, now) = (connected(), leased_window(), Instant::now());
     with_three(&leases, &rules, now);
-    assert_eq!(leases.take_unused(false, now).len(), 0);
-    let unused = leases.take_unused(false, Instant::now() + IDLE);
-    assert_eq!(unused.iter().map(|it| it.units).collect::<Vec<_>>(), [3]);
-    assert_eq!(unused[0].ends, Micros(30_000_000));
-    assert_eq!(leases.take_unused(true, now).len(), 0);
-    let later = Instant::now() + 5 * IDLE;
-    leases.take_unused(false, later);
-    assert!(leases.shards.each().all(|shard| shard.leases.is_empty()));
+    assert_eq!(leases.take_unsettled(false, now).len(), 0);
+    assert_eq!(returned(&leases.take_unsettled(false, now + IDLE)), [THREE]);
+    assert_eq!(leases.take_unsettled(true, now).len(), 0);
+    assert!(leases.shards.each().all(|shard| shard.leases.len() == 0));
+}
+
+#[test]
+fn request_without_an_answer_is_settled_later_by_the_same_key() {
+    let (leases, rules, now) = (connected(), leased_window(), Instant::now());
+    let mut request = take(&leases, &rules, 1, now);
+    request.ask_for(4);
+    let key = request.idempotency().expect("it asks for more than its cost").key;
+    drop(request);
+    let unsettled = leases.take_unsettled(false, now);
+    assert_eq!(returned(&unsettled), [Origin::Unanswered { units: 4, cost: 1 }]);
+    let call = unsettled[0].call(&leases);
+    assert_eq!(call.idempotency.map(|it| it.key), Some(key));
+    assert!(is_taken_again(&leases, &rules, now), "others are not kept from asking");
+}
+
+fn is_taken_again(leases: &Leases, rules: &[RuleCharge], now: Instant) -> bool {
+    matches!(leases.spend(TENANT, rules, 1, now), LeaseOutcome::Take(_))
+}
+
+#[test]
+fn what_cannot_be_settled_is_kept_until_its_window_ends_and_then_counted_as_lost() {
+    let (leases, rules, now) = (connected(), leased_window(), Instant::now());
+    with_three(&leases, &rules, now);
+    let entry = leases.take_unsettled(true, now).pop().expect("a return");
+    leases.keep_unsettled(entry, now);
+    let entry = leases.take_unsettled(false, now).pop().expect("the same return");
+    leases.keep_unsettled(entry, now + Duration::from_secs(30));
+    assert_eq!(leases.take_unsettled(true, now).len(), 0);
+    assert_eq!(leases.take_lost(), 3);
+}
+
+#[test]
+fn one_tenants_leases_leave_room_for_those_of_others() {
+    let (leases, now) = (connected(), Instant::now());
+    let of = |subject: u128| {
+        let [charge] = leased_window();
+        [RuleCharge { subject: SubjectKey(subject), ..charge }]
+    };
+    for subject in 0..40_000 {
+        let rules = of(subject);
+        if let LeaseOutcome::Take(request) = leases.spend(TENANT, &rules, 1, now) {
+            request.given(AT, given(900, 30_000), now);
+        }
+    }
+    let other = leases.spend(TenantId::from_u128(2), &of(7), 1, now);
+    assert!(matches!(other, LeaseOutcome::Take(_)));
+    let held: usize = leases.shards.each().map(|shard| shard.leases.len()).sum();
+    assert!(held <= 16 * LEASES_MAX / 4 + 1, "{held}");
 }

@@ -6,7 +6,9 @@ use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
 
 use super::*;
-use crate::by_subject::SHARDS;
+use crate::sharded::SHARDS;
+
+const TENANT: TenantId = TenantId::from_u128(1);
 
 fn rule(id: u128, mode: Mode, block_ms: Option<u64>, limits: Vec<LimitDraft>) -> RuleCharge {
     let draft = RuleDraft {
@@ -46,7 +48,7 @@ fn allowed(remaining: u64, reset_after_ms: u64) -> Decision {
 }
 
 fn stands(cost: u64, rules: &[RuleCharge], decisions: &[Decision]) -> Option<u64> {
-    stands_for_ms(Met { version: 1, cost, rules }, decisions)
+    stands_for_ms(Met { tenant: TENANT, version: 1, cost, rules }, decisions)
 }
 
 #[test]
@@ -91,16 +93,16 @@ fn remembering() -> (Remembered, [RuleCharge; 1], Instant) {
     remembered.hears(true);
     let rules = [rule(1, Mode::Enforce, None, vec![window()])];
     let now = Instant::now();
-    let met = Met { version: 1, cost: 1, rules: &rules };
+    let met = Met { tenant: TENANT, version: 1, cost: 1, rules: &rules };
     let ticket = remembered.ticket(&rules, now).expect("rules");
-    remembered.remember(ticket, met, &[denied(0, 10_000)]);
+    remembered.remember(ticket, met, &[denied(0, 10_000)], now);
     (remembered, rules, now)
 }
 
 #[test]
 fn denial_is_given_again_with_less_time_left_and_for_some_seconds_at_most() {
     let (remembered, rules, now) = remembering();
-    let met = Met { version: 1, cost: 1, rules: &rules };
+    let met = Met { tenant: TENANT, version: 1, cost: 1, rules: &rules };
     let later = now + Duration::from_millis(4_999);
     let again = remembered.recall(met, later).expect("known");
     let retry_ms = again[0].retry_after_ms.expect("not for ever");
@@ -118,34 +120,38 @@ fn denial_is_given_again_with_less_time_left_and_for_some_seconds_at_most() {
 #[test]
 fn what_was_forgotten_while_redis_was_asked_is_not_remembered() {
     let (remembered, rules, now) = remembering();
-    let met = Met { version: 1, cost: 1, rules: &rules };
+    let met = Met { tenant: TENANT, version: 1, cost: 1, rules: &rules };
     let ticket = remembered.ticket(&rules, now).expect("rules");
     remembered.forget(SubjectKey(7));
     assert_eq!(remembered.recall(met, now), None);
-    remembered.remember(ticket, met, &[denied(0, 10_000)]);
+    remembered.remember(ticket, met, &[denied(0, 10_000)], now);
     assert_eq!(remembered.recall(met, now), None);
 }
 
 #[test]
 fn nothing_is_remembered_while_announcements_are_not_heard() {
     let (remembered, rules, now) = remembering();
-    let met = Met { version: 1, cost: 1, rules: &rules };
+    let met = Met { tenant: TENANT, version: 1, cost: 1, rules: &rules };
     remembered.hears(false);
     assert_eq!(remembered.recall(met, now), None);
     let ticket = remembered.ticket(&rules, now).expect("rules");
-    remembered.remember(ticket, met, &[denied(0, 10_000)]);
+    remembered.remember(ticket, met, &[denied(0, 10_000)], now);
     assert_eq!(remembered.recall(met, now), None);
 }
 
 #[test]
-fn full_memory_keeps_what_holds_and_takes_no_more() {
+fn tenant_with_many_denied_subjects_pushes_out_no_denial_of_another() {
     let (remembered, mut rules, now) = remembering();
+    let flooding = TenantId::from_u128(2);
     for subject in 0..(2 * SHARDS * SUBJECTS_MAX) {
         rules[0].subject = SubjectKey(subject as u128);
         let ticket = remembered.ticket(&rules, now).expect("rules");
-        let met = Met { version: 1, cost: 1, rules: &rules };
-        remembered.remember(ticket, met, &[denied(0, 10_000)]);
+        let met = Met { tenant: flooding, version: 1, cost: 1, rules: &rules };
+        remembered.remember(ticket, met, &[denied(0, 10_000)], now);
     }
     let held: usize = remembered.shards.each().map(|it| it.denials.len()).sum();
-    assert!(held <= SHARDS * SUBJECTS_MAX, "{held}");
+    assert!(held <= SHARDS * SUBJECTS_MAX / 4 + 1, "{held}");
+    rules[0].subject = SubjectKey(7);
+    let met = Met { tenant: TENANT, version: 1, cost: 1, rules: &rules };
+    assert!(remembered.recall(met, now).is_some());
 }

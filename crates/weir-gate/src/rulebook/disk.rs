@@ -20,6 +20,9 @@ pub(crate) struct Copy {
     pub(crate) version: u64,
     /// When it was written, in milliseconds since the epoch.
     pub(crate) saved_at_ms: i64,
+    /// How many gates were live: among them limits are divided while Redis is away.
+    #[serde(default)]
+    pub(crate) live_gates: u64,
     pub(crate) tenants: BTreeMap<String, Arc<StoredTenant>>,
 }
 
@@ -111,7 +114,7 @@ mod tests {
     fn copy_comes_back_whole_and_only_its_owner_may_read_it() {
         let disk = disk("copy-comes-back");
         assert_eq!(disk.read().expect("readable"), None);
-        let copy = Copy { version: 42, ..Copy::default() };
+        let copy = Copy { version: 42, live_gates: 3, ..Copy::default() };
         disk.write(&copy).expect("writable");
         assert_eq!(disk.read().expect("readable"), Some(copy));
         let mode = fs::metadata(&disk.file).expect("there").permissions().mode();

@@ -85,16 +85,16 @@ impl Follower {
                 Wake::GivenBack(subject) => state.remembered.forget(subject),
                 Wake::Reset(subject) => {
                     state.remembered.forget(subject);
-                    state.leases.forget(subject);
+                    state.leases.reset(subject);
                 }
                 Wake::Deaf => {
                     state.remembered.hears(false);
-                    state.leases.hears(false);
+                    state.leases.set_connected(false, state.monotonic.now());
                 }
                 Wake::Announced(version) if Some(version) <= state.rulebook_version() => {}
                 Wake::Subscribed => {
                     state.remembered.hears(true);
-                    state.leases.hears(true);
+                    state.leases.set_connected(true, state.monotonic.now());
                     wake.notify_one();
                 }
                 Wake::Announced(_) | Wake::Unreadable => wake.notify_one(),
@@ -102,8 +102,8 @@ impl Follower {
         };
         let following = stop.run_until_cancelled(self.follow(&wake));
         tokio::join!(listening, following);
-        let (version, now) = (self.version(), self.state.clock.now());
-        self.saver.save_last(version, &self.kept, now.as_millis()).await;
+        let (present, now) = (self.present(), self.state.clock.now());
+        self.saver.save_last(present, &self.kept, now.as_millis()).await;
     }
 
     async fn follow(&mut self, wake: &Notify) {
@@ -112,8 +112,8 @@ impl Follower {
             self.start_from_disk().await;
         }
         loop {
-            let (version, now) = (self.version(), self.state.clock.now());
-            self.saver.save(version, &self.kept, now.as_millis()).await;
+            let (present, now) = (self.present(), self.state.clock.now());
+            self.saver.save(present, &self.kept, now.as_millis()).await;
             self.state.meters.upkeep();
             // The timer drifts a little from gate to gate, so they do not look all at once.
             let spread_ms = u64::try_from(self.beat.boot_id % 256).unwrap_or(0);
@@ -192,6 +192,7 @@ impl Follower {
         let (state, shared) = (self.state.clone(), self.kept.clone());
         let done = tokio::task::spawn_blocking(move || {
             let (version, saved_at) = (copy.version, Timestamp::from_millis(copy.saved_at_ms));
+            let live_gates = copy.live_gates;
             let (read, book) = Kept::from_copy(copy);
             let mut kept = shared.lock();
             // Postgres may have answered after all.
@@ -199,6 +200,7 @@ impl Follower {
                 return;
             }
             *kept = read;
+            state.local.set_live_gates(live_gates);
             state.held.confirm(saved_at);
             apply(&state, book, kept.left_out());
             tracing::warn!(rulebook.version = version, "started from the disk copy");
@@ -207,6 +209,11 @@ impl Follower {
             tracing::error!(%error, "the disk copy could not be compiled");
         }
         self.beat.applied_at = self.state.clock.now();
+    }
+
+    /// The version served and the number of live gates.
+    fn present(&self) -> (u64, u64) {
+        (self.version(), self.state.local.live_gates())
     }
 
     fn version(&self) -> u64 {

@@ -15,8 +15,9 @@ use super::kept::SharedKept;
 #[derive(Debug)]
 pub(crate) struct Saver {
     disk: Option<Disk>,
-    saved_version: u64,
-    writing: Option<JoinHandle<(u64, io::Result<()>, Duration)>>,
+    /// The version and the number of live gates that the copy holds.
+    saved: (u64, u64),
+    writing: Option<JoinHandle<((u64, u64), io::Result<()>, Duration)>>,
     not_before: Instant,
 }
 
@@ -26,7 +27,7 @@ const PAUSE_FACTOR: u32 = 9;
 impl Saver {
     /// Writes to `disk`, if there is one.
     pub(crate) fn new(disk: Option<Disk>) -> Self {
-        Self { disk, saved_version: 0, writing: None, not_before: Instant::now() }
+        Self { disk, saved: (0, 0), writing: None, not_before: Instant::now() }
     }
 
     /// The copy there is, if there is a whole one.
@@ -35,43 +36,44 @@ impl Saver {
         let read = tokio::task::spawn_blocking(move || disk.read()).await;
         let read = read.unwrap_or_else(|error| Err(io::Error::other(error)));
         if let Ok(Some(copy)) = &read {
-            self.saved_version = copy.version;
+            self.saved = (copy.version, copy.live_gates);
         }
         Some(read)
     }
 
-    /// Begins to write a copy of this version, unless it is written, another is being written, or the last one took
-    /// long.
-    pub(crate) async fn save(&mut self, version: u64, kept: &SharedKept, now_ms: i64) {
+    /// Begins to write a copy with this version and number of live gates, unless it is written, another is being written,
+    /// or the last one took long.
+    pub(crate) async fn save(&mut self, present: (u64, u64), kept: &SharedKept, now_ms: i64) {
         if self.writing.as_ref().is_some_and(JoinHandle::is_finished) {
             self.written().await;
         }
         let due = self.writing.is_none() && Instant::now() >= self.not_before;
-        if let (true, Some(disk)) = (due && version != self.saved_version, &self.disk) {
+        if let (true, Some(disk)) = (due && present != self.saved, &self.disk) {
             let (disk, kept) = (disk.clone(), kept.clone());
             self.writing = Some(tokio::task::spawn_blocking(move || {
                 let began = Instant::now();
-                let copy = Copy { saved_at_ms: now_ms, ..kept.lock().copy.clone() };
-                (copy.version, disk.write(&copy), began.elapsed())
+                let (_, live_gates) = present;
+                let copy = Copy { saved_at_ms: now_ms, live_gates, ..kept.lock().copy.clone() };
+                ((copy.version, live_gates), disk.write(&copy), began.elapsed())
             }));
         }
     }
 
     /// Writes the last copy of a gate that ends.
-    pub(crate) async fn save_last(&mut self, version: u64, kept: &SharedKept, now_ms: i64) {
+    pub(crate) async fn save_last(&mut self, present: (u64, u64), kept: &SharedKept, now_ms: i64) {
         self.written().await;
         self.not_before = Instant::now();
-        self.save(version, kept, now_ms).await;
+        self.save(present, kept, now_ms).await;
         self.written().await;
     }
 
     /// Waits for the copy that is being written.
     async fn written(&mut self) {
         let Some(writing) = self.writing.take() else { return };
-        let Ok((version, written, took)) = writing.await else { return };
+        let Ok((saved, written, took)) = writing.await else { return };
         self.not_before = Instant::now() + took * PAUSE_FACTOR;
         match written {
-            Ok(()) => self.saved_version = version,
+            Ok(()) => self.saved = saved,
             Err(error) => tracing::warn!(%error, "the disk copy could not be written"),
         }
     }

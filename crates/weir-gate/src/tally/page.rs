@@ -27,8 +27,9 @@ const VALUE_CHARS_MAX: usize = 128;
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Tenants of one shard whose subjects are counted; those of others are only known in sum.
 const SKETCHES_MAX: usize = 128;
-/// Bytes of checks that a page keeps for what-if runs.
+/// Bytes of checks that a page keeps for what-if runs, and those of one tenant.
 const KEPT_BYTES_MAX: usize = 2 << 20;
+const TENANT_KEPT_BYTES_MAX: usize = KEPT_BYTES_MAX / 4;
 
 /// A map by ids, which nobody outside can choose: they need no better hash than their own bits.
 pub(super) type ById<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
@@ -65,6 +66,8 @@ pub(super) struct TenantPage {
     pub(super) denials: Vec<Denial>,
     /// How many refused checks there were, kept or not.
     pub(super) denials_seen: u64,
+    /// How many bytes of its checks are kept for what-if runs.
+    pub(super) kept_bytes: usize,
     /// When each key was last used, in milliseconds.
     pub(super) keys: ById<KeyId, i64>,
 }
@@ -150,12 +153,16 @@ impl Page {
             self.sketches += 1;
         }
         let decisions = decisions(seen);
-        let requests = tenant.namespace(seen);
         if let Some(plan) = seen.sample {
-            let mut room = KEPT_BYTES_MAX - self.kept_bytes;
-            requests.keep(plan, seen, random, &mut room);
-            self.kept_bytes = KEPT_BYTES_MAX - room;
+            let own = TENANT_KEPT_BYTES_MAX.saturating_sub(tenant.kept_bytes);
+            let before = own.min(KEPT_BYTES_MAX.saturating_sub(self.kept_bytes));
+            let mut room = before;
+            tenant.namespace(seen).keep(plan, seen, random, &mut room);
+            // There is more room than before if older checks were let go.
+            tenant.kept_bytes = (tenant.kept_bytes + before).saturating_sub(room);
+            self.kept_bytes = (self.kept_bytes + before).saturating_sub(room);
         }
+        let requests = tenant.namespace(seen);
         if refund {
             requests.requests.refunded += 1;
             for it in decisions.iter().filter(|it| it.refunded) {
@@ -192,7 +199,7 @@ impl Page {
             if let Some(sketch) = &mut tenant.sketch {
                 sketch.clear();
             }
-            (tenant.unsketched, tenant.denials_seen) = (0, 0);
+            (tenant.unsketched, tenant.denials_seen, tenant.kept_bytes) = (0, 0, 0);
             tenant.denials.clear();
             tenant.keys.clear();
         }

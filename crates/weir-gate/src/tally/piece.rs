@@ -14,6 +14,8 @@ const PIECES_MAX: usize = 2_000;
 const WAITING_BYTES_MAX: usize = 16 << 20;
 /// Bytes of what is gathered for the next pieces.
 const GATHERED_BYTES_MAX: usize = 16 << 20;
+/// Those of one tenant.
+const TENANT_BYTES_MAX: usize = GATHERED_BYTES_MAX / 4;
 
 /// What was kept and is not written yet.
 #[derive(Debug, Default)]
@@ -30,7 +32,10 @@ impl Pieces {
         if sample.seen() == 0 {
             return;
         }
-        while sample.bytes() > GATHERED_BYTES_MAX.saturating_sub(self.gathered_bytes) {
+        let held = self.gathered.get(&tenant).map_or(&[][..], Vec::as_slice);
+        let own = TENANT_BYTES_MAX.saturating_sub(held.iter().map(Sample::bytes).sum());
+        let room = own.min(GATHERED_BYTES_MAX.saturating_sub(self.gathered_bytes));
+        while sample.bytes() > room {
             sample.shrink_to(sample.kept() / 2);
         }
         let all = self.gathered.entry(tenant).or_default();
@@ -58,12 +63,31 @@ impl Pieces {
                 self.waiting.push_back(row(tenant_id, part, sample, lost, now));
             }
         }
+        self.keep_shares();
         let mut bytes: usize = self.waiting.iter().map(|it| it.checks.len()).sum();
         while self.waiting.len() > PIECES_MAX || bytes > WAITING_BYTES_MAX {
             let Some(gone) = self.waiting.pop_front() else { break };
             bytes -= gone.checks.len();
             *self.lost.entry(gone.tenant_id).or_default() += gone.head.seen + gone.head.lost;
         }
+    }
+
+    /// Lets go of the oldest pieces of tenants that have more than their share.
+    fn keep_shares(&mut self) {
+        let mut weights: HashMap<TenantId, usize> = HashMap::new();
+        for piece in &self.waiting {
+            *weights.entry(piece.tenant_id).or_default() += weight(piece);
+        }
+        let Self { waiting, lost, .. } = self;
+        waiting.retain(|piece| {
+            let Some(own) = weights.get_mut(&piece.tenant_id) else { return true };
+            let stays = *own <= WAITING_BYTES_MAX / 4;
+            if !stays {
+                *own -= weight(piece);
+                *lost.entry(piece.tenant_id).or_default() += piece.head.seen + piece.head.lost;
+            }
+            stays
+        });
     }
 
     /// What waits to be written, to be given back if it cannot be.
@@ -76,6 +100,11 @@ impl Pieces {
             self.waiting.push_front(row);
         }
     }
+}
+
+/// What counts of a piece for its tenant's share: a piece, however small, is one of [`PIECES_MAX`].
+fn weight(piece: &SampleRow) -> usize {
+    WAITING_BYTES_MAX / PIECES_MAX + piece.checks.len()
 }
 
 /// Leaves each namespace of a tenant its share of what may be kept.
@@ -102,4 +131,38 @@ fn row(tenant_id: TenantId, part: i16, sample: Sample, lost: u64, until: Timesta
     };
     let checks = serde_json::to_string(&sample.checks()).expect("texts and numbers serialise");
     SampleRow { tenant_id, part, head, checks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(tenant: u128, bytes: usize) -> SampleRow {
+        let at = Timestamp::from_millis(0);
+        let head = SampleHead {
+            namespace: "default".to_owned(),
+            since: at,
+            until: at,
+            threshold: 0,
+            seen: 1,
+            kept: 1,
+            lost: 0,
+            plan: serde_json::Value::Null,
+        };
+        let checks = "x".repeat(bytes);
+        SampleRow { tenant_id: TenantId::from_u128(tenant), part: 0, head, checks }
+    }
+
+    #[test]
+    fn tenant_with_many_pieces_pushes_out_its_own() {
+        let mut pieces = Pieces::default();
+        pieces.waiting.push_back(piece(1, 10));
+        pieces.waiting.extend((0..40).map(|_| piece(2, 1 << 20)));
+        pieces.cut(Timestamp::from_millis(1));
+        let of = |tenant| {
+            let tenant = TenantId::from_u128(tenant);
+            pieces.waiting.iter().filter(move |it| it.tenant_id == tenant).count()
+        };
+        assert_eq!((of(1), of(2)), (1, 3));
+    }
 }

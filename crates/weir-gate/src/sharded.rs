@@ -1,42 +1,40 @@
-//! What a gate knows of subjects, in parts that are locked one by one: checks of different subjects hardly meet.
+//! State that is split into shards, each with a lock of its own: checks of different subjects hardly ever wait for each other.
 
 use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher as _;
+use std::hash::{BuildHasher as _, Hash};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use weir_domain::subject::SubjectKey;
-
-/// One `T` for some of the subjects each.
+/// One `T` for each shard.
 #[derive(Debug)]
-pub(crate) struct BySubject<T> {
+pub(crate) struct Sharded<T> {
     hasher: RandomState,
     shards: [Mutex<T>; SHARDS],
 }
 
-/// How many parts there are.
+/// The number of shards.
 pub(crate) const SHARDS: usize = 16;
 
-impl<T: Default> Default for BySubject<T> {
+impl<T: Default> Default for Sharded<T> {
     fn default() -> Self {
         Self { hasher: RandomState::new(), shards: std::array::from_fn(|_| Mutex::default()) }
     }
 }
 
-impl<T> BySubject<T> {
-    /// The part that knows this subject.
-    pub(crate) fn of(&self, subject: SubjectKey) -> MutexGuard<'_, T> {
+impl<T> Sharded<T> {
+    /// The shard of this subject or tenant.
+    pub(crate) fn of(&self, key: impl Hash) -> MutexGuard<'_, T> {
         // Callers choose subjects, so their own bits could be made to meet.
-        let hash = self.hasher.hash_one(subject);
+        let hash = self.hasher.hash_one(key);
         lock(&self.shards[usize::try_from(hash % SHARDS as u64).expect("sixteen shards")])
     }
 
-    /// All parts, one after another.
+    /// All shards, one after another.
     pub(crate) fn each(&self) -> impl Iterator<Item = MutexGuard<'_, T>> {
         self.shards.iter().map(lock)
     }
 }
 
 fn lock<T>(shard: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whatever a panic left behind is still what is known.
+    // A panic leaves a shard that is at worst one entry short.
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,95 @@
+//! Units of which Redis must still be asked: to return them, or to learn whether it gave them.
+
+use std::time::{Duration, Instant};
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::decide::Decision;
+use weir_domain::id::TenantId;
+use weir_domain::request::Act;
+use weir_domain::time::Micros;
+use weir_redis::limiter::Asked;
+
+use super::Leases;
+use super::lease::end_of;
+
+/// Units to be settled with Redis. Each call that settles them has an idempotency key, so it can be repeated.
+#[derive(Debug)]
+pub(crate) struct Unsettled {
+    pub(crate) tenant: TenantId,
+    pub(crate) charge: RuleCharge,
+    pub(crate) origin: Origin,
+    /// Names the call, once it was made.
+    pub(crate) id: Option<u64>,
+    /// From then on it is not tried any more.
+    pub(crate) until: Instant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Unused units of the window that ends then, by Redis' clock.
+    Return { units: u64, ends: Micros },
+    /// A request that had no answer. `cost` of its units were for a check.
+    Unanswered { units: u64, cost: u64 },
+}
+
+/// For how long a call is repeated: half as long as Redis remembers its idempotency key.
+pub(super) const TRIED_FOR: Duration = Duration::from_secs(30);
+
+impl Unsettled {
+    /// How many units nobody can use before it is settled.
+    pub(crate) fn units(&self) -> u64 {
+        match self.origin {
+            Origin::Return { units, .. } => units,
+            Origin::Unanswered { units, cost } => units - cost,
+        }
+    }
+
+    pub(crate) fn can_be_tried_at(&self, now: Instant) -> bool {
+        now < self.until
+    }
+
+    /// Prepares the call that settles it.
+    pub(crate) fn begin(&mut self, leases: &Leases, now: Instant) {
+        if self.id.is_none() {
+            self.id = Some(leases.next_id());
+            self.until = self.until.min(now + TRIED_FOR);
+        }
+    }
+
+    /// The return of the units that an unanswered request was given after all; none if it was denied. `repeated` says that
+    /// the answer is the first one, given again at `at`.
+    pub(crate) fn returned(
+        self,
+        repeated: bool,
+        at: Micros,
+        decisions: &[Decision],
+        now: Instant,
+    ) -> Option<Self> {
+        let (&[decision], Origin::Unanswered { units, cost }) = (decisions, self.origin) else {
+            return None;
+        };
+        let asked_at = self.until.checked_sub(TRIED_FOR).unwrap_or(now);
+        let since_us = now.saturating_duration_since(asked_at).as_micros();
+        let since_us = u64::try_from(since_us).unwrap_or(u64::MAX);
+        // A request that runs only now is for no check any more. The first answer counts from then.
+        let (units, decided_at) = if repeated {
+            (units - cost, Micros(at.0.saturating_sub(since_us)))
+        } else {
+            (units, at)
+        };
+        let until = now + Duration::from_millis(decision.reset_after_ms);
+        let origin = Origin::Return { units, ends: end_of(decided_at, decision) };
+        (decision.allowed && units > 0).then_some(Self { origin, id: None, until, ..self })
+    }
+
+    /// The call that settles it: returns the units, or asks for them once more.
+    pub(crate) fn call(&self, leases: &Leases) -> Asked<'_> {
+        let (act, cost) = match self.origin {
+            Origin::Return { units, .. } => (Act::Refund, units),
+            Origin::Unanswered { units, .. } => (Act::Consume, units),
+        };
+        let idempotency = self.id.map(|id| leases.idempotency(id));
+        let rules = std::slice::from_ref(&self.charge);
+        Asked { tenant: self.tenant, act, cost, rules, idempotency }
+    }
+}
