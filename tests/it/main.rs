@@ -3,6 +3,7 @@
 
 mod harness;
 
+mod audit;
 mod check_flow;
 mod dashboard;
 mod exactness;

@@ -23,7 +23,7 @@ use crate::error::ControlError;
 use crate::state::ControlState;
 use crate::tokens::Bearer;
 
-mod denied;
+pub(crate) mod denied;
 
 /// The use of a key is noted once in so long.
 const KEY_USE_MS: i64 = 60_000;
@@ -42,8 +42,9 @@ pub(crate) struct Caller {
     pub(crate) actor: Actor,
     pub(crate) role: MemberRole,
     pub(crate) suspended: bool,
-    pub(crate) ip: Option<String>,
-    pub(crate) request_id: String,
+    /// The method and path of the request.
+    pub(crate) operation: String,
+    pub(crate) origin: Origin,
 }
 
 /// Somebody who signed in.
@@ -99,7 +100,7 @@ impl<R: AtLeast> FromRequestParts<ControlState> for By<R> {
             Credential::Key(digest) => asking.by_key(control, digest).await?,
         };
         if caller.role < R::ROLE {
-            asking.denied(control, Log::Tenant(caller.tenant_id), caller.actor).await;
+            caller.denied(control).await;
             let needed = R::ROLE.as_str();
             let detail = format!("this needs the role `{needed}`, or a key with the scope for it");
             return Err(Problem::forbidden(detail).into());
@@ -240,8 +241,8 @@ impl Asking {
             actor: person.actor(),
             role: membership.role,
             suspended: membership.suspended,
-            ip: person.origin.ip(),
-            request_id: person.origin.request_id,
+            operation: self.operation.clone(),
+            origin: person.origin,
         })
     }
 
@@ -261,8 +262,8 @@ impl Asking {
         } else if let Some(role) = role_of(&key.scopes) {
             return Ok(Caller {
                 tenant_id: key.tenant_id,
-                ip: self.origin.ip(),
-                request_id: self.origin.request_id.clone(),
+                operation: self.operation.clone(),
+                origin: self.origin.clone(),
                 role,
                 suspended,
                 actor,

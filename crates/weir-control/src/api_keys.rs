@@ -79,6 +79,6 @@ pub(crate) fn maker(actor: &Actor) -> String {
     match actor {
         Actor::Person { email, .. } => email.clone(),
         Actor::Key { name, .. } => format!("key {name}"),
-        Actor::System => "weir".to_owned(),
+        Actor::System | Actor::Anonymous => "weir".to_owned(),
     }
 }

@@ -1,25 +1,30 @@
-//! `GET /tenants/{tenant}/audit`
+//! The audit log: a tenant's, a person's own, and all of them for operators.
 
-use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use weir_http::json::Json;
-use weir_http::params::Query;
 use weir_http::problem::Problem;
-use weir_store::{Actor, AuditFilter, AuditRow};
+use weir_store::{Actor, AuditFilter, AuditLog, AuditRow, Tx};
 use weir_wire::audit::{ActorKind, AuditActor, AuditEntry};
 use weir_wire::page::Page;
 use weir_wire::time::DateTime;
 
-use crate::actor::{Admin, By};
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
+use crate::names;
 use crate::state::ControlState;
 
+pub(crate) mod mine;
+pub(crate) mod of_operator;
+pub(crate) mod of_tenant;
+
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new().routes(routes!(list))
+    OpenApiRouter::new()
+        .routes(routes!(of_tenant::list))
+        .routes(routes!(mine::list))
+        .routes(routes!(of_operator::installation))
+        .routes(routes!(of_operator::tenant))
 }
 
 /// Which entries to list.
@@ -32,63 +37,47 @@ pub(crate) struct AuditQuery {
     limit: Option<u32>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
-    /// What was done, such as `rule.update`; `rule` for all that was done to rules.
+    /// What was done, such as `rule.update`; `rule` for every action on rules. At most 256 characters.
+    #[param(max_length = 256)]
     action: Option<String>,
-    /// Only what somebody did with this in their e-mail or the name of the key, in any case; at most 256 characters.
+    /// Part of the actor's e-mail or of the key's name, in any case; at most 256 characters.
     #[param(max_length = 256)]
     actor: Option<String>,
-    /// Only entries with this in the name, e-mail or id of the thing, in the address it came from or in the id of the
-    /// request, in any case; at most 256 characters.
+    /// Part of the object's name, e-mail or id, of the client's address or of the request's id, in any case; at most 256
+    /// characters.
     #[param(max_length = 256)]
     search: Option<String>,
     /// Not before this time, RFC 3339.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<DateTime>,
-    /// Before this time.
+    /// Before this time, RFC 3339.
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<DateTime>,
 }
 
-const TEXT_CHARS_MAX: usize = 256;
-
 impl AuditQuery {
+    /// One page of a log, in a transaction that may read it.
+    async fn answer(self, tx: &mut Tx, log: AuditLog) -> Result<Page<AuditEntry>, ControlError> {
+        let filter = self.filter()?;
+        let of = ["audit", &format!("{log:?}"), &format!("{filter:?}")];
+        let list = List::new(&of, ListQuery { limit: self.limit, cursor: self.cursor })?;
+        let page = list.page(|key: String| key.parse().ok())?;
+        let listing = tx.audit().list(log, &filter, &page).await?;
+        Ok(list.answer(listing, |row| row.id.to_string(), entry))
+    }
+
     fn filter(&self) -> Result<AuditFilter, Problem> {
-        let text = |field, text: &Option<String>| match text.as_deref() {
-            Some(it) if it.chars().count() > TEXT_CHARS_MAX || it.contains('\0') => {
-                let reason = "must be at most 256 characters, without the character 0";
-                Err(Problem::invalid_field(field, reason))
-            }
-            it => Ok(it.filter(|it| !it.is_empty()).map(str::to_owned)),
-        };
         Ok(AuditFilter {
-            action: text("action", &self.action)?,
-            actor: text("actor", &self.actor)?,
-            search: text("search", &self.search)?,
+            action: names::text_filter("action", self.action.clone())?,
+            actor: names::text_filter("actor", self.actor.clone())?,
+            search: names::text_filter("search", self.search.clone())?,
             from: self.from.map(|at| at.0),
             to: self.to.map(|at| at.0),
         })
     }
 }
 
-/// Who did what, newest first.
-#[utoipa::path(get, path = "/tenants/{tenant}/audit", operation_id = "audit_list", tag = "audit",
-    params(("tenant" = String, Path, description = "`tenant_…`"), AuditQuery),
-    responses((status = 200, description = "The entries", body = Page<AuditEntry>)))]
-pub(crate) async fn list(
-    State(control): State<ControlState>,
-    By { caller, .. }: By<Admin>,
-    Query(query): Query<AuditQuery>,
-) -> Result<Json<Page<AuditEntry>>, ControlError> {
-    let filter = query.filter()?;
-    let of = ["audit", &caller.tenant_id.to_string(), &format!("{filter:?}")];
-    let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
-    let page = list.page(|key: String| key.parse().ok())?;
-    let mut tx = control.reading("audit.list", &caller).await?;
-    let listing = tx.audit().list(caller.tenant_id, &filter, &page).await?;
-    Ok(Json(list.answer(listing, |row| row.id.to_string(), entry)))
-}
-
-/// Who did something, in JSON.
+/// The actor in JSON.
 pub(crate) fn actor(actor: Actor) -> AuditActor {
     match actor {
         Actor::Person { id, email } => {
@@ -98,12 +87,15 @@ pub(crate) fn actor(actor: Actor) -> AuditActor {
             AuditActor { kind: ActorKind::Key, id: Some(id.to_string()), name: Some(name) }
         }
         Actor::System => AuditActor { kind: ActorKind::System, id: None, name: None },
+        Actor::Anonymous => AuditActor { kind: ActorKind::Anonymous, id: None, name: None },
     }
 }
 
 fn entry(row: AuditRow) -> AuditEntry {
     AuditEntry {
         id: row.id.to_string(),
+        tenant_id: row.tenant_id.map(|id| id.to_string()),
+        seq: row.seq,
         at: row.at.into(),
         actor: actor(row.actor),
         action: row.action,

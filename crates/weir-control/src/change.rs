@@ -54,6 +54,7 @@ impl ControlState {
         once: Once,
     ) -> Result<Change, ControlError> {
         if caller.suspended {
+            caller.denied(self).await;
             return Err(
                 Problem::forbidden("the tenant is suspended: nothing can be changed").into()
             );
@@ -102,9 +103,8 @@ impl Change {
             object_id: object.id,
             before,
             after,
-            ip: self.caller.ip.clone(),
-            request_id: self.caller.request_id.clone(),
-            at: self.now,
+            ip: self.caller.origin.ip(),
+            request_id: self.caller.origin.request_id.clone(),
         };
         Ok(self.tx.audit().append(&entry).await?)
     }

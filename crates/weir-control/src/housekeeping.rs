@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use weir_store::{Scope, StoreError};
 
+use crate::actor::denied;
 use crate::state::ControlState;
 
 const EVERY: Duration = Duration::from_mins(1);
@@ -17,6 +18,8 @@ const ROLL_UP_EVERY: Duration = Duration::from_secs(20);
 const KEEP_EVERY: u32 = 30;
 /// So long what was told can be looked up.
 const DELIVERIES_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+/// Most audit entries of one log that are removed in one transaction; the others go in the next turn.
+const AUDIT_BATCH: u32 = 10_000;
 const GATES_KEPT: Duration = Duration::from_hours(24);
 
 /// Sweeps every minute until told to stop. Several control planes may do so at once: each takes other rows.
@@ -25,9 +28,13 @@ pub async fn keep_house(control: ControlState, stop: CancellationToken) {
     turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            () = stop.cancelled() => return,
+            () = stop.cancelled() => {
+                denied::record_counted(&control, true).await;
+                return;
+            }
             _ = turns.tick() => {}
         }
+        denied::record_counted(&control, false).await;
         if let Err(error) = sweep(&control, &stop).await {
             tracing::warn!(%error, "could not clear away what has run out; it is tried again");
         }
@@ -59,10 +66,22 @@ async fn roll_up(control: &ControlState, keep: bool) -> Result<(), StoreError> {
         let pieces = tx.housekeeping().keep_samples(retention).await?;
         tx.commit().await?;
         tracing::debug!(dropped, pieces, "kept the tables of statistics");
+        purge_audit(control).await?;
     }
     let mut tx = control.store.begin("housekeeping.roll_up", Scope::Service).await?;
     tx.housekeeping().roll_up(retention).await?;
     tx.commit().await
+}
+
+/// Removes audit entries that are older than the retention.
+async fn purge_audit(control: &ControlState) -> Result<(), StoreError> {
+    let mut tx = control.store.begin("housekeeping.purge_audit", Scope::Service).await?;
+    let purged = tx.audit().purge(control.settings.audit_days, AUDIT_BATCH).await?;
+    tx.commit().await?;
+    if purged > 0 {
+        tracing::info!(purged, "removed audit entries older than the retention");
+    }
+    Ok(())
 }
 
 /// Everything there is to sweep now.

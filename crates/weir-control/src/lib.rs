@@ -50,7 +50,7 @@ pub use login_floor::LoginFloor;
 pub use openapi::{openapi, router};
 pub use passwords::{Passwords, RefusedPassword};
 pub use sealing::Sealing;
-pub use state::{ControlParts, ControlSettings, ControlState, Random, Signup};
+pub use state::{AUDIT_DAYS, ControlParts, ControlSettings, ControlState, Random, Signup};
 pub use tokens::{AccessTokens, SigningKey, UnusableKey};
 
 #[cfg(test)]

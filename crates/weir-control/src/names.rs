@@ -2,6 +2,7 @@
 
 use weir_domain::names;
 use weir_http::problem::Problem;
+use weir_wire::bounds::FILTER_CHARS_MAX;
 
 /// Checks an e-mail address as far as it can be checked without writing to it.
 pub(crate) fn email(text: &str) -> Result<(), Problem> {
@@ -11,4 +12,21 @@ pub(crate) fn email(text: &str) -> Result<(), Problem> {
 /// Checks the name of a tenant, a key or a person.
 pub(crate) fn name(field: &str, text: &str) -> Result<(), Problem> {
     names::title(text).map_err(|reason| Problem::invalid_field(field, reason))
+}
+
+/// Checks the namespace of a filter; empty stands for the namespaces without rules.
+pub(crate) fn namespace_filter(namespace: Option<String>) -> Result<Option<String>, Problem> {
+    match namespace.as_deref().filter(|name| !name.is_empty()).map(names::namespace) {
+        Some(Err(reason)) => Err(Problem::invalid_field("namespace", reason)),
+        _ => Ok(namespace),
+    }
+}
+
+/// Checks the text of a filter; an empty one does not restrict.
+pub(crate) fn text_filter(field: &str, text: Option<String>) -> Result<Option<String>, Problem> {
+    if text.as_ref().is_some_and(|text| text.chars().count() > FILTER_CHARS_MAX) {
+        let reason = format!("must be at most {FILTER_CHARS_MAX} characters");
+        return Err(Problem::invalid_field(field, reason));
+    }
+    Ok(text.filter(|text| !text.is_empty()))
 }

@@ -18,7 +18,9 @@ use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 use weir_http::json::Json;
+use weir_http::params::refuse_control_characters;
 use weir_http::problem::Problem;
+use weir_wire::bounds::with_bounds;
 use weir_wire::problem::ProblemBody;
 
 use crate::state::ControlState;
@@ -75,6 +77,7 @@ pub fn router(state: ControlState) -> Router {
     let (router, _) = described().split_for_parts();
     let json = openapi();
     router
+        .layer(middleware::from_fn(refuse_control_characters))
         .layer(middleware::from_fn_with_state(state.clone(), meters::count))
         .with_state(state)
         .layer(CsrfLayer::new().with_rejection_response(cross_site))
@@ -83,7 +86,7 @@ pub fn router(state: ControlState) -> Router {
 }
 
 /// The OpenAPI document of the control plane.
-pub fn openapi() -> utoipa::openapi::OpenApi {
+pub fn openapi() -> serde_json::Value {
     let (_, mut document) = described().split_for_parts();
     for (path, item) in &mut document.paths.paths {
         let operations = [
@@ -99,7 +102,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
             }
         }
     }
-    document
+    with_bounds(&document)
 }
 
 fn described() -> OpenApiRouter<ControlState> {

@@ -90,7 +90,7 @@ pub(crate) fn own_audit(
     let object_id = match &actor {
         Actor::Person { id, .. } => id.to_string(),
         Actor::Key { id, .. } => id.to_string(),
-        Actor::System => String::new(),
+        Actor::System | Actor::Anonymous => String::new(),
     };
     NewAudit {
         id: control.id(AuditId::new),
@@ -103,7 +103,6 @@ pub(crate) fn own_audit(
         after: None,
         ip: origin.ip(),
         request_id: origin.request_id.clone(),
-        at: control.clock.now(),
     }
 }
 

@@ -11,6 +11,7 @@ use weir_redis::signal::Signal;
 use weir_store::{Retention, Store};
 use weir_webhook::Sender;
 
+use crate::actor::denied::Denials;
 use crate::login_floor::LoginFloor;
 use crate::meters::Meters;
 use crate::passwords::Passwords;
@@ -28,6 +29,8 @@ pub struct ControlState {
     pub(crate) live: Arc<Live>,
     /// Room for what-if runs.
     pub(crate) simulations: Room,
+    /// Denials of the last minute.
+    pub(crate) denials: Arc<Denials>,
 }
 
 /// What [`ControlState`] is made of; filled in by the wiring.
@@ -78,7 +81,12 @@ pub struct ControlSettings {
     pub overrides_per_tenant_max: u64,
     /// How long statistics are kept.
     pub retention: Retention,
+    /// Days for which audit entries are retained.
+    pub audit_days: u16,
 }
+
+/// Default retention of audit entries: three years.
+pub const AUDIT_DAYS: u16 = 1095;
 
 /// Who may make an account, and a tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +115,7 @@ impl Default for ControlSettings {
             rules_per_tenant_max: 10_000,
             overrides_per_tenant_max: 100_000,
             retention: Retention::default(),
+            audit_days: AUDIT_DAYS,
         }
     }
 }
@@ -119,6 +128,7 @@ impl ControlState {
             meters: Arc::default(),
             live: Arc::default(),
             simulations: Room::default(),
+            denials: Arc::default(),
         }
     }
 

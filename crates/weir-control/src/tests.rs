@@ -3,11 +3,14 @@
 mod support;
 
 mod alerts;
+mod audit;
+mod bounds;
 mod documents;
 mod isolation;
 mod keys;
 mod members;
 mod overrides;
+mod parameters;
 mod receiver;
 mod rules;
 mod sessions;

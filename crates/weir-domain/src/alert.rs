@@ -62,9 +62,12 @@ pub const THRESHOLDS_PERCENT: [u8; 3] = [80, 90, 100];
 pub const WINDOW_S: u32 = 300;
 /// The least number of checks unless something else is said.
 pub const CHECKS_MIN: u64 = 100;
-const THRESHOLDS_MAX: usize = 5;
-const WINDOW_S_MAX: u32 = 24 * 60 * 60;
-const CHECKS_MIN_MAX: u64 = 1_000_000_000;
+/// Most thresholds of an alert.
+pub const THRESHOLDS_MAX: usize = 5;
+/// Longest window of an alert, in seconds.
+pub const WINDOW_S_MAX: u32 = 24 * 60 * 60;
+/// Most checks that an alert can demand.
+pub const CHECKS_MIN_MAX: u64 = 1_000_000_000;
 
 impl Condition {
     /// The condition, or everything that is wrong with it.

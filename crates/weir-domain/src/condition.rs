@@ -1,6 +1,6 @@
 //! Conditions of a rule: what must hold of a request's attributes.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use ipnet::{IpNet, Ipv4Net};
 
@@ -144,11 +144,28 @@ fn list(texts: &[String]) -> Result<Vec<String>, String> {
     Ok(sorted)
 }
 
+/// Refuses what can be read in more than one way: leading zeros, bits set behind the prefix.
 fn network(text: &str) -> Result<IpNet, String> {
+    let wrong = || "must be a network such as `10.0.0.0/8` or `2001:db8::/32`".to_owned();
+    let (address, prefix) = text.split_once('/').unwrap_or((text, ""));
+    if has_leading_zero(address) || (prefix.len() > 1 && prefix.starts_with('0')) {
+        return Err(format!("{}, without leading zeros: `{text}` could be octal", wrong()));
+    }
     let parsed = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
-    parsed
-        .map(canonical)
-        .map_err(|_| "must be a network such as `10.0.0.0/8` or `2001:db8::/32`".to_owned())
+    let network = parsed.map_err(|_| wrong())?;
+    if network.addr() != network.network() {
+        let (meant, one) = (network.trunc(), network.addr());
+        return Err(format!(
+            "must be a network: `{text}` has bits set behind its prefix; write `{meant}`, or `{one}` for one address"
+        ));
+    }
+    Ok(canonical(network))
+}
+
+/// Whether a part of an IPv4 address begins with a zero that is not all of it.
+fn has_leading_zero(address: &str) -> bool {
+    let part = |part: &str| part.len() > 1 && part.starts_with('0');
+    !address.contains(':') && address.split('.').any(part)
 }
 
 /// A network of IPv4 addresses written as IPv6 is the IPv4 network, as with addresses.
@@ -180,9 +197,14 @@ fn pattern(text: &str) -> Result<Test, String> {
     if text.is_empty() { Err("must not be empty".to_owned()) } else { Ok(Test::Regex) }
 }
 
-/// An address; an IPv4 address written as IPv6 is the IPv4 address.
+/// The address in an attribute's value, also with a port, in brackets (`[2001:db8::1]:443`) or between blanks. An IPv4
+/// address written as IPv6 is the IPv4 address. `None` for everything else, such as names, zones and leading zeros.
 fn address(text: &str) -> Option<IpAddr> {
-    text.parse::<IpAddr>().ok().map(|ip| ip.to_canonical())
+    let text = text.trim_matches(' ');
+    let bare = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
+    let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let address = text.parse::<IpAddr>().ok().or_else(with_port).or_else(bare)?;
+    Some(address.to_canonical())
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ pub fn email(text: &str) -> Result<(), &'static str> {
         && text.split_once('@').is_some_and(|(user, host)| {
             !user.is_empty() && !host.is_empty() && !host.contains('@')
         });
-    if well_formed { Ok(()) } else { Err("must be an e-mail address") }
+    if well_formed { Ok(()) } else { Err("must be an e-mail address of at most 254 bytes") }
 }
 
 fn form(name: &str, most: usize, first: impl Fn(u8) -> bool, rest: impl Fn(u8) -> bool) -> bool {

@@ -4,12 +4,12 @@ use axum::Router;
 use axum::http::{HeaderName, HeaderValue, Method, header};
 use tower_http::cors::CorsLayer;
 use utoipa::OpenApi as _;
-use utoipa::openapi::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use weir_http::json::Json;
 use weir_http::plane;
+use weir_wire::bounds::with_bounds;
 
 use crate::state::GateState;
 use crate::{check, health};
@@ -25,6 +25,7 @@ struct Document;
 /// The router of a gate. Pages of `origins` (the dashboard's) may call it from a browser.
 pub fn router(state: GateState, origins: &[HeaderValue]) -> Router {
     let (router, document) = routes().split_for_parts();
+    let document = with_bounds(&document);
     let described = move || async move { Json(document) };
     let router = router.route("/openapi.json", axum::routing::get(described)).with_state(state);
     let router = plane::with_fallbacks(router);
@@ -33,8 +34,8 @@ pub fn router(state: GateState, origins: &[HeaderValue]) -> Router {
 }
 
 /// The document of the data plane.
-pub fn openapi() -> OpenApi {
-    routes().into_openapi()
+pub fn openapi() -> serde_json::Value {
+    with_bounds(&routes().into_openapi())
 }
 
 fn routes() -> OpenApiRouter<GateState> {

@@ -1,9 +1,14 @@
 //! Path and query parameters, failing as problems.
 //!
-//! A path that does not parse names nothing, so it is 404. A query that does not parse is 422.
+//! A path that does not parse names nothing, so it is 404. A query that does not parse is 422, and so is a parameter of
+//! either with a control character ([`refuse_control_characters`]).
 
-use axum::extract::{FromRequestParts, Path as AxumPath, Query as AxumQuery};
+use axum::extract::{
+    FromRequestParts, Path as AxumPath, Query as AxumQuery, RawPathParams, Request,
+};
 use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
@@ -36,6 +41,37 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
             Err(error) => Err(refusal(&error.body_text())),
         }
     }
+}
+
+/// Middleware for the routes of a plane: a parameter with a control character, such as `%00`, is 422 and names the
+/// parameter. Postgres refuses the character 0 in a text, and no name or id contains any of them.
+pub async fn refuse_control_characters(request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    match with_control_character(&mut parts).await {
+        Some(name) => {
+            Problem::invalid_field(name, "must not contain control characters").into_response()
+        }
+        None => next.run(Request::from_parts(parts, body)).await,
+    }
+}
+
+/// The name of the first such parameter; a name that contains one itself is shown without it.
+async fn with_control_character(parts: &mut Parts) -> Option<String> {
+    // Control characters come percent-encoded only: the parser refuses them as they are.
+    if !parts.uri.path().contains('%')
+        && !parts.uri.query().is_some_and(|query| query.contains('%'))
+    {
+        return None;
+    }
+    let has_one = |text: &str| text.chars().any(char::is_control);
+    if let Ok(path) = RawPathParams::from_request_parts(parts, &()).await
+        && let Some((name, _)) = path.iter().find(|(_, value)| has_one(value))
+    {
+        return Some(name.to_owned());
+    }
+    let AxumQuery(pairs) = AxumQuery::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok()?;
+    let (name, _) = pairs.into_iter().find(|(name, value)| has_one(name) || has_one(value))?;
+    Some(name.chars().filter(|char| !char.is_control()).collect())
 }
 
 /// The text is `Failed to deserialize query string: [path: ]reason`.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use axum::http::HeaderValue;
 use clap::Args;
-use weir_control::{SigningKey, Signup};
+use weir_control::{AUDIT_DAYS, SigningKey, Signup};
 use weir_redis::Client;
 use weir_store::Retention;
 use weir_webhook::Reach;
@@ -79,6 +79,9 @@ pub struct ServeArgs {
     pub stats_days: String,
     #[command(flatten)]
     pub listener: ListenerArgs,
+    /// Days for which entries of the audit log are retained, 30 to 3660
+    #[arg(long, env = "WEIR_AUDIT_DAYS", default_value_t = AUDIT_DAYS.to_string())]
+    pub audit_days: String,
     /// What is logged, such as `info` or `weir_gate=debug`
     #[arg(long, env = "WEIR_LOG", default_value = "info")]
     pub log: String,
@@ -114,6 +117,7 @@ pub struct ControlSettings {
     pub signup: Signup,
     pub signing_keys: Vec<SigningKey>,
     pub retention: Retention,
+    pub audit_days: u16,
     pub webhook_reach: Reach,
     pub gate_origins: Vec<String>,
 }
@@ -153,6 +157,7 @@ impl Settings {
         let webhook_reach = problems.reach(&args.webhook_allow_private);
         let statistics = problems.statistics(&args.stats);
         let retention = problems.retention(&args.stats_days);
+        let audit_days = problems.audit_days(&args.audit_days);
         let signing_keys = if control { problems.signing_keys(args) } else { Vec::new() };
         problems.none()?;
         let redis = redis.context("WEIR_REDIS_URL was checked")?;
@@ -165,6 +170,7 @@ impl Settings {
                 signup,
                 signing_keys,
                 retention,
+                audit_days,
                 webhook_reach,
                 gate_origins,
             }),
@@ -332,6 +338,14 @@ impl Problems {
                 Retention::default()
             }
         }
+    }
+
+    fn audit_days(&mut self, text: &str) -> u16 {
+        if let Ok(days @ 30..=3660) = text.parse() {
+            return days;
+        }
+        self.say("WEIR_AUDIT_DAYS must be from 30 to 3660");
+        AUDIT_DAYS
     }
 
     fn origins(&mut self, name: &str, text: &str) -> Vec<String> {

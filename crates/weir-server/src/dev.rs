@@ -165,6 +165,7 @@ fn control_settings(
         signup: Signup::Open,
         signing_keys: vec![signing_key(&data_dir.join("jwt.key"))?],
         retention: weir_store::Retention::default(),
+        audit_days: weir_control::AUDIT_DAYS,
         // Receivers run on this machine as well.
         webhook_reach: weir_webhook::Reach::Anywhere,
         gate_origins: addresses.gates.clone(),

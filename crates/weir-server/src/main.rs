@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod audit;
 mod config;
 mod dashboard;
 mod dev;
@@ -37,6 +38,8 @@ enum Command {
     Dev(dev::DevArgs),
     /// Manage accounts
     User(user::UserArgs),
+    /// Verify the audit log
+    Audit(audit::AuditArgs),
     /// Ask a running process whether it is ready; exits with 0 if so
     Health(health::HealthArgs),
     /// Print the OpenAPI documents of both planes
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
             Command::Migrate(args) => migrate::run(args).await,
             Command::Dev(args) => dev::run(args).await,
             Command::User(args) => user::run(args).await,
+            Command::Audit(args) => audit::run(args).await,
             Command::Health(args) => health::run(args).await,
             Command::Openapi(args) => openapi::run(&args),
         }

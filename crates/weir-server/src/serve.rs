@@ -99,6 +99,7 @@ pub async fn start_control(
         settings: weir_control::ControlSettings {
             signup: settings.signup,
             retention: settings.retention,
+            audit_days: settings.audit_days,
             ..Default::default()
         },
         stop: running.stop.clone(),

@@ -23,8 +23,10 @@ pub enum Actor {
         /// Its name at that time.
         name: String,
     },
-    /// Weir itself, or whoever runs it.
+    /// Weir itself, or its command line.
     System,
+    /// A client that did not authenticate.
+    Anonymous,
 }
 
 impl Actor {
@@ -33,6 +35,7 @@ impl Actor {
             Self::Person { .. } => "person",
             Self::Key { .. } => "key",
             Self::System => "system",
+            Self::Anonymous => "anonymous",
         }
     }
 
@@ -40,7 +43,7 @@ impl Actor {
         match self {
             Self::Person { id, .. } => Some(uuid(id.to_u128())),
             Self::Key { id, .. } => Some(uuid(id.to_u128())),
-            Self::System => None,
+            Self::System | Self::Anonymous => None,
         }
     }
 
@@ -48,7 +51,7 @@ impl Actor {
         match self {
             Self::Person { email, .. } => email,
             Self::Key { name, .. } => name,
-            Self::System => "",
+            Self::System | Self::Anonymous => "",
         }
     }
 
@@ -61,6 +64,7 @@ impl Actor {
             ("person", Some(id)) => Ok(Self::Person { id: UserId::from_u128(id), email: label }),
             ("key", Some(id)) => Ok(Self::Key { id: KeyId::from_u128(id), name: label }),
             ("system", None) => Ok(Self::System),
+            ("anonymous", None) => Ok(Self::Anonymous),
             _ => Err(StoreError::corrupt(format!("an actor of kind {kind}"))),
         }
     }

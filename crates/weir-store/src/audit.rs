@@ -1,83 +1,104 @@
-//! The audit log: written and read, never changed.
+//! The audit log: hash chains of entries that are appended and read, never changed.
+//!
+//! The database assigns the time, the sequence number and the hash of an entry (a trigger of `audit_entries`).
 
 use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
-use weir_domain::id::{AuditId, TenantId};
+use weir_domain::id::{AuditId, TenantId, UserId};
 use weir_domain::time::Timestamp;
 
 use crate::actor::Actor;
-use crate::convert::{all, stored, timestamp, uuid};
+use crate::convert::{all, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
-/// Something that was done, to be remembered.
+pub(crate) mod chain;
+
+/// An entry to append. The database adds the time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewAudit {
-    /// Which entry.
+    /// The entry's id.
     pub id: AuditId,
-    /// Whose affairs; none for a person's own.
+    /// The tenant whose log it belongs to. `None`: the personal log of a person, or the installation's log where the
+    /// actor is no person.
     pub tenant_id: Option<TenantId>,
-    /// Who did it.
+    /// The person, key or system that acted.
     pub actor: Actor,
     /// What was done, such as `rule.update`.
     pub action: String,
-    /// The kind of thing it was done to.
+    /// The kind of the changed object.
     pub object_kind: String,
-    /// Which thing.
+    /// The id of the changed object.
     pub object_id: String,
-    /// What it was.
+    /// The object before the change.
     pub before: Option<Value>,
-    /// What it became.
+    /// The object after the change.
     pub after: Option<Value>,
-    /// From where.
+    /// The client's address.
     pub ip: Option<String>,
-    /// In which request.
+    /// The id of the request.
     pub request_id: String,
-    /// When.
-    pub at: Timestamp,
 }
 
-/// Something that was done.
+/// A stored entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditRow {
-    /// Which entry.
+    /// The entry's id.
     pub id: AuditId,
-    /// Whose affairs; none for a person's own.
+    /// The tenant whose log it is in.
     pub tenant_id: Option<TenantId>,
-    /// Who did it.
+    /// The person, key or system that acted.
     pub actor: Actor,
     /// What was done, such as `rule.update`.
     pub action: String,
-    /// The kind of thing it was done to.
+    /// The kind of the changed object.
     pub object_kind: String,
-    /// Which thing.
+    /// The id of the changed object.
     pub object_id: String,
-    /// What it was.
+    /// The object before the change.
     pub before: Option<Value>,
-    /// What it became.
+    /// The object after the change.
     pub after: Option<Value>,
-    /// From where.
+    /// The client's address.
     pub ip: Option<String>,
-    /// In which request.
+    /// The id of the request.
     pub request_id: String,
-    /// When.
+    /// When the database inserted it.
     pub at: Timestamp,
+    /// Its place in the chain of its log, from 1.
+    pub seq: u64,
 }
 
-/// Which entries are wanted; nothing given wants all.
+/// The log to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditLog {
+    /// A tenant's.
+    Tenant {
+        /// The tenant.
+        id: TenantId,
+        /// Whether to include refused log-ins of its members.
+        log_ins: bool,
+    },
+    /// A person's own.
+    Person(UserId),
+    /// Everything outside of tenants: personal logs and the installation's.
+    Installation,
+}
+
+/// Restricts a list of entries. A field that is `None` does not restrict it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
     /// What was done, such as `rule.update`, or `rule` for all that was done to rules.
     pub action: Option<String>,
-    /// In the name of who did it, in any case.
+    /// Part of the actor's name, in any case.
     pub actor: Option<String>,
-    /// In the name, e-mail or id of the thing, in the address it came from or the id of the request, in any case.
+    /// Part of the object's name, e-mail or id, of the client's address or of the request's id, in any case.
     pub search: Option<String>,
-    /// Not before.
+    /// Inclusive.
     pub from: Option<Timestamp>,
-    /// Before.
+    /// Exclusive.
     pub to: Option<Timestamp>,
 }
 
@@ -92,13 +113,24 @@ impl<'t> Audit<'t> {
         Self { conn }
     }
 
-    /// Adds an entry, in the transaction of what it tells of.
+    /// Appends an entry, in the transaction of the change it describes. Locks the log's chain until the end of the
+    /// transaction, so call it after the change.
     pub async fn append(self, new: &NewAudit) -> Result<(), StoreError> {
+        self.insert(new, None).await
+    }
+
+    /// Appends an entry to a person's log, whoever acted: somebody else than that person must be an operator or the system.
+    pub async fn append_about(self, user_id: UserId, new: &NewAudit) -> Result<(), StoreError> {
+        self.insert(new, Some(user_id)).await
+    }
+
+    async fn insert(self, new: &NewAudit, user_id: Option<UserId>) -> Result<(), StoreError> {
         sqlx::query!(
             "-- audit.append
             INSERT INTO audit_entries (
                 id,
                 tenant_id,
+                user_id,
                 actor_kind,
                 actor_id,
                 actor_label,
@@ -108,12 +140,12 @@ impl<'t> Audit<'t> {
                 before,
                 after,
                 ip,
-                request_id,
-                at
+                request_id
             )
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
             uuid(new.id.to_u128()),
             new.tenant_id.map(|id| uuid(id.to_u128())),
+            user_id.map(|id| uuid(id.to_u128())),
             new.actor.kind(),
             new.actor.stored_id(),
             new.actor.label(),
@@ -124,44 +156,59 @@ impl<'t> Audit<'t> {
             new.after,
             new.ip,
             new.request_id,
-            stored(new.at),
         )
         .execute(self.conn)
         .await?;
         Ok(())
     }
 
-    /// A tenant's entries, newest first.
+    /// Entries of a log, newest first.
     pub async fn list(
         self,
-        tenant_id: TenantId,
+        log: AuditLog,
         filter: &AuditFilter,
         page: &Page<AuditId>,
     ) -> Result<Listing<AuditRow>, StoreError> {
+        let (tenant_id, user_id, log_ins, installation) = match log {
+            AuditLog::Tenant { id, log_ins } => (Some(uuid(id.to_u128())), None, log_ins, false),
+            AuditLog::Person(id) => (None, Some(uuid(id.to_u128())), false, false),
+            AuditLog::Installation => (None, None, false, true),
+        };
         let rows = sqlx::query_as!(
             Row,
-            "-- audit.list
+            r#"-- audit.list
+            WITH log AS (
+                SELECT * FROM audit_entries WHERE tenant_id = $8
+                UNION ALL
+                SELECT * FROM audit_entries WHERE tenant_id IS NULL AND user_id = $9
+                UNION ALL
+                SELECT * FROM audit_entries
+                WHERE $10 AND tenant_id IS NULL AND action = 'user.login_refused'
+                    AND user_id IN (SELECT m.user_id FROM memberships m WHERE m.tenant_id = $8)
+                UNION ALL
+                SELECT * FROM audit_entries WHERE $11 AND tenant_id IS NULL
+            )
             SELECT
-                id,
+                id AS "id!",
                 tenant_id,
-                actor_kind,
+                actor_kind AS "actor_kind!",
                 actor_id,
-                actor_label,
-                action,
-                object_kind,
-                object_id,
+                actor_label AS "actor_label!",
+                action AS "action!",
+                object_kind AS "object_kind!",
+                object_id AS "object_id!",
                 before,
                 after,
                 ip,
-                request_id,
-                at
-            FROM audit_entries
-            WHERE tenant_id = $1
-                AND ($2::uuid IS NULL OR id < $2)
-                AND ($4::text IS NULL OR action = $4 OR starts_with(action, $4 || '.'))
-                AND ($5::text IS NULL OR strpos(lower(actor_label), lower($5)) > 0)
+                request_id AS "request_id!",
+                at AS "at!",
+                seq AS "seq!"
+            FROM log
+            WHERE ($1::uuid IS NULL OR id < $1)
+                AND ($3::text IS NULL OR action = $3 OR starts_with(action, $3 || '.'))
+                AND ($4::text IS NULL OR strpos(lower(actor_label), lower($4)) > 0)
                 AND (
-                    $6::text IS NULL
+                    $5::text IS NULL
                     OR strpos(
                         lower(concat_ws(
                             ' ',
@@ -173,14 +220,13 @@ impl<'t> Audit<'t> {
                             ip,
                             request_id
                         )),
-                        lower($6)
+                        lower($5)
                     ) > 0
                 )
-                AND ($7::timestamptz IS NULL OR at >= $7)
-                AND ($8::timestamptz IS NULL OR at < $8)
+                AND ($6::timestamptz IS NULL OR at >= $6)
+                AND ($7::timestamptz IS NULL OR at < $7)
             ORDER BY id DESC
-            LIMIT $3",
-            uuid(tenant_id.to_u128()),
+            LIMIT $2"#,
             page.after.map(|id| uuid(id.to_u128())),
             page.fetch(),
             filter.action,
@@ -188,10 +234,28 @@ impl<'t> Audit<'t> {
             filter.search,
             filter.from.map(stored),
             filter.to.map(stored),
+            tenant_id,
+            user_id,
+            log_ins,
+            installation,
         )
         .fetch_all(self.conn)
         .await?;
         Ok(page.listing(all(rows)?))
+    }
+
+    /// Removes entries older than `days`, at most `most` of each log, and records in each log up to where. Returns the
+    /// number of removed entries.
+    pub async fn purge(self, days: u16, most: u32) -> Result<u64, StoreError> {
+        let purged = sqlx::query_scalar!(
+            r#"-- audit.purge
+            SELECT weir_purge_audit($1, $2) AS "purged!""#,
+            i32::from(days),
+            i32::try_from(most).unwrap_or(i32::MAX),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(purged))
     }
 }
 
@@ -209,6 +273,7 @@ struct Row {
     ip: Option<String>,
     request_id: String,
     at: OffsetDateTime,
+    seq: i64,
 }
 
 impl TryFrom<Row> for AuditRow {
@@ -227,6 +292,7 @@ impl TryFrom<Row> for AuditRow {
             ip: row.ip,
             request_id: row.request_id,
             at: timestamp(row.at),
+            seq: unsigned(row.seq),
         })
     }
 }

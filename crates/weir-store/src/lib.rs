@@ -38,7 +38,8 @@ mod webhooks;
 
 pub use actor::Actor;
 pub use alerts::{AlertRow, AlertWrite, Alerts, NewFirings};
-pub use audit::{Audit, AuditFilter, AuditRow, NewAudit};
+pub use audit::chain::{ChainBreak, ChainHead, ChainId, ChainReport};
+pub use audit::{Audit, AuditFilter, AuditLog, AuditRow, NewAudit};
 pub use deliveries::{
     Attempted, Deliveries, DeliveryRow, DeliveryState, Due, NewDelivery, Sending,
 };

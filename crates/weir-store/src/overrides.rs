@@ -224,6 +224,16 @@ impl<'t> Overrides<'t> {
         Ok(row.map(OverrideRow::from))
     }
 
+    /// The present overrides of the subjects of `bodies`, by id, at most `most`: each with what the API wrote.
+    pub async fn of_subjects(
+        self,
+        tenant_id: TenantId,
+        bodies: &[OverrideBody],
+        most: u32,
+    ) -> Result<Vec<(OverrideId, Value)>, StoreError> {
+        bulk::of_subjects(self.conn, tenant_id, bodies, most).await
+    }
+
     /// Overrides of a tenant or of one of its rules, oldest first.
     pub async fn list(
         self,

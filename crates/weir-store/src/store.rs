@@ -7,6 +7,7 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection as _, PgConnection, PgPool};
 
+use crate::audit::chain::{self, ChainHead, ChainId, ChainReport};
 use crate::convert::unsigned;
 use crate::error::StoreError;
 use crate::gates::GateBeat;
@@ -160,6 +161,29 @@ impl Store {
         let live = tx.gates().count_live(live_within).await?;
         tx.commit().await?;
         Ok(live)
+    }
+
+    /// Audit chains after this one, at most 1,000. For the owner's role.
+    pub async fn audit_chains(&self, after: Option<ChainId>) -> Result<Vec<ChainId>, StoreError> {
+        chain::chains(&mut *self.pool.acquire().await?, after).await
+    }
+
+    /// Verifies an audit chain as of one moment. For the owner's role.
+    pub async fn verify_audit_chain(&self, id: ChainId) -> Result<ChainReport, StoreError> {
+        let mut tx =
+            self.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+        let report = chain::verify(&mut tx, id).await?;
+        tx.commit().await?;
+        Ok(report)
+    }
+
+    /// Whether what was the head of an audit chain once is still part of it, or was purged. For the owner's role.
+    pub async fn audit_chain_holds(
+        &self,
+        id: ChainId,
+        head: &ChainHead,
+    ) -> Result<bool, StoreError> {
+        chain::holds(&mut *self.pool.acquire().await?, id, head).await
     }
 
     /// Closes every connection.

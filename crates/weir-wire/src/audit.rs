@@ -4,41 +4,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::DateTime;
 
-/// One thing that somebody did.
+/// One recorded action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AuditEntry {
     /// `audit_…`
     pub id: String,
-    /// When.
+    /// The log it is in: the tenant's id; null for a person's log and the installation's.
+    pub tenant_id: Option<String>,
+    /// Its place in the hash chain of its log, from 1. A gap means that entries are missing.
+    pub seq: u64,
+    /// When the database recorded it.
     pub at: DateTime,
-    /// Who.
+    /// The person, key or system that acted.
     pub actor: AuditActor,
-    /// What, such as `rule.update`.
+    /// What was done, such as `rule.update`.
     #[cfg_attr(feature = "openapi", schema(example = "rule.update"))]
     pub action: String,
-    /// To what kind of thing.
+    /// The kind of the changed object.
     #[cfg_attr(feature = "openapi", schema(example = "rule"))]
     pub object_kind: String,
-    /// To which.
+    /// The id of the changed object.
     pub object_id: String,
-    /// What was there before.
+    /// The object before the change.
     pub before: Option<serde_json::Value>,
-    /// What was there after.
+    /// The object after the change.
     pub after: Option<serde_json::Value>,
-    /// The address it came from.
+    /// The client's address.
     pub ip: Option<String>,
-    /// The request that did it.
+    /// The id of the request.
     pub request_id: String,
 }
 
-/// Who did something.
+/// The person, key or system that acted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AuditActor {
     /// A person, a key or the installation itself.
     pub kind: ActorKind,
-    /// `user_…` or `key_…`; null for the installation itself.
+    /// `user_…` or `key_…`; null for the installation itself and for clients that did not sign in.
     pub id: Option<String>,
     /// The e-mail of the person or the name of the key, as it was then.
     pub name: Option<String>,
@@ -55,6 +59,8 @@ pub enum ActorKind {
     Key,
     /// The installation itself.
     System,
+    /// A client that did not sign in.
+    Anonymous,
 }
 
 /// One revision of a rule: who changed it, when, from what to what.

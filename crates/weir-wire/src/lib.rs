@@ -3,6 +3,8 @@
 pub mod alerts;
 pub mod api_keys;
 pub mod audit;
+#[cfg(feature = "openapi")]
+pub mod bounds;
 pub mod check;
 pub mod kept;
 pub mod limits;

@@ -76,7 +76,8 @@ pub struct BulkOverridesAnswer {
 
 /// Most overrides of one bulk write.
 pub const BULK_OVERRIDES_MAX: usize = 5_000;
-const REASON_CHARS_MAX: usize = 500;
+/// Most characters of a reason.
+pub const REASON_CHARS_MAX: usize = 500;
 
 impl OverrideBody {
     /// The override of `rule`, or everything that is wrong with it.

@@ -5,16 +5,22 @@ use weir_wire::page::Page;
 
 use super::{Api, Problem};
 use crate::browser::encoded;
+use crate::model::audit::AuditLog;
 
 impl Api {
-    /// One page of what was done in a tenant, newest first, as far as parameters of a query want it.
+    /// One page of a log, newest first, restricted by parameters of a query.
     pub async fn audit(
         self,
+        log: AuditLog,
         tenant: &str,
         wanted: &[(&'static str, String)],
         cursor: Option<String>,
     ) -> Result<Page<AuditEntry>, Problem> {
-        let mut path = format!("/tenants/{tenant}/audit?limit=50");
+        let mut path = match log {
+            AuditLog::Tenant => format!("/tenants/{tenant}/audit?limit=50"),
+            AuditLog::Mine => "/me/audit?limit=50".to_owned(),
+            AuditLog::Installation => "/operator/audit?limit=50".to_owned(),
+        };
         let cursor = cursor.map(|cursor| ("cursor", cursor));
         for (name, value) in wanted.iter().chain(&cursor) {
             path.extend(["&", name, "=", &encoded(value)]);

@@ -40,6 +40,15 @@ pub fn deed(entry: &AuditEntry) -> String {
         "delivery.retry" => "sent again the message",
         "counters.reset" => "reset the counter of rule",
         "access.denied" => "was refused",
+        "access.denied_more" => return more_denials(entry),
+        "audit.purge" => "removed old entries of this log",
+        "user.signup" => return "made an account".to_owned(),
+        "user.login" => return "signed in".to_owned(),
+        "user.login_refused" => return "was refused to sign in".to_owned(),
+        "user.logout" => return "signed out".to_owned(),
+        "user.password" => return "changed the password".to_owned(),
+        "user.rename" => return "changed the name of the account".to_owned(),
+        "user.refresh_reused" => return "used a refresh token twice; the session ended".to_owned(),
         other => return format!("{other} {}", object(entry)),
     };
     format!("{verb} {}", object(entry)).trim_end().to_owned()
@@ -52,12 +61,26 @@ pub fn who(actor: &AuditActor) -> String {
         ActorKind::Person => name.unwrap_or("somebody").to_owned(),
         ActorKind::Key => format!("key {}", name.unwrap_or("without a name")),
         ActorKind::System => "Weir itself".to_owned(),
+        ActorKind::Anonymous => "not signed in".to_owned(),
     }
 }
 
-/// What is wanted of the log.
+/// A log that the page can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditLog {
+    /// The tenant's.
+    Tenant,
+    /// The signed-in person's own.
+    Mine,
+    /// All outside of tenants, for operators.
+    Installation,
+}
+
+/// Restricts the entries of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
+    /// The log, as the address names it; empty: the tenant's.
+    pub log: String,
     /// In names, ids and addresses.
     pub search: String,
     /// In the name of who did it.
@@ -75,6 +98,7 @@ impl Wanted {
     pub fn of(parameter: impl Fn(&str) -> Option<String>) -> Self {
         let said = |name: &str| parameter(name).unwrap_or_default();
         Self {
+            log: said("log"),
             search: said("q"),
             who: said("who"),
             action: said("action"),
@@ -86,6 +110,7 @@ impl Wanted {
     /// The parameters that say the same; what is not wanted is left out.
     pub fn parameters(&self) -> Vec<(&'static str, String)> {
         let all = [
+            ("log", &self.log),
             ("q", &self.search),
             ("who", &self.who),
             ("action", &self.action),
@@ -94,6 +119,15 @@ impl Wanted {
         ];
         let said = all.into_iter().filter(|(_, text)| !text.trim().is_empty());
         said.map(|(name, text)| (name, text.clone())).collect()
+    }
+
+    /// The log to show.
+    pub fn log(&self) -> AuditLog {
+        match self.log.as_str() {
+            "mine" => AuditLog::Mine,
+            "installation" => AuditLog::Installation,
+            _ => AuditLog::Tenant,
+        }
     }
 
     /// What to ask the server; `day_start` and `day_after` say when a day begins and ends there, if it is one.
@@ -114,13 +148,22 @@ impl Wanted {
     }
 }
 
+/// The logs to choose from.
+pub fn logs(operator: bool) -> Vec<(String, String)> {
+    let log = |(log, called): &(&str, &str)| ((*log).to_owned(), (*called).to_owned());
+    LOGS.iter().filter(|(log, _)| operator || *log != "installation").map(log).collect()
+}
+
+const LOGS: [(&str, &str); 3] =
+    [("", "This tenant"), ("mine", "Your account"), ("installation", "Installation")];
+
 /// What can be done, with what it is called in a filter.
 pub fn actions() -> Vec<(String, String)> {
     let action = |(action, called): &(&str, &str)| ((*action).to_owned(), (*called).to_owned());
     ACTIONS.iter().map(action).collect()
 }
 
-const ACTIONS: [(&str, &str); 26] = [
+const ACTIONS: [(&str, &str); 28] = [
     ("", "Anything"),
     ("rule", "Anything to rules"),
     ("rule.create", "Rule created"),
@@ -146,8 +189,16 @@ const ACTIONS: [(&str, &str); 26] = [
     ("alert", "Anything to alerts"),
     ("webhook", "Anything to webhooks"),
     ("tenant", "Anything to the tenant"),
-    ("access.denied", "Access refused"),
+    ("access", "Access refused"),
+    ("user", "Anything to accounts"),
+    ("user.login_refused", "Log-in refused"),
 ];
+
+/// Denials of one minute that have no entries of their own.
+fn more_denials(entry: &AuditEntry) -> String {
+    let count = entry.after.as_ref().and_then(|after| after.get("count")?.as_u64()).unwrap_or(0);
+    format!("was refused {count} more times within a minute")
+}
 
 /// What the thing is called, as far as the entry tells; its id otherwise.
 fn object(entry: &AuditEntry) -> &str {
@@ -200,6 +251,10 @@ mod tests {
         assert_eq!(told("invitation.create", Value::Null, invited), "invited ada@example.com");
         let suspended = json!({"suspended": true});
         assert_eq!(told("tenant.suspend", Value::Null, suspended), "suspended the tenant");
+        let more = json!({"count": 15, "since": "2026-11-21T03:00:00Z"});
+        let more = told("access.denied_more", Value::Null, more);
+        assert_eq!(more, "was refused 15 more times within a minute");
+        assert_eq!(told("user.login", Value::Null, Value::Null), "signed in");
         assert_eq!(told("new.thing", Value::Null, Value::Null), "new.thing new_1");
     }
 
@@ -221,6 +276,9 @@ mod tests {
             [("search", "login"), ("action", "rule.update"), ("from", "2026-11-21T00:00:00Z")];
         assert_eq!(asked, expected);
         assert_eq!(Wanted::default().parameters(), []);
+        assert_eq!(Wanted::default().log(), AuditLog::Tenant);
+        assert_eq!(Wanted { log: "mine".to_owned(), ..Wanted::default() }.log(), AuditLog::Mine);
+        assert_eq!((logs(false).len(), logs(true).len()), (2, 3));
         assert_eq!(actions()[0].0, "");
     }
 

@@ -17,7 +17,7 @@ use crate::components::field::{Bind, Choice, TextField};
 use crate::components::load::{Load, kept, load, loaded};
 use crate::components::page::PageHead;
 use crate::components::wanted::by_address;
-use crate::model::audit::{Wanted, actions};
+use crate::model::audit::{AuditLog, Wanted, actions, logs};
 use crate::model::number::counted;
 use crate::pages::shell::TenantId;
 use entry::Entry;
@@ -26,11 +26,20 @@ use entry::Entry;
 #[component]
 pub fn Audit() -> impl IntoView {
     let (access, me) = (expect_context::<Access>(), expect_context::<Load<Me>>());
-    let page = move |_| match access.lacks(Role::Admin) {
+    let wanted = by_address(|said| Wanted::of(|name| said.get(name)), query);
+    let log = Memo::new(move |_| wanted.value.get().log());
+    let entries = move || match access.lacks(Role::Admin).filter(|_| log.get() == AuditLog::Tenant)
+    {
         Some(why) => {
             view! { <Empty title="The audit log is for admins."><p>{why}</p></Empty> }.into_any()
         }
-        None => view! { <Log /> }.into_any(),
+        None => view! { <Log wanted /> }.into_any(),
+    };
+    let page = move |me: Me| {
+        view! {
+            <Choice label="Log" value=of(wanted, |it| &mut it.log) options=logs(me.user.operator) />
+            {entries}
+        }
     };
     view! {
         <PageHead title="Audit" lead="Who did what, from where and when. Nothing here can be changed." />
@@ -39,12 +48,12 @@ pub fn Audit() -> impl IntoView {
 }
 
 #[component]
-fn Log() -> impl IntoView {
+fn Log(wanted: Bind<Wanted>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let wanted = by_address(|said| Wanted::of(|name| said.get(name)), query);
     let newest = load(move || {
-        let (tenant, asked) = (tenant.get(), asked(&wanted.value.get()));
-        async move { api.audit(&tenant, &asked, None).await }
+        let wanted = wanted.value.get();
+        let (tenant, asked) = (tenant.get(), asked(&wanted));
+        async move { api.audit(wanted.log(), &tenant, &asked, None).await }
     });
     view! {
         <Filter wanted />
@@ -61,14 +70,7 @@ fn asked(wanted: &Wanted) -> Vec<(&'static str, String)> {
 
 #[component]
 fn Filter(wanted: Bind<Wanted>) -> impl IntoView {
-    let field = move |value: fn(&mut Wanted) -> &mut String| Bind {
-        value: Signal::derive(move || value(&mut wanted.value.get()).clone()),
-        set: Callback::new(move |text| {
-            let mut new = wanted.value.get_untracked();
-            *value(&mut new) = text;
-            wanted.set.run(new);
-        }),
-    };
+    let field = move |value| of(wanted, value);
     view! {
         <div class="filter" role="search">
             <Choice label="What" value=field(|it| &mut it.action) options=actions() />
@@ -80,6 +82,18 @@ fn Filter(wanted: Bind<Wanted>) -> impl IntoView {
     }
 }
 
+/// One field of what is wanted.
+fn of(wanted: Bind<Wanted>, field: fn(&mut Wanted) -> &mut String) -> Bind<String> {
+    Bind {
+        value: Signal::derive(move || field(&mut wanted.value.get()).clone()),
+        set: Callback::new(move |text| {
+            let mut new = wanted.value.get_untracked();
+            *field(&mut new) = text;
+            wanted.set.run(new);
+        }),
+    }
+}
+
 /// The first page, and those that were asked for after it.
 #[component]
 fn Entries(page: Signal<Page<AuditEntry>>, wanted: Signal<Wanted>) -> impl IntoView {
@@ -88,8 +102,11 @@ fn Entries(page: Signal<Page<AuditEntry>>, wanted: Signal<Wanted>) -> impl IntoV
     Effect::new(move |_| shown.set(page.get()));
     let act = Act::new();
     let more = move |_| {
-        let (asked, cursor) = (asked(&wanted.get_untracked()), shown.get_untracked().next_cursor);
-        act.run(async move { api.audit(&tenant.now(), &asked, cursor).await }, move |mut next| {
+        let (wanted, cursor) = (wanted.get_untracked(), shown.get_untracked().next_cursor);
+        let asked = asked(&wanted);
+        let older =
+            async move { api.audit(wanted.log(), &tenant.now(), &asked, cursor).await };
+        act.run(older, move |mut next| {
             shown.try_update(|shown| {
                 shown.data.append(&mut next.data);
                 shown.next_cursor = next.next_cursor;

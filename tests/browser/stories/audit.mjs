@@ -67,4 +67,8 @@ async function asViewer(page, shoot) {
     await heading(page, "Audit");
     await page.getByText("Only admins and owners may do this; you are a viewer.").waitFor();
     await shoot("audit-as-viewer");
+    await page.getByLabel("Log", { exact: true }).selectOption({ label: "Your account" });
+    await page.getByRole("button", { name: "Signed in" }).first().waitFor();
+    assert.equal(await page.getByLabel("Log", { exact: true }).getByRole("option").count(), 2);
+    await shoot("audit-of-an-account");
 }

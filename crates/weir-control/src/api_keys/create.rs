@@ -16,6 +16,9 @@ use crate::input::Input;
 use crate::state::ControlState;
 use crate::{api_keys, names};
 
+/// There are four scopes.
+const SCOPES_MAX: usize = 4;
+
 /// Make an API key. Its secret is in this answer and nowhere else, ever.
 #[utoipa::path(post, path = "/tenants/{tenant}/keys", operation_id = "keys_create", tag = "keys",
     params(("tenant" = String, Path, description = "`tenant_…`")),
@@ -30,8 +33,9 @@ pub(crate) async fn create(
     Input { body, once }: Input<CreateKey>,
 ) -> Result<Response, ControlError> {
     names::name("name", &body.name)?;
-    if body.scopes.is_empty() {
-        return Err(Problem::invalid_field("scopes", "must name at least one").into());
+    if !(1..=SCOPES_MAX).contains(&body.scopes.len()) {
+        let reason = format!("must name from 1 to {SCOPES_MAX} scopes");
+        return Err(Problem::invalid_field("scopes", reason).into());
     }
     let expires_at = body.expires_at.map(|at| at.0);
     if expires_at.is_some_and(|at| at <= control.clock.now()) {

@@ -41,17 +41,20 @@ pub(crate) async fn rotate(
         return Err(Problem::invalid_field("overlap_s", "must be at most 2592000 (30 days)").into());
     }
     let mut change = control.change("keys.rotate", caller, once).await?;
+    let tenant_id = change.caller.tenant_id;
+    let before = change.tx.keys().find(tenant_id, key_id).await?.ok_or_else(Problem::not_found)?;
+    let before = to_value(&api_keys::key(before))?;
     let secret = ApiKeySecret::generate(&control.random.bytes());
     let rotation = KeyRotation {
         id: key_id,
-        tenant_id: change.caller.tenant_id,
+        tenant_id,
         digest: secret.digest().0,
         hint: secret.hint(),
         previous_expires_at: change.now.plus_ms(i64::from(body.overlap_s) * 1000),
     };
     let row = change.tx.keys().rotate(&rotation).await?.ok_or_else(Problem::not_found)?;
     let after = to_value(&api_keys::key(row.clone()))?;
-    change.audit("key.rotate", Object::new("key", &key_id), None, Some(after)).await?;
+    change.audit("key.rotate", Object::new("key", &key_id), Some(before), Some(after)).await?;
     let to_repeats =
         format!("{key_id} was rotated by the first request; its secret was shown then");
     let shown = api_keys::issued(row, secret.expose(), change.version);

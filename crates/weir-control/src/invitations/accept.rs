@@ -70,7 +70,6 @@ impl Joining<'_> {
             after: Some(to_value(&invitations::invitation(spent))?),
             ip: self.origin.ip(),
             request_id: self.origin.request_id.clone(),
-            at: now,
         };
         tx.audit().append(&entry).await?;
         Ok(tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?)

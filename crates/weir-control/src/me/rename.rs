@@ -1,9 +1,10 @@
 //! `PATCH /me`
 
 use axum::extract::State;
+use serde_json::json;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::Scope;
+use weir_store::{NewAudit, Scope};
 use weir_wire::sessions::{UpdateMe, User};
 
 use crate::actor::Person;
@@ -22,9 +23,14 @@ pub(crate) async fn rename(
 ) -> Result<Json<User>, ControlError> {
     names::name("name", &body.name)?;
     let mut tx = control.store.begin("me.rename", Scope::User(person.user_id)).await?;
+    let before = tx.users().find(person.user_id).await?.ok_or_else(Problem::unauthenticated)?;
     tx.users().rename(person.user_id, &body.name).await?;
-    let user = tx.users().find(person.user_id).await?.ok_or_else(Problem::unauthenticated)?;
-    let entry = sessions::own_audit(&control, person.actor(), &person.origin, "user.rename");
+    let user = weir_store::UserRow { name: body.name, ..before.clone() };
+    let entry = NewAudit {
+        before: Some(json!({ "name": before.name })),
+        after: Some(json!({ "name": user.name })),
+        ..sessions::own_audit(&control, person.actor(), &person.origin, "user.rename")
+    };
     tx.audit().append(&entry).await?;
     tx.commit().await?;
     Ok(Json(sessions::user(user)))

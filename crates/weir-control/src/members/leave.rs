@@ -29,9 +29,10 @@ pub(crate) async fn leave(
     let mut change = control.change("members.leave", caller, Once::unkept()).await?;
     let gone = members::touched(&mut change, &id.to_string()).await?;
     members::keep_an_owner(&mut change, &gone).await?;
-    change.tx.members().delete(change.caller.tenant_id, id).await?;
     let object = Object::new("member", &id);
     let before = to_value(&members::member(gone))?;
+    // An entry can be appended for members only.
     change.audit("member.leave", object, Some(before), None).await?;
+    change.tx.members().delete(change.caller.tenant_id, id).await?;
     change.done().await
 }

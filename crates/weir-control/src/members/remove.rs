@@ -30,9 +30,10 @@ pub(crate) async fn remove(
     let gone = members::touched(&mut change, &user).await?;
     members::only_owners_touch_owners(change.caller.role, &[gone.role])?;
     members::keep_an_owner(&mut change, &gone).await?;
-    change.tx.members().delete(change.caller.tenant_id, gone.user_id).await?;
-    let object = Object::new("member", &gone.user_id);
+    let (object, user_id) = (Object::new("member", &gone.user_id), gone.user_id);
     let before = to_value(&members::member(gone))?;
+    // An entry can be appended for members only, and this may be the caller.
     change.audit("member.remove", object, Some(before), None).await?;
+    change.tx.members().delete(change.caller.tenant_id, user_id).await?;
     change.done().await
 }

@@ -34,6 +34,7 @@ pub(crate) async fn suspend(
     let mut tx = control.store.begin("operator.suspend", Scope::User(person.user_id)).await?;
     tx.enter_tenant(tenant_id).await?;
     let version = tx.rulebook().bump(tenant_id).await?;
+    let before = tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?;
     let row = tx.tenants().set_suspended(tenant_id, body.suspended).await?;
     let row = row.ok_or_else(Problem::not_found)?;
     let entry = NewAudit {
@@ -43,11 +44,10 @@ pub(crate) async fn suspend(
         action: if body.suspended { "tenant.suspend" } else { "tenant.resume" }.to_owned(),
         object_kind: "tenant".to_owned(),
         object_id: tenant_id.to_string(),
-        before: None,
+        before: Some(json!({ "suspended": before.suspended })),
         after: Some(json!({ "suspended": body.suspended })),
         ip: person.origin.ip(),
         request_id: person.origin.request_id.clone(),
-        at: control.clock.now(),
     };
     tx.audit().append(&entry).await?;
     tx.commit().await?;

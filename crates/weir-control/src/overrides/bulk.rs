@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_domain::id::OverrideId;
 use weir_domain::rule::Rule;
 use weir_http::problem::Problem;
@@ -25,6 +25,8 @@ use crate::state::ControlState;
 
 /// How many wrong overrides are named before the rest is not looked at.
 const REPORTED_MAX: usize = 20;
+/// Replaced overrides that the audit entry shows as they were. Their number is in `updated`.
+const REPLACED_MAX: u32 = 100;
 
 /// Make or replace many overrides at once: all of them or none.
 #[utoipa::path(post, path = "/tenants/{tenant}/overrides/bulk", operation_id = "overrides_bulk", tag = "overrides",
@@ -48,6 +50,7 @@ pub(crate) async fn bulk(
     let stored = checked_all(&mut change, &body.overrides).await?;
     let before = room(&control.settings, &mut change, 0).await?;
     let with_id = |body| (control.id(OverrideId::new), body);
+    let replaced = replaced(&mut change, &stored).await?;
     let write = OverrideBulk {
         tenant_id: change.caller.tenant_id,
         rows: stored.into_iter().map(with_id).collect(),
@@ -58,11 +61,20 @@ pub(crate) async fn bulk(
     let created = room(&control.settings, &mut change, 0).await?.saturating_sub(before);
     let updated = written.saturating_sub(created);
     let object = Object::new("tenant", &change.caller.tenant_id);
+    let before = json!({ "replaced": replaced });
     let after = json!({ "created": created, "updated": updated });
-    change.audit("override.bulk", object, None, Some(after)).await?;
+    change.audit("override.bulk", object, Some(before), Some(after)).await?;
     let rulebook_version = change.version;
     let answer = BulkOverridesAnswer { created, updated, rulebook_version };
     change.answer(StatusCode::OK, &answer).await
+}
+
+/// The first of the overrides that will be replaced, for the audit log.
+async fn replaced(change: &mut Change, new: &[StoredBody]) -> Result<Vec<Value>, ControlError> {
+    let tenant_id = change.caller.tenant_id;
+    let rows = change.tx.overrides().of_subjects(tenant_id, new, REPLACED_MAX).await?;
+    let shown = |(id, spec): (OverrideId, Value)| json!({ "id": id.to_string(), "override": spec });
+    Ok(rows.into_iter().map(shown).collect())
 }
 
 async fn checked_all(

@@ -13,6 +13,7 @@ use weir_wire::page::Page;
 use crate::actor::{By, Viewer};
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
+use crate::names;
 use crate::overrides::override_answer;
 use crate::state::ControlState;
 
@@ -43,11 +44,7 @@ pub(crate) async fn list(
     Query(query): Query<OverridesQuery>,
 ) -> Result<Json<Page<OverrideAnswer>>, ControlError> {
     let tenant_id = caller.tenant_id;
-    let subject = query.subject.filter(|text| !text.is_empty());
-    if subject.as_ref().is_some_and(|text| text.chars().count() > 256 || text.contains('\0')) {
-        let reason = "must be at most 256 characters, without the character 0";
-        return Err(Problem::invalid_field("subject", reason).into());
-    }
+    let subject = names::text_filter("subject", query.subject)?;
     let of = [
         "overrides",
         &tenant_id.to_string(),

@@ -14,6 +14,7 @@ use weir_wire::rules::{RULE_IDS_MAX, RuleAnswer};
 use crate::actor::{By, Viewer};
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
+use crate::names;
 use crate::rules::rule_answer;
 use crate::state::ControlState;
 
@@ -29,7 +30,7 @@ pub(crate) struct RulesQuery {
     cursor: Option<String>,
     /// Only rules of this namespace.
     namespace: Option<String>,
-    /// Only rules with this in `namespace/name`, in any case.
+    /// Only rules with this in `namespace/name`, in any case; at most 256 characters.
     search: Option<String>,
     /// Only rules with these ids, apart by commas; at most 100.
     ids: Option<String>,
@@ -57,15 +58,18 @@ pub(crate) async fn list(
     By { caller, .. }: By<Viewer>,
     Query(query): Query<RulesQuery>,
 ) -> Result<Json<Page<RuleAnswer>>, ControlError> {
-    let plain = |text: Option<String>| text.filter(|text| !text.contains('\0'));
     let has = query.has.map(|it| match it {
         RulesHave::CountBy => RuleHas::CountBy,
         RulesHave::Quota => RuleHas::Quota,
     });
     let of_ids = query.ids.clone().unwrap_or_else(|| "*".to_owned());
     let ids = query.ids.as_deref().map(rule_ids).transpose()?;
-    let filter =
-        RuleFilter { namespace: plain(query.namespace), search: plain(query.search), ids, has };
+    let filter = RuleFilter {
+        namespace: names::namespace_filter(query.namespace)?,
+        search: names::text_filter("search", query.search)?,
+        ids,
+        has,
+    };
     let of = [
         "rules",
         &caller.tenant_id.to_string(),

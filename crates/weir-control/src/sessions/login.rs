@@ -3,10 +3,12 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use serde_json::json;
 use weir_domain::id::UserId;
+use weir_domain::names as domain;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::{Actor, Scope, UserRow};
+use weir_store::{Actor, NewAudit, Scope, UserRow};
 use weir_wire::problem::ErrorCode;
 use weir_wire::sessions::{LogIn, LoggedIn};
 
@@ -47,7 +49,7 @@ pub(crate) async fn login(
     let stored = found.as_ref().map(|user| user.password_hash.clone());
     let right = control.passwords.verify(body.password.0, stored).await;
     let Some(user) = found.as_ref().filter(|_| right).cloned() else {
-        refused(&control, &origin, found).await?;
+        refused(&control, &origin, found, &body.email).await?;
         let detail = "no account has this e-mail address and this password";
         return Err(Problem::new(ErrorCode::Unauthenticated, detail).into());
     };
@@ -68,16 +70,25 @@ pub(crate) async fn login(
     Ok(sessions::with_cookie(&control, StatusCode::OK, &token, body))
 }
 
-/// Records a wrong try: on an account that does not exist too, since what is only done for some tells them apart.
+/// Records a refused log-in. One for an unknown address goes to the installation's log: an entry written for some
+/// addresses only would tell them apart.
 async fn refused(
     control: &ControlState,
     origin: &Origin,
     found: Option<UserRow>,
+    email: &str,
 ) -> Result<(), ControlError> {
-    let (id, email) = found
-        .map_or_else(|| (control.id(UserId::new), String::new()), |user| (user.id, user.email));
+    let (id, actor) = match found {
+        Some(user) => (user.id, Actor::Person { id: user.id, email: user.email }),
+        None => (control.id(UserId::new), Actor::Anonymous),
+    };
+    // What is no address could be a password in the wrong field.
+    let known_form = domain::email(email).is_ok();
+    let entry = NewAudit {
+        after: known_form.then(|| json!({ "email": email })),
+        ..sessions::own_audit(control, actor, origin, "user.login_refused")
+    };
     let mut tx = control.store.begin("sessions.refused", Scope::User(id)).await?;
-    let actor = Actor::Person { id, email };
-    tx.audit().append(&sessions::own_audit(control, actor, origin, "user.login_refused")).await?;
+    tx.audit().append(&entry).await?;
     Ok(tx.commit().await?)
 }

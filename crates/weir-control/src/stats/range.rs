@@ -199,7 +199,7 @@ fn checked_step(step_s: u32) -> Result<u32, Problem> {
         DAY_S
     };
     if step_s == 0 || !step_s.is_multiple_of(unit) || step_s > 366 * DAY_S {
-        let reason = "must be whole minutes up to an hour, whole hours up to a day, or whole days";
+        let reason = "must be whole minutes up to an hour, whole hours up to a day, or whole days up to 366 (31622400)";
         return Err(Problem::invalid_field("step_s", reason));
     }
     Ok(step_s)

@@ -15,6 +15,7 @@ use weir_wire::time::DateTime;
 
 use crate::actor::{By, Viewer};
 use crate::error::ControlError;
+use crate::names;
 use crate::state::ControlState;
 use crate::stats::TimeQuery;
 use crate::stats::range::Asked;
@@ -58,8 +59,11 @@ pub(crate) async fn rules(
             format!("would give {points} points, and at most {RULE_POINTS_MAX} are answered");
         return Err(Problem::invalid_field("step_s", reason).into());
     }
-    let filter =
-        TallyFilter { tenant_id: caller.tenant_id, rule_id: None, namespace: query.namespace };
+    let filter = TallyFilter {
+        tenant_id: caller.tenant_id,
+        rule_id: None,
+        namespace: names::namespace_filter(query.namespace)?,
+    };
     let mut tx = control.reading("stats.rules", &caller).await?;
     let counted = tx.tallies().series_of_rules(&filter, &steps.bounds, steps.resolution).await?;
     let mut rules: Vec<(RuleId, Vec<TallyCounts>)> = counted.counts.into_iter().collect();

@@ -11,6 +11,7 @@ use weir_wire::time::DateTime;
 
 use crate::actor::{By, Viewer};
 use crate::error::ControlError;
+use crate::names;
 use crate::state::ControlState;
 use crate::stats::range::Asked;
 use crate::stats::{TimeQuery, parse_rule};
@@ -54,7 +55,7 @@ pub(crate) async fn series(
     let filter = TallyFilter {
         tenant_id: caller.tenant_id,
         rule_id: parse_rule(query.rule_id)?,
-        namespace: query.namespace,
+        namespace: names::namespace_filter(query.namespace)?,
     };
     let mut tx = control.reading("stats.series", &caller).await?;
     let counted = tx.tallies().series(&filter, &steps.bounds, steps.resolution).await?;

@@ -12,6 +12,7 @@ use weir_wire::time::DateTime;
 
 use crate::actor::{By, Viewer};
 use crate::error::ControlError;
+use crate::names;
 use crate::state::ControlState;
 use crate::stats::range::Asked;
 use crate::stats::{TimeQuery, counts, parse_rule};
@@ -55,7 +56,7 @@ pub(crate) async fn summary(
     let filter = TallyFilter {
         tenant_id: caller.tenant_id,
         rule_id: parse_rule(query.rule_id)?,
-        namespace: query.namespace,
+        namespace: names::namespace_filter(query.namespace)?,
     };
     let mut tx = control.reading("stats.summary", &caller).await?;
     let bounds = [before, range.from, range.to];

@@ -16,6 +16,7 @@ use weir_wire::time::DateTime;
 
 use crate::actor::{By, Caller, Viewer};
 use crate::error::ControlError;
+use crate::names;
 use crate::state::ControlState;
 use crate::stats::range::Asked;
 use crate::stats::{TimeQuery, parse_rule};
@@ -86,7 +87,11 @@ async fn rules(
     }
     let range = asked.whole(MINUTES_H, HOURS_H);
     let tenant_id = caller.tenant_id;
-    let filter = TallyFilter { tenant_id, rule_id: None, namespace: query.namespace };
+    let filter = TallyFilter {
+        tenant_id,
+        rule_id: None,
+        namespace: names::namespace_filter(query.namespace)?,
+    };
     let most_asked = query.order == Some(TopOrder::Checks);
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
     let mut tx = control.reading("stats.top_rules", caller).await?;

@@ -80,7 +80,6 @@ impl Creation<'_> {
             after: Some(json!({ "name": self.name })),
             ip: origin.ip(),
             request_id: origin.request_id.clone(),
-            at: now,
         };
         tx.audit().append(&entry).await?;
         Ok((row, version))

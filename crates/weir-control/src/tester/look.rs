@@ -31,7 +31,11 @@ pub(crate) async fn look(
     Json(body): Json<LookBody>,
 ) -> Result<Json<LookAnswer>, ControlError> {
     if body.subjects.is_empty() || body.subjects.len() > LOOK_MAX {
-        return Err(Problem::invalid_field("subjects", "must be 1 to 20 of them").into());
+        return Err(Problem::invalid_field(
+            "subjects",
+            format!("must hold from 1 to {LOOK_MAX} subjects"),
+        )
+        .into());
     }
     let rule = rule(&control, &caller, &body.rule_id).await?;
     let now = control.clock.now();

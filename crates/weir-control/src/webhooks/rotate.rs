@@ -41,6 +41,8 @@ pub(crate) async fn rotate(
     }
     let mut change = control.change("webhooks.rotate", caller, once).await?;
     let tenant_id = change.caller.tenant_id;
+    let before = change.tx.webhooks().find(tenant_id, id).await?.ok_or_else(Problem::not_found)?;
+    let before = to_value(&webhooks::webhook(before))?;
     let (secret, sealed) = webhooks::new_secret(&control, tenant_id, id);
     let rotation = WebhookRotation {
         id,
@@ -52,7 +54,7 @@ pub(crate) async fn rotate(
     let row = change.tx.webhooks().rotate(&rotation).await?.ok_or_else(Problem::not_found)?;
     let webhook = webhooks::webhook(row);
     let object = Object::new("webhook", &id);
-    change.audit("webhook.rotate", object, None, Some(to_value(&webhook)?)).await?;
+    change.audit("webhook.rotate", object, Some(before), Some(to_value(&webhook)?)).await?;
     let to_repeats = format!("{id} was rotated by the first request; its secret was shown then");
     let shown = IssuedWebhook { webhook, secret: ShownSecret(secret.expose()) };
     change.answer_once(StatusCode::OK, &shown, to_repeats).await

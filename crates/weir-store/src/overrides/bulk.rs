@@ -92,6 +92,34 @@ pub(super) async fn upsert(
     Ok(done.rows_affected())
 }
 
+pub(super) async fn of_subjects(
+    conn: &mut PgConnection,
+    tenant_id: TenantId,
+    bodies: &[OverrideBody],
+    most: u32,
+) -> Result<Vec<(OverrideId, Value)>, StoreError> {
+    let rule_ids: Vec<Uuid> = bodies.iter().map(|body| uuid(body.rule_id.to_u128())).collect();
+    let digests: Vec<Vec<u8>> = bodies.iter().map(|body| body.subject_digest.to_vec()).collect();
+    let rows = sqlx::query!(
+        "-- overrides.of_subjects
+        SELECT o.id, o.spec
+        FROM unnest($2::uuid[], $3::bytea[]) AS wanted (rule_id, subject_digest)
+        JOIN overrides o
+            ON o.tenant_id = $1
+            AND o.rule_id = wanted.rule_id
+            AND o.subject_digest = wanted.subject_digest
+        ORDER BY o.id
+        LIMIT $4",
+        uuid(tenant_id.to_u128()),
+        &rule_ids,
+        &digests,
+        i64::from(most),
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (OverrideId::from_u128(row.id.as_u128()), row.spec)).collect())
+}
+
 /// Many overrides turned on their side: one array a column.
 struct Columns {
     ids: Vec<Uuid>,

@@ -1,0 +1,274 @@
+//! The bounds of every request field and parameter, added to the OpenAPI documents from the constants that enforce them.
+//!
+//! A bound that JSON Schema cannot express (bytes of UTF-8, one field against another) is in the field's description.
+
+use serde_json::{Map, Value, json};
+use utoipa::openapi::OpenApi;
+use weir_domain::alert::{CHECKS_MIN_MAX, THRESHOLDS_MAX, WINDOW_S_MAX};
+use weir_domain::condition::OPERANDS_MAX;
+use weir_domain::limit::{COST_MAX, LIMITS_PER_RULE_MAX, SPAN_MS_MAX, UNITS_MAX};
+use weir_domain::names::{ATTRIBUTES_MAX, VALUE_BYTES_MAX};
+use weir_domain::request::IDEMPOTENCY_KEY_BYTES_MAX;
+use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
+
+use crate::check::BATCH_MAX;
+use crate::overrides::{BULK_OVERRIDES_MAX, REASON_CHARS_MAX};
+use crate::simulate::TRACE_BYTES_MAX;
+use crate::tester::LOOK_MAX;
+
+/// Most characters of a text in a filter.
+pub const FILTER_CHARS_MAX: usize = 256;
+/// Most characters of the name of a time zone.
+const ZONE_CHARS_MAX: usize = 64;
+const NAMESPACE: &str = "^[a-z0-9][a-z0-9_-]{0,62}$";
+const RULE_NAME: &str = "^[a-z0-9][a-z0-9-]{0,62}$";
+const ATTRIBUTE: &str = "^[a-z][a-z0-9_.-]{0,63}$";
+/// No control characters.
+const ONE_LINE: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]*$";
+/// No control characters but line feeds.
+const PROSE: &str = "^[^\\u0000-\\u0009\\u000B-\\u001F\\u007F-\\u009F]*$";
+/// No control characters, and no blank at the beginning or end.
+const TITLE: &str = "^[^\\s\\u0000-\\u001F\\u007F-\\u009F]([^\\u0000-\\u001F\\u007F-\\u009F]*[^\\s\\u0000-\\u001F\\u007F-\\u009F])?$";
+
+/// The document with bounds, and with answers that extend a request body described as one object.
+///
+/// # Panics
+/// When the document cannot be written as JSON, which the tests of both planes exclude.
+#[must_use]
+pub fn with_bounds(document: &OpenApi) -> Value {
+    let mut document = serde_json::to_value(document).expect("a document is JSON");
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        merge_flattened(schemas);
+        for (name, schema) in schemas {
+            for (of, field, bounds) in fields() {
+                if of == name || (of == "*" && is_request(name)) {
+                    bound_field(schema, field, &bounds);
+                }
+            }
+            if name == "LimitBody" {
+                close_variants(schema);
+            }
+            if name == "OperandBody" {
+                bound_operand(schema);
+            }
+        }
+    }
+    if let Some(paths) = document["paths"].as_object_mut() {
+        let operations = paths.values_mut().filter_map(Value::as_object_mut).flatten();
+        for (_, operation) in operations {
+            for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+                bound_parameter(parameter);
+            }
+        }
+    }
+    document
+}
+
+/// The bounds of fields: schema (`*`: every request body), property, keywords. A later row adds to an earlier one.
+fn fields() -> Vec<(&'static str, &'static str, Value)> {
+    let span = || json!({ "minimum": 1, "maximum": SPAN_MS_MAX });
+    let units = || json!({ "minimum": 1, "maximum": UNITS_MAX });
+    let cost = || json!({ "minimum": 1, "maximum": COST_MAX });
+    let text = || json!({ "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX });
+    let subject = |most: usize| {
+        json!({
+            "maxProperties": most,
+            "propertyNames": { "type": "string", "pattern": ATTRIBUTE },
+            "additionalProperties": { "type": "string", "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX },
+        })
+    };
+    let percent = || json!({ "minimum": 1, "maximum": 100 });
+    let email = || json!({ "minLength": 3, "maxLength": 254, "pattern": "^[^@\\s]+@[^@\\s]+$" });
+    vec![
+        ("*", "namespace", json!({ "pattern": NAMESPACE })),
+        ("*", "name", json!({ "minLength": 1, "maxLength": 100, "pattern": TITLE })),
+        ("*", "tenant_name", json!({ "pattern": TITLE })),
+        ("*", "email", email()),
+        ("*", "rule_id", json!({ "pattern": id("rule") })),
+        ("*", "webhook_id", json!({ "pattern": id("webhook") })),
+        ("*", "cost", cost()),
+        ("*", "attributes", subject(ATTRIBUTES_MAX)),
+        ("RuleBody", "name", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
+        (
+            "RuleBody",
+            "description",
+            json!({ "pattern": PROSE, "maxLength": DESCRIPTION_CHARS_MAX }),
+        ),
+        ("RuleBody", "match", json!({ "maxItems": CONDITIONS_MAX })),
+        (
+            "RuleBody",
+            "count_by",
+            json!({ "maxItems": COUNT_BY_MAX, "uniqueItems": true, "items": { "type": "string", "pattern": ATTRIBUTE } }),
+        ),
+        ("RuleBody", "limits", json!({ "maxItems": LIMITS_PER_RULE_MAX })),
+        ("RuleBody", "block_ms", span()),
+        ("ConditionBody", "attribute", json!({ "pattern": ATTRIBUTE })),
+        ("LimitBody", "limit", units()),
+        ("LimitBody", "capacity", units()),
+        ("LimitBody", "refill_tokens", units()),
+        ("LimitBody", "drain_units", units()),
+        ("LimitBody", "window_ms", span()),
+        ("LimitBody", "refill_interval_ms", span()),
+        ("LimitBody", "drain_interval_ms", span()),
+        ("LimitBody", "interval_ms", span()),
+        ("LimitBody", "time_zone", json!({ "minLength": 1, "maxLength": ZONE_CHARS_MAX })),
+        ("LimitBody", "anchor_day", json!({ "minimum": 1, "maximum": 366 })),
+        ("RevertRule", "revision", json!({ "minimum": 1, "maximum": i64::MAX })),
+        ("OverrideBody", "subject", subject(COUNT_BY_MAX)),
+        ("OverrideBody", "limits", json!({ "minItems": 1, "maxItems": LIMITS_PER_RULE_MAX })),
+        ("OverrideBody", "reason", json!({ "pattern": PROSE, "maxLength": REASON_CHARS_MAX })),
+        (
+            "BulkOverridesBody",
+            "overrides",
+            json!({ "minItems": 1, "maxItems": BULK_OVERRIDES_MAX }),
+        ),
+        ("ResetBody", "subject", subject(COUNT_BY_MAX)),
+        (
+            "LookBody",
+            "subjects",
+            json!({ "minItems": 1, "maxItems": LOOK_MAX, "items": with(json!({ "type": "object" }), &subject(COUNT_BY_MAX)) }),
+        ),
+        (
+            "CheckBody",
+            "idempotency_key",
+            json!({ "minLength": 1, "maxLength": IDEMPOTENCY_KEY_BYTES_MAX }),
+        ),
+        ("BatchBody", "checks", json!({ "minItems": 1, "maxItems": BATCH_MAX })),
+        (
+            "AlertBody",
+            "thresholds_percent",
+            json!({ "minItems": 1, "maxItems": THRESHOLDS_MAX, "uniqueItems": true, "items": with(json!({ "type": "integer" }), &percent()) }),
+        ),
+        ("AlertBody", "share_percent", percent()),
+        (
+            "AlertBody",
+            "window_s",
+            json!({ "minimum": 60, "maximum": WINDOW_S_MAX, "multipleOf": 60 }),
+        ),
+        ("AlertBody", "checks_min", json!({ "minimum": 1, "maximum": CHECKS_MIN_MAX })),
+        ("TraceBody", "text", json!({ "maxLength": TRACE_BYTES_MAX })),
+        (
+            "WebhookBody",
+            "url",
+            with(text(), &json!({ "maxLength": 2000, "pattern": "^https?://" })),
+        ),
+    ]
+}
+
+/// Schemas whose properties a client writes. Others may use the same names for what was written before.
+fn is_request(schema: &str) -> bool {
+    schema.ends_with("Body") && schema != "ProblemBody"
+        || schema.starts_with("Create")
+        || schema.starts_with("Update")
+        || schema.starts_with("Delete")
+        || ["SignUp", "LogIn", "Invite"].contains(&schema)
+}
+
+/// The bounds of a parameter, by its name.
+fn bound_parameter(parameter: &mut Value) {
+    let name = parameter["name"].as_str().unwrap_or_default().to_owned();
+    let place = parameter["in"].as_str().unwrap_or_default().to_owned();
+    let bounds = match (place.as_str(), name.as_str()) {
+        ("path", kind) => json!({ "pattern": id(kind) }),
+        ("header", "If-Match") => json!({ "pattern": "^\"[0-9]{1,20}\"$" }),
+        ("query", "rule_id") => json!({ "pattern": id("rule") }),
+        ("query", "namespace") => json!({ "pattern": "^([a-z0-9][a-z0-9_-]{0,62})?$" }),
+        ("query", "cursor") => json!({ "pattern": "^[A-Za-z0-9_-]{1,512}$" }),
+        ("query", "search" | "subject" | "actor" | "action") => {
+            json!({ "maxLength": FILTER_CHARS_MAX, "pattern": ONE_LINE })
+        }
+        ("query", "time_zone") => json!({ "minLength": 1, "maxLength": ZONE_CHARS_MAX }),
+        ("query", "step_s") => json!({ "minimum": 60, "maximum": 366 * 86_400, "multipleOf": 60 }),
+        ("query", "deny_status") => json!({ "enum": [200, 429], "minimum": 200, "maximum": 429 }),
+        ("query", "ids") => {
+            let rule = id("rule");
+            let rule = rule.trim_start_matches('^').trim_end_matches('$');
+            json!({ "pattern": format!("^{rule}(,{rule}){{0,99}}$") })
+        }
+        _ => return,
+    };
+    merge(&mut parameter["schema"], &bounds);
+}
+
+/// The form of an id of this kind.
+fn id(kind: &str) -> String {
+    format!("^{kind}_[0-7][0-9A-HJKMNP-TV-Z]{{25}}$")
+}
+
+/// Adds bounds to a property of a schema, or of each of its variants.
+fn bound_field(schema: &mut Value, field: &str, bounds: &Value) {
+    if let Some(property) = schema.get_mut("properties").and_then(|all| all.get_mut(field)) {
+        let bounded = property.get("type").is_some() || property.get("pattern").is_some();
+        if bounded {
+            merge(property, bounds);
+        }
+    }
+    for keyword in ["oneOf", "allOf"] {
+        for variant in schema.get_mut(keyword).and_then(Value::as_array_mut).into_iter().flatten() {
+            bound_field(variant, field, bounds);
+        }
+    }
+}
+
+/// Unknown parameters of an algorithm are refused.
+fn close_variants(schema: &mut Value) {
+    for variant in schema["oneOf"].as_array_mut().into_iter().flatten() {
+        variant["additionalProperties"] = Value::Bool(false);
+    }
+}
+
+fn bound_operand(schema: &mut Value) {
+    let text = json!({ "type": "string", "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX });
+    for variant in schema["oneOf"].as_array_mut().into_iter().flatten() {
+        if variant["type"] == "array" {
+            merge(variant, &json!({ "minItems": 1, "maxItems": OPERANDS_MAX, "items": text }));
+        } else {
+            merge(variant, &text);
+        }
+    }
+}
+
+/// An answer that flattens a request body is `allOf` that body, which permits no other property, and the rest: nothing
+/// can satisfy both. Describes it as one object instead.
+fn merge_flattened(schemas: &mut Map<String, Value>) {
+    let closed: Map<String, Value> = schemas
+        .iter()
+        .filter(|(_, schema)| schema["additionalProperties"] == false)
+        .map(|(name, schema)| (format!("#/components/schemas/{name}"), schema.clone()))
+        .collect();
+    for schema in schemas.values_mut() {
+        let Some(parts) = schema.get("allOf").and_then(Value::as_array) else { continue };
+        let part = |part: &Value| {
+            let reference = part["$ref"].as_str().unwrap_or_default();
+            closed.get(reference).unwrap_or(part).clone()
+        };
+        if !parts.iter().any(|part| part["$ref"].as_str().is_some_and(|to| closed.contains_key(to)))
+        {
+            continue;
+        }
+        let (mut required, mut properties) = (Vec::new(), Map::new());
+        for part in parts.iter().map(part) {
+            required.extend(part["required"].as_array().cloned().unwrap_or_default());
+            properties.extend(part["properties"].as_object().cloned().unwrap_or_default());
+        }
+        let description = schema["description"].clone();
+        *schema = json!({
+            "type": "object",
+            "description": description,
+            "required": required,
+            "properties": properties,
+        });
+    }
+}
+
+/// `base` with the keywords of `more`.
+fn with(mut base: Value, more: &Value) -> Value {
+    merge(&mut base, more);
+    base
+}
+
+fn merge(schema: &mut Value, more: &Value) {
+    if let (Some(schema), Some(more)) = (schema.as_object_mut(), more.as_object()) {
+        schema.extend(more.clone());
+    }
+}

@@ -1,0 +1,60 @@
+//! `weir audit verify`: an audit log that was changed in the database is reported.
+
+use std::process::Output;
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::harness::{Tenant, shared, weir};
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Each tenant of a test has a log of its own, so other tests disturb nothing.
+fn verify(url: &str, tenant: &str, more: &[&str]) -> Output {
+    let args = [&["audit", "verify", "--tenant", tenant], more].concat();
+    weir(&args, &[("WEIR_DATABASE_URL", url)], "")
+}
+
+#[tokio::test]
+async fn audit_verify_says_where_a_log_was_changed() {
+    let stack = shared().await;
+    let tenant = Tenant::sign_up(stack).await;
+    for name in ["Renamed", "Renamed again"] {
+        tenant.admin(Method::PATCH, "", &json!({ "name": name })).await.expect(200);
+    }
+    let url = stack.postgres.url("weir");
+    let sound = verify(&url, &tenant.id, &[]);
+    assert_eq!(sound.status.code(), Some(0), "{}", text(&sound.stderr));
+    let head = text(&sound.stdout);
+    assert!(head.starts_with(&format!("{} 4 ", tenant.id)), "{head}");
+
+    let heads = stack.scratch.path().join("audit-heads");
+    std::fs::write(&heads, &head).expect("a file of the test");
+    let heads = heads.display().to_string();
+    tenant.admin(Method::PATCH, "", &json!({ "name": "Renamed once more" })).await.expect(200);
+    let later = verify(&url, &tenant.id, &["--against", &heads]);
+    assert_eq!(later.status.code(), Some(0), "{}", text(&later.stderr));
+
+    let change = "UPDATE audit_entries SET actor_label = 'mallory@example.com'
+        WHERE action = 'tenant.rename' AND seq = 3 AND chain IN (
+            SELECT chain FROM audit_entries WHERE object_id = '";
+    let change = format!("{change}{}')", tenant.id);
+    stack.postgres.psql("weir", &["-c", &change]).expect("the owner may");
+    let changed = verify(&url, &tenant.id, &[]);
+    assert_eq!(changed.status.code(), Some(1));
+    let said = text(&changed.stderr);
+    assert!(said.contains(&format!("{}: entry 3 ", tenant.id)), "{said}");
+    assert_eq!(text(&changed.stdout), "");
+}
+
+#[tokio::test]
+async fn audit_verify_refuses_a_log_that_does_not_exist() {
+    let stack = shared().await;
+    let url = stack.postgres.url("weir");
+    let nobody = "tenant_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let output = verify(&url, nobody, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("there is no such log"), "{}", text(&output.stderr));
+}
