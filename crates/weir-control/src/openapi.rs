@@ -164,6 +164,7 @@ fn add_problems(path: &str, operation: &mut Operation, writes: bool) {
     }
     if path.contains('{') {
         problems.push(("404", "Not there, or of another tenant"));
+        problems.push(("422", "A parameter contains a control character"));
     }
     let parameters = operation.parameters.as_deref().unwrap_or_default();
     let in_query =

@@ -16,7 +16,8 @@ pub struct OpenapiArgs {
 pub fn run(args: &OpenapiArgs) -> anyhow::Result<()> {
     let documents = [("control", weir_control::openapi()), ("gate", weir_gate::openapi())];
     for (name, document) in documents {
-        let text = serde_json::to_string_pretty(&document).context("write the document as JSON")? + "\n";
+        let text =
+            serde_json::to_string_pretty(&document).context("write the document as JSON")? + "\n";
         match &args.out {
             Some(folder) => {
                 let file = folder.join(format!("{name}.json"));

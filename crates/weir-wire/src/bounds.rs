@@ -56,9 +56,8 @@ pub fn with_bounds(document: &OpenApi) -> Value {
     if let Some(paths) = document["paths"].as_object_mut() {
         let operations = paths.values_mut().filter_map(Value::as_object_mut).flatten();
         for (_, operation) in operations {
-            for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
-                bound_parameter(parameter);
-            }
+            let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+            parameters.into_iter().flatten().for_each(bound_parameter);
         }
     }
     document
@@ -212,14 +211,16 @@ fn bound_field(schema: &mut Value, field: &str, bounds: &Value) {
 
 /// Unknown parameters of an algorithm are refused.
 fn close_variants(schema: &mut Value) {
-    for variant in schema["oneOf"].as_array_mut().into_iter().flatten() {
+    let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+    for variant in variants.into_iter().flatten() {
         variant["additionalProperties"] = Value::Bool(false);
     }
 }
 
 fn bound_operand(schema: &mut Value) {
     let text = json!({ "type": "string", "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX });
-    for variant in schema["oneOf"].as_array_mut().into_iter().flatten() {
+    let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+    for variant in variants.into_iter().flatten() {
         if variant["type"] == "array" {
             merge(variant, &json!({ "minItems": 1, "maxItems": OPERANDS_MAX, "items": text }));
         } else {
@@ -236,28 +237,34 @@ fn merge_flattened(schemas: &mut Map<String, Value>) {
         .filter(|(_, schema)| schema["additionalProperties"] == false)
         .map(|(name, schema)| (format!("#/components/schemas/{name}"), schema.clone()))
         .collect();
-    for schema in schemas.values_mut() {
-        let Some(parts) = schema.get("allOf").and_then(Value::as_array) else { continue };
-        let part = |part: &Value| {
-            let reference = part["$ref"].as_str().unwrap_or_default();
-            closed.get(reference).unwrap_or(part).clone()
-        };
-        if !parts.iter().any(|part| part["$ref"].as_str().is_some_and(|to| closed.contains_key(to)))
-        {
-            continue;
+    schemas.values_mut().for_each(|schema| merge_below(schema, &closed));
+}
+
+/// Does so for a schema and every schema in it.
+fn merge_below(schema: &mut Value, closed: &Map<String, Value>) {
+    match schema {
+        Value::Object(keywords) => {
+            keywords.values_mut().for_each(|keyword| merge_below(keyword, closed));
         }
-        let (mut required, mut properties) = (Vec::new(), Map::new());
-        for part in parts.iter().map(part) {
-            required.extend(part["required"].as_array().cloned().unwrap_or_default());
-            properties.extend(part["properties"].as_object().cloned().unwrap_or_default());
-        }
-        let description = schema["description"].clone();
-        *schema = json!({
-            "type": "object",
-            "description": description,
-            "required": required,
-            "properties": properties,
-        });
+        Value::Array(items) => items.iter_mut().for_each(|item| merge_below(item, closed)),
+        _ => {}
+    }
+    let is_closed =
+        |part: &Value| part["$ref"].as_str().is_some_and(|name| closed.contains_key(name));
+    let Some(parts) = schema.get("allOf").and_then(Value::as_array) else { return };
+    if !parts.iter().any(is_closed) {
+        return;
+    }
+    let (mut required, mut properties) = (Vec::new(), Map::new());
+    for part in parts {
+        let part = part["$ref"].as_str().and_then(|name| closed.get(name)).unwrap_or(part);
+        required.extend(part["required"].as_array().cloned().unwrap_or_default());
+        properties.extend(part["properties"].as_object().cloned().unwrap_or_default());
+    }
+    let description = schema["description"].clone();
+    *schema = json!({ "type": "object", "required": required, "properties": properties });
+    if description.is_string() {
+        schema["description"] = description;
     }
 }
 

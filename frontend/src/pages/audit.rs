@@ -28,13 +28,12 @@ pub fn Audit() -> impl IntoView {
     let (access, me) = (expect_context::<Access>(), expect_context::<Load<Me>>());
     let wanted = by_address(|said| Wanted::of(|name| said.get(name)), query);
     let log = Memo::new(move |_| wanted.value.get().log());
-    let entries = move || match access.lacks(Role::Admin).filter(|_| log.get() == AuditLog::Tenant)
-    {
-        Some(why) => {
-            view! { <Empty title="The audit log is for admins."><p>{why}</p></Empty> }.into_any()
-        }
-        None => view! { <Log wanted /> }.into_any(),
-    };
+    let entries =
+        move || match access.lacks(Role::Admin).filter(|_| log.get() == AuditLog::Tenant) {
+            Some(why) => view! { <Empty title="The audit log is for admins."><p>{why}</p></Empty> }
+                .into_any(),
+            None => view! { <Log wanted /> }.into_any(),
+        };
     let page = move |me: Me| {
         view! {
             <Choice label="Log" value=of(wanted, |it| &mut it.log) options=logs(me.user.operator) />
@@ -104,8 +103,7 @@ fn Entries(page: Signal<Page<AuditEntry>>, wanted: Signal<Wanted>) -> impl IntoV
     let more = move |_| {
         let (wanted, cursor) = (wanted.get_untracked(), shown.get_untracked().next_cursor);
         let asked = asked(&wanted);
-        let older =
-            async move { api.audit(wanted.log(), &tenant.now(), &asked, cursor).await };
+        let older = async move { api.audit(wanted.log(), &tenant.now(), &asked, cursor).await };
         act.run(older, move |mut next| {
             shown.try_update(|shown| {
                 shown.data.append(&mut next.data);

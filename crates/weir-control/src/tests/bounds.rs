@@ -126,6 +126,7 @@ async fn answers_have_exactly_the_properties_of_their_schema() {
         for required in schema["required"].as_array().expect("a list") {
             assert!(answer.get(required.as_str().expect("a name")).is_some(), "{required}");
         }
+        assert!(!document.to_string().contains("\"parameters\":null"));
         for name in answer.as_object().expect("an object").keys() {
             assert!(schema["properties"].get(name).is_some(), "{name}");
         }
