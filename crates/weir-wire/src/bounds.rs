@@ -182,7 +182,7 @@ fn bound_parameter(parameter: &mut Value) {
         ("query", "ids") => {
             let rule = id("rule");
             let rule = rule.trim_start_matches('^').trim_end_matches('$');
-            json!({ "pattern": format!("^{rule}(,{rule}){{0,99}}$") })
+            json!({ "pattern": format!("^({rule}(,{rule}){{0,99}})?$") })
         }
         _ => return,
     };

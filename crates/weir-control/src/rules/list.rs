@@ -90,9 +90,16 @@ pub(crate) async fn list(
 
 /// The ids of a text such as `rule_…,rule_…`.
 fn rule_ids(text: &str) -> Result<Vec<RuleId>, Problem> {
-    let wrong =
-        || Problem::invalid_field("ids", format!("must be at most {RULE_IDS_MAX} ids of rules"));
-    let parts: Vec<_> = text.split(',').filter(|part| !part.is_empty()).collect();
+    let wrong = || {
+        Problem::invalid_field(
+            "ids",
+            format!("must be 1 to {RULE_IDS_MAX} ids of rules, apart by commas"),
+        )
+    };
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let parts: Vec<_> = text.split(',').collect();
     if parts.len() > RULE_IDS_MAX {
         return Err(wrong());
     }

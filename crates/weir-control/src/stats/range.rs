@@ -68,6 +68,8 @@ impl Asked {
             None => self.suitable_step(),
             Some(step_s) => checked_step(step_s)?,
         };
+        // Checked also where it changes nothing.
+        time_zone.map(zone_quota).transpose()?;
         let zone = time_zone.filter(|zone| *zone != "UTC" && step_s % DAY_S == 0);
         let bounds = match zone {
             Some(zone) => self.local_days(step_s / DAY_S, zone)?,
@@ -164,10 +166,7 @@ impl Asked {
 
     /// Midnights of a time zone, so many days apart.
     fn local_days(&self, days: u32, time_zone: &str) -> Result<Vec<Timestamp>, Problem> {
-        let calendar =
-            Calendar { period: Period::Day, time_zone: time_zone.to_owned(), anchor_day: 1 };
-        let quota = Quota::new(1, calendar)
-            .map_err(|wrong| Problem::invalid_field("time_zone", wrong.reason))?;
+        let quota = zone_quota(time_zone)?;
         let around = |ms: i64| {
             let ms = u64::try_from(ms).unwrap_or(0);
             let bounds = calendar::bounds(&quota, Micros::from_ms(ms)).bounds_us;
@@ -203,6 +202,12 @@ fn checked_step(step_s: u32) -> Result<u32, Problem> {
         return Err(Problem::invalid_field("step_s", reason));
     }
     Ok(step_s)
+}
+
+/// A quota of one day in a time zone: its periods are the zone's days.
+fn zone_quota(time_zone: &str) -> Result<Quota, Problem> {
+    let calendar = Calendar { period: Period::Day, time_zone: time_zone.to_owned(), anchor_day: 1 };
+    Quota::new(1, calendar).map_err(|wrong| Problem::invalid_field("time_zone", wrong.reason))
 }
 
 fn too_many(points: i64) -> Problem {

@@ -145,6 +145,11 @@ async fn refusals_name_the_bound() {
         ("rules?search=", "search", "must be at most 256 characters"),
         ("overrides?subject=", "subject", "must be at most 256 characters"),
         ("audit?actor=", "actor", "must be at most 256 characters"),
+        (
+            "stats/series?time_zone=",
+            "time_zone",
+            "must be the name of an IANA time zone such as `Europe/Berlin` or `UTC`",
+        ),
         ("rules?namespace=", "namespace", "must match ^[a-z0-9][a-z0-9_-]{0,62}$"),
         ("stats/summary?namespace=", "namespace", "must match ^[a-z0-9][a-z0-9_-]{0,62}$"),
     ] {

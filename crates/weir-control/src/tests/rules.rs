@@ -136,7 +136,7 @@ async fn lists_are_of_some_ids_or_of_rules_that_have_something() {
     assert_eq!(names("has=quota".into()).await, ["monthly"]);
 
     let many = vec![first.as_str(); 101].join(",");
-    for ids in ["rule_1", "tenant_0", "x,", many.as_str()] {
+    for ids in ["rule_1", "tenant_0", "x,", ",", many.as_str()] {
         assert_eq!(list(format!("ids={ids}")).await.refused_field(), "ids");
     }
     assert_eq!(list("has=wings".into()).await.refused_field(), "has");
