@@ -1,5 +1,7 @@
 //! Credentials out of the headers, and only out of the headers.
 
+use std::borrow::Cow;
+
 use axum::http::{HeaderMap, Uri, header};
 use weir_wire::problem::ErrorCode;
 
@@ -31,12 +33,51 @@ fn bearer(text: &str) -> Option<&str> {
 }
 
 fn names_a_secret(query: &str) -> bool {
-    const NAMES: [&str; 6] =
-        ["access_token", "api_key", "apikey", "x-api-key", "authorization", "token"];
+    const NAMES: [&str; 11] = [
+        "access_token",
+        "api_key",
+        "api-key",
+        "apikey",
+        "authorization",
+        "bearer",
+        "key",
+        "token",
+        "weir-key",
+        "weir_key",
+        "x-api-key",
+    ];
     query
         .split('&')
-        .map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name))
+        .map(|pair| decoded(pair.split_once('=').map_or(pair, |(name, _)| name)))
         .any(|name| NAMES.iter().any(|secret| name.eq_ignore_ascii_case(secret)))
+}
+
+/// A parameter's name without its percent-encoding; what is not encoded correctly stays as it is.
+fn decoded(name: &str) -> Cow<'_, str> {
+    if !name.contains('%') {
+        return Cow::Borrowed(name);
+    }
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let [byte, after @ ..] = rest {
+        match (byte, encoded_byte(after)) {
+            (b'%', Some(encoded)) => {
+                bytes.push(encoded);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn encoded_byte(digits: &[u8]) -> Option<u8> {
+    let digits = digits.get(..2)?;
+    let value = |digit: u8| char::from(digit).to_digit(16);
+    u8::try_from(value(digits[0])? * 16 + value(digits[1])?).ok()
 }
 
 #[cfg(test)]
@@ -63,6 +104,13 @@ mod tests {
         assert_eq!(found("/", &[("authorization", "Basic a")]), Err(401));
         assert_eq!(found("/", &[("authorization", "Bearer")]), Err(401));
         assert_eq!(found("/", &[("authorization", "Bearer a"), ("x-api-key", "b")]), Err(401));
-        assert_eq!(found("/?x=1&API_KEY=a", &[("x-api-key", "a")]), Err(400));
+        for name in ["API_KEY", "key", "bearer", "weir_key", "api%5fkey", "%61pi%5Fkey", "token"] {
+            let uri = format!("/?x=1&{name}=a").leak();
+            assert_eq!(found(uri, &[("x-api-key", "a")]), Err(400), "{name}");
+        }
+        for name in ["deny_status", "api%5", "%", "keys", "api%zzkey"] {
+            let uri = format!("/?{name}=a").leak();
+            assert_eq!(found(uri, &[("x-api-key", "a")]), Ok("a".into()), "{name}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! JSON bodies in and out.
 //!
 //! Reading is bounded in size ([`BodyLimit`]) and in time, and says precisely what is wrong: not JSON at all is 400,
-//! another content type 415, too large 413, too slow 408, and a field that is unknown, missing, doubled or of the
+//! another content type or a compressed body 415, too large 413, too slow 408, and a field that is unknown, missing, doubled or of the
 //! wrong type is 422 with its path.
 
 use std::pin::pin;
@@ -124,6 +124,10 @@ pub async fn read(request: Request) -> Result<Bytes, Problem> {
     let BodyLimit(limit) = request.extensions().get().copied().unwrap_or_default();
     let too_large =
         || Problem::new(ErrorCode::BodyTooLarge, format!("the body may have {limit} bytes"));
+    if request.headers().get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
+        let detail = "send the body without `Content-Encoding`";
+        return Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
+    }
     let announced = request.headers().get(header::CONTENT_LENGTH);
     let announced = announced.and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
     if announced.is_some_and(|length| length > limit) {

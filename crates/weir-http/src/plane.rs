@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use tower::Service;
 use weir_wire::problem::ErrorCode;
 
 use crate::problem::Problem;
-use crate::request_id::RequestIds;
+use crate::request_id::{RequestId, RequestIds};
 
 /// What a plane may set about its surroundings.
 #[derive(Debug, Clone)]
@@ -60,15 +60,26 @@ impl Plane {
         request.extensions_mut().insert(id);
         let method = request.method().clone();
         let uri = request.uri().clone();
-        let mut response = self.answer_or_problem(request).await;
+        let response = self.answer_or_problem(request).await;
+        Self::finish(response, &id, &method, uri.path())
+    }
+
+    /// Answers what never became a request of the router.
+    pub(crate) fn refuse(&self, problem: Problem) -> Response {
+        let id = self.settings.request_ids.next();
+        Self::finish(problem.into_response(), &id, &Method::default(), "")
+    }
+
+    /// Adds to an answer what every answer has, and logs what was our fault.
+    fn finish(mut response: Response, id: &RequestId, method: &Method, path: &str) -> Response {
         if let Some(problem) = response.extensions_mut().remove::<Problem>() {
             *response.body_mut() = problem.rendered(id.as_str());
             response.headers_mut().remove(header::CONTENT_LENGTH);
             if let Some(cause) = problem.cause_chain() {
-                tracing::error!(request.id = %id, %method, path = uri.path(), code = problem.code().as_str(), cause, "request failed");
+                tracing::error!(request.id = %id, %method, path, code = problem.code().as_str(), cause, "request failed");
             }
         }
-        tracing::debug!(request.id = %id, %method, path = uri.path(), status = response.status().as_u16(), "request served");
+        tracing::debug!(request.id = %id, %method, path, status = response.status().as_u16(), "request served");
         let headers = response.headers_mut();
         if let Ok(value) = HeaderValue::from_str(id.as_str()) {
             headers.insert("x-request-id", value);

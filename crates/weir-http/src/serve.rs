@@ -1,63 +1,112 @@
-//! The accept loop of a plane, with the bounds that `axum::serve` lacks.
+//! The accept loop of a listener, with the bounds that `axum::serve` lacks.
 //!
-//! A connection counts against a cap; it must show its first bytes, its headers and its requests in time; HTTP/1.1 and
-//! HTTP/2 with prior knowledge are told apart by those first bytes. On shutdown nothing new is accepted, requests in
-//! flight finish, and what is left at the deadline is cut.
+//! - Connections are bounded in all and by address. A full listener closes the connection that has been idle for
+//!   longest; if none is idle, the new one is answered with 503.
+//! - Every connection ends: it has deadlines for its first bytes, for each request's head, for idling, for writes
+//!   that make no progress, and a greatest age.
+//! - HTTP/1.1 heads are checked strictly before they are parsed. HTTP/2 needs prior knowledge.
+//! - Requests that have waited too long for this process are refused with 503 at once.
+//! - On shutdown nothing new is accepted, requests in flight finish, and what is left at the deadline is cut.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use axum::http::{HeaderValue, Request, header};
-use hyper::body::Incoming;
-use hyper::server::conn::{http1, http2};
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::opening::{Opening, Protocol};
+use self::connection::Connection;
+use self::connection_state::ConnectionState;
+use self::overload::Overload;
+use self::registry::Registry;
 use crate::client_address::TrustedProxies;
 use crate::plane::Plane;
 
-mod opening;
+pub use self::bind::{BACKLOG, bind};
+pub use self::meters::ListenerMeters;
+
+mod answer;
+mod bind;
+mod chunks;
+mod connection;
+mod connection_state;
+mod head;
+mod http1_stream;
+mod meters;
+mod overload;
+mod paced_body;
+mod registry;
+mod transport;
 
 /// The bounds of a listener.
 #[derive(Debug, Clone)]
 pub struct ServeSettings {
-    /// Connections at a time; more wait in the backlog of the operating system.
+    /// Connections at a time.
     pub connections_max: usize,
+    /// Connections at a time of one address, or of one IPv6 network of 64 bits. Trusted proxies are exempt.
+    pub connections_per_address_max: usize,
     /// From the connection until its first bytes tell the protocol.
     pub first_bytes_deadline: Duration,
-    /// From the first byte of a request (or the end of the last one) until its headers are complete.
-    pub headers_deadline: Duration,
+    /// HTTP/1.1: from the end of a request until the head of the next is complete. HTTP/2: how long a client can ask for
+    /// nothing and take nothing.
+    pub idle_deadline: Duration,
+    /// How long a write can go without progress.
+    pub write_deadline: Duration,
+    /// After this a connection is asked to end, and half a minute later it is cut.
+    pub connection_age_max: Duration,
     /// Headers of one request.
     pub headers_max: usize,
     /// Requests in flight on one HTTP/2 connection.
     pub streams_max: u32,
+    /// Requests in flight on all connections; more are refused with 503.
+    pub requests_max: usize,
+    /// Requests that waited longer for the process to handle them are refused with 503, once waits are that long for
+    /// some time.
+    pub wait_max: Duration,
     /// After shutdown was asked for, until connections are cut.
     pub drain_deadline: Duration,
     /// Peers that may say whom a request comes from.
     pub trusted_proxies: TrustedProxies,
+    /// Where the listener counts.
+    pub meters: Arc<ListenerMeters>,
 }
 
 impl Default for ServeSettings {
     fn default() -> Self {
         Self {
             connections_max: 8192,
+            connections_per_address_max: 1024,
             first_bytes_deadline: Duration::from_secs(5),
-            headers_deadline: Duration::from_secs(30),
+            idle_deadline: Duration::from_secs(30),
+            write_deadline: Duration::from_secs(30),
+            connection_age_max: Duration::from_hours(1),
             headers_max: 64,
             streams_max: 128,
+            requests_max: 8192,
+            wait_max: Duration::from_millis(100),
             drain_deadline: Duration::from_secs(20),
             trusted_proxies: TrustedProxies::default(),
+            meters: Arc::default(),
         }
     }
 }
+
+/// What the connections of a listener share.
+#[derive(Debug)]
+struct Shared {
+    plane: Plane,
+    settings: ServeSettings,
+    overload: Overload,
+    started: Instant,
+    shutdown: CancellationToken,
+}
+
+/// Refused connections that are answered at a time; the others are closed without an answer.
+const REFUSALS_MAX: usize = 64;
+/// How often a failure to accept is logged.
+const ACCEPT_LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves until `shutdown`, then drains. Requests carry their [`ClientAddress`](crate::client_address::ClientAddress).
 pub async fn serve(
@@ -66,142 +115,101 @@ pub async fn serve(
     settings: ServeSettings,
     shutdown: CancellationToken,
 ) {
-    let permits = Arc::new(Semaphore::new(settings.connections_max));
-    let connections = TaskTracker::new();
-    let cut = CancellationToken::new();
+    let drain_deadline = settings.drain_deadline;
+    let overload = Overload::new(settings.wait_max, settings.requests_max);
+    let (started, stop) = (Instant::now(), shutdown.clone());
+    let mut acceptor = Acceptor {
+        registry: Registry::new(settings.connections_max, settings.connections_per_address_max),
+        shared: Arc::new(Shared { plane, settings, overload, started, shutdown }),
+        connections: TaskTracker::new(),
+        cut: CancellationToken::new(),
+        refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
+        next_log: started,
+    };
     loop {
-        let accepted = tokio::select! {
-            () = shutdown.cancelled() => break,
-            accepted = accept(&listener, &permits) => accepted,
-        };
-        let Some((permit, stream, peer)) = accepted else {
-            continue;
-        };
-        let (plane, settings) = (plane.clone(), settings.clone());
-        let (shutdown, cut) = (shutdown.clone(), cut.clone());
-        connections.spawn(async move {
-            let connection = Connection { plane, settings, shutdown, peer };
-            tokio::select! {
-                () = connection.run(stream) => {}
-                () = cut.cancelled() => {}
-            }
-            drop(permit);
-        });
+        tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => acceptor.accept(stream, peer),
+                Err(error) => acceptor.accept_failed(&error).await,
+            },
+        }
     }
     drop(listener);
-    connections.close();
-    if tokio::time::timeout(settings.drain_deadline, connections.wait()).await.is_err() {
-        tracing::warn!(connections = connections.len(), "cut what did not end in time");
-        cut.cancel();
-        connections.wait().await;
-    }
+    acceptor.drain(drain_deadline).await;
 }
 
-type Accepted = (tokio::sync::OwnedSemaphorePermit, TcpStream, SocketAddr);
-
-async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> Option<Accepted> {
-    let permit = Arc::clone(permits).acquire_owned().await.expect("the semaphore is never closed");
-    match listener.accept().await {
-        Ok((stream, peer)) => {
-            // Answers are small and complete: waiting to fill a packet only adds latency.
-            let _ = stream.set_nodelay(true);
-            Some((permit, stream, peer))
-        }
-        Err(error) => {
-            tracing::warn!(%error, "could not accept a connection");
-            // Out of descriptors: trying again at once would spin.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            None
-        }
-    }
+struct Acceptor {
+    shared: Arc<Shared>,
+    registry: Arc<Registry>,
+    connections: TaskTracker,
+    cut: CancellationToken,
+    refusals: Arc<Semaphore>,
+    next_log: Instant,
 }
 
-struct Connection {
-    plane: Plane,
-    settings: ServeSettings,
-    shutdown: CancellationToken,
-    peer: SocketAddr,
-}
-
-impl Connection {
-    async fn run(self, stream: TcpStream) {
-        let opening = Opening::read(stream);
-        let opened = tokio::select! {
-            opened = tokio::time::timeout(self.settings.first_bytes_deadline, opening) => opened,
-            () = self.shutdown.cancelled() => return,
-        };
-        let Ok(Ok((protocol, stream))) = opened else {
-            return;
-        };
-        let served = match protocol {
-            Protocol::Http1 => self.http1(stream).await,
-            Protocol::Http2 => self.http2(stream).await,
-        };
-        if let Err(error) = served {
-            tracing::debug!(%error, peer = %self.peer, "connection ended early");
+impl Acceptor {
+    fn accept(&self, stream: TcpStream, peer: SocketAddr) {
+        // Answers are small and complete: waiting to fill a packet only adds latency.
+        let _ = stream.set_nodelay(true);
+        let peer = peer.ip().to_canonical();
+        let state = ConnectionState::new(Instant::now());
+        let is_limited = !self.shared.settings.trusted_proxies.contains(peer);
+        let admitted = self.registry.admit(peer, is_limited, &state);
+        let connection = Connection { shared: Arc::clone(&self.shared), state, peer };
+        let meters = Arc::clone(&self.shared.settings.meters);
+        let cut = self.cut.clone();
+        match admitted {
+            Ok((entry, evicted)) => {
+                meters.evicted(evicted);
+                meters.opened();
+                let state = Arc::clone(&connection.state);
+                self.connections.spawn(async move {
+                    tokio::select! {
+                        () = connection.run(stream) => {}
+                        () = state.evicted() => {}
+                        () = cut.cancelled() => {}
+                    }
+                    meters.closed();
+                    drop(entry);
+                });
+            }
+            Err(full) => {
+                meters.refused(full);
+                if let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() {
+                    self.connections.spawn(async move {
+                        tokio::select! {
+                            () = connection.refuse(stream) => {}
+                            () = cut.cancelled() => {}
+                        }
+                        drop(permit);
+                    });
+                }
+            }
         }
     }
 
-    async fn http1(&self, stream: Opening) -> hyper::Result<()> {
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.settings.headers_deadline)
-            .max_headers(self.settings.headers_max)
-            .max_buf_size(64 * 1024)
-            .serve_connection(TokioIo::new(stream), service_fn(|request| self.answer(request)));
-        tokio::pin!(connection);
-        tokio::select! {
-            served = connection.as_mut() => return served,
-            () = self.shutdown.cancelled() => connection.as_mut().graceful_shutdown(),
+    /// Usually descriptors have run out: idle connections make room, and trying again at once would spin.
+    async fn accept_failed(&mut self, error: &std::io::Error) {
+        let meters = &self.shared.settings.meters;
+        meters.accept_failed();
+        let evicted = self.registry.make_room();
+        meters.evicted(evicted);
+        if Instant::now() >= self.next_log {
+            self.next_log = Instant::now() + ACCEPT_LOG_INTERVAL;
+            tracing::warn!(%error, closed_idle = evicted, "could not accept a connection");
         }
-        connection.await
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 
-    async fn http2(&self, stream: Opening) -> hyper::Result<()> {
-        let (plane, peer) = (self.plane.clone(), self.peer);
-        let trusted_proxies = self.settings.trusted_proxies.clone();
-        let service = service_fn(move |request| {
-            let (plane, trusted_proxies) = (plane.clone(), trusted_proxies.clone());
-            async move { answer(&plane, &trusted_proxies, peer, request).await }
-        });
-        let connection = http2::Builder::new(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .max_concurrent_streams(self.settings.streams_max)
-            .max_header_list_size(16 * 1024)
-            .max_pending_accept_reset_streams(Some(20))
-            .max_local_error_reset_streams(Some(128))
-            .keep_alive_interval(Some(self.settings.headers_deadline))
-            .keep_alive_timeout(self.settings.first_bytes_deadline)
-            .serve_connection(TokioIo::new(stream), service);
-        tokio::pin!(connection);
-        tokio::select! {
-            served = connection.as_mut() => return served,
-            () = self.shutdown.cancelled() => connection.as_mut().graceful_shutdown(),
+    async fn drain(self, deadline: Duration) {
+        self.connections.close();
+        if tokio::time::timeout(deadline, self.connections.wait()).await.is_err() {
+            tracing::warn!(connections = self.connections.len(), "cut what did not end in time");
+            self.cut.cancel();
+            self.connections.wait().await;
         }
-        connection.await
     }
-
-    async fn answer(&self, request: Request<Incoming>) -> io::Result<axum::response::Response> {
-        answer(&self.plane, &self.settings.trusted_proxies, self.peer, request).await
-    }
-}
-
-async fn answer(
-    plane: &Plane,
-    trusted_proxies: &TrustedProxies,
-    peer: SocketAddr,
-    request: Request<Incoming>,
-) -> io::Result<axum::response::Response> {
-    let mut request = request.map(Body::new);
-    let client = trusted_proxies.client(peer.ip(), request.headers());
-    let used_tls = trusted_proxies.used_tls(peer.ip(), request.headers());
-    request.extensions_mut().insert(client);
-    let mut response = plane.answer(request).await;
-    if used_tls {
-        let year = HeaderValue::from_static("max-age=31536000");
-        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, year);
-    }
-    Ok(response)
 }
 
 #[cfg(test)]

@@ -83,6 +83,8 @@ pub enum ErrorCode {
     PreconditionRequired,
     /// Asked too often; `Retry-After` says when again.
     TooManyRequests,
+    /// The request's line and headers are larger than any request may be.
+    HeadersTooLarge,
     /// Our bug.
     Internal,
     /// Something we need is away; `Retry-After` says when to ask again.
@@ -91,7 +93,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All codes, in the order of their statuses.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Malformed,
         Self::Unauthenticated,
         Self::Forbidden,
@@ -106,6 +108,7 @@ impl ErrorCode {
         Self::Invalid,
         Self::PreconditionRequired,
         Self::TooManyRequests,
+        Self::HeadersTooLarge,
         Self::Internal,
         Self::Unavailable,
     ];
@@ -143,6 +146,7 @@ impl ErrorCode {
             Self::Invalid => (422, "invalid", "Outside the bounds"),
             Self::PreconditionRequired => (428, "precondition_required", "If-Match is needed"),
             Self::TooManyRequests => (429, "too_many_requests", "Asked too often"),
+            Self::HeadersTooLarge => (431, "headers_too_large", "The headers are too large"),
             Self::Internal => (500, "internal", "A mistake on our side"),
             Self::Unavailable => (503, "unavailable", "Not available at the moment"),
         }

@@ -76,3 +76,15 @@ async fn other_content_types_and_large_bodies_are_refused() {
     let fine = request("Application/JSON; charset=utf-8", "{\"name\":\"a\"}");
     assert!(Json::<Sample>::from_request(fine, &()).await.is_ok());
 }
+
+#[tokio::test]
+async fn compressed_bodies_are_refused_and_not_taken_for_plain_ones() {
+    let body = "{\"name\":\"a\"}";
+    for (coding, status) in [("gzip", Some(415)), ("br, gzip", Some(415)), ("identity", None)] {
+        let mut request = request("application/json", body);
+        let coding_value = coding.parse().expect("a header value");
+        request.headers_mut().insert("content-encoding", coding_value);
+        let answer = Json::<Sample>::from_request(request, &()).await;
+        assert_eq!(answer.err().map(|problem| problem.code().status()), status, "{coding}");
+    }
+}

@@ -1,0 +1,135 @@
+//! The answer to one request: refused while the process is overloaded, else made by the plane.
+
+use std::fmt::Write as _;
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::{Body, HttpBody as _};
+use axum::http::{HeaderValue, Request, Version, header};
+use axum::response::Response;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use weir_wire::problem::ErrorCode;
+
+use super::connection_state::ConnectionState;
+use super::head::Refusal;
+use super::overload::{Admitted, Shed};
+use super::paced_body::{PIECE_BYTES, PacedBody};
+use super::{ServeSettings, Shared};
+use crate::problem::Problem;
+
+/// Answers a request of the connection `state` from `peer`.
+pub(super) async fn answer(
+    shared: &Shared,
+    state: &Arc<ConnectionState>,
+    peer: IpAddr,
+    request: Request<Incoming>,
+) -> io::Result<Response> {
+    let now = Instant::now();
+    let ServeSettings { trusted_proxies, connection_age_max, .. } = &shared.settings;
+    let waited = state.waited(now);
+    let in_progress = state.begin(now);
+    let mut request = request.map(Body::new);
+    let client = trusted_proxies.client(peer, request.headers());
+    let used_tls = trusted_proxies.used_tls(peer, request.headers());
+    let version = request.version();
+    let admitted = admit(shared, &request, waited, now);
+    let mut response = match &admitted {
+        Err(problem) => shared.plane.refuse(problem.clone()),
+        Ok(_) => {
+            request.extensions_mut().insert(client);
+            shared.plane.answer(request).await
+        }
+    };
+    if used_tls {
+        let year = HeaderValue::from_static("max-age=31536000");
+        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, year);
+    }
+    if version <= Version::HTTP_11 && (state.body_pending() || state.age(now) > *connection_age_max)
+    {
+        // The rest of the body stands between this request and the next: there is no next on this connection.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    drop(in_progress);
+    Ok(paced(response, version, state))
+}
+
+/// Admits the request, unless it is ambiguous or the process is overloaded. Health is always answered.
+fn admit<'a>(
+    shared: &'a Shared,
+    request: &Request<Body>,
+    waited: std::time::Duration,
+    now: Instant,
+) -> Result<Option<Admitted<'a>>, Problem> {
+    if request.version() == Version::HTTP_2 && !names_one_host(request) {
+        shared.settings.meters.malformed();
+        let detail = "`:authority` and `host` must name the same host";
+        return Err(Problem::new(ErrorCode::Malformed, detail));
+    }
+    match shared.overload.admit(waited, now.duration_since(shared.started)) {
+        Ok(admitted) => Ok(Some(admitted)),
+        Err(_) if matches!(request.uri().path(), "/healthz" | "/readyz") => Ok(None),
+        Err(shed) => {
+            shared.settings.meters.shed(shed);
+            let detail = match shed {
+                Shed::Waited => "requests wait too long at the moment",
+                Shed::InFlight => "too many requests are in progress at the moment",
+            };
+            Err(Problem::unavailable(detail))
+        }
+    }
+}
+
+fn names_one_host(request: &Request<Body>) -> bool {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    match (request.uri().authority(), hosts.next(), hosts.next()) {
+        (Some(_), None, _) | (None, Some(_), None) => true,
+        (Some(authority), Some(host), None) => {
+            authority.as_str().as_bytes().eq_ignore_ascii_case(host.as_bytes())
+        }
+        _ => false,
+    }
+}
+
+/// Large and open-ended answers are watched while they are sent.
+fn paced(response: Response, version: Version, state: &Arc<ConnectionState>) -> Response {
+    let is_watched = match response.body().size_hint().exact() {
+        Some(bytes) => version == Version::HTTP_2 && bytes > PIECE_BYTES as u64,
+        None => true,
+    };
+    if !is_watched {
+        return response;
+    }
+    response.map(|body| Body::new(PacedBody::new(body, Arc::clone(state))))
+}
+
+/// The bytes of an answer to what is no valid request, or to a connection that cannot be served.
+pub(super) async fn last_words(shared: &Shared, problem: Problem) -> Vec<u8> {
+    let response = shared.plane.refuse(problem);
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let reason = head.status.canonical_reason().unwrap_or_default();
+    let mut text = format!("HTTP/1.1 {} {reason}\r\n", head.status.as_u16());
+    for (name, value) in &head.headers {
+        let _ = write!(text, "{name}: {}\r\n", value.to_str().unwrap_or_default());
+    }
+    let _ = write!(text, "connection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+    let mut bytes = text.into_bytes();
+    bytes.extend_from_slice(&body);
+    bytes
+}
+
+/// The problem that answers a refused head.
+pub(super) fn problem_of(refusal: Refusal, headers_max: usize) -> Problem {
+    match refusal {
+        Refusal::Malformed(detail) => Problem::new(ErrorCode::Malformed, detail),
+        Refusal::TooLarge => {
+            let kib = super::head::HEAD_BYTES_MAX / 1024;
+            let detail =
+                format!("a request can have {headers_max} headers and {kib} KiB before its body");
+            Problem::new(ErrorCode::HeadersTooLarge, detail)
+        }
+    }
+}

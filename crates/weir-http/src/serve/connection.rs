@@ -1,0 +1,146 @@
+//! One connection, from its first bytes to its end.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+
+use super::Shared;
+use super::answer::{answer, last_words, problem_of};
+use super::connection_state::ConnectionState;
+use super::head::HEAD_BYTES_MAX;
+use super::http1_stream::Http1Stream;
+use super::transport::{Protocol, Transport};
+use crate::problem::Problem;
+
+/// How long a connection that was asked to end has for it.
+const END_DEADLINE: Duration = Duration::from_secs(30);
+
+pub(super) struct Connection {
+    pub(super) shared: Arc<Shared>,
+    pub(super) state: Arc<ConnectionState>,
+    pub(super) peer: IpAddr,
+}
+
+impl Connection {
+    /// Serves the connection until it ends, at the latest a while after its greatest age.
+    pub(super) async fn run(self, stream: TcpStream) {
+        let age_max = self.shared.settings.connection_age_max + END_DEADLINE;
+        if tokio::time::timeout(age_max, self.serve(stream)).await.is_err() {
+            self.shared.settings.meters.cut();
+            tracing::debug!(peer = %self.peer, "cut a connection at its greatest age");
+        }
+    }
+
+    /// Answers a connection for which there is no room.
+    pub(super) async fn refuse(self, stream: TcpStream) {
+        let mut transport = self.transport(stream);
+        let detail = "too many connections are open at the moment";
+        let answer = last_words(&self.shared, Problem::unavailable(detail)).await;
+        if transport.write_all(&answer).await.is_ok() {
+            transport.close_after_reading().await;
+        }
+    }
+
+    async fn serve(&self, stream: TcpStream) {
+        let mut transport = self.transport(stream);
+        let deadline = self.shared.settings.first_bytes_deadline;
+        let detected = tokio::select! {
+            detected = tokio::time::timeout(deadline, transport.detect_protocol()) => detected,
+            () = self.shared.shutdown.cancelled() => return,
+        };
+        let served = match detected {
+            Ok(Ok(Protocol::Http1)) => self.http1(transport).await,
+            Ok(Ok(Protocol::Http2)) => self.http2(transport).await,
+            Ok(Err(_)) | Err(_) => return,
+        };
+        if let Err(error) = served {
+            tracing::debug!(%error, peer = %self.peer, "connection ended early");
+        }
+    }
+
+    fn transport(&self, stream: TcpStream) -> Transport {
+        Transport::new(stream, self.shared.settings.write_deadline, &self.state)
+    }
+
+    async fn http1(&self, transport: Transport) -> hyper::Result<()> {
+        let settings = &self.shared.settings;
+        let mut stream = Http1Stream::new(transport, settings.headers_max, Arc::clone(&self.state));
+        let service = service_fn(|request| answer(&self.shared, &self.state, self.peer, request));
+        {
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(settings.idle_deadline)
+                .max_headers(settings.headers_max)
+                .max_buf_size(4 * HEAD_BYTES_MAX)
+                // A client that has ended its sending side still gets its answer.
+                .half_close(true)
+                .serve_connection(TokioIo::new(&mut stream), service);
+            tokio::pin!(connection);
+            tokio::select! {
+                served = connection.as_mut() => served?,
+                () = self.shared.shutdown.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await?;
+                }
+            }
+        }
+        let (refusal, has_unread_bytes) = (stream.refusal(), stream.has_unread_bytes());
+        let mut transport = stream.into_transport();
+        if let Some(refusal) = refusal {
+            settings.meters.malformed();
+            let problem = problem_of(refusal, settings.headers_max);
+            let _ = transport.write_all(&last_words(&self.shared, problem).await).await;
+        }
+        if has_unread_bytes {
+            transport.close_after_reading().await;
+        }
+        Ok(())
+    }
+
+    async fn http2(&self, transport: Transport) -> hyper::Result<()> {
+        let settings = &self.shared.settings;
+        let (shared, state, peer) = (Arc::clone(&self.shared), Arc::clone(&self.state), self.peer);
+        let service = service_fn(move |request| {
+            let (shared, state) = (Arc::clone(&shared), Arc::clone(&state));
+            async move { answer(&shared, &state, peer, request).await }
+        });
+        let connection = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(settings.streams_max)
+            .max_header_list_size(16 * 1024)
+            .max_pending_accept_reset_streams(Some(20))
+            .max_local_error_reset_streams(Some(128))
+            .keep_alive_interval(Some(settings.idle_deadline))
+            .keep_alive_timeout(settings.first_bytes_deadline)
+            .serve_connection(TokioIo::new(transport), service);
+        tokio::pin!(connection);
+        let deadline = tokio::select! {
+            served = connection.as_mut() => return served,
+            () = self.shared.shutdown.cancelled() => settings.drain_deadline,
+            () = self.idle_or_old() => settings.first_bytes_deadline,
+        };
+        connection.as_mut().graceful_shutdown();
+        tokio::time::timeout(deadline, connection).await.unwrap_or(Ok(()))
+    }
+
+    /// Returns when the client has asked for nothing and taken nothing for too long, or the connection is old.
+    async fn idle_or_old(&self) {
+        let settings = &self.shared.settings;
+        loop {
+            let now = Instant::now();
+            let idle =
+                self.state.idle_since().map(|since| now.duration_since(since)).unwrap_or_default();
+            if idle >= settings.idle_deadline || self.state.age(now) >= settings.connection_age_max
+            {
+                return;
+            }
+            tokio::time::sleep(settings.idle_deadline.saturating_sub(idle)).await;
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The head of an HTTP/1.1 request, checked strictly before it is interpreted.
+//!
+//! Two programs that read one request differently can be played off against each other (request smuggling). So what
+//! the grammar leaves open is refused: bare line feeds, more than one length, any coding but exactly `chunked`, and
+//! anything but one `Host` that agrees with the target.
+
+use std::mem::MaybeUninit;
+
+use axum::http::Uri;
+
+/// The most bytes of a request line with its headers.
+pub(super) const HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// How the end of a request's body is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    Length(u64),
+    Chunked,
+}
+
+/// Why a head is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// 400, with the reason.
+    Malformed(&'static str),
+    /// 431.
+    TooLarge,
+}
+
+/// Finds the first head in `bytes`: its length and the framing of the body behind it. `None` if it is incomplete.
+pub(super) fn inspect(
+    bytes: &[u8],
+    headers_max: usize,
+) -> Result<Option<(usize, Framing)>, Refusal> {
+    let Some(end) = end_of_head(bytes)? else {
+        return if bytes.len() > HEAD_BYTES_MAX { Err(Refusal::TooLarge) } else { Ok(None) };
+    };
+    if end > HEAD_BYTES_MAX {
+        return Err(Refusal::TooLarge);
+    }
+    let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+    let headers = &mut headers[..headers_max.min(HEADERS_MAX)];
+    let mut request = httparse::Request::new(&mut []);
+    match request.parse_with_uninit_headers(&bytes[..end], headers) {
+        Ok(httparse::Status::Complete(_)) => {}
+        Err(httparse::Error::TooManyHeaders) => return Err(Refusal::TooLarge),
+        Ok(httparse::Status::Partial) | Err(_) => return Err(NO_REQUEST),
+    }
+    let target = request.path.unwrap_or_default();
+    let is_1_1 = request.version == Some(1);
+    let fields = Fields::of(request.headers)?;
+    fields.agree_about_the_host(target, is_1_1)?;
+    Ok(Some((end, fields.framing(is_1_1)?)))
+}
+
+/// The capacity for headers; a listener's own bound can be lower.
+const HEADERS_MAX: usize = 128;
+const NO_REQUEST: Refusal = Refusal::Malformed("this is not an HTTP request");
+
+/// The offset behind the empty line that ends a head. Every line, an empty one before the request too, must end with
+/// a carriage return and a line feed.
+fn end_of_head(bytes: &[u8]) -> Result<Option<usize>, Refusal> {
+    let mut line_start = 0;
+    let mut is_in_head = false;
+    for line_feed in memchr::memchr_iter(b'\n', bytes) {
+        if line_feed == line_start || bytes[line_feed - 1] != b'\r' {
+            return Err(Refusal::Malformed("a line must end with CR LF"));
+        }
+        let is_empty = line_feed - line_start == 1;
+        if is_empty && is_in_head {
+            return Ok(Some(line_feed + 1));
+        }
+        if is_empty && line_start > 0 {
+            return Err(NO_REQUEST);
+        }
+        is_in_head |= !is_empty;
+        line_start = line_feed + 1;
+    }
+    let starts_as_a_request =
+        bytes.first().is_none_or(|byte| byte.is_ascii_graphic() || *byte == b'\r');
+    if starts_as_a_request { Ok(None) } else { Err(NO_REQUEST) }
+}
+
+/// The header fields on which framing and routing depend.
+#[derive(Debug, Default)]
+struct Fields<'a> {
+    host: Option<&'a [u8]>,
+    length: Option<&'a [u8]>,
+    coding: Option<&'a [u8]>,
+}
+
+impl<'a> Fields<'a> {
+    fn of(headers: &[httparse::Header<'a>]) -> Result<Self, Refusal> {
+        let mut fields = Self::default();
+        for header in headers {
+            let (field, repeated) = match header.name.len() {
+                4 if header.name.eq_ignore_ascii_case("host") => {
+                    (&mut fields.host, "send exactly one `Host`")
+                }
+                14 if header.name.eq_ignore_ascii_case("content-length") => {
+                    (&mut fields.length, "send `Content-Length` once")
+                }
+                17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
+                    (&mut fields.coding, "send `Transfer-Encoding` once")
+                }
+                _ => continue,
+            };
+            if field.replace(header.value).is_some() {
+                return Err(Refusal::Malformed(repeated));
+            }
+        }
+        Ok(fields)
+    }
+
+    fn agree_about_the_host(&self, target: &str, is_1_1: bool) -> Result<(), Refusal> {
+        let host = match self.host {
+            Some(host) => host,
+            None if is_1_1 => return Err(Refusal::Malformed("send exactly one `Host`")),
+            None => b"-",
+        };
+        let is_host = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~:[]%".contains(byte);
+        if host.is_empty() || !host.iter().all(is_host) {
+            return Err(Refusal::Malformed(
+                "`Host` must be a name or an address, with or without a port",
+            ));
+        }
+        if target.starts_with('/') && target.bytes().all(is_plain) {
+            return Ok(());
+        }
+        let uri: Uri = target.parse().map_err(|_| Refusal::Malformed("the target is not a URI"))?;
+        match uri.authority() {
+            Some(authority)
+                if self.host.is_some()
+                    && !authority.as_str().as_bytes().eq_ignore_ascii_case(host) =>
+            {
+                Err(Refusal::Malformed("`Host` and the target must name the same host"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn framing(&self, is_1_1: bool) -> Result<Framing, Refusal> {
+        match (self.coding, self.length) {
+            (None, None) => Ok(Framing::Length(0)),
+            (None, Some(length)) => {
+                content_length(length).map(Framing::Length).ok_or(Refusal::Malformed(
+                    "`Content-Length` must be a decimal number without leading zeros",
+                ))
+            }
+            (Some(coding), None) if is_1_1 && coding.eq_ignore_ascii_case(b"chunked") => {
+                Ok(Framing::Chunked)
+            }
+            (Some(_), None) => {
+                Err(Refusal::Malformed("the only transfer coding is `chunked`, with HTTP/1.1"))
+            }
+            (Some(_), Some(_)) => {
+                Err(Refusal::Malformed("send `Content-Length` or `Transfer-Encoding`, not both"))
+            }
+        }
+    }
+}
+
+/// Bytes of a target that every parser accepts.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"/-._~%?&=+:,;@!$'()*".contains(&byte)
+}
+
+fn content_length(digits: &[u8]) -> Option<u64> {
+    let is_canonical = digits == b"0" || !digits.starts_with(b"0");
+    let all_digits = digits.iter().all(u8::is_ascii_digit);
+    if !is_canonical || !all_digits || digits.len() > 18 {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! The stream that the HTTP/1.1 server reads: it sees only heads that were checked, and bodies that end where the heads
+//! say.
+//!
+//! Bytes are checked where the server put them. Only an incomplete head is copied, and withheld until it is complete.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::chunks::Chunks;
+use super::connection_state::ConnectionState;
+use super::head::{self, Framing, HEAD_BYTES_MAX, Refusal};
+use super::transport::Transport;
+
+#[derive(Debug)]
+pub(super) struct Http1Stream {
+    transport: Transport,
+    state: Arc<ConnectionState>,
+    headers_max: usize,
+    expected: Expected,
+    /// Bytes that the server has not got yet: checked ones up to `checked`, then the beginning of a head.
+    withheld: Vec<u8>,
+    checked: usize,
+    end: Option<End>,
+}
+
+/// What the next byte belongs to.
+#[derive(Debug, Clone, Copy)]
+enum Expected {
+    Head,
+    Body(u64),
+    Chunks(Chunks),
+}
+
+/// Why the server is given no more bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// A head is refused: no answer was made to it yet.
+    Refused(Refusal),
+    /// A body breaks the grammar: its request has its own answer.
+    BrokenBody,
+}
+
+impl Http1Stream {
+    pub(super) fn new(
+        transport: Transport,
+        headers_max: usize,
+        state: Arc<ConnectionState>,
+    ) -> Self {
+        let (withheld, checked) = (Vec::new(), 0);
+        Self {
+            transport,
+            state,
+            headers_max,
+            expected: Expected::Head,
+            withheld,
+            checked,
+            end: None,
+        }
+    }
+
+    /// The refusal that is still to be answered, if the server was denied a head.
+    pub(super) fn refusal(&self) -> Option<Refusal> {
+        match self.end {
+            Some(End::Refused(refusal)) => Some(refusal),
+            _ => None,
+        }
+    }
+
+    /// Whether the client can be sending something that nobody will read.
+    pub(super) fn has_unread_bytes(&self) -> bool {
+        self.end.is_some() || !matches!(self.expected, Expected::Head)
+    }
+
+    pub(super) fn into_transport(self) -> Transport {
+        self.transport
+    }
+
+    /// Checks bytes in the order in which they came. Returns how many the server can have.
+    fn check(&mut self, bytes: &[u8]) -> usize {
+        let mut checked = 0;
+        while checked < bytes.len() && self.end.is_none() {
+            let rest = &bytes[checked..];
+            match &mut self.expected {
+                Expected::Head => match head::inspect(rest, self.headers_max) {
+                    Ok(Some((length, framing))) => {
+                        checked += length;
+                        self.expected = match framing {
+                            Framing::Length(0) => Expected::Head,
+                            Framing::Length(length) => Expected::Body(length),
+                            Framing::Chunked => Expected::Chunks(Chunks::new()),
+                        };
+                    }
+                    Ok(None) => break,
+                    Err(refusal) => self.end = Some(End::Refused(refusal)),
+                },
+                Expected::Body(left) => {
+                    let available = u64::try_from(rest.len()).unwrap_or(u64::MAX);
+                    let taken = available.min(*left);
+                    *left -= taken;
+                    checked += usize::try_from(taken).unwrap_or(rest.len());
+                    if *left == 0 {
+                        self.expected = Expected::Head;
+                    }
+                }
+                Expected::Chunks(chunks) => match chunks.advance(rest) {
+                    Ok((taken, is_complete)) => {
+                        checked += taken;
+                        if is_complete {
+                            self.expected = Expected::Head;
+                        }
+                    }
+                    Err(_) => self.end = Some(End::BrokenBody),
+                },
+            }
+        }
+        self.state.set_body_pending(!matches!(self.expected, Expected::Head));
+        checked
+    }
+
+    /// Gives the server what was checked of the withheld bytes.
+    fn give(&mut self, buf: &mut ReadBuf<'_>) {
+        let count = self.checked.min(buf.remaining());
+        buf.put_slice(&self.withheld[..count]);
+        self.withheld.drain(..count);
+        self.checked -= count;
+        if self.withheld.is_empty() {
+            self.withheld = Vec::new();
+        }
+    }
+
+    /// Checks what was read behind the first `before` bytes of `buf`, and leaves there what the server can have.
+    fn sort(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
+        if self.withheld.is_empty() {
+            let read = &buf.filled()[before..];
+            let checked = self.check(read);
+            if self.end.is_none() {
+                self.withheld.extend_from_slice(&read[checked..]);
+            }
+            buf.set_filled(before + checked);
+        } else {
+            let mut withheld = std::mem::take(&mut self.withheld);
+            withheld.extend_from_slice(&buf.filled()[before..]);
+            buf.set_filled(before);
+            self.checked = self.check(&withheld);
+            self.withheld = withheld;
+            self.give(buf);
+        }
+        debug_assert!(self.withheld.len() <= HEAD_BYTES_MAX + buf.capacity(), "a head is bounded");
+    }
+}
+
+impl AsyncRead for Http1Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        loop {
+            if self.checked > 0 {
+                self.give(buf);
+            }
+            // Nothing more after a refusal: the server takes that for the end of the stream.
+            if buf.filled().len() > before || self.end.is_some() {
+                return Poll::Ready(Ok(()));
+            }
+            ready!(Pin::new(&mut self.transport).poll_read(cx, buf))?;
+            if buf.filled().len() == before {
+                return Poll::Ready(Ok(()));
+            }
+            self.sort(buf, before);
+        }
+    }
+}
+
+impl AsyncWrite for Http1Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.transport).poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.transport).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.transport.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.transport).poll_flush(cx)
+    }
+
+    /// The connection itself ends the stream, after its last answer.
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush(cx)
+    }
+}

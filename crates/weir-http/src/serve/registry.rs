@@ -1,0 +1,142 @@
+//! The connections of a listener: at most so many in all and of one address. A full listener closes those that have
+//! been idle for longest, so idle connections cannot keep a client out.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::connection_state::ConnectionState;
+
+/// The connections of one listener.
+#[derive(Debug)]
+pub(super) struct Registry {
+    connections_max: usize,
+    per_address_max: usize,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    next: u64,
+    connections: HashMap<u64, (IpAddr, Arc<ConnectionState>)>,
+    per_address: HashMap<IpAddr, usize>,
+}
+
+/// A connection's entry in the registry; dropping it removes the entry.
+#[derive(Debug)]
+pub(super) struct Entry {
+    number: u64,
+    registry: Arc<Registry>,
+}
+
+/// Every connection that could make room is serving a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Full {
+    Listener,
+    Address,
+}
+
+impl Registry {
+    pub(super) fn new(connections_max: usize, per_address_max: usize) -> Arc<Self> {
+        Arc::new(Self { connections_max, per_address_max, open: Mutex::default() })
+    }
+
+    /// Registers a connection. `limited` is the address that its cap applies to, if one does. Returns how many idle
+    /// connections were closed for it.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        peer: IpAddr,
+        is_limited: bool,
+        state: &Arc<ConnectionState>,
+    ) -> Result<(Entry, usize), Full> {
+        let address = network_of(peer);
+        let mut open = self.open();
+        let mut evicted = 0;
+        let of_address = open.per_address.get(&address).copied().unwrap_or_default();
+        if is_limited && of_address >= self.per_address_max {
+            evicted += open.evict_idle(Some(address), batch(self.per_address_max));
+            if evicted == 0 {
+                return Err(Full::Address);
+            }
+        }
+        if open.connections.len() >= self.connections_max {
+            let more = open.evict_idle(None, batch(self.connections_max));
+            if more == 0 {
+                return Err(Full::Listener);
+            }
+            evicted += more;
+        }
+        let number = open.next;
+        open.next += 1;
+        open.connections.insert(number, (address, Arc::clone(state)));
+        *open.per_address.entry(address).or_default() += 1;
+        drop(open);
+        Ok((Entry { number, registry: Arc::clone(self) }, evicted))
+    }
+
+    /// Closes connections that have been idle for longest, because descriptors have run out.
+    pub(super) fn make_room(&self) -> usize {
+        self.open().evict_idle(None, batch(self.connections_max))
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Several at once, so that a flood of connections does not cost a search each.
+fn batch(connections_max: usize) -> usize {
+    (connections_max / 128).max(1)
+}
+
+/// An IPv6 client usually has a network of 64 bits to itself.
+fn network_of(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+    }
+}
+
+impl Open {
+    /// Closes up to `count` idle connections, of `address` alone if it is given. Returns how many.
+    fn evict_idle(&mut self, address: Option<IpAddr>, count: usize) -> usize {
+        let candidates =
+            self.connections.iter().filter(|(_, (of, _))| address.is_none_or(|it| it == *of));
+        let mut idle: Vec<_> = candidates
+            .filter_map(|(number, (_, state))| Some((state.idle_since()?, *number)))
+            .collect();
+        if idle.len() > count {
+            idle.select_nth_unstable(count);
+            idle.truncate(count);
+        }
+        for (_, number) in &idle {
+            if let Some(state) = self.remove(*number) {
+                state.evict();
+            }
+        }
+        idle.len()
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Arc<ConnectionState>> {
+        let (address, state) = self.connections.remove(&number)?;
+        if let Some(count) = self.per_address.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                self.per_address.remove(&address);
+            }
+        }
+        Some(state)
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.registry.open().remove(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests;
