@@ -1,24 +1,30 @@
 //! The limiter: checks in, decisions out, never later than the budget.
 //!
-//! Checks that wait for Redis travel together (`batcher`): while one call is in flight the next
-//! gathers, so nothing waits for a timer and a busy gate makes few, large calls.
+//! Checks are sent to Redis in batches (`batcher`): while one call is in flight the next checks are queued (`queue`), so
+//! nothing waits for a timer and a busy gate makes few, large calls. A call blocks Redis for everybody, so its script time is
+//! bounded (`cost`, `pace`) and shared fairly between tenants.
 
 mod batcher;
+mod connector;
 mod cost;
 mod deadline;
+mod pace;
+mod pending;
 mod periods;
+mod queue;
+mod refusals;
 mod reset;
 mod script;
+mod status;
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use redis::Client;
 use smallvec::SmallVec;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use weir_domain::charge::RuleCharge;
@@ -28,20 +34,36 @@ use weir_domain::id::TenantId;
 use weir_domain::request::Act;
 use weir_domain::time::Micros;
 
-use self::batcher::Reply;
+use self::batcher::Batcher;
+use self::pending::{PendingCheck, Reply};
 use self::periods::Periods;
+use self::queue::FairQueue;
 use self::script::Encoded;
+use self::status::Status;
 use crate::error::RedisError;
 use crate::keys::{FORGET_CHANNEL, RESET};
 
 /// Decides checks by Redis.
 #[derive(Debug, Clone)]
 pub struct Limiter {
-    queue: mpsc::Sender<batcher::PendingCheck>,
-    up: Arc<AtomicBool>,
+    queue: Arc<OpenQueue>,
+    status: Arc<Status>,
     periods: Arc<Periods>,
     budget: Duration,
     client: Client,
+}
+
+/// The queue as long as it has a handle.
+#[derive(Debug)]
+struct OpenQueue(Arc<FairQueue>);
+
+/// What the limiter knows of Redis.
+#[derive(Debug, Clone, Copy)]
+pub struct RedisHealth {
+    /// Whether Redis decides checks. False after a second of nothing but refusals, too.
+    pub up: bool,
+    /// How often Redis did not have the script.
+    pub script_loads: u64,
 }
 
 /// How the limiter asks.
@@ -98,13 +120,25 @@ pub enum Answer {
 
 type Receiver = oneshot::Receiver<Result<Reply, RedisError>>;
 
-/// Most checks that wait; one more is refused at once.
-const WAITING_MAX: usize = 10_000;
 const RESET_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Default for LimiterSettings {
     fn default() -> Self {
         Self { budget: Duration::from_millis(10), grace: Duration::from_secs(1), clock: None }
+    }
+}
+
+impl LimiterSettings {
+    /// The time that decides the next call, if it is supplied, and the grace in milliseconds.
+    fn clock_and_grace(&self) -> (Option<Micros>, u64) {
+        let grace_ms = u64::try_from(self.grace.as_millis()).unwrap_or(1000);
+        (self.clock.as_ref().map(DecidingClock::now), grace_ms)
+    }
+}
+
+impl Drop for OpenQueue {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 
@@ -128,17 +162,23 @@ impl fmt::Debug for DecidingClock {
 impl Limiter {
     /// Starts the task that asks Redis; it ends with `stop`, or with the last handle.
     pub fn start(client: Client, settings: LimiterSettings, stop: CancellationToken) -> Self {
-        let (queue, waiting) = mpsc::channel(WAITING_MAX);
-        let up = Arc::new(AtomicBool::new(false));
+        let (queue, status) = (Arc::<FairQueue>::default(), Arc::<Status>::default());
         let budget = settings.budget;
-        let batcher = batcher::Batcher::new(client.clone(), settings, waiting, Arc::clone(&up));
+        let batcher =
+            Batcher::new(client.clone(), settings, Arc::clone(&queue), Arc::clone(&status));
         tokio::spawn(batcher.run(stop));
-        Self { queue, up, periods: Arc::default(), budget, client }
+        let queue = Arc::new(OpenQueue(queue));
+        Self { queue, status, periods: Arc::default(), budget, client }
     }
 
-    /// Whether Redis answers.
+    /// Whether Redis decides checks. False after a second of nothing but refusals, too.
     pub fn up(&self) -> bool {
-        self.up.load(Ordering::Relaxed)
+        self.status.up()
+    }
+
+    /// What the limiter knows of Redis.
+    pub fn health(&self) -> RedisHealth {
+        RedisHealth { up: self.up(), script_loads: self.status.script_loads() }
     }
 
     /// Decides checks in order and independently of one another; returns one result for each check.
@@ -147,7 +187,7 @@ impl Limiter {
     /// the parts before it were decided and stay charged.
     pub async fn check(&self, asked: &[Asked<'_>]) -> Vec<Result<Answer, RedisError>> {
         let deadline = Instant::now() + self.budget;
-        let send = |part| (part, self.send(self.encode(part), cost::of(part), deadline));
+        let send = |part| (part, self.send(part, self.encode(part), deadline));
         let sent: SmallVec<[_; 1]> = cost::parts(asked).map(send).collect();
         let mut results = Vec::with_capacity(asked.len());
         for (part, sent) in sent {
@@ -169,7 +209,7 @@ impl Limiter {
         let deadline = Instant::now() + self.budget;
         let send = |part| {
             let encoded = self.encode(part).only_before(ends);
-            (part, self.send(encoded, cost::of(part), deadline))
+            (part, self.send(part, encoded, deadline))
         };
         let sent: SmallVec<[_; 1]> = cost::parts(asked).map(send).collect();
         let mut results = Vec::with_capacity(asked.len());
@@ -197,7 +237,7 @@ impl Limiter {
         };
         // The script compares periods before it reads or writes anything, so sending the checks again is safe.
         self.periods.heard(now);
-        match received(self.send(self.encode(part), cost::of(part), deadline)).await? {
+        match received(self.send(part, self.encode(part), deadline)).await? {
             Reply::Answers(answers) => Ok(answers),
             Reply::OtherPeriod(now) => {
                 self.periods.heard(now);
@@ -210,16 +250,18 @@ impl Limiter {
         Encoded::new(part, |quota| self.periods.around(quota))
     }
 
-    fn send(&self, encoded: Encoded, cost: u32, deadline: Instant) -> Result<Receiver, RedisError> {
-        if !self.up() {
-            return Err(RedisError::Away);
-        }
+    /// Queues a part of a batch, whose checks are all of one tenant.
+    fn send(
+        &self,
+        part: &[Asked<'_>],
+        encoded: Encoded,
+        deadline: Instant,
+    ) -> Result<Receiver, RedisError> {
+        let Some(first) = part.first() else { return Err(RedisError::BadReply("no checks")) };
         let (reply, received) = oneshot::channel();
-        let pending = batcher::PendingCheck { encoded, cost, deadline, reply: Some(reply) };
-        self.queue.try_send(pending).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => RedisError::Overloaded,
-            mpsc::error::TrySendError::Closed(_) => RedisError::Away,
-        })?;
+        let (checks, cost) = (part.len(), cost::of(part));
+        let pending = PendingCheck { encoded, checks, cost, deadline, reply: Some(reply) };
+        self.queue.0.push(first.tenant, pending)?;
         Ok(received)
     }
 
@@ -231,6 +273,7 @@ impl Limiter {
         let forget = async {
             let mut connection = self.client.get_multiplexed_async_connection().await?;
             let mut both = redis::pipe();
+            both.atomic();
             both.add_command(reset::call(counters));
             let subjects: BTreeSet<_> = counters.iter().map(|it| it.subject).collect();
             for subject in subjects {

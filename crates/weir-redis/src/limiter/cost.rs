@@ -23,19 +23,19 @@ pub(super) fn of(asked: &[Asked<'_>]) -> u32 {
     asked.iter().map(of_check).fold(0, u32::saturating_add).max(1)
 }
 
-/// Splits a batch, in order, into parts that are sent one by one. A check is never split.
+/// Splits a batch, in order, into parts of one tenant each that are sent one by one. A check is never split.
 pub(super) fn parts<'a, 'b>(asked: &'a [Asked<'b>]) -> impl Iterator<Item = &'a [Asked<'b>]> {
     let mut rest = asked;
     std::iter::from_fn(move || {
         let mut cost = 0_u32;
+        let tenant = rest.first()?.tenant;
         let fits = |check: &&Asked<'_>| {
             cost = cost.saturating_add(of_check(check));
-            cost <= PART_MAX
+            cost <= PART_MAX && check.tenant == tenant
         };
-        let length = rest.iter().take_while(fits).count().max(1).min(rest.len());
-        let (part, later) = rest.split_at(length);
+        let (part, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
         rest = later;
-        (!part.is_empty()).then_some(part)
+        Some(part)
     })
 }
 
@@ -61,13 +61,14 @@ fn is_on_the_short_path(rule: &RuleCharge) -> bool {
 #[cfg(test)]
 mod tests {
     use weir_domain::draft::LimitDraft;
+    use weir_domain::id::TenantId;
 
     use super::*;
     use crate::limiter::Idempotency;
-    use crate::limiter::tests::world::{charge_of, charge_with_block, fresh_tenant};
+    use crate::limiter::tests::world::{charge_of, charge_with_block};
 
     fn check(rules: &[RuleCharge]) -> Asked<'_> {
-        let (tenant, act, cost) = (fresh_tenant(), Act::Consume, 1);
+        let (tenant, act, cost) = (TenantId::from_u128(1), Act::Consume, 1);
         Asked { tenant, act, cost, rules, idempotency: None }
     }
 
@@ -100,8 +101,17 @@ mod tests {
         let parts: Vec<_> = parts(&batch).collect();
         assert!(parts.iter().all(|part| part.len() == 1 || of(part) <= PART_MAX));
         assert!(parts.len() > 40, "the large checks travel alone: {}", parts.len());
-        let joined = parts.iter().flat_map(|part| part.iter()).map(|check| check.tenant);
-        assert!(joined.eq(batch.iter().map(|check| check.tenant)), "in order, and none left out");
+        let joined = parts.iter().flat_map(|part| part.iter()).map(|check| check.rules.len());
+        assert!(joined.eq(batch.iter().map(|check| check.rules.len())), "in order, all of them");
+    }
+
+    #[test]
+    fn part_is_of_one_tenant() {
+        let one = [charge_of(1, windows(1))];
+        let of = |tenant| Asked { tenant: TenantId::from_u128(tenant), ..check(&one) };
+        let batch = [of(1), of(1), of(2), of(1)];
+        let lengths: Vec<_> = parts(&batch).map(<[_]>::len).collect();
+        assert_eq!(lengths, [2, 1, 1]);
     }
 
     #[test]

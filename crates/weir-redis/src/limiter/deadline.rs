@@ -1,4 +1,4 @@
-//! Waiting within a budget, fairly: what counts is time in which Redis could have been heard.
+//! Waiting within a budget: what counts is time in which a reply of Redis could have been received.
 //!
 //! On a machine that is busy or was paused, this process may wake long after a deadline, with the
 //! answer already in the socket. Such lost time is waited again (a few times at most), so a stall of
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-/// The deadline with one call, for whose answer many wait, each until a deadline of its own.
+/// Waits for the reply to one call until several deadlines in turn.
 #[derive(Debug, Default)]
 pub(super) struct StallTolerantDeadline {
     /// By how much deadlines have moved, for time that was lost.
@@ -57,6 +57,12 @@ impl StallTolerantDeadline {
         self.given_up_at = Some(Instant::now());
         None
     }
+}
+
+/// Whether a check that was not sent yet is too late. One that is much later was delayed by a stall of this process, and is
+/// sent nevertheless.
+pub(super) fn expired(deadline: Instant, now: Instant) -> bool {
+    deadline <= now && now <= deadline + ON_TIME
 }
 
 #[cfg(test)]

@@ -5,13 +5,14 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use weir_domain::calendar;
+use weir_domain::draft::LimitDraft;
 use weir_domain::request::Act;
 use weir_domain::rule::Rule;
 use weir_domain::time::Micros;
 
 use super::world::{START_US, World, charge, charge_of, connection, draft, one_of_each};
 use crate::keys;
-use crate::limiter::batcher::{PendingCheck, Reply};
+use crate::limiter::pending::{PendingCheck, Reply};
 use crate::limiter::script::Encoded;
 use crate::limiter::{Answer, Asked};
 
@@ -25,8 +26,8 @@ async fn check_is_decided_in_the_company_of_one_with_other_periods() {
         let encoded = Encoded::new(&asked, |quota| calendar::bounds(quota, Micros(now_us)));
         let (answer, answered) = oneshot::channel();
         let deadline = Instant::now() + Duration::from_secs(30);
-        let waiting = PendingCheck { encoded, cost: 1, deadline, reply: Some(answer) };
-        world.limiter.queue.try_send(waiting).expect("there is room");
+        let waiting = PendingCheck { encoded, checks: 1, cost: 1, deadline, reply: Some(answer) };
+        world.limiter.queue.0.push(world.tenant, waiting).expect("there is room");
         answered
     };
     // Both wait before the line has a turn, so it takes them together.
@@ -42,10 +43,12 @@ async fn check_is_decided_in_the_company_of_one_with_other_periods() {
 #[tokio::test]
 async fn checks_of_a_batch_before_a_failing_one_keep_their_answers() {
     let world = World::new().await;
-    let limit = one_of_each(1_000, 60_000).swap_remove(0);
-    let rule = Rule::parse(draft(vec![limit])).expect("a valid rule");
-    let subject = |number| [charge(1, rule.clone(), number)];
-    let (good, bad) = (subject(1), subject(2));
+    // So many limits that a call holds only a few of the checks.
+    let limits = (1..=8).map(|n| LimitDraft::FixedWindow { limit: 1_000, window_ms: 60_000 * n });
+    let rule = Rule::parse(draft(limits.collect())).expect("a valid rule");
+    let of_subject =
+        |subject| -> Vec<_> { (1..=8).map(|id| charge(id, rule.clone(), subject)).collect() };
+    let (good, bad) = (of_subject(1), of_subject(2));
     let mut key = String::new();
     keys::sheet(&mut key, &world.tenant.to_string(), bad[0].subject);
     let mut connection = connection().await;
@@ -57,7 +60,7 @@ async fn checks_of_a_batch_before_a_failing_one_keep_their_answers() {
     asked.push(world.asked(Act::Consume, 1, &bad));
     let results = world.limiter.check(&asked).await;
     assert_eq!(results.len(), 100);
-    for (at, result) in results.iter().enumerate().take(80) {
+    for (at, result) in results.iter().enumerate().take(90) {
         let Ok(Answer::Decided(_, decisions)) = result else { panic!("{at}: {result:?}") };
         assert_eq!(decisions[0].remaining, 999 - at as u64);
     }

@@ -27,7 +27,7 @@ pub(super) const START_US: u64 = 1_763_726_400_000_000;
 pub(super) const GRACE_MS: u64 = 600_000;
 
 /// A tenant nobody else has.
-pub(in crate::limiter) fn fresh_tenant() -> TenantId {
+pub(super) fn fresh_tenant() -> TenantId {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let process = u128::from(std::process::id()) << 64;
     TenantId::from_u128(process | u128::from(NEXT.fetch_add(1, Ordering::Relaxed)))

@@ -1,0 +1,267 @@
+//! The queue between callers and the batcher: one queue for each tenant, shared fairly.
+//!
+//! Calls of the script are shared by deficit round robin: in each turn a tenant may send checks of a quantum of estimated
+//! script time, however many checks it has queued, and what it does not use is kept while its queue lasts. A tenant that
+//! floods the queue fills its own part of it; when the whole queue is full, the longest tenant queue gives up its newest
+//! checks, so that others have room.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use weir_domain::id::TenantId;
+
+use super::deadline::expired;
+use super::pending::PendingCheck;
+use crate::error::RedisError;
+
+/// Pending checks of all tenants. It refuses them at first, and for good once it was closed.
+#[derive(Debug, Default)]
+pub(super) struct FairQueue {
+    tenants: Mutex<Tenants>,
+    arrived: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Tenants {
+    queues: HashMap<TenantId, TenantQueue>,
+    /// The tenants that have pending checks, in the order of their turns.
+    turns: VecDeque<TenantId>,
+    /// Checks of all tenants.
+    checks: usize,
+    accepts: bool,
+    closed: bool,
+    /// Empty queues, to be used again.
+    spare: Vec<VecDeque<PendingCheck>>,
+}
+
+#[derive(Debug)]
+struct TenantQueue {
+    pending: VecDeque<PendingCheck>,
+    checks: usize,
+    /// Estimated script time that the tenant may still use in this turn, in microseconds.
+    deficit: u32,
+}
+
+/// What was taken from the queue.
+#[derive(Debug, Default)]
+pub(super) struct Drained {
+    /// To be sent in one call.
+    pub(super) batch: Vec<PendingCheck>,
+    /// Too late to be sent.
+    pub(super) expired: Vec<PendingCheck>,
+}
+
+/// Most checks that are queued.
+const CHECKS_MAX: usize = 10_000;
+/// Most checks of one tenant that are queued.
+const TENANT_CHECKS_MAX: usize = CHECKS_MAX / 2;
+/// Estimated script time by which a tenant's deficit grows in each of its turns, in microseconds.
+const QUANTUM: u32 = 100;
+const SPARE_MAX: usize = 16;
+
+impl FairQueue {
+    /// Adds checks to the end of the tenant's queue.
+    pub(super) fn push(&self, tenant: TenantId, pending: PendingCheck) -> Result<(), RedisError> {
+        let mut tenants = self.lock();
+        if !tenants.accepts {
+            return Err(RedisError::Away);
+        }
+        let displaced = tenants.make_room(tenant, pending.checks)?;
+        let was_empty = tenants.turns.is_empty();
+        tenants.push(tenant, pending);
+        drop(tenants);
+        reply_all(displaced, &RedisError::Overloaded);
+        if was_empty {
+            self.arrived.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Waits for pending checks; false when the queue was closed.
+    pub(super) async fn arrival(&self) -> bool {
+        loop {
+            {
+                let tenants = self.lock();
+                if tenants.closed {
+                    return false;
+                }
+                if !tenants.turns.is_empty() {
+                    return true;
+                }
+            }
+            self.arrived.notified().await;
+        }
+    }
+
+    /// Takes the checks of the next call: tenants in turn, up to this cost, but at least one check if there is any.
+    pub(super) fn drain(&self, cost_max: u32, now: Instant) -> Drained {
+        self.lock().drain(cost_max, now)
+    }
+
+    /// The earliest deadline of all queued checks: those of a tenant are in order.
+    pub(super) fn earliest_deadline(&self) -> Option<Instant> {
+        let tenants = self.lock();
+        tenants.queues.values().filter_map(|queue| Some(queue.pending.front()?.deadline)).min()
+    }
+
+    /// Replies to the checks whose deadline is not after `until` that time is over.
+    pub(super) fn expire(&self, until: Instant) {
+        let expired = self.lock().take_expired(until);
+        reply_all(expired, &RedisError::Timeout);
+    }
+
+    /// Accepts checks from now on.
+    pub(super) fn accept(&self) {
+        let mut tenants = self.lock();
+        tenants.accepts = !tenants.closed;
+    }
+
+    /// Fails all checks from now on, and those in the queue.
+    pub(super) fn refuse(&self) {
+        let mut tenants = self.lock();
+        tenants.accepts = false;
+        let pending = tenants.take_all();
+        drop(tenants);
+        reply_all(pending, &RedisError::Away);
+    }
+
+    /// Fails all checks for good.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.refuse();
+        self.arrived.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tenants> {
+        // No operation leaves the queues half changed.
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tenants {
+    /// Makes room for `checks` of this tenant; returns what has to leave the queue for them.
+    fn make_room(
+        &mut self,
+        tenant: TenantId,
+        checks: usize,
+    ) -> Result<Vec<PendingCheck>, RedisError> {
+        let own = self.queues.get(&tenant).map_or(0, |queue| queue.checks);
+        if own + checks > TENANT_CHECKS_MAX {
+            return Err(RedisError::Overloaded);
+        }
+        let mut displaced = Vec::new();
+        while self.checks + checks > CHECKS_MAX {
+            let longest = self.queues.iter().max_by_key(|(_, queue)| queue.checks);
+            let longest = longest.filter(|(_, queue)| queue.checks > own + checks);
+            let Some((&longest, _)) = longest else { return Err(RedisError::Overloaded) };
+            displaced.extend(self.pop_newest(longest));
+        }
+        Ok(displaced)
+    }
+
+    fn push(&mut self, tenant: TenantId, pending: PendingCheck) {
+        let Self { queues, turns, spare, .. } = self;
+        let queue = queues.entry(tenant).or_insert_with(|| {
+            turns.push_back(tenant);
+            TenantQueue { pending: spare.pop().unwrap_or_default(), checks: 0, deficit: QUANTUM }
+        });
+        queue.checks += pending.checks;
+        self.checks += pending.checks;
+        queue.pending.push_back(pending);
+    }
+
+    fn pop_newest(&mut self, tenant: TenantId) -> Option<PendingCheck> {
+        let queue = self.queues.get_mut(&tenant)?;
+        let newest = queue.pending.pop_back()?;
+        queue.checks -= newest.checks;
+        self.checks -= newest.checks;
+        if queue.pending.is_empty() {
+            self.turns.retain(|turn| *turn != tenant);
+            self.remove(tenant);
+        }
+        Some(newest)
+    }
+
+    fn drain(&mut self, cost_max: u32, now: Instant) -> Drained {
+        let mut drained = Drained::default();
+        let mut cost = 0_u32;
+        while let Some(&tenant) = self.turns.front() {
+            let queue = self.queues.get_mut(&tenant).expect("a tenant in turn has a queue");
+            while let Some(next) = queue.pending.front() {
+                let skipped = !next.is_awaited() || expired(next.deadline, now);
+                if !skipped
+                    && !drained.batch.is_empty()
+                    && cost.saturating_add(next.cost) > cost_max
+                {
+                    // The tenant goes on with its turn in the next call.
+                    return drained;
+                }
+                if !skipped && next.cost > queue.deficit {
+                    break;
+                }
+                let next = queue.pending.pop_front().expect("it was there");
+                queue.checks -= next.checks;
+                self.checks -= next.checks;
+                if skipped {
+                    drained.expired.push(next);
+                } else {
+                    queue.deficit -= next.cost;
+                    cost = cost.saturating_add(next.cost);
+                    drained.batch.push(next);
+                }
+            }
+            self.turns.pop_front();
+            if queue.pending.is_empty() {
+                self.remove(tenant);
+            } else {
+                queue.deficit = queue.deficit.saturating_add(QUANTUM);
+                self.turns.push_back(tenant);
+            }
+        }
+        drained
+    }
+
+    fn take_expired(&mut self, until: Instant) -> Vec<PendingCheck> {
+        let mut expired = Vec::new();
+        for queue in self.queues.values_mut() {
+            while let Some(first) = queue.pending.pop_front_if(|first| first.deadline <= until) {
+                queue.checks -= first.checks;
+                self.checks -= first.checks;
+                expired.push(first);
+            }
+        }
+        self.remove_empty();
+        expired
+    }
+
+    fn take_all(&mut self) -> Vec<PendingCheck> {
+        let pending = self.queues.values_mut().flat_map(|queue| queue.pending.drain(..)).collect();
+        self.checks = 0;
+        self.remove_empty();
+        pending
+    }
+
+    fn remove_empty(&mut self) {
+        let Self { queues, turns, .. } = self;
+        queues.retain(|_, queue| !queue.pending.is_empty());
+        turns.retain(|tenant| queues.contains_key(tenant));
+    }
+
+    fn remove(&mut self, tenant: TenantId) {
+        let removed = self.queues.remove(&tenant);
+        if let Some(queue) = removed.filter(|_| self.spare.len() < SPARE_MAX) {
+            self.spare.push(queue.pending);
+        }
+    }
+}
+
+fn reply_all(pending: Vec<PendingCheck>, error: &RedisError) {
+    for mut checks in pending {
+        checks.reply(Err(error.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests;
