@@ -12,6 +12,7 @@ mod malformed;
 mod metrics;
 mod postgres_outage;
 mod redis_outage;
+mod redis_refusals;
 mod redis_tls;
 mod rule_propagation;
 mod shortcuts;

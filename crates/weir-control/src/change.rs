@@ -1,5 +1,5 @@
 //! A change of a tenant's configuration: one transaction that holds the change itself, its audit row, the new version
-//! of the rulebook and the answer kept for repeats; after its commit the gates are told to look.
+//! of the rulebook and the answer kept for repeats; after its commit the version is announced to the gates.
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -75,14 +75,6 @@ impl ControlState {
     ) -> Result<Tx, ControlError> {
         Ok(self.store.begin(name, Scope::Tenant(caller.tenant_id)).await?)
     }
-
-    /// Tells the gates to look for a new rulebook. They look every two seconds anyway, so a failure is only logged.
-    pub(crate) async fn announce(&self, version: u64) {
-        if let Err(error) = self.signal.publish(version).await {
-            self.meters().signal_failed();
-            tracing::warn!(%error, rulebook.version = version, "could not announce the rulebook");
-        }
-    }
 }
 
 impl Change {
@@ -141,7 +133,7 @@ impl Change {
     async fn commit(mut self, status: StatusCode, body: &Value) -> Result<(), ControlError> {
         self.claiming.finish(&mut self.tx, status, body).await?;
         self.tx.commit().await?;
-        self.control.announce(self.version).await;
+        self.control.signal.announce(self.version);
         Ok(())
     }
 }

@@ -77,11 +77,6 @@ impl Default for Meters {
 }
 
 impl Meters {
-    /// A change was not announced: gates hear of it from their timers.
-    pub(crate) fn signal_failed(&self) {
-        self.unannounced.increment(1);
-    }
-
     /// Statistics could not be rolled up; it is tried again.
     pub(crate) fn roll_up_failed(&self) {
         self.not_rolled_up.increment(1);
@@ -153,6 +148,7 @@ pub(crate) async fn count(
     responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
 pub(crate) async fn metrics_text(State(control): State<ControlState>) -> Response {
     control.meters().watched(control.live.watchers());
+    control.meters().unannounced.absolute(control.signal.failures());
     let handle = &control.meters().handle;
     handle.run_upkeep();
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];

@@ -38,7 +38,7 @@ pub struct ControlState {
 pub struct ControlParts {
     /// All SQL.
     pub store: Store,
-    /// Tells the gates that the rulebook changed.
+    /// Announces to the gates that the rulebook changed.
     pub signal: Signal,
     /// Looks at counters for the tester, and forgets them.
     pub limiter: Limiter,

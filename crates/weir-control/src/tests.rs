@@ -3,6 +3,7 @@
 mod support;
 
 mod alerts;
+mod announcements;
 mod audit;
 mod bounds;
 mod documents;

@@ -53,5 +53,5 @@ pub(crate) async fn readyz(State(state): State<GateState>) -> Result<Json<Readin
 pub(crate) async fn metrics(State(state): State<GateState>) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
     let age = Duration::from_millis(state.held.age_ms(state.clock.now()));
-    (StatusCode::OK, kind, state.meters.render(age, state.limiter.up())).into_response()
+    (StatusCode::OK, kind, state.meters.render(age, state.limiter.health())).into_response()
 }

@@ -147,6 +147,15 @@ impl Leases {
         shard.unsettled.retain(|entry| entry.charge.subject != subject);
     }
 
+    /// Drops all leases: Redis lost the counters from which they were taken.
+    pub(crate) fn reset_all(&self) {
+        for mut shard in self.shards.each() {
+            shard.resets += 1;
+            shard.leases.retain(|_, _, _| false);
+            shard.unsettled.clear();
+        }
+    }
+
     /// Ends the lease of a subject under a rule and hands out what is unsettled of it.
     pub(crate) fn end(
         &self,

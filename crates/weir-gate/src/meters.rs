@@ -7,6 +7,7 @@ use std::time::Duration;
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use weir_redis::error::RedisError;
+use weir_redis::limiter::RedisHealth;
 use weir_wire::check::{CheckAnswer, Degraded};
 use weir_wire::words::Mode;
 
@@ -23,10 +24,14 @@ pub(crate) struct Meters {
     degraded: [(Degraded, Counter); 3],
     seconds: Histogram,
     redis_up: Gauge,
+    redis_script_loads: Counter,
+    redis_data_lost: Counter,
     redis_seconds: Histogram,
     redis_errors: Vec<(&'static str, Counter)>,
     rulebook_version: Gauge,
     rulebook_age: Gauge,
+    rulebook_looks: Counter,
+    signals_malformed: Counter,
     rulebook_loads: Counter,
     rulebook_failures: Counter,
     left_out: Gauge,
@@ -72,10 +77,14 @@ impl Meters {
             ],
             seconds: histogram("weir_check_seconds"),
             redis_up: gauge("weir_redis_up"),
+            redis_script_loads: counter("weir_redis_script_loads_total"),
+            redis_data_lost: counter("weir_redis_data_lost_total"),
             redis_seconds: histogram("weir_redis_script_seconds"),
             redis_errors: RedisError::labels().map(redis_error).collect(),
             rulebook_version: gauge("weir_rulebook_version"),
             rulebook_age: gauge("weir_rulebook_age_seconds"),
+            rulebook_looks: counter("weir_rulebook_looks_total"),
+            signals_malformed: counter("weir_signals_malformed_total"),
             rulebook_loads: counter("weir_rulebook_loads_total"),
             rulebook_failures: counter("weir_rulebook_load_failures_total"),
             left_out: gauge("weir_rulebook_left_out"),
@@ -87,10 +96,11 @@ impl Meters {
         }
     }
 
-    /// As Prometheus reads it, with how old the rulebook is and whether Redis answers.
-    pub(crate) fn render(&self, rulebook_age: Duration, redis_up: bool) -> String {
+    /// As Prometheus reads it, with how old the rulebook is and what is known of Redis.
+    pub(crate) fn render(&self, rulebook_age: Duration, redis: RedisHealth) -> String {
         self.rulebook_age.set(rulebook_age.as_secs_f64());
-        self.redis_up.set(f64::from(u8::from(redis_up)));
+        self.redis_up.set(f64::from(u8::from(redis.up)));
+        self.redis_script_loads.absolute(redis.script_loads);
         self.upkeep();
         self.handle.render()
     }
@@ -139,6 +149,21 @@ impl Meters {
         for (_, counter) in self.redis_errors.iter().filter(|(kind, _)| *kind == label) {
             counter.increment(1);
         }
+    }
+
+    /// Redis lost its data.
+    pub(crate) fn redis_data_lost(&self) {
+        self.redis_data_lost.increment(1);
+    }
+
+    /// A signal was neither a version nor a subject.
+    pub(crate) fn signal_malformed(&self) {
+        self.signals_malformed.increment(1);
+    }
+
+    /// Postgres was asked whether there is a newer rulebook.
+    pub(crate) fn rulebook_looked(&self) {
+        self.rulebook_looks.increment(1);
     }
 
     pub(crate) fn rulebook_applied(&self, version: u64, left_out: usize) {

@@ -12,9 +12,12 @@ use weir_domain::subject::SubjectKey;
 /// The channel on which "the rulebook changed" is said.
 pub const SIGNAL_CHANNEL: &str = "weir:signal:rules";
 
-/// The channel on which is said that units were given back to a subject (its digest; the script says it too), or that its
-/// counters were reset (its digest after [`RESET`]).
-pub const FORGET_CHANNEL: &str = "weir:signal:forget";
+/// The channel on which gates hear that units were refunded to a subject (its digest; the script publishes it), or that
+/// its counters were reset (its digest after [`RESET`]).
+pub const INVALIDATION_CHANNEL: &str = "weir:signal:forget";
+
+/// A key that is there as long as Redis has its data: the only one without an expiry.
+pub(crate) const MARKER: &str = "weir:marker";
 
 /// Before the digest of a subject whose counters were reset.
 pub const RESET: char = '!';

@@ -1,8 +1,9 @@
 //! All Redis: the limiter's script, the names of keys, the change signal.
 //!
-//! - `limiter` decides checks: one script call for any number of checks that wait together. It never
-//!   waits longer than its budget; while Redis is away it says so at once.
-//! - `signal` says "the rulebook changed" and hears it; it carries a version and never content.
+//! - `limiter` decides checks: one script call for many checks, of bounded script time and shared fairly between tenants.
+//!   It never waits longer than its budget; while Redis is away checks fail at once.
+//! - `signal` publishes "the rulebook changed" and receives it; it carries a version and never content. It also notices that
+//!   Redis lost its data.
 //! - `keys` makes every key; nothing a caller sends stands in one unhashed.
 
 pub mod error;

@@ -41,7 +41,7 @@ use self::queue::FairQueue;
 use self::script::Encoded;
 use self::status::Status;
 use crate::error::RedisError;
-use crate::keys::{FORGET_CHANNEL, RESET};
+use crate::keys::{INVALIDATION_CHANNEL, RESET};
 
 /// Decides checks by Redis.
 #[derive(Debug, Clone)]
@@ -278,7 +278,7 @@ impl Limiter {
             let subjects: BTreeSet<_> = counters.iter().map(|it| it.subject).collect();
             for subject in subjects {
                 let said = format!("{RESET}{}", subject.to_hex());
-                both.cmd("PUBLISH").arg(FORGET_CHANNEL).arg(said).ignore();
+                both.cmd("PUBLISH").arg(INVALIDATION_CHANNEL).arg(said).ignore();
             }
             both.query_async::<(u64,)>(&mut connection).await
         };

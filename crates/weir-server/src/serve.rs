@@ -85,7 +85,7 @@ pub async fn start_control(
     let limiter_settings = LimiterSettings { budget: TESTER_BUDGET, ..Default::default() };
     let state = ControlState::new(ControlParts {
         store,
-        signal: Signal::new(redis.clone()),
+        signal: Signal::start(redis.clone(), running.drained.clone()),
         limiter: Limiter::start(redis, limiter_settings, running.drained.clone()),
         clock: edge::clock(),
         random: edge::random(),

@@ -51,6 +51,6 @@ pub(crate) async fn suspend(
     };
     tx.audit().append(&entry).await?;
     tx.commit().await?;
-    control.announce(version).await;
+    control.signal.announce(version);
     Ok(Json(tenants::tenant(row, None)))
 }

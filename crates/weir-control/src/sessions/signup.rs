@@ -65,7 +65,7 @@ pub(crate) async fn signup(
     tx.commit().await?;
     control.login_floor.succeeded(&attempt, now);
     if let Some(version) = version {
-        control.announce(version).await;
+        control.signal.announce(version);
     }
 
     let body = SignedUp {

@@ -44,7 +44,7 @@ pub(crate) async fn create(
     let body = to_value(&tenants::tenant(row, Some(MemberRole::Owner)))?;
     claiming.finish(&mut tx, StatusCode::CREATED, &body).await?;
     tx.commit().await?;
-    control.announce(version).await;
+    control.signal.announce(version);
     Ok(answer(StatusCode::CREATED, &body))
 }
 

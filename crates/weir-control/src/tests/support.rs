@@ -73,6 +73,12 @@ impl Plane {
         Self::over(Arc::new(database().await), settings, Reach::Anywhere)
     }
 
+    /// One whose Redis is at this address.
+    pub(super) async fn with_redis(url: &str) -> Self {
+        let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };
+        Self::over_redis(Arc::new(database().await), settings, Reach::Anywhere, url)
+    }
+
     /// One that sends webhooks so far.
     pub(super) async fn reaching(reach: Reach) -> Self {
         let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };
@@ -90,10 +96,18 @@ impl Plane {
     }
 
     fn over(database: Arc<TestDatabase>, settings: ControlSettings, reach: Reach) -> Self {
+        Self::over_redis(database, settings, reach, &weir_local::shared::redis().url())
+    }
+
+    fn over_redis(
+        database: Arc<TestDatabase>,
+        settings: ControlSettings,
+        reach: Reach,
+        redis_url: &str,
+    ) -> Self {
         let now_ms = Arc::new(AtomicI64::new(wall_clock_ms()));
         let stop = CancellationToken::new();
-        let redis =
-            weir_redis::client(&weir_local::shared::redis().url()).expect("a valid address");
+        let redis = weir_redis::client(redis_url).expect("a valid address");
         let limits =
             LimiterSettings { budget: Duration::from_secs(2), ..LimiterSettings::default() };
         let random = counting();
@@ -102,7 +116,7 @@ impl Plane {
         let limiter = Limiter::start(redis.clone(), limits, stop.clone());
         let parts = ControlParts {
             store: database.app.clone(),
-            signal: Signal::new(redis),
+            signal: Signal::start(redis, stop.clone()),
             limiter: limiter.clone(),
             clock: Clock::new(move || Timestamp::from_millis(clock.load(Ordering::SeqCst))),
             sealing: Sealing::new(std::slice::from_ref(&key)).expect("usable"),

@@ -211,6 +211,18 @@ fn reset_drops_units_those_on_their_way_too() {
 }
 
 #[test]
+fn loss_of_data_drops_all_units_and_returns_none() {
+    let (leases, rules, now) = (connected(), leased_window(), Instant::now());
+    with_three(&leases, &rules, now);
+    leases.reset_all();
+    assert!(!is_here(&leases, &rules, now));
+    with_three(&leases, &rules, now);
+    leases.set_connected(false, now);
+    leases.reset_all();
+    assert_eq!(leases.take_unsettled(true, now).len(), 0, "there is no counter to return them to");
+}
+
+#[test]
 fn idle_units_are_handed_out_once_to_be_returned() {
     let (leases, rules, now) = (connected(), leased_window(), Instant::now());
     with_three(&leases, &rules, now);

@@ -48,6 +48,8 @@ pub struct FollowerSettings {
 
 /// The net under lost signals: also the longest that a revoked key works when the signal is lost.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// The least time between two looks, whatever is published: a look is a transaction in Postgres.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// Postgres gets this long before a gate that has nothing starts from its disk copy.
 const FIRST_LOAD_DEADLINE: Duration = Duration::from_secs(3);
 /// A gate that has not been seen for so long does not count as live.
@@ -82,12 +84,12 @@ impl Follower {
         let listening = {
             let (wake, state) = (Arc::clone(&wake), self.state.clone());
             signal::follow(redis, stop.clone(), move |why| match why {
-                Wake::GivenBack(subject) => state.remembered.forget(subject),
+                Wake::Refunded(subject) => state.remembered.forget(subject),
                 Wake::Reset(subject) => {
                     state.remembered.forget(subject);
                     state.leases.reset(subject);
                 }
-                Wake::Deaf => {
+                Wake::Disconnected => {
                     state.remembered.hears(false);
                     state.leases.set_connected(false, state.monotonic.now());
                 }
@@ -97,7 +99,16 @@ impl Follower {
                     state.leases.set_connected(true, state.monotonic.now());
                     wake.notify_one();
                 }
-                Wake::Announced(_) | Wake::Unreadable => wake.notify_one(),
+                Wake::Announced(_) => wake.notify_one(),
+                Wake::Malformed => {
+                    state.meters.signal_malformed();
+                    wake.notify_one();
+                }
+                Wake::DataLost => {
+                    state.meters.redis_data_lost();
+                    state.remembered.hears(true);
+                    state.leases.reset_all();
+                }
             })
         };
         let following = stop.run_until_cancelled(self.follow(&wake));
@@ -118,7 +129,9 @@ impl Follower {
             // The timer drifts a little from gate to gate, so they do not look all at once.
             let spread_ms = u64::try_from(self.beat.boot_id % 256).unwrap_or(0);
             let pause = LOOK_EVERY.saturating_sub(Duration::from_millis(spread_ms));
+            let earliest = tokio::time::Instant::now() + LOOK_PAUSE;
             drop(tokio::time::timeout(pause, wake.notified()).await);
+            tokio::time::sleep_until(earliest).await;
             if let Err(error) = self.look().await {
                 self.state.meters.rulebook_failed();
                 let error = &error as &dyn std::error::Error;
@@ -130,6 +143,7 @@ impl Follower {
     /// Loads what is newer, if anything is, and reports the version served.
     async fn look(&mut self) -> Result<(), StoreError> {
         let began = std::time::Instant::now();
+        self.state.meters.rulebook_looked();
         let newest = self.store.rulebook_version().await?;
         let held = self.state.rulebook_version();
         if held.is_none_or(|held| held < newest) {

@@ -93,7 +93,7 @@ impl Gate {
 
     /// What the gate counted, as Prometheus reads it.
     pub(super) fn metrics(&self) -> String {
-        self.state.meters.render(Duration::ZERO, true)
+        self.state.meters.render(Duration::ZERO, self.state.limiter.health())
     }
 
     /// Sends a request as it is.

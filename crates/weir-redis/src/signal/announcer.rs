@@ -1,0 +1,109 @@
+//! Announces versions of the rulebook. Requests only leave the version here: one task publishes the newest one, so no
+//! request waits for Redis and many changes need few messages.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client};
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::RedisError;
+use crate::keys::SIGNAL_CHANNEL;
+
+/// Tells the gates that the rulebook changed.
+#[derive(Debug)]
+pub struct Signal {
+    newest: watch::Sender<u64>,
+    failures: Arc<AtomicU64>,
+}
+
+/// The task.
+#[derive(Debug)]
+struct Announcer {
+    client: Client,
+    connection: Option<MultiplexedConnection>,
+    newest: watch::Receiver<u64>,
+    failures: Arc<AtomicU64>,
+}
+
+/// For one publication, with a second attempt on a fresh connection.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
+impl Signal {
+    /// Starts the task that publishes; it ends with `stop`, or with the signal.
+    pub fn start(client: Client, stop: CancellationToken) -> Self {
+        let (newest, receiver) = watch::channel(0);
+        let failures = Arc::<AtomicU64>::default();
+        let announcer = Announcer {
+            client,
+            connection: None,
+            newest: receiver,
+            failures: Arc::clone(&failures),
+        };
+        tokio::spawn(announcer.run(stop));
+        Self { newest, failures }
+    }
+
+    /// Announces a version, if no newer one was announced. Returns at once: when Redis cannot be reached, gates load the
+    /// version by their timers.
+    pub fn announce(&self, version: u64) {
+        self.newest.send_if_modified(|newest| {
+            let newer = version > *newest;
+            *newest = version.max(*newest);
+            newer
+        });
+    }
+
+    /// How many announcements failed.
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+}
+
+impl Announcer {
+    async fn run(mut self, stop: CancellationToken) {
+        while let Some(Ok(())) = stop.run_until_cancelled(self.newest.changed()).await {
+            self.announce().await;
+        }
+        // A change that was committed just before the end.
+        if self.newest.has_changed().unwrap_or(false) {
+            self.announce().await;
+        }
+    }
+
+    /// Publishes the newest version.
+    async fn announce(&mut self) {
+        let version = *self.newest.borrow_and_update();
+        let published = timeout(TIMEOUT, self.publish(version)).await;
+        if let Err(error) = published.unwrap_or(Err(RedisError::Timeout)) {
+            self.connection = None;
+            self.failures.fetch_add(1, Ordering::Relaxed);
+            tracing::warn!(%error, rulebook.version = version, "could not announce the rulebook");
+        }
+    }
+
+    async fn publish(&mut self, version: u64) -> Result<(), RedisError> {
+        let mut publish = redis::cmd("PUBLISH");
+        publish.arg(SIGNAL_CHANNEL).arg(version);
+        if let Some(connection) = &mut self.connection
+            && publish.query_async::<i64>(connection).await.is_ok()
+        {
+            return Ok(());
+        }
+        // The connection possibly died while it idled. A version that is announced twice does no harm.
+        let connection = self.connection.insert(connect(&self.client).await?);
+        publish.query_async::<i64>(connection).await?;
+        Ok(())
+    }
+}
+
+async fn connect(client: &Client) -> Result<MultiplexedConnection, RedisError> {
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(TIMEOUT / 2))
+        .set_response_timeout(Some(TIMEOUT / 2));
+    Ok(client.get_multiplexed_async_connection_with_config(&config).await?)
+}

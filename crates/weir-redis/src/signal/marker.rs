@@ -1,0 +1,63 @@
+//! Notices that Redis lost its data (`FLUSHALL`, a restart without a copy): a key without expiry that any gate writes once,
+//! and that is then another one or gone.
+//!
+//! What gates remember of counters (denials, leased units) is not true any more then.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client};
+use tokio::time::sleep;
+
+use super::Wake;
+use crate::error::RedisError;
+use crate::keys::MARKER;
+
+const EVERY: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Calls `wake` whenever data was lost.
+pub(super) async fn watch(client: &Client, wake: &impl Fn(Wake)) {
+    let mut known = None;
+    loop {
+        // An error says nothing about the data: it is looked for again.
+        if let Err(error) = compare(client, &mut known, wake).await {
+            tracing::debug!(%error, "the marker cannot be read");
+        }
+        sleep(EVERY).await;
+    }
+}
+
+/// Compares the marker with the one that is known, until an error.
+async fn compare(
+    client: &Client,
+    known: &mut Option<String>,
+    wake: &impl Fn(Wake),
+) -> Result<(), RedisError> {
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(TIMEOUT))
+        .set_response_timeout(Some(TIMEOUT));
+    let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+    loop {
+        let found = read(&mut connection).await?;
+        if known.is_some() && found != *known {
+            tracing::warn!("redis lost its data: counters begin anew");
+            wake(Wake::DataLost);
+        }
+        *known = found;
+        if known.is_none() {
+            let own = format!("{:016x}", RandomState::new().hash_one(0));
+            let mut set = redis::cmd("SET");
+            let was_set: bool =
+                set.arg(MARKER).arg(&own).arg("NX").query_async(&mut connection).await?;
+            // Otherwise another gate was faster, and its marker is read next.
+            *known = was_set.then_some(own);
+        }
+        sleep(EVERY).await;
+    }
+}
+
+async fn read(connection: &mut MultiplexedConnection) -> Result<Option<String>, RedisError> {
+    Ok(redis::cmd("GET").arg(MARKER).query_async(connection).await?)
+}
