@@ -1,8 +1,8 @@
 //! Measures Weir beside the ceiling of its HTTP set-up and beside plain limiters, on one machine.
 //!
 //! Reading order: `arms` (what is compared), `compare` (rounds), `closed` and `steady` (the two
-//! kinds of load), `usage` (who spent the time), `report` (the table); `scale`
-//! is another question. `world` and `service` start
+//! kinds of load), `usage` (who spent the time), `report` (the table); `scale` and `fairness`
+//! are other questions. `world` and `service` start
 //! what is measured.
 
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
@@ -10,6 +10,7 @@
 mod arms;
 mod closed;
 mod compare;
+mod fairness;
 mod numbers;
 mod plain;
 mod report;
@@ -26,6 +27,7 @@ async fn main() -> anyhow::Result<()> {
     match Tool::parse().task {
         Task::Compare(args) => compare::run(args).await,
         Task::Scale(args) => scale::run(args).await,
+        Task::Fairness(args) => fairness::run(args).await,
         Task::Plain(args) => plain::run(args).await,
     }
 }
@@ -42,6 +44,8 @@ enum Task {
     Compare(compare::CompareArgs),
     /// Measures start-up, memory and changes with much data
     Scale(scale::ScaleArgs),
+    /// Measures what a tenant notices of another one that asks as much as the API permits
+    Fairness(fairness::FairnessArgs),
     /// Serves the plain limiter that Weir is compared with
     Plain(plain::PlainArgs),
 }

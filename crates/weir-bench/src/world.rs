@@ -27,6 +27,7 @@ pub struct World {
     control: Service,
     servers: Servers,
     scratch: ScratchDir,
+    budget_ms: u64,
 }
 
 /// A tenant made for one arm.
@@ -39,16 +40,22 @@ pub struct Tenant {
 }
 
 impl World {
+    /// With patience for Redis: this machine is busy on purpose.
     pub async fn start(weir: &Path) -> Result<Self> {
+        Self::with_budget(weir, 1_000).await
+    }
+
+    /// With a gate that waits so long for Redis, in milliseconds.
+    pub async fn with_budget(weir: &Path, budget_ms: u64) -> Result<Self> {
         let scratch = ScratchDir::create()?;
         let folder = scratch.path().to_owned();
         let servers = tokio::task::spawn_blocking(move || Servers::start(&folder)).await??;
         migrate(weir, &servers).await?;
         let control = start_control(weir, scratch.path(), &servers).await?;
-        let gate = start_gate(weir, scratch.path(), &servers).await?;
+        let gate = start_gate(weir, scratch.path(), &servers, budget_ms).await?;
         let client = Client::builder().timeout(Duration::from_mins(1)).build()?;
         let (weir, token) = (weir.to_owned(), String::new());
-        let mut world = Self { weir, client, token, gate, control, servers, scratch };
+        let mut world = Self { weir, client, token, gate, control, servers, scratch, budget_ms };
         let password = secret()?;
         let signup =
             json!({ "email": "bench@example.com", "password": password, "tenant_name": "Bench" });
@@ -80,7 +87,8 @@ impl World {
     pub async fn restart_gate(&mut self, version: u64) -> Result<Duration> {
         self.gate.stop();
         let begun = Instant::now();
-        self.gate = start_gate(&self.weir, self.scratch.path(), &self.servers).await?;
+        self.gate =
+            start_gate(&self.weir, self.scratch.path(), &self.servers, self.budget_ms).await?;
         self.until_served(version).await?;
         Ok(begun.elapsed())
     }
@@ -243,12 +251,26 @@ async fn start_control(weir: &Path, folder: &Path, servers: &Servers) -> Result<
         .context("start the control plane")
 }
 
-/// A gate as in production, but for its patience: this machine is busy on purpose.
-async fn start_gate(weir: &Path, folder: &Path, servers: &Servers) -> Result<Service> {
+/// A gate as in production, but for how long it waits for Redis.
+async fn start_gate(
+    weir: &Path,
+    folder: &Path,
+    servers: &Servers,
+    budget_ms: u64,
+) -> Result<Service> {
+    let budget_ms = budget_ms.to_string();
     let start = |address: &str, launch: Launch| {
         servers
             .told(launch)
-            .args(["serve", "--roles", "gate", "--redis-budget-ms", "1000", "--gate-addr", address])
+            .args([
+                "serve",
+                "--roles",
+                "gate",
+                "--redis-budget-ms",
+                &budget_ms,
+                "--gate-addr",
+                address,
+            ])
             .env("WEIR_STATE_DIR", folder.join("state"))
     };
     Service::start(weir, &folder.join("gate.log"), start).await.context("start the gate")

@@ -1,0 +1,97 @@
+//! `fairness`: what a tenant notices of another one that asks as much as the API permits.
+//!
+//! The victim asks at a fixed rate, alone and beside each attack in turn. Its rule denies when Redis does not decide a check,
+//! so that a degraded answer is an unexpected one.
+
+mod attack;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use serde_json::json;
+
+use self::attack::Attack;
+use crate::arms::{self, Arm};
+use crate::steady::{self, Plan, SteadyRun};
+use crate::world::World;
+
+#[derive(Debug, Args)]
+pub struct FairnessArgs {
+    /// The server
+    #[arg(long, env = "BENCH_WEIR")]
+    weir: PathBuf,
+    /// The longest that the gate waits for Redis
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=5_000))]
+    budget_ms: u64,
+    /// Checks of the victim a second
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    per_second: u32,
+    /// How long each measurement is
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
+    seconds: u64,
+    /// How often everything is measured
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+}
+
+/// A run of the victim: times in milliseconds.
+#[derive(Debug, Clone, Copy)]
+struct Noticed {
+    p50: f64,
+    p99: f64,
+    /// Checks that Redis did not decide, or that got no answer.
+    failed: u64,
+}
+
+pub async fn run(args: FairnessArgs) -> Result<()> {
+    let world = World::with_budget(&args.weir, args.budget_ms).await.context("start Weir")?;
+    let victim = victim(&world).await.context("make the victim")?;
+    println!(
+        "| round | beside | p50 ms | p99 ms | p99 / alone | degraded | attacker's checks a second |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    let attacks = [
+        Attack::many_limits(&world).await.context("make the attacker with many limits")?,
+        Attack::wrong_types(&world).await.context("make the attacker with damaged keys")?,
+        Attack::many_patterns(&world).await.context("make the attacker with many patterns")?,
+    ];
+    for round in 1..=args.rounds {
+        let alone = measure(&victim, &args).await?;
+        print(round, "nobody", alone, alone, 0.0);
+        for attack in &attacks {
+            let attacking = attack.start(&world);
+            let beside = measure(&victim, &args).await?;
+            print(round, &attack.title, beside, alone, attacking.stop().await);
+        }
+    }
+    Ok(())
+}
+
+async fn victim(world: &World) -> Result<Arm> {
+    let tenant = world.tenant("victim").await?;
+    let mut rule = arms::rule("one", &[arms::bucket(1_000_000)]);
+    rule["on_store_failure"] = json!("deny");
+    world.rule(&tenant, &rule).await?;
+    world.served(&tenant.secret, &arms::check("/hot"), 1).await?;
+    Ok(arms::of_gate('v', "the victim", world, &tenant))
+}
+
+async fn measure(victim: &Arm, args: &FairnessArgs) -> Result<Noticed> {
+    let plan = Plan {
+        per_second: f64::from(args.per_second),
+        connections: 8,
+        warm_up: Duration::from_secs(1),
+        length: Duration::from_secs(args.seconds),
+    };
+    let SteadyRun { latencies, unexpected, unanswered, .. } = steady::run(victim, plan).await?;
+    let ms = |quantile| crate::numbers::float(latencies.value_at_quantile(quantile)) / 1e3;
+    Ok(Noticed { p50: ms(0.5), p99: ms(0.99), failed: unexpected + unanswered })
+}
+
+fn print(round: u32, beside: &str, noticed: Noticed, alone: Noticed, attacks: f64) {
+    let Noticed { p50, p99, failed } = noticed;
+    let ratio = p99 / alone.p99;
+    println!("| {round} | {beside} | {p50:.2} | {p99:.2} | {ratio:.2} | {failed} | {attacks:.0} |");
+}

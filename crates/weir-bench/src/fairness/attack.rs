@@ -1,0 +1,159 @@
+//! A tenant that asks as much as the API permits: batches of 100 checks over four connections, without pause.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use reqwest::Client;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::arms;
+use crate::numbers::float;
+use crate::world::{Tenant, World};
+
+#[derive(Debug)]
+pub(super) struct Attack {
+    pub(super) title: String,
+    tenant: Tenant,
+}
+
+/// An attack under way.
+#[derive(Debug)]
+pub(super) struct Attacking {
+    callers: JoinSet<()>,
+    checks: Arc<AtomicU64>,
+    began: Instant,
+}
+
+const CONNECTIONS: usize = 4;
+const BATCH: usize = 100;
+/// As many limits as a check may meet.
+const RULES_MET: usize = 8;
+const LIMITS: u32 = 8;
+/// Rules of the namespace that do not match.
+const COLD_RULES: u32 = 900;
+/// Patterns of S-63: 300 rules of 16.
+const PATTERN_RULES: usize = 300;
+const PATTERNS: usize = 16;
+
+impl Attack {
+    /// Every check meets 64 limits.
+    pub(super) async fn many_limits(world: &World) -> Result<Self> {
+        let tenant = with_many_limits(world, "limits").await?;
+        Ok(Self { title: "64 limits a check".to_owned(), tenant })
+    }
+
+    /// The same, and three in ten of its subjects have a key of a wrong type.
+    pub(super) async fn wrong_types(world: &World) -> Result<Self> {
+        let tenant = with_many_limits(world, "damaged").await?;
+        let client = Client::new();
+        let mut subjects = 0;
+        while subjects < BATCH {
+            ask(&client, &batch_url(world), &tenant.secret, &batch(subjects)).await?;
+            subjects += BATCH;
+        }
+        let damaged = damage(world, &tenant).await.context("damage keys")?;
+        Ok(Self { title: format!("64 limits a check, {damaged} damaged subjects of 100"), tenant })
+    }
+
+    /// As many patterns as the API admits, up to 4,800.
+    pub(super) async fn many_patterns(world: &World) -> Result<Self> {
+        let tenant = world.tenant("patterns").await?;
+        let mut admitted = 0;
+        for rule in 0..PATTERN_RULES {
+            let conditions: Vec<_> = (0..PATTERNS).map(|at| pattern(rule, at)).collect();
+            let mut body = arms::rule(&format!("rule-{rule}"), &[arms::bucket(1_000_000)]);
+            body["match"] = conditions.into();
+            if world.rule(&tenant, &body).await.is_err() {
+                break;
+            }
+            admitted += PATTERNS;
+        }
+        Ok(Self { title: format!("{admitted} patterns"), tenant })
+    }
+
+    /// Begins to ask.
+    pub(super) fn start(&self, world: &World) -> Attacking {
+        let (checks, mut callers) = (Arc::<AtomicU64>::default(), JoinSet::new());
+        for _ in 0..CONNECTIONS {
+            let (checks, url) = (Arc::clone(&checks), batch_url(world));
+            let (secret, body) = (self.tenant.secret.clone(), batch(0));
+            callers.spawn(async move {
+                let client = Client::new();
+                while ask(&client, &url, &secret, &body).await.is_ok() {
+                    checks.fetch_add(BATCH as u64, Ordering::Relaxed);
+                }
+            });
+        }
+        Attacking { callers, checks, began: Instant::now() }
+    }
+}
+
+impl Attacking {
+    /// Ends it; returns how many checks it sent a second.
+    pub(super) async fn stop(mut self) -> f64 {
+        let per_second =
+            float(self.checks.load(Ordering::Relaxed)) / self.began.elapsed().as_secs_f64();
+        self.callers.shutdown().await;
+        per_second
+    }
+}
+
+async fn with_many_limits(world: &World, name: &str) -> Result<Tenant> {
+    let tenant = world.tenant(name).await?;
+    for at in 0..RULES_MET {
+        let limits: Vec<_> = (1..=LIMITS).map(limit).collect();
+        let mut hot = arms::rule(&format!("hot-{at}"), &limits);
+        hot["match"] = arms::route("/hot");
+        world.rule(&tenant, &hot).await?;
+    }
+    let mut cold = arms::rule("cold-0", &[limit(1)]);
+    cold["match"] = arms::route("/cold/0");
+    world.rule(&tenant, &cold).await?;
+    world.copy_cold_rule(&tenant, COLD_RULES).await?;
+    world.served(&tenant.secret, &arms::check("/hot"), RULES_MET * LIMITS as usize).await?;
+    Ok(tenant)
+}
+
+fn limit(seconds: u32) -> Value {
+    json!({ "algorithm": "fixed_window", "limit": 1_000_000_000, "window_ms": 1_000 * seconds })
+}
+
+/// A pattern like those of S-63, that does not match in the end.
+fn pattern(rule: usize, at: usize) -> Value {
+    let last = if at + 1 == PATTERNS { "x" } else { "" };
+    json!({
+        "attribute": "route", "op": "regex", "value": format!("(.*a){{25}}(z{rule}y{at})?{last}"),
+    })
+}
+
+/// Checks of as many subjects, the first of this number.
+fn batch(first: usize) -> Value {
+    let check = |at: usize| json!({ "namespace": "api", "attributes": { "user": format!("a-{}", first + at), "route": "/hot" } });
+    json!({ "checks": (0..BATCH).map(check).collect::<Vec<_>>() })
+}
+
+fn batch_url(world: &World) -> String {
+    format!("http://{}/check/batch", world.gate())
+}
+
+async fn ask(client: &Client, url: &str, secret: &str, body: &Value) -> Result<()> {
+    let asked = client.post(url).timeout(Duration::from_mins(1)).bearer_auth(secret).json(body);
+    asked.send().await?.bytes().await?;
+    Ok(())
+}
+
+/// Gives three in ten of the tenant's keys another type; returns how many those are.
+async fn damage(world: &World, tenant: &Tenant) -> Result<usize> {
+    let client = redis::Client::open(world.redis_url())?;
+    let mut connection = client.get_multiplexed_async_connection().await?;
+    let pattern = format!("weir:{{{}}}:s:*", tenant.id);
+    let keys: Vec<String> = redis::cmd("KEYS").arg(pattern).query_async(&mut connection).await?;
+    let damaged: Vec<_> = keys.iter().take(keys.len() * 3 / 10).collect();
+    for key in &damaged {
+        redis::cmd("SET").arg(key).arg("not a hash").query_async::<()>(&mut connection).await?;
+    }
+    Ok(damaged.len())
+}
