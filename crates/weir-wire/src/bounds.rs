@@ -65,93 +65,93 @@ pub fn with_bounds(document: &OpenApi) -> Value {
 
 /// The bounds of fields: schema (`*`: every request body), property, keywords. A later row adds to an earlier one.
 fn fields() -> Vec<(&'static str, &'static str, Value)> {
-    let span = || json!({ "minimum": 1, "maximum": SPAN_MS_MAX });
-    let units = || json!({ "minimum": 1, "maximum": UNITS_MAX });
-    let cost = || json!({ "minimum": 1, "maximum": COST_MAX });
-    let text = || json!({ "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX });
-    let subject = |most: usize| {
-        json!({
-            "maxProperties": most,
-            "propertyNames": { "type": "string", "pattern": ATTRIBUTE },
-            "additionalProperties": { "type": "string", "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX },
-        })
-    };
-    let percent = || json!({ "minimum": 1, "maximum": 100 });
-    let email = || json!({ "minLength": 3, "maxLength": 254, "pattern": "^[^@\\s]+@[^@\\s]+$" });
+    let mut fields = common_fields();
+    fields.extend(rule_fields());
+    fields.extend(limit_fields());
+    fields.extend(other_fields());
+    fields
+}
+
+fn common_fields() -> Vec<(&'static str, &'static str, Value)> {
+    const EMAIL: &str =
+        "^[^@\\s\\u0000-\\u001F\\u007F-\\u009F]+@[^@\\s\\u0000-\\u001F\\u007F-\\u009F]+$";
     vec![
         ("*", "namespace", json!({ "pattern": NAMESPACE })),
         ("*", "name", json!({ "minLength": 1, "maxLength": 100, "pattern": TITLE })),
         ("*", "tenant_name", json!({ "pattern": TITLE })),
-        ("*", "email", email()),
+        ("*", "email", json!({ "minLength": 3, "maxLength": 254, "pattern": EMAIL })),
         ("*", "rule_id", json!({ "pattern": id("rule") })),
         ("*", "webhook_id", json!({ "pattern": id("webhook") })),
-        ("*", "cost", cost()),
-        ("*", "attributes", subject(ATTRIBUTES_MAX)),
+        ("*", "cost", json!({ "minimum": 1, "maximum": COST_MAX })),
+        ("*", "attributes", texts(ATTRIBUTES_MAX)),
+    ]
+}
+
+fn rule_fields() -> Vec<(&'static str, &'static str, Value)> {
+    let attribute = json!({ "type": "string", "pattern": ATTRIBUTE });
+    let description = json!({ "pattern": PROSE, "maxLength": DESCRIPTION_CHARS_MAX });
+    let count_by = json!({ "maxItems": COUNT_BY_MAX, "uniqueItems": true, "items": attribute });
+    vec![
         ("RuleBody", "name", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
-        (
-            "RuleBody",
-            "description",
-            json!({ "pattern": PROSE, "maxLength": DESCRIPTION_CHARS_MAX }),
-        ),
+        ("RuleBody", "description", description),
         ("RuleBody", "match", json!({ "maxItems": CONDITIONS_MAX })),
-        (
-            "RuleBody",
-            "count_by",
-            json!({ "maxItems": COUNT_BY_MAX, "uniqueItems": true, "items": { "type": "string", "pattern": ATTRIBUTE } }),
-        ),
+        ("RuleBody", "count_by", count_by),
         ("RuleBody", "limits", json!({ "maxItems": LIMITS_PER_RULE_MAX })),
-        ("RuleBody", "block_ms", span()),
+        ("RuleBody", "block_ms", json!({ "minimum": 1, "maximum": SPAN_MS_MAX })),
         ("ConditionBody", "attribute", json!({ "pattern": ATTRIBUTE })),
-        ("LimitBody", "limit", units()),
-        ("LimitBody", "capacity", units()),
-        ("LimitBody", "refill_tokens", units()),
-        ("LimitBody", "drain_units", units()),
-        ("LimitBody", "window_ms", span()),
-        ("LimitBody", "refill_interval_ms", span()),
-        ("LimitBody", "drain_interval_ms", span()),
-        ("LimitBody", "interval_ms", span()),
+        ("RevertRule", "revision", json!({ "minimum": 1, "maximum": i64::MAX })),
+    ]
+}
+
+fn limit_fields() -> Vec<(&'static str, &'static str, Value)> {
+    let units = ["limit", "capacity", "refill_tokens", "drain_units"]
+        .map(|name| ("LimitBody", name, json!({ "minimum": 1, "maximum": UNITS_MAX })));
+    let spans = ["window_ms", "refill_interval_ms", "drain_interval_ms", "interval_ms"]
+        .map(|name| ("LimitBody", name, json!({ "minimum": 1, "maximum": SPAN_MS_MAX })));
+    let calendar = [
         ("LimitBody", "time_zone", json!({ "minLength": 1, "maxLength": ZONE_CHARS_MAX })),
         ("LimitBody", "anchor_day", json!({ "minimum": 1, "maximum": 366 })),
-        ("RevertRule", "revision", json!({ "minimum": 1, "maximum": i64::MAX })),
-        ("OverrideBody", "subject", subject(COUNT_BY_MAX)),
-        ("OverrideBody", "limits", json!({ "minItems": 1, "maxItems": LIMITS_PER_RULE_MAX })),
+    ];
+    units.into_iter().chain(spans).chain(calendar).collect()
+}
+
+fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
+    const URL: &str = "^https?://[^\\s\\u0000-\\u001F\\u007F-\\u009F]+$";
+    let list = |most: usize| json!({ "minItems": 1, "maxItems": most });
+    let percent = json!({ "type": "integer", "minimum": 1, "maximum": 100 });
+    let thresholds = json!({ "uniqueItems": true, "items": percent });
+    let subjects = json!({ "items": with(json!({ "type": "object" }), &texts(COUNT_BY_MAX)) });
+    let key = json!({ "minLength": 1, "maxLength": IDEMPOTENCY_KEY_BYTES_MAX });
+    let window = json!({ "minimum": 60, "maximum": WINDOW_S_MAX, "multipleOf": 60 });
+    vec![
+        ("OverrideBody", "subject", texts(COUNT_BY_MAX)),
+        ("OverrideBody", "limits", list(LIMITS_PER_RULE_MAX)),
         ("OverrideBody", "reason", json!({ "pattern": PROSE, "maxLength": REASON_CHARS_MAX })),
-        (
-            "BulkOverridesBody",
-            "overrides",
-            json!({ "minItems": 1, "maxItems": BULK_OVERRIDES_MAX }),
-        ),
-        ("ResetBody", "subject", subject(COUNT_BY_MAX)),
-        (
-            "LookBody",
-            "subjects",
-            json!({ "minItems": 1, "maxItems": LOOK_MAX, "items": with(json!({ "type": "object" }), &subject(COUNT_BY_MAX)) }),
-        ),
-        (
-            "CheckBody",
-            "idempotency_key",
-            json!({ "minLength": 1, "maxLength": IDEMPOTENCY_KEY_BYTES_MAX }),
-        ),
-        ("BatchBody", "checks", json!({ "minItems": 1, "maxItems": BATCH_MAX })),
-        (
-            "AlertBody",
-            "thresholds_percent",
-            json!({ "minItems": 1, "maxItems": THRESHOLDS_MAX, "uniqueItems": true, "items": with(json!({ "type": "integer" }), &percent()) }),
-        ),
-        ("AlertBody", "share_percent", percent()),
-        (
-            "AlertBody",
-            "window_s",
-            json!({ "minimum": 60, "maximum": WINDOW_S_MAX, "multipleOf": 60 }),
-        ),
+        ("BulkOverridesBody", "overrides", list(BULK_OVERRIDES_MAX)),
+        ("ResetBody", "subject", texts(COUNT_BY_MAX)),
+        ("LookBody", "subjects", with(list(LOOK_MAX), &subjects)),
+        ("CheckBody", "idempotency_key", key),
+        ("BatchBody", "checks", list(BATCH_MAX)),
+        ("AlertBody", "thresholds_percent", with(list(THRESHOLDS_MAX), &thresholds)),
+        ("AlertBody", "share_percent", json!({ "minimum": 1, "maximum": 100 })),
+        ("AlertBody", "window_s", window),
         ("AlertBody", "checks_min", json!({ "minimum": 1, "maximum": CHECKS_MIN_MAX })),
         ("TraceBody", "text", json!({ "maxLength": TRACE_BYTES_MAX })),
-        (
-            "WebhookBody",
-            "url",
-            with(text(), &json!({ "maxLength": 2000, "pattern": "^https?://" })),
-        ),
+        ("WebhookBody", "url", json!({ "maxLength": 2000, "pattern": URL })),
     ]
+}
+
+/// A map of attributes to values.
+fn texts(most: usize) -> Value {
+    json!({
+        "maxProperties": most,
+        "propertyNames": { "type": "string", "pattern": ATTRIBUTE },
+        "additionalProperties": {
+            "type": "string",
+            "pattern": ONE_LINE,
+            "maxLength": VALUE_BYTES_MAX,
+        },
+    })
 }
 
 /// Schemas whose properties a client writes. Others may use the same names for what was written before.

@@ -182,7 +182,7 @@ impl CheckBody {
             attributes: self.attributes,
             cost: self.cost,
             act: Act::Look,
-            idempotency_key: None,
+            idempotency_key: self.idempotency_key,
         };
         Request::parse(draft).map_err(FieldProblem::list)
     }

@@ -34,8 +34,10 @@ pub struct Change<'a> {
 impl<'a> Change<'a> {
     /// Of a stored rule to another; limits keep their counters as they do when it is saved.
     pub fn new(before: &'a Rule, after: &Rule, now_ms: u64) -> Self {
+        // A rule that has had too many limits is refused when it is saved; the preview numbers them from the first.
         let slots = after.slots_after(before, &before.first_slots());
-        Self { before, after: after.clone().with_slots(&slots.taken), now: Micros(now_ms * 1000) }
+        let taken = slots.map(|slots| slots.taken).unwrap_or_default();
+        Self { before, after: after.clone().with_slots(&taken), now: Micros(now_ms * 1000) }
     }
 
     /// How somebody would stand whose limits answered this under the rule as it is.
