@@ -18,7 +18,8 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/cache \
     cargo xtask setup --for image \
     && cargo xtask dashboard \
-    && cargo build --release --locked --package weir-server \
+    && cargo xtask release \
+    && cargo xtask sbom --out /usr/local/share/weir.cdx.json \
     && cp /cache/target/release/weir /usr/local/bin/weir
 
 FROM debian:bookworm-slim AS base
@@ -67,6 +68,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* \
     && install -d -o weir -g weir -m 0700 /var/lib/weir
 COPY --from=build /usr/local/bin/weir /usr/local/bin/weir
+COPY --from=build /usr/local/share/weir.cdx.json /usr/local/share/weir.cdx.json
 USER 10001:10001
 ENV WEIR_STATE_DIR=/var/lib/weir
 VOLUME /var/lib/weir

@@ -6,15 +6,19 @@
 
 mod bench;
 mod dashboard;
+mod dependencies;
 mod dev;
 mod layers;
 mod openapi;
+mod release;
+mod sbom;
 mod setup;
 mod sqlx;
 mod test;
 mod tidy;
 mod workshop;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -43,6 +47,9 @@ fn run(workshop: &Workshop, task: Task) -> anyhow::Result<()> {
         Task::Bench { args } => bench::run(workshop, &args),
         Task::Layers => layers::run(workshop),
         Task::Tidy => tidy::run(workshop),
+        Task::Dependencies => dependencies::run(workshop),
+        Task::Release => release::run(workshop),
+        Task::Sbom { out } => sbom::run(workshop, out.as_deref()),
         Task::Openapi { check } => openapi::run(workshop, check.into()),
         Task::Sqlx { check } => sqlx::run(workshop, check.into()),
     }
@@ -88,6 +95,16 @@ enum Task {
     Layers,
     /// Checks the text of the sources
     Tidy,
+    /// Checks licences, sources and banned libraries as deny.toml states them
+    Dependencies,
+    /// Builds the server for a release, without paths of this machine in its binary
+    Release,
+    /// Prints what the server's binary is made of, as CycloneDX
+    Sbom {
+        /// Write it into this file instead
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
     /// Writes the API documents into openapi/
     Openapi {
         /// Only compares, and fails on a difference

@@ -7,13 +7,14 @@ use crate::bench::instructions;
 use crate::dashboard::{self, wasm_cargo};
 use crate::setup::{self, Purpose};
 use crate::workshop::{Mode, Workshop, call, step};
-use crate::{layers, openapi, sqlx, tidy};
+use crate::{dependencies, layers, openapi, sqlx, tidy};
 
 pub fn run(workshop: &Workshop) -> Result<()> {
     setup::run(workshop, Purpose::Test)?;
     step("format", || call(workshop.cargo().args(["fmt", "--all", "--check"])))?;
     step("layers", || layers::run(workshop))?;
     step("tidy", || tidy::run(workshop))?;
+    step("dependencies", || dependencies::run(workshop))?;
     dashboard::run(workshop)?;
     step("lints", || {
         call(workshop.cargo().args([
