@@ -223,7 +223,7 @@ mod tests {
 
     fn entry(action: &str, kind: &str, before: &Value, after: &Value) -> AuditEntry {
         serde_json::from_value(json!({
-            "id": "audit_1", "at": "2026-11-21T03:00:00Z",
+            "id": "audit_1", "tenant_id": null, "seq": 1, "at": "2026-11-21T03:00:00Z",
             "actor": {"kind": "person", "id": "user_1", "name": "ada@example.com"},
             "action": action, "object_kind": kind, "object_id": format!("{kind}_1"),
             "before": before, "after": after, "ip": "192.0.2.7", "request_id": "req_1"
