@@ -68,7 +68,8 @@ pub(crate) async fn decide(
     caller: &Caller,
     requests: &[Request],
 ) -> Result<Vec<Result<CheckAnswer, KeyReused>>, TooManyLimits> {
-    let (started, now) = (Instant::now(), state.monotonic.now());
+    let started = Instant::now();
+    let now = state.monotonic.at(started);
     let prepared: Vec<_> = requests.iter().map(|it| prepare(caller, it)).collect();
     let excessive = |(_, it): &(usize, &Prepared<'_>)| matches!(it.matched, Matched::TooManyLimits);
     if prepared.iter().enumerate().any(|it| excessive(&it)) {

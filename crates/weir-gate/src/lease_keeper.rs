@@ -84,11 +84,9 @@ pub(crate) async fn settle(state: &GateState, unsettled: Vec<Unsettled>, now: In
     let mut all = true;
     let (mut returns, mut requests): (Vec<_>, Vec<_>) =
         unsettled.into_iter().partition(|entry| ends(entry).is_some());
-    for request in &mut requests {
-        request.begin(&state.leases, now);
-    }
-    for request in requests {
-        all &= learn(state, request, now).await;
+    while !requests.is_empty() {
+        let rest = requests.split_off(requests.len().min(AT_ONCE));
+        all &= learn(state, std::mem::replace(&mut requests, rest), now, &mut returns).await;
     }
     // A call holds only units whose windows end together: Redis takes all of a call back, or none.
     returns.sort_by_key(ends);
@@ -134,21 +132,36 @@ async fn give_back(
     all
 }
 
-/// Asks again for units of a request that had no answer, and returns them.
-async fn learn(state: &GateState, entry: Unsettled, now: Instant) -> bool {
-    let answers = state.limiter.check(&[entry.call(&state.leases)]).await;
-    let (repeated, at, decisions) = match answers.into_iter().next() {
-        Some(Ok(Answer::Decided(at, decisions))) => (false, at, decisions),
-        Some(Ok(Answer::Repeated(at, _, decisions))) => (true, at, decisions),
-        Some(Ok(_)) => return true,
-        Some(Err(_)) | None => {
-            state.leases.keep_unsettled(entry, now);
-            return false;
+/// Asks again for units of requests that had no answer. What Redis gave is added to `returns`.
+async fn learn(
+    state: &GateState,
+    mut requests: Vec<Unsettled>,
+    now: Instant,
+    returns: &mut Vec<Unsettled>,
+) -> bool {
+    for request in &mut requests {
+        request.begin(&state.leases, now);
+    }
+    let asked: Vec<_> = requests.iter().map(|request| request.call(&state.leases)).collect();
+    let results = state.limiter.check(&asked).await;
+    drop(asked);
+    let mut all = true;
+    for (request, result) in requests.into_iter().zip(results) {
+        match result {
+            Ok(Answer::Decided(at, decisions)) => {
+                returns.extend(request.returned(false, at, &decisions, now));
+            }
+            Ok(Answer::Repeated(at, _, decisions)) => {
+                returns.extend(request.returned(true, at, &decisions, now));
+            }
+            Ok(_) => {}
+            Err(_) => {
+                all = false;
+                state.leases.keep_unsettled(request, now);
+            }
         }
-    };
-    let Some(returned) = entry.returned(repeated, at, &decisions, now) else { return true };
-    let Origin::Return { ends, .. } = returned.origin else { return true };
-    give_back(state, vec![returned], ends, now).await
+    }
+    all
 }
 
 fn ends(entry: &Unsettled) -> Option<Micros> {

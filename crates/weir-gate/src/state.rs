@@ -90,7 +90,12 @@ impl Monotonic {
     }
 
     pub(crate) fn now(&self) -> Instant {
-        self.0.as_ref().map_or_else(Instant::now, |now| now())
+        self.at(Instant::now())
+    }
+
+    /// The time at `instant`, which was just read.
+    pub(crate) fn at(&self, instant: Instant) -> Instant {
+        self.0.as_ref().map_or(instant, |now| now())
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weir_domain::algorithm::Algorithm;
+use weir_domain::calendar;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
@@ -190,16 +191,27 @@ enum AfterEdit {
 
 fn after_edit(before: &RuleCharge, after: &RuleCharge, taken_at: Micros) -> AfterEdit {
     let ([old], [new]) = (before.limits(), after.limits()) else { return AfterEdit::SameWindow };
-    match (&old.algorithm, &new.algorithm) {
-        _ if old.slot != new.slot => AfterEdit::SameWindow,
+    let same_windows = match (&old.algorithm, &new.algorithm) {
         (Algorithm::FixedWindow(old), Algorithm::FixedWindow(new)) => {
-            let start = |window_ms: u64| taken_at.0 - taken_at.0 % (window_ms * 1000);
-            match start(new.window_ms()).cmp(&start(old.window_ms())) {
-                _ if new.window_ms() == old.window_ms() => AfterEdit::SameWindow,
-                std::cmp::Ordering::Less | std::cmp::Ordering::Equal => AfterEdit::Carried,
-                std::cmp::Ordering::Greater => AfterEdit::Forgotten,
-            }
+            old.window_ms() == new.window_ms()
         }
-        _ => AfterEdit::SameWindow,
+        (Algorithm::Quota(old), Algorithm::Quota(new)) => old.calendar() == new.calendar(),
+        // Another algorithm has another counter.
+        _ => true,
+    };
+    if same_windows {
+        AfterEdit::SameWindow
+    } else if window_start(&new.algorithm, taken_at) <= window_start(&old.algorithm, taken_at) {
+        AfterEdit::Carried
+    } else {
+        AfterEdit::Forgotten
+    }
+}
+
+/// When the window that holds `at` began, in microseconds.
+fn window_start(algorithm: &Algorithm, at: Micros) -> u64 {
+    match algorithm {
+        Algorithm::Quota(quota) => calendar::bounds(quota, at).bounds_us[1],
+        other => at.0 - at.0 % (other.window_ms().unwrap_or(1) * 1000),
     }
 }

@@ -6,21 +6,21 @@
 //!   was refunded than had been consumed: at most 1 % of the limit for each gate.
 //! - Units are lost only by a kill, and no more than the killed gates held.
 
-use std::collections::BTreeMap;
+mod fixture;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
-use weir_domain::id::{KeyId, RuleId, TenantId};
+use weir_domain::charge::RuleCharge;
+use weir_domain::id::{KeyId, TenantId};
 use weir_domain::matching::{Matched, matched};
-use weir_domain::request::{Act, Request, RequestDraft};
+use weir_domain::request::Act;
 use weir_domain::rulebook::Rulebook;
-use weir_domain::time::{Clock, Micros, Timestamp};
-use weir_redis::limiter::{Asked, DecidingClock, Limiter, LimiterSettings};
+use weir_domain::time::Clock;
+use weir_redis::limiter::{Answer, Asked, Limiter};
 use weir_wire::check::CheckAnswer;
-use weir_wire::stored::{StoredRule, StoredTenant};
 
+use self::fixture::{Random, Time, WINDOW_MS, book, index, limiter, request, timestamp};
 use super::LeaseOutcome;
 use crate::caller::Caller;
 use crate::decide::decide;
@@ -30,8 +30,6 @@ use crate::state::{GateState, Monotonic};
 const HISTORIES: u64 = 1_000;
 const STEPS: u64 = 30;
 const GATES: usize = 3;
-const WINDOW_MS: u64 = 60_000;
-const START_US: u64 = 1_763_726_400_000_000;
 
 /// What happened in all histories.
 #[derive(Debug, Default)]
@@ -51,48 +49,6 @@ struct Counts {
     settled_histories: u64,
     units_held_by_killed: u64,
     units_lost: u64,
-}
-
-/// A sequence of pseudo-random numbers (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// From `least` to `most`.
-    fn between(&mut self, least: u64, most: u64) -> u64 {
-        least + self.next() % (most - least + 1)
-    }
-
-    fn one_in(&mut self, count: u64) -> bool {
-        self.next().is_multiple_of(count)
-    }
-}
-
-/// Supplied time, by which Redis decides and gates wait.
-#[derive(Clone)]
-struct Time {
-    began: Instant,
-    now_us: Arc<AtomicU64>,
-}
-
-impl Time {
-    fn micros(&self) -> Micros {
-        Micros(self.now_us.load(Ordering::Relaxed))
-    }
-
-    fn instant(&self) -> Instant {
-        self.began + Duration::from_micros(self.micros().0 - START_US)
-    }
-
-    fn pass(&self, us: u64) {
-        self.now_us.fetch_add(us, Ordering::Relaxed);
-    }
 }
 
 struct Gate {
@@ -131,7 +87,7 @@ struct History<'a> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn histories_never_admit_more_than_the_limit_and_lose_no_more_than_kills_held() {
-    let time = Time { began: Instant::now(), now_us: Arc::new(AtomicU64::new(START_US)) };
+    let time = Time::begin();
     let stop = CancellationToken::new();
     let limiter = limiter(&time, stop.clone()).await;
     let mut counts = Counts::default();
@@ -147,28 +103,8 @@ async fn histories_never_admit_more_than_the_limit_and_lose_no_more_than_kills_h
     assert!(by_lease > 10_000 && kills > 500 && settled_histories > 900, "{counts:?}");
 }
 
-#[expect(clippy::print_stdout, reason = "the counts are for whoever runs the tests")]
 fn show(counts: &Counts) {
     println!("{HISTORIES} histories: {counts:?}");
-}
-
-async fn limiter(time: &Time, stop: CancellationToken) -> Limiter {
-    let client = weir_redis::client(&weir_local::shared::redis().url()).expect("an address");
-    let clock = {
-        let time = time.clone();
-        DecidingClock::new(move || time.micros())
-    };
-    // Keys expire by Redis' own clock, which is far slower than the supplied one.
-    let grace = Duration::from_secs(600);
-    let budget = Duration::from_secs(30);
-    let settings = LimiterSettings { budget, grace, clock: Some(clock) };
-    let limiter = Limiter::start(client, settings, stop);
-    let until = Instant::now() + Duration::from_secs(30);
-    while !limiter.up() {
-        assert!(Instant::now() < until, "redis never answered");
-        tokio::task::yield_now().await;
-    }
-    limiter
 }
 
 impl<'a> History<'a> {
@@ -300,7 +236,7 @@ impl<'a> History<'a> {
                     idempotency: request.idempotency(),
                 };
                 let answers = self.limiter.check(&[asked]).await;
-                if let [Ok(weir_redis::limiter::Answer::Decided(_, decisions))] = answers.as_slice()
+                if let [Ok(Answer::Decided(_, decisions))] = answers.as_slice()
                     && decisions[0].allowed
                 {
                     self.window.consumed += cost;
@@ -376,7 +312,7 @@ impl<'a> History<'a> {
         answer
     }
 
-    fn charges(&self, at: usize) -> Vec<weir_domain::charge::RuleCharge> {
+    fn charges(&self, at: usize) -> Vec<RuleCharge> {
         let rules = self.gates[at].book.rules(self.tenant, "default");
         match matched(rules, &request(Act::Consume, 1), timestamp(self.time)) {
             Matched::Charged(charges) => charges,
@@ -427,44 +363,4 @@ impl<'a> History<'a> {
     fn seed(&self) -> u64 {
         u64::try_from(self.tenant.to_u128() & u128::from(u64::MAX)).expect("the low half")
     }
-}
-
-fn index(at: Micros) -> u64 {
-    at.0 / (WINDOW_MS * 1000)
-}
-
-fn timestamp(time: &Time) -> Timestamp {
-    time.micros().timestamp()
-}
-
-fn request(act: Act, cost: u64) -> Request {
-    let attributes = BTreeMap::from([("user".to_owned(), "u".to_owned())]);
-    let namespace = "default".to_owned();
-    let draft = RequestDraft { namespace, attributes, cost, act, idempotency_key: None };
-    Request::parse(draft).expect("valid")
-}
-
-/// A rulebook with one leased rule.
-fn book(tenant: TenantId, seed: u64, version: u64, limit: u64) -> Arc<Rulebook> {
-    let body = serde_json::json!({
-        "name": "leased", "count_by": ["user"], "consistency": "leased",
-        "limits": [{ "algorithm": "fixed_window", "limit": limit, "window_ms": WINDOW_MS }],
-    });
-    let rule = StoredRule {
-        id: RuleId::from_u128(u128::from(seed)).to_string(),
-        slots: vec![0],
-        body: body.to_string().into(),
-    };
-    let stored = StoredTenant {
-        id: tenant.to_string(),
-        suspended: false,
-        record_checks: false,
-        version,
-        keys: Vec::new(),
-        rules: vec![rule.into()],
-        overrides: Vec::new(),
-    };
-    let (rules, left_out) = stored.compile();
-    assert_eq!(left_out, []);
-    Arc::new(Rulebook::default().with_changes(version, [(tenant, Some(rules))]))
 }

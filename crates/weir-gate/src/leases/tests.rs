@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weir_domain::algorithm::Period;
 use weir_domain::draft::{Action, LimitDraft, Mode, OnStoreFailure, RuleDraft};
 use weir_domain::overrides::Overrides;
 use weir_domain::rule::Rule;
@@ -244,6 +245,19 @@ fn request_without_an_answer_is_settled_later_by_the_same_key() {
     let call = unsettled[0].call(&leases);
     assert_eq!(call.idempotency.map(|it| it.key), Some(key));
     assert!(is_taken_again(&leases, &rules, now), "others are not kept from asking");
+}
+
+#[test]
+fn units_of_a_day_follow_their_counter_into_its_month() {
+    let quota =
+        |period| LimitDraft::Quota { limit: 1_000, period, time_zone: "UTC".into(), anchor_day: 1 };
+    let (leases, now) = (connected(), Instant::now());
+    let day = rule(Consistency::Leased, vec![quota(Period::Day)]);
+    with_three(&leases, &day, now);
+    let month = rule(Consistency::Leased, vec![quota(Period::Month)]);
+    assert!(!is_here(&leases, &month, now));
+    let returned = leases.take_unsettled(false, now).pop().expect("units to return");
+    assert!(Arc::ptr_eq(&returned.charge.active, &month[0].active));
 }
 
 fn is_taken_again(leases: &Leases, rules: &[RuleCharge], now: Instant) -> bool {

@@ -17,9 +17,12 @@ pub(crate) struct Saver {
     disk: Option<Disk>,
     /// The version and the number of live gates that the copy holds.
     saved: (u64, u64),
-    writing: Option<JoinHandle<((u64, u64), io::Result<()>, Duration)>>,
+    writing: Option<JoinHandle<Written>>,
     not_before: Instant,
 }
+
+/// What a copy holds, whether it was written, and how long that took.
+type Written = ((u64, u64), io::Result<()>, Duration);
 
 /// Pauses are so many times as long as writing took.
 const PAUSE_FACTOR: u32 = 9;

@@ -1,0 +1,122 @@
+//! What a history is made of: numbers, time, a rule, and requests.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+use weir_domain::id::{RuleId, TenantId};
+use weir_domain::request::{Act, Request, RequestDraft};
+use weir_domain::rulebook::Rulebook;
+use weir_domain::time::{Micros, Timestamp};
+use weir_redis::limiter::{DecidingClock, Limiter, LimiterSettings};
+use weir_wire::stored::{StoredRule, StoredTenant};
+
+pub(super) const WINDOW_MS: u64 = 60_000;
+const START_US: u64 = 1_763_726_400_000_000;
+
+/// A sequence of pseudo-random numbers (`SplitMix64`).
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From `least` to `most`.
+    pub(super) fn between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.next() % (most - least + 1)
+    }
+
+    pub(super) fn one_in(&mut self, count: u64) -> bool {
+        self.next().is_multiple_of(count)
+    }
+}
+
+/// Supplied time, by which Redis decides and gates wait.
+#[derive(Clone)]
+pub(super) struct Time {
+    began: Instant,
+    now_us: Arc<AtomicU64>,
+}
+
+impl Time {
+    pub(super) fn begin() -> Self {
+        Self { began: Instant::now(), now_us: Arc::new(AtomicU64::new(START_US)) }
+    }
+
+    pub(super) fn micros(&self) -> Micros {
+        Micros(self.now_us.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn instant(&self) -> Instant {
+        self.began + Duration::from_micros(self.micros().0 - START_US)
+    }
+
+    pub(super) fn pass(&self, us: u64) {
+        self.now_us.fetch_add(us, Ordering::Relaxed);
+    }
+}
+
+pub(super) async fn limiter(time: &Time, stop: CancellationToken) -> Limiter {
+    let client = weir_redis::client(&weir_local::shared::redis().url()).expect("an address");
+    let clock = {
+        let time = time.clone();
+        DecidingClock::new(move || time.micros())
+    };
+    // Keys expire by Redis' own clock, which is far slower than the supplied one.
+    let grace = Duration::from_mins(10);
+    let budget = Duration::from_secs(30);
+    let settings = LimiterSettings { budget, grace, clock: Some(clock) };
+    let limiter = Limiter::start(client, settings, stop);
+    let until = Instant::now() + Duration::from_secs(30);
+    while !limiter.up() {
+        assert!(Instant::now() < until, "redis never answered");
+        tokio::task::yield_now().await;
+    }
+    limiter
+}
+
+pub(super) fn index(at: Micros) -> u64 {
+    at.0 / (WINDOW_MS * 1000)
+}
+
+pub(super) fn timestamp(time: &Time) -> Timestamp {
+    time.micros().timestamp()
+}
+
+pub(super) fn request(act: Act, cost: u64) -> Request {
+    let attributes = BTreeMap::from([("user".to_owned(), "u".to_owned())]);
+    let namespace = "default".to_owned();
+    let draft = RequestDraft { namespace, attributes, cost, act, idempotency_key: None };
+    Request::parse(draft).expect("valid")
+}
+
+/// A rulebook with one leased rule.
+pub(super) fn book(tenant: TenantId, seed: u64, version: u64, limit: u64) -> Arc<Rulebook> {
+    let body = serde_json::json!({
+        "name": "leased", "count_by": ["user"], "consistency": "leased",
+        "limits": [{ "algorithm": "fixed_window", "limit": limit, "window_ms": WINDOW_MS }],
+    });
+    let rule = StoredRule {
+        id: RuleId::from_u128(u128::from(seed)).to_string(),
+        slots: vec![0],
+        body: body.to_string().into(),
+    };
+    let stored = StoredTenant {
+        id: tenant.to_string(),
+        suspended: false,
+        record_checks: false,
+        version,
+        keys: Vec::new(),
+        rules: vec![rule.into()],
+        overrides: Vec::new(),
+    };
+    let (rules, left_out) = stored.compile();
+    assert_eq!(left_out, []);
+    Arc::new(Rulebook::default().with_changes(version, [(tenant, Some(rules))]))
+}
