@@ -18,6 +18,18 @@ pub fn origin() -> String {
     window().location().origin().unwrap_or_default()
 }
 
+/// `next` as an address below this page's origin, or `None` if it leads anywhere else.
+///
+/// The browser's own URL parser decides, without the characters that it skips. Paths of the dashboard are plain, so any
+/// other path is refused: the router decodes an address once more before it goes there.
+pub fn own_address(next: &str) -> Option<String> {
+    let bare: String = next.chars().filter(|c| !matches!(c, '\t' | '\r' | '\n')).collect();
+    let url = web_sys::Url::new_with_base(&bare, &origin()).ok()?;
+    let path = url.pathname();
+    let is_own = url.origin() == origin() && is_plain_path(&path);
+    is_own.then(|| format!("{path}{}{}", url.search(), url.hash()))
+}
+
 /// Loads the whole dashboard anew, at the same address.
 pub fn reload() {
     drop(window().location().reload());
@@ -197,6 +209,12 @@ pub async fn chosen_text(event: &web_sys::Event) -> Option<String> {
     text.as_string()
 }
 
+/// Whether a path consists of letters, digits, `_` and `-` between single slashes.
+fn is_plain_path(path: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-');
+    path.starts_with('/') && !path.contains("//") && path.chars().all(plain)
+}
+
 fn moment_of(day: &str, time: &str) -> Option<i64> {
     let at_ms = js_sys::Date::parse(&format!("{day}T{time}"));
     #[expect(clippy::cast_possible_truncation, reason = "whole milliseconds of this age fit")]
@@ -211,4 +229,19 @@ fn date(at_ms: i64) -> js_sys::Date {
 
 fn storage() -> Option<Storage> {
     window().local_storage().ok()?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_plain_path;
+
+    #[test]
+    fn only_paths_of_the_dashboard_are_plain() {
+        for own in ["/", "/t/tenant_01abc/rules", "/accept"] {
+            assert!(is_plain_path(own), "{own}");
+        }
+        for other in ["", "t", "//evil", "/t//evil", "/%09/evil", "/%2F/evil", "/\\evil", "/a.b"] {
+            assert!(!is_plain_path(other), "{other}");
+        }
+    }
 }

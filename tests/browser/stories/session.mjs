@@ -54,11 +54,44 @@ async function toADeepLink(page) {
 }
 
 async function notElsewhere(page) {
-    await signOut(page);
-    await signIn(page, { ...person, password: newPassword, next: "//example.com/" });
-    await page.getByRole("navigation", { name: "Pages" }).waitFor();
-    assert.equal(new URL(page.url()).origin, new URL(stack.baseUrl).origin);
+    const own = new URL(stack.baseUrl).origin;
+    const home = async () => {
+        await page.getByRole("navigation", { name: "Pages" }).waitFor();
+        await page.waitForURL((url) => url.pathname !== "/sign-in");
+        assert.equal(new URL(page.url()).origin, own);
+    };
+    // As they stand in the address, for somebody who is signed in.
+    for (const next of ELSEWHERE) {
+        await page.goto(`${stack.baseUrl}/sign-in?next=${next}`);
+        await home();
+    }
+    // And as values, right after signing in.
+    for (const next of ["//evil.example/", "/\t/evil.example"]) {
+        await signOut(page);
+        await signIn(page, { ...person, password: newPassword, next });
+        await home();
+    }
 }
+
+/** Addresses that lead away in one way or another of reading them. */
+const ELSEWHERE = [
+    "//evil.example/",
+    "/\\evil.example/",
+    "/%09/evil.example",
+    "%2F%2509%2Fevil.example",
+    "/%0a/evil.example",
+    "/%0d/evil.example",
+    "https:evil.example",
+    "javascript:alert(1)",
+    "\\\\evil.example",
+    "/..//evil.example",
+    "////evil.example",
+    "%20//evil.example",
+    "/%5Ct/evil.example",
+    "%2F%2Fevil.example",
+    "%2F%255Cevil.example",
+    "https://evil.example/",
+];
 
 async function submit(page, password) {
     await page.getByLabel("E-mail").fill(person.email);
