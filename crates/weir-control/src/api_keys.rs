@@ -30,6 +30,7 @@ pub(crate) fn key(row: KeyRow) -> ApiKey {
         scopes: scopes(&row.scopes),
         hint: row.hint,
         created_by: row.created_by,
+        created_by_former_member: false,
         created_at: row.created_at.into(),
         expires_at: row.expires_at.map(Into::into),
         previous_expires_at: row.previous.map(|previous| previous.expires_at.into()),

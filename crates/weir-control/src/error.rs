@@ -5,6 +5,8 @@ use weir_http::problem::Problem;
 use weir_store::{Constraint, StoreError};
 use weir_wire::problem::ErrorCode;
 
+use crate::passwords::Busy;
+
 /// What ends a handler early.
 #[derive(Debug)]
 pub(crate) enum ControlError {
@@ -25,6 +27,12 @@ impl From<Problem> for ControlError {
 impl From<StoreError> for ControlError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+impl From<Busy> for ControlError {
+    fn from(busy: Busy) -> Self {
+        Problem::unavailable(busy.to_string()).into()
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn routes() -> OpenApiRouter<ControlState> {
 }
 
 /// An invitation in JSON, without its token.
-fn invitation(row: InvitationRow) -> Invitation {
+pub(crate) fn invitation(row: InvitationRow) -> Invitation {
     Invitation {
         id: row.id.to_string(),
         email: row.email,
@@ -64,9 +64,9 @@ pub(crate) async fn presented(
     Ok(found.ok_or_else(gone)?)
 }
 
-/// An invitation is for one address, in any case of its letters.
+/// An invitation is for one address; both are in normal form.
 pub(crate) fn only_for_its_address(row: &InvitationRow, email: &str) -> Result<(), Problem> {
-    if row.email.to_lowercase() == email.to_lowercase() {
+    if row.email == email {
         Ok(())
     } else {
         Err(Problem::forbidden("this invitation is for another e-mail address"))

@@ -37,8 +37,10 @@ mod housekeeping;
 mod input;
 mod listing;
 
-mod login_floor;
+mod login_throttle;
+mod macs;
 mod names;
+mod network;
 mod passwords;
 mod refresh;
 mod sealing;
@@ -46,9 +48,10 @@ mod tokens;
 
 pub use alerting::{deliver, watch};
 pub use housekeeping::{keep_house, keep_statistics};
-pub use login_floor::LoginFloor;
+pub use login_throttle::LoginThrottle;
+pub use macs::Macs;
 pub use openapi::{openapi, router};
-pub use passwords::{Passwords, RefusedPassword};
+pub use passwords::{Busy, Passwords, RefusedPassword};
 pub use sealing::Sealing;
 pub use state::{AUDIT_DAYS, ControlParts, ControlSettings, ControlState, Random, Signup};
 pub use tokens::{AccessTokens, SigningKey, UnusableKey};

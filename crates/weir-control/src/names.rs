@@ -1,12 +1,13 @@
 //! The forms of what people type in, as problems of a field.
 
+use weir_domain::email::EmailAddress;
 use weir_domain::names;
 use weir_http::problem::Problem;
 use weir_wire::bounds::FILTER_CHARS_MAX;
 
-/// Checks an e-mail address as far as it can be checked without writing to it.
-pub(crate) fn email(text: &str) -> Result<(), Problem> {
-    names::email(text).map_err(|reason| Problem::invalid_field("email", reason))
+/// An e-mail address in its normal form.
+pub(crate) fn email(text: &str) -> Result<EmailAddress, Problem> {
+    EmailAddress::parse(text).map_err(|reason| Problem::invalid_field("email", reason))
 }
 
 /// Checks the name of a tenant, a key or a person.

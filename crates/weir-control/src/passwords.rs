@@ -1,20 +1,46 @@
-//! Passwords: which are good enough, and how they are kept.
+//! Passwords: which are good enough, and how they are hashed.
 //!
-//! Argon2id with the library's parameters (19 MiB, two passes), at most two at a time and never on the runtime's own
-//! threads. A login with an unknown e-mail costs the same as one with a wrong password.
+//! Argon2id with the library's parameters (19 MiB, two passes), two at a time and never on the runtime's own threads. A
+//! login with an unknown e-mail costs the same as one with a wrong password. At most 64 requests wait for a hash, 16 of
+//! them from one network; more are refused at once.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use tokio::sync::Semaphore;
 
+use crate::network;
+
+mod common;
+
 /// Hashes and verifies, two at a time.
 #[derive(Debug, Clone)]
 pub struct Passwords {
     permits: Arc<Semaphore>,
+    queue: Arc<Mutex<Queue>>,
     dummy: Arc<str>,
+}
+
+/// Too many requests wait for a hash already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many passwords are being checked")]
+pub struct Busy;
+
+/// Requests that wait for a hash or are being served, by network.
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: usize,
+    by_network: HashMap<String, usize>,
+}
+
+/// A request's place in the queue; given back when dropped.
+struct Place {
+    queue: Arc<Mutex<Queue>>,
+    network: String,
 }
 
 /// Why a password is not good enough.
@@ -32,6 +58,8 @@ pub enum RefusedPassword {
 }
 
 const PERMITS: usize = 2;
+const WAITING_MAX: usize = 64;
+const WAITING_OF_NETWORK_MAX: usize = 16;
 
 impl Passwords {
     /// Ready to hash; `salt` only serves the dummy for unknown accounts.
@@ -40,7 +68,11 @@ impl Passwords {
     /// When Argon2 cannot hash at all.
     pub fn new(salt: [u8; 16]) -> Self {
         let dummy = hash_now("the password of nobody", &salt);
-        Self { permits: Arc::new(Semaphore::new(PERMITS)), dummy: dummy.into() }
+        Self {
+            permits: Arc::new(Semaphore::new(PERMITS)),
+            queue: Arc::default(),
+            dummy: dummy.into(),
+        }
     }
 
     /// Whether a password may be set for this e-mail.
@@ -51,43 +83,88 @@ impl Passwords {
             Err(RefusedPassword::Short)
         } else if chars > 128 {
             Err(RefusedPassword::Long)
-        } else if COMMON.contains(&lower.as_str()) || lower == email.to_lowercase() {
+        } else if common::is_common(password) || lower == email.to_lowercase() {
             Err(RefusedPassword::Common)
         } else {
             Ok(())
         }
     }
 
-    /// The text to store for a password.
-    pub async fn hash(&self, password: String, salt: [u8; 16]) -> String {
-        self.with_permit(move || hash_now(&password, &salt)).await
+    /// The text to store for a password; `peer` is the address that asks, if it is known.
+    pub async fn hash(
+        &self,
+        password: String,
+        salt: [u8; 16],
+        peer: Option<IpAddr>,
+    ) -> Result<String, Busy> {
+        self.queued(peer, move || hash_now(&password, &salt)).await
     }
 
     /// Whether this is the password; `stored` is `None` for an account that does not exist, which takes as long.
-    pub async fn verify(&self, password: String, stored: Option<String>) -> bool {
+    pub async fn verify(
+        &self,
+        password: String,
+        stored: Option<String>,
+        peer: Option<IpAddr>,
+    ) -> Result<bool, Busy> {
         let known = stored.is_some();
         let hash = stored.unwrap_or_else(|| self.dummy.to_string());
         // Longer ones cannot have been set; hashing them would only cost.
         let plausible = password.chars().count() <= 128;
         let matches = self
-            .with_permit(move || {
+            .queued(peer, move || {
                 let Ok(hash) = PasswordHash::new(&hash) else { return false };
                 plausible && Argon2::default().verify_password(password.as_bytes(), &hash).is_ok()
             })
-            .await;
-        known && matches
+            .await?;
+        Ok(known && matches)
     }
 
-    async fn with_permit<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+    async fn queued<T: Send + 'static>(
+        &self,
+        peer: Option<IpAddr>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Busy> {
+        let place = Place::take(&self.queue, peer.map(network::of).unwrap_or_default())?;
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.expect("the semaphore is never closed");
         let work = move || {
             // Held inside, so that a request that went away still counts until its work is done.
-            let _permit = permit;
+            let _held = (permit, place);
             work()
         };
-        tokio::task::spawn_blocking(work).await.expect("hashing does not panic")
+        Ok(tokio::task::spawn_blocking(work).await.expect("hashing does not panic"))
     }
+}
+
+impl Place {
+    fn take(queue: &Arc<Mutex<Queue>>, network: String) -> Result<Self, Busy> {
+        let mut held = lock(queue);
+        let of_network = held.by_network.get(&network).copied().unwrap_or_default();
+        if held.waiting >= WAITING_MAX || of_network >= WAITING_OF_NETWORK_MAX {
+            return Err(Busy);
+        }
+        held.waiting += 1;
+        held.by_network.insert(network.clone(), of_network + 1);
+        Ok(Self { queue: Arc::clone(queue), network })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut held = lock(&self.queue);
+        held.waiting -= 1;
+        if let Some(count) = held.by_network.get_mut(&self.network) {
+            *count -= 1;
+            if *count == 0 {
+                held.by_network.remove(&self.network);
+            }
+        }
+    }
+}
+
+fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn hash_now(password: &str, salt: &[u8; 16]) -> String {
@@ -95,58 +172,6 @@ fn hash_now(password: &str, salt: &[u8; 16]) -> String {
         Argon2::default().hash_password_with_salt(password.as_bytes(), salt);
     hash.expect("the parameters and the salt's length are valid").to_string()
 }
-
-/// Those of eight and more characters that lead every published list.
-const COMMON: [&str; 48] = [
-    "password",
-    "password1",
-    "password12",
-    "password123",
-    "password1234",
-    "passw0rd",
-    "p@ssw0rd",
-    "12345678",
-    "123456789",
-    "1234567890",
-    "123123123",
-    "11111111",
-    "00000000",
-    "88888888",
-    "87654321",
-    "987654321",
-    "12341234",
-    "11223344",
-    "123456789a",
-    "1234567a",
-    "a1234567",
-    "a12345678",
-    "abcd1234",
-    "abc12345",
-    "abcdefgh",
-    "qwertyui",
-    "qwertyuiop",
-    "qwerty12",
-    "qwerty123",
-    "qwerty1234",
-    "1q2w3e4r",
-    "1q2w3e4r5t",
-    "1qaz2wsx",
-    "q1w2e3r4",
-    "asdfghjkl",
-    "zxcvbnm123",
-    "iloveyou",
-    "iloveyou1",
-    "sunshine",
-    "princess",
-    "football",
-    "baseball",
-    "superman",
-    "trustno1",
-    "starwars",
-    "welcome1",
-    "changeme",
-    "letmein1",
-];
 
 #[cfg(test)]
 mod tests {
@@ -168,10 +193,33 @@ mod tests {
     #[tokio::test]
     async fn only_the_password_that_was_set_verifies() {
         let passwords = Passwords::new([7; 16]);
-        let stored = passwords.hash("correct horse".into(), [1; 16]).await;
+        let stored = passwords.hash("correct horse".into(), [1; 16], None).await.expect("a place");
         assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2"), "{stored}");
-        assert!(passwords.verify("correct horse".into(), Some(stored.clone())).await);
-        assert!(!passwords.verify("correct  horse".into(), Some(stored)).await);
-        assert!(!passwords.verify("the password of nobody".into(), None).await);
+        let verify = async |password: &str, stored: Option<&String>| {
+            passwords.verify(password.into(), stored.cloned(), None).await.expect("a place")
+        };
+        assert!(verify("correct horse", Some(&stored)).await);
+        assert!(!verify("correct  horse", Some(&stored)).await);
+        assert!(!verify("the password of nobody", None).await);
+    }
+
+    #[tokio::test]
+    async fn waiting_requests_are_bounded_in_all_and_by_network() {
+        let passwords = Passwords::new([7; 16]);
+        let peer = |last: u8| Some(IpAddr::from([10, 0, 0, last]));
+        let mut places = Vec::new();
+        for _ in 0..WAITING_OF_NETWORK_MAX {
+            places.push(Place::take(&passwords.queue, "10.0.0.1".to_owned()).expect("a place"));
+        }
+        assert_eq!(passwords.verify("x".into(), None, peer(1)).await, Err(Busy));
+        assert_eq!(passwords.verify("x".into(), None, peer(2)).await, Ok(false), "another network");
+        while places.len() < WAITING_MAX {
+            let network = places.len().to_string();
+            places.push(Place::take(&passwords.queue, network).expect("a place"));
+        }
+        assert_eq!(passwords.verify("x".into(), None, peer(3)).await, Err(Busy));
+        drop(places);
+        assert_eq!(passwords.verify("x".into(), None, peer(1)).await, Ok(false));
+        assert!(lock(&passwords.queue).by_network.is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! The refresh token and its cookie.
 //!
-//! A token is `<session>.<secret>`; only its SHA-256 is stored, it is good once, and using a spent one ends the session.
-//! The cookie is out of reach of scripts and is sent by no other site.
+//! A token is `<session>.<secret>.<tag>`; only its SHA-256 is stored, it is good once, and using a spent one ends the
+//! session. The tag (`macs`) proves that it was issued here, so made-up tokens never reach the database. The cookie is out of reach of scripts and is sent by no other site.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine;
@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use weir_domain::id::SessionId;
 use weir_domain::time::Timestamp;
 
+use crate::macs::Macs;
 use crate::state::{ControlSettings, Random};
 
 /// A refresh token; never printed.
@@ -19,16 +20,19 @@ pub(crate) struct RefreshToken {
 }
 
 const COOKIE: &str = "__Host-weir_refresh";
+const PURPOSE: &str = "refresh token";
 
 impl RefreshToken {
     /// A new token of a session.
-    pub(crate) fn new(session_id: SessionId, random: &Random) -> Self {
+    pub(crate) fn new(session_id: SessionId, random: &Random, macs: &Macs) -> Self {
         let secret = URL_SAFE_NO_PAD.encode(random.bytes::<32>());
-        Self { session_id, text: format!("{session_id}.{secret}") }
+        let body = format!("{session_id}.{secret}");
+        let tag = macs.tag(PURPOSE, &body);
+        Self { session_id, text: format!("{body}.{tag}") }
     }
 
-    /// The token in the request's cookies.
-    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+    /// The token in the request's cookies, if it was issued by this installation.
+    pub(crate) fn of(headers: &HeaderMap, macs: &Macs) -> Option<Self> {
         let cookies =
             headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut ours = cookies
@@ -36,7 +40,8 @@ impl RefreshToken {
             .filter_map(|pair| pair.trim().split_once('='))
             .filter(|(name, _)| *name == COOKIE);
         let ((_, text), None) = (ours.next()?, ours.next()) else { return None };
-        let (session_id, _) = text.split_once('.').filter(|_| text.len() < 200)?;
+        let (body, tag) = text.rsplit_once('.').filter(|_| text.len() < 200)?;
+        let (session_id, _) = body.split_once('.').filter(|_| macs.verifies(PURPOSE, body, tag))?;
         Some(Self { session_id: session_id.parse().ok()?, text: text.to_owned() })
     }
 
@@ -77,22 +82,28 @@ fn set_cookie(value: &str, max_age_s: i64) -> HeaderValue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokens::SigningKey;
 
     #[test]
     fn cookie_comes_back_as_the_same_token() {
         let random = Random::new(|bytes| bytes.fill(9));
         let session_id = SessionId::new(Timestamp::from_millis(5), 1);
-        let token = RefreshToken::new(session_id, &random);
+        let key = SigningKey::from_seed(&[5; 32]).expect("a seed");
+        let macs = Macs::new(&[key]).expect("a key");
+        let token = RefreshToken::new(session_id, &random, &macs);
         let set = token.cookie(60_000);
         let set = set.to_str().expect("printable");
         assert!(set.ends_with("; Path=/; Max-Age=60; Secure; HttpOnly; SameSite=Strict"), "{set}");
         let pair = set.split(';').next().expect("never empty");
         let cookies = HeaderValue::from_str(&format!("a=b; {pair}; c=d")).expect("printable");
-        let read = RefreshToken::of(&HeaderMap::from_iter([(header::COOKIE, cookies)]));
-        let read = read.expect("there");
-        assert_eq!((read.session_id, read.digest()), (session_id, token.digest()));
+        let read =
+            |cookies| RefreshToken::of(&HeaderMap::from_iter([(header::COOKIE, cookies)]), &macs);
+        let made_up = format!("{COOKIE}={session_id}.{0}.{0}", "a".repeat(22));
+        assert!(read(HeaderValue::from_str(&made_up).expect("printable")).is_none());
         let twice = HeaderValue::from_str(&format!("{pair}; {pair}x")).expect("printable");
-        assert!(RefreshToken::of(&HeaderMap::from_iter([(header::COOKIE, twice)])).is_none());
+        assert!(read(twice).is_none());
+        let read = read(cookies).expect("there");
+        assert_eq!((read.session_id, read.digest()), (session_id, token.digest()));
     }
 
     #[test]

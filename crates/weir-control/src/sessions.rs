@@ -1,17 +1,22 @@
 //! Signing up, in and out. These operations need no credentials but those they are about.
 
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use weir_domain::email::EmailAddress;
 use weir_domain::id::{AuditId, SessionId, UserId};
 use weir_http::json::Json;
+use weir_http::problem::Problem;
 use weir_store::{Actor, NewAudit, NewSession, Tx, UserRow};
+use weir_wire::problem::ErrorCode;
 use weir_wire::sessions::User;
 
 use crate::actor::Origin;
 use crate::error::ControlError;
+use crate::login_throttle::device;
+use crate::network;
 use crate::refresh::{RefreshToken, session_end};
 use crate::state::ControlState;
 use crate::tokens::Bearer;
@@ -47,15 +52,17 @@ async fn begin_session(
     control: &ControlState,
     tx: &mut Tx,
     user_id: UserId,
-    user_agent: String,
+    headers: &HeaderMap,
+    origin: &Origin,
 ) -> Result<RefreshToken, ControlError> {
-    let token = RefreshToken::new(control.id(SessionId::new), &control.random);
+    let token = RefreshToken::new(control.id(SessionId::new), &control.random, &control.macs);
     let now = control.clock.now();
     let session = NewSession {
         id: token.session_id,
         user_id,
         refresh_digest: token.digest(),
-        user_agent,
+        user_agent: user_agent(headers),
+        network: origin.peer.map(network::of),
         now,
         expires_at: session_end(&control.settings, token.session_id, now),
     };
@@ -78,6 +85,19 @@ fn with_cookie(
 ) -> Response {
     let cookie = token.cookie(control.settings.session_idle_ms);
     (status, [(header::SET_COOKIE, cookie)], Json(body)).into_response()
+}
+
+/// Adds the cookie that makes the browser a familiar device of the account.
+fn with_device(mut response: Response, control: &ControlState, email: &EmailAddress) -> Response {
+    let cookie = device::cookie(email, &control.macs, &control.random);
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    response
+}
+
+/// The answer to an attempt beyond the budget.
+pub(crate) fn too_many_attempts(wait_s: u32) -> Problem {
+    let detail = format!("too many attempts; try again in {wait_s} s");
+    Problem::new(ErrorCode::TooManyRequests, detail).retry_after_s(wait_s)
 }
 
 /// An audit entry about a person's own affairs.
@@ -106,8 +126,8 @@ pub(crate) fn own_audit(
     }
 }
 
-/// What the browser calls itself, cut to what is worth keeping.
-fn user_agent(headers: &axum::http::HeaderMap) -> String {
+/// The `User-Agent`, cut to 200 characters.
+fn user_agent(headers: &HeaderMap) -> String {
     let text = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
     text.unwrap_or_default().chars().take(200).collect()
 }

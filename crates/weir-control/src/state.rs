@@ -2,17 +2,21 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::{Clock, Timestamp};
+use weir_redis::attempts::Budget;
 use weir_redis::limiter::Limiter;
 use weir_redis::signal::Signal;
 use weir_store::{Retention, Store};
 use weir_webhook::Sender;
 
 use crate::actor::denied::Denials;
-use crate::login_floor::LoginFloor;
+use crate::login_throttle::LoginThrottle;
+use crate::login_throttle::windows::Windows;
+use crate::macs::Macs;
 use crate::meters::Meters;
 use crate::passwords::Passwords;
 use crate::sealing::Sealing;
@@ -31,6 +35,10 @@ pub struct ControlState {
     pub(crate) simulations: Room,
     /// Denials of the last minute.
     pub(crate) denials: Arc<Denials>,
+    /// Refused sign-ins that are being recorded.
+    pub(crate) recordings: Arc<Semaphore>,
+    /// Refused sign-ins of unknown accounts recorded in this minute.
+    refusals: Arc<Mutex<Windows>>,
 }
 
 /// What [`ControlState`] is made of; filled in by the wiring.
@@ -54,8 +62,10 @@ pub struct ControlParts {
     pub sealing: Sealing,
     /// Sends to tenants' webhooks.
     pub sender: Sender,
-    /// Slows down who guesses passwords.
-    pub login_floor: LoginFloor,
+    /// Tags that prove that a text was written by this installation.
+    pub macs: Macs,
+    /// Bounds guesses of passwords.
+    pub login_throttle: LoginThrottle,
     /// What may be set.
     pub settings: ControlSettings,
     /// Cancelled when the plane is to stop: streams end then.
@@ -79,6 +89,8 @@ pub struct ControlSettings {
     pub rules_per_tenant_max: u64,
     /// Most overrides of a tenant.
     pub overrides_per_tenant_max: u64,
+    /// Most tenants of a person; operators may make more.
+    pub tenants_per_person_max: u64,
     /// How long statistics are kept.
     pub retention: Retention,
     /// Days for which audit entries are retained.
@@ -101,6 +113,9 @@ pub enum Signup {
 #[derive(Clone)]
 pub struct Random(Arc<Fill>);
 
+const RECORDINGS_MAX: usize = 64;
+const UNKNOWN_PER_MINUTE_MAX: u32 = 60;
+
 type Fill = dyn Fn(&mut [u8]) + Send + Sync;
 
 impl Default for ControlSettings {
@@ -114,6 +129,7 @@ impl Default for ControlSettings {
             rules_per_namespace_max: 1000,
             rules_per_tenant_max: 10_000,
             overrides_per_tenant_max: 100_000,
+            tenants_per_person_max: 100,
             retention: Retention::default(),
             audit_days: AUDIT_DAYS,
         }
@@ -129,12 +145,21 @@ impl ControlState {
             live: Arc::default(),
             simulations: Room::default(),
             denials: Arc::default(),
+            recordings: Arc::new(Semaphore::new(RECORDINGS_MAX)),
+            refusals: Arc::new(Mutex::new(Windows::new(1))),
         }
     }
 
     /// What Prometheus reads.
     pub(crate) fn meters(&self) -> &Meters {
         &self.meters
+    }
+
+    /// Whether one more refused sign-in of an unknown account can be recorded: sixty a minute are.
+    pub(crate) fn may_record_unknown(&self) -> bool {
+        let budget = Budget { name: [0; 16], attempts_max: UNKNOWN_PER_MINUTE_MAX };
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        refusals.admit(&[budget], self.clock.now(), 60_000).is_ok()
     }
 
     /// A new id of any kind: `state.id(RuleId::new)`.

@@ -2,9 +2,13 @@
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use weir_store::{MemberRole, TenantRow};
+use weir_domain::id::UserId;
+use weir_http::problem::Problem;
+use weir_store::{MemberRole, TenantRow, Tx};
+use weir_wire::problem::ErrorCode;
 use weir_wire::tenants::{Role, Tenant};
 
+use crate::error::ControlError;
 use crate::state::ControlState;
 
 pub(crate) mod create;
@@ -31,6 +35,23 @@ pub(crate) fn tenant(row: TenantRow, role: Option<MemberRole>) -> Tenant {
         record_checks: row.record_checks,
         created_at: row.created_at.into(),
     }
+}
+
+/// Refuses one more tenant to a person who belongs to as many as anybody can. Operators, who make tenants for others, can
+/// always have one more.
+pub(crate) async fn room_for_one_more(
+    control: &ControlState,
+    tx: &mut Tx,
+    user_id: UserId,
+) -> Result<(), ControlError> {
+    tx.users().lock(user_id).await?;
+    let user = tx.users().find(user_id).await?.ok_or_else(Problem::unauthenticated)?;
+    let most = control.settings.tenants_per_person_max;
+    if !user.operator && tx.members().count_of(user_id).await? >= most {
+        let detail = format!("a person belongs to at most {most} tenants: leave or delete one");
+        return Err(Problem::new(ErrorCode::Conflict, detail).into());
+    }
+    Ok(())
 }
 
 /// A role in JSON.

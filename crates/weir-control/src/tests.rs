@@ -1,7 +1,6 @@
 //! The admin API in process, through the real router, with a database of its own for each test.
 
-mod support;
-
+mod accounts;
 mod alerts;
 mod announcements;
 mod audit;
@@ -9,6 +8,7 @@ mod bounds;
 mod documents;
 mod isolation;
 mod keys;
+mod login_throttle;
 mod members;
 mod overrides;
 mod parameters;
@@ -17,6 +17,7 @@ mod rules;
 mod sessions;
 mod simulate;
 mod stats;
+mod support;
 mod tenants;
 mod tester;
 mod webhooks;

@@ -146,11 +146,7 @@ impl SigningKey {
     pub fn parse(text: &str) -> Result<Self, UnusableKey> {
         let bytes = STANDARD.decode(text.trim()).map_err(|_| UnusableKey::Form)?;
         let seed: [u8; 32] = bytes.try_into().map_err(|_| UnusableKey::Form)?;
-        let mut distinct = seed.to_vec();
-        distinct.sort_unstable();
-        distinct.dedup();
-        // 32 random bytes have fewer than 16 distinct values about once in 10^12 keys.
-        if distinct.len() < 16 { Err(UnusableKey::Regular) } else { Self::from_seed(&seed) }
+        if is_regular(&seed) { Err(UnusableKey::Regular) } else { Self::from_seed(&seed) }
     }
 
     /// From random bytes.
@@ -179,6 +175,18 @@ impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SigningKey(…)")
     }
+}
+
+/// Whether a seed is text, a row of numbers or a repetition. Random bytes are so less than once in 10^11 keys.
+fn is_regular(seed: &[u8; 32]) -> bool {
+    let mut distinct = seed.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let step = seed[1].wrapping_sub(seed[0]);
+    let is_row = (step <= 16 || step >= 240)
+        && seed.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == step);
+    let is_text = seed.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    distinct.len() < 16 || is_row || is_text || seed[..16] == seed[16..]
 }
 
 /// Times are compared above, with the clock we were given; the rest is compared here.

@@ -19,6 +19,7 @@ pub mod limit;
 
 pub mod condition;
 pub mod draft;
+pub mod email;
 pub mod names;
 pub mod overrides;
 pub mod rule;

@@ -4,6 +4,8 @@
 pub const ATTRIBUTES_MAX: usize = 32;
 /// Most bytes of an attribute's value.
 pub const VALUE_BYTES_MAX: usize = 512;
+/// Most bytes of an e-mail address.
+pub const EMAIL_BYTES_MAX: usize = 254;
 
 /// One field outside its bounds: where it is and what it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,19 +75,45 @@ pub fn title(text: &str) -> Result<(), String> {
         Err("must not be empty or begin or end with a blank".to_owned())
     } else if text.contains('\n') {
         Err("must not contain control characters".to_owned())
+    } else if text.chars().any(overrides_direction) {
+        Err("must not contain characters that override the direction of writing".to_owned())
+    } else if text.chars().all(|c| c.is_whitespace() || is_invisible(c)) {
+        Err("must contain a visible character".to_owned())
     } else {
         prose(text, 100)
     }
 }
 
-/// Checks an e-mail address as far as it can be checked without writing to it.
+/// Checks the form of an e-mail address. [`crate::email::EmailAddress`] also brings it into its normal form.
 pub fn email(text: &str) -> Result<(), &'static str> {
-    let well_formed = text.len() <= 254
-        && !text.chars().any(|c| c.is_whitespace() || c.is_control())
+    const PUNCTUATION: &str = "!#$%&'*+-/=?^_`{|}~.";
+    let letter = |c: char| c.is_alphanumeric() && !is_invisible(c);
+    let well_formed = text.len() <= EMAIL_BYTES_MAX
         && text.split_once('@').is_some_and(|(user, host)| {
-            !user.is_empty() && !host.is_empty() && !host.contains('@')
+            !user.is_empty()
+                && !host.is_empty()
+                && user.chars().all(|c| letter(c) || PUNCTUATION.contains(c))
+                && host.chars().all(|c| letter(c) || c == '.' || c == '-')
         });
-    if well_formed { Ok(()) } else { Err("must be an e-mail address of at most 254 bytes") }
+    if well_formed {
+        Ok(())
+    } else {
+        Err("must be an e-mail address of at most 254 bytes")
+    }
+}
+
+/// Whether a character has no appearance of its own: Unicode's `Default_Ignorable_Code_Point`, and the blank of Braille.
+fn is_invisible(c: char) -> bool {
+    matches!(u32::from(c),
+        0xAD | 0x34F | 0x61C | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F
+        | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F | 0x2800 | 0x3164
+        | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFF8 | 0x1_BCA0..=0x1_BCA3
+        | 0x1_D173..=0x1_D17A | 0xE_0000..=0xE_0FFF)
+}
+
+/// Whether a character embeds, overrides or isolates the direction of the text after it.
+fn overrides_direction(c: char) -> bool {
+    matches!(u32::from(c), 0x202A..=0x202E | 0x2066..=0x2069)
 }
 
 fn form(name: &str, most: usize, first: impl Fn(u8) -> bool, rest: impl Fn(u8) -> bool) -> bool {
@@ -128,14 +156,34 @@ mod tests {
         for fine in ["ada@example.com", "a@b", "ü@example.com"] {
             assert_eq!(email(fine), Ok(()), "{fine}");
         }
-        for wrong in
-            ["", "ada", "@b", "a@", "a@b@c", "a b@c", "a@b\n", &format!("{}@b", "a".repeat(260))]
-        {
+        for wrong in [
+            "",
+            "ada",
+            "@b",
+            "a@",
+            "a@b@c",
+            "a b@c",
+            "a@b\n",
+            "<script>@b",
+            "a\u{200b}@b",
+            "a@b\u{202e}c",
+            "\u{3164}@b",
+            &format!("{}@b", "a".repeat(260)),
+        ] {
             assert!(email(wrong).is_err(), "{wrong}");
         }
         assert_eq!(title("Käse & Söhne"), Ok(()));
+        assert_eq!(title("👩\u{200d}🔬 lab"), Ok(()), "joined emoji");
         for wrong in ["", " a", "a ", "a\nb", "a\u{0}b", &"a".repeat(101)] {
             assert!(title(wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn names_need_a_visible_character_and_keep_the_direction_of_writing() {
+        for invisible in ["\u{200b}", "\u{3164}", "\u{2060}\u{feff}", "\u{2800}"] {
+            assert_eq!(title(invisible), Err("must contain a visible character".to_owned()));
+        }
+        assert!(title("abc\u{202e}fdp").is_err());
     }
 }

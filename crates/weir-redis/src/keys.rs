@@ -73,6 +73,13 @@ pub fn idempotency(tenant: TenantId, key: &str) -> String {
     text
 }
 
+/// A budget of attempts (`attempts`): `weir:{attempts}:name`. One hash tag, so that one script can charge several.
+pub(crate) fn attempts(name: [u8; 16]) -> String {
+    let mut text = "weir:{attempts}:".to_owned();
+    hex16(&mut text, name);
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,10 @@
 //!   It never waits longer than its budget; while Redis is away checks fail at once.
 //! - `signal` publishes "the rulebook changed" and receives it; it carries a version and never content. It also notices that
 //!   Redis lost its data.
+//! - `attempts` counts sign-in attempts for all control planes together.
 //! - `keys` makes every key; nothing a caller sends stands in one unhashed.
 
+pub mod attempts;
 pub mod error;
 pub mod keys;
 pub mod limiter;

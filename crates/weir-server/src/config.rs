@@ -367,6 +367,9 @@ impl Problems {
 
     fn signing_keys(&mut self, args: &ServeArgs) -> Vec<SigningKey> {
         let direct = args.jwt_key.as_ref().map(|key| &key.0);
+        if let Some(file) = &args.jwt_key_file {
+            self.closed_to_others("WEIR_JWT_KEY_FILE", file);
+        }
         let Some(text) = self.secret("WEIR_JWT_KEY", direct, args.jwt_key_file.as_ref()) else {
             return Vec::new();
         };
@@ -378,6 +381,16 @@ impl Problems {
             }
         }
         keys
+    }
+
+    /// Refuses a file that accounts outside its group can read or write.
+    fn closed_to_others(&mut self, name: &str, file: &Path) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let Ok(metadata) = std::fs::metadata(file) else { return };
+        if metadata.permissions().mode() & 0o007 != 0 {
+            let path = file.display();
+            self.say(format!("{name} ({path}) is open to every account: `chmod o-rwx` it"));
+        }
     }
 
     /// A secret given directly or by file, but not both.

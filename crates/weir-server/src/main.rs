@@ -38,6 +38,8 @@ enum Command {
     Dev(dev::DevArgs),
     /// Manage accounts
     User(user::UserArgs),
+    /// Manage the sessions of all accounts
+    Sessions(user::SessionsArgs),
     /// Verify the audit log
     Audit(audit::AuditArgs),
     /// Ask a running process whether it is ready; exits with 0 if so
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
             Command::Migrate(args) => migrate::run(args).await,
             Command::Dev(args) => dev::run(args).await,
             Command::User(args) => user::run(args).await,
+            Command::Sessions(args) => user::run_sessions(args).await,
             Command::Audit(args) => audit::run(args).await,
             Command::Health(args) => health::run(args).await,
             Command::Openapi(args) => openapi::run(&args),

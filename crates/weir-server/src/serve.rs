@@ -7,7 +7,9 @@ use anyhow::Context as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use weir_control::{AccessTokens, ControlParts, ControlState, Passwords, Sealing};
+use weir_control::{
+    AccessTokens, ControlParts, ControlState, LoginThrottle, Macs, Passwords, Sealing,
+};
 use weir_domain::id::GateId;
 use weir_gate::{Follower, FollowerSettings, GateState, LeaseKeeper, Recorder, RecorderSettings};
 use weir_http::plane::{self, Plane, PlaneSettings};
@@ -83,9 +85,12 @@ pub async fn start_control(
     store.assert_confined().await.context("check the rights of the control plane in postgres")?;
     let redis = settings.redis;
     let limiter_settings = LimiterSettings { budget: TESTER_BUDGET, ..Default::default() };
+    let macs = Macs::new(&settings.signing_keys).context("read the signing keys")?;
     let state = ControlState::new(ControlParts {
         store,
         signal: Signal::start(redis.clone(), running.drained.clone()),
+        login_throttle: LoginThrottle::new(redis.clone(), macs.clone()),
+        macs,
         limiter: Limiter::start(redis, limiter_settings, running.drained.clone()),
         clock: edge::clock(),
         random: edge::random(),
@@ -95,7 +100,6 @@ pub async fn start_control(
             .context("prepare sending to webhooks")?,
         tokens: AccessTokens::new(&settings.signing_keys).context("read the signing keys")?,
         passwords: Passwords::new(edge::random_bytes()),
-        login_floor: weir_control::LoginFloor::default(),
         settings: weir_control::ControlSettings {
             signup: settings.signup,
             retention: settings.retention,

@@ -1,15 +1,21 @@
-//! `weir user create`: accounts where sign-up is closed, and operators.
+//! `weir user`: accounts as whoever runs the installation manages them. The commands work as the owner of the database.
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
 
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use weir_control::Passwords;
-use weir_domain::id::UserId;
-use weir_store::{Constraint, NewUser, Scope, StoreError};
+use weir_domain::email::EmailAddress;
+use weir_domain::id::{AuditId, UserId};
+use weir_domain::time::Timestamp;
+use weir_store::{Actor, Constraint, NewAudit, NewUser, Scope, Store, StoreError, Tx, UserRow};
 
 use crate::config::DatabaseArgs;
 use crate::{edge, migrate};
+
+mod sessions;
+
+pub use sessions::{SessionsArgs, run as run_sessions};
 
 #[derive(Debug, Args)]
 pub struct UserArgs {
@@ -21,54 +27,181 @@ pub struct UserArgs {
 enum UserCommand {
     /// Make an account; the password is read from standard input, or made and printed once
     Create(CreateArgs),
+    /// Disable an account: all its sessions end, and nobody can sign in to it
+    Disable(AccountArgs),
+    /// Enable an account again
+    Enable(AccountArgs),
+    /// Set another password, from standard input, or made and printed once; all sessions end
+    Password(AccountArgs),
+    /// Make an account an operator, who may list and suspend all tenants
+    Operator(OperatorArgs),
+    /// List the sessions of an account, or end them
+    Sessions(sessions::OfAccountArgs),
 }
 
 #[derive(Debug, Args)]
 struct CreateArgs {
     #[command(flatten)]
-    database: DatabaseArgs,
-    /// Names the account
-    #[arg(long)]
-    email: String,
+    account: AccountArgs,
     /// May list and suspend all tenants
     #[arg(long)]
     operator: bool,
 }
 
+#[derive(Debug, Args)]
+struct OperatorArgs {
+    #[command(flatten)]
+    account: AccountArgs,
+    /// Make it an ordinary account again
+    #[arg(long)]
+    revoke: bool,
+}
+
+/// Which account, and where.
+#[derive(Debug, Args)]
+struct AccountArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// Names the account
+    #[arg(long)]
+    email: String,
+}
+
 pub async fn run(args: UserArgs) -> anyhow::Result<()> {
-    let UserCommand::Create(args) = args.command;
-    let store = migrate::owner(&args.database.parse()?)?;
-    let given = password_from_stdin()?;
-    let password = given.clone().unwrap_or_else(random_password);
-    Passwords::accept(&password, &args.email)
-        .map_err(|why| anyhow::anyhow!("the password {why}"))?;
-    let hash =
-        Passwords::new(edge::random_bytes()).hash(password.clone(), edge::random_bytes()).await;
+    match args.command {
+        UserCommand::Create(args) => create(args).await,
+        UserCommand::Disable(account) => set_disabled(&account, true).await,
+        UserCommand::Enable(account) => set_disabled(&account, false).await,
+        UserCommand::Password(account) => set_password(&account).await,
+        UserCommand::Operator(args) => set_operator(&args).await,
+        UserCommand::Sessions(args) => sessions::of_account(&args).await,
+    }
+}
+
+impl AccountArgs {
+    fn email(&self) -> anyhow::Result<EmailAddress> {
+        let email = EmailAddress::parse(&self.email);
+        email.map_err(|reason| anyhow::anyhow!("--email {reason}"))
+    }
+
+    fn store(&self) -> anyhow::Result<Store> {
+        migrate::owner(&self.database.parse()?)
+    }
+
+    /// The account, in a transaction that can change it.
+    async fn open(&self) -> anyhow::Result<(Tx, UserRow)> {
+        let email = self.email()?;
+        let scope = Scope::Login(email.as_str().to_owned());
+        let mut tx = self.store()?.begin("users.manage", scope).await.context("begin")?;
+        let user = tx.users().by_email(email.as_str()).await.context("find the account")?;
+        let user = user.with_context(|| format!("there is no account of {email}"))?;
+        tx.enter_user(user.id).await.context("open the account")?;
+        Ok((tx, user))
+    }
+}
+
+async fn create(args: CreateArgs) -> anyhow::Result<()> {
+    let email = args.account.email()?;
+    let store = args.account.store()?;
+    let (password, shown) = new_password(&email)?;
     let now = edge::clock().now();
     let user = NewUser {
         id: UserId::new(now, edge::random_u128()),
-        email: args.email.clone(),
+        email: email.as_str().to_owned(),
         name: String::new(),
-        password_hash: hash,
+        password_hash: hash(password).await?,
         now,
     };
     let mut tx = store.begin("users.create", Scope::User(user.id)).await.context("begin")?;
     match tx.users().insert(&user).await {
         Err(StoreError::Conflict(Constraint::UserEmail)) => {
-            bail!("there is an account of {} already", args.email)
+            bail!("there is an account of {email} already")
         }
         other => other.context("insert the account")?,
     };
     if args.operator {
         tx.users().set_operator(user.id, true).await.context("make the account an operator")?;
     }
+    record(&mut tx, user.id, &email, "user.create", now).await?;
     tx.commit().await.context("commit")?;
-    let mut out = std::io::stdout();
-    writeln!(out, "{}  {}", user.id, args.email)?;
-    if given.is_none() {
-        writeln!(out, "password: {password}")?;
-    }
-    Ok(())
+    say(&format!("{}  {email}", user.id))?;
+    shown.map_or(Ok(()), |password| say(&format!("password: {password}")))
+}
+
+async fn set_disabled(account: &AccountArgs, disabled: bool) -> anyhow::Result<()> {
+    let (mut tx, user) = account.open().await?;
+    let now = edge::clock().now();
+    let done = tx.users().set_disabled(user.id, disabled.then_some(now)).await;
+    done.context("change the account")?;
+    let ended = tx.sessions().revoke_all(user.id, None, now).await.context("end its sessions")?;
+    let action = if disabled { "user.disable" } else { "user.enable" };
+    record(&mut tx, user.id, &user.email, action, now).await?;
+    tx.commit().await.context("commit")?;
+    let done = if disabled { "disabled" } else { "enabled" };
+    say(&format!("{}  {done}, {ended} sessions ended", user.email))
+}
+
+async fn set_password(account: &AccountArgs) -> anyhow::Result<()> {
+    let (password, shown) = new_password(&account.email()?)?;
+    let hash = hash(password).await?;
+    let (mut tx, user) = account.open().await?;
+    let now = edge::clock().now();
+    tx.users().set_password(user.id, &hash).await.context("set the password")?;
+    let ended = tx.sessions().revoke_all(user.id, None, now).await.context("end its sessions")?;
+    record(&mut tx, user.id, &user.email, "user.password_reset", now).await?;
+    tx.commit().await.context("commit")?;
+    say(&format!("{}  password set, {ended} sessions ended", user.email))?;
+    shown.map_or(Ok(()), |password| say(&format!("password: {password}")))
+}
+
+async fn set_operator(args: &OperatorArgs) -> anyhow::Result<()> {
+    let (mut tx, user) = args.account.open().await?;
+    let now = edge::clock().now();
+    tx.users().set_operator(user.id, !args.revoke).await.context("change the account")?;
+    let action = if args.revoke { "user.operator_revoke" } else { "user.operator" };
+    record(&mut tx, user.id, &user.email, action, now).await?;
+    tx.commit().await.context("commit")?;
+    let is = if args.revoke { "no operator any more" } else { "an operator" };
+    say(&format!("{}  {is}", user.email))
+}
+
+/// An entry in the account's own log: what was done from the command line.
+async fn record(
+    tx: &mut Tx,
+    user_id: UserId,
+    email: impl ToString,
+    action: &str,
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    let entry = NewAudit {
+        id: AuditId::new(now, edge::random_u128()),
+        tenant_id: None,
+        actor: Actor::System,
+        action: action.to_owned(),
+        object_kind: "user".to_owned(),
+        object_id: user_id.to_string(),
+        before: None,
+        after: Some(serde_json::json!({ "email": email.to_string() })),
+        ip: None,
+        request_id: "command line".to_owned(),
+    };
+    tx.audit().append(&entry).await.context("record the change")
+}
+
+async fn hash(password: String) -> anyhow::Result<String> {
+    let passwords = Passwords::new(edge::random_bytes());
+    passwords.hash(password, edge::random_bytes(), None).await.context("hash the password")
+}
+
+/// The password from standard input, or a random one and a copy to show.
+fn new_password(email: &EmailAddress) -> anyhow::Result<(String, Option<String>)> {
+    let Some(given) = password_from_stdin()? else {
+        let password = random_password();
+        return Ok((password.clone(), Some(password)));
+    };
+    Passwords::accept(&given, email.as_str())
+        .map_err(|why| anyhow::anyhow!("the password {why}"))?;
+    Ok((given, None))
 }
 
 /// The first line of standard input, unless a person sits there.
@@ -81,6 +214,10 @@ fn password_from_stdin() -> anyhow::Result<Option<String>> {
     stdin.lock().take(1024).read_to_string(&mut text).context("read the password")?;
     let line = text.lines().next().unwrap_or_default().to_owned();
     Ok((!line.is_empty()).then_some(line))
+}
+
+fn say(line: &str) -> anyhow::Result<()> {
+    writeln!(std::io::stdout(), "{line}").context("write to standard output")
 }
 
 /// Eighteen letters and digits that are hard to mistake for one another.

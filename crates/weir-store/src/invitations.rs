@@ -66,7 +66,7 @@ impl<'t> Invitations<'t> {
     pub async fn replace(self, new: &NewInvitation) -> Result<InvitationRow, StoreError> {
         sqlx::query!(
             "-- invitations.end_former
-            DELETE FROM invitations WHERE tenant_id = $1 AND lower(email) = lower($2)",
+            DELETE FROM invitations WHERE tenant_id = $1 AND email = $2",
             uuid(new.tenant_id.to_u128()),
             new.email,
         )
@@ -209,6 +209,33 @@ impl<'t> Invitations<'t> {
         .await?
         .map(InvitationRow::try_from)
         .transpose()
+    }
+
+    /// Revokes all invitations made under this name (an e-mail address, or `key` and the key's name).
+    pub async fn revoke_made_by(
+        self,
+        tenant_id: TenantId,
+        invited_by: &str,
+    ) -> Result<Vec<InvitationRow>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            "-- invitations.revoke_made_by
+            DELETE FROM invitations
+            WHERE tenant_id = $1 AND lower(invited_by) = $2
+            RETURNING
+                tenant_id,
+                id,
+                email,
+                role,
+                invited_by,
+                created_at,
+                expires_at",
+            uuid(tenant_id.to_u128()),
+            invited_by,
+        )
+        .fetch_all(self.conn)
+        .await?;
+        all(rows)
     }
 }
 

@@ -193,6 +193,71 @@ impl<'t> Keys<'t> {
         Ok(page.listing(all(rows)?))
     }
 
+    /// The working keys made under this name, an e-mail address in normal form; the newest 200.
+    pub async fn made_by(
+        self,
+        tenant_id: TenantId,
+        created_by: &str,
+        now: Timestamp,
+    ) -> Result<Vec<KeyRow>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            "-- keys.made_by
+            SELECT
+                tenant_id,
+                id,
+                name,
+                scopes,
+                hint,
+                digest,
+                previous_digest,
+                previous_expires_at,
+                expires_at,
+                revoked_at,
+                last_used_at,
+                created_by,
+                created_at
+            FROM api_keys
+            WHERE tenant_id = $1
+                AND lower(created_by) = $2
+                AND revoked_at IS NULL
+                AND (expires_at IS NULL OR expires_at > $3)
+            ORDER BY id DESC
+            LIMIT 200",
+            uuid(tenant_id.to_u128()),
+            created_by,
+            stored(now),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        all(rows)
+    }
+
+    /// Those of `keys` that work at `now`.
+    pub async fn working_of(
+        self,
+        tenant_id: TenantId,
+        keys: &[KeyId],
+        now: Timestamp,
+    ) -> Result<Vec<KeyId>, StoreError> {
+        let keys: Vec<_> = keys.iter().map(|key| uuid(key.to_u128())).collect();
+        let found = sqlx::query_scalar!(
+            "-- keys.working_of
+            SELECT id
+            FROM api_keys
+            WHERE tenant_id = $1
+                AND id = ANY($2)
+                AND revoked_at IS NULL
+                AND (expires_at IS NULL OR expires_at > $3)",
+            uuid(tenant_id.to_u128()),
+            &keys,
+            stored(now),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(found.into_iter().map(|id| KeyId::from_u128(id.as_u128())).collect())
+    }
+
     /// Gives a key a new secret; the old one works until the overlap ends.
     pub async fn rotate(self, rotation: &KeyRotation) -> Result<Option<KeyRow>, StoreError> {
         sqlx::query_as!(

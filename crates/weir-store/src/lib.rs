@@ -63,7 +63,9 @@ pub use rules::{
 pub use samples::{
     PIECES_AT_ONCE, SampleExtent, SampleHead, SamplePiece, SampleRow, SampleSpan, Samples,
 };
-pub use sessions::{Membership, NewSession, Person, Rotated, Rotation, Sessions};
+pub use sessions::{
+    Membership, NewSession, Person, Rotated, Rotation, SESSIONS_MAX, SessionRow, Sessions,
+};
 pub use store::{MIGRATOR, PoolSettings, Role, Store};
 pub use sweep::Sweep;
 pub use tallies::{

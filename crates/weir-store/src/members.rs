@@ -172,7 +172,7 @@ impl<'t> Members<'t> {
         .transpose()
     }
 
-    /// Whether an address belongs to somebody in the tenant, in any case.
+    /// Whether an address in normal form belongs to a member of the tenant.
     pub async fn has_email(self, tenant_id: TenantId, email: &str) -> Result<bool, StoreError> {
         let found = sqlx::query_scalar!(
             r#"-- members.has_email
@@ -180,7 +180,7 @@ impl<'t> Members<'t> {
                 SELECT
                 FROM memberships m
                 JOIN users u ON u.id = m.user_id
-                WHERE m.tenant_id = $1 AND lower(u.email) = lower($2)
+                WHERE m.tenant_id = $1 AND u.email = $2
             ) AS "found!""#,
             uuid(tenant_id.to_u128()),
             email,
@@ -200,6 +200,59 @@ impl<'t> Members<'t> {
         .fetch_one(self.conn)
         .await?;
         Ok(unsigned(count))
+    }
+
+    /// How many tenants a person belongs to.
+    pub async fn count_of(self, user_id: UserId) -> Result<u64, StoreError> {
+        let count = sqlx::query_scalar!(
+            r#"-- members.count_of
+            SELECT count(*) AS "count!" FROM memberships WHERE user_id = $1"#,
+            uuid(user_id.to_u128()),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(count))
+    }
+
+    /// Those of `emails` (in normal form) that belong to members of the tenant.
+    pub async fn emails_of(
+        self,
+        tenant_id: TenantId,
+        emails: &[String],
+    ) -> Result<Vec<String>, StoreError> {
+        let found = sqlx::query_scalar!(
+            "-- members.emails_of
+            SELECT u.email
+            FROM memberships m
+            JOIN users u ON u.id = m.user_id
+            WHERE m.tenant_id = $1 AND u.email = ANY($2)",
+            uuid(tenant_id.to_u128()),
+            emails,
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(found)
+    }
+
+    /// Those of `users` that are members of the tenant and whose accounts are not disabled.
+    pub async fn active_of(
+        self,
+        tenant_id: TenantId,
+        users: &[UserId],
+    ) -> Result<Vec<UserId>, StoreError> {
+        let users: Vec<_> = users.iter().map(|user| uuid(user.to_u128())).collect();
+        let found = sqlx::query_scalar!(
+            "-- members.active_of
+            SELECT m.user_id
+            FROM memberships m
+            JOIN users u ON u.id = m.user_id
+            WHERE m.tenant_id = $1 AND m.user_id = ANY($2) AND u.disabled_at IS NULL",
+            uuid(tenant_id.to_u128()),
+            &users,
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(found.into_iter().map(|id| UserId::from_u128(id.as_u128())).collect())
     }
 
     /// Changes what a person may do.

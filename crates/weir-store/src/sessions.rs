@@ -17,13 +17,35 @@ pub struct NewSession {
     pub user_id: UserId,
     /// SHA-256 of the refresh token.
     pub refresh_digest: [u8; 32],
-    /// What the browser calls itself.
+    /// The `User-Agent` of the request.
     pub user_agent: String,
+    /// The IPv4 address or the /64 of IPv6 that the session begins from, if known.
+    pub network: Option<String>,
     /// When.
     pub now: Timestamp,
     /// Until when, unless refreshed.
     pub expires_at: Timestamp,
 }
+
+/// A session that can be refreshed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    /// The id, which the refresh token and access tokens carry.
+    pub id: SessionId,
+    /// The `User-Agent` of the request that began it.
+    pub user_agent: String,
+    /// The network it began from, if known.
+    pub network: Option<String>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When its refresh token was last used.
+    pub refreshed_at: Timestamp,
+    /// When it ends unless refreshed.
+    pub expires_at: Timestamp,
+}
+
+/// Most sessions of an account, ended ones included; the oldest go.
+pub const SESSIONS_MAX: u32 = 50;
 
 /// A refresh token presented, and the one to follow it.
 #[derive(Debug, Clone)]
@@ -101,13 +123,25 @@ impl<'t> Sessions<'t> {
         Self { conn }
     }
 
-    /// Opens a session and clears away that person's expired ones.
+    /// Begins a session. The account's expired sessions go, and the oldest beyond [`SESSIONS_MAX`].
     pub async fn insert(self, new: &NewSession) -> Result<(), StoreError> {
         sqlx::query!(
-            "-- sessions.purge
-            DELETE FROM sessions WHERE user_id = $1 AND expires_at <= $2",
+            "-- sessions.trim
+            DELETE FROM sessions
+            WHERE user_id = $1
+                AND (
+                    expires_at <= $2
+                    OR id IN (
+                        SELECT id
+                        FROM sessions
+                        WHERE user_id = $1
+                        ORDER BY revoked_at IS NULL DESC, rotated_at DESC
+                        OFFSET $3
+                    )
+                )",
             uuid(new.user_id.to_u128()),
             stored(new.now),
+            i64::from(SESSIONS_MAX - 1),
         )
         .execute(&mut *self.conn)
         .await?;
@@ -119,20 +153,73 @@ impl<'t> Sessions<'t> {
                 refresh_digest,
                 rotated_at,
                 user_agent,
+                network,
                 created_at,
                 expires_at
             )
-            VALUES ($1, $2, $3, $5, $4, $5, $6)",
+            VALUES ($1, $2, $3, $5, $4, $7, $5, $6)",
             uuid(new.id.to_u128()),
             uuid(new.user_id.to_u128()),
             &new.refresh_digest,
             new.user_agent,
             stored(new.now),
             stored(new.expires_at),
+            new.network,
         )
         .execute(self.conn)
         .await?;
         Ok(())
+    }
+
+    /// An account's live sessions, the latest used first.
+    pub async fn list(
+        self,
+        user_id: UserId,
+        now: Timestamp,
+    ) -> Result<Vec<SessionRow>, StoreError> {
+        let rows = sqlx::query!(
+            "-- sessions.list
+            SELECT
+                id,
+                user_agent,
+                network,
+                created_at,
+                rotated_at,
+                expires_at
+            FROM sessions
+            WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2
+            ORDER BY rotated_at DESC, id DESC
+            LIMIT $3",
+            uuid(user_id.to_u128()),
+            stored(now),
+            i64::from(SESSIONS_MAX),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let session = rows.into_iter().map(|row| SessionRow {
+            id: SessionId::from_u128(row.id.as_u128()),
+            user_agent: row.user_agent,
+            network: row.network,
+            created_at: timestamp(row.created_at),
+            refreshed_at: timestamp(row.rotated_at),
+            expires_at: timestamp(row.expires_at),
+        });
+        Ok(session.collect())
+    }
+
+    /// Whether an account has or had a session from this network.
+    pub async fn has_network(self, user_id: UserId, network: &str) -> Result<bool, StoreError> {
+        let found = sqlx::query_scalar!(
+            r#"-- sessions.has_network
+            SELECT EXISTS (
+                SELECT FROM sessions WHERE user_id = $1 AND network = $2
+            ) AS "found!""#,
+            uuid(user_id.to_u128()),
+            network,
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(found)
     }
 
     /// Spends a refresh token; a token spent before ends the session.
@@ -190,7 +277,11 @@ impl<'t> Sessions<'t> {
             JOIN users u ON u.id = s.user_id
             LEFT JOIN memberships m ON m.user_id = s.user_id AND m.tenant_id = $3
             LEFT JOIN tenants t ON t.id = m.tenant_id
-            WHERE s.id = $1 AND s.user_id = $2 AND s.revoked_at IS NULL AND s.expires_at > $4"#,
+            WHERE s.id = $1
+                AND s.user_id = $2
+                AND s.revoked_at IS NULL
+                AND s.expires_at > $4
+                AND u.disabled_at IS NULL"#,
             uuid(id.to_u128()),
             uuid(user_id.to_u128()),
             tenant.map(|tenant| uuid(tenant.to_u128())),
@@ -236,6 +327,39 @@ impl<'t> Sessions<'t> {
             WHERE user_id = $1 AND revoked_at IS NULL AND id IS DISTINCT FROM $2",
             uuid(user_id.to_u128()),
             except.map(|id| uuid(id.to_u128())),
+            stored(now),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected())
+    }
+
+    /// Ends one live session of a person. Returns whether there was one.
+    pub async fn revoke_of(
+        self,
+        user_id: UserId,
+        id: SessionId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let done = sqlx::query!(
+            "-- sessions.revoke_of
+            UPDATE sessions
+            SET revoked_at = $3
+            WHERE user_id = $1 AND id = $2 AND revoked_at IS NULL AND expires_at > $3",
+            uuid(user_id.to_u128()),
+            uuid(id.to_u128()),
+            stored(now),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Ends all sessions of all people. Only the owner's role sees them.
+    pub async fn revoke_everybody(self, now: Timestamp) -> Result<u64, StoreError> {
+        let done = sqlx::query!(
+            "-- sessions.revoke_everybody
+            UPDATE sessions SET revoked_at = $1 WHERE revoked_at IS NULL",
             stored(now),
         )
         .execute(self.conn)

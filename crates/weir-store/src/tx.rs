@@ -36,7 +36,7 @@ pub enum Scope {
     /// One person: the account, sessions, memberships, and the tenants they are in.
     /// An operator sees all tenants.
     User(UserId),
-    /// The account with this e-mail address, to check a password.
+    /// The account with this e-mail address in normal form, to check a password.
     Login(String),
     /// The session with this id, to rotate its refresh token.
     Session(SessionId),

@@ -14,7 +14,7 @@ use crate::error::StoreError;
 pub struct UserRow {
     /// Who.
     pub id: UserId,
-    /// As it was typed; unique in any case.
+    /// The address in normal form ([`weir_domain::email::EmailAddress`]); unique.
     pub email: String,
     /// What to call them.
     pub name: String,
@@ -22,6 +22,8 @@ pub struct UserRow {
     pub password_hash: String,
     /// Whether they run this installation.
     pub operator: bool,
+    /// Whether an operator has disabled the account: nobody can sign in to it.
+    pub disabled: bool,
     /// Since when.
     pub created_at: Timestamp,
 }
@@ -31,7 +33,7 @@ pub struct UserRow {
 pub struct NewUser {
     /// Who.
     pub id: UserId,
-    /// As it was typed.
+    /// The address in normal form ([`weir_domain::email::EmailAddress`]).
     pub email: String,
     /// What to call them.
     pub name: String,
@@ -71,6 +73,7 @@ impl<'t> Users<'t> {
                 name,
                 password_hash,
                 operator,
+                disabled_at,
                 created_at",
             uuid(new.id.to_u128()),
             new.email,
@@ -94,6 +97,7 @@ impl<'t> Users<'t> {
                 name,
                 password_hash,
                 operator,
+                disabled_at,
                 created_at
             FROM users
             WHERE id = $1",
@@ -104,7 +108,7 @@ impl<'t> Users<'t> {
         Ok(row.map(UserRow::from))
     }
 
-    /// The account with this address, in any case.
+    /// The account with this address, which must be in normal form.
     pub async fn by_email(self, email: &str) -> Result<Option<UserRow>, StoreError> {
         let row = sqlx::query_as!(
             Row,
@@ -115,9 +119,10 @@ impl<'t> Users<'t> {
                 name,
                 password_hash,
                 operator,
+                disabled_at,
                 created_at
             FROM users
-            WHERE lower(email) = lower($1)",
+            WHERE email = $1",
             email,
         )
         .fetch_optional(self.conn)
@@ -163,6 +168,35 @@ impl<'t> Users<'t> {
         .await?;
         Ok(done.rows_affected() > 0)
     }
+
+    /// Disables an account, or enables it again. Only the owner's role can.
+    pub async fn set_disabled(
+        self,
+        id: UserId,
+        disabled_at: Option<Timestamp>,
+    ) -> Result<bool, StoreError> {
+        let done = sqlx::query!(
+            "-- users.set_disabled
+            UPDATE users SET disabled_at = $2 WHERE id = $1",
+            uuid(id.to_u128()),
+            disabled_at.map(stored),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Locks the account until the transaction ends, so that counts of what belongs to it hold.
+    pub async fn lock(self, id: UserId) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- users.lock
+            SELECT id FROM users WHERE id = $1 FOR UPDATE",
+            uuid(id.to_u128()),
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        Ok(())
+    }
 }
 
 impl std::fmt::Debug for UserRow {
@@ -183,6 +217,7 @@ struct Row {
     name: String,
     password_hash: String,
     operator: bool,
+    disabled_at: Option<OffsetDateTime>,
     created_at: OffsetDateTime,
 }
 
@@ -194,6 +229,7 @@ impl From<Row> for UserRow {
             name: row.name,
             password_hash: row.password_hash,
             operator: row.operator,
+            disabled: row.disabled_at.is_some(),
             created_at: timestamp(row.created_at),
         }
     }

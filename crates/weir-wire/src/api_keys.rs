@@ -52,6 +52,9 @@ pub struct ApiKey {
     pub hint: String,
     /// Who made it.
     pub created_by: String,
+    /// Whether the person who made it is no longer a member of the tenant.
+    #[serde(default)]
+    pub created_by_former_member: bool,
     /// When it was made.
     pub created_at: DateTime,
     /// When it stops working.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::api_keys::ApiKey;
 use crate::tenants::Role;
 use crate::time::DateTime;
 
@@ -30,6 +31,18 @@ pub struct Member {
 pub struct ChangeMember {
     /// What they may do from now on.
     pub role: Role,
+}
+
+/// What a removed member made in the tenant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RemovedMember {
+    /// Their pending invitations, which nobody can accept any more.
+    pub invitations_revoked: Vec<Invitation>,
+    /// Whether the keys were revoked.
+    pub keys_revoked: bool,
+    /// The API keys they made that worked until now; the newest 200.
+    pub keys: Vec<ApiKey>,
 }
 
 /// An invitation that is not accepted yet.

@@ -29,7 +29,7 @@ pub struct SignUp {
     /// Names the account; the case does not matter.
     #[cfg_attr(feature = "openapi", schema(example = "ada@example.com", max_length = 254))]
     pub email: String,
-    /// 8 to 128 characters, and not one of the commonest.
+    /// 8 to 128 characters, and not a common password or a simple variation of one.
     pub password: Password,
     /// The name of the first tenant. Not with an invitation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,6 +128,26 @@ pub struct Membership {
     pub role: Role,
     /// Whether an operator has suspended the tenant.
     pub suspended: bool,
+}
+
+/// A session of a person, which goes on until it is signed out, refreshed no more, or 30 days old.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Session {
+    /// `session_…`
+    pub id: String,
+    /// Whether it is the session of this request.
+    pub current: bool,
+    /// The `User-Agent` it began with.
+    pub user_agent: String,
+    /// The IPv4 address or the /64 of IPv6 it began from; null if that is not known.
+    pub network: Option<String>,
+    /// When it began.
+    pub created_at: DateTime,
+    /// When it was last refreshed, which happens about every ten minutes while it is used.
+    pub refreshed_at: DateTime,
+    /// When it ends unless refreshed.
+    pub expires_at: DateTime,
 }
 
 /// `PATCH /me`

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use weir_http::json::Json;
 use weir_http::params::Query;
+use weir_store::KeyRow;
 use weir_wire::api_keys::ApiKey;
 use weir_wire::page::Page;
 
@@ -25,5 +26,14 @@ pub(crate) async fn list(
     let page = list.page(|key: String| key.parse().ok())?;
     let mut tx = control.reading("keys.list", &caller).await?;
     let listing = tx.keys().list(caller.tenant_id, &page).await?;
-    Ok(Json(list.answer(listing, |row| row.id.to_string(), api_keys::key)))
+    // People are named by their addresses; the names of keys hold a blank.
+    let makers = listing.items.iter().map(|row| row.created_by.to_lowercase());
+    let makers: Vec<_> = makers.filter(|it| it.contains('@') && !it.contains(' ')).collect();
+    let members = tx.members().emails_of(caller.tenant_id, &makers).await?;
+    let item = |row: KeyRow| {
+        let maker = row.created_by.to_lowercase();
+        let former = makers.contains(&maker) && !members.contains(&maker);
+        ApiKey { created_by_former_member: former, ..api_keys::key(row) }
+    };
+    Ok(Json(list.answer(listing, |row| row.id.to_string(), item)))
 }

@@ -20,7 +20,8 @@ use crate::{invitations, tenants};
     responses(
         (status = 200, description = "Joined", body = Tenant),
         (status = 404, description = "No such invitation, or no longer"),
-        (status = 409, description = "A member already"),
+        (status = 403, description = "The invitation is for another address, or the tenant is suspended"),
+        (status = 409, description = "A member already, or a member of too many tenants"),
     ))]
 pub(crate) async fn accept(
     State(control): State<ControlState>,
@@ -56,6 +57,11 @@ impl Joining<'_> {
     ) -> Result<TenantRow, ControlError> {
         let (tenant_id, now) = (invitation.tenant_id, control.clock.now());
         tx.enter_tenant(tenant_id).await?;
+        let tenant = tx.tenants().find(tenant_id).await?.ok_or_else(invitations::gone)?;
+        if tenant.suspended {
+            return Err(Problem::forbidden("the tenant is suspended: nobody can join it").into());
+        }
+        tenants::room_for_one_more(control, tx, self.user_id).await?;
         let spent = tx.invitations().delete(tenant_id, invitation.id).await?;
         let spent = spent.ok_or_else(invitations::gone)?;
         tx.members().insert(tenant_id, self.user_id, spent.role, now).await?;
@@ -72,6 +78,6 @@ impl Joining<'_> {
             request_id: self.origin.request_id.clone(),
         };
         tx.audit().append(&entry).await?;
-        Ok(tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?)
+        Ok(tenant)
     }
 }

@@ -32,12 +32,12 @@ pub(crate) async fn create(
     By { caller, .. }: By<Admin>,
     Input { body, once }: Input<Invite>,
 ) -> Result<Response, ControlError> {
-    names::email(&body.email)?;
+    let email = names::email(&body.email)?;
     let role = members::role(body.role);
     members::only_owners_touch_owners(caller.role, &[role])?;
     let mut change = control.change("invitations.create", caller, once).await?;
     let (tenant_id, now) = (change.caller.tenant_id, change.now);
-    if change.tx.members().has_email(tenant_id, &body.email).await? {
+    if change.tx.members().has_email(tenant_id, email.as_str()).await? {
         return Err(Problem::new(ErrorCode::Conflict, "the person is a member already").into());
     }
     if change.tx.invitations().count_open(tenant_id, now).await? >= OPEN_MAX {
@@ -48,7 +48,7 @@ pub(crate) async fn create(
     let new = NewInvitation {
         id: control.id(InvitationId::new),
         tenant_id,
-        email: body.email,
+        email: email.into_string(),
         role,
         digest: invitations::digest(&token),
         invited_by: api_keys::maker(&change.caller.actor),

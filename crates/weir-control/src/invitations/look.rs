@@ -6,9 +6,11 @@ use weir_http::problem::Problem;
 use weir_store::Scope;
 use weir_wire::members::{Offer, PresentInvitation};
 
+use crate::actor::Origin;
 use crate::error::ControlError;
+use crate::login_throttle::Attempt;
 use crate::state::ControlState;
-use crate::{invitations, tenants};
+use crate::{invitations, sessions, tenants};
 
 /// What an invitation offers. The token is the credential, and in the body so that no log has it.
 #[utoipa::path(post, path = "/invitations/look", operation_id = "invitations_look", tag = "members", security(()),
@@ -16,13 +18,19 @@ use crate::{invitations, tenants};
     responses(
         (status = 200, description = "It can be accepted", body = Offer),
         (status = 404, description = "No such invitation, or no longer"),
+        (status = 429, description = "Too many unknown tokens from this network"),
     ))]
 pub(crate) async fn look(
     State(control): State<ControlState>,
+    origin: Origin,
     Json(body): Json<PresentInvitation>,
 ) -> Result<Json<Offer>, ControlError> {
+    let attempt = Attempt::token(origin.peer);
+    let (throttle, now) = (&control.login_throttle, control.clock.now());
+    throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
     let mut tx = control.store.begin("invitations.look", Scope::Service).await?;
     let row = invitations::presented(&control, &mut tx, &body.token).await?;
+    throttle.refund(&attempt).await;
     let tenant = tx.tenants().find(row.tenant_id).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(Offer {
         tenant_name: tenant.name,

@@ -9,10 +9,9 @@ use weir_wire::sessions::ChangePassword;
 
 use crate::actor::Person;
 use crate::error::ControlError;
-use crate::login_floor::Attempt;
+use crate::login_throttle::Attempt;
 use crate::passwords::Passwords;
 use crate::sessions;
-use crate::sessions::signup::asked_too_often;
 use crate::state::ControlState;
 
 /// Change my password; all my other sessions end.
@@ -20,7 +19,7 @@ use crate::state::ControlState;
     request_body = ChangePassword,
     responses(
         (status = 204, description = "Changed"),
-        (status = 429, description = "Too many wrong tries"),
+        (status = 429, description = "Too many wrong attempts"),
     ))]
 pub(crate) async fn change(
     State(control): State<ControlState>,
@@ -29,19 +28,23 @@ pub(crate) async fn change(
 ) -> Result<StatusCode, ControlError> {
     Passwords::accept(&body.new_password.0, &person.email)
         .map_err(|why| Problem::invalid_field("new_password", why.to_string()))?;
-    let attempt = Attempt::new(&person.email, person.origin.peer);
-    control.login_floor.admit(&attempt, control.clock.now()).map_err(asked_too_often)?;
+    let attempt = Attempt::of_person(person.user_id);
+    let (throttle, now) = (&control.login_throttle, control.clock.now());
+    throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
     let mut tx = control.store.begin("me.password", Scope::User(person.user_id)).await?;
     let user = tx.users().find(person.user_id).await?.ok_or_else(Problem::unauthenticated)?;
     drop(tx);
-    let stored = Some(user.password_hash);
-    if !control.passwords.verify(body.current_password.0, stored).await {
+    let (stored, peer) = (Some(user.password_hash), person.origin.peer);
+    let verified = control.passwords.verify(body.current_password.0, stored, peer).await;
+    if verified != Ok(false) {
+        throttle.refund(&attempt).await;
+    }
+    if !verified? {
         return Err(Problem::invalid_field("current_password", "is not the present one").into());
     }
-    control.login_floor.succeeded(&attempt, control.clock.now());
 
     let salt = control.random.bytes();
-    let hash = control.passwords.hash(body.new_password.0, salt).await;
+    let hash = control.passwords.hash(body.new_password.0, salt, peer).await?;
     let mut tx = control.store.begin("me.password", Scope::User(person.user_id)).await?;
     tx.users().set_password(person.user_id, &hash).await?;
     let now = control.clock.now();

@@ -12,7 +12,7 @@ use crate::input::Once;
 use crate::members;
 use crate::state::ControlState;
 
-/// Leave a tenant, whatever one's role.
+/// Leave a tenant, in any role. Pending invitations that one made are revoked; API keys go on working.
 #[utoipa::path(delete, path = "/tenants/{tenant}/members/me", operation_id = "members_leave", tag = "members",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     responses(
@@ -30,9 +30,11 @@ pub(crate) async fn leave(
     let gone = members::touched(&mut change, &id.to_string()).await?;
     members::keep_an_owner(&mut change, &gone).await?;
     let object = Object::new("member", &id);
+    let email = gone.email.clone();
     let before = to_value(&members::member(gone))?;
     // An entry can be appended for members only.
     change.audit("member.leave", object, Some(before), None).await?;
+    members::remove::made_by(&mut change, &email, false).await?;
     change.tx.members().delete(change.caller.tenant_id, id).await?;
     change.done().await
 }

@@ -1,39 +1,93 @@
 //! `DELETE /tenants/{tenant}/members/{user}`
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
-use weir_http::params::Path;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use weir_http::params::{Path, Query};
+use weir_wire::members::RemovedMember;
 
 use crate::actor::{Admin, By};
-use crate::change::{Object, to_value};
+use crate::change::{Change, Object, to_value};
 use crate::error::ControlError;
 use crate::input::Once;
-use crate::members;
 use crate::state::ControlState;
+use crate::{api_keys, invitations, members};
 
-/// Remove a member; their next request about the tenant finds nothing.
+/// What becomes of the member's keys.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RemoveQuery {
+    /// Whether to revoke the API keys that the member made; default: false, they are listed in the answer.
+    #[param(default = false)]
+    #[serde(default)]
+    revoke_keys: bool,
+}
+
+/// Remove a member: their open streams end within a second, and their next request about the tenant finds nothing.
+///
+/// Pending invitations that they made are revoked. API keys that they made belong to the tenant and go on working unless
+/// `revoke_keys` is true. The answer lists both; it is 204 if there are none.
 #[utoipa::path(delete, path = "/tenants/{tenant}/members/{user}", operation_id = "members_remove", tag = "members",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),
         ("user" = String, Path, description = "`user_…`"),
+        RemoveQuery,
     ),
     responses(
-        (status = 204, description = "Removed"),
+        (status = 200, description = "Removed; what they made", body = RemovedMember),
+        (status = 204, description = "Removed; they made no invitations and keys that are left"),
         (status = 409, description = "The last owner stays"),
     ))]
 pub(crate) async fn remove(
     State(control): State<ControlState>,
     By { caller, .. }: By<Admin>,
     Path((_, user)): Path<(String, String)>,
+    Query(query): Query<RemoveQuery>,
 ) -> Result<Response, ControlError> {
     let mut change = control.change("members.remove", caller, Once::unkept()).await?;
     let gone = members::touched(&mut change, &user).await?;
     members::only_owners_touch_owners(change.caller.role, &[gone.role])?;
     members::keep_an_owner(&mut change, &gone).await?;
     let (object, user_id) = (Object::new("member", &gone.user_id), gone.user_id);
+    let email = gone.email.clone();
     let before = to_value(&members::member(gone))?;
     // An entry can be appended for members only, and this may be the caller.
     change.audit("member.remove", object, Some(before), None).await?;
+    let left = made_by(&mut change, &email, query.revoke_keys).await?;
     change.tx.members().delete(change.caller.tenant_id, user_id).await?;
-    change.done().await
+    if left.keys.is_empty() && left.invitations_revoked.is_empty() {
+        return change.done().await;
+    }
+    change.answer(StatusCode::OK, &left).await
+}
+
+/// Revokes the pending invitations that somebody made, and their keys if that is wanted.
+pub(super) async fn made_by(
+    change: &mut Change,
+    email: &str,
+    revoke_keys: bool,
+) -> Result<RemovedMember, ControlError> {
+    let (tenant_id, now) = (change.caller.tenant_id, change.now);
+    let mut invitations_revoked = Vec::new();
+    for row in change.tx.invitations().revoke_made_by(tenant_id, email).await? {
+        let object = Object::new("invitation", &row.id);
+        let invitation = invitations::invitation(row);
+        let before = Some(to_value(&invitation)?);
+        change.audit("invitation.withdraw", object, before, None).await?;
+        invitations_revoked.push(invitation);
+    }
+    let mut keys = Vec::new();
+    for row in change.tx.keys().made_by(tenant_id, email, now).await? {
+        if revoke_keys {
+            change.tx.keys().revoke(tenant_id, row.id, now).await?;
+            let object = Object::new("key", &row.id);
+            let before = Some(to_value(&api_keys::key(row.clone()))?);
+            change.audit("key.delete", object, before, None).await?;
+        }
+        keys.push(api_keys::key(row));
+    }
+    Ok(RemovedMember { invitations_revoked, keys_revoked: revoke_keys, keys })
 }

@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde_json::json;
+use weir_domain::email::EmailAddress;
 use weir_domain::id::UserId;
-use weir_domain::names as domain;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_store::{Actor, NewAudit, Scope, UserRow};
@@ -14,21 +14,22 @@ use weir_wire::sessions::{LogIn, LoggedIn};
 
 use crate::actor::Origin;
 use crate::error::ControlError;
-use crate::login_floor::Attempt;
+use crate::login_throttle::{Attempt, device};
+use crate::network;
 use crate::sessions;
-use crate::sessions::signup::asked_too_often;
 use crate::state::ControlState;
 use crate::tokens::LIFETIME_S;
 
 /// Sign in with a password.
 ///
-/// An unknown e-mail address and a wrong password are told apart by nothing. The refresh token comes as a cookie.
+/// Unknown e-mail addresses, wrong passwords and disabled accounts get the same answer. The refresh token comes as a
+/// cookie; a second cookie makes the browser a familiar device, whose attempts are counted apart from everybody else's.
 #[utoipa::path(post, path = "/auth/login", operation_id = "login", tag = "sessions", security(()),
     request_body = LogIn,
     responses(
         (status = 200, description = "Signed in", body = LoggedIn),
         (status = 401, description = "Not this e-mail address with this password"),
-        (status = 429, description = "Too many wrong tries"),
+        (status = 429, description = "Too many wrong attempts"),
     ))]
 pub(crate) async fn login(
     State(control): State<ControlState>,
@@ -36,28 +37,28 @@ pub(crate) async fn login(
     headers: HeaderMap,
     Json(body): Json<LogIn>,
 ) -> Result<Response, ControlError> {
-    let attempt = Attempt::new(&body.email, origin.peer);
-    control.login_floor.admit(&attempt, control.clock.now()).map_err(asked_too_often)?;
-    let plausible = body.email.len() <= 254 && !body.email.contains('\0');
-    let found = if plausible {
-        let mut tx =
-            control.store.begin("users.by_email", Scope::Login(body.email.clone())).await?;
-        tx.users().by_email(&body.email).await?
-    } else {
-        None
+    let Ok(email) = EmailAddress::parse(&body.email) else {
+        return Err(nobody(&control, &origin, body).await);
     };
+    let attempt = admitted(&control, &origin, &headers, &email).await?;
+    let found = by_email(&control, &email).await?;
     let stored = found.as_ref().map(|user| user.password_hash.clone());
-    let right = control.passwords.verify(body.password.0, stored).await;
-    let Some(user) = found.as_ref().filter(|_| right).cloned() else {
-        refused(&control, &origin, found, &body.email).await?;
-        let detail = "no account has this e-mail address and this password";
-        return Err(Problem::new(ErrorCode::Unauthenticated, detail).into());
+    let verified = control.passwords.verify(body.password.0, stored, origin.peer).await;
+    if verified.is_err() {
+        control.login_throttle.refund(&attempt).await;
+    }
+    let right = verified?;
+    let user = match found {
+        Some(user) if right && !user.disabled => user,
+        found => {
+            record_refusal(&control, origin, found, Some(&email));
+            return Err(refused());
+        }
     };
-    control.login_floor.succeeded(&attempt, control.clock.now());
+    control.login_throttle.refund(&attempt).await;
 
     let mut tx = control.store.begin("sessions.login", Scope::User(user.id)).await?;
-    let agent = sessions::user_agent(&headers);
-    let token = sessions::begin_session(&control, &mut tx, user.id, agent).await?;
+    let token = sessions::begin_session(&control, &mut tx, user.id, &headers, &origin).await?;
     let actor = Actor::Person { id: user.id, email: user.email.clone() };
     tx.audit().append(&sessions::own_audit(&control, actor, &origin, "user.login")).await?;
     tx.commit().await?;
@@ -67,28 +68,110 @@ pub(crate) async fn login(
         expires_in_s: LIFETIME_S,
         user: sessions::user(user),
     };
-    Ok(sessions::with_cookie(&control, StatusCode::OK, &token, body))
+    let response = sessions::with_cookie(&control, StatusCode::OK, &token, body);
+    Ok(sessions::with_device(response, &control, &email))
 }
 
-/// Records a refused log-in. One for an unknown address goes to the installation's log: an entry written for some
-/// addresses only would tell them apart.
-async fn refused(
+/// Charges the attempt to the device's budget, else to those of account and network; where these are spent, a network that
+/// the account was used from has a budget of its own.
+async fn admitted(
     control: &ControlState,
     origin: &Origin,
+    headers: &HeaderMap,
+    email: &EmailAddress,
+) -> Result<Attempt, ControlError> {
+    let (throttle, now) = (&control.login_throttle, control.clock.now());
+    if let Some(device) = device::of(headers, email, &control.macs) {
+        let attempt = Attempt::of_device(&device);
+        throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
+        return Ok(attempt);
+    }
+    let attempt = Attempt::stranger(Some(email), origin.peer);
+    let Err(wait_s) = throttle.admit(&attempt, now).await else { return Ok(attempt) };
+    let Some(network) = familiar_network(control, origin, email).await? else {
+        return Err(sessions::too_many_attempts(wait_s).into());
+    };
+    let attempt = Attempt::familiar(email, &network);
+    throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
+    Ok(attempt)
+}
+
+/// The network of the request, if the account has or had a session from it.
+async fn familiar_network(
+    control: &ControlState,
+    origin: &Origin,
+    email: &EmailAddress,
+) -> Result<Option<String>, ControlError> {
+    let Some(network) = origin.peer.map(network::of) else { return Ok(None) };
+    let Some(_permit) = control.login_throttle.lookup() else { return Ok(None) };
+    let scope = Scope::Login(email.as_str().to_owned());
+    let mut tx = control.store.begin("sessions.has_network", scope).await?;
+    let Some(user) = tx.users().by_email(email.as_str()).await? else { return Ok(None) };
+    tx.enter_user(user.id).await?;
+    let familiar = tx.sessions().has_network(user.id, &network).await?;
+    Ok(familiar.then_some(network))
+}
+
+async fn by_email(
+    control: &ControlState,
+    email: &EmailAddress,
+) -> Result<Option<UserRow>, ControlError> {
+    let scope = Scope::Login(email.as_str().to_owned());
+    let mut tx = control.store.begin("users.by_email", scope).await?;
+    Ok(tx.users().by_email(email.as_str()).await?)
+}
+
+/// The answer where the address cannot be anybody's: the same as for a wrong password, and as slow.
+async fn nobody(control: &ControlState, origin: &Origin, body: LogIn) -> ControlError {
+    let attempt = Attempt::stranger(None, origin.peer);
+    if let Err(wait_s) = control.login_throttle.admit(&attempt, control.clock.now()).await {
+        return sessions::too_many_attempts(wait_s).into();
+    }
+    match control.passwords.verify(body.password.0, None, origin.peer).await {
+        Ok(_) => {
+            record_refusal(control, origin.clone(), None, None);
+            refused()
+        }
+        Err(busy) => busy.into(),
+    }
+}
+
+fn refused() -> ControlError {
+    let detail = "no account has this e-mail address and this password";
+    Problem::new(ErrorCode::Unauthenticated, detail).into()
+}
+
+/// Records a wrong attempt, in the account's own log or, for an unknown account, in the installation's. It is done after the
+/// answer, whose time would otherwise tell that there is an account, and bounded: sixty unknown ones a minute.
+fn record_refusal(
+    control: &ControlState,
+    origin: Origin,
     found: Option<UserRow>,
-    email: &str,
-) -> Result<(), ControlError> {
+    email: Option<&EmailAddress>,
+) {
+    let permit = control.recordings.clone().try_acquire_owned();
+    let (Ok(permit), true) = (permit, found.is_some() || control.may_record_unknown()) else {
+        return;
+    };
     let (id, actor) = match found {
         Some(user) => (user.id, Actor::Person { id: user.id, email: user.email }),
         None => (control.id(UserId::new), Actor::Anonymous),
     };
-    // What is no address could be a password in the wrong field.
-    let known_form = domain::email(email).is_ok();
     let entry = NewAudit {
-        after: known_form.then(|| json!({ "email": email })),
-        ..sessions::own_audit(control, actor, origin, "user.login_refused")
+        // What is no address could be a password in the wrong field.
+        after: email.map(|email| json!({ "email": email.as_str() })),
+        ..sessions::own_audit(control, actor, &origin, "user.login_refused")
     };
-    let mut tx = control.store.begin("sessions.refused", Scope::User(id)).await?;
-    tx.audit().append(&entry).await?;
-    Ok(tx.commit().await?)
+    let control = control.clone();
+    tokio::spawn(async move {
+        let _permit = permit;
+        let record = async {
+            let mut tx = control.store.begin("sessions.refused", Scope::User(id)).await?;
+            tx.audit().append(&entry).await?;
+            tx.commit().await
+        };
+        if let Err(error) = record.await {
+            tracing::warn!(%error, "could not record a refused sign-in");
+        }
+    });
 }

@@ -30,9 +30,9 @@ pub(crate) async fn refresh(
     origin: Origin,
     headers: HeaderMap,
 ) -> Result<Response, ControlError> {
-    let Some(presented) = RefreshToken::of(&headers) else { return Ok(refused()) };
+    let Some(presented) = RefreshToken::of(&headers, &control.macs) else { return Ok(refused()) };
     let session_id = presented.session_id;
-    let next = RefreshToken::new(session_id, &control.random);
+    let next = RefreshToken::new(session_id, &control.random, &control.macs);
     let mut tx = control.store.begin("sessions.refresh", Scope::Session(session_id)).await?;
     match tx.sessions().rotate(&rotation(&control, &presented, &next)).await? {
         Rotated::Rotated { user_id } => {
@@ -81,7 +81,8 @@ async fn signed_in(
     session_id: SessionId,
 ) -> Result<LoggedIn, ControlError> {
     tx.enter_user(user_id).await?;
-    let user = tx.users().find(user_id).await?.ok_or_else(Problem::unauthenticated)?;
+    let user = tx.users().find(user_id).await?.filter(|user| !user.disabled);
+    let user = user.ok_or_else(Problem::unauthenticated)?;
     Ok(LoggedIn {
         access_token: sessions::access_token(control, user_id, session_id),
         token_type: "Bearer".to_owned(),

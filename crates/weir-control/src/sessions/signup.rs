@@ -3,18 +3,18 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use weir_domain::email::EmailAddress;
 use weir_domain::id::{TenantId, UserId};
 use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_store::{Actor, MemberRole, NewUser, Scope, TenantRow, Tx};
 use weir_wire::members::InvitationToken;
-use weir_wire::problem::ErrorCode;
 use weir_wire::sessions::{SignUp, SignedUp};
 
 use crate::actor::Origin;
 use crate::error::ControlError;
 use crate::invitations::accept::Joining;
-use crate::login_floor::Attempt;
+use crate::login_throttle::Attempt;
 use crate::passwords::Passwords;
 use crate::state::{ControlState, Signup};
 use crate::tenants::create::Creation;
@@ -31,7 +31,7 @@ use crate::{invitations, names, sessions, tenants};
         (status = 403, description = "Sign-up is closed, or the invitation is for another address"),
         (status = 404, description = "No such invitation, or no longer"),
         (status = 409, description = "The e-mail address has an account"),
-        (status = 429, description = "Too many tries"),
+        (status = 429, description = "Too many attempts"),
     ))]
 pub(crate) async fn signup(
     State(control): State<ControlState>,
@@ -40,30 +40,34 @@ pub(crate) async fn signup(
     Json(body): Json<SignUp>,
 ) -> Result<Response, ControlError> {
     let way = Way::of(&control, body.tenant_name, body.invitation)?;
-    names::email(&body.email)?;
+    let email = names::email(&body.email)?;
     way.check()?;
-    Passwords::accept(&body.password.0, &body.email)
+    Passwords::accept(&body.password.0, email.as_str())
         .map_err(|why| Problem::invalid_field("password", why.to_string()))?;
-    let attempt = Attempt::new(&body.email, origin.peer);
-    control.login_floor.admit(&attempt, control.clock.now()).map_err(asked_too_often)?;
+    let attempt = Attempt::stranger(Some(&email), origin.peer);
+    let now = control.clock.now();
+    control.login_throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
     // Before the hash, which is the costly part.
-    way.admits(&control, &body.email).await?;
-    let password_hash = control.passwords.hash(body.password.0, control.random.bytes()).await;
+    way.admits(&control, &email).await?;
+    let salt = control.random.bytes();
+    let hashed = control.passwords.hash(body.password.0, salt, origin.peer).await;
+    if hashed.is_err() {
+        control.login_throttle.refund(&attempt).await;
+    }
+    let password_hash = hashed?;
 
     let user_id = control.id(UserId::new);
-    let name = body.email.split('@').next().unwrap_or_default().chars().take(100).collect();
-    let now = control.clock.now();
-    let new = NewUser { id: user_id, email: body.email, name, password_hash, now };
+    let name = email.as_str().split('@').next().unwrap_or_default().chars().take(100).collect();
+    let new = NewUser { id: user_id, email: email.as_str().to_owned(), name, password_hash, now };
     let mut tx = control.store.begin("sessions.signup", Scope::User(user_id)).await?;
     let user = tx.users().insert(&new).await?;
     let actor = Actor::Person { id: user_id, email: user.email.clone() };
     let joining = Joining { user_id, actor: actor.clone(), origin: &origin };
     let (tenant, role, version) = way.go(&control, &mut tx, joining).await?;
-    let token =
-        sessions::begin_session(&control, &mut tx, user_id, sessions::user_agent(&headers)).await?;
+    let token = sessions::begin_session(&control, &mut tx, user_id, &headers, &origin).await?;
     tx.audit().append(&sessions::own_audit(&control, actor, &origin, "user.signup")).await?;
     tx.commit().await?;
-    control.login_floor.succeeded(&attempt, now);
+    control.login_throttle.refund(&attempt).await;
     if let Some(version) = version {
         control.signal.announce(version);
     }
@@ -75,13 +79,8 @@ pub(crate) async fn signup(
         user: sessions::user(user),
         tenant: tenants::tenant(tenant, Some(role)),
     };
-    Ok(sessions::with_cookie(&control, StatusCode::CREATED, &token, body))
-}
-
-/// The answer to one who tries too often.
-pub(crate) fn asked_too_often(wait_s: u32) -> Problem {
-    let detail = "too many tries; wait before the next";
-    Problem::new(ErrorCode::TooManyRequests, detail).retry_after_s(wait_s)
+    let response = sessions::with_cookie(&control, StatusCode::CREATED, &token, body);
+    Ok(sessions::with_device(response, &control, &email))
 }
 
 /// What brings a new person in.
@@ -118,11 +117,15 @@ impl Way {
     }
 
     /// Whether it admits this address at all; it is looked at again when the account is made.
-    async fn admits(&self, control: &ControlState, email: &str) -> Result<(), ControlError> {
+    async fn admits(
+        &self,
+        control: &ControlState,
+        email: &EmailAddress,
+    ) -> Result<(), ControlError> {
         let Self::Invited(token) = self else { return Ok(()) };
         let mut tx = control.store.begin("sessions.signup", Scope::Service).await?;
         let row = invitations::presented(control, &mut tx, token).await?;
-        Ok(invitations::only_for_its_address(&row, email)?)
+        Ok(invitations::only_for_its_address(&row, email.as_str())?)
     }
 
     /// The tenant, the person's role in it, and the version of the rulebook if that changed.

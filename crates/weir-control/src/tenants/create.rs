@@ -24,6 +24,7 @@ use crate::{names, tenants};
     responses(
         (status = 201, description = "Made", body = Tenant),
         (status = 403, description = "Only operators make tenants here"),
+        (status = 409, description = "A member of as many tenants as one can be"),
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,
@@ -38,6 +39,7 @@ pub(crate) async fn create(
     let now = control.clock.now();
     let mut tx = control.store.begin("tenants.create", Scope::User(user_id)).await?;
     let claiming = once.claim(&mut tx, Owner::User(user_id), now).await?;
+    tenants::room_for_one_more(&control, &mut tx, user_id).await?;
     let tenant_id = control.id(TenantId::new);
     let creation = Creation { tenant_id, name: &body.name, actor: &person.actor() };
     let (row, version) = creation.write(&control, &mut tx, user_id, &person.origin).await?;

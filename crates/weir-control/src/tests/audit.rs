@@ -138,6 +138,14 @@ async fn refused_log_ins_are_read_by_owners_and_those_of_unknown_addresses_by_op
             .await
             .problem(401, "unauthenticated");
     }
+    // They are recorded after the answer.
+    let path = "/v1/operator/audit?action=user.login_refused";
+    let recorded = async || {
+        let log = plane.ask("GET", path).bearer(&operator.token).send().await.expect(200);
+        log.body["data"].as_array().map_or(0, Vec::len)
+    };
+    let all = async { while recorded().await < 3 {} };
+    tokio::time::timeout(std::time::Duration::from_secs(20), all).await.expect("recorded");
     let entry = newest_of(&plane, &ada, "user.login_refused").await;
     assert_eq!(entry["actor"]["name"], "ada@example.com");
     let key = plane.key(&ada, &["admin"]).await;

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use weir_domain::id::{
-    AlertId, DeliveryId, InvitationId, KeyId, OverrideId, RuleId, TenantId, UserId, WebhookId,
+    AlertId, DeliveryId, InvitationId, KeyId, OverrideId, RuleId, SessionId, TenantId, UserId,
+    WebhookId,
 };
 use weir_store::{MemberRole, Scope};
 
@@ -43,6 +44,9 @@ fn table() -> BTreeMap<&'static str, For> {
         ("me_rename", For::People),
         ("me_password", For::People),
         ("me_audit", For::People),
+        ("me_sessions_list", For::People),
+        ("me_sessions_end", For::People),
+        ("me_sessions_end_all", For::People),
         ("tenants_list", For::People),
         ("tenants_create", For::People),
         ("operator_tenants_list", For::Operators),
@@ -249,6 +253,7 @@ async fn ask(plane: &Plane, operation: &Operation, things: &Things, token: Optio
         .replace("{rule}", &things.rule)
         .replace("{override}", &things.exception)
         .replace("{user}", &things.user)
+        .replace("{session}", &SessionId::from_u128(1).to_string())
         .replace("{invitation}", &things.invitation)
         .replace("{webhook}", &things.webhook)
         .replace("{delivery}", &things.delivery)

@@ -54,7 +54,7 @@ async fn whoever_is_invited_joins_once_with_that_role() {
     let members = plane.by(&ada, "GET", "members").send().await.expect(200);
     let rows = members.body["data"].as_array().expect("a list");
     let seen: Vec<_> = rows.iter().map(|it| (&it["email"], &it["role"])).collect();
-    let (ada_row, eve_row) = (json!("ada@example.com"), json!("Eve@example.com"));
+    let (ada_row, eve_row) = (json!("ada@example.com"), json!("eve@example.com"));
     let (owner, editor) = (json!("owner"), json!("editor"));
     assert_eq!(seen, [(&ada_row, &owner), (&eve_row, &editor)]);
     assert!(!members.body.to_string().contains("argon2"), "no password is shown");
@@ -173,4 +173,58 @@ async fn joined_again(plane: &Plane, by: &Member, person: &Member) -> Member {
     let token = invite(plane, by, "eve@example.com", "viewer").await;
     accept(plane, person, &token).await.expect(200);
     person.clone()
+}
+
+#[tokio::test]
+async fn what_a_removed_admin_made_is_revoked_or_listed() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = joined(&plane, &ada, "eve@example.com", "admin").await;
+    let key = plane.key(&eve, &["admin"]).await;
+    let own = plane.key(&ada, &["read"]).await;
+    let token = invite(&plane, &eve, "friend@example.com", "admin").await;
+    let friend = plane.member("friend@example.com").await;
+
+    let removed = remove(&plane, &ada, &eve).await.expect(200);
+    assert_eq!(removed.text("/invitations_revoked/0/email"), "friend@example.com");
+    assert_eq!(removed.body["keys"].as_array().map(Vec::len), Some(1), "{:#}", removed.body);
+    assert_eq!(removed.body["keys_revoked"], false);
+    accept(&plane, &friend, &token).await.problem(404, "not_found");
+
+    let keys = plane.by(&ada, "GET", "keys").send().await.expect(200);
+    let former = |at: usize| keys.body["data"][at]["created_by_former_member"].clone();
+    assert_eq!((former(0), former(1)), (json!(false), json!(true)), "{:#}", keys.body);
+
+    let again = joined_again(&plane, &ada, &eve).await;
+    let path = format!("members/{}?revoke_keys=true", again.user);
+    let removed = plane.by(&ada, "DELETE", &path).send().await.expect(200);
+    assert_eq!(removed.body["keys_revoked"], true);
+    let with = |secret: &str| {
+        let path = format!("/v1/tenants/{}/rules", ada.tenant);
+        plane.ask("GET", &path).bearer(secret).send()
+    };
+    with(&key).await.problem(401, "unauthenticated");
+    with(&own).await.expect(200);
+}
+
+#[tokio::test]
+async fn nobody_joins_a_suspended_tenant() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    let operator = plane.operator("op@example.com").await;
+    let token = invite(&plane, &ada, "eve@example.com", "viewer").await;
+    let new = invite(&plane, &ada, "new@example.com", "viewer").await;
+    let suspend = |suspended: bool| {
+        let path = format!("/v1/operator/tenants/{}", ada.tenant);
+        let body = json!({ "suspended": suspended });
+        plane.ask("PATCH", &path).bearer(&operator.token).json(&body).send()
+    };
+    suspend(true).await.expect(200);
+    accept(&plane, &eve, &token).await.problem(403, "forbidden");
+    let body = json!({ "email": "new@example.com", "password": PASSWORD, "invitation": new });
+    let sign_up = plane.ask("POST", "/v1/auth/signup").json(&body).send().await;
+    sign_up.problem(403, "forbidden");
+    suspend(false).await.expect(200);
+    accept(&plane, &eve, &token).await.expect(200);
 }

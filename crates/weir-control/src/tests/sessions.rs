@@ -8,9 +8,9 @@ use crate::ControlSettings;
 #[tokio::test]
 async fn sign_up_makes_an_owner_who_can_sign_in_and_out() {
     let plane = Plane::start().await;
-    let ada = plane.member("Ada@example.com").await;
+    let ada = plane.member("Ada@Example.com").await;
     let me = plane.ask("GET", "/v1/me").bearer(&ada.token).send().await.expect(200);
-    assert_eq!(me.text("/user/email"), "Ada@example.com");
+    assert_eq!(me.text("/user/email"), "ada@example.com");
     assert_eq!(me.text("/memberships/0/tenant_id"), ada.tenant);
     assert_eq!(me.text("/memberships/0/role"), "owner");
 

@@ -196,6 +196,40 @@ async fn watchers_are_told_what_is_new_once_and_of_their_own_tenant() {
 }
 
 #[tokio::test]
+async fn streams_of_removed_members_and_revoked_keys_end_with_the_next_turn() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    let invite = json!({ "email": "eve@example.com", "role": "viewer" });
+    let token = plane.by(&ada, "POST", "invitations").json(&invite).send().await.text("/token");
+    let body = json!({ "token": token });
+    let accept = plane.ask("POST", "/v1/invitations/accept").bearer(&eve.token).json(&body);
+    accept.send().await.expect(200);
+    let key = plane.key(&ada, &["read"]).await;
+    let path = format!("/v1/tenants/{}/stats/live", ada.tenant);
+    let mut of_eve = plane.ask("GET", &path).bearer(&eve.token).open().await;
+    let mut of_key = plane.ask("GET", &path).bearer(&key).open().await;
+    let mut of_ada = plane.by(&ada, "GET", "stats/live").open().await;
+    for stream in [&mut of_eve, &mut of_key, &mut of_ada] {
+        assert_eq!(event(stream).await.expect("an event").0, "tick");
+    }
+    let member = format!("members/{}", eve.user);
+    plane.by(&ada, "DELETE", &member).send().await.expect(204);
+    let keys = plane.by(&ada, "GET", "keys").send().await.expect(200);
+    let path = format!("keys/{}", keys.text("/data/0/id"));
+    plane.by(&ada, "DELETE", &path).send().await.expect(204);
+    // A turn that was under way can still be read; the one after it ends the streams, long before their minute is over.
+    for stream in [&mut of_eve, &mut of_key] {
+        let mut events = 0;
+        while event(stream).await.is_some_and(|(name, _)| name == "tick") {
+            events += 1;
+        }
+        assert!(events <= 20, "{events} ticks after the removal");
+    }
+    assert_eq!(event(&mut of_ada).await.expect("an event").0, "tick");
+}
+
+#[tokio::test]
 async fn busiest_and_refused_are_listed_with_what_is_uncertain() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;

@@ -24,8 +24,8 @@ use weir_store::test_support::{TestDatabase, database};
 use weir_webhook::{Reach, Sender};
 
 use crate::{
-    AccessTokens, ControlParts, ControlSettings, ControlState, LoginFloor, Passwords, Random,
-    Sealing, SigningKey, Signup, router,
+    AccessTokens, ControlParts, ControlSettings, ControlState, LoginThrottle, Macs, Passwords,
+    Random, Sealing, SigningKey, Signup, router,
 };
 
 pub(super) const PASSWORD: &str = "correct horse";
@@ -111,19 +111,22 @@ impl Plane {
         let limits =
             LimiterSettings { budget: Duration::from_secs(2), ..LimiterSettings::default() };
         let random = counting();
-        let key = SigningKey::from_seed(&[7; 32]).expect("any 32 bytes are a seed");
+        // One for each database, so that tests share no budget of attempts.
+        let key = SigningKey::from_seed(&seed(&database.url)).expect("any 32 bytes are a seed");
+        let macs = Macs::new(std::slice::from_ref(&key)).expect("usable");
         let clock = Arc::clone(&now_ms);
         let limiter = Limiter::start(redis.clone(), limits, stop.clone());
         let parts = ControlParts {
             store: database.app.clone(),
-            signal: Signal::start(redis, stop.clone()),
+            signal: Signal::start(redis.clone(), stop.clone()),
             limiter: limiter.clone(),
             clock: Clock::new(move || Timestamp::from_millis(clock.load(Ordering::SeqCst))),
             sealing: Sealing::new(std::slice::from_ref(&key)).expect("usable"),
             tokens: AccessTokens::new(&[key]).expect("usable"),
             sender: Sender::new(reach).expect("a client"),
             passwords: Passwords::new(random.bytes()),
-            login_floor: LoginFloor::default(),
+            login_throttle: LoginThrottle::new(redis.clone(), macs.clone()),
+            macs,
             random: random.clone(),
             settings,
             stop: stop.clone(),
@@ -315,6 +318,11 @@ impl Answer {
         let set = self.headers["set-cookie"].to_str().expect("printable");
         set.split(';').next().expect("never empty").to_owned()
     }
+}
+
+fn seed(text: &str) -> [u8; 32] {
+    use sha2::Digest as _;
+    sha2::Sha256::digest(text.as_bytes()).into()
 }
 
 /// Numbers that look random and never repeat; the time makes test runs differ in what they leave in Redis.

@@ -131,6 +131,13 @@ fn any_changed_segment_is_refused() {
 fn keys_that_are_not_random_are_refused() {
     assert_eq!(SigningKey::parse("secret").err(), Some(UnusableKey::Form));
     assert_eq!(SigningKey::parse(&STANDARD.encode([0; 32])).err(), Some(UnusableKey::Regular));
+    let row: [u8; 32] = std::array::from_fn(|at| u8::try_from(at).expect("small"));
+    let downwards = row.map(|byte| 255 - 3 * byte);
+    for regular in
+        [row, downwards, *b"0123456789abcdef0123456789abcdef", *b"abcdefghijklmnopqrstuvwxyz012345"]
+    {
+        assert_eq!(SigningKey::parse(&STANDARD.encode(regular)).err(), Some(UnusableKey::Regular));
+    }
     assert_eq!(SigningKey::parse(&STANDARD.encode([1; 31])).err(), Some(UnusableKey::Form));
     let random: Vec<u8> = (0..32u8).map(|i| i.wrapping_mul(97).wrapping_add(13)).collect();
     assert!(SigningKey::parse(&STANDARD.encode(random)).is_ok());

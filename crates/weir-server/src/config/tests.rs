@@ -78,3 +78,18 @@ fn statistics_are_kept_for_as_long_as_is_said_and_never_the_finer_for_longer() {
         assert_eq!(kept(wrong), None, "{wrong}");
     }
 }
+
+#[test]
+fn a_signing_key_file_that_every_account_can_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scratch = weir_local::ScratchDir::create().expect("a scratch folder");
+    let file = scratch.path().join("jwt.key");
+    std::fs::write(&file, "not a key").expect("a file");
+    for (mode, refused) in [(0o644, true), (0o602, true), (0o640, false), (0o400, false)] {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(&file, mode.clone()).expect("its mode");
+        let given = ["--roles", "control", "--jwt-key-file", file.to_str().expect("text")];
+        let said = Settings::parse(&args(&given)).expect_err("no database").to_string();
+        assert_eq!(said.contains("is open to every account"), refused, "{mode:?}: {said}");
+    }
+}

@@ -3,7 +3,7 @@
 use weir_domain::id::{InvitationId, SessionId};
 
 use super::*;
-use crate::{Constraint, Membership, NewInvitation, NewSession, Rotated, Rotation};
+use crate::{Constraint, Membership, NewInvitation, NewSession, Rotated, Rotation, SESSIONS_MAX};
 
 pub(super) fn session(user_id: UserId) -> NewSession {
     NewSession {
@@ -11,6 +11,7 @@ pub(super) fn session(user_id: UserId) -> NewSession {
         user_id,
         refresh_digest: digest(),
         user_agent: "curl".to_owned(),
+        network: Some("127.0.0.1".to_owned()),
         now: NOW,
         expires_at: NOW.plus_ms(1_000_000),
     }
@@ -52,13 +53,13 @@ async fn signed_in(database: &TestDatabase) -> NewSession {
 }
 
 #[tokio::test]
-async fn address_is_unique_and_found_in_any_case() {
+async fn address_is_unique_and_finds_the_account() {
     let database = database().await;
-    let id = user(&database.app, "Ada@example.com").await;
-    let scope = Scope::Login("ADA@example.com".to_owned());
+    let id = user(&database.app, "ada@example.com").await;
+    let scope = Scope::Login("ada@example.com".to_owned());
     let mut tx = database.app.begin("tests", scope).await.unwrap();
-    let row = tx.users().by_email("ada@EXAMPLE.com").await.unwrap().unwrap();
-    assert_eq!((row.id, row.email.as_str(), row.operator), (id, "Ada@example.com", false));
+    let row = tx.users().by_email("ada@example.com").await.unwrap().unwrap();
+    assert_eq!((row.id, row.email.as_str(), row.operator), (id, "ada@example.com", false));
 
     let twin = UserId::new(NOW, next());
     let mut tx = database.app.begin("tests", Scope::User(twin)).await.unwrap();
@@ -170,4 +171,23 @@ async fn member_is_one_once_and_must_exist() {
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     assert_eq!(tx.members().role(tenant_id, owner).await.unwrap(), Some(MemberRole::Owner));
     assert!(MemberRole::Owner > MemberRole::Admin && MemberRole::Editor > MemberRole::Viewer);
+}
+
+#[tokio::test]
+async fn an_account_keeps_its_latest_sessions_within_the_bound() {
+    let database = database().await;
+    let user_id = user(&database.app, "a@example.com").await;
+    let mut ids = Vec::new();
+    for begun in 0..i64::from(SESSIONS_MAX) + 5 {
+        let now = NOW.plus_ms(begun);
+        let new = NewSession { now, expires_at: now.plus_ms(1_000_000), ..session(user_id) };
+        let mut tx = database.app.begin("tests", Scope::User(user_id)).await.unwrap();
+        tx.sessions().insert(&new).await.unwrap();
+        tx.commit().await.unwrap();
+        ids.push(new.id);
+    }
+    let mut tx = database.app.begin("tests", Scope::User(user_id)).await.unwrap();
+    let listed = tx.sessions().list(user_id, NOW).await.unwrap();
+    let listed: Vec<_> = listed.iter().rev().map(|row| row.id).collect();
+    assert_eq!(listed, ids[5..], "the oldest five are gone");
 }

@@ -71,7 +71,7 @@ async fn credential_sees_exactly_what_it_opens() {
     let database = database().await;
     full_tenant(&database, "a@example.com").await;
     full_tenant(&database, "b@example.com").await;
-    let login = visible(&database.app, Scope::Login("A@Example.com".to_owned())).await;
+    let login = visible(&database.app, Scope::Login("a@example.com".to_owned())).await;
     assert_eq!(login, named(&[("rulebook_versions", 1), ("users", 1)]));
     let nobody = visible(&database.app, Scope::Login("c@example.com".to_owned())).await;
     assert_eq!(nobody, named(&[("rulebook_versions", 1)]));

@@ -1,0 +1,142 @@
+//! Bounds how often passwords, sign-ups and invitation tokens can be tried.
+//!
+//! An attempt charges budgets and is refunded when it was right, so only wrong ones count; it is charged before the
+//! password is looked at, so a burst cannot overtake its own failures. The budgets are in Redis, shared by all control
+//! planes; while Redis is away, and always beside it, this process counts too.
+//!
+//! Who presents the cookie of a familiar device (`device`), or comes from a network with a session of the account, is
+//! charged to a budget of its own: what strangers try can never refuse a right password there.
+
+use std::net::IpAddr;
+use std::sync::Mutex;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use weir_domain::email::EmailAddress;
+use weir_domain::id::UserId;
+use weir_domain::time::Timestamp;
+use weir_redis::Client;
+use weir_redis::attempts::{Attempts, Budget};
+
+use crate::macs::Macs;
+use crate::network;
+use windows::Windows;
+
+pub(crate) mod device;
+pub(crate) mod windows;
+
+/// Charges attempts to budgets.
+#[derive(Debug)]
+pub struct LoginThrottle {
+    shared: Attempts,
+    local: Mutex<Windows>,
+    macs: Macs,
+    /// Look-ups of whether a network is familiar, in flight at a time.
+    lookups: Semaphore,
+}
+
+/// What one attempt is charged to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Attempt(Vec<(String, u32)>);
+
+/// Length of a window of every budget, in milliseconds.
+const WINDOW_MS: i64 = 60_000;
+/// Wrong attempts a minute on an account, from a network, by a device.
+const ATTEMPTS_MAX: u32 = 10;
+/// Wrong attempts a minute from the block around a network.
+const BLOCK_ATTEMPTS_MAX: u32 = 100;
+/// Unknown tokens a minute from a network.
+const TOKENS_MAX: u32 = 60;
+/// Budgets that this process counts itself.
+const LOCAL_ENTRIES_MAX: usize = 20_000;
+const LOOKUPS_MAX: usize = 8;
+
+impl Attempt {
+    /// Somebody unknown, on an account and from a network.
+    pub(crate) fn stranger(email: Option<&EmailAddress>, peer: Option<IpAddr>) -> Self {
+        let mut budgets = from(peer);
+        budgets.extend(email.map(|email| (format!("account {email}"), ATTEMPTS_MAX)));
+        Self(budgets)
+    }
+
+    /// Somebody from a network that the account was used from.
+    pub(crate) fn familiar(email: &EmailAddress, network: &str) -> Self {
+        Self(vec![(format!("familiar {network} {email}"), ATTEMPTS_MAX)])
+    }
+
+    /// Somebody with the cookie of a device.
+    pub(crate) fn of_device(device: &str) -> Self {
+        Self(vec![(format!("device {device}"), ATTEMPTS_MAX)])
+    }
+
+    /// Somebody signed in who gives the present password.
+    pub(crate) fn of_person(user_id: UserId) -> Self {
+        Self(vec![(format!("person {user_id}"), ATTEMPTS_MAX)])
+    }
+
+    /// A token from somebody unknown.
+    pub(crate) fn token(peer: Option<IpAddr>) -> Self {
+        let network = peer.map(network::of).unwrap_or_default();
+        Self(vec![(format!("token {network}"), TOKENS_MAX)])
+    }
+}
+
+impl LoginThrottle {
+    /// Budgets in Redis, under names that tell nothing about accounts and addresses.
+    pub fn new(client: Client, macs: Macs) -> Self {
+        Self {
+            shared: Attempts::new(client),
+            local: Mutex::new(Windows::new(LOCAL_ENTRIES_MAX)),
+            macs,
+            lookups: Semaphore::new(LOOKUPS_MAX),
+        }
+    }
+
+    /// Charges an attempt, or returns how many seconds to wait.
+    pub(crate) async fn admit(&self, attempt: &Attempt, now: Timestamp) -> Result<(), u32> {
+        let budgets = self.budgets(attempt);
+        let locally = self.local().admit(&budgets, now, WINDOW_MS);
+        let answer = match self.shared.admit(&budgets, now, WINDOW_MS).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                tracing::debug!(%error, "attempts are counted by this process alone");
+                locally
+            }
+        };
+        answer.map_err(|wait_ms| u32::try_from((wait_ms + 999) / 1000).unwrap_or(1).max(1))
+    }
+
+    /// Takes back the charge of an attempt that was right, or was never made.
+    pub(crate) async fn refund(&self, attempt: &Attempt) {
+        let budgets = self.budgets(attempt);
+        self.local().refund(&budgets);
+        if let Err(error) = self.shared.refund(&budgets).await {
+            tracing::debug!(%error, "an attempt was refunded by this process alone");
+        }
+    }
+
+    /// Leave to look up whether a network is familiar; `None` while too many do.
+    pub(crate) fn lookup(&self) -> Option<SemaphorePermit<'_>> {
+        self.lookups.try_acquire().ok()
+    }
+
+    fn budgets(&self, attempt: &Attempt) -> Vec<Budget> {
+        let budget = |(text, attempts_max): &(String, u32)| Budget {
+            name: self.macs.digest("budget", text),
+            attempts_max: *attempts_max,
+        };
+        attempt.0.iter().map(budget).collect()
+    }
+
+    fn local(&self) -> std::sync::MutexGuard<'_, Windows> {
+        self.local.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The budgets of a network and of the block around it, so that many networks of one owner do not add up.
+fn from(peer: Option<IpAddr>) -> Vec<(String, u32)> {
+    let Some(peer) = peer else { return Vec::new() };
+    vec![
+        (format!("network {}", network::of(peer)), ATTEMPTS_MAX),
+        (format!("block {}", network::block_of(peer)), BLOCK_ATTEMPTS_MAX),
+    ]
+}

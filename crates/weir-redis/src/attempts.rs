@@ -1,0 +1,196 @@
+//! Budgets of attempts, such as wrong passwords a minute, shared by all control planes.
+//!
+//! Each budget is a fixed window that begins with its first attempt. One script call charges all budgets of an attempt,
+//! or none. While Redis is away every call fails at once and a connection is tried once a second.
+
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, Script};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use weir_domain::time::Timestamp;
+
+use crate::error::RedisError;
+use crate::keys;
+
+/// Charges budgets in Redis.
+#[derive(Debug)]
+pub struct Attempts {
+    client: Client,
+    link: Mutex<Link>,
+    admit: Script,
+    refund: Script,
+}
+
+/// How many attempts a window admits under one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// A digest of what is counted.
+    pub name: [u8; 16],
+    /// Attempts a window admits.
+    pub attempts_max: u32,
+}
+
+#[derive(Debug, Default)]
+struct Link {
+    connection: Option<MultiplexedConnection>,
+    /// No connection is tried before.
+    retry_at: Option<Instant>,
+}
+
+const TIMEOUT: Duration = Duration::from_secs(1);
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Returns 0 after charging all budgets, or the longest wait in milliseconds if one is spent. A window that begins more
+/// than its length in the future was written by a clock that has since been set back; it counts as over.
+const ADMIT: &str = "
+local now, window, wait = tonumber(ARGV[1]), tonumber(ARGV[2]), 0
+local begun, count = {}, {}
+for i, key in ipairs(KEYS) do
+  local held = redis.call('HMGET', key, 'b', 'n')
+  begun[i], count[i] = tonumber(held[1]), tonumber(held[2])
+  if not begun[i] or not count[i] or now >= begun[i] + window or now < begun[i] - window then
+    begun[i], count[i] = now, 0
+  end
+  if count[i] >= tonumber(ARGV[2 + i]) then
+    wait = math.max(wait, begun[i] + window - now)
+  end
+end
+if wait > 0 then return wait end
+for i, key in ipairs(KEYS) do
+  redis.call('HSET', key, 'b', begun[i], 'n', count[i] + 1)
+  redis.call('PEXPIRE', key, 2 * window)
+end
+return 0";
+
+const REFUND: &str = "
+for _, key in ipairs(KEYS) do
+  if tonumber(redis.call('HGET', key, 'n') or '0') > 0 then
+    redis.call('HINCRBY', key, 'n', -1)
+  end
+end";
+
+impl Attempts {
+    /// Budgets over `client`, which connects when first used.
+    pub fn new(client: Client) -> Self {
+        let (admit, refund) = (Script::new(ADMIT), Script::new(REFUND));
+        Self { client, link: Mutex::default(), admit, refund }
+    }
+
+    /// Charges one attempt to each budget, or returns how many milliseconds to wait.
+    pub async fn admit(
+        &self,
+        budgets: &[Budget],
+        now: Timestamp,
+        window_ms: i64,
+    ) -> Result<Result<(), i64>, RedisError> {
+        let mut call = self.admit.arg(now.as_millis());
+        call.arg(window_ms);
+        for budget in budgets {
+            call.key(keys::attempts(budget.name)).arg(budget.attempts_max);
+        }
+        let mut connection = self.connection().await?;
+        let answer: redis::RedisResult<i64> = call.invoke_async(&mut connection).await;
+        let wait_ms = self.checked(answer).await?;
+        Ok(if wait_ms > 0 { Err(wait_ms) } else { Ok(()) })
+    }
+
+    /// Takes one attempt back from each budget.
+    pub async fn refund(&self, budgets: &[Budget]) -> Result<(), RedisError> {
+        let mut call = self.refund.prepare_invoke();
+        for budget in budgets {
+            call.key(keys::attempts(budget.name));
+        }
+        let mut connection = self.connection().await?;
+        let answer: redis::RedisResult<()> = call.invoke_async(&mut connection).await;
+        self.checked(answer).await
+    }
+
+    async fn connection(&self) -> Result<MultiplexedConnection, RedisError> {
+        let mut link = self.link.lock().await;
+        if let Some(connection) = &link.connection {
+            return Ok(connection.clone());
+        }
+        if link.retry_at.is_some_and(|at| Instant::now() < at) {
+            return Err(RedisError::Timeout);
+        }
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(TIMEOUT))
+            .set_response_timeout(Some(TIMEOUT));
+        match self.client.get_multiplexed_async_connection_with_config(&config).await {
+            Ok(connection) => {
+                *link = Link { connection: Some(connection.clone()), retry_at: None };
+                Ok(connection)
+            }
+            Err(error) => {
+                link.retry_at = Some(Instant::now() + RETRY_AFTER);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// After an error the next call connects anew: the connection that idled may have died since.
+    async fn checked<T>(&self, answer: redis::RedisResult<T>) -> Result<T, RedisError> {
+        if answer.is_err() {
+            self.link.lock().await.connection = None;
+        }
+        Ok(answer?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_000_000);
+    const MINUTE_MS: i64 = 60_000;
+
+    fn budget(name: u8) -> Budget {
+        Budget { name: [name; 16], attempts_max: 3 }
+    }
+
+    fn attempts() -> Attempts {
+        let url = weir_local::shared::redis().url();
+        Attempts::new(crate::client(&url).expect("a valid address"))
+    }
+
+    #[tokio::test]
+    async fn two_clients_share_a_budget_and_a_spent_one_charges_nothing_else() {
+        let (one, other) = (attempts(), attempts());
+        let both = [budget(1), budget(2)];
+        for client in [&one, &other, &one] {
+            assert_eq!(client.admit(&both, NOW, MINUTE_MS).await.expect("Redis"), Ok(()));
+        }
+        let later = NOW.plus_ms(15_000);
+        let mixed = [budget(1), budget(3)];
+        assert_eq!(other.admit(&mixed, later, MINUTE_MS).await.expect("Redis"), Err(45_000));
+        for _ in 0..3 {
+            let alone = one.admit(&[budget(3)], later, MINUTE_MS).await.expect("Redis");
+            assert_eq!(alone, Ok(()), "the refused attempt charged nothing");
+        }
+        let over = NOW.plus_ms(MINUTE_MS);
+        assert_eq!(other.admit(&both, over, MINUTE_MS).await.expect("Redis"), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn refunds_never_go_below_zero() {
+        let client = attempts();
+        let budgets = [budget(11)];
+        client.refund(&budgets).await.expect("Redis");
+        for _ in 0..3 {
+            assert_eq!(client.admit(&budgets, NOW, MINUTE_MS).await.expect("Redis"), Ok(()));
+        }
+        client.refund(&budgets).await.expect("Redis");
+        assert_eq!(client.admit(&budgets, NOW, MINUTE_MS).await.expect("Redis"), Ok(()));
+        assert!(client.admit(&budgets, NOW, MINUTE_MS).await.expect("Redis").is_err());
+    }
+
+    #[tokio::test]
+    async fn calls_fail_while_redis_is_away() {
+        let client = Attempts::new(crate::client("redis://127.0.0.1:1").expect("an address"));
+        for _ in 0..3 {
+            assert!(client.admit(&[budget(21)], NOW, MINUTE_MS).await.is_err());
+        }
+    }
+}
