@@ -9,7 +9,7 @@ mod tenant;
 use std::time::{Duration, Instant};
 
 pub use dev::{Dev, base_port, listens, processes_with};
-pub use http::{Http, Reply, try_send};
+pub use http::{Http, Reply, send, try_send};
 pub use process::{Server, binary, folder, send_signal, weir};
 pub use stack::{GateSettings, Stack, shared, signing_key};
 pub use tenant::{Rule, Tenant};

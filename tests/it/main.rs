@@ -3,6 +3,7 @@
 
 mod harness;
 
+mod accounts;
 mod audit;
 mod check_flow;
 mod dashboard;

@@ -7,7 +7,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::GateRow;
+use weir_store::{GateRow, MemberRole};
 use weir_wire::replicas::{Replica, Replicas};
 
 use crate::actor::{By, Viewer};
@@ -33,14 +33,16 @@ pub(crate) async fn list(
     let tenant = tx.tenants().find(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;
     let rulebook_version = tx.rulebook().version().await?;
     let gates = tx.gates().list_live(LIVE_WITHIN).await?;
-    let data = gates.into_iter().map(replica).collect();
+    let addresses = caller.role >= MemberRole::Editor;
+    let data = gates.into_iter().map(|gate| replica(gate, addresses)).collect();
     Ok(Json(Replicas { rulebook_version, tenant_version: tenant.version, data }))
 }
 
-fn replica(row: GateRow) -> Replica {
+/// A gate in JSON, with its address for those who may know it.
+fn replica(row: GateRow, with_address: bool) -> Replica {
     Replica {
         id: row.id.to_string(),
-        address: row.address,
+        address: with_address.then_some(row.address),
         rulebook_version: row.rulebook_version,
         age_ms: row.age_ms,
         applied_at: row.applied_at.into(),

@@ -45,6 +45,12 @@ pub(crate) fn webhook(row: WebhookRow) -> Webhook {
     }
 }
 
+/// The same for callers who may not know the whole address: its path and query often hold a secret of the receiver.
+pub(crate) fn masked(row: WebhookRow) -> Webhook {
+    let url = Target::origin_of(&row.url).map_or_else(|| "…".to_owned(), |it| format!("{it}/…"));
+    webhook(WebhookRow { url, ..row })
+}
+
 /// What a secret is sealed with: it cannot be moved to another webhook.
 pub(crate) fn owner(tenant_id: TenantId, id: WebhookId) -> String {
     format!("{tenant_id} {id}")

@@ -73,6 +73,10 @@ end";
 
 impl Attempts {
     /// Budgets over `client`, which connects when first used.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "control planes alone run them, so they are not the limiter's"
+    )]
     pub fn new(client: Client) -> Self {
         let (admit, refund) = (Script::new(ADMIT), Script::new(REFUND));
         Self { client, link: Mutex::default(), admit, refund }

@@ -73,6 +73,13 @@ impl Target {
         Ok(Self(url))
     }
 
+    /// Scheme, host and port of a stored URL: the part that holds no secret of the receiver.
+    pub fn origin_of(stored: &str) -> Option<String> {
+        let url = Url::parse(stored).ok()?;
+        url.host_str()?;
+        Some(url.origin().ascii_serialization())
+    }
+
     /// The URL, in its normal form.
     pub fn as_str(&self) -> &str {
         self.0.as_str()

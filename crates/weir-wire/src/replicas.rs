@@ -22,8 +22,8 @@ pub struct Replicas {
 pub struct Replica {
     /// `gate_…`
     pub id: String,
-    /// Where it listens.
-    pub address: String,
+    /// Where clients reach it; null for callers below the role `editor`.
+    pub address: Option<String>,
     /// The version of the rulebook it serves.
     pub rulebook_version: u64,
     /// How long ago it last reported.

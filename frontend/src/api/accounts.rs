@@ -1,8 +1,9 @@
 //! Signing in and out.
 
 use gloo_net::http::Method;
+use weir_wire::page::Page;
 use weir_wire::sessions::{
-    ChangePassword, LogIn, LoggedIn, Me, SignInOptions, SignUp, SignedUp, UpdateMe, User,
+    ChangePassword, LogIn, LoggedIn, Me, Session, SignInOptions, SignUp, SignedUp, UpdateMe, User,
 };
 
 use super::request::{Call, send};
@@ -45,6 +46,23 @@ impl Api {
 
     pub async fn change_password(self, body: &ChangePassword) -> Result<(), Problem> {
         self.create("/me/password".to_owned(), body).await
+    }
+
+    /// One's own sessions, the latest used first.
+    pub async fn sessions(self) -> Result<Vec<Session>, Problem> {
+        let page: Page<Session> = self.read("/me/sessions".to_owned()).await?;
+        Ok(page.data)
+    }
+
+    pub async fn end_session(self, id: &str) -> Result<(), Problem> {
+        self.call(Call::new(Method::DELETE, format!("/me/sessions/{id}"))).await
+    }
+
+    /// Ends all of one's sessions, this one included.
+    pub async fn sign_out_everywhere(self) -> Result<(), Problem> {
+        self.call::<()>(Call::new(Method::DELETE, "/me/sessions".to_owned())).await?;
+        self.session.end(Why::Left);
+        Ok(())
     }
 
     pub async fn me(self) -> Result<Me, Problem> {

@@ -3,6 +3,7 @@
 use gloo_net::http::Method;
 use weir_wire::members::{
     ChangeMember, Invitation, Invite, IssuedInvitation, Member, Offer, PresentInvitation,
+    RemovedMember,
 };
 use weir_wire::page::Page;
 use weir_wire::tenants::{Role, Tenant};
@@ -22,8 +23,12 @@ impl Api {
         self.call(Call::new(Method::PATCH, path).body(&ChangeMember { role })).await
     }
 
-    /// Removes a member; `me` for oneself.
-    pub async fn remove_member(self, tenant: &str, user: &str) -> Result<(), Problem> {
+    /// Removes a member (`me` for oneself). Returns what they made in the tenant, if anything.
+    pub async fn remove_member(
+        self,
+        tenant: &str,
+        user: &str,
+    ) -> Result<Option<RemovedMember>, Problem> {
         self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/members/{user}"))).await
     }
 

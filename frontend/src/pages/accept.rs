@@ -53,7 +53,8 @@ fn Offered(offer: Offer, token: InvitationToken) -> impl IntoView {
         SessionState::SignedOut(_) => {
             view! { <NewAccount email=email.get_value() token=token.get_value() /> }.into_any()
         }
-        SessionState::SignedIn(me) if me.user.email.eq_ignore_ascii_case(&email.get_value()) => {
+        // Both are in normal form.
+        SessionState::SignedIn(me) if me.user.email == email.get_value() => {
             view! { <Join token=token.get_value() /> }.into_any()
         }
         SessionState::SignedIn(me) => {
@@ -128,7 +129,7 @@ fn NewAccount(email: String, token: InvitationToken) -> impl IntoView {
                 autocomplete="new-password"
                 value=password
                 problem=act.refused("password")
-                hint="8 to 128 characters, and not one of the commonest"
+                hint="8 to 128 characters, and not a common password"
             />
         </ActForm>
         <p class="quiet">"Have an account? "<a href=sign_in>"Sign in to accept"</a></p>

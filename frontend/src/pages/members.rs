@@ -2,6 +2,7 @@
 
 mod invitations;
 mod invite;
+mod left;
 
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -22,6 +23,7 @@ use crate::pages::shell::TenantId;
 use crate::session::Session;
 use invitations::Invitations;
 use invite::NewInvitation;
+use left::{Left, LeftBehind};
 
 /// The page.
 #[component]
@@ -37,11 +39,14 @@ pub fn Members() -> impl IntoView {
     });
     // Of the page, not of the list: the list is made anew after each act.
     let act = Act::new();
+    let left: Left = RwSignal::new(None);
+    provide_context(left);
     view! {
         <PageHead title="Members" lead="Who may see and change what this tenant has." />
         <Needs role=Role::Admin>
             <NewInvitation on_invited=Callback::new(move |()| invitations.again()) />
         </Needs>
+        <LeftBehind left />
         <ActProblem problem=act.problem />
         {loaded(members, move |data| view! { <List data members act /> })}
         {loaded(invitations, move |data| view! { <Invitations data invitations /> })}
@@ -139,20 +144,23 @@ fn Remove(
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let open = RwSignal::new(false);
     let navigate = use_navigate();
+    let (left, removed) = (expect_context::<Left>(), email.clone());
     let (word, title) =
         if is_me { ("Leave", "Leave this tenant?") } else { ("Remove", "Remove this member?") };
     let consequence = if is_me {
         "You lose access at once, and need a new invitation to come back."
     } else {
-        "They lose access with their next request. What they made stays."
+        "They lose access at once, and invitations they made are revoked. API keys they made are shown next."
     };
     let remove = Callback::new(move |()| {
         let whom = if is_me { "me".to_owned() } else { user_id.clone() };
         let navigate = navigate.clone();
-        act.run(async move { api.remove_member(&tenant.now(), &whom).await }, move |()| {
+        let email = removed.clone();
+        act.run(async move { api.remove_member(&tenant.now(), &whom).await }, move |made| {
             if is_me {
                 navigate("/tenants", NavigateOptions::default());
             } else {
+                left.set(made.map(|made| (email, made)));
                 members.again();
             }
         });

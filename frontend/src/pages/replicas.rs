@@ -64,7 +64,7 @@ fn line(gate: Replica, tenant_version: u64) -> impl IntoView {
     };
     view! {
         <tr>
-            <td><div class="name">{gate.address}</div><div class="quiet">{gate.id}</div></td>
+            <td><div class="name">{gate.address.unwrap_or_else(|| "address not shown".to_owned())}</div><div class="quiet">{gate.id}</div></td>
             <td>{state}</td>
             <td class="number">{gate.rulebook_version}</td>
             <td><When at=gate.applied_at /><div class="quiet">{about(gate.applied_after_ms)}" after the change"</div></td>

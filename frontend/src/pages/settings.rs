@@ -1,7 +1,8 @@
-//! Settings: the tenant's name and its end, one's own name and password.
+//! Settings: the tenant's name and its end, one's own name, password and sessions.
 
 mod account;
 mod recording;
+mod sessions;
 
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -22,6 +23,7 @@ use crate::components::page::PageHead;
 use crate::pages::shell::{LAST_TENANT, TenantId};
 use account::{OwnName, OwnPassword};
 use recording::Recording;
+use sessions::OwnSessions;
 
 /// The page.
 #[component]
@@ -44,6 +46,7 @@ pub fn Settings() -> impl IntoView {
                 <Recording />
                 <OwnName name=data.user.name me />
                 <OwnPassword />
+                <OwnSessions />
                 <DeleteTenant name />
             }
         })}

@@ -69,7 +69,7 @@ fn Form() -> impl IntoView {
                 autocomplete="new-password"
                 value=password
                 problem=act.refused("password")
-                hint="8 to 128 characters, and not one of the commonest"
+                hint="8 to 128 characters, and not a common password"
             />
             <TextField
                 label="Name of your tenant"

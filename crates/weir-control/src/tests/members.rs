@@ -228,3 +228,40 @@ async fn nobody_joins_a_suspended_tenant() {
     suspend(false).await.expect(200);
     accept(&plane, &eve, &token).await.expect(200);
 }
+
+#[tokio::test]
+async fn viewers_see_no_secrets_in_addresses() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = joined(&plane, &ada, "eve@example.com", "viewer").await;
+    let read = plane.key(&ada, &["read"]).await;
+    let url = "https://hooks.example.com:8443/services/T000/SECRETTOKEN?key=hush";
+    let body = json!({ "name": "chat", "url": url });
+    plane.by(&ada, "POST", "webhooks").json(&body).send().await.expect(201);
+    let now = weir_domain::time::Timestamp::from_millis(plane.now_ms());
+    let beat = weir_store::GateBeat {
+        id: weir_domain::id::GateId::from_u128(7),
+        boot_id: 1,
+        address: "http://10.1.2.3:8081".to_owned(),
+        rulebook_version: 1,
+        applied_at: now,
+        applied_after_ms: 0,
+        started_at: now,
+    };
+    plane.database.gate.beat(&beat, std::time::Duration::from_mins(1)).await.expect("a beat");
+    for secretive in [eve.token.as_str(), read.as_str()] {
+        let get = |path: &str| {
+            let path = format!("/v1/tenants/{}/{path}", ada.tenant);
+            plane.ask("GET", &path).bearer(secretive).send()
+        };
+        let webhooks = get("webhooks").await.expect(200);
+        assert_eq!(webhooks.text("/data/0/url"), "https://hooks.example.com:8443/…");
+        let replicas = get("replicas").await.expect(200);
+        assert_eq!(replicas.body["data"][0]["address"], Value::Null, "{:#}", replicas.body);
+    }
+    set_role(&plane, &ada, &eve, "editor").await.expect(200);
+    let webhooks = plane.by(&eve, "GET", "webhooks").send().await.expect(200);
+    assert_eq!(webhooks.text("/data/0/url"), url);
+    let replicas = plane.by(&eve, "GET", "replicas").send().await.expect(200);
+    assert_eq!(replicas.text("/data/0/address"), "http://10.1.2.3:8081");
+}

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use weir_http::json::Json;
 use weir_http::params::Query;
+use weir_store::MemberRole;
 use weir_wire::page::Page;
 use weir_wire::webhooks::Webhook;
 
@@ -12,7 +13,8 @@ use crate::listing::{List, ListQuery};
 use crate::state::ControlState;
 use crate::webhooks;
 
-/// The tenant's webhooks, newest first, without their secrets.
+/// The tenant's webhooks, newest first, without their secrets. Callers below the role `editor` see of the address only
+/// scheme, host and port.
 #[utoipa::path(get, path = "/tenants/{tenant}/webhooks", operation_id = "webhooks_list", tag = "alerts",
     params(("tenant" = String, Path, description = "`tenant_…`"), ListQuery),
     responses((status = 200, description = "The webhooks", body = Page<Webhook>)))]
@@ -25,5 +27,7 @@ pub(crate) async fn list(
     let page = list.page(|key: String| key.parse().ok())?;
     let mut tx = control.reading("webhooks.list", &caller).await?;
     let listing = tx.webhooks().list(caller.tenant_id, &page).await?;
-    Ok(Json(list.answer(listing, |row| row.id.to_string(), webhooks::webhook)))
+    let shown = caller.role >= MemberRole::Editor;
+    let item = if shown { webhooks::webhook } else { webhooks::masked };
+    Ok(Json(list.answer(listing, |row| row.id.to_string(), item)))
 }

@@ -23,14 +23,18 @@ use crate::session::Session;
 pub(super) fn Line(key_line: ApiKey, changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     let ApiKey { id, name, scopes, hint, created_by, created_at, expires_at, .. } = key_line;
     let scopes = scopes.into_iter().map(scope_word).collect::<Vec<_>>().join(", ");
-    let last_used = key_line.last_used_at;
+    let (last_used, former) = (key_line.last_used_at, key_line.created_by_former_member);
     let previous = key_line.previous_expires_at.filter(|at| !over(*at));
     view! {
         <tr>
             <td class="name">{name.clone()}</td>
             <td><code class="whole">"weir_"{hint}"_…"</code></td>
             <td>{scopes}</td>
-            <td><When at=created_at /><div class="quiet">"by "{created_by}</div></td>
+            <td>
+                <When at=created_at />
+                <div class="quiet">"by "{created_by}</div>
+                {former.then(|| view! { <span class="badge badge-shadow">"Maker was removed"</span> })}
+            </td>
             <td>{last_used.map_or_else(|| "not yet".into_any(), |at| view! { <When at /> }.into_any())}</td>
             <td>
                 {expires(expires_at)}

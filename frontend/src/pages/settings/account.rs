@@ -66,7 +66,7 @@ pub(super) fn OwnPassword() -> impl IntoView {
                 autocomplete="new-password"
                 value=new
                 problem=act.refused("new_password")
-                hint="8 to 128 characters, and not one of the commonest"
+                hint="8 to 128 characters, and not a common password"
             />
             <p class="note" role="status">{move || changed.get().then_some("Changed; all your other sessions have ended.")}</p>
         </ActForm>

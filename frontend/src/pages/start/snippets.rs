@@ -27,8 +27,8 @@ pub(super) fn Snippets(secret: String, check: CheckBody) -> impl IntoView {
         <section class="panel" aria-label="Ask before you act">
             <h2>"3. Ask before you act"</h2>
             <p class="note">"A gate says whether the request may pass. Run this, and see below what it decided."</p>
-            {loaded(replicas, move |replicas| match replicas.data.first() {
-                Some(gate) => tabs(&gate.address),
+            {loaded(replicas, move |replicas| match replicas.data.first().and_then(|gate| gate.address.as_deref()) {
+                Some(address) => tabs(address),
                 None => view! { <p>"No gate is running, so there is nothing to ask yet."</p> }.into_any(),
             })}
         </section>

@@ -30,8 +30,13 @@ pub(super) fn RealCheck(request: RequestForm) -> impl IntoView {
             <h2>"Real check"</h2>
             <p class="note">"A gate decides and counts, as for your own programs."</p>
             {loaded(replicas, move |replicas| {
-                let gates = replicas.data.into_iter().map(|gate| gate_address(&gate.address)).collect();
-                view! { <AskGate request gates /> }
+                let listed = !replicas.data.is_empty();
+                let addresses = replicas.data.into_iter().filter_map(|gate| gate.address);
+                let gates: Vec<_> = addresses.map(|address| gate_address(&address)).collect();
+                if listed && gates.is_empty() {
+                    return view! { <p>"Editors and above see the addresses of gates; ask one of them for a check."</p> }.into_any();
+                }
+                view! { <AskGate request gates /> }.into_any()
             })}
         </section>
     }
