@@ -95,11 +95,7 @@ pub fn email(text: &str) -> Result<(), &'static str> {
                 && user.chars().all(|c| letter(c) || PUNCTUATION.contains(c))
                 && host.chars().all(|c| letter(c) || c == '.' || c == '-')
         });
-    if well_formed {
-        Ok(())
-    } else {
-        Err("must be an e-mail address of at most 254 bytes")
-    }
+    if well_formed { Ok(()) } else { Err("must be an e-mail address of at most 254 bytes") }
 }
 
 /// Whether a character has no appearance of its own: Unicode's `Default_Ignorable_Code_Point`, and the blank of Braille.
