@@ -31,7 +31,7 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends openssl \
     && rm -rf /var/lib/apt/lists/* \
     && install -d -o weir -g weir -m 0750 /secrets/postgres /secrets/redis \
-        /secrets/weir /secrets/control
+        /secrets/weir /secrets/owner /secrets/control /secrets/gate
 USER 10001:10001
 # Makes what is missing and changes nothing that exists.
 COPY --chmod=0555 <<'SCRIPT' /usr/local/bin/make-secrets
@@ -54,8 +54,16 @@ if [ ! -e redis/redis.conf ]; then
         echo "requirepass $(cat redis/password)"
     } >redis/redis.conf
 fi
-[ -e weir/database_url ] ||
-    printf 'postgres://weir:%s@postgres:5432/weir' "$(cat postgres/password)" >weir/database_url
+[ -e owner/database_url ] ||
+    printf 'postgres://weir:%s@postgres:5432/weir' "$(cat postgres/password)" >owner/database_url
+# A login for each plane, which `weir migrate` creates; only that plane reads its address.
+for plane in control gate; do
+    [ -e owner/${plane}_password ] ||
+        openssl rand -hex 24 | tr -d '\n' >owner/${plane}_password
+    [ -e $plane/database_url ] ||
+        printf 'postgres://weir_%s_login:%s@postgres:5432/weir' \
+            "$plane" "$(cat owner/${plane}_password)" >$plane/database_url
+done
 [ -e weir/redis_url ] ||
     printf 'redis://:%s@redis:6379/0' "$(cat redis/password)" >weir/redis_url
 [ -e control/jwt_key ] || openssl rand -base64 32 >control/jwt_key

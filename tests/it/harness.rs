@@ -29,6 +29,13 @@ pub async fn until(within: Duration, what: &str, mut holds: impl AsyncFnMut() ->
     began.elapsed()
 }
 
+/// What a plane answers to Prometheus.
+pub async fn metrics(url: &str) -> String {
+    let request = Http::new().request(reqwest::Method::GET, &format!("{url}/metrics"));
+    let response = request.send().await.expect("a scrape");
+    response.text().await.expect("text")
+}
+
 /// Shows what was measured.
 #[expect(clippy::print_stdout, reason = "figures are for whoever runs the tests")]
 pub fn print(figures: &str) {

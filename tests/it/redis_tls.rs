@@ -18,8 +18,11 @@ async fn checks_travel_encrypted_to_a_redis_whose_certificate_is_believed() {
     tenant.rule(&rule).await;
     let (redis_url, authority) = speak_tls(&stack);
 
-    let believing =
-        GateSettings { redis_url: Some(redis_url.clone()), redis_ca_file: Some(authority) };
+    let believing = GateSettings {
+        redis_url: Some(redis_url.clone()),
+        redis_ca_file: Some(authority),
+        ..GateSettings::default()
+    };
     let gate = stack.gate(believing);
     stack.until_ready(&gate).await;
     let answer = check(&tenant, &gate).await;
@@ -28,7 +31,8 @@ async fn checks_travel_encrypted_to_a_redis_whose_certificate_is_believed() {
     let answer = check(&tenant, &stack.gates[0]).await;
     assert_eq!(answer["remaining"], 1, "the same counters, without TLS: {answer}");
 
-    let doubting = stack.gate(GateSettings { redis_url: Some(redis_url), redis_ca_file: None });
+    let doubting =
+        stack.gate(GateSettings { redis_url: Some(redis_url), ..GateSettings::default() });
     stack.until_serving(&doubting).await;
     until(seconds(20), "the gate decides without Redis", async || {
         let answer = check(&tenant, &doubting).await;

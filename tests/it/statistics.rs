@@ -86,7 +86,11 @@ async fn what_was_sent_is_what_is_counted() {
     })
     .await;
     sent.more(&tenant, &[0, 1], 100).await;
+    // An orderly end meanwhile: what it counted waits in its state directory.
+    assert_eq!(stack.gates[1].stop(), 0);
     stack.postgres.restart().expect("Postgres starts again");
+    stack.gates[1].start_again();
+    stack.until_ready(&stack.gates[1]).await;
     until_counted(&tenant, sent, "after a time without Postgres").await;
 
     let lost = lost_by_killing(&stack, &tenant, &mut sent).await;

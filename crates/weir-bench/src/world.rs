@@ -221,9 +221,10 @@ impl Servers {
         Ok(Self { postgres, redis: Redis::start(options).context("start Redis")? })
     }
 
-    fn told(&self, launch: Launch) -> Launch {
+    /// Settings of a plane, with the login of that plane.
+    fn told(&self, launch: Launch, login: &str) -> Launch {
         launch
-            .env("WEIR_DATABASE_URL", self.postgres.url(DATABASE))
+            .env("WEIR_DATABASE_URL", self.postgres.url_as(DATABASE, login, PASSWORD))
             .env("WEIR_REDIS_URL", self.redis.url())
             .env("WEIR_LOG", "warn")
             .stop_by(StopSignal::Interrupt, Duration::from_secs(30))
@@ -232,7 +233,11 @@ impl Servers {
 
 async fn migrate(weir: &Path, servers: &Servers) -> Result<()> {
     let mut command = Command::new(weir);
-    command.arg("migrate").env("WEIR_DATABASE_URL", servers.postgres.url(DATABASE));
+    command
+        .arg("migrate")
+        .env("WEIR_DATABASE_URL", servers.postgres.url(DATABASE))
+        .env("WEIR_CONTROL_DATABASE_PASSWORD", PASSWORD)
+        .env("WEIR_GATE_DATABASE_PASSWORD", PASSWORD);
     let output = command.output().await.context("start weir migrate")?;
     ensure!(output.status.success(), "migrate: {}", String::from_utf8_lossy(&output.stderr));
     Ok(())
@@ -242,7 +247,7 @@ async fn start_control(weir: &Path, folder: &Path, servers: &Servers) -> Result<
     let key = secret()?;
     let start = |address: &str, launch: Launch| {
         servers
-            .told(launch)
+            .told(launch, "weir_control_login")
             .args(["serve", "--roles", "control", "--signup", "open", "--control-addr", address])
             .env("WEIR_JWT_KEY", key)
     };
@@ -261,7 +266,7 @@ async fn start_gate(
     let budget_ms = budget_ms.to_string();
     let start = |address: &str, launch: Launch| {
         servers
-            .told(launch)
+            .told(launch, "weir_gate_login")
             .args([
                 "serve",
                 "--roles",
@@ -288,4 +293,5 @@ fn text(value: &Value, field: &str) -> Result<String> {
 }
 
 const DATABASE: &str = "weir";
+const PASSWORD: &str = "the-logins-of-a-bench";
 const SERVED_LIMIT: Duration = Duration::from_mins(2);

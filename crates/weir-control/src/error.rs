@@ -55,7 +55,9 @@ fn of_store(error: StoreError) -> Problem {
         error @ StoreError::Unavailable(_) => {
             Problem::unavailable("the database cannot be asked at the moment").caused_by(error)
         }
-        error @ StoreError::Corrupt { .. } => Problem::internal(error),
+        error @ (StoreError::Corrupt { .. } | StoreError::Unconfined { .. }) => {
+            Problem::internal(error)
+        }
     }
 }
 

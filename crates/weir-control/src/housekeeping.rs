@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use weir_store::{Scope, StoreError};
+use weir_store::{Scope, Store, StoreError};
 
 use crate::actor::denied;
+use crate::meters::BackgroundTask;
 use crate::state::ControlState;
 
 const EVERY: Duration = Duration::from_mins(1);
@@ -16,6 +17,9 @@ const BATCH: u32 = 1000;
 const ROLL_UP_EVERY: Duration = Duration::from_secs(20);
 /// The tables are kept in every so-manieth turn: every ten minutes.
 const KEEP_EVERY: u32 = 30;
+/// How long a statement of this work may take at first, and at most.
+const FIRST_PATIENCE: Duration = Duration::from_secs(20);
+const MOST_PATIENCE: Duration = Duration::from_secs(300);
 /// So long what was told can be looked up.
 const DELIVERIES_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 /// Most audit entries of one log that are removed in one transaction; the others go in the next turn.
@@ -24,6 +28,7 @@ const GATES_KEPT: Duration = Duration::from_hours(24);
 
 /// Sweeps every minute until told to stop. Several control planes may do so at once: each takes other rows.
 pub async fn keep_house(control: ControlState, stop: CancellationToken) {
+    control.meters().succeeded(BackgroundTask::Sweep, control.clock.now());
     let mut turns = tokio::time::interval(EVERY);
     turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -35,8 +40,12 @@ pub async fn keep_house(control: ControlState, stop: CancellationToken) {
             _ = turns.tick() => {}
         }
         denied::record_counted(&control, false).await;
-        if let Err(error) = sweep(&control, &stop).await {
-            tracing::warn!(%error, "could not clear away what has run out; it is tried again");
+        match sweep(&control, &stop).await {
+            Ok(()) => control.meters().succeeded(BackgroundTask::Sweep, control.clock.now()),
+            Err(error) => {
+                let reason = error.reason();
+                tracing::warn!(reason, "could not clear away what has run out; it is tried again");
+            }
         }
     }
 }
@@ -44,38 +53,73 @@ pub async fn keep_house(control: ControlState, stop: CancellationToken) {
 /// Rolls statistics up and keeps their tables until told to stop. Of several control planes that do so
 /// at once, one does the work.
 pub async fn keep_statistics(control: ControlState, stop: CancellationToken) {
+    control.meters().succeeded(BackgroundTask::Statistics, control.clock.now());
     let mut turns = tokio::time::interval(ROLL_UP_EVERY);
     turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut failures = 0;
     for turn in 0_u32.. {
         tokio::select! {
             () = stop.cancelled() => return,
             _ = turns.tick() => {}
         }
-        if let Err(error) = roll_up(&control, turn.is_multiple_of(KEEP_EVERY)).await {
-            control.meters().roll_up_failed();
-            tracing::warn!(%error, "statistics could not be rolled up; it is tried again");
+        let store = control.store.with_answer_timeout(patience(failures));
+        match maintain(&control, &store, turn.is_multiple_of(KEEP_EVERY)).await {
+            Ok(()) => {
+                failures = 0;
+                control.meters().succeeded(BackgroundTask::Statistics, control.clock.now());
+            }
+            Err(error) => {
+                failures += 1;
+                control.meters().roll_up_failed();
+                let reason = error.reason();
+                tracing::warn!(reason, "statistics could not be rolled up; it is tried again");
+            }
         }
     }
 }
 
-async fn roll_up(control: &ControlState, keep: bool) -> Result<(), StoreError> {
+/// How long one statement may take: short at first, as a silent connection is noticed only then, and longer after each
+/// failure, so that a large amount of work is finished in the end.
+fn patience(failures: u32) -> Duration {
+    let factor = 2_u32.saturating_pow(failures);
+    FIRST_PATIENCE.saturating_mul(factor).min(MOST_PATIENCE)
+}
+
+/// Each step is a transaction of its own, so that no lock of one is held during the next.
+async fn maintain(control: &ControlState, store: &Store, keep: bool) -> Result<(), StoreError> {
     let retention = &control.settings.retention;
     if keep {
-        let mut tx = control.store.begin("housekeeping.keep", Scope::Service).await?;
-        let dropped = tx.housekeeping().keep(retention).await?;
-        let pieces = tx.housekeeping().keep_samples(retention).await?;
+        let mut tx = store.begin("housekeeping.open_days", Scope::Service).await?;
+        tx.housekeeping().open_days().await?;
         tx.commit().await?;
-        tracing::debug!(dropped, pieces, "kept the tables of statistics");
-        purge_audit(control).await?;
     }
-    let mut tx = control.store.begin("housekeeping.roll_up", Scope::Service).await?;
+    let mut tx = store.begin("housekeeping.roll_up", Scope::Service).await?;
     tx.housekeeping().roll_up(retention).await?;
-    tx.commit().await
+    control.meters().partitions_ahead(tx.housekeeping().days_ahead().await?);
+    tx.commit().await?;
+    if !keep {
+        return Ok(());
+    }
+    loop {
+        let mut tx = store.begin("housekeeping.drop_old_day", Scope::Service).await?;
+        let dropped = tx.housekeeping().drop_old_day(retention).await?;
+        tx.commit().await?;
+        if !dropped {
+            break;
+        }
+    }
+    let mut tx = store.begin("housekeeping.delete_old", Scope::Service).await?;
+    tx.housekeeping().delete_old(retention).await?;
+    tx.commit().await?;
+    let mut tx = store.begin("housekeeping.keep_samples", Scope::Service).await?;
+    tx.housekeeping().keep_samples(retention).await?;
+    tx.commit().await?;
+    purge_audit(control, store).await
 }
 
 /// Removes audit entries that are older than the retention.
-async fn purge_audit(control: &ControlState) -> Result<(), StoreError> {
-    let mut tx = control.store.begin("housekeeping.purge_audit", Scope::Service).await?;
+async fn purge_audit(control: &ControlState, store: &Store) -> Result<(), StoreError> {
+    let mut tx = store.begin("housekeeping.purge_audit", Scope::Service).await?;
     let purged = tx.audit().purge(control.settings.audit_days, AUDIT_BATCH).await?;
     tx.commit().await?;
     if purged > 0 {
@@ -102,4 +146,15 @@ async fn sweep(control: &ControlState, stop: &CancellationToken) -> Result<(), S
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_doubles_with_each_failure_up_to_five_minutes() {
+        let seconds = |failures| patience(failures).as_secs();
+        assert_eq!([0, 1, 2, 3, 4, 40].map(seconds), [20, 40, 80, 160, 300, 300]);
+    }
 }

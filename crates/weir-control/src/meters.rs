@@ -12,6 +12,7 @@ use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use weir_domain::time::Timestamp;
 use weir_store::DeliveryState;
 
 use crate::state::ControlState;
@@ -30,9 +31,26 @@ pub(crate) struct Meters {
     /// By kind: quota, share.
     alerts: [Counter; 2],
     not_looked: Counter,
+    /// In the order of [`BackgroundTask`].
+    last_successes: [Gauge; 4],
+    partitions_ahead: Gauge,
+}
+
+/// What a control plane does without being asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BackgroundTask {
+    /// Deletes what has expired.
+    Sweep,
+    /// Rolls statistics up and maintains their tables.
+    Statistics,
+    /// Evaluates alerts.
+    Alerts,
+    /// Sends webhooks.
+    Deliveries,
 }
 
 const METADATA: Metadata<'static> = Metadata::new("weir_control", Level::INFO, None);
+const TASKS: [&str; 4] = ["sweep", "statistics", "alerts", "deliveries"];
 const ALERT_KINDS: [&str; 2] = ["quota", "denial_share"];
 const BUCKETS_S: [f64; 8] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 
@@ -62,7 +80,15 @@ impl Default for Meters {
             recorder.register_counter(&key, &METADATA)
         });
         let not_looked = Key::from_static_name("weir_alert_look_failures_total");
+        let last_successes = TASKS.map(|task| {
+            let labels = vec![Label::from_static_parts("task", task)];
+            let name = "weir_control_task_last_success_timestamp_seconds";
+            recorder.register_gauge(&Key::from_parts(name, labels), &METADATA)
+        });
+        let partitions_ahead = Key::from_static_name("weir_control_statistics_days_ahead");
         Self {
+            last_successes,
+            partitions_ahead: recorder.register_gauge(&partitions_ahead, &METADATA),
             deliveries,
             alerts,
             not_looked: recorder.register_counter(&not_looked, &METADATA),
@@ -77,6 +103,18 @@ impl Default for Meters {
 }
 
 impl Meters {
+    /// A round of a background task succeeded. Also called once at the start, so that a task that never succeeds is
+    /// visible too.
+    pub(crate) fn succeeded(&self, task: BackgroundTask, now: Timestamp) {
+        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
+        self.last_successes[task as usize].set(now.as_millis() as f64 / 1000.0);
+    }
+
+    /// For how many days from today on partitions of the statistics exist, today included.
+    pub(crate) fn partitions_ahead(&self, days: u32) {
+        self.partitions_ahead.set(f64::from(days));
+    }
+
     /// Statistics could not be rolled up; it is tried again.
     pub(crate) fn roll_up_failed(&self) {
         self.not_rolled_up.increment(1);

@@ -5,6 +5,7 @@ use sha2::{Digest, Sha256};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt};
 use utoipa_axum::routes;
 use weir_domain::rule::Rule;
+use weir_domain::subject::SubjectKey;
 use weir_domain::time::Timestamp;
 use weir_http::json::BodyLimit;
 use weir_http::problem::Problem;
@@ -50,11 +51,16 @@ pub(crate) fn checked(
     Ok(StoredBody {
         rule_id,
         subject: value(to_value(&body.subject))?,
-        subject_digest: Sha256::digest(parsed.subject_key(rule).0.to_be_bytes()).into(),
+        subject_digest: subject_digest(parsed.subject_key(rule)),
         spec: value(to_value(body))?,
         reason: body.reason.clone().unwrap_or_default(),
         expires_at,
     })
+}
+
+/// Under which the override of a subject is stored.
+pub(crate) fn subject_digest(key: SubjectKey) -> [u8; 32] {
+    Sha256::digest(key.0.to_be_bytes()).into()
 }
 
 /// An override in JSON.

@@ -1,5 +1,6 @@
 //! Rules of a tenant.
 
+use serde_json::json;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use weir_domain::rule::{Rule, Slots};
@@ -43,14 +44,8 @@ impl Checked {
 
     /// Reads a stored rule back, which was checked when it was stored.
     pub(crate) fn stored(row: &RuleRow) -> Result<Self, Problem> {
-        let body: RuleBody = serde_json::from_value(row.spec.clone()).map_err(Problem::internal)?;
-        Self::new(body).map_err(|wrong| {
-            Problem::internal(format!(
-                "stored rule {} is invalid: {:?}",
-                row.id,
-                wrong.body("").fields
-            ))
-        })
+        read_stored(row)
+            .map_err(|reason| Problem::internal(format!("stored rule {}: {reason}", row.id)))
     }
 
     /// What is stored of it.
@@ -71,9 +66,20 @@ pub(crate) fn slots(row: &RuleRow) -> Slots {
     Slots { taken: row.slots.iter().copied().map(narrow).collect(), next: narrow(row.next_slot) }
 }
 
-/// A rule in JSON, with what its writer should know.
+/// A rule in JSON, with what its writer should know. One that cannot be read is shown as far as it can be, so that it can
+/// be found, reverted and deleted.
 pub(crate) fn rule_answer(row: &RuleRow) -> Result<RuleAnswer, Problem> {
-    let Checked { body, rule } = Checked::stored(row)?;
+    let (body, warnings, unreadable) = match read_stored(row) {
+        Ok(Checked { body, rule }) => (body, warnings::of_rule(&rule), None),
+        Err(reason) => {
+            let missing = || Problem::internal(format!("stored rule {} has no name", row.id));
+            let named = json!({ "name": row.name, "namespace": row.namespace });
+            let body = RuleBody::readable_part(&row.spec)
+                .or_else(|| RuleBody::readable_part(&named))
+                .ok_or_else(missing)?;
+            (body, Vec::new(), Some(reason))
+        }
+    };
     Ok(RuleAnswer {
         id: row.id.to_string(),
         rule: body,
@@ -81,6 +87,14 @@ pub(crate) fn rule_answer(row: &RuleRow) -> Result<RuleAnswer, Problem> {
         rulebook_version: row.rulebook_version,
         created_at: row.created_at.into(),
         updated_at: row.updated_at.into(),
-        warnings: warnings::of_rule(&rule),
+        warnings,
+        unreadable,
     })
+}
+
+/// Reads a stored rule back, or says why it cannot be read.
+pub(crate) fn read_stored(row: &RuleRow) -> Result<Checked, String> {
+    let body: RuleBody =
+        serde_json::from_value(row.spec.clone()).map_err(|error| error.to_string())?;
+    Checked::new(body).map_err(|wrong| format!("{:?}", wrong.body("").fields))
 }

@@ -158,6 +158,24 @@ impl Overrides {
     }
 }
 
+/// The keys under which an override of a subject can be stored: one for each set of its attributes that a `*` stands
+/// for. At most 2^8 of them.
+pub fn override_keys(rule: &Rule, values: &[&str]) -> Vec<SubjectKey> {
+    let sets = 1_usize << rule.count_by().len();
+    let key = |set: usize| {
+        let mut hasher = SubjectHasher::default();
+        for (at, (attribute, value)) in rule.count_by().iter().zip(values).enumerate() {
+            if set & (1 << at) == 0 {
+                hasher.value(attribute, value);
+            } else {
+                hasher.any(attribute);
+            }
+        }
+        hasher.finish()
+    };
+    (0..sets).map(key).collect()
+}
+
 fn subject(
     given: &BTreeMap<String, String>,
     rule: &Rule,

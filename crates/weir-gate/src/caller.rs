@@ -30,6 +30,11 @@ impl FromRequestParts<GateState> for Caller {
         let Some(book) = state.held.current() else {
             return Err(Problem::unavailable("the rulebook has not been loaded yet"));
         };
+        if state.held.refuses() {
+            return Err(Problem::unavailable(
+                "the rulebook is older than WEIR_RULEBOOK_MAX_AGE_S and may be out of date",
+            ));
+        }
         let digest = KeyDigest::of_presented(credential(&parts.headers, &parts.uri)?)
             .ok_or_else(Problem::unauthenticated)?;
         let at = state.clock.now();

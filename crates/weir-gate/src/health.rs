@@ -1,7 +1,5 @@
 //! Is the process alive, can it decide, what does Prometheus read.
 
-use std::time::Duration;
-
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -19,6 +17,8 @@ pub(crate) struct Readiness {
     rulebook_version: u64,
     /// How long ago it was last known to be the newest.
     rulebook_age_ms: u64,
+    /// `fresh`, or `stale` when it is older than `WEIR_RULEBOOK_MAX_AGE_S`.
+    rulebook: &'static str,
     /// `ok`, or `degraded` while Redis is away: rules then answer by their `on_store_failure`.
     redis: &'static str,
 }
@@ -34,15 +34,21 @@ pub(crate) async fn healthz() -> &'static str {
 #[utoipa::path(get, path = "/readyz", tag = "operations", operation_id = "readiness",
     responses(
         (status = 200, description = "Decides checks", body = Readiness),
-        (status = 503, description = "No rulebook was ever loaded", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "No rulebook was ever loaded, or it is stale and stale ones are refused", body = ProblemBody, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn readyz(State(state): State<GateState>) -> Result<Json<Readiness>, Problem> {
     let Some(rulebook_version) = state.rulebook_version() else {
         return Err(Problem::unavailable("the rulebook has not been loaded yet"));
     };
+    if state.held.refuses() {
+        return Err(Problem::unavailable("the rulebook is older than WEIR_RULEBOOK_MAX_AGE_S"));
+    }
+    let age = state.held.age().unwrap_or_default();
+    let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
     Ok(Json(Readiness {
         rulebook_version,
-        rulebook_age_ms: state.held.age_ms(state.clock.now()),
+        rulebook_age_ms: age_ms,
+        rulebook: if state.held.is_stale() { "stale" } else { "fresh" },
         redis: if state.limiter.up() { "ok" } else { "degraded" },
     }))
 }
@@ -52,6 +58,6 @@ pub(crate) async fn readyz(State(state): State<GateState>) -> Result<Json<Readin
     responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
 pub(crate) async fn metrics(State(state): State<GateState>) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
-    let age = Duration::from_millis(state.held.age_ms(state.clock.now()));
-    (StatusCode::OK, kind, state.meters.render(age, state.limiter.health())).into_response()
+    state.meters.rulebook_age(state.held.age(), state.held.is_stale());
+    (StatusCode::OK, kind, state.meters.render(state.limiter.health())).into_response()
 }

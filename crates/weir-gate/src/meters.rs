@@ -2,10 +2,12 @@
 //!
 //! Each gate has its own recorder, so several in one process do not mix.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use weir_domain::time::Timestamp;
 use weir_redis::error::RedisError;
 use weir_redis::limiter::RedisHealth;
 use weir_wire::check::{CheckAnswer, Degraded};
@@ -29,7 +31,10 @@ pub(crate) struct Meters {
     redis_seconds: Histogram,
     redis_errors: Vec<(&'static str, Counter)>,
     rulebook_version: Gauge,
-    rulebook_age: Gauge,
+    /// Absent until there is a rulebook, and a disk copy.
+    rulebook_age: OnceLock<Gauge>,
+    copy_age: OnceLock<Gauge>,
+    rulebook_stale: Gauge,
     rulebook_looks: Counter,
     signals_malformed: Counter,
     rulebook_loads: Counter,
@@ -39,6 +44,8 @@ pub(crate) struct Meters {
     stats_failures: Counter,
     stats_rows: Gauge,
     stats_seconds: Histogram,
+    stats_written_at: Gauge,
+    recorder: PrometheusRecorder,
 }
 
 const METADATA: Metadata<'static> = Metadata::new("weir_gate", Level::INFO, None);
@@ -82,7 +89,9 @@ impl Meters {
             redis_seconds: histogram("weir_redis_script_seconds"),
             redis_errors: RedisError::labels().map(redis_error).collect(),
             rulebook_version: gauge("weir_rulebook_version"),
-            rulebook_age: gauge("weir_rulebook_age_seconds"),
+            rulebook_age: OnceLock::new(),
+            copy_age: OnceLock::new(),
+            rulebook_stale: gauge("weir_rulebook_stale"),
             rulebook_looks: counter("weir_rulebook_looks_total"),
             signals_malformed: counter("weir_signals_malformed_total"),
             rulebook_loads: counter("weir_rulebook_loads_total"),
@@ -92,13 +101,31 @@ impl Meters {
             stats_failures: counter("weir_stats_flush_failures_total"),
             stats_rows: gauge("weir_stats_rows"),
             stats_seconds: histogram("weir_stats_flush_seconds"),
+            stats_written_at: gauge("weir_stats_last_success_timestamp_seconds"),
             handle: recorder.handle(),
+            recorder,
         }
     }
 
-    /// As Prometheus reads it, with how old the rulebook is and what is known of Redis.
-    pub(crate) fn render(&self, rulebook_age: Duration, redis: RedisHealth) -> String {
-        self.rulebook_age.set(rulebook_age.as_secs_f64());
+    /// How old the rulebook is, if there is one, and whether that is more than the operator allows.
+    pub(crate) fn rulebook_age(&self, age: Option<Duration>, stale: bool) {
+        self.set_once_known(&self.rulebook_age, "weir_rulebook_age_seconds", age);
+        self.rulebook_stale.set(f64::from(u8::from(stale)));
+    }
+
+    /// How long the disk copy has been older than the rulebook in force, if a copy is kept.
+    pub(crate) fn copy_age(&self, age: Option<Duration>) {
+        self.set_once_known(&self.copy_age, "weir_rulebook_copy_age_seconds", age);
+    }
+
+    fn set_once_known(&self, gauge: &OnceLock<Gauge>, name: &'static str, age: Option<Duration>) {
+        let Some(age) = age else { return };
+        let register = || self.recorder.register_gauge(&Key::from_static_name(name), &METADATA);
+        gauge.get_or_init(register).set(age.as_secs_f64());
+    }
+
+    /// As Prometheus reads it, with what is known of Redis.
+    pub(crate) fn render(&self, redis: RedisHealth) -> String {
         self.redis_up.set(f64::from(u8::from(redis.up)));
         self.redis_script_loads.absolute(redis.script_loads);
         self.upkeep();
@@ -181,7 +208,10 @@ impl Meters {
         self.stats_rows.set(rows as f64);
     }
 
-    pub(crate) fn stats_written(&self, took: Duration) {
+    /// Statistics were written.
+    pub(crate) fn stats_written(&self, took: Duration, now: Timestamp) {
+        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
+        self.stats_written_at.set(now.as_millis() as f64 / 1000.0);
         self.stats_seconds.record(took.as_secs_f64());
     }
 

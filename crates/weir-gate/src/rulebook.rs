@@ -6,18 +6,51 @@ mod kept;
 mod load;
 mod saver;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use weir_domain::rulebook::Rulebook;
-use weir_domain::time::Timestamp;
 
 /// Holds the rulebook in force.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Held {
     book: ArcSwapOption<Rulebook>,
-    confirmed_at_ms: AtomicI64,
+    /// Ages are measured by a clock that is never set, from here.
+    started: Instant,
+    /// When the rulebook in force was last known to be the newest, in milliseconds after `started`. Negative for a disk
+    /// copy; [`NEVER`] before the first.
+    confirmed_ms: AtomicI64,
+    staleness: OnceLock<Staleness>,
+}
+
+/// What becomes of a gate that cannot find out whether its rulebook is still the newest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Staleness {
+    /// An older rulebook is reported as stale.
+    pub max_age: Duration,
+    /// Whether a gate refuses checks while its rulebook is stale.
+    pub refuse: bool,
+}
+
+const NEVER: i64 = i64::MIN;
+
+impl Default for Staleness {
+    fn default() -> Self {
+        Self { max_age: Duration::from_secs(30), refuse: false }
+    }
+}
+
+impl Default for Held {
+    fn default() -> Self {
+        Self {
+            book: ArcSwapOption::empty(),
+            started: Instant::now(),
+            confirmed_ms: AtomicI64::new(NEVER),
+            staleness: OnceLock::new(),
+        }
+    }
 }
 
 impl Held {
@@ -34,14 +67,72 @@ impl Held {
         }
     }
 
-    /// Notes that the rulebook in force is the newest there is.
-    pub(crate) fn confirm(&self, now: Timestamp) {
-        self.confirmed_at_ms.store(now.as_millis(), Ordering::Relaxed);
+    /// Notes that the rulebook in force was the newest `age` ago.
+    pub(crate) fn confirm(&self, age: Duration) {
+        let at = ms(self.started.elapsed()).saturating_sub(ms(age));
+        self.confirmed_ms.store(at.max(NEVER + 1), Ordering::Relaxed);
     }
 
-    /// How long ago that was last known.
-    pub(crate) fn age_ms(&self, now: Timestamp) -> u64 {
-        let confirmed = self.confirmed_at_ms.load(Ordering::Relaxed);
-        u64::try_from(now.as_millis() - confirmed).unwrap_or(0)
+    /// How long it has not been known whether there is a newer rulebook. `None` before the first.
+    pub(crate) fn age(&self) -> Option<Duration> {
+        let confirmed = self.confirmed_ms.load(Ordering::Relaxed);
+        if confirmed == NEVER {
+            return None;
+        }
+        let age = ms(self.started.elapsed()).saturating_sub(confirmed);
+        Some(Duration::from_millis(u64::try_from(age).unwrap_or(0)))
+    }
+
+    /// Sets what happens to a rulebook that grows old. Only the first call counts.
+    pub(crate) fn set_staleness(&self, staleness: Staleness) {
+        self.staleness.get_or_init(|| staleness);
+    }
+
+    /// Whether the rulebook is older than the operator allows.
+    pub(crate) fn is_stale(&self) -> bool {
+        let staleness = self.staleness.get().copied().unwrap_or_default();
+        self.age().is_some_and(|age| age > staleness.max_age)
+    }
+
+    /// Whether checks are refused for that reason.
+    pub(crate) fn refuses(&self) -> bool {
+        self.staleness.get().is_some_and(|it| it.refuse) && self.is_stale()
+    }
+}
+
+fn ms(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn age_is_unknown_before_the_first_rulebook_and_never_negative_after_it() {
+        let held = Held::default();
+        assert_eq!(held.age(), None);
+        assert!(!held.is_stale());
+        held.confirm(Duration::ZERO);
+        assert!(held.age().unwrap() < Duration::from_secs(30));
+        held.confirm(Duration::from_secs(90));
+        assert!(held.age().unwrap() >= Duration::from_secs(90));
+        held.confirm(Duration::MAX);
+        assert!(held.age().unwrap() > Duration::from_hours(24));
+    }
+
+    #[test]
+    fn stale_rulebook_is_served_unless_the_operator_chose_to_refuse() {
+        let held = Held::default();
+        held.confirm(Duration::from_secs(31));
+        assert!(held.is_stale());
+        assert!(!held.refuses());
+        let refusing = Held::default();
+        refusing.set_staleness(Staleness { max_age: Duration::from_secs(60), refuse: true });
+        refusing.confirm(Duration::from_secs(31));
+        assert!(!refusing.is_stale());
+        assert!(!refusing.refuses());
+        refusing.confirm(Duration::from_secs(61));
+        assert!(refusing.refuses());
     }
 }

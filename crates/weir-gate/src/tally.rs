@@ -5,6 +5,7 @@
 //! recorder adds the shards to absolute counts of each minute and writes those down.
 
 mod book;
+mod leftover;
 mod page;
 mod piece;
 mod recorder;

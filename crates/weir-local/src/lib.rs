@@ -3,6 +3,7 @@
 //!
 //! - [`Postgres`] and [`Redis`]: one server each, on loopback, in a folder of its own.
 //! - [`shared`]: one server of each kind per test process.
+//! - [`Relay`]: a network that silences connections.
 //! - [`Guarded`]: any process that must not outlive us; tests start `weir serve` under it.
 //!
 //! Invariants: nothing started here survives its owner, even one that was killed; no server runs
@@ -18,6 +19,7 @@ mod port;
 mod postgres;
 mod programs;
 mod redis;
+mod relay;
 mod scratch;
 mod secret;
 
@@ -28,4 +30,5 @@ pub use port::free_port;
 pub use postgres::{Postgres, PostgresOptions};
 pub use programs::{postgres_folder, redis_server};
 pub use redis::{Redis, RedisOptions};
+pub use relay::Relay;
 pub use scratch::ScratchDir;

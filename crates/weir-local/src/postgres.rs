@@ -61,6 +61,11 @@ impl Postgres {
         format!("postgres://weir:{password}@127.0.0.1:{port}/{database}")
     }
 
+    /// The address of a database for another login.
+    pub fn url_as(&self, database: &str, login: &str, password: &str) -> String {
+        format!("postgres://{login}:{password}@127.0.0.1:{}/{database}", self.port)
+    }
+
     pub fn port(&self) -> u16 {
         self.port
     }

@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use axum::http::HeaderValue;
 use clap::Args;
 use weir_control::{AUDIT_DAYS, SigningKey, Signup};
+use weir_gate::Staleness;
 use weir_redis::Client;
 use weir_store::Retention;
 use weir_webhook::Reach;
@@ -29,6 +30,12 @@ pub struct ServeArgs {
     pub roles: String,
     #[command(flatten)]
     pub database: DatabaseArgs,
+    /// Where Postgres is, with the gate's login; needed when one process runs both planes
+    #[arg(long, env = "WEIR_GATE_DATABASE_URL", hide_env_values = true)]
+    pub gate_database_url: Option<String>,
+    /// A file that holds the above
+    #[arg(long, env = "WEIR_GATE_DATABASE_URL_FILE")]
+    pub gate_database_url_file: Option<PathBuf>,
     /// Where Redis is, such as <redis://127.0.0.1:6379>
     #[arg(long, env = "WEIR_REDIS_URL", hide_env_values = true)]
     pub redis_url: Option<String>,
@@ -71,6 +78,12 @@ pub struct ServeArgs {
     /// Where a gate keeps its copy of the rulebook
     #[arg(long, env = "WEIR_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
+    /// Seconds after which a rulebook that cannot be compared with Postgres counts as stale
+    #[arg(long, env = "WEIR_RULEBOOK_MAX_AGE_S", default_value = "30")]
+    pub rulebook_max_age_s: String,
+    /// What a gate does with a stale rulebook: serve or refuse
+    #[arg(long, env = "WEIR_RULEBOOK_STALE", default_value = "serve")]
+    pub rulebook_stale: String,
     /// Whether a gate keeps statistics: on or off
     #[arg(long, env = "WEIR_STATS", default_value = "on")]
     pub stats: String,
@@ -96,6 +109,38 @@ pub struct DatabaseArgs {
     /// A file that holds the above
     #[arg(long, env = "WEIR_DATABASE_URL_FILE")]
     pub database_url_file: Option<PathBuf>,
+    /// Whether a Postgres on another host may be used without `sslmode=verify-full`: on or off
+    #[arg(long, env = "WEIR_DATABASE_INSECURE", default_value = "off")]
+    pub database_insecure: String,
+}
+
+/// Settings of `weir migrate`.
+#[derive(Debug, Args)]
+pub struct MigrateArgs {
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+    /// The password of `weir_control_login`, which is then created or changed
+    #[arg(long, env = "WEIR_CONTROL_DATABASE_PASSWORD", hide_env_values = true)]
+    pub control_database_password: Option<String>,
+    /// A file that holds the above
+    #[arg(long, env = "WEIR_CONTROL_DATABASE_PASSWORD_FILE")]
+    pub control_database_password_file: Option<PathBuf>,
+    /// The password of `weir_gate_login`, which is then created or changed
+    #[arg(long, env = "WEIR_GATE_DATABASE_PASSWORD", hide_env_values = true)]
+    pub gate_database_password: Option<String>,
+    /// A file that holds the above
+    #[arg(long, env = "WEIR_GATE_DATABASE_PASSWORD_FILE")]
+    pub gate_database_password_file: Option<PathBuf>,
+}
+
+/// Checked settings of `weir migrate`.
+#[derive(Debug)]
+pub struct Migration {
+    /// Where Postgres is, with the owner's login.
+    pub database_url: Secret,
+    /// The passwords to give to the planes' logins.
+    pub control_password: Option<Secret>,
+    pub gate_password: Option<Secret>,
 }
 
 /// Checked settings of `weir serve`.
@@ -132,6 +177,7 @@ pub struct GateSettings {
     pub redis: Client,
     pub redis_budget: Duration,
     pub state_dir: Option<PathBuf>,
+    pub staleness: Staleness,
     pub statistics: bool,
     pub dashboard_origins: Vec<HeaderValue>,
 }
@@ -146,6 +192,8 @@ impl Settings {
         let mut problems = Problems::default();
         let (control, gate) = problems.roles(&args.roles);
         let database_url = problems.database_url(&args.database);
+        let gate_database_url =
+            if control && gate { problems.gate_database_url(args) } else { database_url.clone() };
         let redis = problems.redis(args);
         let redis_budget = problems.budget(&args.redis_budget_ms);
         let control_addr = problems.address("WEIR_CONTROL_ADDR", &args.control_addr);
@@ -155,6 +203,7 @@ impl Settings {
         let gate_origins = problems.origins("WEIR_GATE_ORIGINS", &args.gate_origins);
         let dashboard_origins = problems.origins("WEIR_DASHBOARD_ORIGINS", &args.dashboard_origins);
         let webhook_reach = problems.reach(&args.webhook_allow_private);
+        let staleness = problems.staleness(&args.rulebook_max_age_s, &args.rulebook_stale);
         let statistics = problems.statistics(&args.stats);
         let retention = problems.retention(&args.stats_days);
         let audit_days = problems.audit_days(&args.audit_days);
@@ -178,10 +227,11 @@ impl Settings {
                 listen: gate_addr,
                 listener,
                 url: args.gate_url.clone().unwrap_or_else(|| format!("http://{gate_addr}")),
-                database_url,
+                database_url: gate_database_url,
                 redis,
                 redis_budget,
                 state_dir: args.state_dir.clone(),
+                staleness,
                 statistics,
                 dashboard_origins: dashboard_origins
                     .iter()
@@ -199,6 +249,23 @@ impl DatabaseArgs {
         let url = problems.database_url(self);
         problems.none()?;
         Ok(url)
+    }
+}
+
+impl MigrateArgs {
+    /// Checks the settings, or says all that is wrong with them.
+    pub fn parse(&self) -> anyhow::Result<Migration> {
+        let mut problems = Problems::default();
+        let database_url = problems.database_url(&self.database);
+        let (direct, file) =
+            (&self.control_database_password, &self.control_database_password_file);
+        let control_password =
+            problems.password("WEIR_CONTROL_DATABASE_PASSWORD", direct.as_ref(), file.as_ref());
+        let (direct, file) = (&self.gate_database_password, &self.gate_database_password_file);
+        let gate_password =
+            problems.password("WEIR_GATE_DATABASE_PASSWORD", direct.as_ref(), file.as_ref());
+        problems.none()?;
+        Ok(Migration { database_url, control_password, gate_password })
     }
 }
 
@@ -239,12 +306,56 @@ impl Problems {
     fn database_url(&mut self, args: &DatabaseArgs) -> Secret {
         let file = args.database_url_file.as_ref();
         let url = self.secret("WEIR_DATABASE_URL", args.database_url.as_ref(), file);
-        if let Some(url) = &url
-            && !(url.0.starts_with("postgres://") || url.0.starts_with("postgresql://"))
-        {
-            self.say("WEIR_DATABASE_URL must begin with postgres://");
+        self.postgres_url("WEIR_DATABASE_URL", url, args)
+    }
+
+    fn gate_database_url(&mut self, args: &ServeArgs) -> Secret {
+        let (direct, file) = (&args.gate_database_url, &args.gate_database_url_file);
+        let url = self.secret("WEIR_GATE_DATABASE_URL", direct.as_ref(), file.as_ref());
+        self.postgres_url("WEIR_GATE_DATABASE_URL", url, &args.database)
+    }
+
+    /// An address that begins with postgres:// and, unless that was waived, leads to a server that proves who it is.
+    fn postgres_url(&mut self, name: &str, url: Option<Secret>, args: &DatabaseArgs) -> Secret {
+        let insecure = match args.database_insecure.as_str() {
+            "on" => true,
+            "off" => false,
+            _ => {
+                self.say("WEIR_DATABASE_INSECURE must be `on` or `off`");
+                true
+            }
+        };
+        let Some(url) = url else { return Secret::none() };
+        if !(url.0.starts_with("postgres://") || url.0.starts_with("postgresql://")) {
+            self.say(format!("{name} must begin with postgres://"));
+        } else if !insecure {
+            match weir_store::is_verified(&url.0) {
+                Ok(true) => {}
+                Ok(false) => self.say(format!(
+                    "{name} must end with ?sslmode=verify-full, because Postgres is on another host \
+                     (WEIR_DATABASE_INSECURE=on allows less, for a network that nobody else is in)"
+                )),
+                Err(error) => self.say(format!("{name} cannot be used: {}", error.reason())),
+            }
         }
-        url.unwrap_or_else(Secret::none)
+        url
+    }
+
+    /// A password for a login, if one is given.
+    fn password(
+        &mut self,
+        name: &str,
+        direct: Option<&String>,
+        file: Option<&PathBuf>,
+    ) -> Option<Secret> {
+        if direct.is_none() && file.is_none() {
+            return None;
+        }
+        let password = self.secret(name, direct, file)?;
+        if !(16..=200).contains(&password.0.len()) {
+            self.say(format!("{name} must be from 16 to 200 bytes long"));
+        }
+        Some(password)
     }
 
     /// A client that has not connected yet; `None`: what is wrong was said.
@@ -313,6 +424,20 @@ impl Problems {
                 Reach::Public
             }
         }
+    }
+
+    fn staleness(&mut self, max_age_s: &str, stale: &str) -> Staleness {
+        let mut staleness = Staleness::default();
+        match max_age_s.parse() {
+            Ok(seconds @ 5..=86_400) => staleness.max_age = Duration::from_secs(seconds),
+            _ => self.say("WEIR_RULEBOOK_MAX_AGE_S must be from 5 to 86400"),
+        }
+        match stale {
+            "serve" => {}
+            "refuse" => staleness.refuse = true,
+            _ => self.say("WEIR_RULEBOOK_STALE must be `serve` or `refuse`"),
+        }
+        staleness
     }
 
     fn statistics(&mut self, text: &str) -> bool {

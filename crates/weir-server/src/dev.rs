@@ -17,11 +17,12 @@ use clap::Args;
 use tokio::net::TcpListener;
 use weir_control::{SigningKey, Signup};
 use weir_local::{Postgres, PostgresOptions, Redis, RedisOptions};
+use weir_store::Role;
 
-use crate::config::{ControlSettings, GateSettings, ListenerSettings, Secret};
+use crate::config::{ControlSettings, GateSettings, ListenerSettings, Migration, Secret};
 use crate::serve::{self, Running};
 use crate::telemetry::{self, Lines};
-use crate::{edge, lifecycle, migrate};
+use crate::{edge, lifecycle, migrate, user};
 
 #[derive(Debug, Args)]
 pub struct DevArgs {
@@ -50,7 +51,10 @@ pub struct DevArgs {
 pub struct Addresses {
     pub control: String,
     pub gates: Vec<String>,
+    /// With the owner's login.
     pub database_url: String,
+    pub control_database_url: String,
+    pub gate_database_url: String,
     pub redis_url: String,
 }
 
@@ -106,13 +110,26 @@ async fn run_on(
     let port = |at: usize| args.base_port + u16::try_from(at).unwrap_or(0);
     // The browser keeps secure cookies for `localhost` without TLS, and for no number.
     let address = |at: usize| format!("http://localhost:{}", port(at));
+    // Made anew each time, since nobody else needs them.
+    let [control_password, gate_password] = [(); 2].map(|()| user::random_password());
+    let login_url = |plane: Role, password: &str| {
+        let login = plane.login().unwrap_or_default();
+        servers.postgres.url_as(DATABASE, login, password)
+    };
     let addresses = Addresses {
         control: address(0),
         gates: (1..listeners.len()).map(address).collect(),
         database_url: servers.postgres.url(DATABASE),
+        control_database_url: login_url(Role::App, &control_password),
+        gate_database_url: login_url(Role::Gate, &gate_password),
         redis_url: servers.redis.url(),
     };
-    migrate::migrate(&Secret(addresses.database_url.clone())).await?;
+    let migration = Migration {
+        database_url: Secret(addresses.database_url.clone()),
+        control_password: Some(Secret(control_password)),
+        gate_password: Some(Secret(gate_password)),
+    };
+    migrate::migrate(&migration).await?;
     let mut listeners = listeners.into_iter();
     let control = listeners.next().context("a listener for the control plane")?;
     for (listener, url) in listeners.zip(&addresses.gates) {
@@ -143,10 +160,11 @@ fn gate_settings(
         listen,
         listener: ListenerSettings::default(),
         url: url.to_owned(),
-        database_url: Secret(addresses.database_url.clone()),
+        database_url: Secret(addresses.gate_database_url.clone()),
         redis: weir_redis::client(&addresses.redis_url)?,
         redis_budget: Duration::from_millis(args.redis_budget_ms),
         state_dir: Some(data_dir.join(format!("gate-{}", listen.port() - port))),
+        staleness: weir_gate::Staleness::default(),
         statistics: true,
         dashboard_origins: origins.iter().filter_map(|it| HeaderValue::from_str(it).ok()).collect(),
     })
@@ -160,7 +178,7 @@ fn control_settings(
     Ok(ControlSettings {
         listen,
         listener: ListenerSettings::default(),
-        database_url: Secret(addresses.database_url.clone()),
+        database_url: Secret(addresses.control_database_url.clone()),
         redis: weir_redis::client(&addresses.redis_url)?,
         signup: Signup::Open,
         signing_keys: vec![signing_key(&data_dir.join("jwt.key"))?],

@@ -32,8 +32,8 @@ struct Cli {
 enum Command {
     /// Run the control plane, a gate, or both
     Serve(Box<config::ServeArgs>),
-    /// Bring the database's schema up to this release
-    Migrate(config::DatabaseArgs),
+    /// Bring the database's schema up to this release, and create the planes' logins
+    Migrate(config::MigrateArgs),
     /// Run everything on this machine, to try Weir or to work on it; needs no settings
     Dev(dev::DevArgs),
     /// Manage accounts

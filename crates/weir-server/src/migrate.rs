@@ -1,28 +1,39 @@
-//! `weir migrate`: brings the schema up to this release. Safe to run twice, and by two at once.
+//! `weir migrate`: brings the schema up to this release, and creates the planes' logins. Safe to run twice, and by two at
+//! once.
+
+use std::time::Duration;
 
 use anyhow::Context as _;
 use weir_store::{PoolSettings, Role, Store};
 
-use crate::config::{DatabaseArgs, Secret};
+use crate::config::{MigrateArgs, Migration, Secret};
 use crate::telemetry::{self, Lines};
 
-pub async fn run(args: DatabaseArgs) -> anyhow::Result<()> {
+pub async fn run(args: MigrateArgs) -> anyhow::Result<()> {
     telemetry::start("info", Lines::ByTerminal)?;
     migrate(&args.parse()?).await?;
     tracing::info!("the schema is up to date");
     Ok(())
 }
 
-/// Brings the schema up to date as the owner.
-pub async fn migrate(database_url: &Secret) -> anyhow::Result<()> {
-    let store = owner(database_url)?;
+/// Brings the schema up to date as the owner, and sets the passwords of the planes' logins that were given.
+pub async fn migrate(migration: &Migration) -> anyhow::Result<()> {
+    let store = owner(&migration.database_url)?;
     store.migrate().await.context("migrate the schema")?;
+    for (plane, password) in
+        [(Role::App, &migration.control_password), (Role::Gate, &migration.gate_password)]
+    {
+        if let Some(password) = password {
+            store.create_login(plane, &password.0).await.context("create a plane's login")?;
+        }
+    }
     store.close().await;
     Ok(())
 }
 
 /// The store with all rights, for the operator's own commands.
 pub fn owner(database_url: &Secret) -> anyhow::Result<Store> {
-    let settings = PoolSettings { max_connections: 2, ..PoolSettings::default() };
+    let answer_timeout = Duration::from_mins(5);
+    let settings = PoolSettings { max_connections: 2, answer_timeout, ..PoolSettings::default() };
     Store::connect(&database_url.0, Role::Owner, &settings).context("read the address of postgres")
 }

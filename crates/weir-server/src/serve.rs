@@ -1,6 +1,7 @@
 //! The boot story: settings, Postgres, Redis, planes, listeners, wait, drain.
 
 use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -16,7 +17,7 @@ use weir_http::plane::{self, Plane, PlaneSettings};
 use weir_http::serve::serve;
 use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_redis::signal::Signal;
-use weir_store::{PoolSettings, Role, Store};
+use weir_store::{PoolSettings, Role, Store, StoreError};
 use weir_webhook::Sender;
 
 use crate::config::{self, ControlSettings, GateSettings, ListenerSettings, ServeArgs, Settings};
@@ -32,8 +33,12 @@ pub struct Running {
     pub drained: CancellationToken,
     /// What has something left to do once they have.
     pub last: TaskTracker,
+    /// Why the process ends by itself.
+    pub failure: Arc<OnceLock<anyhow::Error>>,
 }
 
+/// Between two questions about a login's rights while Postgres is away.
+const CONFINE_EVERY: Duration = Duration::from_secs(1);
 const REQUEST_DEADLINE: Duration = Duration::from_secs(15);
 /// For people who wait for the tester and for a reset, not for requests that wait for a check.
 const TESTER_BUDGET: Duration = Duration::from_secs(1);
@@ -54,7 +59,7 @@ pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
         start_control(control, listener, &running).await?;
     }
     running.wait().await;
-    Ok(())
+    running.failed()
 }
 
 impl Running {
@@ -67,6 +72,37 @@ impl Running {
         self.last.wait().await;
         tracing::info!("stopped");
     }
+}
+
+impl Running {
+    /// Why the process had to end, if it was not asked to.
+    pub fn failed(&self) -> anyhow::Result<()> {
+        self.failure.get().map_or(Ok(()), |error| Err(anyhow::anyhow!("{error:#}")))
+    }
+}
+
+/// Ends the process if the login of a plane has too many rights. The plane starts without waiting for the answer, since
+/// Postgres may be away, and is asked until it gives one.
+fn confine(store: Store, plane: &'static str, running: &Running) {
+    let (stop, failure) = (running.stop.clone(), Arc::clone(&running.failure));
+    let check = async move {
+        loop {
+            match store.assert_confined().await {
+                Ok(()) => return,
+                Err(error @ (StoreError::Unconfined { .. } | StoreError::Corrupt { .. })) => {
+                    let error = anyhow::Error::new(error);
+                    let error = error.context(format!("check the rights of {plane} in postgres"));
+                    failure.get_or_init(|| error);
+                    return stop.cancel();
+                }
+                Err(_) => tokio::time::sleep(CONFINE_EVERY).await,
+            }
+        }
+    };
+    let stopped = running.stop.clone();
+    running.tasks.spawn(async move {
+        stopped.run_until_cancelled(check).await;
+    });
 }
 
 /// Opens a port.
@@ -82,7 +118,7 @@ pub async fn start_control(
 ) -> anyhow::Result<()> {
     let store = Store::connect(&settings.database_url.0, Role::App, &PoolSettings::default())
         .context("read the address of postgres")?;
-    store.assert_confined().await.context("check the rights of the control plane in postgres")?;
+    confine(store.clone(), "the control plane", running);
     let redis = settings.redis;
     let limiter_settings = LimiterSettings { budget: TESTER_BUDGET, ..Default::default() };
     let macs = Macs::new(&settings.signing_keys).context("read the signing keys")?;
@@ -125,14 +161,7 @@ pub async fn start_gate(
 ) -> anyhow::Result<()> {
     let store = Store::connect(&settings.database_url.0, Role::Gate, &PoolSettings::default())
         .context("read the address of postgres")?;
-    match store.assert_confined().await {
-        Err(error @ weir_store::StoreError::Corrupt { .. }) => {
-            return Err(error).context("check the rights of the gate in postgres");
-        }
-        // A gate starts without Postgres: it has its disk copy.
-        Err(error) => tracing::warn!(%error, "postgres is away"),
-        Ok(()) => {}
-    }
+    confine(store.clone(), "the gate", running);
     let redis = settings.redis;
     let limiter_settings = LimiterSettings { budget: settings.redis_budget, ..Default::default() };
     // Leased units are given back after the last request: until then Redis must be asked.
@@ -140,14 +169,21 @@ pub async fn start_gate(
     let limiter = Limiter::start(redis.clone(), limiter_settings, given_back.clone());
     let clock = edge::clock();
     let (id, boot_id) = (GateId::new(clock.now(), edge::random_u128()), edge::random_u128());
-    let follower_settings =
-        FollowerSettings { id, boot_id, address: settings.url, state_dir: settings.state_dir };
+    let follower_settings = FollowerSettings {
+        id,
+        boot_id,
+        address: settings.url,
+        state_dir: settings.state_dir,
+        staleness: settings.staleness,
+    };
     let state = if settings.statistics {
         GateState::new(limiter, clock)
     } else {
         GateState::without_statistics(limiter, clock)
     };
-    let recorder = Recorder::new(state.clone(), store.clone(), RecorderSettings { id, boot_id });
+    let recorder_settings =
+        RecorderSettings { id, boot_id, state_dir: follower_settings.state_dir.clone() };
+    let recorder = Recorder::new(state.clone(), store.clone(), recorder_settings);
     running.last.spawn(recorder.run(running.drained.clone()));
     let (keeper, drained) = (LeaseKeeper::new(state.clone()), running.drained.clone());
     running.last.spawn(async move {

@@ -2,11 +2,11 @@
 
 mod row;
 
-use sqlx::PgConnection;
 use weir_domain::alert::Condition;
 use weir_domain::id::{AlertId, TenantId, WebhookId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{all, stored, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
@@ -51,11 +51,11 @@ pub struct NewFirings {
 /// The table of alerts.
 #[derive(Debug)]
 pub struct Alerts<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Alerts<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

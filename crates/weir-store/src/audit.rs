@@ -3,13 +3,13 @@
 //! The database assigns the time, the sequence number and the hash of an entry (a trigger of `audit_entries`).
 
 use serde_json::Value;
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{AuditId, TenantId, UserId};
 use weir_domain::time::Timestamp;
 
 use crate::actor::Actor;
+use crate::connection::PooledConnection;
 use crate::convert::{all, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
@@ -105,11 +105,11 @@ pub struct AuditFilter {
 /// The table of audit entries.
 #[derive(Debug)]
 pub struct Audit<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Audit<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

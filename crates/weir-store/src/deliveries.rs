@@ -3,10 +3,10 @@
 
 mod row;
 
-use sqlx::PgConnection;
 use weir_domain::id::{DeliveryId, TenantId, WebhookId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{all, signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
@@ -82,11 +82,11 @@ pub struct Attempted {
 /// The table of deliveries.
 #[derive(Debug)]
 pub struct Deliveries<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Deliveries<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 
@@ -216,20 +216,23 @@ impl<'t> Deliveries<'t> {
         .transpose()
     }
 
-    /// Takes up to `most` that are due, of whichever tenants, for so many seconds.
+    /// Takes up to `most` that are due, and leases each for `lease_s` seconds by Postgres' clock. At most
+    /// `most_per_tenant` of one tenant are leased at a time. Every tenant's first comes before any tenant's second.
     pub async fn take(
         self,
         now: Timestamp,
         lease_s: u32,
         most: u32,
+        most_per_tenant: u32,
     ) -> Result<Vec<Due>, StoreError> {
         let rows = sqlx::query!(
             r#"-- deliveries.take
             SELECT tenant AS "tenant!", delivery AS "delivery!"
-            FROM weir_take_deliveries($1, make_interval(secs => $2), $3)"#,
+            FROM weir_take_deliveries($1, make_interval(secs => $2), $3, $4)"#,
             stored(now),
             f64::from(lease_s),
             i32::try_from(most).unwrap_or(i32::MAX),
+            i32::try_from(most_per_tenant).unwrap_or(i32::MAX),
         )
         .fetch_all(self.conn)
         .await?;
@@ -284,6 +287,7 @@ impl<'t> Deliveries<'t> {
                 state = $3,
                 attempts = attempts + 1,
                 next_at = $4,
+                leased_until = NULL,
                 attempted_at = $5,
                 response_status = $6,
                 response = $7,

@@ -1,11 +1,11 @@
 //! The log of refused checks: a sample of each second, kept for a day.
 
 use serde_json::Value;
-use sqlx::PgConnection;
 use uuid::Uuid;
 use weir_domain::id::{DenialId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
@@ -57,11 +57,11 @@ pub struct DenialFilter {
 /// The log of refused checks.
 #[derive(Debug)]
 pub struct Denials<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Denials<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

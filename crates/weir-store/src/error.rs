@@ -14,6 +14,14 @@ pub enum StoreError {
     /// Postgres cannot be asked now, or took too long: try again later.
     #[error("database unavailable")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
+    /// The login has rights that its plane does not need.
+    #[error("the login {login} has too many rights: {reason}")]
+    Unconfined {
+        /// The login, as Postgres knows it.
+        login: String,
+        /// What is too much.
+        reason: String,
+    },
     /// A bug or broken data: trying again does not help.
     #[error("database misused or damaged: {what}")]
     Corrupt {
@@ -59,6 +67,17 @@ impl StoreError {
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into(), source: None }
     }
+
+    /// The whole chain of causes in one line, for a log that reports each reason once.
+    pub fn reason(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            text = format!("{text}: {error}");
+            cause = error.source();
+        }
+        text
+    }
 }
 
 impl From<sqlx::Error> for StoreError {
@@ -88,11 +107,12 @@ fn without_database(error: sqlx::Error) -> StoreError {
     }
 }
 
-/// Connection lost, transaction rolled back for another's sake, resources short, lock not had in
-/// time, idle too long, told to stop (which a statement time-out is too) or starting.
+/// Whether the same statement can succeed later. Classes: connection exception, transaction rollback, insufficient
+/// resources (a full disk), operator intervention (a statement timeout, a shutdown, a start), system error. Single codes:
+/// lock not available, idle in transaction too long, read-only transaction (a standby, half way through a fail-over).
 fn is_passing(code: &str) -> bool {
-    ["08", "40", "53", "57"].iter().any(|class| code.starts_with(class))
-        || ["55P03", "25P03"].contains(&code)
+    ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
+        || ["55P03", "25P03", "25006"].contains(&code)
 }
 
 fn meaning(name: &str) -> Option<Constraint> {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use sqlx::PgConnection;
 use weir_domain::id::GateId;
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 
@@ -54,11 +54,11 @@ pub struct GateRow {
 /// The table of heartbeats.
 #[derive(Debug)]
 pub struct Gates<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Gates<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

@@ -1,8 +1,7 @@
 //! What is done to statistics with time: rolled up, and let go. The work is done by functions of the
 //! schema, because the app's role owns no table.
 
-use sqlx::PgConnection;
-
+use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned};
 use crate::error::StoreError;
 
@@ -26,7 +25,7 @@ pub struct Retention {
 /// What is done with time.
 #[derive(Debug)]
 pub struct Housekeeping<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl Default for Retention {
@@ -43,13 +42,12 @@ impl Default for Retention {
 }
 
 impl<'t> Housekeeping<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 
     /// Folds hours that are over; whether there was something to do.
     pub async fn roll_up(self, retention: &Retention) -> Result<bool, StoreError> {
-        take_time(&mut *self.conn).await?;
         let done = sqlx::query_scalar!(
             r#"-- housekeeping.roll_up
             SELECT weir_roll_up($1, $2) AS "done!""#,
@@ -61,12 +59,35 @@ impl<'t> Housekeeping<'t> {
         Ok(done)
     }
 
-    /// Opens the next days and lets go of what is too old; how many days of minutes went.
-    pub async fn keep(self, retention: &Retention) -> Result<u64, StoreError> {
-        take_time(&mut *self.conn).await?;
+    /// Creates the partitions of the next days.
+    pub async fn open_days(self) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- housekeeping.open_days
+            SELECT weir_open_days()"
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(())
+    }
+
+    /// Drops the oldest partition of minutes if it is too old. Returns whether it did. To be alone in its transaction,
+    /// because it locks the table.
+    pub async fn drop_old_day(self, retention: &Retention) -> Result<bool, StoreError> {
         let dropped = sqlx::query_scalar!(
-            r#"-- housekeeping.keep
-            SELECT weir_keep_statistics($1, $2, $3, $4) AS "dropped!""#,
+            r#"-- housekeeping.drop_old_day
+            SELECT weir_drop_old_day($1) AS "dropped!""#,
+            i32::from(retention.minutes_days),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(dropped)
+    }
+
+    /// Deletes statistics that are too old, too many, or of deleted tenants.
+    pub async fn delete_old(self, retention: &Retention) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- housekeeping.delete_old
+            SELECT weir_delete_old_statistics($1, $2, $3, $4)",
             i32::from(retention.minutes_days),
             i32::from(retention.hours_days),
             i32::from(retention.days_days),
@@ -74,12 +95,29 @@ impl<'t> Housekeeping<'t> {
         )
         .fetch_one(self.conn)
         .await?;
-        Ok(unsigned(dropped.into()))
+        Ok(())
+    }
+
+    /// For how many days from today on there are partitions for minutes, today included.
+    pub async fn days_ahead(self) -> Result<u32, StoreError> {
+        let days = sqlx::query_scalar!(
+            r#"-- housekeeping.days_ahead
+            SELECT count(*) AS "days!"
+            FROM pg_inherits i
+            JOIN pg_class c ON c.oid = i.inhrelid
+            WHERE
+                i.inhparent = 'public.tallies_minutes'::regclass
+                AND c.relname ~ '^tallies_minutes_\d{8}$'
+                AND to_date(right(c.relname, 8), 'YYYYMMDD')
+                    >= (clock_timestamp() AT TIME ZONE 'UTC')::date"#
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(u32::try_from(days).unwrap_or(u32::MAX))
     }
 
     /// Lets go of checks kept for what-if runs that are too old or too many; how many pieces went.
     pub async fn keep_samples(self, retention: &Retention) -> Result<u64, StoreError> {
-        take_time(&mut *self.conn).await?;
         let dropped = sqlx::query_scalar!(
             r#"-- housekeeping.keep_samples
             SELECT weir_keep_samples($1, $2) AS "dropped!""#,
@@ -90,15 +128,4 @@ impl<'t> Housekeeping<'t> {
         .await?;
         Ok(unsigned(dropped))
     }
-}
-
-/// Nobody waits for this, and it may have a lot to do.
-async fn take_time(conn: &mut PgConnection) -> Result<(), StoreError> {
-    sqlx::query!(
-        "-- housekeeping.take_time
-        SELECT set_config('statement_timeout', '300s', true)"
-    )
-    .fetch_one(conn)
-    .await?;
-    Ok(())
 }

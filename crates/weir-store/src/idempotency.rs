@@ -1,11 +1,11 @@
 //! Answers already given: a request sent again gets the first answer, and nothing is done twice.
 
 use serde_json::Value;
-use sqlx::PgConnection;
 use uuid::Uuid;
 use weir_domain::id::{TenantId, UserId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{stored, uuid};
 use crate::error::StoreError;
 
@@ -52,11 +52,11 @@ pub enum Claimed {
 /// The table of answers.
 #[derive(Debug)]
 pub struct Idempotency<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Idempotency<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

@@ -1,11 +1,11 @@
 //! Who is asked to join a tenant. Only digests of the tokens are kept.
 
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{InvitationId, TenantId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{all, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::members::MemberRole;
@@ -54,11 +54,11 @@ pub struct InvitationRow {
 /// The table of invitations.
 #[derive(Debug)]
 pub struct Invitations<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Invitations<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

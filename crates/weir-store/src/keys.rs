@@ -2,10 +2,10 @@
 
 mod row;
 
-use sqlx::PgConnection;
 use weir_domain::id::{KeyId, TenantId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{all, stored, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
@@ -54,11 +54,11 @@ pub struct KeyRotation {
 /// The table of API keys.
 #[derive(Debug)]
 pub struct Keys<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Keys<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 
@@ -374,7 +374,7 @@ impl<'t> Keys<'t> {
 
 /// Keys written after `since`, of every tenant; those that were revoked too, unless all are asked for.
 pub(crate) async fn of_rulebook(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     since: i64,
 ) -> Result<Vec<KeyRow>, StoreError> {
     let rows = sqlx::query_as!(

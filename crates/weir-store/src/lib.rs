@@ -6,6 +6,7 @@
 mod actor;
 mod alerts;
 mod audit;
+mod connection;
 mod convert;
 mod deliveries;
 mod denials;
@@ -15,6 +16,7 @@ mod housekeeping;
 mod idempotency;
 mod invitations;
 mod keys;
+mod logins;
 mod members;
 mod overrides;
 mod page;
@@ -50,6 +52,7 @@ pub use housekeeping::{Housekeeping, Retention};
 pub use idempotency::{Claim, Claimed, Idempotency, Owner};
 pub use invitations::{InvitationRow, Invitations, NewInvitation};
 pub use keys::{KeyRotation, KeyRow, Keys, NewKey, PreviousDigest};
+pub use logins::is_verified;
 pub use members::{MemberRole, MemberRow, Members};
 pub use overrides::{
     OverrideBody, OverrideBulk, OverrideRow, OverrideWrite, Overrides, ServedOverride,

@@ -1,11 +1,11 @@
 //! Who belongs to a tenant, and as what.
 
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{TenantId, UserId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{all, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
@@ -64,11 +64,11 @@ pub struct MemberRow {
 /// The table of memberships.
 #[derive(Debug)]
 pub struct Members<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Members<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

@@ -5,10 +5,10 @@ mod row;
 mod served;
 
 use serde_json::Value;
-use sqlx::PgConnection;
 use weir_domain::id::{OverrideId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{signed, stored, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
@@ -54,11 +54,11 @@ pub struct OverrideWrite {
 /// The table of overrides.
 #[derive(Debug)]
 pub struct Overrides<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Overrides<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 
@@ -281,6 +281,41 @@ impl<'t> Overrides<'t> {
         Ok(page.listing(rows.into_iter().map(OverrideRow::from).collect()))
     }
 
+    /// Those of a rule for these subjects.
+    pub async fn for_subjects(
+        self,
+        tenant_id: TenantId,
+        rule_id: RuleId,
+        subject_digests: &[[u8; 32]],
+    ) -> Result<Vec<OverrideRow>, StoreError> {
+        let digests: Vec<Vec<u8>> = subject_digests.iter().map(|it| it.to_vec()).collect();
+        let rows = sqlx::query_as!(
+            Row,
+            "-- overrides.for_subjects
+            SELECT
+                tenant_id,
+                id,
+                rule_id,
+                subject,
+                spec,
+                reason,
+                expires_at,
+                revision,
+                rulebook_version,
+                created_at,
+                updated_at
+            FROM overrides
+            WHERE tenant_id = $1 AND rule_id = $2 AND subject_digest = ANY ($3)
+            ORDER BY id",
+            uuid(tenant_id.to_u128()),
+            uuid(rule_id.to_u128()),
+            &digests,
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(rows.into_iter().map(OverrideRow::from).collect())
+    }
+
     /// How many overrides a tenant has.
     pub async fn count(self, tenant_id: TenantId) -> Result<u64, StoreError> {
         let count = sqlx::query_scalar!(
@@ -296,7 +331,7 @@ impl<'t> Overrides<'t> {
 
 /// All overrides of a rule, expired ones too.
 pub(crate) async fn of_rule(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     tenant_id: TenantId,
     rule_id: RuleId,
 ) -> Result<Vec<OverrideRow>, StoreError> {
@@ -328,7 +363,7 @@ pub(crate) async fn of_rule(
 
 /// All overrides of a namespace's rules, expired ones too.
 pub(crate) async fn of_namespace(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     tenant_id: TenantId,
     namespace: &str,
 ) -> Result<Vec<OverrideRow>, StoreError> {
@@ -360,7 +395,7 @@ pub(crate) async fn of_namespace(
 }
 
 async fn lock(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     tenant_id: TenantId,
     id: OverrideId,
 ) -> Result<Option<OverrideRow>, StoreError> {

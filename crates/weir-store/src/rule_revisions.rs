@@ -1,13 +1,13 @@
 //! Every revision a rule had: who, when, before and after.
 
 use serde_json::Value;
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
 use crate::actor::Actor;
+use crate::connection::PooledConnection;
 use crate::convert::{all, signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
@@ -29,7 +29,7 @@ pub struct RevisionRow {
 }
 
 pub(crate) async fn insert(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     before: Option<&Value>,
     rule: &RuleRow,
     actor: &Actor,
@@ -64,7 +64,7 @@ pub(crate) async fn insert(
 }
 
 pub(crate) async fn list(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     tenant_id: TenantId,
     rule_id: RuleId,
     page: &Page<u64>,
@@ -95,7 +95,7 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn find(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     tenant_id: TenantId,
     rule_id: RuleId,
     revision: u64,

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use sqlx::PgConnection;
 use weir_domain::id::{OverrideId, RuleId, TenantId};
 
+use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned, uuid};
 use crate::error::{Constraint, StoreError};
 use crate::keys::{self, KeyRow};
@@ -65,11 +65,11 @@ pub struct RuleRows {
 /// The version counter and one tenant's part of the rulebook.
 #[derive(Debug)]
 pub struct Rulebook<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Rulebook<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 
@@ -129,7 +129,7 @@ impl<'t> Rulebook<'t> {
 
 /// Loads what changed after `since`; the caller's transaction is one snapshot.
 pub(crate) async fn load(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     since: Option<u64>,
 ) -> Result<RulebookChanges, StoreError> {
     let version = version(conn).await?;
@@ -147,7 +147,7 @@ pub(crate) async fn load(
     Ok(RulebookChanges { version, tenants, deleted })
 }
 
-async fn version(conn: &mut PgConnection) -> Result<u64, StoreError> {
+async fn version(conn: &mut PooledConnection) -> Result<u64, StoreError> {
     let version = sqlx::query_scalar!(
         "-- rulebook.version
         SELECT version FROM rulebook_versions"
@@ -157,7 +157,10 @@ async fn version(conn: &mut PgConnection) -> Result<u64, StoreError> {
     Ok(unsigned(version))
 }
 
-async fn tenants(conn: &mut PgConnection, since: i64) -> Result<Vec<TenantChanges>, StoreError> {
+async fn tenants(
+    conn: &mut PooledConnection,
+    since: i64,
+) -> Result<Vec<TenantChanges>, StoreError> {
     let rows = sqlx::query!(
         "-- rulebook.tenants
         SELECT

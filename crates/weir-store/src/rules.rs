@@ -4,11 +4,11 @@ mod list;
 mod row;
 mod served;
 
-use sqlx::PgConnection;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
 use crate::actor::Actor;
+use crate::connection::PooledConnection;
 use crate::convert::{signed, stored, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
@@ -62,11 +62,11 @@ pub struct RuleCounts {
 /// The table of rules.
 #[derive(Debug)]
 pub struct Rules<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Rules<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 
@@ -301,7 +301,7 @@ impl<'t> Rules<'t> {
 
 /// All rules of a namespace.
 pub(crate) async fn of_namespace(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     tenant_id: TenantId,
     namespace: &str,
 ) -> Result<Vec<RuleRow>, StoreError> {
@@ -332,7 +332,7 @@ pub(crate) async fn of_namespace(
 }
 
 async fn lock(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     tenant_id: TenantId,
     id: RuleId,
 ) -> Result<Option<RuleRow>, StoreError> {

@@ -1,12 +1,12 @@
 //! Checks that gates kept for what-if runs, in pieces of some seconds.
 
 use serde_json::Value;
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::TenantId;
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::tallies::Flush;
@@ -89,14 +89,14 @@ pub struct SampleExtent {
 /// The table of kept checks.
 #[derive(Debug)]
 pub struct Samples<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 /// Pieces read at once.
 pub const PIECES_AT_ONCE: u32 = 200;
 
 impl<'t> Samples<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

@@ -1,9 +1,9 @@
 //! Sessions: one row is one family of refresh tokens, of which only digests are kept.
 
-use sqlx::PgConnection;
 use weir_domain::id::{SessionId, TenantId, UserId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{signed, stored, timestamp, uuid};
 use crate::error::StoreError;
 use crate::members::MemberRole;
@@ -115,11 +115,11 @@ pub struct Membership {
 /// The table of sessions.
 #[derive(Debug)]
 pub struct Sessions<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Sessions<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

@@ -3,11 +3,13 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{Connection as _, PgConnection, PgPool};
+use tokio::time::{Instant, timeout_at};
 
 use crate::audit::chain::{self, ChainHead, ChainId, ChainReport};
+use crate::connection::{PooledConnection, Silences};
 use crate::convert::unsigned;
 use crate::error::StoreError;
 use crate::gates::GateBeat;
@@ -21,9 +23,13 @@ pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
 #[derive(Debug, Clone)]
 pub struct Store {
     pool: PgPool,
+    role: Role,
+    silences: Silences,
+    begin_timeout: Duration,
+    answer_timeout: Duration,
 }
 
-/// Under which database role to work.
+/// The database role a pool works under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The login's own role: migrates, and names operators.
@@ -34,55 +40,91 @@ pub enum Role {
     Gate,
 }
 
-/// How many connections, and how long to wait for what.
+/// The size of a pool and its deadlines.
 #[derive(Debug, Clone, Copy)]
 pub struct PoolSettings {
-    /// At most so many connections.
+    /// The most connections.
     pub max_connections: u32,
-    /// How long to wait for a connection.
-    pub acquire_timeout: Duration,
-    /// How long one statement may take; the owner's may take for ever.
-    pub statement_timeout: Duration,
-    /// How long to wait for a row's lock; the owner waits for ever.
+    /// The longest that opening a transaction takes, connecting included.
+    pub begin_timeout: Duration,
+    /// The longest that Postgres may send nothing while a statement runs; the server is told to cancel a statement a
+    /// little earlier. See [`Store::with_answer_timeout`].
+    pub answer_timeout: Duration,
+    /// The longest that a statement waits for a lock. The owner waits without limit.
     pub lock_timeout: Duration,
-    /// How long a transaction may do nothing.
+    /// The longest that a transaction may be idle.
     pub idle_in_transaction_timeout: Duration,
 }
 
-/// A connection that rested so long is asked whether it is still there before it is used.
-const ASKED_AFTER: Duration = Duration::from_secs(1);
+/// How long `BEGIN` may take on a connection of the pool before a new connection is tried instead.
+const FIRST_BEGIN_TIMEOUT: Duration = Duration::from_millis(700);
+/// The server's deadline comes first, so that a slow statement costs an error and not the connection.
+const SERVER_IS_EARLIER: Duration = Duration::from_millis(200);
+/// Loading every tenant's rules at once takes long.
+const WHOLE_LOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Default for PoolSettings {
     fn default() -> Self {
         Self {
             max_connections: 10,
-            acquire_timeout: Duration::from_secs(2),
-            statement_timeout: Duration::from_secs(5),
+            begin_timeout: Duration::from_millis(2_600),
+            answer_timeout: Duration::from_millis(2_600),
             lock_timeout: Duration::from_secs(2),
             idle_in_transaction_timeout: Duration::from_secs(10),
         }
     }
 }
 
+impl Role {
+    /// What the role is called in Postgres. `None` for the login's own.
+    pub(crate) const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Owner => None,
+            Self::App => Some("weir_app"),
+            Self::Gate => Some("weir_gate"),
+        }
+    }
+
+    /// The login that `weir migrate` creates for this role.
+    pub const fn login(self) -> Option<&'static str> {
+        match self {
+            Self::Owner => None,
+            Self::App => Some("weir_control_login"),
+            Self::Gate => Some("weir_gate_login"),
+        }
+    }
+}
+
 impl Store {
+    /// The role this pool works under.
+    pub(crate) fn role(&self) -> Role {
+        self.role
+    }
+
     /// Prepares a pool; connects when first asked, so a process can start while Postgres is away.
     ///
     /// Each connection takes on the role as it starts, so that the URL of a powerful login still
     /// runs without its power.
     pub fn connect(url: &str, role: Role, settings: &PoolSettings) -> Result<Self, StoreError> {
-        let options = PgConnectOptions::from_str(url)
-            .map_err(|error| StoreError::Corrupt {
-                what: "the database URL cannot be read".to_owned(),
-                source: Some(Box::new(error)),
-            })?
-            .options(startup_options(role, settings));
+        let options = options_of(url)?.options(startup_options(role, settings));
+        let silences = Silences::default();
+        let checking = silences.clone();
         let pool = PgPoolOptions::new()
             .max_connections(settings.max_connections)
-            .acquire_timeout(settings.acquire_timeout)
+            .acquire_timeout(settings.begin_timeout)
             .test_before_acquire(false)
-            .before_acquire(|conn, rested| Box::pin(answers(conn, rested.idle_for)))
+            .before_acquire(move |connection, idle| {
+                Box::pin(checking.clone().check(connection, idle))
+            })
             .connect_lazy_with(options);
-        Ok(Self { pool })
+        let PoolSettings { begin_timeout, answer_timeout, .. } = *settings;
+        Ok(Self { pool, role, silences, begin_timeout, answer_timeout })
+    }
+
+    /// The same pool with another deadline for each answer, for work that takes longer than what a person waits for.
+    #[must_use]
+    pub fn with_answer_timeout(&self, answer_timeout: Duration) -> Self {
+        Self { answer_timeout, ..self.clone() }
     }
 
     /// Brings the schema up to date. Whoever comes second waits, then finds nothing to do.
@@ -99,39 +141,39 @@ impl Store {
             r#"-- store.ping
             SELECT 1 AS "one!""#
         )
-        .fetch_one(&self.pool)
+        .fetch_one(&mut self.open("BEGIN READ ONLY").await?)
         .await?;
-        Ok(())
-    }
-
-    /// Refuses a role that row-level security would not stop.
-    pub async fn assert_confined(&self) -> Result<(), StoreError> {
-        let row = sqlx::query!(
-            r#"-- store.assert_confined
-            SELECT
-                r.rolname AS "role!",
-                r.rolsuper OR r.rolbypassrls AS "unbound!",
-                EXISTS (
-                    SELECT FROM pg_class c
-                    WHERE c.relowner = r.oid AND c.relkind IN ('r', 'p', 'v', 'm')
-                ) AS "owner!"
-            FROM pg_roles r
-            WHERE r.rolname = current_user"#
-        )
-        .fetch_one(&self.pool)
-        .await?;
-        if row.unbound || row.owner {
-            return Err(StoreError::corrupt(format!(
-                "role {} is not confined by row-level security",
-                row.role
-            )));
-        }
         Ok(())
     }
 
     /// Opens a transaction that sees what `scope` allows; `name` is shown in Postgres' activity.
     pub async fn begin(&self, name: &'static str, scope: Scope) -> Result<Tx, StoreError> {
-        Tx::begin(self.pool.begin().await?, name, &scope).await
+        let statement_timeout = self.answer_timeout.saturating_sub(SERVER_IS_EARLIER);
+        Tx::begin(self.open("BEGIN").await?, name, &scope, statement_timeout).await
+    }
+
+    /// A connection on which `begin` was run. A connection that turns out to be silent is replaced by a new one.
+    pub(crate) async fn open(&self, begin: &'static str) -> Result<PooledConnection, StoreError> {
+        let deadline = Instant::now() + self.begin_timeout;
+        let opening = async {
+            let mut connection = self.connection().await?;
+            connection.set_answer_timeout(FIRST_BEGIN_TIMEOUT);
+            if connection.begin(begin).await.is_err() {
+                drop(connection);
+                connection = self.connection().await?;
+                connection.begin(begin).await?;
+            }
+            connection.set_answer_timeout(self.answer_timeout);
+            Ok(connection)
+        };
+        timeout_at(deadline, opening).await.unwrap_or_else(|elapsed| {
+            self.silences.note();
+            Err(StoreError::Unavailable(Box::new(elapsed)))
+        })
+    }
+
+    async fn connection(&self) -> Result<PooledConnection, StoreError> {
+        Ok(PooledConnection::acquire(&self.pool, &self.silences, self.answer_timeout).await?)
     }
 
     /// The newest rulebook version.
@@ -140,16 +182,22 @@ impl Store {
             "-- store.rulebook_version
             SELECT version FROM rulebook_versions"
         )
-        .fetch_one(&self.pool)
+        .fetch_one(&mut self.open("BEGIN READ ONLY").await?)
         .await?;
         Ok(unsigned(version))
     }
 
     /// What gates serve, as of one moment: all of it, or what changed after `since`.
     pub async fn load_rulebook(&self, since: Option<u64>) -> Result<RulebookChanges, StoreError> {
+        let store = match since {
+            Some(_) => self.clone(),
+            None => self.with_answer_timeout(WHOLE_LOAD_TIMEOUT),
+        };
+        let statement_timeout = store.answer_timeout.saturating_sub(SERVER_IS_EARLIER);
+        let connection = store.open("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
         let mut tx =
-            self.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-        let rows = rulebook::load(&mut tx, since).await?;
+            Tx::begin(connection, "rulebook.load", &Scope::Service, statement_timeout).await?;
+        let rows = rulebook::load(tx.connection(), since).await?;
         tx.commit().await?;
         Ok(rows)
     }
@@ -165,13 +213,12 @@ impl Store {
 
     /// Audit chains after this one, at most 1,000. For the owner's role.
     pub async fn audit_chains(&self, after: Option<ChainId>) -> Result<Vec<ChainId>, StoreError> {
-        chain::chains(&mut *self.pool.acquire().await?, after).await
+        chain::chains(&mut self.open("BEGIN READ ONLY").await?, after).await
     }
 
     /// Verifies an audit chain as of one moment. For the owner's role.
     pub async fn verify_audit_chain(&self, id: ChainId) -> Result<ChainReport, StoreError> {
-        let mut tx =
-            self.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+        let mut tx = self.open("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
         let report = chain::verify(&mut tx, id).await?;
         tx.commit().await?;
         Ok(report)
@@ -183,7 +230,7 @@ impl Store {
         id: ChainId,
         head: &ChainHead,
     ) -> Result<bool, StoreError> {
-        chain::holds(&mut *self.pool.acquire().await?, id, head).await
+        chain::holds(&mut self.open("BEGIN READ ONLY").await?, id, head).await
     }
 
     /// Closes every connection.
@@ -192,28 +239,22 @@ impl Store {
     }
 }
 
-/// Whether a connection of the pool is still good: one that was used a moment ago is not asked again, for that would be
-/// one more question to Postgres in each transaction.
-async fn answers(conn: &mut PgConnection, idle_for: Duration) -> Result<bool, sqlx::Error> {
-    if idle_for < ASKED_AFTER {
-        return Ok(true);
-    }
-    Ok(conn.ping().await.is_ok())
+pub(crate) fn options_of(url: &str) -> Result<PgConnectOptions, StoreError> {
+    PgConnectOptions::from_str(url).map_err(|error| StoreError::Corrupt {
+        what: "the database URL cannot be read".to_owned(),
+        source: Some(Box::new(error)),
+    })
 }
 
 fn startup_options(role: Role, settings: &PoolSettings) -> Vec<(&'static str, String)> {
     let ms = |duration: Duration| duration.as_millis().to_string();
     let mut options =
         vec![("idle_in_transaction_session_timeout", ms(settings.idle_in_transaction_timeout))];
-    let role_name = match role {
-        Role::Owner => return options,
-        Role::App => "weir_app",
-        Role::Gate => "weir_gate",
-    };
+    let Some(role_name) = role.name() else { return options };
     options.push(("role", role_name.to_owned()));
     // Every statement is short; compiling one takes longer than running it.
     options.push(("jit", "off".to_owned()));
-    options.push(("statement_timeout", ms(settings.statement_timeout)));
+    options.push(("statement_timeout", ms(settings.answer_timeout)));
     options.push(("lock_timeout", ms(settings.lock_timeout)));
     options
 }

@@ -1,19 +1,19 @@
 //! What has run out: kept answers, sessions and invitations of all tenants.
 
-use sqlx::PgConnection;
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{stored, unsigned};
 use crate::error::StoreError;
 
 /// What has run out.
 #[derive(Debug)]
 pub struct Sweep<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Sweep<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

@@ -1,10 +1,10 @@
 //! Counts of decisions as they are read: sums over gates, from the coarsest table that suits.
 
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 
@@ -86,11 +86,11 @@ pub struct RuleTally {
 /// The counts of decisions.
 #[derive(Debug)]
 pub struct Tallies<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Tallies<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

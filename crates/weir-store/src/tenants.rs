@@ -1,11 +1,11 @@
 //! Tenants: the customers of an installation.
 
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{TenantId, UserId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{all, signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::members::MemberRole;
@@ -40,11 +40,11 @@ pub struct MyTenant {
 /// The table of tenants.
 #[derive(Debug)]
 pub struct Tenants<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Tenants<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

@@ -6,9 +6,14 @@ use tokio::sync::OnceCell;
 
 use crate::{PoolSettings, Role, Store};
 
+/// Of both logins; the server is this process' own.
+const PASSWORD: &str = "the-logins-of-a-test";
+
 /// A database of one test's own.
 #[derive(Debug)]
 pub struct TestDatabase {
+    /// What it is called.
+    pub name: String,
     /// Its address, with the superuser's login.
     pub url: String,
     /// As migrations run.
@@ -38,10 +43,17 @@ pub async fn database() -> TestDatabase {
     let url = weir_local::shared::postgres().url(&name);
     TestDatabase {
         owner: connect(&url, Role::Owner),
-        app: connect(&url, Role::App),
-        gate: connect(&url, Role::Gate),
+        app: connect(&login_url(&name, Role::App), Role::App),
+        gate: connect(&login_url(&name, Role::Gate), Role::Gate),
+        name,
         url,
     }
+}
+
+/// The address of a database for the login of a plane.
+pub fn login_url(database: &str, plane: Role) -> String {
+    let login = plane.login().expect("a plane's role");
+    weir_local::shared::postgres().url_as(database, login, PASSWORD)
 }
 
 async fn migrate_template() {
@@ -53,10 +65,14 @@ async fn migrate_template() {
     .await;
     let owner = connect(&weir_local::shared::postgres().url("weir_template"), Role::Owner);
     owner.migrate().await.expect("the migrations suit an empty database");
+    for plane in [Role::App, Role::Gate] {
+        owner.create_login(plane, PASSWORD).await.expect("the owner may create roles");
+    }
     owner.close().await;
 }
 
-fn connect(url: &str, role: Role) -> Store {
+/// Connects under a role, for tests that put something before the database.
+pub fn connect(url: &str, role: Role) -> Store {
     let settings = PoolSettings { max_connections: 8, ..PoolSettings::default() };
     Store::connect(url, role, &settings).expect("weir-local makes readable addresses")
 }

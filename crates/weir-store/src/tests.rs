@@ -2,6 +2,7 @@
 
 mod accounts;
 mod audit;
+mod deliveries;
 mod gates;
 mod idempotency;
 mod isolation;
@@ -11,6 +12,7 @@ mod rulebook;
 mod rules;
 mod samples;
 mod schema;
+mod silence;
 mod sweep;
 mod tallies;
 

@@ -1,11 +1,11 @@
 //! The busiest subjects: one sketch of each gate for each ten minutes, merged when they are read.
 
 use serde_json::Value;
-use sqlx::PgConnection;
 use uuid::Uuid;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::tallies::{Counted, Flush};
@@ -70,11 +70,11 @@ pub struct TopFilter {
 /// The table of sketches.
 #[derive(Debug)]
 pub struct TopSubjects<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> TopSubjects<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

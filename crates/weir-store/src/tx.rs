@@ -1,11 +1,13 @@
 //! A transaction and its scope: for whom it works, which row-level security enforces.
 
-use sqlx::{Postgres, Transaction};
+use std::time::Duration;
+
 use uuid::Uuid;
 use weir_domain::id::{GateId, SessionId, TenantId, UserId};
 
 use crate::alerts::Alerts;
 use crate::audit::Audit;
+use crate::connection::PooledConnection;
 use crate::convert::uuid;
 use crate::deliveries::Deliveries;
 use crate::denials::Denials;
@@ -53,16 +55,19 @@ pub enum Scope {
 /// A transaction; dropped without `commit` it leaves nothing.
 #[derive(Debug)]
 pub struct Tx {
-    inner: Transaction<'static, Postgres>,
+    inner: PooledConnection,
 }
 
 impl Tx {
+    /// Scopes a transaction that was just opened. The server cancels a statement that takes `statement_timeout`.
     pub(crate) async fn begin(
-        mut inner: Transaction<'static, Postgres>,
+        mut inner: PooledConnection,
         name: &'static str,
         scope: &Scope,
+        statement_timeout: Duration,
     ) -> Result<Self, StoreError> {
         let settings = Settings::of(scope);
+        let statement_timeout = statement_timeout.as_millis().to_string();
         sqlx::query!(
             "-- tx.begin
             SELECT
@@ -73,7 +78,8 @@ impl Tx {
                 set_config('weir.session', $5, true) AS session,
                 set_config('weir.key', $6, true) AS key,
                 set_config('weir.gate', $7, true) AS gate,
-                set_config('weir.invitation', $8, true) AS invitation",
+                set_config('weir.invitation', $8, true) AS invitation,
+                set_config('statement_timeout', $9, true) AS statement_timeout",
             name,
             settings.tenant,
             settings.user,
@@ -82,8 +88,9 @@ impl Tx {
             settings.key,
             settings.gate,
             settings.invitation,
+            statement_timeout,
         )
-        .fetch_one(&mut *inner)
+        .fetch_one(&mut inner)
         .await?;
         Ok(Self { inner })
     }
@@ -100,7 +107,7 @@ impl Tx {
             SELECT set_config('weir.tenant', $1, true)",
             text(tenant_id.to_u128()),
         )
-        .fetch_one(&mut *self.inner)
+        .fetch_one(&mut self.inner)
         .await?;
         Ok(())
     }
@@ -112,7 +119,7 @@ impl Tx {
             SELECT set_config('weir.invitation', $1, true)",
             hex(digest),
         )
-        .fetch_one(&mut *self.inner)
+        .fetch_one(&mut self.inner)
         .await?;
         Ok(())
     }
@@ -124,7 +131,7 @@ impl Tx {
             SELECT set_config('weir.user', $1, true)",
             text(user_id.to_u128()),
         )
-        .fetch_one(&mut *self.inner)
+        .fetch_one(&mut self.inner)
         .await?;
         Ok(())
     }
@@ -234,8 +241,7 @@ impl Tx {
         Idempotency::new(&mut self.inner)
     }
 
-    #[cfg(test)]
-    pub(crate) fn connection(&mut self) -> &mut sqlx::PgConnection {
+    pub(crate) fn connection(&mut self) -> &mut PooledConnection {
         &mut self.inner
     }
 }

@@ -1,11 +1,11 @@
 //! People's accounts.
 
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::UserId;
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{stored, timestamp, uuid};
 use crate::error::StoreError;
 
@@ -46,11 +46,11 @@ pub struct NewUser {
 /// The table of accounts.
 #[derive(Debug)]
 pub struct Users<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Users<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

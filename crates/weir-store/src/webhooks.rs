@@ -1,11 +1,11 @@
 //! Where a tenant is told things. Secrets are stored as they were sealed above; nobody here can read them.
 
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{TenantId, WebhookId};
 use weir_domain::time::Timestamp;
 
+use crate::connection::PooledConnection;
 use crate::convert::{stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
@@ -90,11 +90,11 @@ pub struct PreviousSecret {
 /// The table of webhooks.
 #[derive(Debug)]
 pub struct Webhooks<'t> {
-    conn: &'t mut PgConnection,
+    conn: &'t mut PooledConnection,
 }
 
 impl<'t> Webhooks<'t> {
-    pub(crate) fn new(conn: &'t mut PgConnection) -> Self {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
         Self { conn }
     }
 

@@ -103,6 +103,7 @@ fn rulebook() -> Rulebook {
         let route = if hot { "/hot".to_owned() } else { format!("/cold/{nth}") };
         Arc::new(StoredRule {
             id: RuleId::new(NOW, nth.into()).to_string(),
+            newer_unreadable: None,
             slots: vec![0],
             body: json!({
                 "namespace": "api", "name": format!("rule-{nth}"), "count_by": ["user"],

@@ -1,6 +1,7 @@
 //! Rules in JSON: the body that is written and stored, and the answer.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use weir_domain::draft::{ConditionDraft, Operand, RuleDraft};
 use weir_domain::rule::Rule;
 
@@ -97,9 +98,30 @@ pub struct RuleAnswer {
     /// What its writer should know, such as a limit that can never deny.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// Why the stored rule cannot be read, if it cannot; its body then shows what can. Gates apply the last revision
+    /// they could read; a gate that never had one denies if `on_store_failure` is `deny`, and ignores the rule if not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
 }
 
 impl RuleBody {
+    /// The fields of a stored rule that can be read by themselves, where the whole cannot: a later release wrote it, or
+    /// somebody edited the row. `None` if not even its name can be read.
+    pub fn readable_part(spec: &Value) -> Option<Self> {
+        let spec = spec.as_object()?;
+        let mut readable = Map::new();
+        readable.insert("name".to_owned(), spec.get("name")?.clone());
+        let mut body: Self = serde_json::from_value(Value::Object(readable.clone())).ok()?;
+        for (field, value) in spec {
+            let mut more = readable.clone();
+            more.insert(field.clone(), value.clone());
+            if let Ok(read) = serde_json::from_value(Value::Object(more.clone())) {
+                (body, readable) = (read, more);
+            }
+        }
+        Some(body)
+    }
+
     /// The rule, or everything that is wrong with it.
     pub fn parse(self) -> Result<Rule, Vec<FieldProblem>> {
         Rule::parse(self.into()).map_err(FieldProblem::list)

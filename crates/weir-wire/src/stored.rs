@@ -17,6 +17,7 @@ use weir_domain::time::Timestamp;
 use crate::overrides::OverrideBody;
 use crate::problem::FieldProblem;
 use crate::rules::RuleBody;
+use crate::words::{Action, Consistency, OnStoreFailure};
 
 /// One tenant's keys, rules and overrides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,6 +61,9 @@ pub struct StoredRule {
     pub slots: Vec<u16>,
     /// The rule as it was written, in JSON: as text it takes a tenth of the room.
     pub body: Box<str>,
+    /// Why the newest revision cannot be read, if it cannot and this is an older one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newer_unreadable: Option<Box<str>>,
 }
 
 /// An override.
@@ -158,9 +162,13 @@ impl StoredRule {
             Ok(parts) => parts,
             Err(reason) => {
                 keep(&self.id, reason);
-                return None;
+                let id = self.id.parse().ok()?;
+                return Some(ActiveRule::new(id, self.stand_in()?, Overrides::default()));
             }
         };
+        if let Some(reason) = &self.newer_unreadable {
+            keep(&self.id, reason.to_string());
+        }
         let mut parsed = Vec::with_capacity(overrides.len());
         for stored in overrides {
             match stored.parse(&rule) {
@@ -170,6 +178,32 @@ impl StoredRule {
         }
         let overrides = Overrides::build(&rule, parsed);
         Some(ActiveRule::new(id, rule, overrides))
+    }
+
+    /// What is applied in the place of a rule of which no revision could ever be read: nothing, unless the rule says that
+    /// it denies when it cannot be decided. Then whatever meets those of its conditions that can be read is denied.
+    fn stand_in(&self) -> Option<Rule> {
+        let spec = serde_json::from_str(&self.body).ok()?;
+        let body = RuleBody::readable_part(&spec)?;
+        if body.on_store_failure != OnStoreFailure::Deny {
+            return None;
+        }
+        let denying = RuleBody {
+            action: Action::Deny,
+            limits: Vec::new(),
+            block_ms: None,
+            consistency: Consistency::Exact,
+            ..body
+        };
+        let unconditional =
+            RuleBody { conditions: Vec::new(), count_by: Vec::new(), ..denying.clone() };
+        denying.parse().or_else(|_| unconditional.parse()).ok()
+    }
+
+    /// The older revision in the place of a newer one that cannot be read, for this reason.
+    #[must_use]
+    pub fn instead_of(&self, newer: &Self, reason: &str) -> Self {
+        Self { id: newer.id.clone(), newer_unreadable: Some(reason.into()), ..self.clone() }
     }
 
     /// The rule with its slots.

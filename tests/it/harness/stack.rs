@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tokio::sync::OnceCell;
-use weir_local::{Postgres, PostgresOptions, Redis, RedisOptions, ScratchDir, free_port};
+use weir_local::{Postgres, PostgresOptions, Redis, RedisOptions, Relay, ScratchDir, free_port};
 
 use super::{Http, Server, folder, seconds, until, weir};
 
@@ -22,16 +22,21 @@ pub struct Stack {
     pub postgres: Postgres,
     redis_budget_ms: u32,
     made: AtomicU32,
+    signing_key: String,
     pub scratch: ScratchDir,
 }
 
 /// Where a gate differs from the others.
 #[derive(Debug, Default)]
 pub struct GateSettings {
+    pub database_url: Option<String>,
     pub redis_url: Option<String>,
+    pub env: Vec<(&'static str, String)>,
     pub redis_ca_file: Option<PathBuf>,
 }
 
+/// Of both planes' logins.
+const PASSWORD: &str = "the-logins-of-a-test";
 /// Enough for a machine that is busy with everything else.
 const PATIENT_MS: u32 = 1_000;
 const READY: std::time::Duration = seconds(30);
@@ -55,23 +60,21 @@ impl Stack {
             (scratch, postgres, Redis::start(options).expect("start Redis"))
         });
         let (scratch, postgres, redis) = servers.await.expect("the servers start");
-        let database_url = postgres.url("weir");
-        let migrated = weir(&["migrate"], &[("WEIR_DATABASE_URL", &database_url)], "");
-        assert!(migrated.status.success(), "{}", String::from_utf8_lossy(&migrated.stderr));
-        let address = free_address();
         let env = [
-            ("WEIR_ROLES", "control".to_owned()),
-            ("WEIR_DATABASE_URL", database_url),
-            ("WEIR_REDIS_URL", redis.url()),
-            ("WEIR_REDIS_BUDGET_MS", PATIENT_MS.to_string()),
-            ("WEIR_CONTROL_ADDR", address.clone()),
-            ("WEIR_SIGNUP", "open".to_owned()),
-            ("WEIR_JWT_KEY", signing_key()),
+            ("WEIR_DATABASE_URL", postgres.url("weir")),
+            ("WEIR_CONTROL_DATABASE_PASSWORD", PASSWORD.to_owned()),
+            ("WEIR_GATE_DATABASE_PASSWORD", PASSWORD.to_owned()),
         ];
-        let control =
-            Server::start(folder(scratch.path(), "control"), &format!("http://{address}"), &env);
+        let migrated =
+            weir(&["migrate"], &env.each_ref().map(|(name, it)| (*name, it.as_str())), "");
+        assert!(migrated.status.success(), "{}", String::from_utf8_lossy(&migrated.stderr));
+        let signing_key = signing_key();
+        let control_url = postgres.url_as("weir", "weir_control_login", PASSWORD);
+        let env = control_env(control_url, redis.url(), &signing_key);
+        let control = start_control(folder(scratch.path(), "control"), &env);
         let (gates, made) = (Vec::new(), AtomicU32::new(0));
-        let mut stack = Self { gates, control, redis, postgres, redis_budget_ms, made, scratch };
+        let mut stack =
+            Self { gates, control, redis, postgres, redis_budget_ms, made, signing_key, scratch };
         for _ in 0..2 {
             stack.gates.push(stack.gate(GateSettings::default()));
         }
@@ -82,6 +85,29 @@ impl Stack {
         stack
     }
 
+    /// Starts one more control plane, with its login at this address of Postgres; the caller waits for it.
+    pub fn another_control(&self, database_url: String) -> Server {
+        let name = format!("control-{}", self.made.fetch_add(1, Ordering::Relaxed));
+        let mut env = control_env(database_url, self.redis.url(), &self.signing_key);
+        env.push(("WEIR_WEBHOOK_ALLOW_PRIVATE", "on".to_owned()));
+        start_control(folder(self.scratch.path(), &name), &env)
+    }
+
+    /// Postgres with the gates' login.
+    pub fn gate_url(&self) -> String {
+        self.postgres.url_as("weir", "weir_gate_login", PASSWORD)
+    }
+
+    /// Postgres with the control planes' login.
+    pub fn control_url(&self) -> String {
+        self.postgres.url_as("weir", "weir_control_login", PASSWORD)
+    }
+
+    /// The same address through a relay.
+    pub fn through(&self, relay: &Relay, url: &str) -> String {
+        url.replace(&format!(":{}/", self.postgres.port()), &format!(":{}/", relay.port()))
+    }
+
     /// Starts one more gate; the caller waits for it.
     pub fn gate(&self, settings: GateSettings) -> Server {
         let address = free_address();
@@ -89,12 +115,13 @@ impl Stack {
         let folder = folder(self.scratch.path(), &name);
         let mut env = vec![
             ("WEIR_ROLES", "gate".to_owned()),
-            ("WEIR_DATABASE_URL", self.postgres.url("weir")),
+            ("WEIR_DATABASE_URL", settings.database_url.unwrap_or_else(|| self.gate_url())),
             ("WEIR_REDIS_URL", settings.redis_url.unwrap_or_else(|| self.redis.url())),
             ("WEIR_REDIS_BUDGET_MS", self.redis_budget_ms.to_string()),
             ("WEIR_GATE_ADDR", address.clone()),
             ("WEIR_STATE_DIR", folder.join("state").display().to_string()),
         ];
+        env.extend(settings.env);
         let authority = settings.redis_ca_file.map(|path| path.display().to_string());
         env.extend(authority.map(|path| ("WEIR_REDIS_CA_FILE", path)));
         Server::start(folder, &format!("http://{address}"), &env)
@@ -128,6 +155,28 @@ impl Stack {
         })
         .await;
     }
+}
+
+fn control_env(
+    database_url: String,
+    redis_url: String,
+    signing_key: &str,
+) -> Vec<(&'static str, String)> {
+    vec![
+        ("WEIR_ROLES", "control".to_owned()),
+        ("WEIR_DATABASE_URL", database_url),
+        ("WEIR_REDIS_URL", redis_url),
+        ("WEIR_REDIS_BUDGET_MS", PATIENT_MS.to_string()),
+        ("WEIR_SIGNUP", "open".to_owned()),
+        ("WEIR_JWT_KEY", signing_key.to_owned()),
+    ]
+}
+
+fn start_control(folder: PathBuf, env: &[(&'static str, String)]) -> Server {
+    let address = free_address();
+    let mut env = env.to_vec();
+    env.push(("WEIR_CONTROL_ADDR", address.clone()));
+    Server::start(folder, &format!("http://{address}"), &env)
 }
 
 /// A signing key for access tokens, as `weir serve` wants it.

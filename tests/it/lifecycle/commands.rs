@@ -81,8 +81,7 @@ async fn settings_that_are_missing_are_named() {
 async fn port_that_is_taken_is_said() {
     let stack = shared().await;
     let taken = stack.control.url.trim_start_matches("http://").to_owned();
-    let (database_url, redis_url, key) =
-        (stack.postgres.url("weir"), stack.redis.url(), signing_key());
+    let (database_url, redis_url, key) = (stack.control_url(), stack.redis.url(), signing_key());
     let env = [
         ("WEIR_ROLES", "control"),
         ("WEIR_DATABASE_URL", &database_url),

@@ -1,59 +1,89 @@
-//! Sends what is in the outbox: a few at once, each for ten seconds at most, and again with growing pauses for a day.
+//! Sends webhooks from the outbox: up to 64 at once and 4 of one tenant, each for ten seconds at most, and again with
+//! growing pauses for a day. A slow receiver occupies its own places only.
 
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::Timestamp;
 use weir_store::{Attempted, DeliveryState, Due, Scope, Sending, StoreError};
 use weir_webhook::{Attempt, Message, WebhookSecret};
 
+use crate::meters::BackgroundTask;
 use crate::state::ControlState;
 use crate::webhooks::owner;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// So many are sent at once.
-const AT_ONCE: u32 = 16;
+/// The most attempts under way at once, of all tenants and of one.
+const AT_ONCE: usize = 64;
+const AT_ONCE_PER_TENANT: u32 = 4;
 /// Longer than any attempt takes; what its control plane did not finish is then tried by another.
 const LEASE_S: u32 = 60;
 /// Pauses after the first, second, … attempt; after the last of them there is one more: a day in all.
 const PAUSES_S: [u32; 10] = [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800, 28_800];
 
-/// Sends until told to stop; what is being sent then is finished.
+/// Sends until `stop`; what is being sent then is finished.
 pub async fn deliver(control: ControlState, stop: CancellationToken) {
+    control.meters().succeeded(BackgroundTask::Deliveries, control.clock.now());
     let mut turns = tokio::time::interval(EVERY);
     turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
+    let mut sending = JoinSet::new();
+    let mut more = false;
+    while !stop.is_cancelled() {
         tokio::select! {
-            () = stop.cancelled() => return,
+            () = stop.cancelled() => break,
             _ = turns.tick() => {}
+            Some(_) = sending.join_next(), if more => {}
         }
-        while !stop.is_cancelled() {
-            match deliver_due(&control).await {
-                Ok(sent) if sent == AT_ONCE as usize => {}
-                Ok(_) => break,
-                Err(error) => {
-                    tracing::warn!(%error, "could not look into the outbox; it is tried again");
-                    break;
+        while sending.try_join_next().is_some() {}
+        let room = AT_ONCE - sending.len();
+        more = match take(&control, room).await {
+            Ok(due) => {
+                control.meters().succeeded(BackgroundTask::Deliveries, control.clock.now());
+                let more = !due.is_empty();
+                for due in due {
+                    sending.spawn(send_or_log(control.clone(), due));
                 }
+                more
             }
-        }
+            Err(error) => {
+                let reason = error.reason();
+                tracing::warn!(reason, "could not read the outbox; it is tried again");
+                false
+            }
+        };
     }
+    while sending.join_next().await.is_some() {}
 }
 
-/// Sends some of what is due; how many.
-pub(crate) async fn deliver_due(control: &ControlState) -> Result<usize, StoreError> {
+/// Takes up to `room` deliveries that are due. Each is this control plane's for the time of the lease.
+async fn take(control: &ControlState, room: usize) -> Result<Vec<Due>, StoreError> {
+    if room == 0 {
+        return Ok(Vec::new());
+    }
+    let most = u32::try_from(room).unwrap_or(u32::MAX);
     let mut tx = control.store.begin("deliveries.take", Scope::Service).await?;
-    let due = tx.deliveries().take(control.clock.now(), LEASE_S, AT_ONCE).await?;
+    let now = control.clock.now();
+    let due = tx.deliveries().take(now, LEASE_S, most, AT_ONCE_PER_TENANT).await?;
     tx.commit().await?;
+    Ok(due)
+}
+
+/// Sends some of what is due and waits for it. Returns the number of attempts.
+#[cfg(test)]
+pub(crate) async fn deliver_due(control: &ControlState) -> Result<usize, StoreError> {
+    let due = take(control, AT_ONCE).await?;
     let taken = due.len();
-    let send = |due| async move {
-        if let Err(error) = send(control, due).await {
-            tracing::warn!(%error, delivery = %due.id, "could not send; it is tried again");
-        }
-    };
-    futures_util::stream::iter(due).for_each_concurrent(AT_ONCE as usize, send).await;
+    let sends = due.into_iter().map(|due| send_or_log(control.clone(), due));
+    futures_util::future::join_all(sends).await;
     Ok(taken)
+}
+
+async fn send_or_log(control: ControlState, due: Due) {
+    if let Err(error) = send(&control, due).await {
+        let reason = error.reason();
+        tracing::warn!(reason, delivery = %due.id, "could not send; it is tried again");
+    }
 }
 
 async fn send(control: &ControlState, due: Due) -> Result<(), StoreError> {

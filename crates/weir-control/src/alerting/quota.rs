@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use weir_domain::alert::reached;
 use weir_domain::algorithm::{Algorithm, Quota};
 use weir_domain::calendar;
@@ -15,18 +16,19 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::RuleId;
 use weir_domain::matching::subject_key;
-use weir_domain::overrides::Effect;
+use weir_domain::overrides::{Effect, override_keys};
 use weir_domain::request::Act;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::{Micros, Timestamp};
 use weir_http::problem::Problem;
 use weir_redis::limiter::{Answer, Asked};
-use weir_store::{AlertRow, OverrideRow, Page, RuleRow, SKETCH_MS, Scope, TopFilter, Tx};
+use weir_store::{AlertRow, RuleRow, SKETCH_MS, Scope, TopFilter, Tx};
 use weir_wire::time::DateTime;
 
 use crate::alerting::told::Told;
 use crate::alerting::watching::Finding;
 use crate::error::ControlError;
+use crate::overrides::subject_digest;
 use crate::state::ControlState;
 use crate::stats::top::texts;
 use crate::tester::{active, redis_away};
@@ -34,7 +36,8 @@ use crate::tester::{active, redis_away};
 /// So many subjects are looked at.
 const SUBJECTS_MAX: u32 = 100;
 const LOOK_BACK_MS: i64 = 60 * 60 * 1000;
-const OVERRIDES_AT_ONCE: u32 = 5_000;
+/// The longest subject, in bytes, that is part of a mark as it is.
+const MARK_SUBJECT_MAX: usize = 500;
 
 type Subject = BTreeMap<String, String>;
 
@@ -65,10 +68,12 @@ pub(super) async fn findings(
     let Some(row) = tx.rules().find(alert.tenant_id, rule_id).await? else {
         return Ok(Vec::new());
     };
-    let overrides = overrides(&mut tx, &row).await?;
-    let rule = active(&row, &overrides)?;
+    let rule = active(&row, &[])?;
     let subjects = subjects(&mut tx, &row, &rule, now).await?;
+    let digests: Vec<_> = subjects.iter().flat_map(|subject| digests(&rule, subject)).collect();
+    let overrides = tx.overrides().for_subjects(row.tenant_id, row.id, &digests).await?;
     drop(tx);
+    let rule = active(&row, &overrides)?;
     let looked: Vec<Looked> =
         subjects.into_iter().filter_map(|subject| charge(&rule, subject, now)).collect();
     let decided = look(control, alert, &looked).await?;
@@ -85,18 +90,25 @@ pub(super) async fn findings(
     Ok(findings)
 }
 
-/// The rule's own, without those of all others.
-async fn overrides(tx: &mut Tx, rule: &RuleRow) -> Result<Vec<OverrideRow>, ControlError> {
-    let mut rows = Vec::new();
-    let mut page = Page { limit: OVERRIDES_AT_ONCE, after: None };
-    loop {
-        let listing = tx.overrides().list(rule.tenant_id, Some(rule.id), None, &page).await?;
-        rows.extend(listing.items);
-        if !listing.more {
-            return Ok(rows);
-        }
-        page.after = rows.last().map(|row: &OverrideRow| row.id);
+/// Under which overrides of a subject can be stored. Empty: the rule counts by something else by now.
+fn digests(active: &ActiveRule, subject: &Subject) -> Vec<[u8; 32]> {
+    let rule = &active.rule;
+    let value = |name: &String| subject.get(name).map(String::as_str);
+    let Some(values) = rule.count_by().iter().map(value).collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    override_keys(rule, &values).into_iter().map(subject_digest).collect()
+}
+
+/// A mark as it is stored: a long subject is replaced by its digest, because a mark is part of a key.
+fn mark(of: &str, percent: u8, subject: &str) -> String {
+    if subject.len() <= MARK_SUBJECT_MAX {
+        return format!("{of} {percent} {subject}");
     }
+    let digest: [u8; 32] = Sha256::digest(subject.as_bytes()).into();
+    digest
+        .iter()
+        .fold(format!("{of} {percent} sha256:"), |mark, byte| mark + &format!("{byte:02x}"))
 }
 
 async fn subjects(
@@ -170,7 +182,7 @@ fn finding(
     let (start, end) = (Micros(start_us).timestamp(), Micros(end_us).timestamp());
     let subject = serde_json::to_string(level.subject).expect("texts serialise");
     let of = format!("{} {} {}", row.id, level.slot, start.as_millis());
-    let marks = reached.iter().map(|percent| format!("{of} {percent} {subject}")).collect();
+    let marks = reached.iter().map(|&percent| mark(&of, percent, &subject)).collect();
     let told = Told::Quota(json!({
         "alert": { "id": alert.id.to_string(), "name": alert.name },
         "rule": { "id": row.id.to_string(), "namespace": row.namespace, "name": row.name },

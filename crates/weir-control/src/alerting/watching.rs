@@ -11,6 +11,7 @@ use weir_store::{AlertRow, NewFirings, Scope, StoreError};
 use crate::alerting::told::Told;
 use crate::alerting::{quota, share};
 use crate::error::ControlError;
+use crate::meters::BackgroundTask;
 use crate::state::ControlState;
 
 /// How often it is asked which alerts are due.
@@ -35,6 +36,7 @@ pub(super) struct Finding {
 
 /// Looks until told to stop.
 pub async fn watch(control: ControlState, stop: CancellationToken) {
+    control.meters().succeeded(BackgroundTask::Alerts, control.clock.now());
     let mut turns = tokio::time::interval(EVERY);
     turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -45,10 +47,17 @@ pub async fn watch(control: ControlState, stop: CancellationToken) {
         while !stop.is_cancelled() {
             match look_at_due(&control).await {
                 Ok(looked) if looked == AT_ONCE as usize => {}
-                Ok(_) => break,
+                Ok(_) => {
+                    control.meters().succeeded(BackgroundTask::Alerts, control.clock.now());
+                    break;
+                }
                 Err(error) => {
                     control.meters().look_failed();
-                    tracing::warn!(%error, "could not look which alerts are due; it is tried again");
+                    let reason = error.reason();
+                    tracing::warn!(
+                        reason,
+                        "could not look which alerts are due; it is tried again"
+                    );
                     break;
                 }
             }

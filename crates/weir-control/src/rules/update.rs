@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use weir_domain::id::RuleId;
+use weir_domain::rule::carry_slots;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
 use weir_store::{Page, RuleRow, RuleWrite};
@@ -15,7 +16,7 @@ use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Input;
-use crate::rules::{Checked, rule_answer, slots, together};
+use crate::rules::{Checked, read_stored, rule_answer, slots, together};
 use crate::state::ControlState;
 
 /// Replace a rule, based on the revision named in `If-Match`.
@@ -66,13 +67,20 @@ pub(crate) async fn replace(
     checked: &Checked,
     expected_revision: u64,
 ) -> Result<RuleRow, ControlError> {
-    let old = Checked::stored(before)?;
-    if old.rule.count_by() != checked.rule.count_by() {
+    // A rule that cannot be read counts by nothing that is known, and its counters mean nothing to the next one.
+    let old = read_stored(before).ok();
+    if old.as_ref().map(|old| old.rule.count_by()) != Some(checked.rule.count_by()) {
         no_overrides(change, before.id).await?;
     }
-    together::fit(change, Some((before.id, &old.rule)), &checked.rule).await?;
-    let slots = checked.rule.slots_after(&old.rule, &slots(before));
-    let slots = slots.map_err(|it| Problem::invalid_field(it.field, it.reason))?;
+    let known = old.as_ref().map(|old| (before.id, &old.rule));
+    together::fit(change, known, &checked.rule).await?;
+    let slots = match old {
+        Some(old) => checked
+            .rule
+            .slots_after(&old.rule, &slots(before))
+            .map_err(|it| Problem::invalid_field(it.field, it.reason))?,
+        None => carry_slots(&[], checked.rule.limits(), slots(before).next),
+    };
     let write = RuleWrite {
         tenant_id: change.caller.tenant_id,
         id: before.id,

@@ -18,6 +18,7 @@ use weir_wire::tester::TestAnswer;
 
 use crate::actor::{By, Caller, Editor};
 use crate::error::ControlError;
+use crate::rules::read_stored;
 use crate::state::ControlState;
 use crate::tester::meeting::Met;
 use crate::tester::{active, redis_away};
@@ -50,7 +51,9 @@ async fn rules(
 ) -> Result<Vec<Arc<ActiveRule>>, ControlError> {
     let mut tx = control.reading("tester.load", caller).await?;
     let rows = tx.rulebook().namespace(caller.tenant_id, namespace).await?;
-    let all = rows.rules.iter().map(|row| active(row, &rows.overrides));
+    // A rule that cannot be read is shown as such in the list of rules.
+    let readable = rows.rules.iter().filter(|row| read_stored(row).is_ok());
+    let all = readable.map(|row| active(row, &rows.overrides));
     let mut rules = all.collect::<Result<Vec<_>, Problem>>()?;
     let place = |mode| match mode {
         Mode::Enforce => 0,

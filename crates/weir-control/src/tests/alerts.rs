@@ -231,3 +231,31 @@ async fn alerts_are_refused_by_field_and_bound_to_what_they_name() {
     plane.by(&ada, "DELETE", &alert).send().await.problem(404, "not_found");
     plane.by(&ada, "DELETE", &path).send().await.expect(204);
 }
+
+#[tokio::test]
+async fn quota_alert_knows_the_overrides_of_its_subjects_and_subjects_of_any_length() {
+    let plane = Plane::start().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let receiver = Receiver::start().await;
+    let webhook = webhook(&plane, &ada, &receiver).await;
+    let rule = quota_rule(&plane, &ada, &["user"]).await;
+    let body = json!({ "name": "a", "webhook_id": webhook, "kind": "quota", "rule_id": rule });
+    plane.by(&ada, "POST", "alerts").json(&body).send().await.expect(201);
+    let limits = json!([{ "algorithm": "quota", "limit": 100, "period": "month" }]);
+    let more = json!({ "rule_id": rule, "subject": { "user": "partner" }, "limits": limits });
+    plane.by(&ada, "POST", "overrides").json(&more).send().await.expect(201);
+    // Longer than a key of an index can be, also when it is compressed.
+    let long: String = (0..4_000_u64).map(|n| (n * n * 7_919 % 99_991).to_string()).collect();
+    for user in ["partner", &long] {
+        for _ in 0..8 {
+            plane.consume(&ada, &rule, user).await;
+        }
+    }
+    busy(&plane, &ada, &rule, &["partner", &long]).await;
+    look(&plane).await;
+    let told = receiver.next().await.json();
+    assert_eq!(told["data"]["subject"]["user"], long);
+    look(&plane).await;
+    assert_eq!(receiver.count(), 1, "8 of 100 is no matter, and nothing is told twice");
+}

@@ -181,3 +181,28 @@ async fn private_addresses_are_refused_by_field_and_no_connection_is_made() {
     assert_eq!(log.text("/data/0/error"), "the URL must begin with `https://`");
     assert_eq!(receiver.count(), 0);
 }
+
+#[tokio::test]
+async fn slow_receiver_delays_no_other_delivery() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let bob = plane.member("bob@example.com").await;
+    let slow = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = slow.local_addr().expect("bound");
+    let (stuck, _) = webhook(&plane, &ada, &format!("http://{address}/hook")).await;
+    let receiver = Receiver::start().await;
+    let (quick, _) = webhook(&plane, &bob, &receiver.url()).await;
+    let stop = tokio_util::sync::CancellationToken::new();
+    let delivering = tokio::spawn(crate::deliver(plane.state.clone(), stop));
+    plane.by(&ada, "POST", &format!("webhooks/{stuck}/test")).send().await.expect(202);
+    // It is being sent, and gets no answer.
+    let connection = slow.accept().await.expect("a connection");
+    plane.by(&bob, "POST", &format!("webhooks/{quick}/test")).send().await.expect(202);
+    receiver.next().await;
+    let path = format!("webhooks/{stuck}/deliveries");
+    let log = plane.by(&ada, "GET", &path).send().await.expect(200);
+    assert_eq!(log.text("/data/0/state"), "pending");
+    assert_eq!(log.body["data"][0]["attempts"], 0);
+    drop(connection);
+    delivering.abort();
+}

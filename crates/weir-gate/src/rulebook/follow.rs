@@ -13,11 +13,11 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use weir_domain::id::GateId;
 use weir_domain::rulebook::Rulebook;
-use weir_domain::time::Timestamp;
 use weir_redis::Client;
 use weir_redis::signal::{self, Wake};
 use weir_store::{GateBeat, Store, StoreError};
 
+use super::Staleness;
 use super::disk::{Copy, Disk};
 use super::kept::{Kept, SharedKept};
 use super::saver::Saver;
@@ -31,6 +31,8 @@ pub struct Follower {
     saver: Saver,
     kept: SharedKept,
     beat: GateBeat,
+    /// Why the last look failed. The same reason is logged once.
+    failing: Option<String>,
 }
 
 /// How a gate follows and reports.
@@ -44,6 +46,8 @@ pub struct FollowerSettings {
     pub address: String,
     /// Where the disk copy lies; none: no copy.
     pub state_dir: Option<PathBuf>,
+    /// When its rulebook counts as stale, and what follows from that.
+    pub staleness: Staleness,
 }
 
 /// The net under lost signals: also the longest that a revoked key works when the signal is lost.
@@ -51,7 +55,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// The least time between two looks, whatever is published: a look is a transaction in Postgres.
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// Postgres gets this long before a gate that has nothing starts from its disk copy.
-const FIRST_LOAD_DEADLINE: Duration = Duration::from_secs(3);
+const FIRST_LOAD_DEADLINE: Duration = Duration::from_secs(1);
+/// An older disk copy is not used: Postgres no longer knows which tenants were deleted since.
+const COPY_AGE_MAX_MS: i64 = 300 * 24 * 60 * 60 * 1000;
 /// A gate that has not been seen for so long does not count as live.
 const LIVE_WITHIN: Duration = Duration::from_secs(10);
 
@@ -65,6 +71,7 @@ impl Follower {
                 None
             }
         });
+        state.held.set_staleness(settings.staleness);
         let now = state.clock.now();
         let beat = GateBeat {
             id: settings.id,
@@ -75,7 +82,14 @@ impl Follower {
             applied_after_ms: 0,
             started_at: now,
         };
-        Self { state, store, saver: Saver::new(disk), kept: SharedKept::default(), beat }
+        Self {
+            state,
+            store,
+            saver: Saver::new(disk),
+            kept: SharedKept::default(),
+            beat,
+            failing: None,
+        }
     }
 
     /// Follows until `stop`.
@@ -121,10 +135,12 @@ impl Follower {
         let first = tokio::time::timeout(FIRST_LOAD_DEADLINE, self.look()).await;
         if !matches!(first, Ok(Ok(()))) {
             self.start_from_disk().await;
+            wake.notify_one();
         }
         loop {
             let (present, now) = (self.present(), self.state.clock.now());
             self.saver.save(present, &self.kept, now.as_millis()).await;
+            self.state.meters.copy_age(self.saver.age());
             self.state.meters.upkeep();
             // The timer drifts a little from gate to gate, so they do not look all at once.
             let spread_ms = u64::try_from(self.beat.boot_id % 256).unwrap_or(0);
@@ -132,10 +148,34 @@ impl Follower {
             let earliest = tokio::time::Instant::now() + LOOK_PAUSE;
             drop(tokio::time::timeout(pause, wake.notified()).await);
             tokio::time::sleep_until(earliest).await;
-            if let Err(error) = self.look().await {
+            let looked = self.look().await;
+            if looked.is_err() && self.failing.is_none() {
+                // A connection may have gone silent; the next one may work.
+                wake.notify_one();
+            }
+            self.note(looked);
+        }
+    }
+
+    /// Counts a failed look, and logs each reason once.
+    fn note(&mut self, looked: Result<(), StoreError>) {
+        match looked {
+            Ok(()) if self.failing.take().is_some() => {
+                tracing::info!("postgres answers again");
+            }
+            Ok(()) => {}
+            Err(error) => {
                 self.state.meters.rulebook_failed();
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "keep the last rulebook: postgres cannot be read");
+                let reason = Some(error.reason());
+                if self.failing != reason {
+                    let version = self.version();
+                    tracing::warn!(
+                        reason,
+                        rulebook.version = version,
+                        "postgres does not do what this gate asks"
+                    );
+                }
+                self.failing = reason;
             }
         }
     }
@@ -151,7 +191,7 @@ impl Follower {
             self.beat.applied_at = self.state.clock.now();
             self.beat.applied_after_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(0);
         }
-        self.state.held.confirm(self.state.clock.now());
+        self.state.held.confirm(began.elapsed());
         self.report().await
     }
 
@@ -193,6 +233,9 @@ impl Follower {
     async fn start_from_disk(&mut self) {
         let Some(read) = self.saver.read().await else { return };
         match read {
+            Ok(Some(copy)) if self.age_ms(&copy) > COPY_AGE_MAX_MS => {
+                tracing::error!("the disk copy is older than 300 days: not ready");
+            }
             Ok(Some(copy)) => self.start_from(copy).await,
             Ok(None) => tracing::warn!("postgres is away and there is no disk copy: not ready"),
             Err(error) => {
@@ -205,7 +248,8 @@ impl Follower {
     async fn start_from(&mut self, copy: Copy) {
         let (state, shared) = (self.state.clone(), self.kept.clone());
         let done = tokio::task::spawn_blocking(move || {
-            let (version, saved_at) = (copy.version, Timestamp::from_millis(copy.saved_at_ms));
+            let age_ms = u64::try_from(state.clock.now().as_millis() - copy.saved_at_ms);
+            let (version, age) = (copy.version, Duration::from_millis(age_ms.unwrap_or(0)));
             let live_gates = copy.live_gates;
             let (read, book) = Kept::from_copy(copy);
             let mut kept = shared.lock();
@@ -215,7 +259,7 @@ impl Follower {
             }
             *kept = read;
             state.local.set_live_gates(live_gates);
-            state.held.confirm(saved_at);
+            state.held.confirm(age);
             apply(&state, book, kept.left_out());
             tracing::warn!(rulebook.version = version, "started from the disk copy");
         });
@@ -228,6 +272,10 @@ impl Follower {
     /// The version served and the number of live gates.
     fn present(&self) -> (u64, u64) {
         (self.version(), self.state.local.live_gates())
+    }
+
+    fn age_ms(&self, copy: &Copy) -> i64 {
+        self.state.clock.now().as_millis().saturating_sub(copy.saved_at_ms)
     }
 
     fn version(&self) -> u64 {

@@ -33,7 +33,9 @@ pub(crate) fn take_in(tenant: &mut StoredTenant, changes: TenantChanges) -> BTre
         put_keys(&mut tenant.keys, &changes.keys);
     }
     changed.extend(changes.rules.iter().map(|it| it.id.to_string()));
-    put(&mut tenant.rules, changes.rules.into_iter().map(rule), |it| &it.id, |_| {});
+    let rules: Vec<_> =
+        changes.rules.into_iter().map(|row| newest_readable(&tenant.rules, rule(row))).collect();
+    put(&mut tenant.rules, rules, |rule| &rule.id, |_| {});
     let overrides: Vec<_> = changes.overrides.into_iter().map(exception).collect();
     changed.extend(overrides.iter().map(|it| it.rule_id.clone()));
     // An override may have been another rule's.
@@ -88,9 +90,18 @@ fn put_keys(all: &mut Vec<StoredKey>, rows: &[KeyRow]) {
     all.shrink_to_fit();
 }
 
+/// The rule, or the revision before it where the new one cannot be read and the old one can.
+fn newest_readable(held: &[Arc<StoredRule>], new: StoredRule) -> StoredRule {
+    let Ok(at) = held.binary_search_by(|rule| rule.id.cmp(&new.id)) else { return new };
+    match new.rule() {
+        Err(reason) if held[at].rule().is_ok() => held[at].instead_of(&new, &reason),
+        _ => new,
+    }
+}
+
 fn rule(row: ServedRule) -> StoredRule {
     let slots = row.slots.iter().filter_map(|&slot| u16::try_from(slot).ok()).collect();
-    StoredRule { id: row.id.to_string(), slots, body: row.spec }
+    StoredRule { id: row.id.to_string(), slots, body: row.spec, newer_unreadable: None }
 }
 
 fn exception(row: ServedOverride) -> StoredOverride {

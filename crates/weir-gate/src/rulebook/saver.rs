@@ -19,6 +19,8 @@ pub(crate) struct Saver {
     saved: (u64, u64),
     writing: Option<JoinHandle<Written>>,
     not_before: Instant,
+    /// When the copy was last known to be as new as the rulebook in force.
+    equal_at: Instant,
 }
 
 /// What a copy holds, whether it was written, and how long that took.
@@ -30,7 +32,13 @@ const PAUSE_FACTOR: u32 = 9;
 impl Saver {
     /// Writes to `disk`, if there is one.
     pub(crate) fn new(disk: Option<Disk>) -> Self {
-        Self { disk, saved: (0, 0), writing: None, not_before: Instant::now() }
+        Self {
+            disk,
+            saved: (0, 0),
+            writing: None,
+            not_before: Instant::now(),
+            equal_at: Instant::now(),
+        }
     }
 
     /// The copy there is, if there is a whole one.
@@ -50,6 +58,9 @@ impl Saver {
         if self.writing.as_ref().is_some_and(JoinHandle::is_finished) {
             self.written().await;
         }
+        if present == self.saved {
+            self.equal_at = Instant::now();
+        }
         let due = self.writing.is_none() && Instant::now() >= self.not_before;
         if let (true, Some(disk)) = (due && present != self.saved, &self.disk) {
             let (disk, kept) = (disk.clone(), kept.clone());
@@ -60,6 +71,11 @@ impl Saver {
                 ((copy.version, live_gates), disk.write(&copy), began.elapsed())
             }));
         }
+    }
+
+    /// How long the copy has been older than the rulebook in force. `None`: no copy is kept.
+    pub(crate) fn age(&self) -> Option<Duration> {
+        self.disk.as_ref().map(|_| self.equal_at.elapsed())
     }
 
     /// Writes the last copy of a gate that ends.

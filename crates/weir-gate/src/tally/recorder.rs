@@ -1,8 +1,10 @@
 //! The recorder: gathers what was counted once a second and writes it down.
 //!
 //! While Postgres is away it goes on gathering, and writes everything as soon as it can. After the gate
-//! has drained it writes once more, so an orderly end loses nothing.
+//! has drained it writes once more, to Postgres or, while that is away, to a file for the next run: an orderly end
+//! loses no counts.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use tokio::time::MissedTickBehavior;
@@ -12,6 +14,7 @@ use weir_domain::time::Timestamp;
 use weir_store::{Flush, Scope, Store, StoreError};
 
 use super::book::{Batch, Book};
+use super::leftover::{Leftover, LeftoverFile};
 use super::page::MINUTE_MS;
 use crate::state::GateState;
 
@@ -23,15 +26,20 @@ pub struct Recorder {
     settings: RecorderSettings,
     book: Book,
     turns: u32,
+    file: Option<LeftoverFile>,
+    /// What earlier runs could not write.
+    leftovers: Vec<Leftover>,
 }
 
 /// Whose statistics they are.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RecorderSettings {
     /// Which gate this is.
     pub id: GateId,
     /// Which run of it.
     pub boot_id: u128,
+    /// Where counts wait for the next run if Postgres is away at the end. `None`: they are lost then.
+    pub state_dir: Option<PathBuf>,
 }
 
 const EVERY: Duration = Duration::from_secs(1);
@@ -41,14 +49,21 @@ const SKETCHES_EVERY: u32 = 10;
 const PIECES_EVERY: u32 = 5;
 /// And so many in one statement.
 const PIECES_AT_ONCE: usize = 100;
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(6);
 const LAST_DEADLINE: Duration = Duration::from_secs(3);
 
 impl Recorder {
     /// A recorder that has gathered nothing yet.
     pub fn new(state: GateState, store: Store, settings: RecorderSettings) -> Self {
         let book = Book::new(settings.boot_id);
-        Self { state, store, settings, book, turns: 0 }
+        let store = store.with_answer_timeout(DEADLINE);
+        let file = settings.state_dir.as_deref().map(LeftoverFile::new);
+        let leftovers = file.as_ref().map(LeftoverFile::read).unwrap_or(Ok(Vec::new()));
+        let leftovers = leftovers.unwrap_or_else(|error| {
+            tracing::error!(%error, "the statistics of earlier runs cannot be read");
+            Vec::new()
+        });
+        Self { state, store, settings, book, turns: 0, file, leftovers }
     }
 
     /// Records until the gate has `drained`, and then once more.
@@ -80,10 +95,56 @@ impl Recorder {
             }
         }
         if let Err(error) = self.turn(true, LAST_DEADLINE).await {
-            let rows = self.book.row_count();
-            let error = &error as &dyn std::error::Error;
-            tracing::error!(error, rows, "the last statistics could not be written");
+            self.leave(&error.reason());
         }
+    }
+
+    /// Leaves what is not written to the next run.
+    fn leave(&mut self, reason: &str) {
+        let RecorderSettings { id: gate_id, boot_id, .. } = self.settings;
+        let Batch { rows, unrecorded, .. } = self.book.batch(false, self.state.clock.now());
+        let count = rows.len();
+        let mut runs = std::mem::take(&mut self.leftovers);
+        if !rows.is_empty() || !unrecorded.is_empty() {
+            runs.push(Leftover { gate_id, boot_id, rows, unrecorded });
+        }
+        match self.file.as_ref().map(|file| file.write(&runs)) {
+            Some(Ok(())) => {
+                tracing::warn!(reason, rows = count, "statistics are left to the next run")
+            }
+            Some(Err(error)) => {
+                tracing::error!(%error, reason, rows = count, "statistics are lost")
+            }
+            None => tracing::error!(
+                reason,
+                rows = count,
+                "statistics are lost: there is no state directory"
+            ),
+        }
+    }
+
+    /// Writes what earlier runs left.
+    async fn write_leftovers(&mut self) -> Result<(), StoreError> {
+        while let Some(run) = self.leftovers.first() {
+            let minutes = run.rows.iter().map(|row| row.minute);
+            let oldest = minutes.chain(run.unrecorded.iter().map(|it| it.minute)).min();
+            let flush = Flush {
+                gate_id: run.gate_id,
+                boot_id: run.boot_id,
+                oldest_minute: oldest.unwrap_or_else(|| self.state.clock.now()),
+                age: Duration::ZERO,
+            };
+            let mut tx = self.store.begin("tallies.leftover", Scope::Gate(run.gate_id)).await?;
+            tx.tallies().report(&flush).await?;
+            tx.tallies().write(&flush, &run.rows).await?;
+            tx.tallies().write_dropped(&flush, &run.unrecorded).await?;
+            tx.commit().await?;
+            self.leftovers.remove(0);
+            if let Some(Err(error)) = self.file.as_ref().map(|file| file.write(&self.leftovers)) {
+                tracing::warn!(%error, "written statistics stay on disk; writing them again changes nothing");
+            }
+        }
+        Ok(())
     }
 
     async fn turn(&mut self, with_sketches: bool, deadline: Duration) -> Result<(), StoreError> {
@@ -102,7 +163,12 @@ impl Recorder {
         self.book.written(&batch, now);
         let left = deadline.saturating_sub(began.elapsed());
         self.write_pieces(now, began, left).await?;
-        self.state.meters.stats_written(began.elapsed());
+        let left = deadline.saturating_sub(began.elapsed());
+        match tokio::time::timeout(left, self.write_leftovers()).await {
+            Ok(done) => done?,
+            Err(elapsed) => return Err(StoreError::Unavailable(Box::new(elapsed))),
+        }
+        self.state.meters.stats_written(began.elapsed(), now);
         Ok(())
     }
 
@@ -165,7 +231,7 @@ impl Recorder {
 
     fn flush(&self, oldest_minute: Option<Timestamp>, now: Timestamp, began: Instant) -> Flush {
         let present = now.as_millis().div_euclid(MINUTE_MS) * MINUTE_MS;
-        let RecorderSettings { id, boot_id } = self.settings;
+        let RecorderSettings { id, boot_id, .. } = self.settings;
         Flush {
             gate_id: id,
             boot_id,

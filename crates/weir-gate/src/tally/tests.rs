@@ -34,6 +34,7 @@ impl Scene {
                 id: RuleId::from_u128(id).to_string(),
                 slots: if body["limits"].is_array() { vec![0] } else { Vec::new() },
                 body: body.to_string().into(),
+                newer_unreadable: None,
             })
         };
         let barred = json!([{ "attribute": "user", "op": "equals", "value": "eve" }]);

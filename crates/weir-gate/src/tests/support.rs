@@ -93,7 +93,7 @@ impl Gate {
 
     /// What the gate counted, as Prometheus reads it.
     pub(super) fn metrics(&self) -> String {
-        self.state.meters.render(Duration::ZERO, self.state.limiter.health())
+        self.state.meters.render(self.state.limiter.health())
     }
 
     /// Sends a request as it is.
@@ -131,6 +131,7 @@ fn tenant(rules: Vec<Value>) -> (StoredTenant, Keys) {
         id: weir_domain::id::RuleId::from_u128(unique + (u128::from(at) << 100)).to_string(),
         slots: (0..).take(body["limits"].as_array().map_or(0, Vec::len)).collect(),
         body: body.to_string().into(),
+        newer_unreadable: None,
     };
     let tenant = StoredTenant {
         id: weir_domain::id::TenantId::from_u128(unique).to_string(),

@@ -93,3 +93,56 @@ fn a_signing_key_file_that_every_account_can_read_is_refused() {
         assert_eq!(said.contains("is open to every account"), refused, "{mode:?}: {said}");
     }
 }
+
+/// What is wrong with the settings of a gate, beside what it needs.
+fn said_of(more: &[&str]) -> String {
+    let needed = ["--roles", "gate", "--redis-url", "redis://127.0.0.1:6379"];
+    let settings = Settings::parse(&args(&[&needed, more].concat()));
+    settings.err().map(|error| error.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn postgres_on_another_host_must_prove_who_it_is_unless_that_is_waived() {
+    let remote = ["--database-url", "postgres://gate@db.example.com/weir"];
+    let said = said_of(&remote);
+    assert!(said.contains("WEIR_DATABASE_URL") && said.contains("sslmode=verify-full"), "{said}");
+    assert_eq!(said_of(&[remote[0], remote[1], "--database-insecure", "on"]), "");
+    let verified = "postgres://gate@db.example.com/weir?sslmode=verify-full";
+    assert_eq!(said_of(&["--database-url", verified]), "");
+    assert_eq!(said_of(&["--database-url", "postgres://gate@127.0.0.1/weir"]), "");
+    let said = said_of(&[remote[0], remote[1], "--database-insecure", "perhaps"]);
+    assert!(said.contains("WEIR_DATABASE_INSECURE must"), "{said}");
+}
+
+#[test]
+fn process_with_both_planes_needs_a_login_for_each() {
+    let both = args(&["--roles", "control,gate", "--database-url", "postgres://a@127.0.0.1/weir"]);
+    let said = Settings::parse(&both).expect_err("the gate's is missing").to_string();
+    assert!(said.contains("WEIR_GATE_DATABASE_URL"), "{said}");
+}
+
+#[test]
+fn staleness_of_a_rulebook_has_bounds() {
+    let url = ["--database-url", "postgres://gate@127.0.0.1/weir"];
+    let said = |more: &[&str]| said_of(&[&url, more].concat());
+    assert_eq!(said(&["--rulebook-max-age-s", "5", "--rulebook-stale", "refuse"]), "");
+    for wrong in ["4", "86401", "x"] {
+        assert!(said(&["--rulebook-max-age-s", wrong]).contains("from 5 to 86400"), "{wrong}");
+    }
+    assert!(said(&["--rulebook-stale", "maybe"]).contains("WEIR_RULEBOOK_STALE must"));
+}
+
+#[test]
+fn passwords_of_logins_have_bounds() {
+    let command = MigrateArgs::augment_args(clap::Command::new("migrate").no_binary_name(true));
+    let parsed = |password: &str| {
+        let url = "postgres://weir@127.0.0.1/weir";
+        let given = ["--database-url", url, "--gate-database-password", password];
+        let matches = command.clone().get_matches_from(given);
+        MigrateArgs::from_arg_matches(&matches).expect("the flags exist").parse()
+    };
+    assert!(parsed("short").expect_err("too short").to_string().contains("16 to 200 bytes"));
+    let migration = parsed("long enough, or so it seems").expect("long enough");
+    assert!(migration.control_password.is_none());
+    assert!(!format!("{migration:?}").contains("enough"));
+}

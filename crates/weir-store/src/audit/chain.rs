@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use sqlx::PgConnection;
 use uuid::Uuid;
 use weir_domain::id::{TenantId, UserId};
 
+use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned, uuid};
 use crate::error::StoreError;
 
@@ -76,7 +76,7 @@ struct Link {
 
 /// Chains after this one, in the order of their ids.
 pub(crate) async fn chains(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     after: Option<ChainId>,
 ) -> Result<Vec<ChainId>, StoreError> {
     let rows = sqlx::query!(
@@ -112,7 +112,7 @@ pub(crate) async fn chains(
 
 /// Walks a chain from its first entry to its head.
 pub(crate) async fn verify(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     chain: ChainId,
 ) -> Result<ChainReport, StoreError> {
     let head = head(conn, chain).await?;
@@ -152,7 +152,7 @@ pub(crate) async fn verify(
 
 /// Whether an entry that was the head once is still there with the same hash, or was purged since.
 pub(crate) async fn holds(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     chain: ChainId,
     head: &ChainHead,
 ) -> Result<bool, StoreError> {
@@ -176,7 +176,7 @@ pub(crate) async fn holds(
     Ok(holds)
 }
 
-async fn head(conn: &mut PgConnection, chain: ChainId) -> Result<Head, StoreError> {
+async fn head(conn: &mut PooledConnection, chain: ChainId) -> Result<Head, StoreError> {
     let head = sqlx::query_as!(
         Head,
         r#"-- audit.head
@@ -212,7 +212,7 @@ async fn head(conn: &mut PgConnection, chain: ChainId) -> Result<Head, StoreErro
 /// The next entries, each with the hash that follows from its content and from the hash stored before it. The content is
 /// that of the database's function `weir_audit_hash`, which is not used: it could have been replaced.
 async fn links(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     chain: ChainId,
     after: i64,
     hash: &[u8],

@@ -1,13 +1,13 @@
 //! Many overrides in one statement, over arrays.
 
 use serde_json::Value;
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{OverrideId, TenantId};
 use weir_domain::time::Timestamp;
 
 use super::OverrideBody;
+use crate::connection::PooledConnection;
 use crate::convert::{signed, stored, uuid};
 use crate::error::StoreError;
 
@@ -25,7 +25,7 @@ pub struct OverrideBulk {
 }
 
 pub(super) async fn upsert(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     bulk: &OverrideBulk,
 ) -> Result<u64, StoreError> {
     let columns = Columns::of(&bulk.rows);
@@ -93,7 +93,7 @@ pub(super) async fn upsert(
 }
 
 pub(super) async fn of_subjects(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     tenant_id: TenantId,
     bodies: &[OverrideBody],
     most: u32,

@@ -1,8 +1,8 @@
 //! What gates need of overrides.
 
-use sqlx::PgConnection;
 use weir_domain::id::{OverrideId, RuleId, TenantId};
 
+use crate::connection::PooledConnection;
 use crate::error::StoreError;
 
 /// What a gate needs of an override.
@@ -18,7 +18,7 @@ pub struct ServedOverride {
 
 /// What gates need of the overrides written after `since`, of every tenant.
 pub(crate) async fn of_rulebook(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     since: i64,
 ) -> Result<Vec<(TenantId, ServedOverride)>, StoreError> {
     let rows = sqlx::query!(
@@ -46,7 +46,7 @@ pub(crate) async fn of_rulebook(
 
 /// The overrides that tenants still have that lost something after `since`.
 pub(crate) async fn left(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     since: i64,
 ) -> Result<Vec<(TenantId, OverrideId)>, StoreError> {
     let rows = sqlx::query!(

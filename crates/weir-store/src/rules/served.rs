@@ -1,9 +1,9 @@
 //! What gates need of rules.
 
-use sqlx::PgConnection;
 use weir_domain::id::{RuleId, TenantId};
 
 use super::row::slot;
+use crate::connection::PooledConnection;
 use crate::error::StoreError;
 
 /// What a gate needs of a rule.
@@ -19,7 +19,7 @@ pub struct ServedRule {
 
 /// What gates need of the rules written after `since`, of every tenant.
 pub(crate) async fn of_rulebook(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     since: i64,
 ) -> Result<Vec<(TenantId, ServedRule)>, StoreError> {
     let rows = sqlx::query!(
@@ -47,7 +47,7 @@ pub(crate) async fn of_rulebook(
 
 /// The rules that tenants still have that lost some after `since`.
 pub(crate) async fn left(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     since: i64,
 ) -> Result<Vec<(TenantId, RuleId)>, StoreError> {
     let rows = sqlx::query!(

@@ -1,6 +1,7 @@
 //! Migrations, roles, and what every table must have.
 
 use super::*;
+use crate::test_support::{connect, login_url};
 use crate::{PoolSettings, Role};
 
 #[tokio::test]
@@ -23,7 +24,49 @@ async fn app_and_gate_are_confined_and_the_owner_is_not() {
     database.app.assert_confined().await.unwrap();
     database.gate.assert_confined().await.unwrap();
     let refused = database.owner.assert_confined().await.unwrap_err();
-    assert!(matches!(refused, StoreError::Corrupt { .. }), "{refused}");
+    assert!(refused.to_string().contains("superuser"), "{refused}");
+}
+
+#[tokio::test]
+async fn login_that_could_do_more_than_its_plane_is_refused_whatever_role_it_takes_on() {
+    let database = database().await;
+    // As it was before: the owner's login under a plane's role.
+    let refused = connect(&database.url, Role::Gate).assert_confined().await.unwrap_err();
+    assert!(refused.to_string().contains("superuser"), "{refused}");
+    // The other plane's login, and one that is a member of both.
+    let name = &database.name;
+    let crossed = login_url(name, Role::App);
+    assert!(connect(&crossed, Role::Gate).assert_confined().await.is_err());
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let create = "DO $$ BEGIN
+        DROP ROLE IF EXISTS test_member_of_both;
+        CREATE ROLE test_member_of_both LOGIN NOINHERIT PASSWORD 'of both planes';
+        GRANT weir_app, weir_gate TO test_member_of_both;
+    END $$";
+    raw(&mut tx, create).await.unwrap();
+    tx.commit().await.unwrap();
+    let postgres = weir_local::shared::postgres();
+    let both = postgres.url_as(name, "test_member_of_both", "of%20both%20planes");
+    let refused = connect(&both, Role::Gate).assert_confined().await.unwrap_err();
+    assert!(refused.to_string().contains("weir_app"), "{refused}");
+}
+
+#[tokio::test]
+async fn reset_role_in_a_planes_connection_gives_nothing() {
+    let database = database().await;
+    user(&database.owner, "secret@example.com").await;
+    for store in [&database.gate, &database.app] {
+        for regain in ["RESET ROLE", "SET ROLE NONE", "RESET SESSION AUTHORIZATION"] {
+            let mut tx = store.begin("tests", Scope::Service).await.unwrap();
+            raw(&mut tx, regain).await.unwrap();
+            let read = raw(&mut tx, "SELECT password_hash FROM users").await;
+            assert!(!matches!(read, Ok(1..)), "{regain}: {read:?}");
+        }
+        for role in ["SET ROLE weir", "SET SESSION AUTHORIZATION weir"] {
+            let mut tx = store.begin("tests", Scope::Service).await.unwrap();
+            raw(&mut tx, role).await.unwrap_err();
+        }
+    }
 }
 
 #[tokio::test]

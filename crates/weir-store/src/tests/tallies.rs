@@ -233,12 +233,50 @@ async fn partitions_are_made_and_dropped_and_take_in_what_came_before_them() {
     raw(&mut tx, prepare).await.unwrap();
     tx.commit().await.unwrap();
     let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
-    assert_eq!(tx.housekeeping().keep(&Retention::default()).await.unwrap(), 1);
+    tx.housekeeping().open_days().await.unwrap();
+    assert!(tx.housekeeping().drop_old_day(&Retention::default()).await.unwrap());
+    assert!(!tx.housekeeping().drop_old_day(&Retention::default()).await.unwrap());
+    tx.housekeeping().delete_old(&Retention::default()).await.unwrap();
+    assert_eq!(tx.housekeeping().days_ahead().await.unwrap(), 3, "today and two more");
     tx.commit().await.unwrap();
     assert_eq!(parts().await.len(), 5);
     let bounds = [days(-60), days(-20), days(2)];
     let read = series(&database.app, &requests(tenant_id), &bounds, Resolution::Minute).await;
     assert_eq!(read, [(0, 0), (3, 0)], "too old went, the rest is where it was");
+}
+
+#[tokio::test]
+async fn deletions_of_tenants_are_forgotten_after_a_year() {
+    let database = database().await;
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let insert = "INSERT INTO deleted_tenants (tenant_id, version, deleted_at)
+        SELECT gen_random_uuid(), n, now() - n * interval '1 day'
+        FROM unnest(ARRAY[1, 300, 367, 900]) n";
+    raw(&mut tx, insert).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    tx.housekeeping().delete_old(&Retention::default()).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let left = texts(&mut tx, "SELECT version::text FROM deleted_tenants ORDER BY version").await;
+    assert_eq!(left, ["1", "300"]);
+}
+
+#[tokio::test]
+async fn old_day_that_is_being_read_is_dropped_later_and_writers_do_not_queue_behind_it() {
+    let database = database().await;
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    raw(&mut tx, "SELECT weir_open_day((now() AT TIME ZONE 'UTC')::date - 30)").await.unwrap();
+    tx.commit().await.unwrap();
+    let mut reader = database.owner.begin("tests", Scope::Service).await.unwrap();
+    raw(&mut reader, "SELECT count(*) FROM tallies_minutes").await.unwrap();
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    let busy = tx.housekeeping().drop_old_day(&Retention::default()).await.unwrap_err();
+    assert!(matches!(busy, StoreError::Unavailable(_)), "{busy}");
+    drop(tx);
+    reader.commit().await.unwrap();
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    assert!(tx.housekeeping().drop_old_day(&Retention::default()).await.unwrap());
 }
 
 #[tokio::test]
@@ -329,7 +367,7 @@ async fn gate_writes_for_itself_only_and_a_log_is_capped() {
     tx.commit().await.unwrap();
     let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
     let retention = Retention { denials_max: 4, ..Retention::default() };
-    tx.housekeeping().keep(&retention).await.unwrap();
+    tx.housekeeping().delete_old(&retention).await.unwrap();
     tx.commit().await.unwrap();
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
     let kept =

@@ -36,6 +36,7 @@ fn answer_is_flat_and_comes_back() {
         created_at: at,
         updated_at: at,
         warnings: Vec::new(),
+        unreadable: None,
     };
     let json = serde_json::to_value(&answer).expect("serialises");
     assert_eq!(json["name"], "login-per-user");
@@ -61,4 +62,21 @@ fn misspelt_missing_and_foreign_parameters_are_named() {
         assert!(error.contains(said), "{limit}: {error}");
     }
     assert!(read(r#"{"name":"x","limit":[]}"#).expect_err("misspelt").contains("unknown field"));
+}
+
+#[test]
+fn unreadable_rule_shows_what_can_be_read_of_it() {
+    let spec = serde_json::json!({
+        "namespace": "api", "name": "login", "on_store_failure": "deny",
+        "match": [{ "attribute": "route", "op": "equals", "value": "/login" }],
+        "limits": [{ "algorithm": "nonsense", "limit": 2 }],
+        "invented_later": true,
+    });
+    assert!(serde_json::from_value::<RuleBody>(spec.clone()).is_err());
+    let read = RuleBody::readable_part(&spec).unwrap();
+    assert_eq!((read.namespace.as_str(), read.name.as_str()), ("api", "login"));
+    assert_eq!((read.conditions.len(), read.limits.len()), (1, 0));
+    assert_eq!(read.on_store_failure, crate::words::OnStoreFailure::Deny);
+    assert_eq!(RuleBody::readable_part(&serde_json::json!({ "name": 7 })), None);
+    assert_eq!(RuleBody::readable_part(&serde_json::json!("text")), None);
 }

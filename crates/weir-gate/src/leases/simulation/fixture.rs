@@ -105,6 +105,7 @@ pub(super) fn book(tenant: TenantId, seed: u64, version: u64, limit: u64) -> Arc
     let rule = StoredRule {
         id: RuleId::from_u128(u128::from(seed)).to_string(),
         slots: vec![0],
+        newer_unreadable: None,
         body: body.to_string().into(),
     };
     let stored = StoredTenant {

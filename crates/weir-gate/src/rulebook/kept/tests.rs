@@ -66,6 +66,29 @@ async fn a_change_leaves_other_rules_and_namespaces_as_they_are() {
     }
 }
 
+/// Also after a restart from the disk copy, until a revision comes that can be read.
+#[tokio::test]
+async fn last_readable_revision_stays_in_force_until_there_is_a_newer_one() {
+    let database = weir_store::test_support::database().await;
+    let mut history = History::new(database.app.clone(), 1);
+    let tenant = history.tenant().await;
+    history.rule(tenant, "a").await;
+    let (mut kept, before) = from_nothing(&database.gate).await;
+    for (mode, named_count) in [("of a later release", 1), ("enforce", 0)] {
+        history.rewrite(tenant, "a", mode).await;
+        let changes = database.gate.load_rulebook(Some(kept.copy.version)).await.unwrap();
+        let after = kept.take_in(&before, changes);
+        assert_eq!(named(&kept).len(), named_count, "{mode}");
+        let (read, from_copy) = Kept::from_copy(kept.copy.clone());
+        assert_eq!(named(&read), named(&kept));
+        for book in [&after, &from_copy] {
+            let rule = |book: &Rulebook| format!("{:?}", book.rules(tenant, "a")[0].rule);
+            let same = rule(book) == rule(&before);
+            assert_eq!(same, named_count == 1, "{mode}");
+        }
+    }
+}
+
 async fn from_nothing(store: &Store) -> (Kept, Rulebook) {
     let mut kept = Kept::default();
     let all = store.load_rulebook(None).await.unwrap();

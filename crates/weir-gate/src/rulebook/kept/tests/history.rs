@@ -87,6 +87,18 @@ impl History {
         self.rules.push((tenant, id));
     }
 
+    /// Writes the tenant's first rule anew.
+    pub(super) async fn rewrite(&mut self, tenant: TenantId, namespace: &str, mode: &str) {
+        let mut tx = self.store.begin("tests", Scope::Tenant(tenant)).await.unwrap();
+        let version = tx.rulebook().bump(tenant).await.unwrap();
+        let (_, id) = self.rules[0];
+        let before = tx.rules().find(tenant, id).await.unwrap().unwrap();
+        let rule = self.write(tenant, id, namespace, mode);
+        let rule = RuleWrite { rulebook_version: version, ..rule };
+        tx.rules().update(&rule, before.revision, &Actor::System).await.unwrap().unwrap();
+        tx.commit().await.unwrap();
+    }
+
     async fn make(&mut self, tx: &mut Tx, tenant: TenantId, version: u64) -> Option<&'static str> {
         match self.below(16) {
             0..=4 => self.insert_rule(tx, tenant, version).await,
@@ -136,7 +148,10 @@ impl History {
     ) -> Option<&'static str> {
         let id = self.one_of(&self.rules.clone(), tenant)?;
         let before = tx.rules().find(tenant, id).await.unwrap()?;
-        let rule = self.any_rule(tenant, id, version);
+        // One that can be read: of others the revision before is kept, which a whole load cannot know.
+        let namespace = NAMESPACES[usize::try_from(self.below(3)).unwrap()];
+        let rule = self.write(tenant, id, namespace, "enforce");
+        let rule = RuleWrite { rulebook_version: version, ..rule };
         tx.rules().update(&rule, before.revision, &Actor::System).await.unwrap()?;
         Some("update rule")
     }

@@ -1,0 +1,168 @@
+//! Statistics of a gate that ended while Postgres was away: a file in its state directory, which the next run writes to
+//! Postgres under the name of the run that counted them.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use weir_domain::id::GateId;
+use weir_domain::time::Timestamp;
+use weir_store::{DropCount, TallyCounts, TallyRow};
+
+/// The most runs whose statistics are kept; older ones are lost.
+const RUNS_MAX: usize = 16;
+
+/// The file.
+#[derive(Debug)]
+pub(super) struct LeftoverFile(PathBuf);
+
+/// What one run counted and could not write. Busiest subjects, denials and samples are not part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Leftover {
+    pub(super) gate_id: GateId,
+    pub(super) boot_id: u128,
+    pub(super) rows: Vec<TallyRow>,
+    pub(super) unrecorded: Vec<DropCount>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredRun {
+    gate_id: String,
+    boot_id: String,
+    rows: Vec<StoredRow>,
+    /// Minutes in milliseconds since 1970, and how many decisions of each were not recorded.
+    unrecorded: Vec<(i64, u64)>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredRow {
+    tenant_id: String,
+    rule_id: Option<String>,
+    minute_ms: i64,
+    namespace: String,
+    /// Allowed, denied, shadow-denied, degraded, refunded.
+    counts: [u64; 5],
+}
+
+impl LeftoverFile {
+    /// The file of a state directory.
+    pub(super) fn new(state_dir: &Path) -> Self {
+        Self(state_dir.join("statistics"))
+    }
+
+    /// What earlier runs left. What cannot be read is an error.
+    pub(super) fn read(&self) -> io::Result<Vec<Leftover>> {
+        let text = match fs::read(&self.0) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            read => read?,
+        };
+        let runs: Vec<StoredRun> = serde_json::from_slice(&text)?;
+        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "an id cannot be read");
+        runs.into_iter().map(|run| run.restored().ok_or_else(damaged)).collect()
+    }
+
+    /// Replaces the file; nothing left removes it.
+    pub(super) fn write(&self, runs: &[Leftover]) -> io::Result<()> {
+        if runs.is_empty() {
+            return match fs::remove_file(&self.0) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        let newest = &runs[runs.len().saturating_sub(RUNS_MAX)..];
+        let stored: Vec<StoredRun> = newest.iter().map(StoredRun::of).collect();
+        let new = self.0.with_extension("new");
+        let mut options = fs::OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        file.write_all(&serde_json::to_vec(&stored)?)?;
+        file.sync_all()?;
+        fs::rename(&new, &self.0)
+    }
+}
+
+impl StoredRun {
+    fn of(run: &Leftover) -> Self {
+        let row = |row: &TallyRow| {
+            let TallyCounts { allowed, denied, shadow_denied, degraded, refunded } = row.counts;
+            StoredRow {
+                tenant_id: row.tenant_id.to_string(),
+                rule_id: row.rule_id.map(|id| id.to_string()),
+                minute_ms: row.minute.as_millis(),
+                namespace: row.namespace.clone(),
+                counts: [allowed, denied, shadow_denied, degraded, refunded],
+            }
+        };
+        let minute = |it: &DropCount| (it.minute.as_millis(), it.dropped);
+        Self {
+            gate_id: run.gate_id.to_string(),
+            boot_id: run.boot_id.to_string(),
+            rows: run.rows.iter().map(row).collect(),
+            unrecorded: run.unrecorded.iter().map(minute).collect(),
+        }
+    }
+
+    fn restored(self) -> Option<Leftover> {
+        let row = |row: StoredRow| {
+            let [allowed, denied, shadow_denied, degraded, refunded] = row.counts;
+            let rule_id = match row.rule_id {
+                Some(id) => Some(id.parse().ok()?),
+                None => None,
+            };
+            Some(TallyRow {
+                tenant_id: row.tenant_id.parse().ok()?,
+                rule_id,
+                minute: Timestamp::from_millis(row.minute_ms),
+                namespace: row.namespace,
+                counts: TallyCounts { allowed, denied, shadow_denied, degraded, refunded },
+            })
+        };
+        let minute =
+            |(at_ms, dropped)| DropCount { minute: Timestamp::from_millis(at_ms), dropped };
+        Some(Leftover {
+            gate_id: self.gate_id.parse().ok()?,
+            boot_id: self.boot_id.parse().ok()?,
+            rows: self.rows.into_iter().map(row).collect::<Option<_>>()?,
+            unrecorded: self.unrecorded.into_iter().map(minute).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_come_back_as_they_were_and_an_empty_list_removes_the_file() {
+        let folder = weir_local::shared::scratch().path().join("leftover");
+        fs::create_dir_all(&folder).unwrap();
+        let file = LeftoverFile::new(&folder);
+        assert_eq!(file.read().unwrap(), []);
+        let run = |boot_id| Leftover {
+            gate_id: GateId::from_u128(7),
+            boot_id,
+            rows: vec![TallyRow {
+                tenant_id: weir_domain::id::TenantId::from_u128(1),
+                rule_id: Some(weir_domain::id::RuleId::from_u128(2)),
+                minute: Timestamp::from_millis(60_000),
+                namespace: "api".to_owned(),
+                counts: TallyCounts {
+                    allowed: 1,
+                    denied: 2,
+                    shadow_denied: 3,
+                    degraded: 4,
+                    refunded: 5,
+                },
+            }],
+            unrecorded: vec![DropCount { minute: Timestamp::from_millis(60_000), dropped: 9 }],
+        };
+        let runs: Vec<_> = (0..20).map(run).collect();
+        file.write(&runs).unwrap();
+        assert_eq!(file.read().unwrap(), runs[4..]);
+        file.write(&[]).unwrap();
+        assert_eq!(file.read().unwrap(), []);
+        fs::write(folder.join("statistics"), "damaged").unwrap();
+        assert!(file.read().is_err());
+    }
+}

@@ -1,0 +1,241 @@
+//! A connection of the pool on which no wait is endless.
+//!
+//! A network that drops packets and a frozen server look alike: the connection stays open and nothing arrives. Server-side
+//! timeouts do not help then, so every statement has a deadline of ours as well. A connection that missed it is closed and
+//! never reused, because its answer may still arrive. So are all connections that were opened before it, the next time
+//! they are wanted: what silenced one has probably silenced them all.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream, StreamExt as _};
+use sqlx::pool::{PoolConnection, PoolConnectionMetadata};
+use sqlx::postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo};
+use sqlx::{
+    Connection as _, Either, Error, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr,
+};
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+/// A pooled connection that was idle for longer is asked whether it still works before it is used.
+const PING_AFTER: Duration = Duration::from_secs(1);
+/// How long such a question, or the end of an abandoned transaction, may take.
+const PING_TIMEOUT: Duration = Duration::from_millis(700);
+
+/// A connection of the pool, with a deadline for each answer.
+#[derive(Debug)]
+pub(crate) struct PooledConnection {
+    /// `None` only while it is dropped.
+    inner: Option<PoolConnection<Postgres>>,
+    state: State,
+    /// The longest that Postgres may send nothing while a statement runs.
+    answer_timeout: Duration,
+    silences: Silences,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Can be returned to the pool.
+    Clean,
+    /// Must be rolled back first.
+    InTransaction,
+    /// A statement is running, or was abandoned: must be closed.
+    Busy,
+}
+
+/// When Postgres last left a statement of this pool unanswered. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Silences(Arc<Mutex<Option<Instant>>>);
+
+impl Silences {
+    pub(crate) fn note(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    fn since(&self, age: Duration) -> bool {
+        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_some_and(|silence| silence.elapsed() < age)
+    }
+
+    /// Whether an idle connection still works. An error makes the pool close it without a farewell and open another.
+    pub(crate) async fn check(
+        self,
+        connection: &mut PgConnection,
+        idle: PoolConnectionMetadata,
+    ) -> Result<bool, Error> {
+        if self.since(idle.age) {
+            return Err(silent(PING_TIMEOUT));
+        }
+        if idle.idle_for < PING_AFTER {
+            return Ok(true);
+        }
+        match timeout(PING_TIMEOUT, connection.ping()).await {
+            Ok(answer) => answer.map(|()| true),
+            Err(_) => {
+                self.note();
+                Err(silent(PING_TIMEOUT))
+            }
+        }
+    }
+}
+
+impl PooledConnection {
+    /// Takes a connection from the pool.
+    pub(crate) async fn acquire(
+        pool: &PgPool,
+        silences: &Silences,
+        answer_timeout: Duration,
+    ) -> Result<Self, Error> {
+        let inner = Some(pool.acquire().await?);
+        Ok(Self { inner, state: State::Clean, answer_timeout, silences: silences.clone() })
+    }
+
+    /// Sets the longest that Postgres may send nothing while a statement runs.
+    pub(crate) fn set_answer_timeout(&mut self, answer_timeout: Duration) {
+        self.answer_timeout = answer_timeout;
+    }
+
+    /// Opens a transaction with this statement.
+    pub(crate) async fn begin(&mut self, statement: &'static str) -> Result<(), Error> {
+        self.execute(statement).await?;
+        self.state = State::InTransaction;
+        Ok(())
+    }
+
+    /// Commits the transaction and returns the connection to the pool.
+    pub(crate) async fn commit(mut self) -> Result<(), Error> {
+        self.execute("COMMIT").await?;
+        self.state = State::Clean;
+        Ok(())
+    }
+}
+
+impl Drop for PooledConnection {
+    fn drop(&mut self) {
+        let Some(mut inner) = self.inner.take() else { return };
+        let runtime = match (self.state, Handle::try_current()) {
+            (State::Clean | State::InTransaction, Ok(runtime)) => runtime,
+            // Dropping the bare connection closes its socket at once and frees its place in the pool.
+            _ => return drop(inner.detach()),
+        };
+        let (roll_back, silences) = (self.state == State::InTransaction, self.silences.clone());
+        runtime.spawn(async move {
+            if roll_back {
+                let rolled_back = timeout(PING_TIMEOUT, (&mut *inner).execute("ROLLBACK")).await;
+                if !matches!(rolled_back, Ok(Ok(_))) {
+                    return drop(inner.detach());
+                }
+            }
+            // The pool asks the server once more; a connection that misses this deadline is closed.
+            if timeout(PING_TIMEOUT, inner.return_to_pool()).await.is_err() {
+                silences.note();
+            }
+        });
+    }
+}
+
+/// A statement that is running.
+struct Running<'c> {
+    state: &'c mut State,
+    /// The state to return to when the statement has ended.
+    before: State,
+    answer_timeout: Duration,
+    silences: &'c Silences,
+}
+
+impl PooledConnection {
+    fn run(&mut self) -> (&mut PgConnection, Running<'_>) {
+        let Self { inner, state, answer_timeout, silences } = self;
+        let running = Running { before: *state, state, answer_timeout: *answer_timeout, silences };
+        *running.state = State::Busy;
+        (inner.as_mut().expect("only `drop` takes it"), running)
+    }
+}
+
+impl Running<'_> {
+    /// Waits for the next part of the answer.
+    async fn next<T>(&mut self, answer: impl Future<Output = T>) -> Result<T, Error> {
+        timeout(self.answer_timeout, answer).await.map_err(|_| {
+            self.silences.note();
+            silent(self.answer_timeout)
+        })
+    }
+
+    /// Notes the end of the statement. An error of the database leaves the connection as usable as success does.
+    fn ended<T>(self, result: Result<T, Error>) -> Result<T, Error> {
+        if matches!(result, Ok(_) | Err(Error::Database(_))) {
+            *self.state = self.before;
+        }
+        result
+    }
+
+    /// Waits for an answer that comes as a whole.
+    async fn whole<T>(
+        mut self,
+        answer: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let result = self.next(answer).await?;
+        self.ended(result)
+    }
+}
+
+/// Every statement runs under the connection's `answer_timeout`, which begins anew with each row.
+impl<'c> Executor<'c> for &'c mut PooledConnection {
+    type Database = Postgres;
+
+    fn fetch_many<'e, 'q: 'e, E>(
+        self,
+        query: E,
+    ) -> BoxStream<'e, Result<Either<PgQueryResult, PgRow>, Error>>
+    where
+        'c: 'e,
+        E: 'q + Execute<'q, Postgres>,
+    {
+        let (connection, running) = self.run();
+        let parts = connection.fetch_many(query);
+        let parts = stream::try_unfold((parts, running), |(mut parts, mut running)| async move {
+            match running.next(parts.next()).await? {
+                None => running.ended(Ok(None)),
+                Some(Err(error)) => running.ended(Err(error)),
+                Some(Ok(part)) => Ok(Some((part, (parts, running)))),
+            }
+        });
+        parts.boxed()
+    }
+
+    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, Error>>
+    where
+        'c: 'e,
+        E: 'q + Execute<'q, Postgres>,
+    {
+        let (connection, running) = self.run();
+        Box::pin(running.whole(connection.fetch_optional(query)))
+    }
+
+    fn prepare_with<'e>(
+        self,
+        sql: SqlStr,
+        parameters: &'e [PgTypeInfo],
+    ) -> BoxFuture<'e, Result<PgStatement, Error>>
+    where
+        'c: 'e,
+    {
+        let (connection, running) = self.run();
+        Box::pin(running.whole(connection.prepare_with(sql, parameters)))
+    }
+
+    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<sqlx::Describe<Postgres>, Error>>
+    where
+        'c: 'e,
+    {
+        let (connection, running) = self.run();
+        Box::pin(running.whole(connection.describe(sql)))
+    }
+}
+
+fn silent(waited: Duration) -> Error {
+    let text = format!("postgres sent nothing for {} ms", waited.as_millis());
+    Error::Io(io::Error::new(io::ErrorKind::TimedOut, text))
+}

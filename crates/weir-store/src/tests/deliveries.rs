@@ -1,0 +1,86 @@
+//! Deliveries are taken fairly, and leased by the server's clock.
+
+use super::*;
+use crate::{Attempted, DeliveryState, Due};
+
+const PER_TENANT: u32 = 4;
+
+/// A tenant with so many deliveries that are due, one each second from `NOW` on.
+async fn due(database: &TestDatabase, email: &str, count: u32) -> TenantId {
+    let owner = user(&database.app, email).await;
+    let (tenant_id, _) = tenant(&database.app, owner).await;
+    let mut tx = database.owner.begin("tests", Scope::Tenant(tenant_id)).await.unwrap();
+    raw(
+        &mut tx,
+        "INSERT INTO webhooks (
+            tenant_id, id, name, url, enabled, secret, created_by, created_at, updated_at
+        ) VALUES (weir_tenant(), gen_random_uuid(), 'a', 'https://a', true, '', 'a', now(), now())",
+    )
+    .await
+    .unwrap();
+    let insert = "INSERT INTO webhook_deliveries (
+            tenant_id, id, webhook_id, kind, payload, state, attempts, next_at, created_at
+        )
+        SELECT w.tenant_id, gen_random_uuid(), w.id, 'test', '{}', 'pending', 0,
+            to_timestamp(1790000000 + n), now()
+        FROM webhooks w, generate_series(1, $1) n
+        WHERE w.tenant_id = weir_tenant()";
+    let count = i32::try_from(count).unwrap();
+    unchecked(insert).bind(count).execute(tx.connection()).await.unwrap();
+    tx.commit().await.unwrap();
+    tenant_id
+}
+
+async fn take(store: &Store, now: Timestamp, most: u32) -> Vec<Due> {
+    let mut tx = store.begin("tests", Scope::Service).await.unwrap();
+    let taken = tx.deliveries().take(now, 60, most, PER_TENANT).await.unwrap();
+    tx.commit().await.unwrap();
+    taken
+}
+
+fn of(tenant_id: TenantId, taken: &[Due]) -> usize {
+    taken.iter().filter(|due| due.tenant_id == tenant_id).count()
+}
+
+#[tokio::test]
+async fn backlog_of_one_tenant_hides_no_delivery_of_another_and_leases_hold_by_the_servers_clock() {
+    let database = database().await;
+    let busy = due(&database, "busy@example.com", 1_500).await;
+    // Due later than everything of the other.
+    let quiet = due(&database, "quiet@example.com", 1).await;
+    let now = NOW.plus_ms(3_600_000);
+    let taken = take(&database.app, now, 64).await;
+    assert_eq!((of(busy, &taken), of(quiet, &taken)), (4, 1));
+    // A control plane whose clock is an hour ahead gets none of them, and no more of that tenant.
+    let ahead = now.plus_ms(3_600_000);
+    assert_eq!(take(&database.app, ahead, 64).await, []);
+    let one = taken.iter().find(|due| due.tenant_id == busy).copied().unwrap();
+    let attempted = Attempted {
+        state: DeliveryState::Pending,
+        next_at: ahead.plus_ms(1),
+        now,
+        response_status: None,
+        response: None,
+        error: None,
+        took_ms: 1,
+    };
+    let mut tx = tenant_tx(&database.app, busy).await;
+    tx.deliveries().attempted(one, &attempted).await.unwrap();
+    tx.commit().await.unwrap();
+    let more = take(&database.app, ahead, 64).await;
+    assert_eq!((more.len(), of(busy, &more)), (1, 1));
+    assert_ne!(more[0], one);
+}
+
+#[tokio::test]
+async fn every_tenants_first_delivery_comes_before_any_tenants_second() {
+    let database = database().await;
+    let mut tenants = Vec::new();
+    for at in 0..5 {
+        tenants.push(due(&database, &format!("t{at}@example.com"), 10).await);
+    }
+    let taken = take(&database.app, NOW.plus_ms(3_600_000), 5).await;
+    for tenant_id in tenants {
+        assert_eq!(of(tenant_id, &taken), 1);
+    }
+}

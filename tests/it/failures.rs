@@ -1,0 +1,112 @@
+//! Every row of the README's table "When something fails" has a test. A row without one, and a test that is gone, fail
+//! here.
+
+use std::path::PathBuf;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Stack, Tenant};
+
+/// The first cell of each row, and the file and the name of its test.
+const ROWS: [(&str, &str, &str); 13] = [
+    (
+        "Redis is stopped or stalls",
+        "tests/it/redis_outage.rs",
+        "rules_answer_by_themselves_while_redis_is_away_and_recover_alone",
+    ),
+    ("Redis restarts empty", "tests/it/redis_outage.rs", "assert_restart_under_load_fails_nothing"),
+    (
+        "Redis' memory is full",
+        "crates/weir-redis/src/limiter/tests/failures.rs",
+        "full_redis_refuses_without_opening_the_breaker_and_works_when_there_is_room",
+    ),
+    (
+        "Redis forgets its scripts",
+        "tests/it/redis_outage.rs",
+        "assert_flushed_script_costs_nothing",
+    ),
+    ("Redis' clock steps back", "crates/weir-redis/src/limiter/tests/twin.rs", "history"),
+    (
+        "Postgres is away, or frozen",
+        "tests/it/postgres_silence.rs",
+        "admin_api_answers_503_to_every_call_while_postgres_is_frozen",
+    ),
+    (
+        "Postgres is away, or frozen",
+        "tests/it/postgres_outage.rs",
+        "gates_decide_without_postgres_and_restart_from_their_disk_copies",
+    ),
+    (
+        "connections to Postgres go silent",
+        "tests/it/postgres_silence.rs",
+        "revoked_key_is_refused_by_a_gate_whose_connections_went_silent",
+    ),
+    (
+        "Postgres is read-only, or its disk is full",
+        "tests/it/postgres_refusals.rs",
+        "read_only_postgres_is_unavailable_and_not_our_mistake",
+    ),
+    (
+        "a stored rule cannot be read",
+        "tests/it/postgres_refusals.rs",
+        "unreadable_rule_is_listed_and_gates_apply_its_last_readable_revision",
+    ),
+    (
+        "the control plane is away",
+        "tests/it/failures.rs",
+        "gates_go_on_deciding_while_the_control_plane_is_away",
+    ),
+    (
+        "the signal is lost",
+        "tests/it/rule_propagation.rs",
+        "gate_that_may_not_subscribe_follows_within_3_s",
+    ),
+    ("a gate is killed", "tests/it/statistics.rs", "lost_by_killing"),
+];
+
+fn file(path: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn every_row_of_the_readme_has_a_test() {
+    let readme = file("README.md");
+    let (_, section) = readme.split_once("\n## When something fails\n").expect("the section");
+    let (section, _) = section.split_once("\n## ").expect("another section follows");
+    let rows: Vec<&str> = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("| "))
+        .filter_map(|line| line.split(" | ").next())
+        .filter(|cell| *cell != "what" && !cell.starts_with("---"))
+        .collect();
+    assert!(rows.len() > 8, "{rows:?}");
+    for row in &rows {
+        assert!(ROWS.iter().any(|(known, ..)| known == row), "no test is named for: {row}");
+    }
+    for (row, path, test) in ROWS {
+        assert!(rows.contains(&row), "the README has no such row: {row}");
+        assert!(file(path).contains(&format!("fn {test}(")), "{path} has no {test}");
+    }
+}
+
+#[tokio::test]
+async fn gates_go_on_deciding_while_the_control_plane_is_away() {
+    let stack = Stack::start(1_000).await;
+    let tenant = Tenant::sign_up(&stack).await;
+    let limits = json!([{ "algorithm": "fixed_window", "limit": 4, "window_ms": 3_600_000 }]);
+    tenant.rule(&json!({ "name": "per-user", "count_by": ["user"], "limits": limits })).await;
+    assert_eq!(stack.control.stop(), 0);
+    let mut passed = 0;
+    for at in 0..10 {
+        let body = json!({ "attributes": { "user": "ann" } });
+        let reply = tenant.check(at % 2, &body).await;
+        assert!(reply.body["degraded"].is_null(), "{}", reply.body);
+        passed += usize::from(reply.allowed());
+    }
+    assert_eq!(passed, 4);
+    stack.control.start_again();
+    stack.until_ready(&stack.control).await;
+    tenant.admin(Method::GET, "/rules", &Value::Null).await.expect(200);
+}
