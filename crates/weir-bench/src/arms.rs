@@ -14,7 +14,8 @@ pub const SUBJECTS: u32 = 10_000;
 /// One thing to measure, running.
 #[derive(Debug)]
 pub struct Arm {
-    pub letter: char,
+    /// What the tables call it.
+    pub label: &'static str,
     pub title: &'static str,
     /// Host and port.
     pub address: String,
@@ -52,34 +53,41 @@ pub struct Programs<'a> {
 }
 
 /// Starts an arm; `None`: its program is not there.
-pub async fn start(letter: char, world: &World, programs: Programs<'_>) -> Result<Option<Arm>> {
-    let log = world.folder().join(format!("{letter}.log"));
-    Ok(match letter {
-        'a' | 'i' => {
+pub async fn start(
+    label: &'static str,
+    world: &World,
+    programs: Programs<'_>,
+) -> Result<Option<Arm>> {
+    let log = world.folder().join(format!("{label}.log"));
+    Ok(match label {
+        "a" | "i" => {
             let start = |address: &str, it: weir_local::Launch| it.args([address]);
             let service = Service::start(programs.constant, &log, start).await?;
-            let short = other('a', "the ceiling: the same HTTP set-up, a constant", service);
-            Some(if letter == 'a' { short } else { long(short) })
+            let short = other("a", "the ceiling: the same HTTP set-up, a constant", service);
+            Some(if label == "a" { short } else { long(short) })
         }
-        'b' => {
+        "b" => {
             let url = world.redis_url();
             let ourselves = std::env::current_exe()?;
             let start = |address: &str, it: weir_local::Launch| {
                 it.args(["plain", "--listen", address]).env("PLAIN_REDIS_URL", url)
             };
             let service = Service::start(&ourselves, &log, start).await?;
-            Some(other('b', "a plain limiter: one `EVALSHA` per request", service))
+            Some(other("b", "a plain limiter: one `EVALSHA` per request", service))
         }
-        'c' => match programs.throttlecrab {
+        "c" => match programs.throttlecrab {
             Some(program) => Some(throttlecrab(program, &log).await?),
             None => None,
         },
-        _ => Some(weir(letter, world).await?),
+        _ => Some(weir(label, world).await?),
     })
 }
 
 /// All arms, in the order of the table.
-pub const LETTERS: [char; 9] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
+pub const LABELS: [&str; 19] = [
+    "a", "b", "c", "d", "e", "e2", "f", "g", "h", "i", "fixed", "log", "counter", "token", "leaky",
+    "spacing", "quota", "shadow", "block",
+];
 
 /// The title of arm (c), which may be missing.
 pub const THROTTLECRAB: &str = "throttlecrab-server: in memory, no Redis, no tenants";
@@ -95,16 +103,16 @@ async fn throttlecrab(program: &Path, log: &Path) -> Result<Arm> {
         "key": "SUBJECT", "max_burst": 1_000_000, "count_per_period": 1_000_000, "period": 1,
         "quantity": 1,
     });
-    let mut arm = other('c', THROTTLECRAB, service);
+    let mut arm = other("c", THROTTLECRAB, service);
     arm.kind = Kind::InMemory;
     arm.path = "/throttle";
     arm.body = body.to_string();
     Ok(arm)
 }
 
-fn other(letter: char, title: &'static str, service: Service) -> Arm {
+fn other(label: &'static str, title: &'static str, service: Service) -> Arm {
     Arm {
-        letter,
+        label,
         title,
         address: service.address.clone(),
         path: "/check",
@@ -112,7 +120,7 @@ fn other(letter: char, title: &'static str, service: Service) -> Arm {
         body: check("/hot").to_string(),
         refuses: false,
         pid: service.pid(),
-        kind: if letter == 'a' { Kind::Constant } else { Kind::Plain },
+        kind: if label == "a" { Kind::Constant } else { Kind::Plain },
         _service: Some(service),
     }
 }
@@ -120,30 +128,62 @@ fn other(letter: char, title: &'static str, service: Service) -> Arm {
 /// The ceiling for answers of a gate's length.
 fn long(short: Arm) -> Arm {
     let title = "the same constant, as long as the answer of (d)";
-    Arm { letter: 'i', title, path: "/check/long", ..short }
+    Arm { label: "i", title, path: "/check/long", ..short }
 }
 
-async fn weir(letter: char, world: &World) -> Result<Arm> {
-    let tenant = world.tenant(&format!("bench {letter}")).await?;
-    let (title, limits) = match letter {
-        'd' => {
+async fn weir(label: &'static str, world: &World) -> Result<Arm> {
+    let tenant = world.tenant(&format!("bench {label}")).await?;
+    let (title, limits) = match label {
+        "d" => {
             world.rule(&tenant, &rule("one", &[bucket(GENEROUS)])).await?;
             ("exact, one rule", 1)
         }
-        'e' => {
+        "e" => {
             for at in 0..5 {
                 let limits = [bucket(GENEROUS), window(GENEROUS)];
                 world.rule(&tenant, &rule(&format!("rule-{at}"), &limits)).await?;
             }
             ("exact, 5 rules of 2 limits", 10)
         }
-        'f' => {
+        "e2" => {
+            for at in 0..5 {
+                let limit = |at: usize| {
+                    [window(GENEROUS), bucket(GENEROUS), counter(GENEROUS)][at % 3].clone()
+                };
+                let limits = [limit(2 * at), limit(2 * at + 1)];
+                world.rule(&tenant, &rule(&format!("rule-{at}"), &limits)).await?;
+            }
+            ("exact, 5 rules of 2 limits: fixed window, token bucket, sliding window counter", 10)
+        }
+        "f" => {
             of_many(world, &tenant).await?;
             ("exact, 20 of 10,000 rules match", 20)
         }
-        'g' => {
+        "g" => {
             world.rule(&tenant, &rule("flood", &[once_a_day()])).await?;
             ("a flood: every check denied", 1)
+        }
+        "fixed" | "log" | "counter" | "token" | "leaky" | "spacing" | "quota" => {
+            let mut rule = rule(label, &[alone(label)]);
+            if label == "spacing" {
+                // Some subject always asks again too soon.
+                rule["mode"] = json!("shadow");
+            }
+            world.rule(&tenant, &rule).await?;
+            ("exact, one rule of one limit of this algorithm", 1)
+        }
+        "shadow" => {
+            world.rule(&tenant, &rule("enforced", &[window(GENEROUS)])).await?;
+            let mut shadow = rule("shadow", &[window(GENEROUS)]);
+            shadow["mode"] = json!("shadow");
+            world.rule(&tenant, &shadow).await?;
+            ("a fixed window, and another of a shadow rule", 2)
+        }
+        "block" => {
+            let mut block = rule("block", &[window(GENEROUS)]);
+            block["block_ms"] = json!(1_000);
+            world.rule(&tenant, &block).await?;
+            ("a fixed window of a rule with a block", 1)
         }
         _ => {
             let mut leased = rule("leased", &[a_day(1_000_000_000)]);
@@ -153,19 +193,19 @@ async fn weir(letter: char, world: &World) -> Result<Arm> {
         }
     };
     world.served(&tenant.secret, &check("/hot"), limits).await?;
-    Ok(of_gate(letter, title, world, &tenant))
+    Ok(of_gate(label, title, world, &tenant))
 }
 
 /// A tenant at the gate.
-pub fn of_gate(letter: char, title: &'static str, world: &World, tenant: &Tenant) -> Arm {
+pub fn of_gate(label: &'static str, title: &'static str, world: &World, tenant: &Tenant) -> Arm {
     Arm {
-        letter,
+        label,
         title,
         address: world.gate(),
         path: "/check",
         bearer: tenant.secret.clone(),
         body: check("/hot").to_string(),
-        refuses: letter == 'g',
+        refuses: label == "g",
         pid: world.pid(),
         kind: Kind::Weir,
         _service: None,
@@ -209,6 +249,31 @@ pub fn bucket(per_second: u32) -> Value {
 
 fn window(per_second: u32) -> Value {
     json!({ "algorithm": "fixed_window", "limit": per_second, "window_ms": 1_000 })
+}
+
+fn counter(per_second: u32) -> Value {
+    json!({ "algorithm": "sliding_window_counter", "limit": per_second, "window_ms": 1_000 })
+}
+
+/// The limit of an arm that is named for its algorithm; it denies nothing here.
+fn alone(algorithm: &str) -> Value {
+    match algorithm {
+        "fixed" => window(GENEROUS),
+        "log" => {
+            json!({ "algorithm": "sliding_window_log", "limit": 10_000, "window_ms": 1_000 })
+        }
+        "counter" => counter(GENEROUS),
+        "token" => bucket(GENEROUS),
+        "leaky" => json!({
+            "algorithm": "leaky_bucket", "capacity": GENEROUS, "drain_units": GENEROUS,
+            "drain_interval_ms": 1_000,
+        }),
+        "spacing" => json!({ "algorithm": "spacing", "interval_ms": 1 }),
+        _ => json!({
+            "algorithm": "quota", "limit": 1_000_000_000, "period": "day", "time_zone": "UTC",
+            "anchor_day": 1,
+        }),
+    }
 }
 
 fn a_day(limit: u32) -> Value {

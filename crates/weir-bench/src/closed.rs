@@ -26,7 +26,7 @@ pub async fn run(
     length: Duration,
     folder: &Path,
 ) -> Result<ClosedRun> {
-    let script = folder.join(format!("{}.lua", arm.letter));
+    let script = folder.join(format!("{}.lua", arm.label));
     std::fs::write(&script, lua(arm)).context("write the script of wrk")?;
     let threads = connections.min(2);
     let output = Command::new("wrk")

@@ -42,9 +42,9 @@ pub struct CompareArgs {
     /// How long each turn is
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
-    /// Which arms, such as `adg`
-    #[arg(long, default_value = "abcdefghi")]
-    arms: String,
+    /// Which arms, such as `a,d,e2`
+    #[arg(long, value_delimiter = ',', default_values_t = arms::LABELS.map(str::to_owned))]
+    arms: Vec<String>,
     /// All arms with 1, 16, 64 and 256 connections
     #[arg(long)]
     full: bool,
@@ -53,7 +53,7 @@ pub struct CompareArgs {
 /// One turn of one arm in the closed loop.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    pub arm: char,
+    pub arm: &'static str,
     pub connections: u16,
     pub run: ClosedRun,
     pub usage: Usage,
@@ -62,16 +62,18 @@ pub struct Turn {
 }
 
 pub async fn run(args: CompareArgs) -> Result<()> {
-    ensure!(args.arms.chars().all(|it| arms::LETTERS.contains(&it)), "arms are a to i");
+    for arm in &args.arms {
+        ensure!(arms::LABELS.contains(&arm.as_str()), "arms are {}", arms::LABELS.join(","));
+    }
     let world = World::start(&args.weir).await.context("start Weir")?;
     let mut witness = Witness::new(&world.redis_url()).await.context("ask Redis")?;
     let programs =
         Programs { constant: &args.constant, throttlecrab: args.throttlecrab.as_deref() };
     let mut running = Vec::new();
-    for letter in arms::LETTERS.into_iter().filter(|it| args.arms.contains(*it)) {
-        println!("   starting arm ({letter})");
-        let arm = arms::start(letter, &world, programs).await;
-        running.extend(arm.with_context(|| format!("start arm ({letter})"))?);
+    for label in arms::LABELS.into_iter().filter(|label| args.arms.iter().any(|arm| arm == label)) {
+        println!("   starting arm ({label})");
+        let arm = arms::start(label, &world, programs).await;
+        running.extend(arm.with_context(|| format!("start arm ({label})"))?);
     }
     let mut turns = Vec::new();
     for round in 1..=args.rounds {
@@ -109,7 +111,7 @@ fn cells(arms: &[Arm], full: bool) -> Vec<(&Arm, u16)> {
     let mut cells = Vec::new();
     for connections in [64, 1, 16, 256] {
         cells.extend(arms.iter().filter_map(|arm| {
-            let alone = connections == 1 && "abd".contains(arm.letter);
+            let alone = connections == 1 && ["a", "b", "d"].contains(&arm.label);
             (full || connections == 64 || alone).then_some((arm, connections))
         }));
     }
@@ -131,7 +133,7 @@ async fn turn(
     let after = (witness.look(arm.pid).await?, Outcomes::of(world, arm).await?);
     let outcomes = after.1.since(&before.1);
     Ok(Turn {
-        arm: arm.letter,
+        arm: arm.label,
         connections,
         run,
         usage: after.0.since(&before.0),

@@ -5,7 +5,7 @@ mod targets;
 
 use std::fmt::Write as _;
 
-use crate::arms::{Arm, Kind, LETTERS, THROTTLECRAB};
+use crate::arms::{Arm, Kind, LABELS, THROTTLECRAB};
 use crate::compare::Turn;
 use crate::compare::paced::Paced;
 use crate::numbers::{Spread, Thousands, float};
@@ -34,8 +34,8 @@ pub struct Summary {
 
 impl Findings<'_> {
     /// `None`: never measured, or every turn spoilt.
-    pub fn summary(&self, letter: char, connections: u16) -> Option<Summary> {
-        let turns: Vec<&Turn> = self.sound(letter, connections).collect();
+    pub fn summary(&self, label: &str, connections: u16) -> Option<Summary> {
+        let turns: Vec<&Turn> = self.sound(label, connections).collect();
         let median = |of: fn(&Turn) -> u64| {
             let values = turns.iter().map(|it| float(of(it)) / float(it.run.requests.max(1)));
             Spread::of(values).map(|it| it.median)
@@ -49,8 +49,8 @@ impl Findings<'_> {
         })
     }
 
-    fn sound(&self, letter: char, connections: u16) -> impl Iterator<Item = &Turn> {
-        let of_cell = move |it: &&Turn| it.arm == letter && it.connections == connections;
+    fn sound<'a>(&'a self, label: &'a str, connections: u16) -> impl Iterator<Item = &'a Turn> {
+        let of_cell = move |it: &&Turn| it.arm == label && it.connections == connections;
         self.turns.iter().filter(of_cell).filter(|it| it.spoilt.is_none())
     }
 
@@ -112,8 +112,8 @@ pub fn tables(findings: &Findings<'_>) -> String {
     text
 }
 
-fn first_arm(findings: &Findings<'_>) -> Option<char> {
-    findings.arms.first().map(|it| it.letter)
+fn first_arm(findings: &Findings<'_>) -> Option<&'static str> {
+    findings.arms.first().map(|it| it.label)
 }
 
 fn closed(findings: &Findings<'_>, connections: u16) -> String {
@@ -124,12 +124,12 @@ fn closed(findings: &Findings<'_>, connections: u16) -> String {
          ---: |\n",
         if connections == 1 { "" } else { "s" }
     );
-    let ceiling = findings.summary('a', connections);
-    let plain = findings.summary('b', connections);
-    for letter in LETTERS {
-        if let Some(arm) = findings.arms.iter().find(|it| it.letter == letter) {
+    let ceiling = findings.summary("a", connections);
+    let plain = findings.summary("b", connections);
+    for label in LABELS {
+        if let Some(arm) = findings.arms.iter().find(|it| it.label == label) {
             text.push_str(&row(findings, arm, connections, (ceiling, plain)));
-        } else if letter == 'c' {
+        } else if label == "c" {
             let _ = writeln!(text, "| (c) | {THROTTLECRAB} | not measured: not installed |");
         }
     }
@@ -144,12 +144,12 @@ fn row(
     (ceiling, plain): (Option<Summary>, Option<Summary>),
 ) -> String {
     let turns = findings.turns.iter();
-    let turns = turns.filter(|it| it.arm == arm.letter && it.connections == connections);
+    let turns = turns.filter(|it| it.arm == arm.label && it.connections == connections);
     let (sound, spoilt) = turns.partition::<Vec<&Turn>, _>(|it| it.spoilt.is_none());
-    let Some(summary) = findings.summary(arm.letter, connections) else {
+    let Some(summary) = findings.summary(arm.label, connections) else {
         let why = spoilt.first().and_then(|it| it.spoilt.as_ref());
         return why.map_or(String::new(), |why| {
-            format!("| ({}) | {} | spoilt: {why} |\n", arm.letter, arm.title)
+            format!("| ({}) | {} | spoilt: {why} |\n", arm.label, arm.title)
         });
     };
     let rate = summary.per_second;
@@ -163,7 +163,7 @@ fn row(
     };
     format!(
         "| ({}) | {}{note} | {} ({}–{}) | {} | {} | {:.1} | {} |\n",
-        arm.letter,
+        arm.label,
         arm.title,
         Thousands(rate.median),
         Thousands(rate.least),

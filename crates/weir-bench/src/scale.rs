@@ -96,7 +96,7 @@ async fn measure(args: &ScaleArgs, amount: Amount) -> Result<Found> {
     }
     let start = world.restart_gate(world.version().await?).await?;
     let resident_bytes = resident_bytes(world.pid())?;
-    let arm = arms::of_gate('s', "readers", &world, &tenant);
+    let arm = arms::of_gate("s", "readers", &world, &tenant);
     world.served(&tenant.secret, &arms::check("/hot"), 1).await?;
     let length = PAUSE * args.changes;
     let quiet = steady::run(&arm, plan(args, length)).await?;

@@ -16,7 +16,7 @@ use crate::world::World;
 /// One paced turn of one arm.
 #[derive(Debug, Clone)]
 pub struct Paced {
-    pub arm: char,
+    pub arm: &'static str,
     /// Of the closed loop's throughput.
     pub percent: u8,
     pub per_second: f64,
@@ -47,8 +47,8 @@ pub async fn run(
     let mut all = Vec::new();
     for round in 1..=args.rounds {
         for percent in LOADS {
-            for arm in arms.iter().filter(|arm| args.full || "ad".contains(arm.letter)) {
-                let Some(most) = throughput(turns, arm.letter) else { continue };
+            for arm in arms.iter().filter(|arm| args.full || ["a", "d"].contains(&arm.label)) {
+                let Some(most) = throughput(turns, arm.label) else { continue };
                 let plan = Plan {
                     per_second: most * f64::from(percent) / 100.0,
                     connections: CONNECTIONS,
@@ -82,7 +82,7 @@ async fn turn(
     let requests = plan.per_second * (plan.warm_up + plan.length).as_secs_f64();
     let at = |quantile| float(run.latencies.value_at_quantile(quantile)) / 1_000.0;
     Ok(Paced {
-        arm: arm.letter,
+        arm: arm.label,
         percent,
         per_second: plan.per_second,
         p50_ms: at(0.5),
@@ -107,8 +107,8 @@ fn spoilt(run: &SteadyRun, outcomes: &Outcomes) -> Option<String> {
     }
 }
 
-fn throughput(turns: &[Turn], letter: char) -> Option<f64> {
-    let of_arm = |it: &&Turn| it.arm == letter && it.connections == CONNECTIONS;
+fn throughput(turns: &[Turn], label: &str) -> Option<f64> {
+    let of_arm = |it: &&Turn| it.arm == label && it.connections == CONNECTIONS;
     let sound = turns.iter().filter(of_arm).filter(|it| it.spoilt.is_none());
     Spread::of(sound.map(|it| it.run.per_second)).map(|it| it.median)
 }

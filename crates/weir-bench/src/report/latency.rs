@@ -22,8 +22,8 @@ pub struct Latency {
 
 impl Findings<'_> {
     /// `None`: never measured, or every turn spoilt.
-    pub fn latency(&self, letter: char, percent: u8) -> Option<Latency> {
-        let of_cell = |it: &&Paced| it.arm == letter && it.percent == percent;
+    pub fn latency(&self, label: &str, percent: u8) -> Option<Latency> {
+        let of_cell = |it: &&Paced| it.arm == label && it.percent == percent;
         let sound = self.paced.iter().filter(of_cell).filter(|it| it.spoilt.is_none());
         let turns: Vec<&Paced> = sound.collect();
         let spread = |of: fn(&Paced) -> f64| Spread::of(turns.iter().map(|it| of(it)));
@@ -53,20 +53,20 @@ pub fn table(findings: &Findings<'_>) -> String {
     );
     for arm in findings.arms {
         for percent in LOADS {
-            text.push_str(&row(findings, arm.letter, percent));
+            text.push_str(&row(findings, arm.label, percent));
         }
     }
     text
 }
 
-fn row(findings: &Findings<'_>, letter: char, percent: u8) -> String {
-    let Some(latency) = findings.latency(letter, percent) else {
-        let spoilt = findings.paced.iter().find(|it| it.arm == letter && it.percent == percent);
-        return spoilt.and_then(|it| it.spoilt.as_ref()).map_or(String::new(), |why| {
-            format!("| ({letter}) | {percent} % | spoilt: {why} |\n")
-        });
+fn row(findings: &Findings<'_>, label: &str, percent: u8) -> String {
+    let Some(latency) = findings.latency(label, percent) else {
+        let spoilt = findings.paced.iter().find(|it| it.arm == label && it.percent == percent);
+        return spoilt
+            .and_then(|it| it.spoilt.as_ref())
+            .map_or(String::new(), |why| format!("| ({label}) | {percent} % | spoilt: {why} |\n"));
     };
-    let mut text = format!("| ({letter}) | {percent} % | {} |", Thousands(latency.per_second));
+    let mut text = format!("| ({label}) | {percent} % | {} |", Thousands(latency.per_second));
     for Spread { median, least, most } in
         [latency.p50_ms, latency.p99_ms, latency.p999_ms, latency.most_ms]
     {
