@@ -8,10 +8,10 @@
 //! - `refund`: the counter after units are given back;
 //! - `level`: what is left, and when the counter is as if never used.
 //!
-//! **Time.** Every counter carries the newest time it knows, its stamp. Redis' clock may step back:
-//! up to [`SLACK_US`] the stamp wins, so a small step never admits too much; a stamp further ahead
-//! was written by a clock that has since been set back, and the counter counts as untouched. A big
-//! step can thus cost at most one window of admissions, and never shuts anybody out.
+//! **Time.** Every counter carries the newest time it knows, its stamp. Redis' clock can step back. A stamp up to
+//! [`SLACK_US`] ahead of the clock holds, and time stands still for that counter. So does the start of the next window,
+//! up to [`STEP_US`] ahead. A stamp further ahead is pulled back to the clock (that of a window to the present window) and
+//! what was counted stays: nothing more is admitted, and nobody waits longer than the limit says.
 
 mod bucket;
 mod fixed_window;
@@ -36,6 +36,8 @@ use crate::time::Micros;
 
 /// How far a counter's stamp may lie ahead of the clock and still be believed.
 pub const SLACK_US: u64 = 1_000_000;
+/// How far the start of the next window may lie ahead of the clock and still be believed.
+pub const STEP_US: u64 = 60_000_000;
 
 /// How a limit limits, with its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,6 +211,21 @@ macro_rules! on_state {
 }
 
 impl Meter {
+    /// Pulls back a counter that a step of the clock left in the future. Returns whether the counter changed.
+    pub fn follow_clock(&self, counter: &mut Counter, now: Micros) -> bool {
+        if matches!(counter, Counter::Untouched) {
+            return false;
+        }
+        on_state!(self, counter, |it, state| {
+            let settled = it.settled(state, now);
+            let changed = settled.is_some();
+            if let Some(settled) = settled {
+                *state = settled;
+            }
+            changed
+        })
+    }
+
     /// May a charge of `cost` pass at `now`, and if not, when could it.
     pub fn wait(&self, counter: &mut Counter, cost: u64, now: Micros) -> Wait {
         on_state!(self, counter, |it, state| it.wait(state, cost, now))
@@ -258,9 +275,9 @@ impl Meter {
     }
 }
 
-/// The time that holds for a counter, or `None` when its stamp is beyond belief.
-fn believed(stamp_us: u64, now: Micros) -> Option<u64> {
-    (stamp_us <= now.0 + SLACK_US).then(|| stamp_us.max(now.0))
+/// The stamp by this clock: one that is too far ahead is pulled back to `now`.
+fn pulled_back(stamp_us: u64, now: Micros) -> u64 {
+    if stamp_us > now.0 + SLACK_US { now.0 } else { stamp_us }
 }
 
 /// Milliseconds from `now` until `at_us`, rounded up.

@@ -51,6 +51,8 @@ struct Judged<'a> {
     /// Milliseconds its subject is still blocked.
     blocked_ms: u64,
     block_starts: bool,
+    /// Whether it was longer than the rule says, and begins again.
+    block_restarts: bool,
     limits: Vec<JudgedLimit<'a>>,
 }
 
@@ -110,23 +112,32 @@ enum Outcome {
 fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, cost: u64, now: Micros) -> Judged<'a> {
     let limits = rule.limits.iter().map(|(name, meter)| {
         let mut counter = counters.0.get(name).cloned().unwrap_or_default();
+        let changed = meter.follow_clock(&mut counter, now);
         let wait = meter.wait(&mut counter, cost, now);
         let delay_ms = meter.delay_ms(&mut counter, now);
         let passes = wait == Wait::None;
-        JudgedLimit { name: *name, meter, counter, passes, wait, delay_ms, changed: false }
+        JudgedLimit { name: *name, meter, counter, passes, wait, delay_ms, changed }
     });
-    let blocked_ms = rule.block.map_or(0, |(name, block_ms)| match counters.0.get(&name) {
-        Some(Counter::BlockedUntil(until_us)) => blocked_ms(*until_us, block_ms, now),
-        _ => 0,
-    });
-    Judged { meters: rule, blocked_ms, block_starts: false, limits: limits.collect() }
+    let (blocked_ms, block_restarts) =
+        match rule.block.map(|(name, ms)| (counters.0.get(&name), ms)) {
+            Some((Some(Counter::BlockedUntil(until_us)), block_ms)) => {
+                block_left(*until_us, block_ms, now)
+            }
+            _ => (0, false),
+        };
+    let limits = limits.collect();
+    Judged { meters: rule, blocked_ms, block_restarts, block_starts: false, limits }
 }
 
-/// What is left of a block; one that lasts longer than the rule says was written by another clock
-/// or another setting, and does not hold.
-fn blocked_ms(until_us: u64, block_ms: u64, now: Micros) -> u64 {
+/// What is left of a block in milliseconds, and whether it begins again because a step of the clock (or an edit of the
+/// rule) had left it longer than the rule says.
+fn block_left(until_us: u64, block_ms: u64, now: Micros) -> (u64, bool) {
     let left_us = until_us.saturating_sub(now.0);
-    if left_us > block_ms * 1000 + SLACK_US { 0 } else { left_us.div_ceil(1000) }
+    if left_us > block_ms * 1000 + SLACK_US {
+        (block_ms, true)
+    } else {
+        (left_us.div_ceil(1000), false)
+    }
 }
 
 impl Judged<'_> {
@@ -201,7 +212,8 @@ impl Judged<'_> {
         for limit in self.limits.iter_mut().filter(|it| it.changed) {
             counters.0.insert(limit.name, std::mem::take(&mut limit.counter));
         }
-        if let (true, Some((name, block_ms))) = (self.block_starts, self.meters.block) {
+        let begins = self.block_starts || self.block_restarts;
+        if let (true, Some((name, block_ms))) = (begins, self.meters.block) {
             counters.0.insert(name, Counter::BlockedUntil(now.0 + block_ms * 1000));
         }
     }

@@ -6,6 +6,9 @@ use crate::algorithm::Algorithm;
 
 /// The greatest limit, capacity, refill or drain.
 pub const UNITS_MAX: u64 = 1_000_000_000;
+/// The greatest limit of a sliding window log: an entry takes about 40 bytes in Redis, so one subject's log stays below
+/// half a megabyte.
+pub const LOG_LIMIT_MAX: u64 = 10_000;
 /// The longest window or interval: 366 days, in milliseconds.
 pub const SPAN_MS_MAX: u64 = 366 * 24 * 60 * 60 * 1000;
 /// The greatest cost of one check.

@@ -257,7 +257,10 @@ impl Prepared<'_> {
     }
 
     fn idempotency(&self, request: &Request) -> Option<Idempotency> {
-        let key = request.idempotency_key().filter(|_| request.act() == Act::Consume)?.to_owned();
+        if !matches!(request.act(), Act::Consume | Act::Refund) {
+            return None;
+        }
+        let key = request.idempotency_key()?.to_owned();
         let fingerprint = answer::fingerprint(request);
         Some(Idempotency { key, fingerprint, text: self.skeleton().to_text() })
     }
@@ -295,6 +298,11 @@ impl OnItsWay<'_> {
                 Ok(Decided { answer: first.answer(&decisions, asked.act), fresh: false })
             }
             Answer::KeyReused => Err(KeyReused),
+            Answer::Unreadable(key) => {
+                state.unreadable.report(&key, Instant::now());
+                state.meters.redis_unreadable();
+                Ok(self.unasked(state, asked, true))
+            }
         }
     }
 

@@ -23,6 +23,7 @@ mod rulebook;
 mod sharded;
 mod tally;
 mod tenant_map;
+mod unreadable;
 
 mod health;
 mod openapi;

@@ -30,6 +30,7 @@ pub(crate) struct Meters {
     redis_data_lost: Counter,
     redis_seconds: Histogram,
     redis_errors: Vec<(&'static str, Counter)>,
+    redis_unreadable: Counter,
     rulebook_version: Gauge,
     /// Absent until there is a rulebook, and a disk copy.
     rulebook_age: OnceLock<Gauge>,
@@ -88,6 +89,7 @@ impl Meters {
             redis_data_lost: counter("weir_redis_data_lost_total"),
             redis_seconds: histogram("weir_redis_script_seconds"),
             redis_errors: RedisError::labels().map(redis_error).collect(),
+            redis_unreadable: redis_error("unreadable").1,
             rulebook_version: gauge("weir_rulebook_version"),
             rulebook_age: OnceLock::new(),
             copy_age: OnceLock::new(),
@@ -191,6 +193,11 @@ impl Meters {
     /// Postgres was asked whether there is a newer rulebook.
     pub(crate) fn rulebook_looked(&self) {
         self.rulebook_looks.increment(1);
+    }
+
+    /// A key of a check holds another type than it should.
+    pub(crate) fn redis_unreadable(&self) {
+        self.redis_unreadable.increment(1);
     }
 
     pub(crate) fn rulebook_applied(&self, version: u64, left_out: usize) {

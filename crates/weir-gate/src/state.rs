@@ -14,6 +14,7 @@ use crate::meters::Meters;
 use crate::remembered::Remembered;
 use crate::rulebook::Held;
 use crate::tally::Tally;
+use crate::unreadable::UnreadableKeys;
 
 /// The data plane's handles.
 #[derive(Debug, Clone)]
@@ -34,6 +35,8 @@ pub struct GateParts {
     pub(crate) leases: Leases,
     /// What Prometheus reads.
     pub(crate) meters: Meters,
+    /// Keys in Redis that cannot be read.
+    pub(crate) unreadable: UnreadableKeys,
     /// What was decided, for statistics.
     pub(crate) tally: Tally,
     /// Expiry of keys and overrides; never of counters.
@@ -71,6 +74,7 @@ impl GateState {
             remembered: Remembered::new(),
             leases: Leases::new(),
             meters: Meters::new(),
+            unreadable: UnreadableKeys::default(),
             tally,
             clock,
             monotonic,

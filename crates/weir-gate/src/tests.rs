@@ -1,5 +1,6 @@
 //! The data plane through its real router, with real Redis and a rulebook made by hand.
 
+mod bad_keys;
 mod isolation;
 mod leaving;
 mod limits;

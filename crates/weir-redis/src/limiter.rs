@@ -116,6 +116,8 @@ pub enum Answer {
     Repeated(Micros, String, Vec<Decision>),
     /// The idempotency key was used for another request. Nothing was taken.
     KeyReused,
+    /// This key of the check holds another type than it should, so nothing of the check was decided or taken.
+    Unreadable(String),
 }
 
 type Receiver = oneshot::Receiver<Result<Reply, RedisError>>;

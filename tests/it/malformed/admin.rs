@@ -110,6 +110,10 @@ fn limits() -> Vec<Case> {
         with("limit 0", "limit", json!(0)).refuses("limits[0].limit"),
         with("limit -1", "limit", json!(-1)).refuses("limits[0].limit"),
         with("limit too large", "limit", json!(1_000_000_001)).refuses("limits[0].limit"),
+        one("log too long", json!({
+            "algorithm": "sliding_window_log", "limit": 10_001, "window_ms": 1_000,
+        }))
+        .refuses("limits[0].limit"),
         with("limit text", "limit", json!("5")).refuses("limits[0].limit"),
         with("window 0", "window_ms", json!(0)).refuses("limits[0].window_ms"),
         with("window too long", "window_ms", json!(31_622_400_001_u64)).refuses("limits[0].window_ms"),

@@ -7,7 +7,7 @@
 //! The rate `units ÷ interval` is reduced to `per_us ÷ scale`; the level counts in `1 ÷ scale` of a
 //! unit, so it falls by the whole number `per_us` each microsecond and nothing is ever rounded.
 
-use super::{Level, Wait, believed};
+use super::{Level, Wait, pulled_back};
 use crate::limit::{EXACT_MAX, InvalidLimit};
 use crate::time::Micros;
 
@@ -98,9 +98,11 @@ impl Bucket {
 
     /// The bucket at the time that holds, in today's scale.
     fn view(self, state: BucketState, now: Micros) -> BucketState {
-        let Some(at_us) = believed(state.at_us, now).filter(|_| state.scale > 0) else {
+        if state.scale == 0 {
             return BucketState { at_us: now.0, level: 0, scale: self.scale };
-        };
+        }
+        let stamp_us = pulled_back(state.at_us, now);
+        let at_us = stamp_us.max(now.0);
         // After an edit of the rate, whole units are carried over, rounded up.
         let level = if state.scale == self.scale {
             state.level
@@ -108,8 +110,14 @@ impl Bucket {
             let units = state.level.div_ceil(state.scale);
             units.saturating_mul(self.scale).min(EXACT_MAX / 2)
         };
-        let drained = (at_us - state.at_us).saturating_mul(self.per_us);
+        let drained = (at_us - stamp_us).saturating_mul(self.per_us);
         BucketState { at_us, level: level.saturating_sub(drained), scale: self.scale }
+    }
+
+    /// The bucket with its stamp pulled back, if that must be; the level stays.
+    pub(super) fn settled(self, state: BucketState, now: Micros) -> Option<BucketState> {
+        let at_us = pulled_back(state.at_us, now);
+        (at_us != state.at_us).then(|| self.view(state, now))
     }
 
     /// Milliseconds until `work` has drained; a stamp ahead of the clock delays the draining.
@@ -117,7 +125,7 @@ impl Bucket {
         if work == 0 {
             return 0;
         }
-        let ahead_us = believed(state.at_us, now).map_or(0, |at_us| at_us - now.0);
+        let ahead_us = pulled_back(state.at_us, now).saturating_sub(now.0);
         (work + ahead_us * self.per_us).div_ceil(1000 * self.per_us)
     }
 }

@@ -3,7 +3,7 @@
 //! Cheap and easy to explain. Its bound is per aligned window: across a boundary twice the limit
 //! can pass within one window's length. The window arithmetic serves the quota too.
 
-use super::{Level, Wait, believed, ms_until};
+use super::{Level, SLACK_US, STEP_US, Wait, ms_until};
 use crate::limit::{InvalidLimit, span_ms, units};
 use crate::time::Micros;
 
@@ -19,6 +19,8 @@ pub struct FixedWindow {
 pub struct WindowState {
     pub(crate) start_us: u64,
     pub(crate) taken: u64,
+    /// End of the window; 0: not known.
+    pub(crate) end_us: u64,
 }
 
 /// One window: where it begins and ends, and what was taken in it.
@@ -27,6 +29,8 @@ pub(super) struct Window {
     pub(super) start_us: u64,
     pub(super) end_us: u64,
     pub(super) taken: u64,
+    /// Whether a step of the clock had left the counter in the future.
+    pub(super) pulled: bool,
 }
 
 impl FixedWindow {
@@ -54,29 +58,39 @@ impl FixedWindow {
     }
 
     pub(super) fn refund(&self, state: &mut WindowState, cost: u64, now: Micros) {
-        *state = self.window(*state, now).refunded(cost);
+        *state = self.window(*state, now).refunded(*state, cost);
     }
 
     pub(super) fn level(&self, state: &WindowState, now: Micros) -> Level {
         self.window(*state, now).level(self.limit, now)
     }
 
+    pub(super) fn settled(&self, state: &WindowState, now: Micros) -> Option<WindowState> {
+        self.window(*state, now).settled()
+    }
+
     fn window(&self, state: WindowState, now: Micros) -> Window {
         let window_us = self.window_ms * 1000;
-        let (state, at) = match believed(state.start_us, now) {
-            Some(at) => (state, at),
-            None => (WindowState::default(), now.0),
-        };
-        let start_us = at - at % window_us;
-        Window::new(state, start_us, start_us + window_us)
+        let start_of = |at: u64| at - at % window_us;
+        let (at, pulled) = window_time(state.start_us, start_of(now.0) + window_us, now);
+        let start_us = start_of(at);
+        Window::new(state, (start_us, start_us + window_us), pulled)
     }
 }
 
+/// The time that holds for a counter of windows that begins at `start_us`: its start, while that is ahead of the clock by
+/// little or in the window after the one that ends at `stop_us`; else `now`. Also whether the start must be pulled back.
+pub(super) fn window_time(start_us: u64, stop_us: u64, now: Micros) -> (u64, bool) {
+    let near = start_us <= now.0 + SLACK_US;
+    let next = start_us <= stop_us && start_us <= now.0 + STEP_US;
+    if near || next { (start_us.max(now.0), false) } else { (now.0, true) }
+}
+
 impl Window {
-    /// The window from `start_us` to `end_us`; what was taken before it is forgotten.
-    pub(super) fn new(state: WindowState, start_us: u64, end_us: u64) -> Self {
+    /// The window between these bounds; what was taken before it does not count.
+    pub(super) fn new(state: WindowState, (start_us, end_us): (u64, u64), pulled: bool) -> Self {
         let taken = if state.start_us >= start_us { state.taken } else { 0 };
-        Self { start_us, end_us, taken }
+        Self { start_us, end_us, taken, pulled }
     }
 
     pub(super) fn wait(self, limit: u64, cost: u64, now: Micros) -> Wait {
@@ -90,14 +104,29 @@ impl Window {
     }
 
     pub(super) fn charged(self, cost: u64) -> WindowState {
-        WindowState { start_us: self.start_us, taken: self.taken + cost }
+        self.state(self.taken + cost)
     }
 
-    pub(super) fn refunded(self, cost: u64) -> WindowState {
+    /// `state`, with units given back if they were taken from its window.
+    pub(super) fn refunded(self, state: WindowState, cost: u64) -> WindowState {
+        let same_end = state.end_us == self.end_us || state.end_us == 0;
+        let own = self.pulled || (state.start_us == self.start_us && same_end);
+        if !own {
+            return state;
+        }
         match self.taken.saturating_sub(cost) {
             0 => WindowState::default(),
-            taken => WindowState { start_us: self.start_us, taken },
+            taken => self.state(taken),
         }
+    }
+
+    /// The state of this window, if a step of the clock had left it in the future.
+    pub(super) fn settled(self) -> Option<WindowState> {
+        self.pulled.then_some(self.state(self.taken))
+    }
+
+    const fn state(self, taken: u64) -> WindowState {
+        WindowState { start_us: self.start_us, taken, end_us: self.end_us }
     }
 
     pub(super) fn level(self, limit: u64, now: Micros) -> Level {

@@ -56,6 +56,10 @@ impl LeakyBucket {
         (self.bucket.per_us, self.bucket.scale)
     }
 
+    pub(super) fn settled(&self, state: &BucketState, now: Micros) -> Option<BucketState> {
+        self.bucket.settled(*state, now)
+    }
+
     pub(super) fn wait(&self, state: &BucketState, cost: u64, now: Micros) -> Wait {
         self.bucket.wait(*state, cost, now)
     }

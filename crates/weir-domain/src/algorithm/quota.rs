@@ -3,8 +3,8 @@
 //! Which instants bound the periods is calendar knowledge and lives in `calendar`; here four bounds
 //! around now are given, so the deciding clock can pick its own period among three.
 
-use super::fixed_window::{Window, WindowState};
-use super::{Level, Wait, believed};
+use super::fixed_window::{Window, WindowState, window_time};
+use super::{Level, Wait};
 use crate::limit::{InvalidLimit, units};
 use crate::time::Micros;
 
@@ -122,20 +122,21 @@ impl PeriodBounds {
     }
 
     pub(super) fn refund(&self, state: &mut WindowState, cost: u64, now: Micros) {
-        *state = self.window(*state, now).refunded(cost);
+        *state = self.window(*state, now).refunded(*state, cost);
     }
 
     pub(super) fn level(&self, state: &WindowState, now: Micros) -> Level {
         self.window(*state, now).level(self.limit, now)
     }
 
+    pub(super) fn settled(&self, state: &WindowState, now: Micros) -> Option<WindowState> {
+        self.window(*state, now).settled()
+    }
+
     fn window(&self, state: WindowState, now: Micros) -> Window {
-        let (state, at) = match believed(state.start_us, now) {
-            Some(at) => (state, at),
-            None => (WindowState::default(), now.0),
-        };
-        let (start_us, end_us) = self.around(at);
-        Window::new(state, start_us, end_us)
+        let (_, stop_us) = self.around(now.0);
+        let (at, pulled) = window_time(state.start_us, stop_us, now);
+        Window::new(state, self.around(at), pulled)
     }
 
     fn around(&self, at_us: u64) -> (u64, u64) {

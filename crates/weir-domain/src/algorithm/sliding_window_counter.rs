@@ -4,7 +4,8 @@
 //! when the previous window's requests were spread evenly. Elapsed time counts in whole
 //! milliseconds, rounded down, so that `limit × window_ms` is the greatest product.
 
-use super::{Level, Wait, believed, ms_until};
+use super::fixed_window::window_time;
+use super::{Level, Wait, ms_until};
 use crate::limit::{EXACT_MAX, InvalidLimit, span_ms, units};
 use crate::time::Micros;
 
@@ -21,6 +22,8 @@ pub struct PairState {
     pub(crate) start_us: u64,
     pub(crate) current: u64,
     pub(crate) previous: u64,
+    /// Length of the windows; 0: not known.
+    pub(crate) window_us: u64,
 }
 
 /// The two windows as seen now.
@@ -30,6 +33,8 @@ struct View {
     elapsed_ms: u64,
     current: u64,
     previous: u64,
+    /// Whether a step of the clock had left the counter in the future.
+    pulled: bool,
 }
 
 impl SlidingWindowCounter {
@@ -80,20 +85,39 @@ impl SlidingWindowCounter {
     }
 
     pub(super) fn charge(&self, state: &mut PairState, cost: u64, now: Micros) {
-        let View { start_us, current, previous, .. } = self.view(*state, now);
-        *state = PairState { start_us, current: current + cost, previous };
+        let view = self.view(*state, now);
+        *state = self.state(View { current: view.current + cost, ..view });
     }
 
+    /// Gives units back if they were taken from these windows, the newest first.
     pub(super) fn refund(&self, state: &mut PairState, cost: u64, now: Micros) {
-        let View { start_us, current, previous, .. } = self.view(*state, now);
-        let from_current = cost.min(current);
-        let previous = previous.saturating_sub(cost - from_current);
-        let current = current - from_current;
+        let window_us = self.window_ms * 1000;
+        let view = self.view(*state, now);
+        let same_length = state.window_us == window_us || state.window_us == 0;
+        let same_start =
+            state.start_us == view.start_us || state.start_us + window_us == view.start_us;
+        if !same_length || !(same_start || view.pulled) {
+            return;
+        }
+        let from_current = cost.min(view.current);
+        let previous = view.previous.saturating_sub(cost - from_current);
+        let current = view.current - from_current;
         *state = if current + previous == 0 {
             PairState::default()
         } else {
-            PairState { start_us, current, previous }
+            self.state(View { current, previous, ..view })
         };
+    }
+
+    /// The windows pulled back to the present ones, if a step of the clock left them in the future.
+    pub(super) fn settled(&self, state: &PairState, now: Micros) -> Option<PairState> {
+        let view = self.view(*state, now);
+        view.pulled.then_some(PairState { start_us: view.start_us, ..*state })
+    }
+
+    const fn state(&self, view: View) -> PairState {
+        let View { start_us, current, previous, .. } = view;
+        PairState { start_us, current, previous, window_us: self.window_ms * 1000 }
     }
 
     pub(super) fn level(&self, state: &PairState, now: Micros) -> Level {
@@ -108,10 +132,8 @@ impl SlidingWindowCounter {
 
     fn view(&self, state: PairState, now: Micros) -> View {
         let window_us = self.window_ms * 1000;
-        let (state, at_us) = match believed(state.start_us, now) {
-            Some(at_us) => (state, at_us),
-            None => (PairState::default(), now.0),
-        };
+        let stop_us = now.0 - now.0 % window_us + window_us;
+        let (at_us, pulled) = window_time(state.start_us, stop_us, now);
         let start_us = at_us - at_us % window_us;
         let (current, previous) = if state.start_us >= start_us {
             (state.current, state.previous)
@@ -127,6 +149,7 @@ impl SlidingWindowCounter {
             elapsed_ms: (at_us - start_us) / 1000,
             current: current.min(most),
             previous: previous.min(most),
+            pulled,
         }
     }
 

@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Level, Wait, believed, ms_until};
-use crate::limit::{InvalidLimit, span_ms, units};
+use super::{Level, SLACK_US, Wait, ms_until};
+use crate::limit::{InvalidLimit, LOG_LIMIT_MAX, span_ms};
 use crate::time::Micros;
 
 /// Parameters of a sliding window log.
@@ -33,11 +33,15 @@ pub(crate) struct Entry {
 impl SlidingWindowLog {
     /// `limit` units in any window of `window_ms`.
     pub fn new(limit: u64, window_ms: u64, count_denied: bool) -> Result<Self, InvalidLimit> {
-        Ok(Self {
-            limit: units("limit", limit)?,
-            window_ms: span_ms("window_ms", window_ms)?,
-            count_denied,
-        })
+        if !(1..=LOG_LIMIT_MAX).contains(&limit) {
+            return Err(InvalidLimit {
+                field: "limit",
+                reason: format!(
+                    "must be from 1 to {LOG_LIMIT_MAX} for a sliding_window_log, which keeps an entry for each admitted check; a sliding_window_counter has no such bound"
+                ),
+            });
+        }
+        Ok(Self { limit, window_ms: span_ms("window_ms", window_ms)?, count_denied })
     }
 
     /// Units any window admits.
@@ -76,7 +80,10 @@ impl SlidingWindowLog {
 
     pub(super) fn charge(&self, state: &mut LogState, cost: u64, now: Micros) {
         let at_us = self.drop_dead(state, now);
-        state.entries.push_back(Entry { at_us, cost });
+        match state.entries.back_mut() {
+            Some(newest) if newest.at_us == at_us => newest.cost += cost,
+            _ => state.entries.push_back(Entry { at_us, cost }),
+        }
     }
 
     pub(super) fn log_denied(&self, state: &mut LogState, cost: u64, now: Micros) {
@@ -120,22 +127,36 @@ impl SlidingWindowLog {
         }
     }
 
-    /// Entries younger than the window.
-    fn live<'a>(&self, state: &'a LogState, now: Micros) -> impl Iterator<Item = &'a Entry> {
+    /// Entries younger than the window, at the times that hold.
+    fn live<'a>(&self, state: &'a LogState, now: Micros) -> impl Iterator<Item = Entry> + 'a {
         let window_us = self.window_us();
-        let at_us = believed(stamp(state), now);
-        state
-            .entries
-            .iter()
-            .filter(move |entry| at_us.is_some_and(|at_us| entry.at_us + window_us > at_us))
+        let stepped = stepped(state, now);
+        let at_us = if stepped { now.0 } else { stamp(state).max(now.0) };
+        let newest_us = if stepped { now.0 } else { u64::MAX };
+        let entries = state.entries.iter();
+        let entries =
+            entries.map(move |entry| Entry { at_us: entry.at_us.min(newest_us), ..*entry });
+        entries.filter(move |entry| entry.at_us + window_us > at_us)
     }
 
-    /// Removes entries that no longer count and answers the time that holds.
+    /// The log with all entries that are newer than `now` as one entry of now, if a step of the clock left them there.
+    pub(super) fn settled(&self, state: &LogState, now: Micros) -> Option<LogState> {
+        if !stepped(state, now) {
+            return None;
+        }
+        let (mut entries, ahead): (VecDeque<Entry>, VecDeque<Entry>) =
+            state.entries.iter().partition(|entry| entry.at_us <= now.0);
+        let cost = ahead.iter().map(|entry| entry.cost).sum();
+        entries.push_back(Entry { at_us: now.0, cost });
+        Some(LogState { entries })
+    }
+
+    /// Removes entries that no longer count and returns the time that holds.
     fn drop_dead(&self, state: &mut LogState, now: Micros) -> u64 {
-        let Some(at_us) = believed(stamp(state), now) else {
-            state.entries.clear();
-            return now.0;
-        };
+        if let Some(settled) = self.settled(state, now) {
+            *state = settled;
+        }
+        let at_us = stamp(state).max(now.0);
         while state.entries.front().is_some_and(|entry| entry.at_us + self.window_us() <= at_us) {
             state.entries.pop_front();
         }
@@ -145,6 +166,11 @@ impl SlidingWindowLog {
     const fn window_us(&self) -> u64 {
         self.window_ms * 1000
     }
+}
+
+/// Whether the newest entry is too far ahead of the clock.
+fn stepped(state: &LogState, now: Micros) -> bool {
+    stamp(state) > now.0 + SLACK_US
 }
 
 fn stamp(state: &LogState) -> u64 {

@@ -1,6 +1,6 @@
 //! Spacing: at least `interval` since the last admitted request, whatever its cost.
 
-use super::{Level, Wait, believed, ms_until};
+use super::{Level, Wait, ms_until, pulled_back};
 use crate::limit::{InvalidLimit, span_ms};
 use crate::time::Micros;
 
@@ -27,6 +27,11 @@ impl Spacing {
         self.interval_ms
     }
 
+    pub(super) fn settled(&self, state: &SpacingState, now: Micros) -> Option<SpacingState> {
+        let last_us = state.last_us.map(|last_us| pulled_back(last_us, now));
+        (last_us != state.last_us).then_some(SpacingState { last_us })
+    }
+
     pub(super) fn wait(&self, state: &SpacingState, _cost: u64, now: Micros) -> Wait {
         match self.free_at(*state, now) {
             Some(free_us) => Wait::Ms(ms_until(free_us, now)),
@@ -35,8 +40,8 @@ impl Spacing {
     }
 
     pub(super) fn charge(&self, state: &mut SpacingState, _cost: u64, now: Micros) {
-        let last_us = state.last_us.and_then(|last_us| believed(last_us, now));
-        state.last_us = Some(last_us.unwrap_or(now.0));
+        let last_us = state.last_us.map_or(0, |last_us| pulled_back(last_us, now));
+        state.last_us = Some(last_us.max(now.0));
     }
 
     pub(super) fn refund(&self, state: &mut SpacingState) {
@@ -52,9 +57,8 @@ impl Spacing {
 
     /// When the next request may pass, if not now.
     fn free_at(&self, state: SpacingState, now: Micros) -> Option<u64> {
-        let last_us = state.last_us?;
-        let at_us = believed(last_us, now)?;
+        let last_us = pulled_back(state.last_us?, now);
         let free_us = last_us + self.interval_ms * 1000;
-        (free_us > at_us).then_some(free_us)
+        (free_us > last_us.max(now.0)).then_some(free_us)
     }
 }

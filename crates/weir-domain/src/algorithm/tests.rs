@@ -68,6 +68,7 @@ fn run(
     let mut admitted = Vec::new();
     for &(step, cost) in history {
         now = now.saturating_add_signed(step);
+        meter.follow_clock(&mut counter, Micros(now));
         let wait = meter.wait(&mut counter, cost, Micros(now));
         check(&counter, cost, Micros(now), wait);
         if wait == Wait::None {
@@ -213,25 +214,138 @@ proptest! {
     }
 
     #[test]
-    fn big_backward_step_of_the_clock_shuts_nobody_out(
-        meter in any_meter(), history in any_history(),
+    fn step_back_shuts_nobody_out_for_longer_than_the_limit_says(
+        meter in any_meter(), history in any_history(), back_us in 1_000_001..4_000_000_000_u64,
     ) {
         let mut counter = Counter::default();
         let mut now = START_US;
         for (step, cost) in history {
             now = now.saturating_add_signed(step);
+            meter.follow_clock(&mut counter, Micros(now));
             if meter.wait(&mut counter, cost, Micros(now)) == Wait::None {
                 meter.charge(&mut counter, cost, Micros(now));
             }
         }
-        let back = Micros(now - 3_600_000_000);
-        let bounds_hold = !matches!(&meter, Meter::Quota(bounds) if !bounds.hold(back));
-        let fresh = meter.wait(&mut Counter::default(), 1, back);
-        let judged = meter.wait(&mut counter, 1, back);
-        // A window that reaches back an hour still holds what it held.
-        if bounds_hold && !matches!(meter, Meter::Quota(_)) {
-            prop_assert_eq!(judged, fresh);
+        let back = Micros(now - back_us);
+        meter.follow_clock(&mut counter, back);
+        let longest_ms = longest_wait_ms(&meter);
+        let wait = meter.wait(&mut counter, 1, back);
+        let holds = matches!(wait, Wait::None) || matches!(wait, Wait::Ms(ms) if ms <= longest_ms);
+        prop_assert!(holds, "{wait:?}, not {longest_ms} ms at most: {counter:?}");
+    }
+
+    #[test]
+    fn steps_back_again_and_again_admit_nothing_more(
+        limit in 1..20_u64,
+        span_ms in 4_000..20_000_u64,
+        history in prop::collection::vec((0..1_500_000_u64, 0..3_000_000_u64, 1..4_u64), 1..200),
+    ) {
+        let quota = {
+            let first = START_US - 2 * 86_400_000_000;
+            let bounds_us = [first, first + 86_400_000_000, START_US, START_US + 86_400_000_000];
+            Meter::Quota(PeriodBounds { limit, bounds_us })
+        };
+        let meters = [
+            (fixed(limit, span_ms), limit, span_ms),
+            (log(limit, span_ms), limit, span_ms),
+            (pair(limit, span_ms), limit, span_ms),
+            (tokens(limit, limit, span_ms), limit, span_ms),
+            (leaky(limit, limit, span_ms), limit, span_ms),
+            (spacing(span_ms), 1, span_ms),
+            (quota, limit, 86_400_000),
+        ];
+        for (meter, units, span_ms) in meters {
+            let mut counter = Counter::default();
+            let (mut now, mut forward_us, mut back_us, mut admitted) = (START_US, 0, 0, 0);
+            for &(forward, back, cost) in &history {
+                // A clock that goes back no further than it went forward.
+                let back = back.min(forward_us - back_us);
+                (forward_us, back_us) = (forward_us + forward, back_us + back);
+                now = now - back + forward;
+                meter.follow_clock(&mut counter, Micros(now));
+                if meter.wait(&mut counter, cost, Micros(now)) == Wait::None {
+                    meter.charge(&mut counter, cost, Micros(now));
+                    admitted += if matches!(meter, Meter::Spacing(_)) { 1 } else { cost };
+                }
+            }
+            // As without steps: a full limit at once, and what the time that passed gives; one window more for windows.
+            let windows = matches!(meter, Meter::FixedWindow(_) | Meter::SlidingWindowCounter(_) | Meter::Quota(_));
+            let spans = forward_us.div_ceil(span_ms * 1000) + 1 + u64::from(windows);
+            prop_assert!(admitted <= units * spans, "{admitted} of {units} in {spans}: {meter:?}");
         }
+    }
+}
+
+/// The longest that anybody waits for one unit while the clock runs as it should; for windows the next one may be counted.
+fn longest_wait_ms(meter: &Meter) -> u64 {
+    match meter {
+        Meter::FixedWindow(meter) => 2 * meter.window_ms(),
+        Meter::SlidingWindowLog(meter) => meter.window_ms(),
+        Meter::SlidingWindowCounter(meter) => 3 * meter.window_ms(),
+        Meter::TokenBucket(meter) => meter.full_after_ms(),
+        Meter::LeakyBucket(meter) => meter.empty_after_ms(),
+        Meter::Spacing(meter) => meter.interval_ms(),
+        Meter::Quota(meter) => (meter.bounds_us[3] - meter.bounds_us[0]) / 1000,
+    }
+}
+
+#[test]
+fn clock_that_is_set_back_keeps_what_was_counted() {
+    let meters = [
+        fixed(3, 60_000),
+        log(3, 60_000),
+        pair(3, 60_000),
+        tokens(3, 3, 60_000),
+        leaky(3, 3, 60_000),
+        spacing(60_000),
+    ];
+    for meter in meters {
+        let mut counter = Counter::default();
+        meter.charge(&mut counter, 3, Micros(START_US + 30_000_000));
+        for back_us in [2_000_000, 3_600_000_000, 90_000_000_000] {
+            let now = Micros(START_US + 30_000_000 - back_us);
+            meter.follow_clock(&mut counter, now);
+            assert!(
+                matches!(meter.wait(&mut counter, 1, now), Wait::Ms(_)),
+                "{meter:?}, {back_us}"
+            );
+        }
+    }
+}
+
+#[test]
+fn refund_of_another_window_changes_nothing() {
+    let hour = 3_600_000;
+    let now = Micros(START_US - START_US % (24 * hour * 1000) + 10 * hour * 1000 + 90_000_000);
+    let day_us = 86_400_000_000;
+    let midnight = now.0 - now.0 % day_us;
+    let bounds = |first: u64, step: u64| {
+        Meter::Quota(PeriodBounds {
+            limit: 1_000,
+            bounds_us: [first, first + step, first + 2 * step, first + 3 * step],
+        })
+    };
+    let (day, month) =
+        (bounds(midnight - day_us, day_us), bounds(midnight - 45 * day_us, 30 * day_us));
+    let edits = [
+        (fixed(1_000, hour), fixed(2_000, 24 * hour)),
+        (fixed(1_000, 24 * hour), fixed(2_000, hour)),
+        (pair(1_000, 60_000), pair(2_000, hour)),
+        (pair(1_000, hour), pair(2_000, 60_000)),
+        (day, month),
+        (month, day),
+    ];
+    for (old, new) in edits {
+        let mut counter = Counter::default();
+        old.charge(&mut counter, 600, now);
+        // The edit takes over what was counted, as far as it is of the new window.
+        new.charge(&mut counter, 1, now);
+        let before = counter.clone();
+        old.refund(&mut counter, 600, now);
+        assert_eq!(counter, before, "{old:?} after {new:?}");
+        // A refund of its own window is not lost.
+        new.refund(&mut counter, 1, now);
+        assert_ne!(counter, before, "{new:?}");
     }
 }
 

@@ -120,12 +120,14 @@ fn block_starts_only_for_the_rule_that_denied_and_not_for_a_cost_above_its_limit
 }
 
 #[test]
-fn block_beyond_belief_does_not_hold() {
+fn block_that_is_longer_than_the_rule_says_begins_again_once() {
     let mut scene = Scene::new();
     scene.consume(&[with_block(1, 90_000, &[log(1, 100, false)])]);
     scene.consume(&[with_block(1, 90_000, &[log(1, 100, false)])]);
     let edited = [with_block(1, 5_000, &[log(1, 100, false)])];
-    assert_eq!(scene.pass_ms(1_000).passes(&edited), [true], "it was written by another setting");
+    assert_eq!(scene.pass_ms(1_000).passes(&edited), [false], "within the new length");
+    assert_eq!(scene.pass_ms(4_999).passes(&edited), [false]);
+    assert_eq!(scene.pass_ms(1).passes(&edited), [true]);
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn numbers_have_bounds() {
     let good = [
         fixed(1, 1),
         fixed(UNITS, SPAN_MS),
-        log(UNITS, SPAN_MS),
+        log(10_000, SPAN_MS),
         spacing(SPAN_MS),
         quota(7, Period::Week),
         quota(31, Period::Month),
@@ -130,6 +130,7 @@ fn numbers_have_bounds() {
         (fixed(UNITS + 1, 1), "limit"),
         (fixed(1, SPAN_MS + 1), "window_ms"),
         (log(0, 1), "limit"),
+        (log(10_001, 1), "limit"),
         (spacing(SPAN_MS + 1), "interval_ms"),
         (quota(0, Period::Month), "anchor_day"),
         (quota(2, Period::Day), "anchor_day"),

@@ -28,6 +28,8 @@ pub(super) struct Gate {
 
 /// A tenant's keys: one that may check, one that may only read.
 pub(super) struct Keys {
+    /// The id of the tenant.
+    pub(super) tenant: String,
     pub(super) check: String,
     pub(super) read: String,
 }
@@ -142,5 +144,6 @@ fn tenant(rules: Vec<Value>) -> (StoredTenant, Keys) {
         rules: (0..).zip(rules).map(|it| stored(it).into()).collect(),
         overrides: Vec::new(),
     };
-    (tenant, Keys { check: check_secret, read: read_secret })
+    let keys = Keys { tenant: tenant.id.clone(), check: check_secret, read: read_secret };
+    (tenant, keys)
 }

@@ -16,24 +16,22 @@ use super::{Answer, Asked};
 use crate::error::RedisError;
 use crate::keys;
 
-/// The script, joined of its files in order. What decides larger checks is made only by a call that needs it: its functions
-/// take longer to make than a check of a single limit takes.
+/// The script, joined of its files in order. Two of them are bodies of functions that get what they refer to as arguments:
+/// a function is made in less time the less it refers to.
 pub(super) const SCRIPT: &str = concat!(
     include_str!("script/1_contract.lua"),
     include_str!("script/2_call.lua"),
-    include_str!("script/3_sheets.lua"),
-    include_str!("script/4_single_check.lua"),
-    "\nlocal function make_others()\n",
-    include_str!("script/5_plain_check.lua"),
-    "\nlocal function make_any_check()\n",
-    include_str!("script/6_fixed_window.lua"),
-    include_str!("script/7_sliding_window_log.lua"),
-    include_str!("script/8_sliding_window_counter.lua"),
-    include_str!("script/9_bucket.lua"),
-    include_str!("script/10_spacing.lua"),
-    include_str!("script/11_any_check.lua"),
-    "end\nreturn plain_check, make_any_check\nend\n",
-    include_str!("script/12_answers.lua"),
+    include_str!("script/3_subject_hash.lua"),
+    include_str!("script/4_judge.lua"),
+    "\nlocal function make_logs(now, now_ms, grace_ms, ms_until, expiry)\n",
+    include_str!("script/5_sliding_window_log.lua"),
+    "end\n",
+    "\nlocal function decide_any(tables, position, next_key, next_arg, act, cost, rule_count, hash_count, idempotent,\n",
+    "  keys, numbers, arguments, now, now_ms, grace_ms, parts, texts, upto, ms_until, expiry, read_counter, lengthen,\n",
+    "  remove_dead, unreadable, judge, settle, make_logs)\n",
+    include_str!("script/6_any_check.lua"),
+    "end\n",
+    include_str!("script/7_answers.lua"),
 );
 
 #[expect(clippy::disallowed_methods, reason = "the one place where the script is registered")]
@@ -50,6 +48,7 @@ const FEW: usize = 4;
 const REPEATED: f64 = 2.0;
 const KEY_REUSED: f64 = 3.0;
 const DECIDED_WITHOUT_LIMITS: f64 = 4.0;
+const UNREADABLE: f64 = 5.0;
 const NEVER: f64 = -1.0;
 const CUT_SHORT: RedisError = RedisError::BadReply("cut short");
 
@@ -305,27 +304,38 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
                 self.take()?;
                 Ok(Answer::KeyReused)
             }
-            REPEATED => {
+            UNREADABLE => {
                 self.take()?;
-                let numbers = self.take()?;
-                let limits = match numbers {
-                    1 => 0,
-                    numbers => numbers / NUMBERS_PER_LIMIT as u64,
-                };
-                let Some(Value::BulkString(text)) = self.texts.next() else {
-                    return Err(RedisError::BadReply("a repeated answer without its text"));
-                };
-                let text = String::from_utf8(text);
-                let text = text.map_err(|_| RedisError::BadReply("a text that is none"))?;
-                let decisions = if limits == 0 {
-                    self.take()?;
-                    Vec::new()
-                } else {
-                    self.decisions(usize::try_from(limits).unwrap_or(usize::MAX))?
-                };
-                Ok(Answer::Repeated(self.now, text, decisions))
+                let key = self.text()?;
+                Ok(Answer::Unreadable(String::from_utf8_lossy(&key).into_owned()))
             }
+            REPEATED => self.repeated(),
             _ => Ok(Answer::Decided(self.now, self.decisions(limits)?)),
+        }
+    }
+
+    /// A record of an answer. The rest of the reply can be read even if the record is damaged.
+    fn repeated(&mut self) -> Result<Answer, RedisError> {
+        self.take()?;
+        let length = usize::try_from(self.take()?).unwrap_or(usize::MAX).saturating_mul(8);
+        let (numbers, rest) = self.numbers.split_at_checked(length).ok_or(CUT_SHORT)?;
+        self.numbers = rest;
+        let text = self.text()?;
+        let mut record = Answers { now: self.now, numbers, texts: std::iter::empty() };
+        let decisions = match length / 8 {
+            1 => Ok(Vec::new()),
+            count => record.decisions(count / NUMBERS_PER_LIMIT),
+        };
+        Ok(match (decisions, String::from_utf8(text)) {
+            (Ok(decisions), Ok(text)) => Answer::Repeated(self.now, text, decisions),
+            _ => Answer::Unreadable("a record of an idempotency key".to_owned()),
+        })
+    }
+
+    fn text(&mut self) -> Result<Vec<u8>, RedisError> {
+        match self.texts.next() {
+            Some(Value::BulkString(text)) => Ok(text),
+            _ => Err(RedisError::BadReply("an answer without its text")),
         }
     }
 

@@ -108,3 +108,39 @@ async fn lost_database_is_unavailable_and_not_a_bug() {
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
     assert!(Store::connect("no address", Role::App, &PoolSettings::default()).is_err());
 }
+
+#[tokio::test]
+async fn stored_logs_above_their_bound_become_counters_or_logs_within_it() {
+    const MIGRATION: &str =
+        include_str!("../../../../migrations/20261122020000_bound_sliding_window_logs.sql");
+    const STORED: &str = r#"
+        INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), 'logs', now());
+        INSERT INTO rules (tenant_id, id, namespace, name, spec, slots, next_slot, revision,
+            rulebook_version, created_at, updated_at)
+        SELECT id, gen_random_uuid(), 'default', 'logs', '{"limits": [
+            {"algorithm": "sliding_window_log", "limit": 10000, "window_ms": 1000, "count_denied": true},
+            {"algorithm": "sliding_window_log", "limit": 10001, "window_ms": 60000, "count_denied": true},
+            {"algorithm": "sliding_window_log", "limit": 1000000000, "window_ms": 31622400000},
+            {"algorithm": "fixed_window", "limit": 20000, "window_ms": 1000}
+        ]}', '{0,1,2,3}', 4, 1, 0, now(), now() FROM tenants;"#;
+    const READ: &str = "SELECT string_agg(concat_ws(' ', item ->> 'algorithm', item ->> 'limit',
+            item ->> 'count_denied'), ', ' ORDER BY place)
+            || '; ' || rulebook_version || ' ' || (SELECT max(version) FROM tenants)
+        FROM rules, jsonb_array_elements(spec -> 'limits') WITH ORDINALITY AS of_rule (item, place)
+        GROUP BY rulebook_version";
+    let database = database().await;
+    let name = database.url.rsplit('/').next().unwrap().to_owned();
+    let read = tokio::task::spawn_blocking(move || {
+        let postgres = weir_local::shared::postgres();
+        let migration = format!("BEGIN; {MIGRATION} COMMIT;");
+        postgres.psql(&name, &["-c", STORED]).unwrap();
+        postgres.psql(&name, &["-c", &migration]).unwrap();
+        postgres.psql(&name, &["-c", &migration]).unwrap();
+        postgres.psql(&name, &["-c", READ]).unwrap()
+    });
+    assert_eq!(
+        read.await.unwrap().trim(),
+        "sliding_window_log 10000 true, sliding_window_counter 10001, sliding_window_log 10000, \
+         fixed_window 20000; 1 1"
+    );
+}

@@ -1,9 +1,9 @@
 
--- The call at hand: what was asked, when, and what is answered so far.
+-- The call at hand: what it asks, its time, and the answers so far.
 
 local keys, numbers = KEYS, ARGV[1]
 local now, grace_ms, checks, from_us, until_us, position = unpack('<ddddd', numbers)
--- What decides goes by now, in µs; what expires by Redis' own clock.
+-- Decisions go by now, in µs; expiries by Redis' own clock, in ms.
 local now_ms
 do
   local time = call('TIME')

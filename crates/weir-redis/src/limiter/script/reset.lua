@@ -1,12 +1,12 @@
 #!lua
 -- Forgets counters, as if they had never been used.
 --
--- KEYS: sheets (see 3_sheets.lua); then logs and blocks.
--- ARGV[1]: little-endian doubles: how many sheets, and how many counters on each.
+-- KEYS: subject hashes (see 3_subject_hash.lua); then logs and blocks.
+-- ARGV[1]: little-endian doubles: how many subject hashes, and how many counters in each.
 -- ARGV[2…]: the names of these counters.
--- Reply: how many of them there were.
+-- Reply: how many of them there were. A key of another type is removed.
 
-local unpack, call = struct.unpack, redis.call
+local unpack, call, try = struct.unpack, redis.call, redis.pcall
 local time = call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 local sheets, position = unpack('<d', ARGV[1])
@@ -16,10 +16,12 @@ for s = 1, sheets do
   local count
   count, position = unpack('<d', ARGV[1], position)
   for name = next_name, next_name + count - 1 do
-    local state = call('HGET', KEYS[s], ARGV[name])
-    if state then
+    local state = try('HGET', KEYS[s], ARGV[name])
+    if type(state) == 'table' then
+      forgotten = forgotten + call('UNLINK', KEYS[s])
+    elseif state then
       call('HDEL', KEYS[s], ARGV[name])
-      forgotten = forgotten + (unpack('<d', state) > now_ms and 1 or 0)
+      forgotten = forgotten + (#state >= 8 and unpack('<d', state) > now_ms and 1 or 0)
     end
   end
   next_name = next_name + count

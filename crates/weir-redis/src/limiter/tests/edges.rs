@@ -63,28 +63,51 @@ async fn entries_leave_a_log_one_by_one() {
 }
 
 #[tokio::test]
-async fn stamp_is_believed_up_to_a_second_ahead_and_not_a_microsecond_more() {
-    for limit in one_of_each(1, 60_000) {
+async fn time_stands_still_for_a_stamp_up_to_a_second_ahead_and_then_the_stamp_is_pulled_back() {
+    for (kind, limit) in one_of_each(1, 60_000).into_iter().enumerate() {
         let mut world = World::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];
         // The stamp of a window is its start.
         assert!(take(&mut world, MIDNIGHT_US, &rules).await);
+        let mut wait_ms = async |at_us| {
+            let decision = ask(&mut world, Act::Consume, at_us, &rules).await[0];
+            assert!(!decision.allowed, "{limit:?}");
+            decision.retry_after_ms.expect("not for ever")
+        };
         let at_us = MIDNIGHT_US - SLACK_US;
-        assert!(!take(&mut world, at_us, &rules).await, "a small step back: {limit:?}");
-        assert!(take(&mut world, at_us - 1, &rules).await, "a big step back: {limit:?}");
+        let (small, larger) = (wait_ms(at_us).await, wait_ms(at_us - 1).await);
+        // The window that is next by the clock goes on to be counted.
+        let expected = if matches!(kind, 0 | 2 | 6) { small + 1 } else { small - 1_000 };
+        assert_eq!(larger, expected, "{limit:?}");
     }
 }
 
 #[tokio::test]
-async fn block_is_believed_up_to_a_second_longer_than_it_lasts_and_not_a_microsecond_more() {
+async fn next_window_is_counted_up_to_a_minute_ahead_and_then_pulled_back() {
+    const STEP_US: u64 = 60_000_000;
+    let windows = [(one_of_each(1, 600_000).swap_remove(0), 600_000), (two_a_day(), 86_400_000)];
+    for (limit, window_ms) in windows {
+        let mut world = World::new().await;
+        let rules = [charge_of(1, vec![limit.clone()])];
+        while take(&mut world, MIDNIGHT_US, &rules).await {}
+        let decision = ask(&mut world, Act::Consume, MIDNIGHT_US - STEP_US, &rules).await[0];
+        assert_eq!(decision.retry_after_ms, Some(60_000 + window_ms), "{limit:?}");
+        let decision = ask(&mut world, Act::Consume, MIDNIGHT_US - STEP_US - 1, &rules).await[0];
+        assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(60_001)), "{limit:?}");
+        assert!(take(&mut world, MIDNIGHT_US, &rules).await, "one window more: {limit:?}");
+    }
+}
+
+#[tokio::test]
+async fn block_lasts_up_to_a_second_longer_than_the_rule_says_and_then_begins_again() {
     let mut world = World::new().await;
     let rules = [charge_with_block(1, 5_000, vec![LimitDraft::Spacing { interval_ms: 1 }])];
     take(&mut world, START_US, &rules).await;
     assert!(!take(&mut world, START_US, &rules).await, "blocked from now on");
-    // Far enough back for the spacing to be forgotten, were it not for the block.
     let decision = ask(&mut world, Act::Look, START_US - SLACK_US, &rules).await[0];
     assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(6_000)));
-    assert!(take(&mut world, START_US - SLACK_US - 1, &rules).await);
+    let decision = ask(&mut world, Act::Consume, START_US - SLACK_US - 1, &rules).await[0];
+    assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(5_000)));
     // It ends at its microsecond.
     let rules = [charge_with_block(2, 5_000, vec![LimitDraft::Spacing { interval_ms: 1 }])];
     take(&mut world, START_US, &rules).await;

@@ -4,7 +4,7 @@ use weir_domain::draft::LimitDraft;
 use weir_domain::request::Act;
 
 use super::world::{World, charge_of, charge_with_block, one_of_each, values};
-use crate::limiter::Answer;
+use crate::limiter::{Answer, Asked};
 
 fn five_a_minute() -> LimitDraft {
     LimitDraft::FixedWindow { limit: 5, window_ms: 60_000 }
@@ -107,8 +107,29 @@ async fn check_that_meets_no_limit_can_be_repeated() {
                 assert!(repeated && decisions.is_empty());
                 assert_eq!(text, "who answered");
             }
-            Answer::KeyReused => panic!("the same request"),
+            Answer::KeyReused | Answer::Unreadable(_) => panic!("the same request"),
         }
     }
     assert_eq!(world.ask_all(vec![world.asked(Act::Consume, 1, &[])]).await.len(), 1);
+}
+
+#[tokio::test]
+async fn repeated_refund_gives_nothing_back_again() {
+    for limit in one_of_each(3, 60_000) {
+        let world = World::new().await;
+        let rules = [charge_of(1, vec![limit.clone()])];
+        world.exhaust(&rules).await;
+        let refund = |cost, key| {
+            let asked = world.with_key(cost, &rules, key);
+            vec![Asked { act: Act::Refund, ..asked }]
+        };
+        let first = world.ask_all(refund(1, "key")).await.remove(0);
+        let Answer::Decided(_, decisions) = first else { panic!("{first:?}") };
+        let before = values(world.dump().await);
+        let again = world.ask_all(refund(1, "key")).await.remove(0);
+        assert_eq!(again, Answer::Repeated(world.now(), "who answered".to_owned(), decisions));
+        assert_eq!(world.ask_all(refund(2, "key")).await, [Answer::KeyReused]);
+        assert_eq!(values(world.dump().await), before, "{limit:?}");
+        assert!(matches!(world.ask_all(refund(1, "other")).await[0], Answer::Decided(..)));
+    }
 }

@@ -6,7 +6,7 @@ use weir_domain::request::Act;
 use weir_domain::subject::SubjectKey;
 
 use super::world::{
-    World, charge_of, charge_with_block, log_of_denials, one_of_each, passed, until,
+    World, charge_of, charge_with_block, connection, log_of_denials, one_of_each, passed, until,
 };
 
 fn window(limit: u64, window_ms: u64) -> Vec<LimitDraft> {
@@ -149,4 +149,38 @@ async fn what_is_forgotten_is_counted_and_the_rest_of_the_sheet_stays() {
     assert_eq!(forget(&rules[2]).await, 1);
     assert_eq!(forget(&second).await, 8);
     assert!(world.dump().await.is_empty());
+}
+
+#[tokio::test]
+async fn dead_counters_leave_with_the_next_write_once_they_are_the_larger_half() {
+    for limit in [day_each(), LimitDraft::FixedWindow { limit: 100, window_ms: DAY_MS }] {
+        let world = World::hasty().await;
+        let long = [charge_of(1, vec![limit])];
+        world.ask(Act::Consume, 1, &long).await;
+        let short: Vec<_> = (2..=40).map(|id| charge_of(id, window(1, 1))).collect();
+        world.ask(Act::Consume, 1, &short).await;
+        // A hash is looked at once a second at most, so writes go on for as long as that takes.
+        until("the long counter is alone", async || {
+            world.ask(Act::Consume, 1, &long).await;
+            world.ask(Act::Refund, 1, &long).await;
+            world.ask(Act::Consume, 1, &long).await;
+            world.counters().await == 1
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn charges_of_one_microsecond_share_an_entry_of_a_log() {
+    let world = World::new().await;
+    let rules = [charge_of(1, vec![one_of_each(100, 60_000).swap_remove(1)])];
+    let checks: Vec<_> = (0..50).map(|_| world.asked(Act::Consume, 1, &rules)).collect();
+    world.ask_all(checks).await;
+    let mut connection = connection().await;
+    let key = world.dump().await.into_keys().next().expect("a log");
+    let length: u64 =
+        redis::cmd("LLEN").arg(&key).query_async(&mut connection).await.expect("a list");
+    assert_eq!(length, 1);
+    assert_eq!(world.ask(Act::Refund, 20, &rules).await[0].remaining, 70);
+    assert_eq!(world.ask(Act::Consume, 70, &rules).await[0].remaining, 0);
 }

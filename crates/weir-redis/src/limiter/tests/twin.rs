@@ -66,7 +66,7 @@ fn limit(random: &mut Random, kind: u64) -> LimitDraft {
         0 => LimitDraft::FixedWindow { limit, window_ms },
         1 => {
             let count_denied = random.one_in(2);
-            LimitDraft::SlidingWindowLog { limit, window_ms, count_denied }
+            LimitDraft::SlidingWindowLog { limit: limit.min(10_000), window_ms, count_denied }
         }
         2 => LimitDraft::SlidingWindowCounter { limit, window_ms },
         3 => LimitDraft::TokenBucket {

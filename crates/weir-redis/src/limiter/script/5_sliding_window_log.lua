@@ -1,0 +1,213 @@
+
+-- sliding_window_log: a list of entries, oldest first.
+-- Entry: at_us, units logged up to and with it (modulo LOGGED), its cost, and when the key expires (ms, holds in the
+-- newest entry). The running sum finds the units between any two entries without walking over them.
+-- Charges of the same microsecond share an entry.
+--
+-- A step of the clock that is larger than SLACK_US: entries newer than now count as one entry of now.
+
+local call, try, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
+local floor, max, min = math.floor, math.max, math.min
+local AS_ENTRY, LOGGED, EXACT_MAX, SLACK_US, FOREVER = '<dddd', 4503599627370496, 9007199254740991, 1000000, -1
+
+-- The entry at an index. A damaged one is older than any window.
+local function log_entry(log, index)
+  if index == log.merged_at then
+    return now, log.logged, log.merged
+  end
+  local entry = call('LINDEX', log.key, index)
+  if not entry or #entry < 24 then
+    return 0, 0, 0, 0
+  end
+  local at, logged, cost = unpack('<ddd', entry)
+  if not (at >= 0 and cost >= 0 and at + cost <= EXACT_MAX and logged >= 0 and logged < LOGGED) then
+    return 0, 0, 0, 0
+  end
+  return at, logged, cost, #entry >= 32 and unpack('<d', entry, 25) or 0
+end
+
+local function log_count(log)
+  local count = log.count or call('LLEN', log.key)
+  log.count = count
+  return count
+end
+
+-- Units from the oldest live entry up to and with the one at index.
+local function log_sum(log, index)
+  local _, logged = log_entry(log, index)
+  return (logged - log.base) % LOGGED
+end
+
+-- The first index from `low` on that satisfies `holds`, or the last index: `holds` is monotone.
+local function log_search(log, low, holds)
+  local last = log_count(log) - 1
+  local step, high = 1, low
+  while high < last and not holds(high) do
+    low, high, step = high + 1, high + step, step * 2
+  end
+  high = min(high, last)
+  while low < high do
+    local middle = floor((low + high) / 2)
+    if holds(middle) then
+      high = middle
+    else
+      low = middle + 1
+    end
+  end
+  return high
+end
+
+-- Reads a log, or returns nil if its key holds another type.
+local function log_read(key, a, b)
+  local newest = try('LINDEX', key, -1)
+  if type(newest) == 'table' then
+    return nil
+  end
+  local log = { key = key, a = a, b = b, first = 0, count = false, total = 0, base = 0, logged = 0, at = now, newest = 0,
+    newest_cost = 0, kept_ms = 0, pushed = 0, dead = false, merged_at = false, merged = 0 }
+  if not newest then
+    return log
+  end
+  local at, logged, cost, kept_ms = log_entry(log, -1)
+  if at > now + SLACK_US then
+    -- The clock was set back. The entries from merged_at on are newer than now.
+    local from = log_search(log, 0, function(index)
+      return log_entry(log, index) > now
+    end)
+    local _, first_logged, first_cost = log_entry(log, from)
+    cost = (logged - first_logged + first_cost) % LOGGED
+    log.logged, log.merged_at, log.merged, log.count = logged, from, cost, from + 1
+    at = now
+  end
+  if at + b <= now then
+    log.dead = true
+    return log
+  end
+  log.at, log.newest, log.logged, log.newest_cost, log.kept_ms = max(at, now), at, logged, cost, kept_ms
+  local oldest, first_logged, first_cost = log_entry(log, 0)
+  if oldest + b <= log.at then
+    log.first = log_search(log, 1, function(index)
+      return log_entry(log, index) + b > log.at
+    end)
+    oldest, first_logged, first_cost = log_entry(log, log.first)
+  end
+  log.base = first_logged - first_cost
+  log.total = (logged - log.base) % LOGGED
+  return log
+end
+
+local function log_wait(log, cost)
+  if cost > log.a then
+    return FOREVER
+  end
+  local excess = log.total + log.pushed + cost - log.a
+  if excess <= 0 then
+    return 0
+  end
+  local leaves = log.at
+  if excess <= log.total then
+    leaves = log_entry(log, log_search(log, log.first, function(index)
+      return log_sum(log, index) >= excess
+    end))
+  end
+  return ms_until(leaves + log.b, now)
+end
+
+-- Remaining, reset_ms.
+local function log_level(log)
+  local total, newest = log.total + log.pushed, log.pushed > 0 and log.at or log.newest
+  return max(0, log.a - total), total > 0 and ms_until(newest + log.b, now) or 0
+end
+
+-- Writes the one entry that stands for all that are newer than now.
+local function log_merge(log)
+  if not log.merged_at then
+    return
+  end
+  if log.merged_at > 0 then
+    call('LTRIM', log.key, 0, log.merged_at - 1)
+  else
+    call('DEL', log.key)
+  end
+  call('RPUSH', log.key, pack(AS_ENTRY, now, log.logged, log.merged, 0))
+  log.merged_at, log.kept_ms = false, 0
+end
+
+-- Writes the charge that is pushed, if any, and what a step of the clock changed. Entries that are dead, or with the
+-- whole limit newer than them, decide nothing any more and are dropped.
+local function log_write(log, reset_ms)
+  local first, spare, joins = log.first, log.total + log.pushed - log.a, log.at == log.newest
+  log_merge(log)
+  if log.dead then
+    call('DEL', log.key)
+  elseif spare >= log.total and not joins and log.total > 0 then
+    first = log_count(log)
+  elseif spare > 0 then
+    first = log_search(log, first, function(index)
+      return log_sum(log, index) > spare
+    end)
+  end
+  local expires = expiry(log.kept_ms > 0 and log.kept_ms or nil, reset_ms)
+  local cost = log.pushed
+  if joins then
+    cost = cost + log.newest_cost
+  end
+  local entry = pack(AS_ENTRY, log.at, (log.logged + log.pushed) % LOGGED, cost, expires)
+  if joins then
+    call('LSET', log.key, -1, entry)
+  elseif log.pushed > 0 then
+    call('RPUSH', log.key, entry)
+  end
+  if first > 0 then
+    call('LTRIM', log.key, first, -1)
+  end
+  if expires ~= log.kept_ms then
+    call('PEXPIREAT', log.key, expires)
+  end
+end
+
+-- Gives back from the newest entries on, the last of them in part.
+local function log_refund(log, cost)
+  local kept = max(0, log.total - cost)
+  if kept == 0 then
+    call('DEL', log.key)
+    log.total, log.newest, log.merged_at = 0, 0, false
+    return
+  end
+  log_merge(log)
+  local last = log_search(log, log.first, function(index)
+    return log_sum(log, index) >= kept
+  end)
+  local at, logged, last_cost = log_entry(log, last)
+  local over = (logged - log.base) % LOGGED - kept
+  logged = (logged - over) % LOGGED
+  local expires = now_ms + ms_until(at + log.b, now) + grace_ms
+  call('LSET', log.key, last, pack(AS_ENTRY, at, logged, last_cost - over, expires))
+  call('LTRIM', log.key, log.first, last)
+  log.total, log.newest, log.logged, log.count = kept, at, logged, last - log.first + 1
+  log.first = 0
+  call('PEXPIREAT', log.key, expires)
+end
+
+-- Decides a consume of a single log. Returns the five numbers of the answer, or nil if the key holds another type.
+local function decide_single(key, cost, a, b, counts_denied)
+  local log = log_read(key, a, b)
+  if not log then
+    return nil
+  end
+  local wait = log_wait(log, cost)
+  local takes = wait == 0
+  if takes or (counts_denied == 1 and cost <= a) then
+    log.pushed = cost
+    if not takes then
+      wait = log_wait(log, cost)
+    end
+  end
+  local remaining, reset_ms = log_level(log)
+  if log.pushed > 0 or log.merged_at then
+    log_write(log, reset_ms)
+  end
+  return pack('<ddddd', takes and 1 or 0, remaining, reset_ms, wait, 0)
+end
+
+return decide_single, log_read, log_wait, log_level, log_write, log_refund

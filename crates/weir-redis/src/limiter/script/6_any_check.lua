@@ -1,0 +1,310 @@
+
+-- Decides any check: judges all limits of all its rules, then charges all of them or none. A subject hash is
+-- read with one command and written with one. One long function, since many small ones would take longer to make than most
+-- checks take. It is given the position of the check's rules, and returns that of the next check.
+
+local call, try, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
+local max, min = math.max, math.min
+local CONSUME, PEEK, REFUND = 1, 2, 3
+local SLACK_US, SEARCH_EVERY_MS, MOST_AT_ONCE = 1000000, 1000, 1000
+
+-- Tables that serve one check after another. By limit: what was asked, and the counter as it was and as it is now.
+local kinds, as, bs, cs, places = tables[1], tables[2], tables[3], tables[4], tables[5]
+local kepts, searches, waits = tables[6], tables[7], tables[8]
+local xs, ys, zs, ws = tables[9], tables[10], tables[11], tables[12]
+local ds, es, logs = tables[13], tables[14], tables[15]
+-- By rule. Rules that are charged together have the same group: 0, or the rule's number for one that is alone.
+local groups, lasts, rule_hashes = tables[16], tables[17], tables[18]
+local block_mss, block_keys, blocks = tables[19], tables[20], tables[21]
+local hashes = tables[22]
+-- By group: whether it passes, and whether a limit denies it.
+local passes, denied = tables[23], tables[24]
+passes[0], denied[0] = true, false
+-- Whether a step of the clock changed a counter: by limit, if any.
+local pulls
+-- A key that holds another type than it should.
+local bad_key
+
+-- What is asked: the idempotency record, the hashes, and the rules with their blocks and logs.
+local record, fingerprint, text, record_ms = false
+if idempotent == 1 then
+  record, fingerprint, text, record_ms = keys[next_key], arguments[next_arg], arguments[next_arg + 1], arguments[next_arg + 2]
+  next_key, next_arg = next_key + 1, next_arg + 3
+end
+for h = 1, hash_count do
+  local hash = hashes[h]
+  if not hash then
+    hash = { key = false, count = 0, changed = 0, lost = 0, longest = 0, lengthens = false, shortens = false,
+      searches = false, names = {}, states = false, changes = {}, gone = {} }
+    hashes[h] = hash
+  end
+  hash.key, hash.count, hash.changed, hash.lost = keys[next_key], 0, 0, 0
+  hash.longest, hash.lengthens, hash.shortens, hash.searches = 0, false, false, false
+  next_key = next_key + 1
+end
+local count = 0
+for r = 1, rule_count do
+  local group, block_ms, h, limit_count, name, kind, a, b, c, after = unpack('<ddddc12dddd', numbers, position)
+  local hash = hashes[h]
+  groups[r], rule_hashes[r], block_mss[r] = group == 0 and 0 or r, hash, block_ms
+  if group ~= 0 then
+    passes[r], denied[r] = true, false
+  end
+  if block_ms > 0 then
+    local key = keys[next_key]
+    next_key = next_key + 1
+    block_keys[r], blocks[r] = key, try('GET', key)
+    if type(blocks[r]) == 'table' then
+      bad_key = key
+    end
+  end
+  local place, names = hash.count, hash.names
+  for l = 1, limit_count do
+    if l > 1 then
+      name, kind, a, b, c, after = unpack('<c12dddd', numbers, after)
+    end
+    count = count + 1
+    kinds[count], as[count], bs[count], cs[count] = kind, a, b, c
+    if kind == 7 then
+      ds[count], es[count], after = unpack('<dd', numbers, after)
+    end
+    if kind == 2 then
+      if not tables.log_read then
+        tables.decide_log, tables.log_read, tables.log_wait, tables.log_level, tables.log_write, tables.log_refund =
+          make_logs(now, now_ms, grace_ms, ms_until, expiry)
+      end
+      local key = keys[next_key]
+      next_key = next_key + 1
+      logs[count] = tables.log_read(key, a, b)
+      if not logs[count] then
+        bad_key = key
+      end
+    else
+      place = place + 1
+      names[place], places[count] = name, place
+    end
+  end
+  hash.count, lasts[r], position = place, count, after
+end
+
+-- Answers as the first time, if the request was answered before under its idempotency key. A damaged record counts as
+-- none.
+if record then
+  local known = try('HMGET', record, 'fingerprint', 'text', 'numbers')
+  local first, answer = known[1], known[3]
+  if known.err then
+    bad_key = record
+  elseif first and known[2] and answer and #answer >= 8 and #answer % 8 == 0 then
+    if first ~= fingerprint then
+      parts[#parts + 1] = pack('<d', 3)
+    else
+      parts[#parts + 1] = pack('<dd', 2, #answer / 8)
+      parts[#parts + 1] = answer
+      texts[#texts + 1] = known[2]
+    end
+    return position, next_key, next_arg
+  end
+end
+
+-- The counters.
+for h = 1, hash_count do
+  local hash = hashes[h]
+  for first = 1, hash.count, MOST_AT_ONCE do
+    local last = min(first + MOST_AT_ONCE - 1, hash.count)
+    local states = try('HMGET', hash.key, upto(hash.names, first, last))
+    if states.err then
+      bad_key = hash.key
+    elseif first == 1 then
+      hash.states = states
+    else
+      for i = first, last do
+        hash.states[i] = states[i - first + 1]
+      end
+    end
+  end
+end
+if bad_key then
+  unreadable(parts, texts, bad_key)
+  return position, next_key, next_arg
+end
+
+-- Judges.
+local first = 1
+for r = 1, rule_count do
+  local states, passing, pulled = rule_hashes[r].states, true
+  for i = first, lasts[r] do
+    local kind, wait = kinds[i]
+    if kind == 2 then
+      wait = tables.log_wait(logs[i], cost)
+    else
+      local kept_ms, x, y, z, searched_ms = read_counter(states[places[i]])
+      kepts[i], searches[i] = kept_ms, searched_ms
+      wait, xs[i], ys[i], zs[i], ws[i], pulled = judge(kind, x, y, z, cost, as[i], bs[i], cs[i], ds[i], es[i])
+      if pulled then
+        pulls = pulls or {}
+        pulls[i] = true
+      end
+    end
+    waits[i] = wait
+    if wait ~= 0 then
+      passing = false
+    end
+  end
+  local group, block_ms = groups[r], block_mss[r]
+  if not passing then
+    passes[group], denied[group] = false, true
+  end
+  if block_ms > 0 then
+    -- What is left of the block in µs. A step of the clock, or an edit of the rule, may have left it longer than the
+    -- rule says: then it begins again.
+    local left = blocks[r] and #blocks[r] == 8 and unpack('<d', blocks[r]) - now or 0
+    blocks[r] = left > 0 and left or 0
+    if left > 0 then
+      passes[group] = false
+    end
+  end
+  first = lasts[r] + 1
+end
+
+-- Charges, refunds or denies, and answers.
+local first_part = #parts + 1
+local asks, writes = act == CONSUME or act == PEEK, act == CONSUME or act == REFUND
+if rule_count == 0 then
+  parts[first_part] = pack('<d', 4)
+end
+first = 1
+for r = 1, rule_count do
+  local last, group, block_ms, hash = lasts[r], groups[r], block_mss[r], rule_hashes[r]
+  local takes = asks and passes[group]
+  local denies, refunds = asks and not takes, act == REFUND and group == 0
+  local blocked_ms, restarts, starts = 0, false, false
+  if block_ms > 0 then
+    restarts = blocks[r] > block_ms * 1000 + SLACK_US
+    blocked_ms = restarts and block_ms or ms_until(now + blocks[r], now)
+    if denies and blocked_ms == 0 then
+      for i = first, last do
+        starts = starts or waits[i] > 0
+      end
+    end
+  end
+  if refunds then
+    -- Gates cache denials of a subject; its digest ends the key of its hash.
+    call('PUBLISH', 'weir:signal:forget', hash.key:sub(-32))
+  end
+  for i = first, last do
+    local kind, wait, a, b, c = kinds[i], waits[i], as[i], bs[i], cs[i]
+    local remaining, reset_ms, delay_ms = 0, 0, 0
+    if kind == 2 then
+      local log = logs[i]
+      if takes or (denies and denied[group] and c == 1 and cost <= a) then
+        log.pushed = cost
+      elseif refunds and c == 0 then
+        tables.log_refund(log, cost)
+      end
+      if not takes then
+        wait = tables.log_wait(log, cost)
+      end
+      remaining, reset_ms = tables.log_level(log)
+      if writes and (log.pushed > 0 or log.merged_at) then
+        tables.log_write(log, reset_ms)
+      end
+    else
+      local x, y, z, w, pulled = xs[i], ys[i], zs[i], ws[i], pulls and pulls[i]
+      local changes = takes or pulled
+      if refunds and kind ~= 5 then
+        -- Gives units back, never above full: to a bucket or spacing, or to the window they were taken from. A counter
+        -- of another window is left alone.
+        local value = hash.states[places[i]]
+        local _, before, _, before_z = read_counter(value)
+        local own = before
+        if kind == 3 then
+          local window_us = before and #value >= 48 and unpack('<d', value, 41) or b
+          own = before and window_us == b and (pulled or before == x or before + b == x)
+        elseif kind == 1 or kind == 7 then
+          own = before and (pulled or (before == x and (before_z == z or before_z == 0)))
+        end
+        if own then
+          changes = true
+          if kind == 6 then
+            x = 0
+          elseif kind == 4 then
+            y = max(0, y - cost * c)
+          elseif kind == 3 then
+            local from_current = min(cost, y)
+            y, z = y - from_current, max(0, z - (cost - from_current))
+          else
+            y = max(0, y - cost)
+          end
+          wait = judge(kind, (kind ~= 6 or x > 0) and x or nil, y, z, cost, a, b, c, ds[i], es[i])
+        end
+      end
+      remaining, reset_ms, delay_ms, x, y, z = settle(kind, takes, cost, x, y, z, w, a, b, c)
+      if writes and changes then
+        local name = hash.names[places[i]]
+        if reset_ms == 0 then
+          -- As if never used.
+          hash.lost = hash.lost + 1
+          hash.gone[hash.lost] = name
+        else
+          local kept_ms, searched_ms, changed = kepts[i], searches[i], hash.changed
+          local needed_ms = now_ms + reset_ms
+          local expires = needed_ms + grace_ms
+          if kept_ms and needed_ms < kept_ms and kept_ms <= expires then
+            expires = kept_ms
+          elseif not kept_ms or kept_ms < expires then
+            hash.lengthens = true
+          else
+            hash.shortens = true
+          end
+          if expires > hash.longest then
+            hash.longest = expires
+          end
+          if not searched_ms or now_ms - searched_ms >= SEARCH_EVERY_MS then
+            searched_ms, hash.searches = now_ms, true
+          end
+          hash.changes[changed + 1] = name
+          hash.changes[changed + 2] = kind == 3 and pack('<dddddd', expires, x, y, z, searched_ms, b)
+            or pack('<ddddd', expires, x, y, z, searched_ms)
+          hash.changed = changed + 2
+        end
+      end
+    end
+    local allowed = (refunds and wait or waits[i]) == 0 and blocked_ms == 0
+    if starts and wait > 0 then
+      wait = max(wait, block_ms)
+    elseif wait >= 0 and wait < blocked_ms then
+      wait = blocked_ms
+    end
+    parts[#parts + 1] = pack('<ddddd', allowed and 1 or 0, remaining, reset_ms, wait,
+      allowed and not denies and delay_ms or 0)
+  end
+  if writes and (starts or restarts) then
+    call('SET', block_keys[r], pack('<d', now + block_ms * 1000), 'PX', block_ms + grace_ms)
+  end
+  first = last + 1
+end
+
+-- Writes.
+for h = 1, hash_count do
+  local hash = hashes[h]
+  local key, is_new = hash.key, false
+  for from = 1, hash.lost, MOST_AT_ONCE do
+    call('HDEL', key, upto(hash.gone, from, min(from + MOST_AT_ONCE - 1, hash.lost)))
+  end
+  for from = 1, hash.changed, MOST_AT_ONCE do
+    call('HSET', key, upto(hash.changes, from, min(from + MOST_AT_ONCE - 1, hash.changed)))
+  end
+  if hash.lengthens then
+    is_new = lengthen(key, hash.longest)
+  elseif hash.shortens and call('HLEN', key) * 2 == hash.changed then
+    call('PEXPIREAT', key, hash.longest)
+  end
+  if hash.searches and not is_new and call('HLEN', key) * 2 > hash.changed then
+    remove_dead(key, read_counter, now_ms, upto)
+  end
+end
+if record then
+  call('HSET', record, 'fingerprint', fingerprint, 'text', text, 'numbers', table.concat(parts, '', first_part))
+  call('PEXPIRE', record, record_ms)
+end
+return position, next_key, next_arg
