@@ -75,7 +75,7 @@ async fn victim(world: &World) -> Result<Arm> {
     rule["on_store_failure"] = json!("deny");
     world.rule(&tenant, &rule).await?;
     world.served(&tenant.secret, &arms::check("/hot"), 1).await?;
-    Ok(arms::of_gate('v', "the victim", world, &tenant))
+    Ok(arms::of_gate("v", "the victim", world, &tenant))
 }
 
 async fn measure(victim: &Arm, args: &FairnessArgs) -> Result<Noticed> {

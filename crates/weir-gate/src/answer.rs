@@ -153,6 +153,10 @@ pub(crate) fn fingerprint(request: &Request) -> String {
         digest.update((text.len() as u64).to_le_bytes());
         digest.update(text.as_bytes());
     };
+    // A refund never repeats a check, nor the reverse.
+    if request.act() == Act::Refund {
+        field("refund");
+    }
     field(request.namespace());
     field(&request.cost().to_string());
     for (name, value) in request.attributes() {

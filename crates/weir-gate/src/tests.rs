@@ -5,4 +5,5 @@ mod isolation;
 mod leaving;
 mod limits;
 mod preflight;
+mod refunds;
 mod support;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 use weir_domain::alert::{CHECKS_MIN_MAX, THRESHOLDS_MAX, WINDOW_S_MAX};
 use weir_domain::condition::OPERANDS_MAX;
-use weir_domain::limit::{COST_MAX, LIMITS_PER_RULE_MAX, SPAN_MS_MAX, UNITS_MAX};
+use weir_domain::limit::{COST_MAX, LIMITS_PER_RULE_MAX, LOG_LIMIT_MAX, SPAN_MS_MAX, UNITS_MAX};
 use weir_domain::names::{ATTRIBUTES_MAX, VALUE_BYTES_MAX};
 use weir_domain::request::IDEMPOTENCY_KEY_BYTES_MAX;
 use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
@@ -47,6 +47,7 @@ pub fn with_bounds(document: &OpenApi) -> Value {
             }
             if name == "LimitBody" {
                 close_variants(schema);
+                bound_log(schema);
             }
             if name == "OperandBody" {
                 bound_operand(schema);
@@ -130,7 +131,8 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("BulkOverridesBody", "overrides", list(BULK_OVERRIDES_MAX)),
         ("ResetBody", "subject", texts(COUNT_BY_MAX)),
         ("LookBody", "subjects", with(list(LOOK_MAX), &subjects)),
-        ("CheckBody", "idempotency_key", key),
+        ("CheckBody", "idempotency_key", key.clone()),
+        ("RefundBody", "idempotency_key", key),
         ("BatchBody", "checks", list(BATCH_MAX)),
         ("AlertBody", "thresholds_percent", with(list(THRESHOLDS_MAX), &thresholds)),
         ("AlertBody", "share_percent", json!({ "minimum": 1, "maximum": 100 })),
@@ -214,6 +216,16 @@ fn close_variants(schema: &mut Value) {
     let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
     for variant in variants.into_iter().flatten() {
         variant["additionalProperties"] = Value::Bool(false);
+    }
+}
+
+/// The limit of a log is bounded by its memory.
+fn bound_log(schema: &mut Value) {
+    let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+    for variant in variants.into_iter().flatten() {
+        if variant["properties"]["algorithm"]["enum"] == json!(["sliding_window_log"]) {
+            variant["properties"]["limit"]["maximum"] = json!(LOG_LIMIT_MAX);
+        }
     }
 }
 

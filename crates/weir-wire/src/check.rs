@@ -76,6 +76,10 @@ pub struct RefundBody {
     /// How much to give back, 1 … 1,000,000; default 1.
     #[serde(default = "one")]
     pub cost: u64,
+    /// Names the refund: a repeat within 60 s gets the first answer again and gives nothing back. At
+    /// most 128 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
 }
 
 /// The answer to a check: the same whether allowed (200) or denied (429).
@@ -196,7 +200,7 @@ impl RefundBody {
             attributes: self.attributes,
             cost: self.cost,
             act: Act::Refund,
-            idempotency_key: None,
+            idempotency_key: self.idempotency_key,
         };
         Request::parse(draft).map_err(FieldProblem::list)
     }

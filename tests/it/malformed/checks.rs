@@ -142,7 +142,10 @@ fn batches_and_refunds() -> Vec<Case> {
         refund("refund of 0", json!({ "cost": 0 })).refuses("cost"),
         refund("refund of -1", json!({ "cost": -1 })).refuses("cost"),
         refund("refund with a mode", json!({ "mode": "peek" })).refuses("mode"),
-        refund("refund with a key", json!({ "idempotency_key": "k" })).refuses("idempotency_key"),
+        refund("refund with an empty key", json!({ "idempotency_key": "" }))
+            .refuses("idempotency_key"),
+        refund("refund with a long key", json!({ "idempotency_key": "k".repeat(129) }))
+            .refuses("idempotency_key"),
     ]
 }
 
