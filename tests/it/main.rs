@@ -11,6 +11,7 @@ mod exactness;
 mod failures;
 mod leases;
 mod lifecycle;
+mod listeners;
 mod local_counters;
 mod malformed;
 mod metrics;

@@ -7,18 +7,22 @@
 use std::any::Any;
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
+use http_body_util::BodyExt as _;
 use tower::Service;
 use weir_wire::problem::ErrorCode;
 
 use crate::problem::Problem;
 use crate::request_id::{RequestId, RequestIds};
+use crate::serve::ListenerMeters;
 
 /// What a plane may set about its surroundings.
 #[derive(Debug, Clone)]
@@ -35,6 +39,31 @@ pub struct PlaneSettings {
 pub struct Plane {
     router: Router,
     settings: PlaneSettings,
+    surface: Surface,
+    meters: Option<(&'static str, Arc<ListenerMeters>)>,
+}
+
+/// Which paths of its router a plane serves; the others are 404.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surface {
+    /// All of them.
+    Everything,
+    /// All but `/metrics`, `/openapi.json` and `/docs`, for a public address.
+    WithoutOperations,
+    /// These three and health.
+    OperationsOnly,
+}
+
+impl Surface {
+    fn serves(self, path: &str) -> bool {
+        let is_operational =
+            || matches!(path, "/metrics" | "/openapi.json" | "/docs") || path.starts_with("/docs/");
+        match self {
+            Self::Everything => true,
+            Self::WithoutOperations => !is_operational(),
+            Self::OperationsOnly => is_operational() || matches!(path, "/healthz" | "/readyz"),
+        }
+    }
 }
 
 /// The policy every answer carries unless a route sets its own.
@@ -51,7 +80,19 @@ pub fn with_fallbacks(router: Router) -> Router {
 impl Plane {
     /// A router that has its fallbacks, in its surroundings.
     pub fn new(router: Router, settings: PlaneSettings) -> Self {
-        Self { router, settings }
+        Self { router, settings, surface: Surface::Everything, meters: None }
+    }
+
+    /// The same plane with some of its paths.
+    #[must_use]
+    pub fn serving(self, surface: Surface) -> Self {
+        Self { surface, ..self }
+    }
+
+    /// Adds a listener's counters to the plane's own at `/metrics`.
+    #[must_use]
+    pub fn with_meters(self, listener: &'static str, meters: Arc<ListenerMeters>) -> Self {
+        Self { meters: Some((listener, meters)), ..self }
     }
 
     /// Answers a request.
@@ -60,8 +101,27 @@ impl Plane {
         request.extensions_mut().insert(id);
         let method = request.method().clone();
         let uri = request.uri().clone();
-        let response = self.answer_or_problem(request).await;
+        let mut response = if self.surface.serves(uri.path()) {
+            self.answer_or_problem(request).await
+        } else {
+            Problem::not_found().into_response()
+        };
+        if uri.path() == "/metrics" && response.status().is_success() {
+            response = self.with_listener_metrics(response).await;
+        }
         Self::finish(response, &id, &method, uri.path())
+    }
+
+    async fn with_listener_metrics(&self, response: Response) -> Response {
+        let Some((listener, meters)) = &self.meters else { return response };
+        let (mut head, body) = response.into_parts();
+        let Ok(body) = body.collect().await else {
+            return Problem::internal("the metrics could not be read").into_response();
+        };
+        let mut text = body.to_bytes().to_vec();
+        text.extend_from_slice(meters.render(listener).as_bytes());
+        head.headers.remove(header::CONTENT_LENGTH);
+        Response::from_parts(head, Body::from(text))
     }
 
     /// Answers what never became a request of the router.

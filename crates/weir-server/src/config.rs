@@ -150,6 +150,8 @@ pub struct Settings {
     pub control: Option<ControlSettings>,
     /// The gate, if it is to run.
     pub gate: Option<GateSettings>,
+    /// Where the operations listener is, if there is one.
+    pub operations: Option<SocketAddr>,
 }
 
 /// What the control plane needs.
@@ -211,6 +213,7 @@ impl Settings {
         problems.none()?;
         let redis = redis.context("WEIR_REDIS_URL was checked")?;
         Ok(Self {
+            operations: listener.operations,
             control: control.then(|| ControlSettings {
                 listen: control_addr,
                 listener: listener.clone(),

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use rust_embed::{EmbeddedFile, RustEmbed};
 use weir_http::problem::Problem;
+use weir_wire::problem::ErrorCode;
 
 #[derive(RustEmbed)]
 #[folder = "../../frontend/dist"]
@@ -33,9 +34,11 @@ pub fn router(gate_origins: &[String]) -> Router {
 
 fn file_or_page(request: &Request, policy: &HeaderValue) -> Response {
     let path = request.uri().path().trim_start_matches('/');
-    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    if !reads || path.starts_with("api/") {
+    if path.starts_with("api/") {
         return Problem::not_found().into_response();
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return method_not_allowed();
     }
     let compressed = accepts_brotli(request.headers());
     if let Some(response) = file(path, compressed) {
@@ -51,6 +54,12 @@ fn file_or_page(request: &Request, policy: &HeaderValue) -> Response {
         }
         None => Problem::not_found().into_response(),
     }
+}
+
+fn method_not_allowed() -> Response {
+    let detail = "the header `Allow` names the methods of this path";
+    let problem = Problem::new(ErrorCode::MethodNotAllowed, detail);
+    ([(header::ALLOW, "GET,HEAD")], problem).into_response()
 }
 
 fn file(path: &str, compressed: bool) -> Option<Response> {
@@ -85,4 +94,27 @@ fn accepts_brotli(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|all| {
         all.split(',').any(|one| one.split(';').next() == Some("br") || one.trim() == "br")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    #[test]
+    fn pages_are_read_only_and_say_so() {
+        for method in ["POST", "PUT", "OPTIONS", "TRACE", "DELETE"] {
+            for path in ["/", "/rules", "/assets/x.js"] {
+                let request = Request::builder().method(method).uri(path).body(Body::empty());
+                let policy = HeaderValue::from_static("default-src 'self'");
+                let response = file_or_page(&request.expect("valid"), &policy);
+                assert_eq!(response.status(), 405, "{method} {path}");
+                assert_eq!(response.headers()["allow"], "GET,HEAD", "{method} {path}");
+            }
+        }
+        let request = Request::builder().method("POST").uri("/api/v1/nothing").body(Body::empty());
+        let policy = HeaderValue::from_static("default-src 'self'");
+        assert_eq!(file_or_page(&request.expect("valid"), &policy).status(), 404);
+    }
 }

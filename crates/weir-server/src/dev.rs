@@ -22,7 +22,7 @@ use weir_store::Role;
 use crate::config::{ControlSettings, GateSettings, ListenerSettings, Migration, Secret};
 use crate::serve::{self, Running};
 use crate::telemetry::{self, Lines};
-use crate::{edge, lifecycle, migrate, user};
+use crate::{descriptors, edge, lifecycle, migrate, user};
 
 #[derive(Debug, Args)]
 pub struct DevArgs {
@@ -63,9 +63,10 @@ const READY_DEADLINE: Duration = Duration::from_secs(30);
 
 pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     telemetry::start(&args.log, Lines::Plain)?;
+    descriptors::raise_limit();
     let stop = lifecycle::shutdown_on_signal()?;
     let running = Running { stop, ..Running::default() };
-    let listeners = listeners(&args).await?;
+    let listeners = listeners(&args)?;
     let data_dir = own_folder(&args.data_dir)?;
     let servers = {
         let data_dir = data_dir.clone();
@@ -134,10 +135,10 @@ async fn run_on(
     let control = listeners.next().context("a listener for the control plane")?;
     for (listener, url) in listeners.zip(&addresses.gates) {
         let settings = gate_settings(args, data_dir, &addresses, url, listener.local_addr()?)?;
-        serve::start_gate(settings, listener, running).await?;
+        serve::start_gate(settings, listener, running)?;
     }
     let settings = control_settings(data_dir, &addresses, control.local_addr()?)?;
-    serve::start_control(settings, control, running).await?;
+    serve::start_control(settings, control, running)?;
     let demo = tokio::select! {
         demo = demo::prepare(&addresses, data_dir, READY_DEADLINE) => demo?,
         () = running.stop.cancelled() => return Ok(()),
@@ -158,7 +159,7 @@ fn gate_settings(
     let origins = [addresses.control.clone(), format!("http://127.0.0.1:{port}")];
     Ok(GateSettings {
         listen,
-        listener: ListenerSettings::default(),
+        listener: ListenerSettings::of_one_machine(),
         url: url.to_owned(),
         database_url: Secret(addresses.gate_database_url.clone()),
         redis: weir_redis::client(&addresses.redis_url)?,
@@ -177,7 +178,7 @@ fn control_settings(
 ) -> anyhow::Result<ControlSettings> {
     Ok(ControlSettings {
         listen,
-        listener: ListenerSettings::default(),
+        listener: ListenerSettings::of_one_machine(),
         database_url: Secret(addresses.control_database_url.clone()),
         redis: weir_redis::client(&addresses.redis_url)?,
         signup: Signup::Open,
@@ -190,11 +191,11 @@ fn control_settings(
     })
 }
 
-async fn listeners(args: &DevArgs) -> anyhow::Result<Vec<TcpListener>> {
+fn listeners(args: &DevArgs) -> anyhow::Result<Vec<TcpListener>> {
     let mut listeners = Vec::new();
     for at in 0..=args.gates {
         let Some(port) = args.base_port.checked_add(at) else { bail!("--base-port is too high") };
-        let listener = serve::listen(SocketAddr::from(([127, 0, 0, 1], port))).await;
+        let listener = serve::listen(SocketAddr::from(([127, 0, 0, 1], port)));
         listeners.push(listener.context("is another `weir dev` running? try --base-port 9080")?);
     }
     Ok(listeners)

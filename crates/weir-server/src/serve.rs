@@ -13,8 +13,8 @@ use weir_control::{
 };
 use weir_domain::id::GateId;
 use weir_gate::{Follower, FollowerSettings, GateState, LeaseKeeper, Recorder, RecorderSettings};
-use weir_http::plane::{self, Plane, PlaneSettings};
-use weir_http::serve::serve;
+use weir_http::plane::{self, Plane, PlaneSettings, Surface};
+use weir_http::serve::{ListenerMeters, bind, serve};
 use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_redis::signal::Signal;
 use weir_store::{PoolSettings, Role, Store, StoreError};
@@ -22,7 +22,7 @@ use weir_webhook::Sender;
 
 use crate::config::{self, ControlSettings, GateSettings, ListenerSettings, ServeArgs, Settings};
 use crate::telemetry::{self, Lines};
-use crate::{dashboard, edge, lifecycle};
+use crate::{dashboard, descriptors, edge, lifecycle, operations};
 
 /// Everything a running plane leaves behind to wait for.
 #[derive(Debug, Clone, Default)]
@@ -47,16 +47,22 @@ const TESTER_BUDGET: Duration = Duration::from_secs(1);
 pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     telemetry::start(&args.log, Lines::ByTerminal)?;
     args.jwt_key = config::jwt_key_of_environment();
-    let settings = Settings::parse(&args)?;
+    let mut settings = Settings::parse(&args)?;
+    limit_connections(&mut settings);
     let running = Running { stop: lifecycle::shutdown_on_signal()?, ..Running::default() };
-    // Ports first: whoever finds one taken should hear it before anything is connected.
+    // Ports first: a port that is in use is reported before anything is connected.
+    let operations = settings.operations.map(listen).transpose()?;
+    let mut planes = Vec::new();
     if let Some(gate) = settings.gate {
-        let listener = listen(gate.listen).await?;
-        start_gate(gate, listener, &running).await?;
+        let listener = listen(gate.listen)?;
+        planes.push(start_gate(gate, listener, &running)?);
     }
     if let Some(control) = settings.control {
-        let listener = listen(control.listen).await?;
-        start_control(control, listener, &running).await?;
+        let listener = listen(control.listen)?;
+        planes.push(start_control(control, listener, &running)?);
+    }
+    if let Some(listener) = operations {
+        operations::start(listener, planes, &running).context("start the operations listener")?;
     }
     running.wait().await;
     running.failed()
@@ -106,16 +112,29 @@ fn confine(store: Store, plane: &'static str, running: &Running) {
 }
 
 /// Opens a port.
-pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| format!("listen on {address}"))
+pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    bind(address).with_context(|| format!("listen on {address}"))
 }
 
-/// Starts the control plane on `listener`.
-pub async fn start_control(
+/// Lowers the cap of each listener to what the limit of open files allows.
+fn limit_connections(settings: &mut Settings) {
+    let descriptors = descriptors::raise_limit();
+    let gate = settings.gate.as_mut().map(|gate| &mut gate.listener);
+    let control = settings.control.as_mut().map(|control| &mut control.listener);
+    let mut listeners: Vec<_> = gate.into_iter().chain(control).collect();
+    let Some(cap) = listeners.first().map(|listener| listener.connections_max) else { return };
+    let connections_max = descriptors::connections_max(cap, descriptors, listeners.len());
+    for listener in &mut listeners {
+        listener.connections_max = connections_max;
+    }
+}
+
+/// Starts the control plane on `listener`. Returns it with all its paths.
+pub fn start_control(
     settings: ControlSettings,
     listener: TcpListener,
     running: &Running,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Plane> {
     let store = Store::connect(&settings.database_url.0, Role::App, &PoolSettings::default())
         .context("read the address of postgres")?;
     confine(store.clone(), "the control plane", running);
@@ -150,15 +169,15 @@ pub async fn start_control(
     running.tasks.spawn(weir_control::deliver(state.clone(), running.stop.clone()));
     let router = weir_control::router(state).merge(dashboard::router(&settings.gate_origins));
     let plane = Plane::new(plane::with_fallbacks(router), plane_settings(Some(REQUEST_DEADLINE)));
-    run_plane("control plane", plane, listener, &settings.listener, running)
+    run_plane("control", plane, listener, &settings.listener, running)
 }
 
-/// Starts a gate on `listener`.
-pub async fn start_gate(
+/// Starts a gate on `listener`. Returns it with all its paths.
+pub fn start_gate(
     settings: GateSettings,
     listener: TcpListener,
     running: &Running,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Plane> {
     let store = Store::connect(&settings.database_url.0, Role::Gate, &PoolSettings::default())
         .context("read the address of postgres")?;
     confine(store.clone(), "the gate", running);
@@ -204,14 +223,49 @@ fn run_plane(
     listener: TcpListener,
     settings: &ListenerSettings,
     running: &Running,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Plane> {
     let address = listener.local_addr().context("read the own address")?;
     tracing::info!(%address, "{name} listens");
-    let stop = running.stop.clone();
-    running.tasks.spawn(serve(listener, plane, settings.serve_settings(), stop));
-    Ok(())
+    let surface = surface(address, settings.operations);
+    if surface == Surface::WithoutOperations && settings.operations.is_none() {
+        tracing::info!(
+            "the {name} does not serve /metrics and /docs here: set WEIR_OPERATIONS_ADDR"
+        );
+    }
+    let meters = Arc::new(ListenerMeters::default());
+    let plane = plane.with_meters(name, Arc::clone(&meters));
+    let (public, stop) = (plane.clone().serving(surface), running.stop.clone());
+    running.tasks.spawn(serve(listener, public, settings.serve_settings(meters), stop));
+    Ok(plane)
+}
+
+/// Operations have their own listener, or are served to this machine alone.
+fn surface(address: SocketAddr, operations: Option<SocketAddr>) -> Surface {
+    if operations.is_none() && address.ip().to_canonical().is_loopback() {
+        Surface::Everything
+    } else {
+        Surface::WithoutOperations
+    }
 }
 
 fn plane_settings(request_deadline: Option<Duration>) -> PlaneSettings {
     PlaneSettings { request_ids: edge::request_ids(), request_deadline }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_served_on_their_own_listener_or_on_loopback_only() {
+        let address = |text: &str| text.parse::<SocketAddr>().expect("an address");
+        for loopback in ["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+            assert_eq!(surface(address(loopback), None), Surface::Everything, "{loopback}");
+        }
+        for public in ["0.0.0.0:1", "[::]:1", "192.0.2.1:1"] {
+            assert_eq!(surface(address(public), None), Surface::WithoutOperations, "{public}");
+        }
+        let own = Some(address("127.0.0.1:2"));
+        assert_eq!(surface(address("127.0.0.1:1"), own), Surface::WithoutOperations);
+    }
 }

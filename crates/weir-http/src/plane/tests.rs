@@ -1,8 +1,6 @@
 //! Every answer, errors too, has its surroundings.
 
-use axum::body::Body;
 use axum::routing::get;
-use http_body_util::BodyExt;
 use weir_wire::problem::ProblemBody;
 
 use super::*;
@@ -61,4 +59,32 @@ async fn every_answer_has_the_security_headers_and_our_request_id() {
         assert!(headers.contains_key("cross-origin-resource-policy"));
         assert!(!headers.contains_key("server"));
     }
+}
+
+#[tokio::test]
+async fn surface_says_which_paths_are_served() {
+    let fine = || get(|| async { "own_metric 1\n" });
+    let router = ["/check", "/healthz", "/metrics", "/openapi.json", "/docs", "/docs/{*file}"]
+        .into_iter()
+        .fold(Router::new(), |router, path| router.route(path, fine()));
+    let settings = PlaneSettings { request_ids: RequestIds::new(|| 0), request_deadline: None };
+    let plane = Plane::new(with_fallbacks(router), settings).with_meters("gate", Arc::default());
+    for (surface, served) in [
+        (Surface::Everything, [200, 200, 200, 200, 200]),
+        (Surface::WithoutOperations, [200, 200, 404, 404, 404]),
+        (Surface::OperationsOnly, [404, 200, 200, 200, 200]),
+    ] {
+        let plane = plane.clone().serving(surface);
+        let paths = ["/check", "/healthz", "/metrics", "/openapi.json", "/docs/index.html"];
+        for (path, status) in paths.into_iter().zip(served) {
+            let request = Request::builder().uri(path).body(Body::empty()).expect("valid");
+            let response = plane.answer(request).await;
+            assert_eq!(response.status(), status, "{surface:?} {path}");
+        }
+    }
+    let request = Request::builder().uri("/metrics").body(Body::empty()).expect("valid");
+    let body = plane.answer(request).await.into_body().collect().await.expect("a short body");
+    let text = String::from_utf8(body.to_bytes().to_vec()).expect("text");
+    assert!(text.starts_with("own_metric 1\n# TYPE weir_connections gauge\n"), "{text}");
+    assert!(text.contains("weir_connections{listener=\"gate\"} 0\n"), "{text}");
 }

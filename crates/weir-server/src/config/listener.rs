@@ -1,42 +1,111 @@
 //! Settings of the listeners, which both planes share.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
 use clap::Args;
-use weir_http::client_address::{TRUSTED_PROXIES_MAX, TrustedProxies};
-use weir_http::serve::ServeSettings;
+use weir_http::client_address::{InvalidNetwork, TRUSTED_PROXIES_MAX, TrustedProxies};
+use weir_http::serve::{ListenerMeters, ServeSettings};
 
 use super::Problems;
 
 /// Settings of the listeners as given.
 #[derive(Debug, Args)]
 pub struct ListenerArgs {
+    /// Where health, metrics and API documents are served; default: by the planes, if they listen on loopback
+    #[arg(long, env = "WEIR_OPERATIONS_ADDR")]
+    pub operations_addr: Option<String>,
     /// Addresses and networks of proxies whose `X-Forwarded-For` is believed, separated by commas
     #[arg(long, env = "WEIR_TRUSTED_PROXIES", default_value = "")]
     pub trusted_proxies: String,
+    /// Connections at a time of each plane
+    #[arg(long, env = "WEIR_CONNECTIONS_MAX", default_value = "8192")]
+    pub connections_max: String,
+    /// Connections at a time of one address; trusted proxies are exempt
+    #[arg(long, env = "WEIR_CONNECTIONS_PER_ADDRESS_MAX", default_value = "1024")]
+    pub connections_per_address_max: String,
+    /// How long requests can wait for the process before they are refused, in milliseconds
+    #[arg(long, env = "WEIR_OVERLOAD_WAIT_MS", default_value = "100")]
+    pub overload_wait_ms: String,
 }
 
 /// Checked settings of the listeners.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ListenerSettings {
+    pub operations: Option<SocketAddr>,
     pub trusted_proxies: TrustedProxies,
+    pub connections_max: usize,
+    pub connections_per_address_max: usize,
+    pub overload_wait: Duration,
 }
 
 impl ListenerSettings {
+    /// For `weir dev`: everything on loopback, on a machine that does other work too.
+    pub fn of_one_machine() -> Self {
+        let ServeSettings { connections_max, .. } = ServeSettings::default();
+        Self {
+            operations: None,
+            trusted_proxies: TrustedProxies::default(),
+            connections_max,
+            connections_per_address_max: connections_max,
+            overload_wait: Duration::from_secs(1),
+        }
+    }
+
     /// The bounds of a public listener.
-    pub fn serve_settings(&self) -> ServeSettings {
-        ServeSettings { trusted_proxies: self.trusted_proxies.clone(), ..ServeSettings::default() }
+    pub fn serve_settings(&self, meters: Arc<ListenerMeters>) -> ServeSettings {
+        ServeSettings {
+            connections_max: self.connections_max,
+            connections_per_address_max: self.connections_per_address_max,
+            wait_max: self.overload_wait,
+            trusted_proxies: self.trusted_proxies.clone(),
+            meters,
+            ..ServeSettings::default()
+        }
     }
 }
 
 impl Problems {
     pub(super) fn listener(&mut self, args: &ListenerArgs) -> ListenerSettings {
-        let trusted_proxies = args.trusted_proxies.parse().unwrap_or_else(|error| {
-            let weir_http::client_address::InvalidNetwork(part) = error;
+        let operations = args.operations_addr.as_deref();
+        ListenerSettings {
+            operations: operations.map(|text| self.address("WEIR_OPERATIONS_ADDR", text)),
+            trusted_proxies: self.trusted_proxies(&args.trusted_proxies),
+            connections_max: self.connections("WEIR_CONNECTIONS_MAX", &args.connections_max),
+            connections_per_address_max: self
+                .connections("WEIR_CONNECTIONS_PER_ADDRESS_MAX", &args.connections_per_address_max),
+            overload_wait: self.overload_wait(&args.overload_wait_ms),
+        }
+    }
+
+    fn trusted_proxies(&mut self, text: &str) -> TrustedProxies {
+        text.parse().unwrap_or_else(|InvalidNetwork(part)| {
             self.say(format!(
                 "WEIR_TRUSTED_PROXIES must list at most {TRUSTED_PROXIES_MAX} addresses and networks such as \
                  10.0.0.0/8, not `{part}`"
             ));
             TrustedProxies::default()
-        });
-        ListenerSettings { trusted_proxies }
+        })
+    }
+
+    fn connections(&mut self, name: &str, text: &str) -> usize {
+        match text.parse() {
+            Ok(connections @ 1..=1_000_000) => connections,
+            _ => {
+                self.say(format!("{name} must be from 1 to 1000000"));
+                1
+            }
+        }
+    }
+
+    fn overload_wait(&mut self, text: &str) -> Duration {
+        match text.parse() {
+            Ok(ms @ 10..=60_000) => Duration::from_millis(ms),
+            _ => {
+                self.say("WEIR_OVERLOAD_WAIT_MS must be from 10 to 60000");
+                Duration::from_millis(100)
+            }
+        }
     }
 }
