@@ -5,6 +5,7 @@ mod harness;
 
 mod accounts;
 mod audit;
+mod ceilings;
 mod check_flow;
 mod dashboard;
 mod exactness;

@@ -99,6 +99,7 @@ impl<R: AtLeast> FromRequestParts<ControlState> for By<R> {
             Credential::Token(bearer) => asking.by_member(control, bearer).await?,
             Credential::Key(digest) => asking.by_key(control, digest).await?,
         };
+        control.admin_rates.admit(control, caller.tenant_id).await?;
         if caller.role < R::ROLE {
             caller.denied(control).await;
             let needed = R::ROLE.as_str();

@@ -13,6 +13,7 @@ mod state;
 mod alerts;
 mod api_keys;
 mod audit;
+mod ceilings;
 mod health;
 mod invitations;
 mod me;

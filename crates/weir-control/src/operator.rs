@@ -1,13 +1,62 @@
 //! What people who run the installation may do with all tenants. To others these operations do not exist.
 
+use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use weir_domain::id::{AuditId, TenantId};
+use weir_store::{NewAudit, Tx};
 
+use crate::actor::Person;
+use crate::error::ControlError;
 use crate::state::ControlState;
 
+pub(crate) mod ceilings;
+pub(crate) mod defaults;
+pub(crate) mod enforcement;
 pub(crate) mod list;
 pub(crate) mod suspend;
 
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new().routes(routes!(list::list)).routes(routes!(suspend::suspend))
+    OpenApiRouter::new()
+        .routes(routes!(list::list))
+        .routes(routes!(suspend::suspend))
+        .routes(routes!(ceilings::read, ceilings::set))
+        .routes(routes!(defaults::read, defaults::set))
+        .routes(routes!(enforcement::read, enforcement::set))
+}
+
+/// An entry of the audit log about what an operator did.
+pub(crate) struct Entry {
+    /// None: it concerns all tenants, and stands in the operator's own log.
+    pub(crate) tenant_id: Option<TenantId>,
+    pub(crate) action: &'static str,
+    pub(crate) object_kind: &'static str,
+    pub(crate) object_id: String,
+    pub(crate) before: Value,
+    pub(crate) after: Value,
+}
+
+impl Entry {
+    /// Writes the entry as part of the change.
+    pub(crate) async fn append(
+        self,
+        control: &ControlState,
+        tx: &mut Tx,
+        person: &Person,
+    ) -> Result<(), ControlError> {
+        let entry = NewAudit {
+            id: control.id(AuditId::new),
+            tenant_id: self.tenant_id,
+            actor: person.actor(),
+            action: self.action.to_owned(),
+            object_kind: self.object_kind.to_owned(),
+            object_id: self.object_id,
+            before: Some(self.before),
+            after: Some(self.after),
+            ip: person.origin.ip(),
+            request_id: person.origin.request_id.clone(),
+            at: control.clock.now(),
+        };
+        Ok(tx.audit().append(&entry).await?)
+    }
 }

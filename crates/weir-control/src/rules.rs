@@ -3,13 +3,16 @@
 use serde_json::json;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use weir_domain::id::RuleId;
+use weir_domain::pattern_budget::PatternCost;
 use weir_domain::rule::{Rule, Slots};
 use weir_domain::warnings;
 use weir_http::problem::Problem;
 use weir_store::{RuleBody as StoredBody, RuleRow};
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
-use crate::change::to_value;
+use crate::change::{Change, to_value};
+use crate::error::ControlError;
 use crate::state::ControlState;
 
 pub(crate) mod create;
@@ -56,8 +59,27 @@ impl Checked {
             spec: to_value(&self.body)?,
             slots: slots.taken.iter().map(|slot| u32::from(*slot)).collect(),
             next_slot: slots.next.into(),
+            patterns: PatternCost::of(&self.rule),
         })
     }
+}
+
+/// Refuses a rule whose regular expressions exceed the budget of its tenant or namespace. Changes of rules wait for each
+/// other at the version's row, so that two of them cannot exceed it together.
+pub(crate) async fn within_pattern_budget(
+    change: &mut Change,
+    rule_id: RuleId,
+    checked: &Checked,
+) -> Result<(), ControlError> {
+    let cost = PatternCost::of(&checked.rule);
+    if cost.patterns == 0 {
+        return Ok(());
+    }
+    let (tenant_id, namespace) = (change.caller.tenant_id, checked.rule.namespace());
+    let (in_tenant, in_namespace) =
+        change.tx.rules().pattern_costs(tenant_id, namespace, rule_id).await?;
+    PatternCost::within(in_tenant.plus(cost), in_namespace.plus(cost))
+        .map_err(|over| Problem::invalid_field("match", over.to_string()).into())
 }
 
 /// The slots of a stored rule.

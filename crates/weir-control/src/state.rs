@@ -14,13 +14,14 @@ use weir_store::{Retention, Store};
 use weir_webhook::Sender;
 
 use crate::actor::denied::Denials;
+use crate::ceilings::admin_rate::AdminRates;
 use crate::login_throttle::LoginThrottle;
 use crate::login_throttle::windows::Windows;
 use crate::macs::Macs;
 use crate::meters::Meters;
 use crate::passwords::Passwords;
 use crate::sealing::Sealing;
-use crate::simulate::room::Room;
+use crate::simulate::room::RunLimiter;
 use crate::stats::live::Live;
 use crate::tokens::AccessTokens;
 
@@ -31,8 +32,10 @@ pub struct ControlState {
     meters: Arc<Meters>,
     /// Who watches what happens now.
     pub(crate) live: Arc<Live>,
-    /// Room for what-if runs.
-    pub(crate) simulations: Room,
+    /// Requests a second of each tenant.
+    pub(crate) admin_rates: Arc<AdminRates>,
+    /// Limits what-if runs.
+    pub(crate) simulations: RunLimiter,
     /// Denials of the last minute.
     pub(crate) denials: Arc<Denials>,
     /// Refused sign-ins that are being recorded.
@@ -143,7 +146,8 @@ impl ControlState {
             parts: Arc::new(parts),
             meters: Arc::default(),
             live: Arc::default(),
-            simulations: Room::default(),
+            admin_rates: Arc::default(),
+            simulations: RunLimiter::default(),
             denials: Arc::default(),
             recordings: Arc::new(Semaphore::new(RECORDINGS_MAX)),
             refusals: Arc::new(Mutex::new(Windows::new(1))),

@@ -8,6 +8,7 @@ use weir_store::{MemberRole, TenantRow, Tx};
 use weir_wire::problem::ErrorCode;
 use weir_wire::tenants::{Role, Tenant};
 
+use crate::ceilings;
 use crate::error::ControlError;
 use crate::state::ControlState;
 
@@ -18,11 +19,10 @@ pub(crate) mod read;
 pub(crate) mod update;
 
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new().routes(routes!(list::list, create::create)).routes(routes!(
-        read::read,
-        update::update,
-        delete::delete
-    ))
+    OpenApiRouter::new()
+        .routes(routes!(list::list, create::create))
+        .routes(routes!(read::read, update::update, delete::delete))
+        .routes(routes!(ceilings::read::read))
 }
 
 /// A tenant in JSON.
@@ -33,6 +33,8 @@ pub(crate) fn tenant(row: TenantRow, role: Option<MemberRole>) -> Tenant {
         role: role.map(self::role),
         suspended: row.suspended,
         record_checks: row.record_checks,
+        enforcement: row.enforced.into(),
+        installation_enforcement: row.installation_enforced.into(),
         created_at: row.created_at.into(),
     }
 }

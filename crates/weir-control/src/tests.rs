@@ -5,6 +5,7 @@ mod alerts;
 mod announcements;
 mod audit;
 mod bounds;
+mod ceilings;
 mod documents;
 mod isolation;
 mod keys;

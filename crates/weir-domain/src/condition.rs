@@ -6,11 +6,11 @@ use ipnet::{IpNet, Ipv4Net};
 
 use crate::draft::{ConditionDraft, Op, Operand};
 use crate::names::{self, InvalidField};
+#[cfg(feature = "regex")]
+use crate::pattern::Pattern;
 
 /// Most values a `one_of` may list.
 pub const OPERANDS_MAX: usize = 1000;
-#[cfg(feature = "regex")]
-const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// A checked condition.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ enum Test {
     Suffix(String),
     Cidr(IpNet),
     #[cfg(feature = "regex")]
-    Regex(regex::Regex),
+    Regex(Pattern),
     #[cfg(not(feature = "regex"))]
     Regex,
     Exists,
@@ -72,11 +72,22 @@ impl Condition {
             Test::Suffix(operand) => value.ends_with(operand.as_str()),
             Test::Cidr(network) => address(value).is_some_and(|ip| network.contains(&ip)),
             #[cfg(feature = "regex")]
-            Test::Regex(regex) => regex.is_match(value),
+            Test::Regex(pattern) => pattern.matches(value),
             #[cfg(not(feature = "regex"))]
             Test::Regex => false,
             Test::Exists => true,
             Test::Absent => false,
+        }
+    }
+
+    /// Bytes of its compiled pattern, if it is a `regex`.
+    pub fn pattern_bytes(&self) -> Option<usize> {
+        match &self.test {
+            #[cfg(feature = "regex")]
+            Test::Regex(pattern) => Some(pattern.bytes()),
+            #[cfg(not(feature = "regex"))]
+            Test::Regex => Some(0),
+            _ => None,
         }
     }
 
@@ -178,16 +189,7 @@ fn canonical(network: IpNet) -> IpNet {
 
 #[cfg(feature = "regex")]
 fn pattern(text: &str) -> Result<Test, String> {
-    regex::RegexBuilder::new(text).size_limit(REGEX_BYTES_MAX).build().map(Test::Regex).map_err(
-        |error| match error {
-            regex::Error::CompiledTooBig(_) => "is too large once compiled".to_owned(),
-            other => {
-                let text = other.to_string();
-                let reason = text.lines().last().unwrap_or("syntax error").trim();
-                format!("must be a regular expression: {}", reason.trim_start_matches("error: "))
-            }
-        },
-    )
+    Pattern::parse(text).map(Test::Regex)
 }
 
 /// Without the feature `regex` a pattern is taken as it is and never matches: the dashboard checks

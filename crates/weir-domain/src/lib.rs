@@ -17,16 +17,21 @@ pub mod algorithm;
 pub mod counter;
 pub mod limit;
 
+pub mod ceilings;
 pub mod condition;
 pub mod draft;
 pub mod email;
 pub mod names;
 pub mod overrides;
+#[cfg(feature = "regex")]
+pub mod pattern;
+pub mod pattern_budget;
 pub mod rule;
 pub mod warnings;
 
 pub mod alert;
 pub mod api_key;
+pub mod rate;
 pub mod request;
 pub mod subject;
 

@@ -121,7 +121,7 @@ fn meet_counting<'a>(
 ) -> Meeting {
     let rule = &active.rule;
     let holds = |it: &Condition| it.holds(request.attribute(it.attribute()));
-    if let Some(at) = rule.conditions().iter().position(|it| !holds(it)) {
+    if let Some(at) = rule.first_unmet(holds) {
         return Meeting::ConditionFailed(at);
     }
     match rule.action() {

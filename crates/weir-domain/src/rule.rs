@@ -82,6 +82,19 @@ impl Rule {
         &self.conditions
     }
 
+    /// The position of a condition that does not hold, if there is one. Regular expressions are tried last, as
+    /// they cost most.
+    pub fn first_unmet(&self, holds: impl Fn(&Condition) -> bool) -> Option<usize> {
+        let is_pattern = |condition: &Condition| condition.draft().op == Op::Regex;
+        [false, true].into_iter().find_map(|patterns| {
+            let conditions = self.conditions.iter();
+            conditions
+                .enumerate()
+                .find(|(_, condition)| is_pattern(condition) == patterns && !holds(condition))
+                .map(|(at, _)| at)
+        })
+    }
+
     /// What is admitted.
     pub fn limits(&self) -> &[Limit] {
         &self.limits

@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::api_key::{KeyDigest, Scope};
+use crate::ceilings::CHECKS_PER_SECOND_MAX;
 use crate::draft::Mode;
 use crate::id::{KeyId, RuleId, TenantId};
 use crate::overrides::Overrides;
+use crate::pattern_budget::PatternCost;
 use crate::rule::Rule;
 use crate::rule_index::RuleIndex;
 use crate::sample::SamplePlan;
@@ -18,6 +20,7 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, Default)]
 pub struct Rulebook {
     version: u64,
+    installation: InstallationState,
     tenants: HashMap<TenantId, Arc<TenantRules>>,
     keys: HashMap<KeyDigest, Caller>,
 }
@@ -35,8 +38,17 @@ pub struct TenantRules {
     namespaces: HashMap<String, Arc<Namespace>>,
 }
 
+/// What holds for all tenants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstallationState {
+    /// Off: every check of every tenant is allowed.
+    pub enforced: bool,
+    /// Checks a second of a tenant that has no value of its own.
+    pub checks_per_second: u64,
+}
+
 /// What holds of a tenant as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TenantState {
     /// The version at which the tenant last changed.
     pub version: u64,
@@ -44,6 +56,23 @@ pub struct TenantState {
     pub suspended: bool,
     /// Whether some of its checks are kept for what-if runs.
     pub sampled: bool,
+    /// Off: every check of the tenant is allowed.
+    pub enforced: bool,
+    /// Its own ceiling of checks a second.
+    pub checks_per_second: Option<u64>,
+}
+
+impl Default for InstallationState {
+    fn default() -> Self {
+        Self { enforced: true, checks_per_second: CHECKS_PER_SECOND_MAX }
+    }
+}
+
+impl Default for TenantState {
+    fn default() -> Self {
+        let (version, checks_per_second) = (0, None);
+        Self { version, suspended: false, sampled: false, enforced: true, checks_per_second }
+    }
 }
 
 /// A namespace of one tenant.
@@ -55,6 +84,8 @@ pub struct Namespace {
     pub index: Option<RuleIndex>,
     /// What of its checks is kept for what-if runs; none: nothing.
     pub sample: Option<Arc<SamplePlan>>,
+    /// What the regular expressions that one check can meet cost.
+    pub patterns: PatternCost,
 }
 
 /// A key in force.
@@ -105,6 +136,18 @@ impl Rulebook {
         (!suspended && !expired).then_some(caller)
     }
 
+    /// Whether the tenant's rules decide: neither its own switch nor the installation's is off.
+    pub fn enforced(&self, tenant: TenantId) -> bool {
+        let own = self.tenants.get(&tenant).is_none_or(|part| part.state.enforced);
+        own && self.installation.enforced
+    }
+
+    /// The tenant's ceiling of checks a second, on all gates together.
+    pub fn checks_per_second(&self, tenant: TenantId) -> u64 {
+        let own = self.tenants.get(&tenant).and_then(|part| part.state.checks_per_second);
+        own.unwrap_or(self.installation.checks_per_second)
+    }
+
     /// The rules of a tenant's namespace.
     pub fn rules(&self, tenant: TenantId, namespace: &str) -> &[Arc<ActiveRule>] {
         self.namespace(tenant, namespace).map_or(&[], |it| it.rules.as_slice())
@@ -125,6 +168,12 @@ impl Rulebook {
         self.tenants.len()
     }
 
+    /// This rulebook with what holds for all tenants replaced.
+    #[must_use]
+    pub fn with_installation(self, installation: InstallationState) -> Self {
+        Self { installation, ..self }
+    }
+
     /// This rulebook with some tenants replaced (`None`: gone), at a newer version.
     #[must_use]
     pub fn with_changes(
@@ -132,7 +181,8 @@ impl Rulebook {
         version: u64,
         changes: impl IntoIterator<Item = (TenantId, Option<TenantRules>)>,
     ) -> Self {
-        let mut next = Self { version, tenants: self.tenants.clone(), keys: self.keys.clone() };
+        let (tenants, keys) = (self.tenants.clone(), self.keys.clone());
+        let mut next = Self { version, installation: self.installation, tenants, keys };
         for (tenant, rules) in changes {
             if let Some(before) = next.tenants.remove(&tenant) {
                 for (digest, _) in &before.keys {
@@ -214,6 +264,11 @@ impl TenantRules {
         Self { state, keys, rules, namespaces }
     }
 
+    /// All its rules, those that are off too, by id.
+    pub fn all_rules(&self) -> &[Arc<ActiveRule>] {
+        &self.rules
+    }
+
     /// The rules of a namespace, enforced ones first, oldest first.
     pub fn rules(&self, namespace: &str) -> &[Arc<ActiveRule>] {
         self.namespaces.get(namespace).map_or(&[], |it| it.rules.as_slice())
@@ -230,7 +285,9 @@ impl Namespace {
         rules.sort_unstable_by_key(|it| (it.rule.mode() == Mode::Shadow, it.id));
         rules.shrink_to_fit();
         let index = RuleIndex::of(&rules);
-        Self { rules, index, sample }
+        let costs = rules.iter().map(|active| PatternCost::of(&active.rule));
+        let patterns = costs.fold(PatternCost::default(), PatternCost::plus);
+        Self { rules, index, sample, patterns }
     }
 }
 

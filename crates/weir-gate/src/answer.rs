@@ -96,6 +96,7 @@ impl Skeleton {
                 .collect(),
             degraded: None,
             rulebook_version: self.rulebook_version,
+            code: None,
         }
     }
 

@@ -9,11 +9,14 @@ use weir_domain::request::Request;
 use weir_http::json::{Json, JsonText, StrictJson};
 use weir_http::params::Query;
 use weir_http::problem::Problem;
-use weir_wire::check::{BATCH_MAX, BatchAnswer, BatchBody, CheckAnswer, CheckBody, RefundBody};
+use weir_wire::check::{
+    AnswerCode, BATCH_MAX, BatchAnswer, BatchBody, CheckAnswer, CheckBody, RefundBody,
+};
 use weir_wire::problem::FieldProblem;
 
+use crate::admission::decide;
 use crate::caller::Caller;
-use crate::decide::{KeyReused, TooManyLimits, decide};
+use crate::decide::{KeyReused, TooManyLimits};
 use crate::finish::Finish;
 use crate::headers;
 use crate::refusals::Refusals;
@@ -111,6 +114,7 @@ pub(crate) async fn batch(
     request_body = RefundBody, security(("api_key" = [])),
     responses(
         (status = 200, description = "The limits as they stand now; `refunded` says which took units back", body = CheckAnswer),
+        (status = 429, description = "Nothing was given back: the tenant asks more often than its ceiling (`code` is `tenant_rate`)", body = CheckAnswer),
         Refusals,
     )
 )]
@@ -118,9 +122,16 @@ pub(crate) async fn refund(
     State(state): State<GateState>,
     caller: Caller,
     StrictJson(body): StrictJson<RefundBody>,
-) -> Result<Json<CheckAnswer>, Problem> {
+) -> Result<Response, Problem> {
     let request = body.parse().map_err(Problem::invalid)?;
-    decide_one(state, caller, request).await.map(Json)
+    let answer = decide_one(state, caller, request).await?;
+    if answer.code == Some(AnswerCode::TenantRate) {
+        let mut response =
+            (StatusCode::TOO_MANY_REQUESTS, JsonText(answer.to_json())).into_response();
+        headers::add(&answer, response.headers_mut());
+        return Ok(response);
+    }
+    Ok(Json(answer).into_response())
 }
 
 async fn decide_one(

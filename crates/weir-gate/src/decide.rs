@@ -70,7 +70,12 @@ pub(crate) async fn decide(
 ) -> Result<Vec<Result<CheckAnswer, KeyReused>>, TooManyLimits> {
     let started = Instant::now();
     let now = state.monotonic.at(started);
-    let prepared: Vec<_> = requests.iter().map(|it| prepare(caller, it)).collect();
+    let mut prepared = Vec::with_capacity(requests.len());
+    for request in requests {
+        let namespace = caller.book.namespace(caller.tenant, request.namespace());
+        let matching = || prepare(caller, namespace, request);
+        prepared.push(state.heavy_matching.run(namespace, matching).await);
+    }
     let excessive = |(_, it): &(usize, &Prepared<'_>)| matches!(it.matched, Matched::TooManyLimits);
     if prepared.iter().enumerate().any(|it| excessive(&it)) {
         let excessive = prepared.iter().enumerate().filter(excessive);
@@ -198,9 +203,12 @@ async fn return_leases(state: &GateState, tenant: TenantId, charges: &[RuleCharg
     }
 }
 
-fn prepare<'a>(caller: &'a Caller, request: &Request) -> Prepared<'a> {
+fn prepare<'a>(
+    caller: &'a Caller,
+    namespace: Option<&'a Namespace>,
+    request: &Request,
+) -> Prepared<'a> {
     let now = caller.at;
-    let namespace = caller.book.namespace(caller.tenant, request.namespace());
     let matched = match namespace {
         Some(namespace) => matched_in(namespace, request, now),
         None => Matched::Charged(Vec::new()),

@@ -24,8 +24,12 @@ pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
         headers.insert(LIMIT, limit.into());
         headers.insert(REMAINING, remaining.into());
         headers.insert(RESET, reset_s.into());
-        if let Some(it) = deciding(answer) {
-            let (rule, window_s) = (&it.rule, it.window_ms.div_ceil(1000).max(1));
+        let decided_by = match answer.code {
+            // No rule can have this name.
+            Some(code) => Some((code.as_str(), 1)),
+            None => deciding(answer).map(|it| (&*it.rule, it.window_ms.div_ceil(1000).max(1))),
+        };
+        if let Some((rule, window_s)) = decided_by {
             let policy = value(rule, [(";q=", limit), (";w=", window_s)]);
             let state = value(rule, [(";r=", remaining), (";t=", reset_s)]);
             headers.extend(policy.map(|it| (POLICY, it)));

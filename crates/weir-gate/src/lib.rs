@@ -5,6 +5,7 @@
 
 mod state;
 
+mod admission;
 mod answer;
 mod caller;
 mod check;
@@ -14,6 +15,7 @@ mod headers;
 mod outage;
 mod refusals;
 
+mod heavy_matching;
 mod lease_keeper;
 mod leases;
 mod local;
@@ -24,6 +26,7 @@ mod sharded;
 mod tally;
 mod tenant_map;
 mod unreadable;
+mod tenant_rates;
 
 mod health;
 mod openapi;

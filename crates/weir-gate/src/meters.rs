@@ -23,6 +23,7 @@ pub(crate) struct Meters {
     remembered: Counter,
     leased: Counter,
     lost_units: Counter,
+    tenant_rate_denied: Counter,
     degraded: [(Degraded, Counter); 3],
     seconds: Histogram,
     redis_up: Gauge,
@@ -78,6 +79,7 @@ impl Meters {
             remembered: counter("weir_remembered_denials_total"),
             leased: counter("weir_leased_checks_total"),
             lost_units: counter("weir_lost_lease_units_total"),
+            tenant_rate_denied: counter("weir_tenant_rate_denied_total"),
             degraded: [
                 degraded(Degraded::Allow, "allow"),
                 degraded(Degraded::Deny, "deny"),
@@ -166,6 +168,11 @@ impl Meters {
     /// Leased units could neither be used nor returned.
     pub(crate) fn lost_units(&self, units: u64) {
         self.lost_units.increment(units);
+    }
+
+    /// Checks were refused for their tenant's ceiling of checks a second.
+    pub(crate) fn tenant_rate_denied(&self, checks: u64) {
+        self.tenant_rate_denied.increment(checks);
     }
 
     /// Redis answered, or the wait for it ended.

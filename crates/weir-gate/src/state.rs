@@ -8,6 +8,7 @@ use std::time::Instant;
 use weir_domain::time::Clock;
 use weir_redis::limiter::Limiter;
 
+use crate::heavy_matching::HeavyMatching;
 use crate::leases::Leases;
 use crate::local::Local;
 use crate::meters::Meters;
@@ -15,6 +16,7 @@ use crate::remembered::Remembered;
 use crate::rulebook::Held;
 use crate::tally::Tally;
 use crate::unreadable::UnreadableKeys;
+use crate::tenant_rates::TenantRates;
 
 /// The data plane's handles.
 #[derive(Debug, Clone)]
@@ -33,6 +35,10 @@ pub struct GateParts {
     pub(crate) remembered: Remembered,
     /// Units taken in advance.
     pub(crate) leases: Leases,
+    /// Checks a second of tenants that have a ceiling.
+    pub(crate) tenant_rates: TenantRates,
+    /// Bounds the processors that matching regular expressions uses.
+    pub(crate) heavy_matching: HeavyMatching,
     /// What Prometheus reads.
     pub(crate) meters: Meters,
     /// Keys in Redis that cannot be read.
@@ -73,6 +79,8 @@ impl GateState {
             local: Local::new(clock.clone()),
             remembered: Remembered::new(),
             leases: Leases::new(),
+            tenant_rates: TenantRates::new(),
+            heavy_matching: HeavyMatching::new(),
             meters: Meters::new(),
             unreadable: UnreadableKeys::default(),
             tally,

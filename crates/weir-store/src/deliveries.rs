@@ -90,6 +90,30 @@ impl<'t> Deliveries<'t> {
         Self { conn }
     }
 
+    /// When the `nth` newest delivery of a kind was made for a tenant, counted from 1.
+    pub async fn nth_newest(
+        self,
+        tenant_id: TenantId,
+        kind: &str,
+        nth: u64,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let at = sqlx::query_scalar!(
+            "-- deliveries.nth_newest
+            SELECT created_at
+            FROM webhook_deliveries
+            WHERE tenant_id = $1 AND kind = $2
+            ORDER BY created_at DESC
+            OFFSET $3
+            LIMIT 1",
+            uuid(tenant_id.to_u128()),
+            kind,
+            signed(nth.saturating_sub(1)),
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        Ok(at.map(timestamp))
+    }
+
     /// Puts something into the outbox.
     pub async fn insert(self, new: &NewDelivery) -> Result<DeliveryRow, StoreError> {
         sqlx::query_as!(

@@ -6,7 +6,7 @@ use weir_domain::id::{KeyId, TenantId};
 use weir_domain::time::Timestamp;
 
 use crate::connection::PooledConnection;
-use crate::convert::{all, stored, uuid};
+use crate::convert::{all, stored, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
@@ -106,6 +106,27 @@ impl<'t> Keys<'t> {
         .fetch_one(self.conn)
         .await?
         .try_into()
+    }
+
+    /// How many keys of a tenant are neither revoked nor expired.
+    pub async fn count_usable(
+        self,
+        tenant_id: TenantId,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let count = sqlx::query_scalar!(
+            r#"-- keys.count_usable
+            SELECT count(*) AS "count!"
+            FROM api_keys
+            WHERE tenant_id = $1
+                AND revoked_at IS NULL
+                AND (expires_at IS NULL OR expires_at > $2)"#,
+            uuid(tenant_id.to_u128()),
+            stored(now),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(count))
     }
 
     /// The key with this id, revoked or not.

@@ -6,6 +6,7 @@
 mod actor;
 mod alerts;
 mod audit;
+mod ceilings;
 mod connection;
 mod convert;
 mod deliveries;
@@ -14,6 +15,7 @@ mod error;
 mod gates;
 mod housekeeping;
 mod idempotency;
+mod installation;
 mod invitations;
 mod keys;
 mod logins;
@@ -42,6 +44,7 @@ pub use actor::Actor;
 pub use alerts::{AlertRow, AlertWrite, Alerts, NewFirings};
 pub use audit::chain::{ChainBreak, ChainHead, ChainId, ChainReport};
 pub use audit::{Audit, AuditFilter, AuditLog, AuditRow, NewAudit};
+pub use ceilings::{Ceilings, TenantCeilings};
 pub use deliveries::{
     Attempted, Deliveries, DeliveryRow, DeliveryState, Due, NewDelivery, Sending,
 };
@@ -50,6 +53,7 @@ pub use error::{Constraint, StoreError};
 pub use gates::{GateBeat, GateRow, Gates};
 pub use housekeeping::{Housekeeping, Retention};
 pub use idempotency::{Claim, Claimed, Idempotency, Owner};
+pub use installation::Installation;
 pub use invitations::{InvitationRow, Invitations, NewInvitation};
 pub use keys::{KeyRotation, KeyRow, Keys, NewKey, PreviousDigest};
 pub use logins::is_verified;

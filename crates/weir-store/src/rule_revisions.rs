@@ -63,6 +63,26 @@ pub(crate) async fn insert(
     Ok(())
 }
 
+/// Removes the revisions of a rule up to `last`. Returns how many there were.
+pub(crate) async fn remove_up_to(
+    conn: &mut PgConnection,
+    tenant_id: TenantId,
+    rule_id: RuleId,
+    last: u64,
+) -> Result<u64, StoreError> {
+    let done = sqlx::query!(
+        "-- rule_revisions.remove_up_to
+        DELETE FROM rule_revisions
+        WHERE tenant_id = $1 AND rule_id = $2 AND revision <= $3",
+        uuid(tenant_id.to_u128()),
+        uuid(rule_id.to_u128()),
+        signed(last),
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected())
+}
+
 pub(crate) async fn list(
     conn: &mut PooledConnection,
     tenant_id: TenantId,

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use weir_domain::ceilings::Ceiling;
 use weir_domain::id::{OverrideId, RuleId, TenantId};
 
 use crate::connection::PooledConnection;
@@ -17,6 +18,10 @@ use crate::rules::{self, RuleRow, Rules, ServedRule};
 pub struct RulebookChanges {
     /// The version all of this is of.
     pub version: u64,
+    /// Whether rules decide at all, for every tenant.
+    pub enforced: bool,
+    /// Checks a second of a tenant that has no value of its own.
+    pub checks_per_second: u64,
     /// Tenants that changed.
     pub tenants: Vec<TenantChanges>,
     /// Tenants that are gone.
@@ -32,6 +37,10 @@ pub struct TenantChanges {
     pub suspended: bool,
     /// Whether gates keep some of its checks for what-if runs.
     pub record_checks: bool,
+    /// Whether its rules decide.
+    pub enforced: bool,
+    /// Its own ceiling of checks a second.
+    pub checks_per_second: Option<u64>,
     /// The version at which it last changed.
     pub version: u64,
     /// Its keys that were written; revoked ones too, unless all were asked for.
@@ -98,6 +107,18 @@ impl<'t> Rulebook<'t> {
         Ok(unsigned(version))
     }
 
+    /// Makes the next version, with a change of what holds for all tenants. To be the first write of a transaction,
+    /// as [`Rulebook::bump`] is.
+    pub async fn bump_installation(self) -> Result<u64, StoreError> {
+        let version = sqlx::query_scalar!(
+            "-- rulebook.bump_installation
+            UPDATE rulebook_versions SET version = version + 1 RETURNING version"
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(version))
+    }
+
     /// The newest version.
     pub async fn version(self) -> Result<u64, StoreError> {
         version(self.conn).await
@@ -135,6 +156,7 @@ pub(crate) async fn load(
     let version = version(conn).await?;
     // Versions start at 0, so everything is later than -1.
     let floor = since.map_or(-1, signed);
+    let (enforced, checks_per_second) = installation(conn).await?;
     let tenants = tenants(conn, floor).await?;
     let deleted = sqlx::query_scalar!(
         "-- rulebook.deleted
@@ -144,7 +166,7 @@ pub(crate) async fn load(
     .fetch_all(conn)
     .await?;
     let deleted = deleted.into_iter().map(|id| TenantId::from_u128(id.as_u128())).collect();
-    Ok(RulebookChanges { version, tenants, deleted })
+    Ok(RulebookChanges { version, enforced, checks_per_second, tenants, deleted })
 }
 
 async fn version(conn: &mut PooledConnection) -> Result<u64, StoreError> {
@@ -157,6 +179,23 @@ async fn version(conn: &mut PooledConnection) -> Result<u64, StoreError> {
     Ok(unsigned(version))
 }
 
+/// Whether rules decide at all, and the default ceiling of checks a second.
+async fn installation(conn: &mut PooledConnection) -> Result<(bool, u64), StoreError> {
+    let ceiling = Ceiling::ChecksPerSecond;
+    let row = sqlx::query!(
+        "-- rulebook.installation
+        SELECT
+            enforced,
+            (SELECT value FROM default_ceilings WHERE name = $1) AS checks_per_second
+        FROM installation",
+        ceiling.as_str(),
+    )
+    .fetch_one(conn)
+    .await?;
+    let value = row.checks_per_second.map_or_else(|| ceiling.default_value(), unsigned);
+    Ok((row.enforced, value))
+}
+
 async fn tenants(
     conn: &mut PooledConnection,
     since: i64,
@@ -167,12 +206,18 @@ async fn tenants(
             id,
             suspended,
             record_checks,
+            enforced,
+            (
+                SELECT c.value FROM tenant_ceilings c
+                WHERE c.tenant_id = tenants.id AND c.name = $2
+            ) AS checks_per_second,
             version,
             removed_version
         FROM tenants
         WHERE version > $1
         ORDER BY id",
         since,
+        Ceiling::ChecksPerSecond.as_str(),
     )
     .fetch_all(&mut *conn)
     .await?;
@@ -192,6 +237,8 @@ async fn tenants(
             tenant_id,
             suspended: row.suspended,
             record_checks: row.record_checks,
+            enforced: row.enforced,
+            checks_per_second: row.checks_per_second.map(unsigned),
             version: unsigned(row.version),
             keys: keys.remove(&tenant_id).unwrap_or_default(),
             rules: rules.remove(&tenant_id).unwrap_or_default(),

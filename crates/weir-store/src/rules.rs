@@ -5,6 +5,7 @@ mod row;
 mod served;
 
 use weir_domain::id::{RuleId, TenantId};
+use weir_domain::pattern_budget::PatternCost;
 use weir_domain::time::Timestamp;
 
 use crate::actor::Actor;
@@ -33,6 +34,8 @@ pub struct RuleBody {
     pub slots: Vec<u32>,
     /// The next counter never used.
     pub next_slot: u32,
+    /// What its regular expressions cost.
+    pub patterns: PatternCost,
 }
 
 /// A rule to be written.
@@ -86,9 +89,11 @@ impl<'t> Rules<'t> {
                 revision,
                 rulebook_version,
                 created_at,
-                updated_at
+                updated_at,
+                patterns,
+                pattern_bytes
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9, $9)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9, $9, $10, $11)
             RETURNING
                 tenant_id,
                 id,
@@ -110,6 +115,8 @@ impl<'t> Rules<'t> {
             stored_slot(new.body.next_slot),
             signed(new.rulebook_version),
             stored(new.now),
+            narrow(new.body.patterns.patterns),
+            signed(new.body.patterns.bytes),
         )
         .fetch_one(&mut *self.conn)
         .await?
@@ -142,7 +149,9 @@ impl<'t> Rules<'t> {
                 next_slot = $7,
                 revision = revision + 1,
                 rulebook_version = $8,
-                updated_at = $9
+                updated_at = $9,
+                patterns = $10,
+                pattern_bytes = $11
             WHERE tenant_id = $1 AND id = $2
             RETURNING
                 tenant_id,
@@ -165,6 +174,8 @@ impl<'t> Rules<'t> {
             stored_slot(write.body.next_slot),
             signed(write.rulebook_version),
             stored(write.now),
+            narrow(write.body.patterns.patterns),
+            signed(write.body.patterns.bytes),
         )
         .fetch_one(&mut *self.conn)
         .await?
@@ -278,6 +289,33 @@ impl<'t> Rules<'t> {
         Ok(unsigned(limits))
     }
 
+    /// What the regular expressions of a tenant's other rules cost: of all, and of those in one namespace.
+    pub async fn pattern_costs(
+        self,
+        tenant_id: TenantId,
+        namespace: &str,
+        except: RuleId,
+    ) -> Result<(PatternCost, PatternCost), StoreError> {
+        let row = sqlx::query!(
+            r#"-- rules.pattern_costs
+            SELECT
+                coalesce(sum(patterns), 0)::bigint AS "patterns!",
+                coalesce(sum(pattern_bytes), 0)::bigint AS "bytes!",
+                coalesce(sum(patterns) FILTER (WHERE namespace = $2), 0)::bigint AS "near_patterns!",
+                coalesce(sum(pattern_bytes) FILTER (WHERE namespace = $2), 0)::bigint AS "near_bytes!"
+            FROM rules
+            WHERE tenant_id = $1 AND id <> $3 AND patterns > 0"#,
+            uuid(tenant_id.to_u128()),
+            namespace,
+            uuid(except.to_u128()),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        let cost =
+            |patterns, bytes| PatternCost { patterns: unsigned(patterns), bytes: unsigned(bytes) };
+        Ok((cost(row.patterns, row.bytes), cost(row.near_patterns, row.near_bytes)))
+    }
+
     /// What a rule was, newest first; the page starts before a revision.
     pub async fn revisions(
         self,
@@ -286,6 +324,16 @@ impl<'t> Rules<'t> {
         page: &Page<u64>,
     ) -> Result<Listing<RevisionRow>, StoreError> {
         rule_revisions::list(self.conn, tenant_id, id, page).await
+    }
+
+    /// Keeps the newest `most` revisions of a rule. Returns how many older ones were removed.
+    pub async fn keep_revisions(self, rule: &RuleRow, most: u64) -> Result<u64, StoreError> {
+        match rule.revision.checked_sub(most.max(1)) {
+            None | Some(0) => Ok(0),
+            Some(last) => {
+                rule_revisions::remove_up_to(self.conn, rule.tenant_id, rule.id, last).await
+            }
+        }
     }
 
     /// What a rule was at one revision.
@@ -360,4 +408,9 @@ async fn lock(
     .fetch_optional(conn)
     .await?;
     Ok(row.map(RuleRow::from))
+}
+
+/// A rule has 16 conditions at most.
+fn narrow(patterns: u64) -> i32 {
+    i32::try_from(patterns).unwrap_or(i32::MAX)
 }

@@ -22,6 +22,10 @@ pub struct TenantRow {
     pub suspended: bool,
     /// Whether gates keep some of its checks for what-if runs.
     pub record_checks: bool,
+    /// Whether its rules decide.
+    pub enforced: bool,
+    /// Whether rules decide at all, for every tenant.
+    pub installation_enforced: bool,
     /// The rulebook version at which it last changed.
     pub version: u64,
     /// Since when.
@@ -69,6 +73,8 @@ impl<'t> Tenants<'t> {
                 name,
                 suspended,
                 record_checks,
+                enforced,
+                (SELECT i.enforced FROM installation i) AS installation_enforced,
                 version,
                 created_at",
             uuid(id.to_u128()),
@@ -90,6 +96,8 @@ impl<'t> Tenants<'t> {
                 name,
                 suspended,
                 record_checks,
+                enforced,
+                (SELECT i.enforced FROM installation i) AS installation_enforced,
                 version,
                 created_at
             FROM tenants
@@ -115,6 +123,8 @@ impl<'t> Tenants<'t> {
                 t.name,
                 t.suspended,
                 t.record_checks,
+                t.enforced,
+                (SELECT i.enforced FROM installation i) AS installation_enforced,
                 t.version,
                 t.created_at,
                 m.role
@@ -142,6 +152,8 @@ impl<'t> Tenants<'t> {
                 name,
                 suspended,
                 record_checks,
+                enforced,
+                (SELECT i.enforced FROM installation i) AS installation_enforced,
                 version,
                 created_at
             FROM tenants
@@ -156,13 +168,14 @@ impl<'t> Tenants<'t> {
         Ok(page.listing(rows.into_iter().map(TenantRow::from).collect()))
     }
 
-    /// Changes what a tenant is called and whether its checks are kept, each if it is given. Bump the
-    /// rulebook before it.
+    /// Changes a tenant's name, whether its checks are kept, and whether its rules decide, each if it is given. Bump
+    /// the rulebook before it.
     pub async fn change(
         self,
         id: TenantId,
         name: Option<&str>,
         record_checks: Option<bool>,
+        enforced: Option<bool>,
     ) -> Result<Option<TenantRow>, StoreError> {
         let row = sqlx::query_as!(
             Row,
@@ -170,18 +183,22 @@ impl<'t> Tenants<'t> {
             UPDATE tenants
             SET
                 name = coalesce($2, name),
-                record_checks = coalesce($3, record_checks)
+                record_checks = coalesce($3, record_checks),
+                enforced = coalesce($4, enforced)
             WHERE id = $1
             RETURNING
                 id,
                 name,
                 suspended,
                 record_checks,
+                enforced,
+                (SELECT i.enforced FROM installation i) AS installation_enforced,
                 version,
                 created_at",
             uuid(id.to_u128()),
             name,
             record_checks,
+            enforced,
         )
         .fetch_optional(self.conn)
         .await?;
@@ -205,6 +222,8 @@ impl<'t> Tenants<'t> {
                 name,
                 suspended,
                 record_checks,
+                enforced,
+                (SELECT i.enforced FROM installation i) AS installation_enforced,
                 version,
                 created_at",
             uuid(id.to_u128()),
@@ -259,6 +278,8 @@ struct Row {
     name: String,
     suspended: bool,
     record_checks: bool,
+    enforced: bool,
+    installation_enforced: Option<bool>,
     version: i64,
     created_at: OffsetDateTime,
 }
@@ -268,6 +289,8 @@ struct MyRow {
     name: String,
     suspended: bool,
     record_checks: bool,
+    enforced: bool,
+    installation_enforced: Option<bool>,
     version: i64,
     created_at: OffsetDateTime,
     role: String,
@@ -280,6 +303,8 @@ impl From<Row> for TenantRow {
             name: row.name,
             suspended: row.suspended,
             record_checks: row.record_checks,
+            enforced: row.enforced,
+            installation_enforced: row.installation_enforced.unwrap_or(true),
             version: unsigned(row.version),
             created_at: timestamp(row.created_at),
         }
@@ -291,8 +316,16 @@ impl TryFrom<MyRow> for MyTenant {
 
     fn try_from(row: MyRow) -> Result<Self, StoreError> {
         let role = MemberRole::from_stored(&row.role)?;
-        let MyRow { id, name, suspended, record_checks, version, created_at, .. } = row;
-        let tenant = Row { id, name, suspended, record_checks, version, created_at };
+        let tenant = Row {
+            id: row.id,
+            name: row.name,
+            suspended: row.suspended,
+            record_checks: row.record_checks,
+            enforced: row.enforced,
+            installation_enforced: row.installation_enforced,
+            version: row.version,
+            created_at: row.created_at,
+        };
         Ok(Self { tenant: tenant.into(), role })
     }
 }

@@ -109,6 +109,7 @@ fn rule(tenant_id: TenantId, name: &str) -> RuleWrite {
             spec: json!({ "name": name, "limits": [] }),
             slots: vec![0, 2],
             next_slot: 3,
+            patterns: weir_domain::pattern_budget::PatternCost::default(),
         },
         rulebook_version: 0,
         now: NOW,

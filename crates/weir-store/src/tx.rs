@@ -7,6 +7,7 @@ use weir_domain::id::{GateId, SessionId, TenantId, UserId};
 
 use crate::alerts::Alerts;
 use crate::audit::Audit;
+use crate::ceilings::Ceilings;
 use crate::connection::PooledConnection;
 use crate::convert::uuid;
 use crate::deliveries::Deliveries;
@@ -15,6 +16,7 @@ use crate::error::StoreError;
 use crate::gates::Gates;
 use crate::housekeeping::Housekeeping;
 use crate::idempotency::Idempotency;
+use crate::installation::Installation;
 use crate::invitations::Invitations;
 use crate::keys::Keys;
 use crate::members::Members;
@@ -179,6 +181,16 @@ impl Tx {
     /// Overrides of rules for single subjects.
     pub fn overrides(&mut self) -> Overrides<'_> {
         Overrides::new(&mut self.inner)
+    }
+
+    /// What tenants can use at most.
+    pub fn ceilings(&mut self) -> Ceilings<'_> {
+        Ceilings::new(&mut self.inner)
+    }
+
+    /// What holds for all tenants.
+    pub fn installation(&mut self) -> Installation<'_> {
+        Installation::new(&mut self.inner)
     }
 
     /// The rulebook's version and one tenant's part of it.

@@ -125,6 +125,8 @@ fn rulebook() -> Rulebook {
         id: tenant().to_string(),
         suspended: false,
         record_checks: false,
+        enforced: true,
+        checks_per_second: None,
         version: 1,
         keys: vec![key],
         rules: (0..10_000).map(rule).collect(),
@@ -162,5 +164,6 @@ fn answer() -> CheckAnswer {
         limits: vec![limit],
         degraded: None,
         rulebook_version: 42,
+        code: None,
     }
 }

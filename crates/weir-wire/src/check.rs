@@ -107,6 +107,30 @@ pub struct CheckAnswer {
     pub degraded: Option<Degraded>,
     /// The version of the rulebook that decided.
     pub rulebook_version: u64,
+    /// Why no rule was asked; left out when rules decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<AnswerCode>,
+}
+
+/// Why an answer was given without asking any rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerCode {
+    /// Denied: the tenant asks more often than its ceiling of checks a second. `limit` is that ceiling.
+    TenantRate,
+    /// Allowed: limits are turned off for the tenant or for the installation.
+    EnforcementOff,
+}
+
+impl AnswerCode {
+    /// The code as it is written in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TenantRate => "tenant_rate",
+            Self::EnforcementOff => "enforcement_off",
+        }
+    }
 }
 
 /// What one limit of one matching rule says.

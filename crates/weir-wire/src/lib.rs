@@ -5,6 +5,7 @@ pub mod api_keys;
 pub mod audit;
 #[cfg(feature = "openapi")]
 pub mod bounds;
+pub mod ceilings;
 pub mod check;
 pub mod kept;
 pub mod limits;

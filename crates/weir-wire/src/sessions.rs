@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::members::InvitationToken;
-use crate::tenants::{Role, Tenant};
+use crate::tenants::{Enforcement, Role, Tenant};
 use crate::time::DateTime;
 
 /// A password on its way in. `Debug` hides it.
@@ -128,6 +128,10 @@ pub struct Membership {
     pub role: Role,
     /// Whether an operator has suspended the tenant.
     pub suspended: bool,
+    /// Whether the tenant's limits hold, by its own switch.
+    pub enforcement: Enforcement,
+    /// Whether limits hold at all, by the operators' switch for every tenant.
+    pub installation_enforcement: Enforcement,
 }
 
 /// A session of a person, which goes on until it is signed out, refreshed no more, or 30 days old.

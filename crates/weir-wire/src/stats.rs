@@ -101,6 +101,9 @@ pub struct Summary {
     pub counts: Counts,
     /// The same for the time of equal length before it.
     pub previous: Counts,
+    /// Of the denied ones, those beyond the tenant's ceiling of checks a second; 0 for a rule.
+    #[serde(default)]
+    pub tenant_rate_denied: u64,
     /// Everything before this is counted; later numbers still grow.
     pub as_of: DateTime,
     /// Decisions in this time that gates could not record, of all tenants together.

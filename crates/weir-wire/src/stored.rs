@@ -10,14 +10,24 @@ use serde::{Deserialize, Serialize};
 use weir_domain::api_key::{KeyDigest, Scope};
 use weir_domain::id::OverrideId;
 use weir_domain::overrides::{Override, Overrides};
+use weir_domain::pattern_budget::PatternBudget;
 use weir_domain::rule::Rule;
-use weir_domain::rulebook::{ActiveRule, ApiKey, TenantRules, TenantState};
+use weir_domain::rulebook::{ActiveRule, ApiKey, InstallationState, TenantRules, TenantState};
 use weir_domain::time::Timestamp;
 
 use crate::overrides::OverrideBody;
 use crate::problem::FieldProblem;
 use crate::rules::RuleBody;
 use crate::words::{Action, Consistency, OnStoreFailure};
+
+/// What holds for all tenants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredInstallation {
+    /// Whether rules decide; off, every check of every tenant is allowed.
+    pub enforced: bool,
+    /// The default ceiling of checks a second.
+    pub checks_per_second: u64,
+}
 
 /// One tenant's keys, rules and overrides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +39,12 @@ pub struct StoredTenant {
     /// Whether some of its checks are kept for what-if runs.
     #[serde(default = "yes")]
     pub record_checks: bool,
+    /// Whether its rules decide; off, every check is allowed.
+    #[serde(default = "yes")]
+    pub enforced: bool,
+    /// Its own ceiling of checks a second.
+    #[serde(default)]
+    pub checks_per_second: Option<u64>,
     /// The version at which it last changed.
     pub version: u64,
     /// Its keys, a rotated one twice while both secrets work.
@@ -88,6 +104,20 @@ pub struct LeftOut {
     pub reason: String,
 }
 
+impl Default for StoredInstallation {
+    fn default() -> Self {
+        let InstallationState { enforced, checks_per_second } = InstallationState::default();
+        Self { enforced, checks_per_second }
+    }
+}
+
+impl From<StoredInstallation> for InstallationState {
+    fn from(stored: StoredInstallation) -> Self {
+        let StoredInstallation { enforced, checks_per_second } = stored;
+        Self { enforced, checks_per_second }
+    }
+}
+
 impl StoredTenant {
     /// The tenant's part of a rulebook, and what had to be left out of it.
     pub fn compile(&self) -> (TenantRules, Vec<LeftOut>) {
@@ -116,12 +146,25 @@ impl StoredTenant {
         for stored in self.overrides.iter().filter(|it| changed.contains(&it.rule_id)) {
             overrides.entry(&stored.rule_id).or_default().push(stored);
         }
+        let mut budget = PatternBudget::default();
+        let unchanged = before.all_rules().iter();
+        for active in unchanged.filter(|active| !changed.contains(&**active.id_text())) {
+            let taken = budget.take(&active.rule);
+            debug_assert!(taken.is_ok(), "what is served is within the budget");
+        }
         let mut rules = Vec::with_capacity(changed.len());
         for id in changed {
             let stored = self.rules.binary_search_by(|it| it.id.cmp(id));
             let compiled = stored.ok().and_then(|at| {
                 let overrides = overrides.remove(id.as_str()).unwrap_or_default();
-                self.rules[at].compile(&overrides, &mut left_out)
+                let active = self.rules[at].compile(&overrides, &mut left_out)?;
+                let over = budget.take(&active.rule).err();
+                left_out.extend(over.map(|over| LeftOut {
+                    id: id.clone(),
+                    rule_id: Some(id.clone()),
+                    reason: format!("match {over}"),
+                }));
+                over.is_none().then_some(active)
             });
             rules.extend(id.parse().map(|id| (id, compiled)));
         }
@@ -129,6 +172,8 @@ impl StoredTenant {
             version: self.version,
             suspended: self.suspended,
             sampled: self.record_checks,
+            enforced: self.enforced,
+            checks_per_second: self.checks_per_second,
         };
         (before.with_changes(state, keys, rules), left_out)
     }
@@ -235,3 +280,6 @@ fn listed(wrong: &[FieldProblem]) -> String {
     let each: Vec<_> = wrong.iter().map(|it| format!("{} {}", it.field, it.reason)).collect();
     each.join("; ")
 }
+
+#[cfg(test)]
+mod tests;

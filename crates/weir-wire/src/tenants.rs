@@ -19,6 +19,39 @@ pub enum Role {
     Owner,
 }
 
+/// Whether limits hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Enforcement {
+    /// Rules decide.
+    On,
+    /// Every check is allowed and takes nothing.
+    Off,
+}
+
+impl Enforcement {
+    /// Whether rules decide.
+    pub const fn is_on(self) -> bool {
+        matches!(self, Self::On)
+    }
+}
+
+impl From<bool> for Enforcement {
+    fn from(on: bool) -> Self {
+        if on { Self::On } else { Self::Off }
+    }
+}
+
+/// `GET, PUT /operator/enforcement`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct InstallationEnforcement {
+    /// Whether limits hold, for every tenant.
+    pub enforcement: Enforcement,
+}
+
 /// A customer of this installation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -33,6 +66,10 @@ pub struct Tenant {
     pub suspended: bool,
     /// Whether gates keep some of its checks, for a day, so that changes of rules can be tried on them.
     pub record_checks: bool,
+    /// Whether its limits hold, by its own switch.
+    pub enforcement: Enforcement,
+    /// Whether limits hold at all, by the operators' switch for every tenant.
+    pub installation_enforcement: Enforcement,
     /// Since when it exists.
     pub created_at: DateTime,
 }
@@ -59,6 +96,9 @@ pub struct UpdateTenant {
     /// Whether gates keep some of its checks; left out: as before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record_checks: Option<bool>,
+    /// Whether its limits hold; left out: as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforcement: Option<Enforcement>,
 }
 
 /// `DELETE /tenants/{tenant}`

@@ -3,7 +3,7 @@
 use gloo_net::http::Method;
 use weir_wire::check::CheckBody;
 use weir_wire::replicas::Replicas;
-use weir_wire::tenants::{CreateTenant, DeleteTenant, Tenant, UpdateTenant};
+use weir_wire::tenants::{CreateTenant, DeleteTenant, Enforcement, Tenant, UpdateTenant};
 use weir_wire::tester::TestAnswer;
 
 use super::request::Call;
@@ -16,7 +16,18 @@ impl Api {
     }
 
     pub async fn rename_tenant(self, tenant: &str, name: &str) -> Result<Tenant, Problem> {
-        let body = UpdateTenant { name: Some(name.to_owned()), record_checks: None };
+        let body =
+            UpdateTenant { name: Some(name.to_owned()), record_checks: None, enforcement: None };
+        self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body)).await
+    }
+
+    /// Whether the tenant's limits hold from now on.
+    pub async fn set_enforcement(
+        self,
+        tenant: &str,
+        enforcement: Enforcement,
+    ) -> Result<Tenant, Problem> {
+        let body = UpdateTenant { name: None, record_checks: None, enforcement: Some(enforcement) };
         self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body)).await
     }
 

@@ -24,7 +24,7 @@ impl Api {
 
     /// Whether gates record from now on.
     pub async fn set_recording(self, tenant: &str, on: bool) -> Result<Tenant, Problem> {
-        let body = UpdateTenant { name: None, record_checks: Some(on) };
+        let body = UpdateTenant { name: None, record_checks: Some(on), enforcement: None };
         self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body)).await
     }
 }

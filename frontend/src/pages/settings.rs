@@ -1,6 +1,7 @@
 //! Settings: the tenant's name and its end, one's own name, password and sessions.
 
 mod account;
+mod enforcement;
 mod recording;
 mod sessions;
 
@@ -22,6 +23,7 @@ use crate::components::needs::Needs;
 use crate::components::page::PageHead;
 use crate::pages::shell::{LAST_TENANT, TenantId};
 use account::{OwnName, OwnPassword};
+use enforcement::Limits;
 use recording::Recording;
 use sessions::OwnSessions;
 
@@ -43,6 +45,7 @@ pub fn Settings() -> impl IntoView {
             let name = membership.map(|it| it.tenant_name).unwrap_or_default();
             view! {
                 <TenantName name=name.clone() me />
+                <Limits name=name.clone() me />
                 <Recording />
                 <OwnName name=data.user.name me />
                 <OwnPassword />

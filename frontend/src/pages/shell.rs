@@ -90,6 +90,9 @@ fn Frame() -> impl IntoView {
         browser::show_current_page();
     });
     let suspended = move || membership.get().is_some_and(|it| it.suspended);
+    let off = move || membership.get().is_some_and(|it| !it.enforcement.is_on());
+    let off_everywhere =
+        move || membership.get().is_some_and(|it| !it.installation_enforcement.is_on());
     view! {
         <div class="shell">
             <a class="skip" href="#content">"Skip to the page"</a>
@@ -105,6 +108,18 @@ fn Frame() -> impl IntoView {
             <main id="content" class="content">
                 <Show when=suspended>
                     <Warning>"This tenant is suspended: checks are refused and nothing can be changed."</Warning>
+                </Show>
+                <Show when=off_everywhere>
+                    <div class="problem" role="alert">
+                        <p class="problem-title">"Limits are off for every tenant"</p>
+                        <p>"An operator has turned them off: every check is allowed, and nothing is counted against a limit."</p>
+                    </div>
+                </Show>
+                <Show when=off>
+                    <div class="problem" role="alert">
+                        <p class="problem-title">"Limits are off"</p>
+                        <p>"Every check of this tenant is allowed, and nothing is counted against a limit. "<a href=tenant.page("settings")>"Turn them on in the settings"</a>"."</p>
+                    </div>
                 </Show>
                 {unknown}
                 <Outlet />

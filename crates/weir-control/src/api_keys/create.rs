@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use weir_domain::api_key::ApiKeySecret;
+use weir_domain::ceilings::Ceiling;
 use weir_domain::id::KeyId;
 use weir_http::problem::Problem;
 use weir_store::NewKey;
@@ -14,7 +15,7 @@ use crate::change::{Object, to_value};
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;
-use crate::{api_keys, names};
+use crate::{api_keys, ceilings, names};
 
 /// There are four scopes.
 const SCOPES_MAX: usize = 4;
@@ -25,7 +26,7 @@ const SCOPES_MAX: usize = 4;
     request_body = CreateKey,
     responses(
         (status = 201, description = "Made", body = IssuedKey),
-        (status = 409, description = "Made before under this idempotency key; the secret cannot be shown again"),
+        (status = 409, description = "The tenant has as many keys as its ceiling permits, or it was made before under this idempotency key: the secret cannot be shown again"),
     ))]
 pub(crate) async fn create(
     State(control): State<ControlState>,
@@ -42,10 +43,16 @@ pub(crate) async fn create(
         return Err(Problem::invalid_field("expires_at", "must be in the future").into());
     }
     let mut change = control.change("keys.create", caller, once).await?;
+    let tenant_id = change.caller.tenant_id;
+    let ceiling = change.tx.ceilings().of_tenant(tenant_id).await?.get(Ceiling::ApiKeys);
+    let usable = change.tx.keys().count_usable(tenant_id, change.now).await?;
+    if usable >= ceiling {
+        return Err(ceilings::reached(Ceiling::ApiKeys, ceiling, usable).into());
+    }
     let secret = ApiKeySecret::generate(&control.random.bytes());
     let new = NewKey {
         id: control.id(KeyId::new),
-        tenant_id: change.caller.tenant_id,
+        tenant_id,
         name: body.name,
         scopes: api_keys::words(&body.scopes),
         hint: secret.hint(),

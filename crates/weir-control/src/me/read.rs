@@ -29,6 +29,8 @@ pub(crate) async fn read(
         tenant_name: mine.tenant.name,
         role: tenants::role(mine.role),
         suspended: mine.tenant.suspended,
+        enforcement: mine.tenant.enforced.into(),
+        installation_enforcement: mine.tenant.installation_enforced.into(),
     };
     let memberships = mine.items.into_iter().map(membership).collect();
     Ok(Json(Me { user: sessions::user(user), memberships }))

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use weir_domain::ceilings::Ceiling;
 use weir_domain::id::RuleId;
 use weir_http::problem::Problem;
 use weir_store::RuleWrite;
@@ -10,10 +11,11 @@ use weir_wire::problem::ErrorCode;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
 use crate::actor::{By, Editor};
+use crate::ceilings;
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
-use crate::rules::{Checked, rule_answer, together};
+use crate::rules::{Checked, rule_answer, together, within_pattern_budget};
 use crate::state::{ControlSettings, ControlState};
 
 /// Make a rule. It holds on every gate from the `rulebook_version` in the answer.
@@ -33,9 +35,11 @@ pub(crate) async fn create(
     let mut change = control.change("rules.create", caller, once).await?;
     room(&control.settings, &mut change, &checked.body.namespace).await?;
     together::fit(&mut change, None, &checked.rule).await?;
+    let rule_id = control.id(RuleId::new);
+    within_pattern_budget(&mut change, rule_id, &checked).await?;
     let write = RuleWrite {
         tenant_id: change.caller.tenant_id,
-        id: control.id(RuleId::new),
+        id: rule_id,
         body: checked.to_stored(&checked.rule.first_slots())?,
         rulebook_version: change.version,
         now: change.now,
@@ -52,13 +56,19 @@ async fn room(
     change: &mut Change,
     namespace: &str,
 ) -> Result<(), ControlError> {
-    let counts = change.tx.rules().count(change.caller.tenant_id, namespace).await?;
-    let full = if counts.in_namespace >= settings.rules_per_namespace_max {
-        format!("the namespace holds {} rules, which is the most", counts.in_namespace)
-    } else if counts.in_tenant >= settings.rules_per_tenant_max {
-        format!("the tenant has {} rules, which is the most", counts.in_tenant)
-    } else {
-        return Ok(());
-    };
-    Err(Problem::new(ErrorCode::Conflict, full).into())
+    let tenant_id = change.caller.tenant_id;
+    let counts = change.tx.rules().count(tenant_id, namespace).await?;
+    if counts.in_namespace >= settings.rules_per_namespace_max {
+        let full = format!("the namespace holds {} rules, which is the most", counts.in_namespace);
+        return Err(Problem::new(ErrorCode::Conflict, full).into());
+    }
+    if counts.in_tenant >= settings.rules_per_tenant_max {
+        let full = format!("the tenant has {} rules, which is the most", counts.in_tenant);
+        return Err(Problem::new(ErrorCode::Conflict, full).into());
+    }
+    let ceiling = change.tx.ceilings().of_tenant(tenant_id).await?.get(Ceiling::Rules);
+    if counts.in_tenant >= ceiling {
+        return Err(ceilings::reached(Ceiling::Rules, ceiling, counts.in_tenant).into());
+    }
+    Ok(())
 }

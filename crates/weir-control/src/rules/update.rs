@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use weir_domain::ceilings::Ceiling;
 use weir_domain::id::RuleId;
 use weir_domain::rule::carry_slots;
 use weir_http::params::Path;
@@ -16,7 +17,7 @@ use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Input;
-use crate::rules::{Checked, read_stored, rule_answer, slots, together};
+use crate::rules::{Checked, read_stored, rule_answer, slots, together, within_pattern_budget};
 use crate::state::ControlState;
 
 /// Replace a rule, based on the revision named in `If-Match`.
@@ -74,6 +75,7 @@ pub(crate) async fn replace(
     }
     let known = old.as_ref().map(|old| (before.id, &old.rule));
     together::fit(change, known, &checked.rule).await?;
+    within_pattern_budget(change, before.id, checked).await?;
     let slots = match old {
         Some(old) => checked
             .rule
@@ -89,7 +91,10 @@ pub(crate) async fn replace(
         now: change.now,
     };
     let row = change.tx.rules().update(&write, expected_revision, &change.caller.actor).await?;
-    Ok(row.ok_or_else(Problem::not_found)?)
+    let row = row.ok_or_else(Problem::not_found)?;
+    let ceilings = change.tx.ceilings().of_tenant(row.tenant_id).await?;
+    change.tx.rules().keep_revisions(&row, ceilings.get(Ceiling::RevisionsPerRule)).await?;
+    Ok(row)
 }
 
 /// Overrides name a subject by what the rule counts by: with another `count_by` they would silently stop to hold.

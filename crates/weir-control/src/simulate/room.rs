@@ -1,54 +1,136 @@
-//! Room for runs: few at a time in this process, and one of a tenant, so that none takes it all.
+//! Limits what-if runs: few at a time in this process. Tenants take turns, so that none can hold all of it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_domain::id::TenantId;
 
-/// How many runs there may be at a time.
-const RUNS_MAX: usize = 2;
+/// Runs at a time.
+pub(crate) const RUNS_MAX: usize = 2;
+/// A run that has waited so long for the others is refused. With the longest run it is within the deadline of a request.
+const WAIT_MAX: Duration = Duration::from_secs(8);
 
-/// Who runs at present; cheap to copy.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Room(Arc<Mutex<HashSet<TenantId>>>);
+/// The runs of this process; cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct RunLimiter {
+    /// Permits are given in the order in which runs asked.
+    running: Arc<Semaphore>,
+    /// Runs of each tenant that are under way or wait.
+    asked: Arc<Mutex<HashMap<TenantId, u64>>>,
+}
 
-/// A run's place, free again when it is dropped.
+/// Permission for one run; given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
-    room: Room,
+pub(crate) struct Permit {
+    _asked: Asked,
+    _running: OwnedSemaphorePermit,
+}
+
+/// One run of a tenant that is under way or waits.
+#[derive(Debug)]
+struct Asked {
+    limiter: RunLimiter,
     tenant: TenantId,
 }
 
-impl Room {
-    /// A place for a run of this tenant, if there is one.
-    pub(crate) fn enter(&self, tenant: TenantId) -> Option<Place> {
-        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let free = running.len() < RUNS_MAX && running.insert(tenant);
-        free.then(|| Place { room: self.clone(), tenant })
+/// Why a run cannot begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// The tenant has as many runs under way as it can have.
+    OfTenant,
+    /// Other tenants' runs took too long.
+    Others,
+}
+
+impl Default for RunLimiter {
+    fn default() -> Self {
+        Self { running: Arc::new(Semaphore::new(RUNS_MAX)), asked: Arc::default() }
     }
 }
 
-impl Drop for Place {
+impl RunLimiter {
+    /// Waits for this tenant's turn. A tenant has at most `most` runs that are under way or wait, so one whose runs follow
+    /// each other without pause is behind every tenant that has been waiting.
+    pub(crate) async fn enter(&self, tenant: TenantId, most: u64) -> Result<Permit, Refused> {
+        let asked = self.ask(tenant, most).ok_or(Refused::OfTenant)?;
+        let turn = tokio::time::timeout(WAIT_MAX, Arc::clone(&self.running).acquire_owned());
+        match turn.await {
+            Ok(Ok(running)) => Ok(Permit { _asked: asked, _running: running }),
+            _ => Err(Refused::Others),
+        }
+    }
+
+    fn ask(&self, tenant: TenantId, most: u64) -> Option<Asked> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = asked.entry(tenant).or_default();
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(Asked { limiter: self.clone(), tenant })
+    }
+}
+
+impl Drop for Asked {
     fn drop(&mut self) {
-        self.room.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.tenant);
+        let mut asked = self.limiter.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = asked.get_mut(&self.tenant) {
+            *count -= 1;
+            if *count == 0 {
+                asked.remove(&self.tenant);
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
 
-    #[test]
-    fn few_run_at_a_time_and_one_of_a_tenant() {
-        let room = Room::default();
-        let [one, two, three] = [1, 2, 3].map(TenantId::from_u128);
-        let first = room.enter(one).expect("there is room");
-        assert!(room.enter(one).is_none(), "one of a tenant");
-        let second = room.enter(two).expect("there is room");
-        assert!(room.enter(three).is_none(), "two in all");
+    const NOBODY_WAITS: &str = "there is room";
+
+    #[tokio::test]
+    async fn a_tenant_has_no_more_runs_than_its_ceiling() {
+        let runs = RunLimiter::default();
+        let [one, two] = [1, 2].map(TenantId::from_u128);
+        let first = runs.enter(one, 1).await.expect(NOBODY_WAITS);
+        assert_eq!(runs.enter(one, 1).await.unwrap_err(), Refused::OfTenant);
+        let second = runs.enter(two, 2).await.expect(NOBODY_WAITS);
         drop(first);
-        assert!(room.enter(three).is_some() && room.enter(two).is_none());
-        drop(second);
-        assert!(room.enter(two).is_some());
+        let third = runs.enter(two, 2).await.expect(NOBODY_WAITS);
+        assert_eq!(runs.enter(two, 2).await.unwrap_err(), Refused::OfTenant);
+        drop((second, third));
+        runs.enter(one, 1).await.expect(NOBODY_WAITS);
+    }
+
+    #[tokio::test]
+    async fn two_tenants_whose_runs_follow_each_other_cannot_shut_out_a_third() {
+        let runs = RunLimiter::default();
+        let [one, two, three] = [1, 2, 3].map(TenantId::from_u128);
+        let began = Arc::new(AtomicU64::new(0));
+        // Each holds its run for some turns and asks again at once.
+        for greedy in [one, two] {
+            let (runs, began) = (runs.clone(), Arc::clone(&began));
+            tokio::spawn(async move {
+                while let Ok(permit) = runs.enter(greedy, 1).await {
+                    began.fetch_add(1, Ordering::Relaxed);
+                    for _ in 0..5 {
+                        tokio::task::yield_now().await;
+                    }
+                    drop(permit);
+                }
+            });
+        }
+        tokio::task::yield_now().await;
+        for _ in 0..20 {
+            let before = began.load(Ordering::Relaxed);
+            drop(runs.enter(three, 1).await.expect("its turn comes"));
+            let after = began.load(Ordering::Relaxed);
+            assert!(after - before <= 2, "one run of each goes before: {}", after - before);
+        }
     }
 }

@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use weir_domain::algorithm::Algorithm;
 use weir_domain::calendar;
-use weir_domain::id::RuleId;
+use weir_domain::ceilings::Ceiling;
+use weir_domain::id::{RuleId, TenantId};
 use weir_domain::overrides::Overrides;
 use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::{Micros, Timestamp};
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::{OverrideRow, Tx};
+use weir_store::{OverrideRow, Scope, Tx};
 use weir_wire::overrides::OverrideBody;
 use weir_wire::problem::FieldProblem;
 use weir_wire::rules::RuleBody;
@@ -24,14 +25,16 @@ use super::certainty;
 use super::outcome::Steps;
 use super::recorded::{self, Found, Wanted};
 use super::replay::{Replay, TooSlow};
+use super::room::{Permit, Refused};
 use super::trace;
 use super::traffic::Traffic;
 use crate::actor::{By, Caller, Viewer};
+use crate::ceilings::too_often;
 use crate::error::ControlError;
 use crate::state::ControlState;
 use crate::tester::active;
 
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(6);
 const HOUR_MS: i64 = 3_600_000;
 const AGAIN_S: u32 = 2;
 
@@ -45,6 +48,7 @@ const AGAIN_S: u32 = 2;
     responses(
         (status = 200, description = "What the two rules would have decided", body = SimulateAnswer),
         (status = 409, description = "What was recorded says nothing about this rule"),
+        (status = 429, description = "The tenant has as many runs under way as its ceiling permits"),
         (status = 503, description = "Too many runs at the moment; `Retry-After` says when to ask again"),
     ))]
 pub(crate) async fn simulate(
@@ -53,9 +57,7 @@ pub(crate) async fn simulate(
     Json(body): Json<SimulateBody>,
 ) -> Result<Json<SimulateAnswer>, ControlError> {
     let rules = Rules::load(&control, &caller, &body).await?;
-    let room = control.simulations.enter(caller.tenant_id).ok_or_else(|| {
-        Problem::unavailable("other what-if runs are under way").retry_after_s(AGAIN_S)
-    })?;
+    let room = enter(&control, caller.tenant_id).await?;
     let checks = match (body.source, body.trace) {
         (Source::Trace, Some(trace)) => Checks::Trace(trace),
         (Source::Trace, None) => return Err(Problem::invalid_field("trace", "is required").into()),
@@ -78,6 +80,19 @@ pub(crate) async fn simulate(
         answer
     });
     Ok(Json(running.await.map_err(Problem::internal)??))
+}
+
+/// Waits for the tenant's turn to run.
+async fn enter(control: &ControlState, tenant: TenantId) -> Result<Permit, ControlError> {
+    let mut tx = control.store.begin("simulate.ceiling", Scope::Tenant(tenant)).await?;
+    let most = tx.ceilings().of_tenant(tenant).await?.get(Ceiling::WhatIfRuns);
+    drop(tx);
+    control.simulations.enter(tenant, most).await.map_err(|refused| match refused {
+        Refused::OfTenant => too_often(Ceiling::WhatIfRuns, most, AGAIN_S).into(),
+        Refused::Others => {
+            Problem::unavailable("other what-if runs are under way").retry_after_s(AGAIN_S).into()
+        }
+    })
 }
 
 /// The two rules.

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
+use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::params::Query;
@@ -61,11 +62,15 @@ pub(crate) async fn summary(
     let mut tx = control.reading("stats.summary", &caller).await?;
     let bounds = [before, range.from, range.to];
     let counted = tx.tallies().series(&filter, &bounds, range.resolution).await?;
+    let whole = filter.rule_id.is_none();
+    let rate = TallyFilter { rule_id: Some(TENANT_RATE_RULE), ..filter };
+    let rate = tx.tallies().series(&rate, &bounds, range.resolution).await?;
     Ok(Json(Summary {
         from: range.from.into(),
         to: range.to.into(),
         counts: counts(&counted.counts[1]),
         previous: counts(&counted.counts[0]),
+        tenant_rate_denied: if whole { rate.counts[1].denied } else { 0 },
         as_of: counted.as_of.into(),
         dropped: counted.dropped,
     }))

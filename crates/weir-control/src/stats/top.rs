@@ -6,6 +6,7 @@ use axum::extract::State;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::IntoParams;
+use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::params::Query;
@@ -96,11 +97,12 @@ async fn rules(
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
     let mut tx = control.reading("stats.top_rules", caller).await?;
     let counted = tx.tallies().top_rules(&filter, range, most_asked, limit).await?;
+    let rules = counted.counts.into_iter().filter(|tally| tally.rule_id != TENANT_RATE_RULE);
     Ok(Json(Top {
         by: TopBy::Rule,
         from: range.from.into(),
         to: range.to.into(),
-        data: counted.counts.into_iter().map(of_rule).collect(),
+        data: rules.map(of_rule).collect(),
         error_at_most: 0,
         as_of: counted.as_of.into(),
         dropped: counted.dropped,

@@ -5,7 +5,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 use weir_http::problem::Problem;
-use weir_wire::tenants::{Tenant, UpdateTenant};
+use weir_store::TenantRow;
+use weir_wire::tenants::{Enforcement, Tenant, UpdateTenant};
 
 use crate::actor::{Admin, By};
 use crate::change::Object;
@@ -14,9 +15,10 @@ use crate::input::Input;
 use crate::state::ControlState;
 use crate::{names, tenants};
 
-/// Rename a tenant, or turn the recording of its checks on or off; what is left out stays.
+/// Rename a tenant, or turn the recording of its checks or its limits on or off; what is left out stays.
 ///
-/// What was recorded until then stays for its day.
+/// With `"enforcement": "off"` every gate allows every check of the tenant, within a second, and takes nothing. What was
+/// recorded until recording is turned off stays for its day.
 #[utoipa::path(patch, path = "/tenants/{tenant}", operation_id = "tenants_update", tag = "tenants",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = UpdateTenant,
@@ -26,10 +28,10 @@ pub(crate) async fn update(
     By { caller, .. }: By<Admin>,
     Input { body, once }: Input<UpdateTenant>,
 ) -> Result<Response, ControlError> {
-    let UpdateTenant { name, record_checks } = &body;
+    let UpdateTenant { name, record_checks, enforcement } = &body;
     match name {
         Some(name) => names::name("name", name)?,
-        None if record_checks.is_none() => {
+        None if record_checks.is_none() && enforcement.is_none() => {
             return Err(Problem::invalid_field("body", "must name something to change").into());
         }
         None => {}
@@ -37,18 +39,30 @@ pub(crate) async fn update(
     let mut change = control.change("tenants.update", caller, once).await?;
     let tenant_id = change.caller.tenant_id;
     let before = change.tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?;
-    let row = change.tx.tenants().change(tenant_id, name.as_deref(), *record_checks).await?;
+    let enforced = enforcement.map(Enforcement::is_on);
+    let tenants_table = change.tx.tenants();
+    let row = tenants_table.change(tenant_id, name.as_deref(), *record_checks, enforced).await?;
     let row = row.ok_or_else(Problem::not_found)?;
-    let told = |name: &str, records: bool| {
-        let name = body.name.as_ref().map(|_| ("name".to_owned(), json!(name)));
-        let records = body.record_checks.map(|_| ("record_checks".to_owned(), json!(records)));
-        Value::Object(name.into_iter().chain(records).collect::<Map<_, _>>())
+    let changed = |row: &TenantRow| {
+        let mut fields = Map::new();
+        if body.name.is_some() {
+            fields.insert("name".to_owned(), json!(row.name));
+        }
+        if body.record_checks.is_some() {
+            fields.insert("record_checks".to_owned(), json!(row.record_checks));
+        }
+        if body.enforcement.is_some() {
+            fields.insert("enforcement".to_owned(), json!(Enforcement::from(row.enforced)));
+        }
+        Value::Object(fields)
     };
-    let action = if name.is_some() { "tenant.rename" } else { "tenant.update" };
+    let action = match (enforcement, name) {
+        (Some(_), _) => "tenant.enforcement",
+        (None, Some(_)) => "tenant.rename",
+        (None, None) => "tenant.update",
+    };
     let object = Object::new("tenant", &tenant_id);
-    let (before, after) =
-        (told(&before.name, before.record_checks), told(&row.name, row.record_checks));
-    change.audit(action, object, Some(before), Some(after)).await?;
+    change.audit(action, object, Some(changed(&before)), Some(changed(&row))).await?;
     let role = change.caller.role;
     change.answer(StatusCode::OK, &tenants::tenant(row, Some(role))).await
 }

@@ -255,3 +255,55 @@ async fn bad_rules_are_refused_by_field() {
         assert_eq!(answer.refused_field(), field, "{body}");
     }
 }
+
+/// A rule of a namespace with sixteen patterns, as an attack on the memory of gates would write it.
+fn patterns(namespace: &str, nth: usize) -> Value {
+    let condition = |at: usize| {
+        let value = format!("(.*a){{25}}(z{nth}x{at})?");
+        json!({ "attribute": format!("a{at}"), "op": "regex", "value": value })
+    };
+    let mut rule = rule(&format!("r{nth}"));
+    rule["namespace"] = namespace.into();
+    rule["match"] = (0..16).map(condition).collect();
+    rule
+}
+
+#[tokio::test]
+async fn regular_expressions_beyond_the_budget_are_refused_and_the_bound_is_named() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let write = |rule: Value| plane.by(&ada, "POST", "rules").json(&rule).send();
+    let mut accepted = 0;
+    let refused = loop {
+        let answer = write(patterns("api", accepted)).await;
+        if answer.status != 201 {
+            break answer;
+        }
+        accepted += 1;
+        assert!(accepted <= 300, "the 4,800 patterns are never refused");
+    };
+    assert_eq!(accepted, 6, "{}", refused.body);
+    let reason = "would give the namespace 112 regular expressions: at most 100";
+    assert_eq!(refused.text("/fields/0/reason"), reason);
+    assert_eq!(refused.refused_field(), "match");
+
+    for nth in 0..6 {
+        write(patterns("other", nth)).await.expect(201);
+    }
+    let reason = "would give the tenant 208 regular expressions: at most 200";
+    assert_eq!(write(patterns("third", 0)).await.expect(422).text("/fields/0/reason"), reason);
+    let mut plain = rule("plain");
+    plain["namespace"] = "third".into();
+    let plain = write(plain).await.expect(201);
+    let path = format!("rules/{}", plain.text("/id"));
+    let edit = plane.by(&ada, "PUT", &path).header("if-match", "\"1\"").json(&patterns("third", 0));
+    assert_eq!(edit.send().await.expect(422).text("/fields/0/reason"), reason);
+
+    // An edit that stays within the budget does not count its own patterns twice.
+    let list = plane.by(&ada, "GET", "rules?namespace=api&limit=1").send().await.expect(200);
+    let path = format!("rules/{}", list.text("/data/0/id"));
+    let edit = plane.by(&ada, "PUT", &path).header("if-match", "\"1\"").json(&patterns("api", 0));
+    edit.send().await.expect(200);
+    plane.by(&ada, "DELETE", &path).send().await.expect(204);
+    write(patterns("third", 1)).await.expect(201);
+}

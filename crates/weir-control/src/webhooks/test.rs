@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use weir_domain::ceilings::Ceiling;
 use weir_domain::id::WebhookId;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
@@ -10,11 +11,14 @@ use weir_wire::webhooks::Delivery;
 
 use crate::actor::{By, Editor};
 use crate::alerting::Told;
+use crate::ceilings::too_often;
 use crate::change::Object;
 use crate::error::ControlError;
 use crate::input::Once;
 use crate::state::ControlState;
 use crate::webhooks;
+
+const MINUTE_MS: i64 = 60_000;
 
 /// Send something that tells nothing, to see it arrive. Look into the deliveries for what came of it.
 #[utoipa::path(post, path = "/tenants/{tenant}/webhooks/{webhook}/test", operation_id = "webhooks_test", tag = "alerts",
@@ -22,7 +26,10 @@ use crate::webhooks;
         ("tenant" = String, Path, description = "`tenant_…`"),
         ("webhook" = String, Path, description = "`webhook_…`"),
     ),
-    responses((status = 202, description = "It is sent in a moment", body = Delivery)))]
+    responses(
+        (status = 202, description = "It is sent in a moment", body = Delivery),
+        (status = 429, description = "More tests in a minute than the tenant's ceiling permits; `Retry-After` says when to ask again"),
+    ))]
 pub(crate) async fn test(
     State(control): State<ControlState>,
     By { caller, .. }: By<Editor>,
@@ -33,6 +40,14 @@ pub(crate) async fn test(
     let tenant_id = change.caller.tenant_id;
     let row = change.tx.webhooks().find(tenant_id, id).await?.ok_or_else(Problem::not_found)?;
     let told = Told::Test { webhook: row.name };
+    let ceilings = change.tx.ceilings().of_tenant(tenant_id).await?;
+    let ceiling = ceilings.get(Ceiling::WebhookTestsPerMinute);
+    let last = change.tx.deliveries().nth_newest(tenant_id, told.kind(), ceiling).await?;
+    let wait_ms = last.map_or(0, |at| at.plus_ms(MINUTE_MS).as_millis() - change.now.as_millis());
+    if wait_ms > 0 {
+        let retry_after_s = u32::try_from(wait_ms / 1000 + 1).unwrap_or(60);
+        return Err(too_often(Ceiling::WebhookTestsPerMinute, ceiling, retry_after_s).into());
+    }
     let new = told.delivery(&control, tenant_id, id, change.now);
     let delivery = webhooks::delivery(change.tx.deliveries().insert(&new).await?);
     change.audit("webhook.test", Object::new("webhook", &id), None, None).await?;

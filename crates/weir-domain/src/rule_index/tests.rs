@@ -54,7 +54,7 @@ fn request(attributes: &[(String, String)]) -> Request {
 }
 
 fn namespace(rules: Vec<Arc<ActiveRule>>) -> Namespace {
-    Namespace { index: RuleIndex::of(&rules), rules, sample: None }
+    Namespace { index: RuleIndex::of(&rules), rules, ..Namespace::default() }
 }
 
 fn charged(matched: Matched) -> Vec<RuleId> {

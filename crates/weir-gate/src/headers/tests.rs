@@ -29,6 +29,7 @@ fn denied() -> CheckAnswer {
         limits: vec![limit],
         degraded: None,
         rulebook_version: 42,
+        code: None,
     }
 }
 

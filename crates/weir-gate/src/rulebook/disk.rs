@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use weir_wire::stored::StoredTenant;
+use weir_wire::stored::{StoredInstallation, StoredTenant};
 
 /// All tenants at one version.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub(crate) struct Copy {
     /// How many gates were live: among them limits are divided while Redis is away.
     #[serde(default)]
     pub(crate) live_gates: u64,
+    /// What holds for all tenants.
+    #[serde(default)]
+    pub(crate) installation: StoredInstallation,
     pub(crate) tenants: BTreeMap<String, Arc<StoredTenant>>,
 }
 

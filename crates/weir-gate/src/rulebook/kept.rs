@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use weir_domain::id::TenantId;
 use weir_domain::rulebook::{Rulebook, TenantRules};
 use weir_store::RulebookChanges;
-use weir_wire::stored::LeftOut;
+use weir_wire::stored::{LeftOut, StoredInstallation};
 
 use super::disk::Copy;
 use super::load;
@@ -45,6 +45,7 @@ impl Kept {
         });
         let parts: Vec<_> = parts.collect();
         let book = Rulebook::default().with_changes(kept.copy.version, parts);
+        let book = book.with_installation(kept.copy.installation.into());
         (kept, book)
     }
 
@@ -62,12 +63,20 @@ impl Kept {
             let (id, text) = (tenant.tenant_id, tenant.tenant_id.to_string());
             let kept = self.copy.tenants.entry(text.clone());
             let kept = kept.or_insert_with(|| Arc::new(load::empty(text.clone())));
-            let changed = load::take_in(Arc::make_mut(kept), tenant);
+            let mut changed = load::take_in(Arc::make_mut(kept), tenant);
+            // There may be room by now for what exceeded a budget.
+            let left_out = self.left_out.get(&text).into_iter().flatten();
+            changed.extend(left_out.filter_map(|it| it.rule_id.clone()));
             let before = held.tenant(id).map_or(&nothing, Arc::as_ref);
             parts.push((id, Some(self.compile(text, before, &changed))));
         }
         self.copy.version = changes.version;
-        held.with_changes(changes.version, parts)
+        self.copy.installation = StoredInstallation {
+            enforced: changes.enforced,
+            checks_per_second: changes.checks_per_second,
+        };
+        let installation = self.copy.installation.into();
+        held.with_changes(changes.version, parts).with_installation(installation)
     }
 
     /// How much had to be left out.
@@ -83,7 +92,8 @@ impl Kept {
         changed: &BTreeSet<String>,
     ) -> TenantRules {
         let (rules, left_out) = self.copy.tenants[&tenant].compile_again(before, changed);
-        for it in &left_out {
+        let mut all = self.left_out.remove(&tenant).unwrap_or_default();
+        for it in left_out.iter().filter(|it| !all.contains(it)) {
             tracing::error!(
                 tenant.id = tenant,
                 id = it.id,
@@ -91,7 +101,6 @@ impl Kept {
                 "left out of the rulebook"
             );
         }
-        let mut all = self.left_out.remove(&tenant).unwrap_or_default();
         all.retain(|it| it.rule_id.as_ref().is_some_and(|id| !changed.contains(id)));
         all.extend(left_out);
         if !all.is_empty() {

@@ -12,6 +12,8 @@ pub(crate) fn empty(id: String) -> StoredTenant {
         id,
         suspended: false,
         record_checks: true,
+        enforced: true,
+        checks_per_second: None,
         version: 0,
         keys: Vec::new(),
         rules: Vec::new(),
@@ -24,6 +26,8 @@ pub(crate) fn empty(id: String) -> StoredTenant {
 pub(crate) fn take_in(tenant: &mut StoredTenant, changes: TenantChanges) -> BTreeSet<String> {
     tenant.suspended = changes.suspended;
     tenant.record_checks = changes.record_checks;
+    tenant.enforced = changes.enforced;
+    tenant.checks_per_second = changes.checks_per_second;
     tenant.version = changes.version;
     let mut changed = BTreeSet::new();
     if let Some(left) = &changes.left {

@@ -5,6 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use serde_json::Value;
+use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::{KeyId, RuleId, TenantId};
 use weir_domain::matching::{Matched, subject_key};
@@ -14,7 +15,7 @@ use weir_domain::sample::SamplePlan;
 use weir_domain::subject::SubjectKey;
 use weir_domain::time::Timestamp;
 use weir_store::{DENIALS_PER_SECOND, TallyCounts};
-use weir_wire::check::LimitAnswer;
+use weir_wire::check::{AnswerCode, LimitAnswer};
 
 use super::Seen;
 use super::sample::Sample;
@@ -278,6 +279,9 @@ impl NamespacePage {
         let shadow_denied = u64::from(shadow_denied);
         let counts = TallyCounts { allowed, denied, shadow_denied, degraded, refunded: 0 };
         self.requests.add(&counts);
+        if seen.answer.code == Some(AnswerCode::TenantRate) {
+            self.rules.entry(TENANT_RATE_RULE).or_default().denied += 1;
+        }
         for it in decisions {
             let counts = TallyCounts {
                 allowed: u64::from(it.passes),

@@ -47,6 +47,8 @@ impl Scene {
             id: tenant.to_string(),
             suspended: false,
             record_checks: true,
+            enforced: true,
+            checks_per_second: None,
             version: 1,
             keys: Vec::new(),
             rules,

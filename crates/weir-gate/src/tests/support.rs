@@ -9,7 +9,7 @@ use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use weir_domain::api_key::ApiKeySecret;
-use weir_domain::rulebook::Rulebook;
+use weir_domain::rulebook::{InstallationState, Rulebook};
 use weir_domain::time::{Clock, Timestamp};
 use weir_http::plane::{Plane, PlaneSettings};
 use weir_http::request_id::RequestIds;
@@ -37,17 +37,26 @@ pub(super) struct Keys {
 impl Gate {
     /// A gate that serves two tenants, each with a rule `per-user` of two a day in `default`.
     pub(super) async fn with_two_tenants() -> (Self, Keys, Keys) {
-        let ((a, keys_a), (b, keys_b)) = (tenant(vec![per_user()]), tenant(vec![per_user()]));
-        (Self::of(vec![a, b]).await, keys_a, keys_b)
+        Self::with(|_, _| {}).await
+    }
+
+    /// The same, after a change of the first tenant or of what holds for all.
+    pub(super) async fn with(
+        change: impl FnOnce(&mut StoredTenant, &mut InstallationState),
+    ) -> (Self, Keys, Keys) {
+        let ((mut a, keys_a), (b, keys_b)) = (tenant(vec![per_user()]), tenant(vec![per_user()]));
+        let mut installation = InstallationState::default();
+        change(&mut a, &mut installation);
+        (Self::of(vec![a, b], installation).await, keys_a, keys_b)
     }
 
     /// A gate that serves one tenant with these rules.
     pub(super) async fn with_rules(rules: Vec<Value>) -> (Self, Keys) {
         let (tenant, keys) = tenant(rules);
-        (Self::of(vec![tenant]).await, keys)
+        (Self::of(vec![tenant], InstallationState::default()).await, keys)
     }
 
-    async fn of(tenants: Vec<StoredTenant>) -> Self {
+    async fn of(tenants: Vec<StoredTenant>, installation: InstallationState) -> Self {
         let redis = weir_redis::client(&weir_local::shared::redis().url()).expect("an address");
         let stop = CancellationToken::new();
         let settings = LimiterSettings { budget: Duration::from_secs(20), ..Default::default() };
@@ -64,7 +73,8 @@ impl Gate {
             assert_eq!(left_out, []);
             (tenant.id.parse().expect("a tenant's id"), Some(rules))
         });
-        state.held.apply(Rulebook::default().with_changes(7, compiled));
+        let book = Rulebook::default().with_changes(7, compiled).with_installation(installation);
+        state.held.apply(book);
         let settings = PlaneSettings { request_ids: RequestIds::new(|| 0), request_deadline: None };
         let plane =
             Plane::new(router(state.clone(), &[HeaderValue::from_static(DASHBOARD)]), settings);
@@ -139,6 +149,8 @@ fn tenant(rules: Vec<Value>) -> (StoredTenant, Keys) {
         id: weir_domain::id::TenantId::from_u128(unique).to_string(),
         suspended: false,
         record_checks: true,
+        enforced: true,
+        checks_per_second: None,
         version: 7,
         keys: vec![check, read],
         rules: (0..).zip(rules).map(|it| stored(it).into()).collect(),

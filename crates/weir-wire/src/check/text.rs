@@ -21,6 +21,7 @@ impl CheckAnswer {
             limits,
             degraded,
             rulebook_version,
+            code,
         } = self;
         let mut text = Text(Vec::with_capacity(ANSWER_BYTES + LIMIT_BYTES * limits.len()));
         text.flag(r#"{"allowed":"#, *allowed);
@@ -38,6 +39,9 @@ impl CheckAnswer {
             Some(Degraded::Local) => r#","degraded":"local""#,
         });
         text.number(r#","rulebook_version":"#, *rulebook_version);
+        if let Some(code) = code {
+            text.string(r#","code":"#, code.as_str());
+        }
         text.raw("}");
         text.0
     }
@@ -129,6 +133,7 @@ impl Text {
 mod tests {
     use std::sync::Arc;
 
+    use crate::check::AnswerCode;
     use crate::limits::AlgorithmName as Name;
     use crate::words::Mode;
 
@@ -179,6 +184,7 @@ mod tests {
             degraded: [None, Some(Degraded::Allow), Some(Degraded::Deny), Some(Degraded::Local)]
                 [nth % 4],
             rulebook_version: number(4),
+            code: [None, Some(AnswerCode::TenantRate), Some(AnswerCode::EnforcementOff)][nth % 3],
         }
     }
 

@@ -38,6 +38,13 @@ pub(super) fn Totals(summary: Signal<Summary>) -> impl IntoView {
             </div>
             {tile("Allowed", "tile", |counts| counts.allowed)}
             {tile("Denied", "tile tile-denied", |counts| counts.denied)}
+            <Show when=move || summary.with(|it| it.tenant_rate_denied > 0)>
+                <div class="tile tile-denied">
+                    <dt>"Denied: too many checks a second"</dt>
+                    <dd>{move || summary.with(|it| compact(it.tenant_rate_denied))}</dd>
+                    <dd class="note">"beyond the tenant's ceiling, whatever its rules"</dd>
+                </div>
+            </Show>
             {tile("Shadow: would be denied", "tile tile-shadow", |counts| counts.shadow_denied)}
         </dl>
     }

@@ -116,7 +116,7 @@ impl History {
                     tx.tenants().set_suspended(tenant, yes).await.unwrap()?;
                     Some("suspend")
                 } else {
-                    tx.tenants().change(tenant, None, Some(yes)).await.unwrap()?;
+                    tx.tenants().change(tenant, None, Some(yes), Some(!yes)).await.unwrap()?;
                     Some("record")
                 }
             }
@@ -270,6 +270,7 @@ impl History {
             }),
             slots: vec![3],
             next_slot: 4,
+            patterns: weir_domain::pattern_budget::PatternCost::default(),
         };
         RuleWrite { tenant_id, id, body, rulebook_version: 0, now: NOW }
     }

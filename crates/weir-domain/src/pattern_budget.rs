@@ -1,0 +1,106 @@
+//! How many regular expressions a tenant may have, and how large. Gates keep all of them compiled in memory.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::rule::Rule;
+
+/// Most regular expressions in the rules of a namespace, all of which one check can meet.
+pub const NAMESPACE_PATTERNS_MAX: u64 = 100;
+/// Most bytes of the compiled regular expressions of a namespace.
+pub const NAMESPACE_PATTERN_BYTES_MAX: u64 = 1 << 20;
+/// Most regular expressions in the rules of a tenant.
+pub const TENANT_PATTERNS_MAX: u64 = 200;
+/// Most bytes of the compiled regular expressions of a tenant.
+pub const TENANT_PATTERN_BYTES_MAX: u64 = 4 << 20;
+
+/// What the regular expressions of some rules cost. A pattern that stands in two rules counts twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PatternCost {
+    /// How many.
+    pub patterns: u64,
+    /// Bytes once compiled.
+    pub bytes: u64,
+}
+
+/// A bound that the regular expressions exceed; displayed, it names the bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OverBudget {
+    whose: &'static str,
+    cost: PatternCost,
+    most: PatternCost,
+}
+
+/// The budget of one tenant, of which rules take their part in turn.
+#[derive(Debug, Clone, Default)]
+pub struct PatternBudget {
+    tenant: PatternCost,
+    namespaces: HashMap<String, PatternCost>,
+}
+
+impl PatternBudget {
+    /// Takes what a rule needs; a rule that exceeds the budget takes nothing.
+    pub fn take(&mut self, rule: &Rule) -> Result<(), OverBudget> {
+        let cost = PatternCost::of(rule);
+        if cost.patterns == 0 {
+            return Ok(());
+        }
+        let namespace = self.namespaces.entry(rule.namespace().to_owned()).or_default();
+        let (in_tenant, in_namespace) = (self.tenant.plus(cost), namespace.plus(cost));
+        PatternCost::within(in_tenant, in_namespace)?;
+        (self.tenant, *namespace) = (in_tenant, in_namespace);
+        Ok(())
+    }
+}
+
+impl PatternCost {
+    /// The cost of one rule.
+    pub fn of(rule: &Rule) -> Self {
+        let mut cost = Self::default();
+        for bytes in rule.conditions().iter().filter_map(crate::condition::Condition::pattern_bytes)
+        {
+            cost = cost.plus(Self { patterns: 1, bytes: bytes as u64 });
+        }
+        cost
+    }
+
+    /// The cost of both.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { patterns: self.patterns + other.patterns, bytes: self.bytes + other.bytes }
+    }
+
+    /// Refuses what exceeds the budget of a tenant or of one of its namespaces.
+    pub fn within(in_tenant: Self, in_namespace: Self) -> Result<(), OverBudget> {
+        let namespace =
+            Self { patterns: NAMESPACE_PATTERNS_MAX, bytes: NAMESPACE_PATTERN_BYTES_MAX };
+        let tenant = Self { patterns: TENANT_PATTERNS_MAX, bytes: TENANT_PATTERN_BYTES_MAX };
+        for (whose, cost, most) in
+            [("namespace", in_namespace, namespace), ("tenant", in_tenant, tenant)]
+        {
+            if cost.patterns > most.patterns || cost.bytes > most.bytes {
+                return Err(OverBudget { whose, cost, most });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for OverBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { whose, cost, most } = self;
+        if cost.patterns > most.patterns {
+            let (has, most) = (cost.patterns, most.patterns);
+            write!(f, "would give the {whose} {has} regular expressions: at most {most}")
+        } else {
+            let (has, most) = (cost.bytes.div_ceil(1024), most.bytes >> 10);
+            write!(
+                f,
+                "would give the {whose} {has} KiB of compiled regular expressions: at most {most} KiB"
+            )
+        }
+    }
+}
+
+#[cfg(all(test, feature = "regex"))]
+mod tests;

@@ -1,0 +1,54 @@
+//! The ceiling of checks a second, counted in this gate's memory: a gate enforces its share.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use weir_domain::ceilings::CHECKS_PER_SECOND_MAX;
+use weir_domain::id::TenantId;
+use weir_domain::rate::{RateBucket, Taken};
+
+/// One bucket for each tenant that has a ceiling and asked lately.
+#[derive(Debug)]
+pub(crate) struct TenantRates {
+    shards: Box<[Mutex<HashMap<TenantId, RateBucket>>]>,
+    began: Instant,
+}
+
+const SHARDS: u128 = 16;
+/// Buckets of a shard from which on full ones are removed before another is added.
+const BUCKETS_MAX: usize = 1_024;
+
+impl TenantRates {
+    pub(crate) fn new() -> Self {
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Self { shards, began: Instant::now() }
+    }
+
+    /// Takes up to `wanted` checks of a tenant whose ceiling, for this gate, is `per_second`.
+    pub(crate) fn take(
+        &self,
+        tenant: TenantId,
+        per_second: u64,
+        wanted: u64,
+        now: Instant,
+    ) -> Taken {
+        if per_second >= CHECKS_PER_SECOND_MAX {
+            return Taken { units: wanted, retry_after_ms: 0 };
+        }
+        let now_ns = now.saturating_duration_since(self.began).as_nanos();
+        let now_ns = u64::try_from(now_ns).unwrap_or(u64::MAX / 2);
+        let id = tenant.to_u128();
+        let shard = usize::try_from((id ^ (id >> 64)) % SHARDS).unwrap_or(0);
+        let mut buckets = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        if buckets.len() >= BUCKETS_MAX && !buckets.contains_key(&tenant) {
+            buckets.retain(|_, bucket| !bucket.is_full(now_ns));
+        }
+        buckets.entry(tenant).or_default().take(now_ns, per_second, wanted)
+    }
+}
+
+/// A gate's share of a ceiling: at least 1.
+pub(crate) fn share(ceiling: u64, live_gates: u64) -> u64 {
+    if ceiling >= CHECKS_PER_SECOND_MAX { ceiling } else { (ceiling / live_gates.max(1)).max(1) }
+}

@@ -1,0 +1,134 @@
+//! Ceilings that operators set: for one tenant, or for all that have no value of their own.
+
+use weir_domain::ceilings::{Ceiling, CeilingValues};
+use weir_domain::id::TenantId;
+
+use crate::connection::PooledConnection;
+use crate::convert::{signed, unsigned, uuid};
+use crate::error::StoreError;
+
+/// The values of a tenant and the defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TenantCeilings {
+    /// The tenant's own values.
+    pub own: CeilingValues,
+    /// The installation's.
+    pub defaults: CeilingValues,
+}
+
+/// The tables of ceilings.
+#[derive(Debug)]
+pub struct Ceilings<'t> {
+    conn: &'t mut PooledConnection,
+}
+
+impl TenantCeilings {
+    /// The value that holds.
+    pub fn get(&self, ceiling: Ceiling) -> u64 {
+        self.own.effective(&self.defaults, ceiling)
+    }
+}
+
+impl<'t> Ceilings<'t> {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
+        Self { conn }
+    }
+
+    /// What is set for a tenant, and what for all.
+    pub async fn of_tenant(self, tenant_id: TenantId) -> Result<TenantCeilings, StoreError> {
+        let rows = sqlx::query!(
+            r#"-- ceilings.of_tenant
+            SELECT name AS "name!", value AS "value!", true AS "own!"
+            FROM tenant_ceilings
+            WHERE tenant_id = $1
+            UNION ALL
+            SELECT name, value, false
+            FROM default_ceilings"#,
+            uuid(tenant_id.to_u128()),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let mut ceilings = TenantCeilings::default();
+        for row in rows {
+            let values = if row.own { &mut ceilings.own } else { &mut ceilings.defaults };
+            put(values, &row.name, row.value);
+        }
+        Ok(ceilings)
+    }
+
+    /// What is set for all.
+    pub async fn defaults(self) -> Result<CeilingValues, StoreError> {
+        let rows = sqlx::query!(
+            "-- ceilings.defaults
+            SELECT name, value FROM default_ceilings"
+        )
+        .fetch_all(self.conn)
+        .await?;
+        let mut values = CeilingValues::default();
+        for row in rows {
+            put(&mut values, &row.name, row.value);
+        }
+        Ok(values)
+    }
+
+    /// Replaces all that is set for a tenant. Only operators may. Bump the rulebook before it.
+    pub async fn set_of_tenant(
+        self,
+        tenant_id: TenantId,
+        values: &CeilingValues,
+    ) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- ceilings.clear_tenant
+            DELETE FROM tenant_ceilings WHERE tenant_id = $1",
+            uuid(tenant_id.to_u128()),
+        )
+        .execute(&mut *self.conn)
+        .await?;
+        let (names, numbers) = columns(values);
+        sqlx::query!(
+            "-- ceilings.set_tenant
+            INSERT INTO tenant_ceilings (tenant_id, name, value)
+            SELECT $1, name, value
+            FROM unnest($2::text[], $3::bigint[]) AS given (name, value)",
+            uuid(tenant_id.to_u128()),
+            &names,
+            &numbers,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
+    }
+
+    /// Replaces all that is set for every tenant. Only operators may. Bump the rulebook before it.
+    pub async fn set_defaults(self, values: &CeilingValues) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- ceilings.clear_defaults
+            DELETE FROM default_ceilings"
+        )
+        .execute(&mut *self.conn)
+        .await?;
+        let (names, numbers) = columns(values);
+        sqlx::query!(
+            "-- ceilings.set_defaults
+            INSERT INTO default_ceilings (name, value)
+            SELECT name, value
+            FROM unnest($1::text[], $2::bigint[]) AS given (name, value)",
+            &names,
+            &numbers,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
+    }
+}
+
+/// A name or a value that this release does not know counts as not set.
+fn put(values: &mut CeilingValues, name: &str, value: i64) {
+    if let Some(ceiling) = Ceiling::from_name(name) {
+        drop(values.set(ceiling, Some(unsigned(value))));
+    }
+}
+
+fn columns(values: &CeilingValues) -> (Vec<String>, Vec<i64>) {
+    values.iter().map(|(ceiling, value)| (ceiling.as_str().to_owned(), signed(value))).unzip()
+}

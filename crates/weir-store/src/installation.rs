@@ -1,0 +1,40 @@
+//! What holds for all tenants: one row, which only operators change.
+
+use crate::connection::PooledConnection;
+use crate::error::StoreError;
+
+/// The row of the installation.
+#[derive(Debug)]
+pub struct Installation<'t> {
+    conn: &'t mut PooledConnection,
+}
+
+impl<'t> Installation<'t> {
+    pub(crate) fn new(conn: &'t mut PooledConnection) -> Self {
+        Self { conn }
+    }
+
+    /// Whether rules decide at all.
+    pub async fn enforced(self) -> Result<bool, StoreError> {
+        let enforced = sqlx::query_scalar!(
+            "-- installation.enforced
+            SELECT enforced FROM installation"
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(enforced)
+    }
+
+    /// Turns all rules of all tenants on or off. Returns whether the caller's scope permitted it. Bump the rulebook
+    /// before it.
+    pub async fn set_enforced(self, enforced: bool) -> Result<bool, StoreError> {
+        let done = sqlx::query!(
+            "-- installation.set_enforced
+            UPDATE installation SET enforced = $1",
+            enforced,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(done.rows_affected() == 1)
+    }
+}

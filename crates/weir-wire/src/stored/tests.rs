@@ -1,0 +1,56 @@
+use super::*;
+use weir_domain::id::{RuleId, TenantId};
+
+/// A tenant with these rules, each with sixteen large patterns.
+fn tenant(rules: std::ops::Range<u128>) -> StoredTenant {
+    let rule = |nth: u128| {
+        let condition = |at: u8| {
+            serde_json::json!({
+                "attribute": format!("a{at}"), "op": "regex",
+                "value": format!("(.*a){{25}}(z{nth}x{at})?"),
+            })
+        };
+        let body = serde_json::json!({
+            "name": format!("r{nth}"),
+            "match": (0..16).map(condition).collect::<Vec<_>>(),
+            "limits": [{ "algorithm": "spacing", "interval_ms": 5 }],
+        });
+        let id = RuleId::from_u128(nth).to_string();
+        Arc::new(StoredRule { id, slots: vec![0], body: body.to_string().into() })
+    };
+    StoredTenant {
+        id: TenantId::from_u128(1).to_string(),
+        suspended: false,
+        record_checks: true,
+        enforced: true,
+        checks_per_second: None,
+        version: 1,
+        keys: Vec::new(),
+        rules: rules.map(rule).collect(),
+        overrides: Vec::new(),
+    }
+}
+
+#[test]
+fn patterns_beyond_the_budget_are_left_out_and_reported() {
+    let (rules, left_out) = tenant(1..301).compile();
+    let served = rules.rules("default").len();
+    assert_eq!((served, left_out.len()), (6, 294));
+    assert_eq!(
+        left_out[0].reason,
+        "match would give the namespace 112 regular expressions: at most 100"
+    );
+}
+
+#[test]
+fn a_later_change_counts_the_patterns_that_are_served_already() {
+    let (before, left_out) = tenant(1..6).compile();
+    assert_eq!(left_out, []);
+    let changed = (6..9).map(|nth| RuleId::from_u128(nth).to_string()).collect();
+    let (after, left_out) = tenant(1..9).compile_again(&before, &changed);
+    assert_eq!((after.rules("default").len(), left_out.len()), (6, 2));
+    // Once two are gone, there is room for those that were left out.
+    let changed = [1, 2, 7, 8].map(|nth| RuleId::from_u128(nth).to_string()).into();
+    let (after, left_out) = tenant(3..9).compile_again(&after, &changed);
+    assert_eq!((after.rules("default").len(), left_out), (6, Vec::new()));
+}
