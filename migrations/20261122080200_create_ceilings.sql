@@ -41,8 +41,31 @@ CREATE POLICY default_ceilings_gate ON default_ceilings FOR SELECT TO weir_gate
 
 GRANT SELECT, INSERT, DELETE ON tenant_ceilings, default_ceilings TO weir_app;
 GRANT SELECT ON tenant_ceilings, default_ceilings TO weir_gate;
--- Revisions beyond the ceiling are removed.
-GRANT DELETE ON rule_revisions TO weir_app;
+
+-- Removes all but the newest revisions of a rule of the tenant in scope. A function, so that the app's role cannot remove
+-- others.
+CREATE POLICY rule_revisions_owner ON rule_revisions TO CURRENT_USER
+    USING (true);
+CREATE FUNCTION weir_keep_revisions(rule uuid, most bigint) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    tenant uuid := public.weir_tenant();
+    removed bigint;
+BEGIN
+    DELETE FROM public.rule_revisions r
+    WHERE r.tenant_id = tenant AND r.rule_id = rule
+        AND r.revision <= (
+            SELECT max(n.revision) - GREATEST(most, 1) FROM public.rule_revisions n
+            WHERE n.tenant_id = tenant AND n.rule_id = rule
+        );
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN removed;
+END
+$$;
+REVOKE EXECUTE ON FUNCTION weir_keep_revisions(uuid, bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION weir_keep_revisions(uuid, bigint) TO weir_app;
 
 -- The newest tests of webhooks, which are counted by the minute.
 CREATE INDEX webhook_deliveries_tests_idx ON webhook_deliveries (tenant_id, created_at)

@@ -46,6 +46,7 @@ mod passwords;
 mod refresh;
 mod sealing;
 mod tokens;
+mod usage;
 
 pub use alerting::{deliver, watch};
 pub use housekeeping::{keep_house, keep_statistics};
@@ -56,6 +57,7 @@ pub use passwords::{Busy, Passwords, RefusedPassword};
 pub use sealing::Sealing;
 pub use state::{AUDIT_DAYS, ControlParts, ControlSettings, ControlState, Random, Signup};
 pub use tokens::{AccessTokens, SigningKey, UnusableKey};
+pub use usage::keep_usage;
 
 #[cfg(test)]
 mod tests;

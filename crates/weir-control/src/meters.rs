@@ -34,6 +34,8 @@ pub(crate) struct Meters {
     /// In the order of [`BackgroundTask`].
     last_successes: [Gauge; 4],
     partitions_ahead: Gauge,
+    live_subjects: Gauge,
+    over_live_subjects: Gauge,
 }
 
 /// What a control plane does without being asked.
@@ -96,6 +98,12 @@ impl Default for Meters {
             seconds: recorder.register_histogram(&seconds, &METADATA),
             unannounced: recorder.register_counter(&unannounced, &METADATA),
             not_rolled_up: recorder.register_counter(&not_rolled_up, &METADATA),
+            live_subjects: recorder
+                .register_gauge(&Key::from_static_name("weir_live_subjects"), &METADATA),
+            over_live_subjects: recorder.register_gauge(
+                &Key::from_static_name("weir_tenants_over_live_subjects"),
+                &METADATA,
+            ),
             watchers: recorder.register_gauge(&watchers, &METADATA),
             handle: recorder.handle(),
         }
@@ -113,6 +121,14 @@ impl Meters {
     /// For how many days from today on partitions of the statistics exist, today included.
     pub(crate) fn partitions_ahead(&self, days: u32) {
         self.partitions_ahead.set(f64::from(days));
+    }
+
+    /// Redis was sampled: its subjects, and how many tenants have more of them than their ceiling.
+    pub(crate) fn subjects_sampled(&self, subjects: u64, tenants_over: u64) {
+        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
+        let (subjects, tenants_over) = (subjects as f64, tenants_over as f64);
+        self.live_subjects.set(subjects);
+        self.over_live_subjects.set(tenants_over);
     }
 
     /// Statistics could not be rolled up; it is tried again.

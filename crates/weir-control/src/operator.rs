@@ -15,6 +15,7 @@ pub(crate) mod defaults;
 pub(crate) mod enforcement;
 pub(crate) mod list;
 pub(crate) mod suspend;
+pub(crate) mod usage;
 
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
@@ -23,6 +24,7 @@ pub(crate) fn routes() -> OpenApiRouter<ControlState> {
         .routes(routes!(ceilings::read, ceilings::set))
         .routes(routes!(defaults::read, defaults::set))
         .routes(routes!(enforcement::read, enforcement::set))
+        .routes(routes!(usage::usage))
 }
 
 /// An entry of the audit log about what an operator did.

@@ -21,4 +21,5 @@ mod stats;
 mod support;
 mod tenants;
 mod tester;
+mod usage;
 mod webhooks;

@@ -62,11 +62,6 @@ impl Local {
     }
 
     /// Sets among how many gates limits are divided.
-    /// How many gates live, this one included, as last heard.
-    pub(crate) fn live_gates(&self) -> u64 {
-        self.live_gates.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn set_live_gates(&self, gates: u64) {
         self.live_gates.store(gates.max(1), Ordering::Relaxed);
     }

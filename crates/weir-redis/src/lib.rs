@@ -5,6 +5,7 @@
 //! - `signal` publishes "the rulebook changed" and receives it; it carries a version and never content. It also notices that
 //!   Redis lost its data.
 //! - `attempts` counts sign-in attempts for all control planes together.
+//! - `usage` estimates what tenants keep, from keys taken at random.
 //! - `keys` makes every key; nothing a caller sends stands in one unhashed.
 
 pub mod attempts;
@@ -12,6 +13,7 @@ pub mod error;
 pub mod keys;
 pub mod limiter;
 pub mod signal;
+pub mod usage;
 
 pub use redis::Client;
 

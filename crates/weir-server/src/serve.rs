@@ -139,6 +139,7 @@ pub fn start_control(
         .context("read the address of postgres")?;
     confine(store.clone(), "the control plane", running);
     let redis = settings.redis;
+    let usage_redis = redis.clone();
     let limiter_settings = LimiterSettings { budget: TESTER_BUDGET, ..Default::default() };
     let macs = Macs::new(&settings.signing_keys).context("read the signing keys")?;
     let state = ControlState::new(ControlParts {
@@ -165,6 +166,7 @@ pub fn start_control(
     });
     running.tasks.spawn(weir_control::keep_house(state.clone(), running.stop.clone()));
     running.tasks.spawn(weir_control::keep_statistics(state.clone(), running.stop.clone()));
+    running.tasks.spawn(weir_control::keep_usage(state.clone(), usage_redis, running.stop.clone()));
     running.tasks.spawn(weir_control::watch(state.clone(), running.stop.clone()));
     running.tasks.spawn(weir_control::deliver(state.clone(), running.stop.clone()));
     let router = weir_control::router(state).merge(dashboard::router(&settings.gate_origins));

@@ -37,6 +37,7 @@ pub mod test_support;
 mod tests;
 mod top_subjects;
 mod tx;
+mod usage;
 mod users;
 mod webhooks;
 
@@ -82,6 +83,7 @@ pub use tallies::{
 pub use tenants::{MyTenant, TenantRow, Tenants};
 pub use top_subjects::{SKETCH_MS, SketchEntry, SketchRow, TopFilter, TopSubject, TopSubjects};
 pub use tx::{Scope, Tx};
+pub use usage::{RedisUsage, Usage, UsageFilter, UsageRow};
 pub use users::{NewUser, UserRow, Users};
 pub use webhooks::{
     NewWebhook, PreviousSecret, WebhookRotation, WebhookRow, WebhookWrite, Webhooks,

@@ -63,24 +63,21 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Removes the revisions of a rule up to `last`. Returns how many there were.
-pub(crate) async fn remove_up_to(
+/// Keeps the newest `most` revisions of a rule of the tenant in scope. Returns how many were removed.
+pub(crate) async fn keep(
     conn: &mut PgConnection,
-    tenant_id: TenantId,
     rule_id: RuleId,
-    last: u64,
+    most: u64,
 ) -> Result<u64, StoreError> {
-    let done = sqlx::query!(
-        "-- rule_revisions.remove_up_to
-        DELETE FROM rule_revisions
-        WHERE tenant_id = $1 AND rule_id = $2 AND revision <= $3",
-        uuid(tenant_id.to_u128()),
+    let removed = sqlx::query_scalar!(
+        r#"-- rule_revisions.keep
+        SELECT weir_keep_revisions($1, $2) AS "removed!""#,
         uuid(rule_id.to_u128()),
-        signed(last),
+        signed(most),
     )
-    .execute(conn)
+    .fetch_one(conn)
     .await?;
-    Ok(done.rows_affected())
+    Ok(unsigned(removed))
 }
 
 pub(crate) async fn list(

@@ -326,14 +326,9 @@ impl<'t> Rules<'t> {
         rule_revisions::list(self.conn, tenant_id, id, page).await
     }
 
-    /// Keeps the newest `most` revisions of a rule. Returns how many older ones were removed.
-    pub async fn keep_revisions(self, rule: &RuleRow, most: u64) -> Result<u64, StoreError> {
-        match rule.revision.checked_sub(most.max(1)) {
-            None | Some(0) => Ok(0),
-            Some(last) => {
-                rule_revisions::remove_up_to(self.conn, rule.tenant_id, rule.id, last).await
-            }
-        }
+    /// Keeps the newest `most` revisions of a rule of the tenant in scope. Returns how many were removed.
+    pub async fn keep_revisions(self, id: RuleId, most: u64) -> Result<u64, StoreError> {
+        rule_revisions::keep(self.conn, id, most).await
     }
 
     /// What a rule was at one revision.

@@ -15,6 +15,7 @@ mod schema;
 mod silence;
 mod sweep;
 mod tallies;
+mod usage;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -29,6 +29,7 @@ use crate::sweep::Sweep;
 use crate::tallies::Tallies;
 use crate::tenants::Tenants;
 use crate::top_subjects::TopSubjects;
+use crate::usage::Usage;
 use crate::users::Users;
 use crate::webhooks::Webhooks;
 
@@ -241,6 +242,11 @@ impl Tx {
     /// When a tenant is told.
     pub fn alerts(&mut self) -> Alerts<'_> {
         Alerts::new(&mut self.inner)
+    }
+
+    /// What tenants used, by day.
+    pub fn usage(&mut self) -> Usage<'_> {
+        Usage::new(&mut self.inner)
     }
 
     /// What is done to statistics with time.

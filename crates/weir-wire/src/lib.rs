@@ -22,5 +22,6 @@ pub mod stored;
 pub mod tenants;
 pub mod tester;
 pub mod time;
+pub mod usage;
 pub mod webhooks;
 pub mod words;

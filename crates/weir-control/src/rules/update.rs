@@ -93,7 +93,10 @@ pub(crate) async fn replace(
     let row = change.tx.rules().update(&write, expected_revision, &change.caller.actor).await?;
     let row = row.ok_or_else(Problem::not_found)?;
     let ceilings = change.tx.ceilings().of_tenant(row.tenant_id).await?;
-    change.tx.rules().keep_revisions(&row, ceilings.get(Ceiling::RevisionsPerRule)).await?;
+    let most = ceilings.get(Ceiling::RevisionsPerRule);
+    if row.revision > most {
+        change.tx.rules().keep_revisions(row.id, most).await?;
+    }
     Ok(row)
 }
 

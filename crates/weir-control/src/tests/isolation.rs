@@ -58,6 +58,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("operator_defaults_read", For::Operators),
         ("operator_defaults_set", For::Operators),
         ("operator_enforcement_read", For::Operators),
+        ("operator_usage", For::Operators),
         ("operator_enforcement_set", For::Operators),
         ("ceilings_read", For::Members(Viewer)),
         ("tenants_read", For::Members(Viewer)),

@@ -274,7 +274,15 @@ impl Ask<'_> {
         let stream = parts.headers.get("content-type").is_some_and(|it| it == "text/event-stream");
         let body = if stream { Body::empty() } else { body };
         let bytes = body.collect().await.expect("a whole body").to_bytes();
-        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        let table = parts
+            .headers
+            .get("content-type")
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/csv"));
+        let body = if table {
+            String::from_utf8_lossy(&bytes).into_owned().into()
+        } else {
+            serde_json::from_slice(&bytes).unwrap_or(Value::Null)
+        };
         Answer { status: parts.status, headers: parts.headers, body }
     }
 }

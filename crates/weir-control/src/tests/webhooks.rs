@@ -87,25 +87,25 @@ async fn two_control_planes_send_each_message_once() {
     let other = plane.also(crate::ControlSettings::default());
     let receiver = Receiver::start().await;
     let (id, _) = webhook(&plane, &ada, &receiver.url()).await;
-    for _ in 0..20 {
+    for _ in 0..10 {
         plane.by(&ada, "POST", &format!("webhooks/{id}/test")).send().await.expect(202);
     }
     other.advance(60_000);
     plane.advance(60_000);
     let (mut sent, mut turns) = (0, 0);
-    while sent < 20 && turns < 20 {
+    while sent < 10 && turns < 20 {
         let (ours, theirs) = tokio::join!(deliver_due(&plane.state), deliver_due(&other.state));
         sent += ours.expect("sent") + theirs.expect("sent");
         turns += 1;
     }
-    assert_eq!(sent, 20);
+    assert_eq!(sent, 10);
     let mut ids = Vec::new();
-    for _ in 0..20 {
+    for _ in 0..10 {
         ids.push(receiver.next().await.header("webhook-id"));
     }
     ids.sort();
     ids.dedup();
-    assert_eq!(ids.len(), 20);
+    assert_eq!(ids.len(), 10);
 }
 
 #[tokio::test]

@@ -30,6 +30,9 @@ async fn visible(store: &Store, scope: Scope) -> Vec<(String, i64)> {
     counts
 }
 
+/// What every scope sees: the version, and whether limits are on.
+const FOR_ALL: [(&str, i64); 2] = [("installation", 1), ("rulebook_versions", 1)];
+
 fn named(rows: &[(&str, i64)]) -> Vec<(String, i64)> {
     rows.iter().map(|(table, count)| ((*table).to_owned(), *count)).collect()
 }
@@ -38,7 +41,7 @@ fn named(rows: &[(&str, i64)]) -> Vec<(String, i64)> {
 async fn app_without_a_scope_sees_only_the_version() {
     let database = database().await;
     full_tenant(&database, "a@example.com").await;
-    assert_eq!(visible(&database.app, Scope::Service).await, named(&[("rulebook_versions", 1)]));
+    assert_eq!(visible(&database.app, Scope::Service).await, named(&FOR_ALL));
 }
 
 #[tokio::test]
@@ -51,6 +54,7 @@ async fn tenant_sees_its_own_rows_and_no_one_elses() {
         ("audit_entries", 1),
         ("denials", 1),
         ("idempotency_keys", 1),
+        ("installation", 1),
         ("invitations", 1),
         ("memberships", 1),
         ("overrides", 1),
@@ -72,13 +76,13 @@ async fn credential_sees_exactly_what_it_opens() {
     full_tenant(&database, "a@example.com").await;
     full_tenant(&database, "b@example.com").await;
     let login = visible(&database.app, Scope::Login("a@example.com".to_owned())).await;
-    assert_eq!(login, named(&[("rulebook_versions", 1), ("users", 1)]));
+    assert_eq!(login, named(&[FOR_ALL[0], FOR_ALL[1], ("users", 1)]));
     let nobody = visible(&database.app, Scope::Login("c@example.com".to_owned())).await;
-    assert_eq!(nobody, named(&[("rulebook_versions", 1)]));
+    assert_eq!(nobody, named(&FOR_ALL));
     let invited = visible(&database.app, Scope::Invitation([9; 32])).await;
-    assert_eq!(invited, named(&[("rulebook_versions", 1)]), "of nobody");
+    assert_eq!(invited, named(&FOR_ALL), "of nobody");
     let unknown = visible(&database.app, Scope::Key(digest())).await;
-    assert_eq!(unknown, named(&[("rulebook_versions", 1)]));
+    assert_eq!(unknown, named(&FOR_ALL));
 }
 
 #[tokio::test]
@@ -87,8 +91,13 @@ async fn person_sees_own_tenants_and_an_operator_all() {
     let person = user(&database.app, "p@example.com").await;
     tenant(&database.app, person).await;
     full_tenant(&database, "a@example.com").await;
-    let expected =
-        named(&[("memberships", 1), ("rulebook_versions", 1), ("tenants", 1), ("users", 1)]);
+    let expected = named(&[
+        ("installation", 1),
+        ("memberships", 1),
+        ("rulebook_versions", 1),
+        ("tenants", 1),
+        ("users", 1),
+    ]);
     assert_eq!(visible(&database.app, Scope::User(person)).await, expected);
 
     let mut tx = database.app.begin("tests", Scope::User(person)).await.unwrap();
@@ -146,6 +155,7 @@ async fn gate_reads_what_it_serves_and_writes_nothing_else() {
     full_tenant(&database, "a@example.com").await;
     let expected = named(&[
         ("api_keys", 1),
+        ("installation", 1),
         ("overrides", 1),
         ("rulebook_versions", 1),
         ("rules", 1),
@@ -159,6 +169,10 @@ async fn gate_reads_what_it_serves_and_writes_nothing_else() {
         "UPDATE api_keys SET revoked_at = NULL",
         "UPDATE tenants SET suspended = false",
         "UPDATE rulebook_versions SET version = 0",
+        "UPDATE installation SET enforced = false",
+        "DELETE FROM tenant_ceilings",
+        "INSERT INTO default_ceilings VALUES ('rules', 1)",
+        "SELECT * FROM usage_days",
         "DELETE FROM gates",
         "SELECT * FROM users",
         "SELECT * FROM audit_entries",

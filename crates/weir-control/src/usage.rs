@@ -1,0 +1,79 @@
+//! Usage of tenants: samples Redis, counts rows, and keeps one row for each tenant and day.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use weir_redis::Client;
+use weir_store::{RedisUsage, Scope, StoreError};
+
+use crate::state::ControlState;
+
+/// Checks are rolled up so often.
+const ROLL_UP_EVERY: Duration = Duration::from_mins(10);
+/// Redis is sampled, and rows are counted, with every n-th roll-up, the first included.
+const SAMPLE_EVERY: u32 = 6;
+/// Keys of one sample.
+const KEYS: usize = 2_000;
+/// Days for which usage is kept.
+const DAYS: u16 = 1_100;
+
+/// Keeps the usage until `stop`. Several control planes can do so at once: each writes the same.
+pub async fn keep_usage(control: ControlState, redis: Client, stop: CancellationToken) {
+    let mut turns = tokio::time::interval(ROLL_UP_EVERY);
+    turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    for turn in 0_u32.. {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = turns.tick() => {}
+        }
+        if turn.is_multiple_of(SAMPLE_EVERY) {
+            sample(&control, &redis).await;
+        }
+        if let Err(error) = roll_up(&control).await {
+            tracing::warn!(%error, "usage could not be rolled up; it is tried again");
+        }
+    }
+}
+
+/// Writes the checks of today and yesterday, and removes what is older than its tenant's ceiling.
+pub(crate) async fn roll_up(control: &ControlState) -> Result<(), StoreError> {
+    let mut tx = control.store.begin("usage.roll_up", Scope::Service).await?;
+    tx.usage().roll_up(DAYS).await?;
+    tx.commit().await?;
+    let mut tx = control.store.begin("usage.keep_days", Scope::Service).await?;
+    let removed = tx.usage().keep_days().await?;
+    tx.commit().await?;
+    tracing::debug!(removed, "removed statistics beyond the ceiling of their tenant");
+    Ok(())
+}
+
+/// Samples Redis and writes what was found; a failure is logged.
+pub(crate) async fn sample(control: &ControlState, redis: &Client) {
+    let found = match weir_redis::usage::sample(redis, KEYS).await {
+        Ok(found) => found,
+        Err(error) => {
+            tracing::warn!(%error, "redis could not be sampled for usage; it is tried again");
+            return;
+        }
+    };
+    let samples: Vec<_> = found
+        .into_iter()
+        .map(|(tenant_id, keys)| RedisUsage {
+            tenant_id,
+            subjects: keys.subjects,
+            bytes: keys.bytes,
+        })
+        .collect();
+    let subjects = samples.iter().map(|sample| sample.subjects).sum();
+    match note(control, &samples).await {
+        Ok(over) => control.meters().subjects_sampled(subjects, over),
+        Err(error) => tracing::warn!(%error, "usage could not be written; it is tried again"),
+    }
+}
+
+async fn note(control: &ControlState, samples: &[RedisUsage]) -> Result<u64, StoreError> {
+    let mut tx = control.store.begin("usage.note", Scope::Service).await?;
+    let over = tx.usage().note(samples).await?;
+    tx.commit().await?;
+    Ok(over)
+}
