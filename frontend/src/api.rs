@@ -10,6 +10,7 @@ mod gate;
 mod keys;
 mod live;
 mod members;
+mod operator;
 mod overrides;
 mod problem;
 mod request;

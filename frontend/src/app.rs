@@ -11,9 +11,9 @@ use crate::browser;
 use crate::components::feedback::ProblemPanel;
 use crate::components::rule_form::Carried;
 use crate::pages::{
-    Accept, Alerts, Audit, Home, Keys, Live, Members, NewRule, NotFound, Overrides, Overview,
-    Replicas, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start, Tenants, Tester,
-    WhatIf,
+    Accept, Alerts, Audit, Home, Keys, Live, Members, NewRule, NotFound, Operator, Overrides,
+    Overview, Replicas, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start,
+    Tenants, Tester, WhatIf,
 };
 use crate::session::{Session, SessionState, Why};
 
@@ -34,6 +34,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/sign-up") view=SignUp />
                 <Route path=path!("/accept") view=Accept />
                 <Route path=path!("/tenants") view=Tenants />
+                <Route path=path!("/operator") view=Operator />
                 <ParentRoute path=path!("/t/:tenant") view=Shell>
                     <Route path=path!("") view=Rules />
                     <Route path=path!("start") view=Start />

@@ -8,6 +8,7 @@ mod keys;
 mod later;
 mod live;
 mod members;
+mod operator;
 mod overrides;
 mod overview;
 mod replicas;
@@ -31,8 +32,8 @@ use crate::components::page::PageHead;
 pub use accept::Accept;
 pub use home::Home;
 pub use later::{
-    Alerts, Audit, Keys, Live, Members, NewRule, Overrides, Overview, Replicas, RuleEditor,
-    RulePage, Settings, Tester, WhatIf,
+    Alerts, Audit, Keys, Live, Members, NewRule, Operator, Overrides, Overview, Replicas,
+    RuleEditor, RulePage, Settings, Tester, WhatIf,
 };
 pub use rules::Rules;
 pub use shell::Shell;

@@ -72,7 +72,7 @@ later! {
         tester::Tester as tester_view, what_if::WhatIf as what_if_view;
     managing: overrides::Overrides as overrides_view, keys::Keys as keys_view,
         alerts::Alerts as alerts_view, members::Members as members_view, audit::Audit as audit_view,
-        settings::Settings as settings_view;
+        settings::Settings as settings_view, operator::Operator as operator_view;
 }
 
 /// The page once its group is there; until then a skeleton, or why it does not come and what to do.

@@ -28,10 +28,20 @@ pub fn Tenants() -> impl IntoView {
             <Show when=move || signed_in.get() fallback=|| view! { <Skeleton /> }>
                 <List />
                 <NewTenant />
+                <ForOperators />
                 <Account />
             </Show>
         </main>
     }
+}
+
+#[component]
+fn ForOperators() -> impl IntoView {
+    let session = expect_context::<Session>();
+    let operator = session.signed_in().is_some_and(|signed_in| signed_in.user.operator);
+    operator.then(|| {
+        view! { <p><a href="/operator">"Operator: limits of every tenant, and usage"</a></p> }
+    })
 }
 
 #[component]

@@ -1,5 +1,6 @@
 //! Refuses rules of which it is certain that requests would meet too many of their limits together.
 
+use weir_domain::ceilings::Ceiling;
 use weir_domain::id::RuleId;
 use weir_domain::matching::LIMITS_PER_CHECK_MAX;
 use weir_domain::rule::Rule;
@@ -8,8 +9,8 @@ use weir_http::problem::Problem;
 use crate::change::Change;
 use crate::error::ControlError;
 
-/// Checks that the rules without conditions of a namespace have at most [`LIMITS_PER_CHECK_MAX`] limits, enforced and
-/// shadow ones together. `before` is the rule as it was; an edit that does not add limits passes.
+/// Checks that the rules without conditions of a namespace have at most as many limits as the tenant's ceiling of limits
+/// for each check, enforced and shadow ones together. The ceiling is [`LIMITS_PER_CHECK_MAX`] or less. `before` is the rule as it was; an edit that does not add limits passes.
 pub(crate) async fn fit(
     change: &mut Change,
     before: Option<(RuleId, &Rule)>,
@@ -24,11 +25,13 @@ pub(crate) async fn fit(
     let (tenant, except) = (change.caller.tenant_id, before.map(|(id, _)| id));
     let rules = change.tx.rules();
     let others = rules.unconditional_limits(tenant, after.namespace(), except).await?;
-    if others + own as u64 <= LIMITS_PER_CHECK_MAX as u64 {
+    let ceiling = change.tx.ceilings().of_tenant(tenant).await?.get(Ceiling::LimitsPerCheck);
+    let most = ceiling.min(LIMITS_PER_CHECK_MAX as u64);
+    if others + own as u64 <= most {
         return Ok(());
     }
     let reason = format!(
-        "brings the rules without conditions of this namespace to {} limits, which every request would meet together; the most is {LIMITS_PER_CHECK_MAX}",
+        "brings the rules without conditions of this namespace to {} limits, which every request would meet together; the most is {most}",
         others + own as u64
     );
     Err(Problem::invalid_field("limits", reason).into())

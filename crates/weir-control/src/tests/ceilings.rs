@@ -72,6 +72,19 @@ async fn no_more_rules_and_keys_than_the_ceiling_and_the_refusal_names_it() {
 }
 
 #[tokio::test]
+async fn rules_that_every_check_meets_have_no_more_limits_than_the_ceiling() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let op = plane.operator("op@example.com").await;
+    set(&plane, &op, &ada.tenant, json!({ "limits_per_check": 2 })).await.expect(200);
+    for name in ["a", "b"] {
+        plane.by(&ada, "POST", "rules").json(&rule(name)).send().await.expect(201);
+    }
+    let refused = plane.by(&ada, "POST", "rules").json(&rule("c")).send().await.expect(422);
+    assert!(refused.text("/fields/0/reason").ends_with("the most is 2"), "{}", refused.body);
+}
+
+#[tokio::test]
 async fn a_hundred_keys_are_enough_for_a_tenant() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;

@@ -102,6 +102,37 @@ fn counts(allowed: u64, denied: u64, shadow_denied: u64) -> TallyCounts {
 }
 
 #[test]
+fn checks_beyond_the_tenants_ceiling_have_a_count_of_their_own() {
+    let scene = Scene::new();
+    let mut book = Book::new(1);
+    let attributes = BTreeMap::from([("user".to_owned(), "ada".to_owned())]);
+    let namespace = "default".to_owned();
+    let act = Act::Consume;
+    let draft = RequestDraft { namespace, attributes, cost: 1, act, idempotency_key: None };
+    let request = Request::parse(draft).expect("valid");
+    let without = Skeleton::of_charges(&[], 1, at(0)).answer_without_limits();
+    let code = Some(weir_wire::check::AnswerCode::TenantRate);
+    let answer = weir_wire::check::CheckAnswer { allowed: false, code, ..without };
+    for _ in 0..3 {
+        scene.tally.record(&Seen {
+            tenant: scene.tenant,
+            key: KeyId::from_u128(2),
+            at: at(0),
+            known_namespace: true,
+            sample: None,
+            request: &request,
+            matched: &Matched::Charged(Vec::new()),
+            answer: &answer,
+        });
+    }
+    book.visit(&scene.tally, at(1_000));
+    let batch = book.batch(true, at(1_000));
+    assert_eq!(row(&batch, None, at(0)), counts(0, 3, 0));
+    let reserved = weir_domain::ceilings::TENANT_RATE_RULE.to_u128();
+    assert_eq!(row(&batch, Some(reserved), at(0)), counts(0, 3, 0));
+}
+
+#[test]
 fn requests_and_rules_are_counted_in_their_minutes() {
     let scene = Scene::new();
     let mut book = Book::new(1);
