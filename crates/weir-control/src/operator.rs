@@ -57,7 +57,6 @@ impl Entry {
             after: Some(self.after),
             ip: person.origin.ip(),
             request_id: person.origin.request_id.clone(),
-            at: control.clock.now(),
         };
         Ok(tx.audit().append(&entry).await?)
     }
