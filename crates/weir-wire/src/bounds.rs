@@ -173,6 +173,7 @@ fn bound_parameter(parameter: &mut Value) {
         ("path", kind) => json!({ "pattern": id(kind) }),
         ("header", "If-Match") => json!({ "pattern": "^\"[0-9]{1,20}\"$" }),
         ("query", "rule_id") => json!({ "pattern": id("rule") }),
+        ("query", "tenant") => json!({ "pattern": id("tenant") }),
         ("query", "namespace") => json!({ "pattern": "^([a-z0-9][a-z0-9_-]{0,62})?$" }),
         ("query", "cursor") => json!({ "pattern": "^[A-Za-z0-9_-]{1,512}$" }),
         ("query", "search" | "subject" | "actor" | "action") => {
