@@ -1,6 +1,7 @@
 //! Rules: the body as the API writes it, and the counters it keeps.
 
 mod list;
+mod patterns;
 mod row;
 mod served;
 
@@ -16,6 +17,7 @@ use crate::page::{Listing, Page};
 use crate::rule_revisions::{self, RevisionRow};
 
 pub use list::{RuleAfter, RuleFilter, RuleHas};
+use patterns::narrow;
 pub use row::RuleRow;
 use row::{Row, stored_slot, stored_slots};
 pub use served::ServedRule;
@@ -289,33 +291,6 @@ impl<'t> Rules<'t> {
         Ok(unsigned(limits))
     }
 
-    /// What the regular expressions of a tenant's other rules cost: of all, and of those in one namespace.
-    pub async fn pattern_costs(
-        self,
-        tenant_id: TenantId,
-        namespace: &str,
-        except: RuleId,
-    ) -> Result<(PatternCost, PatternCost), StoreError> {
-        let row = sqlx::query!(
-            r#"-- rules.pattern_costs
-            SELECT
-                coalesce(sum(patterns), 0)::bigint AS "patterns!",
-                coalesce(sum(pattern_bytes), 0)::bigint AS "bytes!",
-                coalesce(sum(patterns) FILTER (WHERE namespace = $2), 0)::bigint AS "near_patterns!",
-                coalesce(sum(pattern_bytes) FILTER (WHERE namespace = $2), 0)::bigint AS "near_bytes!"
-            FROM rules
-            WHERE tenant_id = $1 AND id <> $3 AND patterns > 0"#,
-            uuid(tenant_id.to_u128()),
-            namespace,
-            uuid(except.to_u128()),
-        )
-        .fetch_one(self.conn)
-        .await?;
-        let cost =
-            |patterns, bytes| PatternCost { patterns: unsigned(patterns), bytes: unsigned(bytes) };
-        Ok((cost(row.patterns, row.bytes), cost(row.near_patterns, row.near_bytes)))
-    }
-
     /// What a rule was, newest first; the page starts before a revision.
     pub async fn revisions(
         self,
@@ -403,9 +378,4 @@ async fn lock(
     .fetch_optional(conn)
     .await?;
     Ok(row.map(RuleRow::from))
-}
-
-/// A rule has 16 conditions at most.
-fn narrow(patterns: u64) -> i32 {
-    i32::try_from(patterns).unwrap_or(i32::MAX)
 }
