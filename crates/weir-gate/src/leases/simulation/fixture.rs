@@ -112,6 +112,8 @@ pub(super) fn book(tenant: TenantId, seed: u64, version: u64, limit: u64) -> Arc
         id: tenant.to_string(),
         suspended: false,
         record_checks: false,
+        enforced: true,
+        checks_per_second: None,
         version,
         keys: Vec::new(),
         rules: vec![rule.into()],
