@@ -59,6 +59,6 @@ pub(crate) async fn set(
     };
     entry.append(&control, &mut tx, &person).await?;
     tx.commit().await?;
-    control.announce(version).await;
+    control.signal.announce(version);
     Ok(Json(body))
 }
