@@ -32,7 +32,7 @@ pub(crate) struct Meters {
     alerts: [Counter; 2],
     not_looked: Counter,
     /// In the order of [`BackgroundTask`].
-    last_successes: [Gauge; 4],
+    last_successes: [Gauge; 5],
     partitions_ahead: Gauge,
     live_subjects: Gauge,
     over_live_subjects: Gauge,
@@ -49,10 +49,12 @@ pub(crate) enum BackgroundTask {
     Alerts,
     /// Sends webhooks.
     Deliveries,
+    /// Samples Redis and writes what tenants used.
+    Usage,
 }
 
 const METADATA: Metadata<'static> = Metadata::new("weir_control", Level::INFO, None);
-const TASKS: [&str; 4] = ["sweep", "statistics", "alerts", "deliveries"];
+const TASKS: [&str; 5] = ["sweep", "statistics", "alerts", "deliveries", "usage"];
 const ALERT_KINDS: [&str; 2] = ["quota", "denial_share"];
 const BUCKETS_S: [f64; 8] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 

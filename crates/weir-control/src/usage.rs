@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use weir_redis::Client;
-use weir_store::{RedisUsage, Scope, StoreError};
+use weir_redis::usage::KeysOfTenant;
+use weir_store::{RedisUsage, Scope, Store, StoreError};
 
+use crate::meters::BackgroundTask;
 use crate::state::ControlState;
 
 /// Checks are rolled up so often.
@@ -17,8 +19,12 @@ const KEYS: usize = 2_000;
 /// Days for which usage is kept.
 const DAYS: u16 = 1_100;
 
+/// The longest that one statement can take: rows of all tenants are counted.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Keeps the usage until `stop`. Several control planes can do so at once: each writes the same.
 pub async fn keep_usage(control: ControlState, redis: Client, stop: CancellationToken) {
+    control.meters().succeeded(BackgroundTask::Usage, control.clock.now());
     let mut turns = tokio::time::interval(ROLL_UP_EVERY);
     turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     for turn in 0_u32.. {
@@ -26,21 +32,26 @@ pub async fn keep_usage(control: ControlState, redis: Client, stop: Cancellation
             () = stop.cancelled() => return,
             _ = turns.tick() => {}
         }
+        let store = control.store.with_answer_timeout(PATIENCE);
         if turn.is_multiple_of(SAMPLE_EVERY) {
-            sample(&control, &redis).await;
+            sample(&control, &store, &redis).await;
         }
-        if let Err(error) = roll_up(&control).await {
-            tracing::warn!(%error, "usage could not be rolled up; it is tried again");
+        match roll_up(&store).await {
+            Ok(()) => control.meters().succeeded(BackgroundTask::Usage, control.clock.now()),
+            Err(error) => {
+                let reason = error.reason();
+                tracing::warn!(reason, "usage could not be rolled up; it is tried again");
+            }
         }
     }
 }
 
 /// Writes the checks of today and yesterday, and removes what is older than its tenant's ceiling.
-pub(crate) async fn roll_up(control: &ControlState) -> Result<(), StoreError> {
-    let mut tx = control.store.begin("usage.roll_up", Scope::Service).await?;
+async fn roll_up(store: &Store) -> Result<(), StoreError> {
+    let mut tx = store.begin("usage.roll_up", Scope::Service).await?;
     tx.usage().roll_up(DAYS).await?;
     tx.commit().await?;
-    let mut tx = control.store.begin("usage.keep_days", Scope::Service).await?;
+    let mut tx = store.begin("usage.keep_days", Scope::Service).await?;
     let removed = tx.usage().keep_days().await?;
     tx.commit().await?;
     tracing::debug!(removed, "removed statistics beyond the ceiling of their tenant");
@@ -48,7 +59,7 @@ pub(crate) async fn roll_up(control: &ControlState) -> Result<(), StoreError> {
 }
 
 /// Samples Redis and writes what was found; a failure is logged.
-pub(crate) async fn sample(control: &ControlState, redis: &Client) {
+async fn sample(control: &ControlState, store: &Store, redis: &Client) {
     let found = match weir_redis::usage::sample(redis, KEYS).await {
         Ok(found) => found,
         Err(error) => {
@@ -56,23 +67,24 @@ pub(crate) async fn sample(control: &ControlState, redis: &Client) {
             return;
         }
     };
-    let samples: Vec<_> = found
-        .into_iter()
-        .map(|(tenant_id, keys)| RedisUsage {
-            tenant_id,
-            subjects: keys.subjects,
-            bytes: keys.bytes,
-        })
-        .collect();
+    let sample = |(tenant_id, keys): (_, KeysOfTenant)| RedisUsage {
+        tenant_id,
+        subjects: keys.subjects,
+        bytes: keys.bytes,
+    };
+    let samples: Vec<_> = found.into_iter().map(sample).collect();
     let subjects = samples.iter().map(|sample| sample.subjects).sum();
-    match note(control, &samples).await {
+    match note(store, &samples).await {
         Ok(over) => control.meters().subjects_sampled(subjects, over),
-        Err(error) => tracing::warn!(%error, "usage could not be written; it is tried again"),
+        Err(error) => {
+            let reason = error.reason();
+            tracing::warn!(reason, "usage could not be written; it is tried again");
+        }
     }
 }
 
-async fn note(control: &ControlState, samples: &[RedisUsage]) -> Result<u64, StoreError> {
-    let mut tx = control.store.begin("usage.note", Scope::Service).await?;
+async fn note(store: &Store, samples: &[RedisUsage]) -> Result<u64, StoreError> {
+    let mut tx = store.begin("usage.note", Scope::Service).await?;
     let over = tx.usage().note(samples).await?;
     tx.commit().await?;
     Ok(over)
