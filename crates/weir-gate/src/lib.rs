@@ -25,8 +25,8 @@ mod rulebook;
 mod sharded;
 mod tally;
 mod tenant_map;
-mod unreadable;
 mod tenant_rates;
+mod unreadable;
 
 mod health;
 mod openapi;

@@ -15,8 +15,8 @@ use crate::meters::Meters;
 use crate::remembered::Remembered;
 use crate::rulebook::Held;
 use crate::tally::Tally;
-use crate::unreadable::UnreadableKeys;
 use crate::tenant_rates::TenantRates;
+use crate::unreadable::UnreadableKeys;
 
 /// The data plane's handles.
 #[derive(Debug, Clone)]

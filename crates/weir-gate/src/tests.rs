@@ -1,7 +1,7 @@
 //! The data plane through its real router, with real Redis and a rulebook made by hand.
 
-mod bad_keys;
 mod admission;
+mod bad_keys;
 mod isolation;
 mod leaving;
 mod limits;
