@@ -65,7 +65,7 @@ pub(crate) async fn insert(
 
 /// Keeps the newest `most` revisions of a rule of the tenant in scope. Returns how many were removed.
 pub(crate) async fn keep(
-    conn: &mut PgConnection,
+    conn: &mut PooledConnection,
     rule_id: RuleId,
     most: u64,
 ) -> Result<u64, StoreError> {
