@@ -16,7 +16,12 @@ fn tenant(rules: std::ops::Range<u128>) -> StoredTenant {
             "limits": [{ "algorithm": "spacing", "interval_ms": 5 }],
         });
         let id = RuleId::from_u128(nth).to_string();
-        Arc::new(StoredRule { id, slots: vec![0], body: body.to_string().into() })
+        Arc::new(StoredRule {
+            id,
+            slots: vec![0],
+            body: body.to_string().into(),
+            newer_unreadable: None,
+        })
     };
     StoredTenant {
         id: TenantId::from_u128(1).to_string(),
