@@ -1,5 +1,7 @@
 //! What can go wrong with Redis, told apart by what the caller can do about it.
 
+use std::error::Error as _;
+
 use redis::ErrorKind;
 use redis::ServerErrorKind as Server;
 
@@ -67,6 +69,11 @@ impl RedisError {
             Self::Overloaded => "overloaded",
             Self::WindowOver => "window_over",
         }
+    }
+
+    /// What the library or Redis said, for logs.
+    pub(crate) fn cause(&self) -> String {
+        self.source().map_or_else(|| self.to_string(), ToString::to_string)
     }
 
     /// Whether only a new connection, perhaps to another server, can help.

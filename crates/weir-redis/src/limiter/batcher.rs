@@ -7,7 +7,6 @@
 //! It is also the breaker. Closed: checks are sent. Open: checks fail at once with "away" while
 //! this task probes (half-open) until a fresh connection answers.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,7 +75,7 @@ impl Batcher {
             let Err(error) = served else { return };
             queue.refuse();
             self.status.set_up(false);
-            tracing::warn!(error = &error as &dyn Error, "redis is away");
+            tracing::warn!(reason = error.label(), cause = error.cause(), "redis is away");
         }
     }
 
@@ -190,16 +189,16 @@ impl Batcher {
         for mut pending in batch {
             pending.reply(Err(error.clone()));
         }
-        match error {
-            error if down => return Err(error),
-            RedisError::Refused(_) => self.refused(&error),
-            RedisError::BadReply(_) => tracing::warn!(error = &error as &dyn Error, "bad reply"),
-            _ => {}
+        if down {
+            return Err(error);
+        }
+        if matches!(error, RedisError::Refused(_) | RedisError::BadReply(_)) {
+            self.refused(&error);
         }
         Ok(())
     }
 
-    /// Redis refused something, and the connection is of use nevertheless.
+    /// Redis refused something or was not understood, and the connection is of use nevertheless.
     fn refused(&mut self, error: &RedisError) {
         if self.refusals.refused(error, Instant::now()) && self.status.set_up(false) {
             tracing::warn!(reason = error.label(), "redis refuses everything");

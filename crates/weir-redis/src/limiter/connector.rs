@@ -34,6 +34,7 @@ pub(super) struct Connected {
 const ATTEMPT_EVERY: Duration = Duration::from_millis(100);
 /// A server that answers, but cannot serve before it changes, is asked less and less often, down to this.
 const BACK_OFF_MAX: Duration = Duration::from_secs(2);
+const LOG_EVERY: Duration = Duration::from_secs(1);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl Connector {
@@ -44,7 +45,7 @@ impl Connector {
     /// Connects, however long that takes. The result of the first probe on the connection is `Ok`, or a refusal that another
     /// connection would not change.
     pub(super) async fn connect(&mut self) -> (Connected, Result<(), RedisError>) {
-        let mut logged = "";
+        let mut logged = None;
         let mut back_off = ATTEMPT_EVERY;
         loop {
             if let Some(last) = self.last_attempt {
@@ -56,13 +57,7 @@ impl Connector {
                 Ok(connected) => return connected,
                 Err(error) => error,
             };
-            // One line for each reason, because there are up to ten attempts a second.
-            let reason = error.label();
-            if reason != logged {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(reason, error, "redis cannot be reached");
-                logged = reason;
-            }
+            log(&error, &mut logged);
             if is_worth_a_back_off(&error) {
                 sleep(with_jitter(back_off)).await;
                 back_off = (back_off * 2).min(BACK_OFF_MAX);
@@ -111,6 +106,16 @@ impl Connector {
 pub(super) fn is_unknown_script(error: &RedisError) -> bool {
     let RedisError::Refused(error) = error else { return false };
     error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
+}
+
+/// Logs why Redis cannot be reached: once for each cause in turn, and at most once a second.
+fn log(error: &RedisError, logged: &mut Option<(String, Instant)>) {
+    let (cause, now) = (error.cause(), Instant::now());
+    let due = logged.as_ref().is_none_or(|(before, at)| *before != cause && *at + LOG_EVERY <= now);
+    if due {
+        tracing::warn!(reason = error.label(), cause, "redis cannot be reached");
+        *logged = Some((cause, now));
+    }
 }
 
 async fn run(connection: &mut MultiplexedConnection, call: Cmd) -> Result<(), RedisError> {

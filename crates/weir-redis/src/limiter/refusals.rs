@@ -1,7 +1,6 @@
 //! Errors that Redis itself answers with: since when there is nothing else, and what was logged of them.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -36,8 +35,8 @@ impl Refusals {
     /// Redis refused a call. Returns whether it has done nothing else for a second.
     pub(super) fn refused(&mut self, error: &RedisError, now: Instant) -> bool {
         if let Some(more) = self.log_again(error.label(), now) {
-            let cause = error.source();
-            tracing::warn!(reason = error.label(), more, cause, "redis refuses checks");
+            let (reason, cause) = (error.label(), error.cause());
+            tracing::warn!(reason, cause, more, "redis refuses checks");
         }
         now.duration_since(*self.since.get_or_insert(now)) >= OUTAGE_AFTER
     }
