@@ -2,7 +2,7 @@
 //!
 //! [`router`] serves it and [`openapi`] describes it; both come from the same list of routes, so they cannot differ.
 //! A handler reads: extract → parse → one transaction → after commit, signal → answer. There is no SQL here, and of
-//! Redis only the signal, the limiter's look for the tester and its reset.
+//! Redis only the signal, the budgets of sign-in attempts, the limiter's look for the tester and its reset.
 //!
 //! Suggested reading order is the order of the modules below.
 

@@ -165,7 +165,7 @@ async fn set_operator(args: &OperatorArgs) -> anyhow::Result<()> {
     say(&format!("{}  {is}", user.email))
 }
 
-/// An entry in the account's own log: what was done from the command line.
+/// An entry in the installation's log: what was done from the command line.
 async fn record(
     tx: &mut Tx,
     user_id: UserId,

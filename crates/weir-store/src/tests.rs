@@ -7,6 +7,7 @@ mod gates;
 mod idempotency;
 mod isolation;
 mod keys;
+mod normal_form;
 mod overrides;
 mod rulebook;
 mod rules;

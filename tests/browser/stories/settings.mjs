@@ -1,7 +1,7 @@
 // The settings' story: a tenant gets another name, its owner another name and password, and at last the tenant goes.
 import { strict as assert } from "node:assert";
 
-import { fresh, heading, newcomer, signIn, tell } from "../steps.mjs";
+import { fresh, heading, newcomer, signIn, stack, tell } from "../steps.mjs";
 
 const owner = await newcomer("settler", "Old name");
 const newPassword = "another horse staple";
@@ -11,6 +11,7 @@ await tell("settings", async ({ page, shoot }) => {
     await heading(page, "Settings");
     await rename(page);
     await changePassword(page, shoot);
+    await endOtherSession(page, shoot);
     await page.getByRole("button", { name: "Sign out" }).click();
     await heading(page, "Sign in");
     await signIn(page, { ...owner, password: newPassword, next: `/t/${owner.tenant}/settings` });
@@ -45,6 +46,25 @@ async function changePassword(page, shoot) {
     await page.getByLabel("Present password").fill(owner.password);
     await page.getByRole("button", { name: "Change the password" }).click();
     await page.getByText("Changed; all your other sessions have ended.").waitFor();
+}
+
+/** Another program signs in; its session is listed, signed out here, and ends at once. */
+async function endOtherSession(page, shoot) {
+    const answer = await fetch(`${stack.baseUrl}/api/v1/auth/login`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "user-agent": "a script" },
+        body: JSON.stringify({ email: owner.email, password: newPassword }),
+    });
+    const { access_token: token } = await answer.json();
+    await page.reload();
+    await heading(page, "Settings");
+    const sessions = page.getByRole("region", { name: "Your sessions" });
+    await sessions.getByText("This session").waitFor();
+    await shoot("settings-sessions");
+    await sessions.getByRole("button", { name: "Sign out a script" }).first().click();
+    await sessions.getByText("a script").waitFor({ state: "detached" });
+    const after = await fetch(`${stack.baseUrl}/api/v1/me`, { headers: { authorization: `Bearer ${token}` } });
+    assert.equal(after.status, 401);
 }
 
 async function deleteTenant(page, shoot) {
