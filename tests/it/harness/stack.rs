@@ -39,6 +39,8 @@ pub struct GateSettings {
 const PASSWORD: &str = "the-logins-of-a-test";
 /// Enough for a machine that is busy with everything else.
 const PATIENT_MS: u32 = 1_000;
+/// No test's requests are refused because the machine is busy.
+const OVERLOAD_WAIT_MS: u32 = 30_000;
 const READY: std::time::Duration = seconds(30);
 
 /// The stack of tests that break nothing.
@@ -118,6 +120,7 @@ impl Stack {
             ("WEIR_DATABASE_URL", settings.database_url.unwrap_or_else(|| self.gate_url())),
             ("WEIR_REDIS_URL", settings.redis_url.unwrap_or_else(|| self.redis.url())),
             ("WEIR_REDIS_BUDGET_MS", self.redis_budget_ms.to_string()),
+            ("WEIR_OVERLOAD_WAIT_MS", OVERLOAD_WAIT_MS.to_string()),
             ("WEIR_GATE_ADDR", address.clone()),
             ("WEIR_STATE_DIR", folder.join("state").display().to_string()),
         ];
@@ -167,6 +170,7 @@ fn control_env(
         ("WEIR_DATABASE_URL", database_url),
         ("WEIR_REDIS_URL", redis_url),
         ("WEIR_REDIS_BUDGET_MS", PATIENT_MS.to_string()),
+        ("WEIR_OVERLOAD_WAIT_MS", OVERLOAD_WAIT_MS.to_string()),
         ("WEIR_SIGNUP", "open".to_owned()),
         ("WEIR_JWT_KEY", signing_key.to_owned()),
     ]
