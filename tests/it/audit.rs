@@ -5,7 +5,7 @@ use std::process::Output;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::harness::{Tenant, shared, weir};
+use crate::harness::{Http, Tenant, shared, try_send, weir};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -57,4 +57,24 @@ async fn audit_verify_refuses_a_log_that_does_not_exist() {
     let output = verify(&url, nobody, &[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("there is no such log"), "{}", text(&output.stderr));
+}
+
+#[tokio::test]
+async fn account_made_on_the_command_line_sees_that_in_its_own_log() {
+    let stack = shared().await;
+    let url = stack.postgres.url("weir");
+    let (email, password) = ("logged-account@example.com", "a password of mine");
+    let env = [("WEIR_DATABASE_URL", url.as_str())];
+    let made = weir(&["user", "create", "--email", email], &env, &format!("{password}\n"));
+    assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
+    let http = Http::new();
+    let api = |path: &str| format!("{}/api/v1{path}", stack.control.url);
+    let body = json!({ "email": email, "password": password });
+    let login = try_send(http.request(Method::POST, &api("/auth/login")).json(&body)).await;
+    let token = login.expect("answered").expect(200).text("/access_token");
+    let log = http.request(Method::GET, &api("/me/audit")).bearer_auth(&token);
+    let log = try_send(log).await.expect("answered").expect(200);
+    assert_eq!(log.text("/data/0/action"), "user.login");
+    assert_eq!(log.text("/data/1/action"), "user.create");
+    assert_eq!(log.text("/data/1/actor/kind"), "system");
 }

@@ -185,7 +185,7 @@ async fn record(
         ip: None,
         request_id: "command line".to_owned(),
     };
-    tx.audit().append(&entry).await.context("record the change")
+    tx.audit().append_about(user_id, &entry).await.context("record the change")
 }
 
 async fn hash(password: String) -> anyhow::Result<String> {

@@ -16,8 +16,8 @@ use crate::state::ControlState;
 
 /// Everything recorded outside of tenants, newest first; for operators.
 ///
-/// Log-ins and account changes of all people, denials about tenants that the caller is no member of, refused log-ins with
-/// unknown addresses, and what the command line did.
+/// Log-ins and account changes of all people, also on the command line, denials about tenants that the caller is no member
+/// of, and refused log-ins with unknown addresses.
 #[utoipa::path(get, path = "/operator/audit", operation_id = "operator_audit", tag = "operator",
     params(AuditQuery),
     responses(
