@@ -237,7 +237,9 @@ impl Follower {
                 tracing::error!("the disk copy is older than 300 days: not ready");
             }
             Ok(Some(copy)) => self.start_from(copy).await,
-            Ok(None) => tracing::warn!("postgres is away and there is no disk copy: not ready"),
+            Ok(None) => tracing::warn!(
+                "no rulebook yet: postgres has not answered, and there is no disk copy"
+            ),
             Err(error) => {
                 self.state.meters.rulebook_failed();
                 tracing::error!(%error, "the disk copy is damaged: not ready");
