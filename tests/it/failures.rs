@@ -9,24 +9,57 @@ use serde_json::{Value, json};
 use crate::harness::{Stack, Tenant};
 
 /// The first cell of each row, and the file and the name of its test.
-const ROWS: [(&str, &str, &str); 13] = [
+const ROWS: [(&str, &str, &str); 25] = [
     (
         "Redis is stopped or stalls",
         "tests/it/redis_outage.rs",
         "rules_answer_by_themselves_while_redis_is_away_and_recover_alone",
     ),
-    ("Redis restarts empty", "tests/it/redis_outage.rs", "assert_restart_under_load_fails_nothing"),
     (
-        "Redis' memory is full",
+        "Redis restarts empty, or is emptied",
+        "tests/it/redis_outage.rs",
+        "assert_restart_under_load_fails_nothing",
+    ),
+    (
+        "Redis restarts empty, or is emptied",
+        "crates/weir-redis/src/signal/tests.rs",
+        "emptied_redis_is_noticed_each_time_and_by_a_restart_too",
+    ),
+    (
+        "Redis' memory is full, or it refuses for another reason",
         "crates/weir-redis/src/limiter/tests/failures.rs",
-        "full_redis_refuses_without_opening_the_breaker_and_works_when_there_is_room",
+        "full_redis_is_down_after_a_second_of_refusals_and_up_with_the_first_good_answer",
+    ),
+    (
+        "one tenant floods the gates",
+        "crates/weir-redis/src/limiter/tests/failures.rs",
+        "tenant_that_floods_the_limiter_fails_no_check_of_another",
     ),
     (
         "Redis forgets its scripts",
         "tests/it/redis_outage.rs",
         "assert_flushed_script_costs_nothing",
     ),
-    ("Redis' clock steps back", "crates/weir-redis/src/limiter/tests/twin.rs", "history"),
+    (
+        "Redis' clock steps back",
+        "crates/weir-redis/src/limiter/tests/steps.rs",
+        "clock_set_back_again_and_again_admits_nothing_more",
+    ),
+    (
+        "Redis' clock steps back",
+        "crates/weir-redis/src/limiter/tests/steps.rs",
+        "clock_set_back_over_the_start_of_a_window_admits_one_window_more_at_most",
+    ),
+    (
+        "a key in Redis holds another type than it should, or a damaged value",
+        "crates/weir-gate/src/tests/bad_keys.rs",
+        "subject_with_a_bad_key_is_answered_by_on_store_failure_and_all_others_as_always",
+    ),
+    (
+        "a key in Redis holds another type than it should, or a damaged value",
+        "crates/weir-redis/src/limiter/tests/unreadable.rs",
+        "damaged_value_counts_as_untouched_and_the_next_charge_repairs_it",
+    ),
     (
         "Postgres is away, or frozen",
         "tests/it/postgres_silence.rs",
@@ -63,6 +96,41 @@ const ROWS: [(&str, &str, &str); 13] = [
         "gate_that_may_not_subscribe_follows_within_3_s",
     ),
     ("a gate is killed", "tests/it/statistics.rs", "lost_by_killing"),
+    (
+        "the signal is flooded",
+        "crates/weir-redis/src/signal/tests.rs",
+        "malformed_signals_are_told_apart",
+    ),
+    (
+        "a process is overloaded",
+        "crates/weir-http/src/serve/tests/room.rs",
+        "requests_that_waited_too_long_are_refused_at_once_and_later_ones_are_answered",
+    ),
+    (
+        "connections run out",
+        "crates/weir-http/src/serve/registry/tests.rs",
+        "full_listener_closes_the_connection_that_is_idle_for_longest",
+    ),
+    (
+        "a gate is stopped (SIGTERM), or loses its subscription to Redis",
+        "tests/it/leases.rs",
+        "leased_units_come_back_after_a_lost_subscription_a_stall_and_a_stop",
+    ),
+    (
+        "more is refunded than was consumed",
+        "crates/weir-gate/src/leases/simulation.rs",
+        "histories_never_admit_more_than_the_limit_and_lose_no_more_than_kills_held",
+    ),
+    (
+        "the window of a leased rule is edited",
+        "crates/weir-gate/src/leases/simulation.rs",
+        "histories_never_admit_more_than_the_limit_and_lose_no_more_than_kills_held",
+    ),
+    (
+        "limits themselves do harm",
+        "tests/it/ceilings.rs",
+        "limits_that_are_turned_off_let_every_check_pass_on_every_gate",
+    ),
 ];
 
 fn file(path: &str) -> String {
