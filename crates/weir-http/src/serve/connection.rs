@@ -77,7 +77,7 @@ impl Connection {
                 .timer(TokioTimer::new())
                 .header_read_timeout(settings.idle_deadline)
                 .max_headers(settings.headers_max)
-                .max_buf_size(4 * HEAD_BYTES_MAX)
+                .max_buf_size(2 * HEAD_BYTES_MAX)
                 // A client that has ended its sending side still gets its answer.
                 .half_close(true)
                 .serve_connection(TokioIo::new(&mut stream), service);

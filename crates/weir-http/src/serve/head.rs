@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use axum::http::Uri;
 
 /// The most bytes of a request line with its headers.
-pub(super) const HEAD_BYTES_MAX: usize = 16 * 1024;
+pub(super) const HEAD_BYTES_MAX: usize = 64 * 1024;
 
 /// How the end of a request's body is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

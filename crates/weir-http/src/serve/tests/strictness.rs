@@ -55,7 +55,7 @@ async fn heads_that_are_too_large_are_431_with_the_bounds() {
     ] {
         let answer = refused(&running, &sent).await;
         assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
-        assert!(answer.contains("64 headers and 16 KiB"), "{answer}");
+        assert!(answer.contains("64 headers and 64 KiB"), "{answer}");
     }
 }
 
