@@ -26,7 +26,9 @@ async fn read_only_postgres_is_unavailable_and_not_our_mistake() {
     let sql = |text: &str| stack.postgres.psql("weir", &["-c", text]).expect("it answers");
     sql("ALTER SYSTEM SET default_transaction_read_only = on");
     sql("SELECT pg_reload_conf()");
-    let write = async || tenant.admin(Method::POST, "/rules", &json!({ "name": "more" })).await;
+    let mut more = limited_to(1000);
+    more["name"] = json!("more");
+    let write = async || tenant.admin(Method::POST, "/rules", &more).await;
     until(seconds(20), "writes are refused", async || write().await.status == 503).await;
     let refused = write().await;
     assert_eq!(refused.problem(), "unavailable");

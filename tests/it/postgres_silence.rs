@@ -57,7 +57,7 @@ async fn webhooks_are_sent_and_changes_made_by_a_control_plane_whose_connections
     let (url, received) = receiver();
     let webhook = json!({ "name": "to us", "url": url });
     let webhook = tenant.admin(Method::POST, "/webhooks", &webhook).await.expect(201);
-    let test = format!("/webhooks/{}/test", webhook.text("/id"));
+    let test = format!("/webhooks/{}/test", webhook.text("/webhook/id"));
     for round in 0..3 {
         tenant.admin(Method::POST, &test, &Value::Null).await.expect(202);
         assert!(relay.silence() > 0);
