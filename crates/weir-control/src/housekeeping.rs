@@ -19,7 +19,7 @@ const ROLL_UP_EVERY: Duration = Duration::from_secs(20);
 const KEEP_EVERY: u32 = 30;
 /// How long a statement of this work may take at first, and at most.
 const FIRST_PATIENCE: Duration = Duration::from_secs(20);
-const MOST_PATIENCE: Duration = Duration::from_secs(300);
+const MOST_PATIENCE: Duration = Duration::from_mins(5);
 /// So long what was told can be looked up.
 const DELIVERIES_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 /// Most audit entries of one log that are removed in one transaction; the others go in the next turn.

@@ -20,7 +20,7 @@ const KEYS: usize = 2_000;
 const DAYS: u16 = 1_100;
 
 /// The longest that one statement can take: rows of all tenants are counted.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Keeps the usage until `stop`. Several control planes can do so at once: each writes the same.
 pub async fn keep_usage(control: ControlState, redis: Client, stop: CancellationToken) {

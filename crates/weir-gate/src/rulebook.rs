@@ -128,7 +128,7 @@ mod tests {
         assert!(held.is_stale());
         assert!(!held.refuses());
         let refusing = Held::default();
-        refusing.set_staleness(Staleness { max_age: Duration::from_secs(60), refuse: true });
+        refusing.set_staleness(Staleness { max_age: Duration::from_mins(1), refuse: true });
         refusing.confirm(Duration::from_secs(31));
         assert!(!refusing.is_stale());
         assert!(!refusing.refuses());

@@ -102,6 +102,7 @@ pub struct ServeArgs {
 
 /// Where Postgres is.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "the names of the flags")]
 pub struct DatabaseArgs {
     /// Where Postgres is, such as <postgres://user@127.0.0.1/weir>
     #[arg(long, env = "WEIR_DATABASE_URL", hide_env_values = true)]

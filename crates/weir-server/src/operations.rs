@@ -24,7 +24,7 @@ use crate::serve::Running;
 const CONNECTIONS_MAX: usize = 64;
 
 /// Serves the operations of `planes` until they have drained.
-pub fn start(listener: TcpListener, planes: Vec<Plane>, running: &Running) -> anyhow::Result<()> {
+pub fn start(listener: TcpListener, planes: &[Plane], running: &Running) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     let listener = listener.into_std()?;
     let router = plane::with_fallbacks(router(planes, &Handle::current()));
@@ -67,7 +67,7 @@ fn run(
 
 /// What a plane needs (connections to Postgres, timers) belongs to the runtime of `planes_on`; only `/healthz` is
 /// answered without it.
-fn router(planes: Vec<Plane>, planes_on: &Handle) -> Router {
+fn router(planes: &[Plane], planes_on: &Handle) -> Router {
     let ask = |plane: &Plane| {
         let (plane, runtime) = (plane.clone().serving(Surface::OperationsOnly), planes_on.clone());
         move |request: Request| {

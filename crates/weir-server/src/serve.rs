@@ -62,7 +62,7 @@ pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
         planes.push(start_control(control, listener, &running)?);
     }
     if let Some(listener) = operations {
-        operations::start(listener, planes, &running).context("start the operations listener")?;
+        operations::start(listener, &planes, &running).context("start the operations listener")?;
     }
     running.wait().await;
     running.failed()
@@ -204,7 +204,7 @@ pub fn start_gate(
     };
     let recorder_settings =
         RecorderSettings { id, boot_id, state_dir: follower_settings.state_dir.clone() };
-    let recorder = Recorder::new(state.clone(), store.clone(), recorder_settings);
+    let recorder = Recorder::new(state.clone(), &store, recorder_settings);
     running.last.spawn(recorder.run(running.drained.clone()));
     let (keeper, drained) = (LeaseKeeper::new(state.clone()), running.drained.clone());
     running.last.spawn(async move {

@@ -115,10 +115,11 @@ impl PooledConnection {
 impl Drop for PooledConnection {
     fn drop(&mut self) {
         let Some(mut inner) = self.inner.take() else { return };
-        let runtime = match (self.state, Handle::try_current()) {
-            (State::Clean | State::InTransaction, Ok(runtime)) => runtime,
+        let (State::Clean | State::InTransaction, Ok(runtime)) =
+            (self.state, Handle::try_current())
+        else {
             // Dropping the bare connection closes its socket at once and frees its place in the pool.
-            _ => return drop(inner.detach()),
+            return drop(inner.detach());
         };
         let (roll_back, silences) = (self.state == State::InTransaction, self.silences.clone());
         runtime.spawn(async move {

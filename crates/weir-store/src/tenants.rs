@@ -13,6 +13,7 @@ use crate::page::{Listing, Page};
 
 /// A tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each column")]
 pub struct TenantRow {
     /// Which.
     pub id: TenantId,

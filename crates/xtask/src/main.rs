@@ -99,7 +99,7 @@ enum Task {
     Dependencies,
     /// Builds the server for a release, without paths of this machine in its binary
     Release,
-    /// Prints what the server's binary is made of, as CycloneDX
+    /// Prints what the server's binary is made of, as `CycloneDX`
     Sbom {
         /// Write it into this file instead
         #[arg(long)]

@@ -15,6 +15,10 @@ struct Prefix {
     inside: &'static str,
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the flags of the caller's environment stay in force"
+)]
 pub fn run(workshop: &Workshop) -> Result<()> {
     let prefixes = prefixes(workshop)?;
     let mut cargo = workshop.cargo();

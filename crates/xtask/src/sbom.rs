@@ -1,4 +1,4 @@
-//! `cargo xtask sbom`: what the server's binary is made of, as CycloneDX 1.5.
+//! `cargo xtask sbom`: what the server's binary is made of, as `CycloneDX` 1.5.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;

@@ -1,5 +1,7 @@
 //! `GET /operator/usage`
 
+use std::fmt::Write as _;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -158,7 +160,8 @@ fn table(rows: &[UsageRow]) -> Response {
         let (day, id) = (written(row.day), row.tenant_id);
         let (checks, subjects) = (row.checks, row.subjects);
         let (bytes, rows) = (row.redis_bytes, row.postgres_rows);
-        text.push_str(&format!("{day},{id},{name},{checks},{subjects},{bytes},{rows}\r\n"));
+        write!(text, "{day},{id},{name},{checks},{subjects},{bytes},{rows}\r\n")
+            .expect("writing to a string cannot fail");
     }
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),

@@ -51,7 +51,7 @@ pub(crate) async fn login(
     let user = match found {
         Some(user) if right && !user.disabled => user,
         found => {
-            record_refusal(&control, origin, found, Some(&email));
+            record_refusal(&control, &origin, found, Some(&email));
             return Err(refused());
         }
     };
@@ -129,7 +129,7 @@ async fn nobody(control: &ControlState, origin: &Origin, body: LogIn) -> Control
     }
     match control.passwords.verify(body.password.0, None, origin.peer).await {
         Ok(_) => {
-            record_refusal(control, origin.clone(), None, None);
+            record_refusal(control, origin, None, None);
             refused()
         }
         Err(busy) => busy.into(),
@@ -145,7 +145,7 @@ fn refused() -> ControlError {
 /// answer, whose time would otherwise tell that there is an account, and bounded: sixty unknown ones a minute.
 fn record_refusal(
     control: &ControlState,
-    origin: Origin,
+    origin: &Origin,
     found: Option<UserRow>,
     email: Option<&EmailAddress>,
 ) {
@@ -160,7 +160,7 @@ fn record_refusal(
     let entry = NewAudit {
         // What is no address could be a password in the wrong field.
         after: email.map(|email| json!({ "email": email.as_str() })),
-        ..sessions::own_audit(control, actor, &origin, "user.login_refused")
+        ..sessions::own_audit(control, actor, origin, "user.login_refused")
     };
     let control = control.clone();
     tokio::spawn(async move {

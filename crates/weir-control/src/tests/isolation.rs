@@ -49,17 +49,6 @@ fn table() -> BTreeMap<&'static str, For> {
         ("me_sessions_end_all", For::People),
         ("tenants_list", For::People),
         ("tenants_create", For::People),
-        ("operator_tenants_list", For::Operators),
-        ("operator_tenants_suspend", For::Operators),
-        ("operator_tenants_audit", For::Operators),
-        ("operator_audit", For::Operators),
-        ("operator_ceilings_read", For::Operators),
-        ("operator_ceilings_set", For::Operators),
-        ("operator_defaults_read", For::Operators),
-        ("operator_defaults_set", For::Operators),
-        ("operator_enforcement_read", For::Operators),
-        ("operator_usage", For::Operators),
-        ("operator_enforcement_set", For::Operators),
         ("ceilings_read", For::Members(Viewer)),
         ("tenants_read", For::Members(Viewer)),
         ("tenants_update", For::Members(Admin)),
@@ -103,8 +92,26 @@ fn table() -> BTreeMap<&'static str, For> {
         ("replicas_list", For::Members(Viewer)),
         ("audit_list", For::Members(Admin)),
     ]);
+    table.extend(operating());
     table.extend(telling());
     table
+}
+
+/// The rows of the operators of an installation.
+fn operating() -> BTreeMap<&'static str, For> {
+    BTreeMap::from([
+        ("operator_tenants_list", For::Operators),
+        ("operator_tenants_suspend", For::Operators),
+        ("operator_tenants_audit", For::Operators),
+        ("operator_audit", For::Operators),
+        ("operator_ceilings_read", For::Operators),
+        ("operator_ceilings_set", For::Operators),
+        ("operator_defaults_read", For::Operators),
+        ("operator_defaults_set", For::Operators),
+        ("operator_enforcement_read", For::Operators),
+        ("operator_usage", For::Operators),
+        ("operator_enforcement_set", For::Operators),
+    ])
 }
 
 /// The rows about what a tenant is told.

@@ -6,7 +6,8 @@ fn a_pattern_retains_a_bounded_cache_whatever_it_matches() {
     for text in ["(a|b)*a(a|b){200}c", "((a{0,10}){0,10}){0,10}z", r"(\w+\s*){4}z"] {
         let pattern = Pattern::parse(text).expect("small enough");
         for seed in 0..50_u64 {
-            let letter = |at: u64| if (at * 31 + seed * 7 + at * at) % 3 == 0 { 'a' } else { 'b' };
+            let letter =
+                |at: u64| if (at * 31 + seed * 7 + at * at).is_multiple_of(3) { 'a' } else { 'b' };
             let value: String = (0..512).map(letter).collect();
             pattern.matches(&value);
             let retained = pattern.0.cache.try_lock().expect("no other thread");

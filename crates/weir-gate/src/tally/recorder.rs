@@ -54,11 +54,11 @@ const LAST_DEADLINE: Duration = Duration::from_secs(3);
 
 impl Recorder {
     /// A recorder that has gathered nothing yet.
-    pub fn new(state: GateState, store: Store, settings: RecorderSettings) -> Self {
+    pub fn new(state: GateState, store: &Store, settings: RecorderSettings) -> Self {
         let book = Book::new(settings.boot_id);
         let store = store.with_answer_timeout(DEADLINE);
         let file = settings.state_dir.as_deref().map(LeftoverFile::new);
-        let leftovers = file.as_ref().map(LeftoverFile::read).unwrap_or(Ok(Vec::new()));
+        let leftovers = file.as_ref().map_or(Ok(Vec::new()), LeftoverFile::read);
         let leftovers = leftovers.unwrap_or_else(|error| {
             tracing::error!(%error, "the statistics of earlier runs cannot be read");
             Vec::new()
@@ -110,10 +110,10 @@ impl Recorder {
         }
         match self.file.as_ref().map(|file| file.write(&runs)) {
             Some(Ok(())) => {
-                tracing::warn!(reason, rows = count, "statistics are left to the next run")
+                tracing::warn!(reason, rows = count, "statistics are left to the next run");
             }
             Some(Err(error)) => {
-                tracing::error!(%error, reason, rows = count, "statistics are lost")
+                tracing::error!(%error, reason, rows = count, "statistics are lost");
             }
             None => tracing::error!(
                 reason,

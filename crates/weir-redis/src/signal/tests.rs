@@ -39,8 +39,9 @@ impl Fixture {
         let (woken, wakes) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
         tokio::spawn(follow(client.clone(), stop.clone(), move |wake| _ = woken.send(wake)));
-        let _stop = stop.clone().drop_guard();
-        let mut fixture = Self { redis, client, wakes, stop, _stop, _scratch: scratch };
+        let stop_on_drop = stop.clone().drop_guard();
+        let mut fixture =
+            Self { redis, client, wakes, stop, _stop: stop_on_drop, _scratch: scratch };
         fixture.until(Wake::Subscribed).await;
         fixture
     }

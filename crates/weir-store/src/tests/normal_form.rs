@@ -6,7 +6,7 @@ use sqlx::{Connection as _, PgConnection};
 use super::*;
 use crate::MIGRATOR;
 
-const NORMALISE_EMAILS: i64 = 2026_1122_0600_00;
+const NORMALISE_EMAILS: i64 = 20_261_122_060_000;
 
 #[tokio::test]
 async fn of_accounts_whose_addresses_become_the_same_the_oldest_keeps_it() {

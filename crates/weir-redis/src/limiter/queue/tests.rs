@@ -27,7 +27,7 @@ fn pending(checks: usize, cost: u32, deadline: Instant) -> (PendingCheck, Receiv
 }
 
 fn later() -> Instant {
-    Instant::now() + Duration::from_secs(60)
+    Instant::now() + Duration::from_mins(1)
 }
 
 /// Pushes so many parts of this cost, one check each.
