@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::harness::{Stack, Tenant};
 
 /// The first cell of each row, and the file and the name of its test.
-const ROWS: [(&str, &str, &str); 25] = [
+const ROWS: [(&str, &str, &str); 23] = [
     (
         "Redis is stopped or stalls",
         "tests/it/redis_outage.rs",
@@ -17,18 +17,18 @@ const ROWS: [(&str, &str, &str); 25] = [
     ),
     (
         "Redis restarts empty, or is emptied",
-        "tests/it/redis_outage.rs",
-        "assert_restart_under_load_fails_nothing",
-    ),
-    (
-        "Redis restarts empty, or is emptied",
-        "crates/weir-redis/src/signal/tests.rs",
-        "emptied_redis_is_noticed_each_time_and_by_a_restart_too",
+        "tests/it/redis_refusals.rs",
+        "lost_data_is_counted_and_a_flood_of_signals_costs_few_looks_at_postgres",
     ),
     (
         "Redis' memory is full, or it refuses for another reason",
         "crates/weir-redis/src/limiter/tests/failures.rs",
         "full_redis_is_down_after_a_second_of_refusals_and_up_with_the_first_good_answer",
+    ),
+    (
+        "Redis' memory is full, or it refuses for another reason",
+        "tests/it/redis_refusals.rs",
+        "redis_that_refuses_everything_is_reported_by_its_reason_until_the_first_good_answer",
     ),
     (
         "one tenant floods the gates",
@@ -46,19 +46,9 @@ const ROWS: [(&str, &str, &str); 25] = [
         "clock_set_back_again_and_again_admits_nothing_more",
     ),
     (
-        "Redis' clock steps back",
-        "crates/weir-redis/src/limiter/tests/steps.rs",
-        "clock_set_back_over_the_start_of_a_window_admits_one_window_more_at_most",
-    ),
-    (
-        "a key in Redis holds another type than it should, or a damaged value",
-        "crates/weir-gate/src/tests/bad_keys.rs",
-        "subject_with_a_bad_key_is_answered_by_on_store_failure_and_all_others_as_always",
-    ),
-    (
         "a key in Redis holds another type than it should, or a damaged value",
         "crates/weir-redis/src/limiter/tests/unreadable.rs",
-        "damaged_value_counts_as_untouched_and_the_next_charge_repairs_it",
+        "key_of_a_wrong_type_makes_its_check_unreadable_and_other_checks_are_decided_as_always",
     ),
     (
         "Postgres is away, or frozen",
@@ -95,22 +85,18 @@ const ROWS: [(&str, &str, &str); 25] = [
         "tests/it/rule_propagation.rs",
         "gate_that_may_not_subscribe_follows_within_3_s",
     ),
-    ("a gate is killed", "tests/it/statistics.rs", "lost_by_killing"),
     (
         "the signal is flooded",
-        "crates/weir-redis/src/signal/tests.rs",
-        "malformed_signals_are_told_apart",
+        "tests/it/redis_refusals.rs",
+        "lost_data_is_counted_and_a_flood_of_signals_costs_few_looks_at_postgres",
     ),
     (
         "a process is overloaded",
         "crates/weir-http/src/serve/tests/room.rs",
         "requests_that_waited_too_long_are_refused_at_once_and_later_ones_are_answered",
     ),
-    (
-        "connections run out",
-        "crates/weir-http/src/serve/registry/tests.rs",
-        "full_listener_closes_the_connection_that_is_idle_for_longest",
-    ),
+    ("connections run out", "tests/it/listeners.rs", "idle_connections_keep_no_honest_client_out"),
+    ("a gate is killed", "tests/it/statistics.rs", "lost_by_killing"),
     (
         "a gate is stopped (SIGTERM), or loses its subscription to Redis",
         "tests/it/leases.rs",
@@ -118,13 +104,13 @@ const ROWS: [(&str, &str, &str); 25] = [
     ),
     (
         "more is refunded than was consumed",
-        "crates/weir-gate/src/leases/simulation.rs",
-        "histories_never_admit_more_than_the_limit_and_lose_no_more_than_kills_held",
+        "crates/weir-redis/src/limiter/tests/promises.rs",
+        "refund_never_lifts_above_full_and_makes_no_key",
     ),
     (
         "the window of a leased rule is edited",
-        "crates/weir-gate/src/leases/simulation.rs",
-        "histories_never_admit_more_than_the_limit_and_lose_no_more_than_kills_held",
+        "tests/it/shortcuts.rs",
+        "reset_and_edit_of_a_leased_rule_admit_nothing_twice",
     ),
     (
         "limits themselves do harm",
