@@ -5,17 +5,17 @@
 
 use weir_domain::algorithm::Algorithm;
 use weir_domain::charge::RuleCharge;
-use weir_domain::request::Act;
+use weir_domain::limit::Limit;
 
 use super::Asked;
 
 /// A batch is sent in parts of at most this cost, unless a single check costs more.
 const PART_MAX: u32 = 100;
 const CHECK: u32 = 5;
-/// A limit of a check that the script decides on its short path.
 const LIMIT: u32 = 2;
-/// A limit of any other check.
-const OTHER_LIMIT: u32 = 5;
+/// A log has a key of its own, and is searched.
+const LOG: u32 = 8;
+const BLOCK: u32 = 3;
 const IDEMPOTENCY_RECORD: u32 = 8;
 
 /// The estimated script time of checks that are sent together, in microseconds; at least 1.
@@ -40,28 +40,24 @@ pub(super) fn parts<'a, 'b>(asked: &'a [Asked<'b>]) -> impl Iterator<Item = &'a 
 }
 
 fn of_check(check: &Asked<'_>) -> u32 {
-    let short_path = check.act == Act::Consume
-        && check.idempotency.is_none()
-        && check.rules.iter().all(is_on_the_short_path);
-    let limits: usize = check.rules.iter().map(|rule| rule.limits().len().max(1)).sum();
-    let limit = if short_path { LIMIT } else { OTHER_LIMIT };
     let record = if check.idempotency.is_some() { IDEMPOTENCY_RECORD } else { 0 };
-    let limits = u32::try_from(limits).unwrap_or(u32::MAX);
-    limits.saturating_mul(limit).saturating_add(CHECK + record)
+    check.rules.iter().map(of_rule).fold(CHECK + record, u32::saturating_add)
 }
 
-fn is_on_the_short_path(rule: &RuleCharge) -> bool {
-    use Algorithm::{FixedWindow, LeakyBucket, Quota, TokenBucket};
-    rule.active.rule.block_ms().is_none()
-        && rule.limits().iter().all(|limit| {
-            matches!(limit.algorithm, FixedWindow(_) | Quota(_) | TokenBucket(_) | LeakyBucket(_))
-        })
+fn of_rule(rule: &RuleCharge) -> u32 {
+    let of_limit = |limit: &Limit| match limit.algorithm {
+        Algorithm::SlidingWindowLog(_) => LOG,
+        _ => LIMIT,
+    };
+    let block = if rule.active.rule.block_ms().is_some() { BLOCK } else { 0 };
+    rule.limits().iter().map(of_limit).fold(block, u32::saturating_add)
 }
 
 #[cfg(test)]
 mod tests {
     use weir_domain::draft::LimitDraft;
     use weir_domain::id::TenantId;
+    use weir_domain::request::Act;
 
     use super::*;
     use crate::limiter::Idempotency;
@@ -82,14 +78,16 @@ mod tests {
         assert_eq!(of(&[check(&one)]), CHECK + LIMIT);
         assert_eq!(of(&[check(&eight), check(&eight)]), 2 * (CHECK + 8 * LIMIT));
         let blocked = [charge_with_block(1, 5_000, windows(1))];
-        assert_eq!(of(&[check(&blocked)]), CHECK + OTHER_LIMIT);
+        assert_eq!(of(&[check(&blocked)]), CHECK + LIMIT + BLOCK);
+        let log = LimitDraft::SlidingWindowLog { limit: 5, window_ms: 1_000, count_denied: false };
+        assert_eq!(of(&[check(&[charge_of(1, vec![log])])]), CHECK + LOG);
         let record = Idempotency {
             key: "key".to_owned(),
             fingerprint: "fingerprint".to_owned(),
             text: "text".to_owned(),
         };
         let repeatable = Asked { idempotency: Some(record), ..check(&one) };
-        assert_eq!(of(&[repeatable]), CHECK + OTHER_LIMIT + IDEMPOTENCY_RECORD);
+        assert_eq!(of(&[repeatable]), CHECK + LIMIT + IDEMPOTENCY_RECORD);
     }
 
     #[test]
