@@ -21,6 +21,7 @@ use crate::finish::Finish;
 use crate::headers;
 use crate::refusals::Refusals;
 use crate::state::GateState;
+use crate::turns::Turns;
 
 /// Options of a check in the address.
 #[derive(Debug, Clone, Copy, Deserialize, utoipa::IntoParams)]
@@ -73,7 +74,7 @@ pub(crate) async fn batch(
     State(state): State<GateState>,
     caller: Caller,
     Json(body): Json<BatchBody>,
-) -> Result<Json<BatchAnswer>, Problem> {
+) -> Result<JsonText, Problem> {
     if !(1..=BATCH_MAX).contains(&body.checks.len()) {
         let reason = format!("must hold from 1 to {BATCH_MAX} checks");
         return Err(Problem::invalid_field("checks", reason));
@@ -98,14 +99,19 @@ pub(crate) async fn batch(
         let field = |at: usize| too_many_limits(&format!("checks[{at}].namespace"));
         Problem::invalid(which.into_iter().map(field).collect())
     })?;
-    let results: Result<_, Problem> = results
-        .into_iter()
-        .enumerate()
-        .map(|(at, result)| {
-            result.map_err(|KeyReused| key_reused(&format!("checks[{at}].idempotency_key")))
-        })
-        .collect();
-    Ok(Json(BatchAnswer { results: results? }))
+    let mut text = b"{\"results\":[".to_vec();
+    let mut turns = Turns::default();
+    for (at, result) in results.into_iter().enumerate() {
+        let answer =
+            result.map_err(|KeyReused| key_reused(&format!("checks[{at}].idempotency_key")))?;
+        if at > 0 {
+            text.push(b',');
+        }
+        text.extend(answer.to_json());
+        turns.worked(answer.limits.len()).await;
+    }
+    text.extend(b"]}");
+    Ok(JsonText(text))
 }
 
 /// Give units back, never above full.

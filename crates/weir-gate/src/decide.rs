@@ -20,6 +20,7 @@ use crate::outage::{self, Unasked};
 use crate::remembered::{Met, Ticket};
 use crate::state::GateState;
 use crate::tally::Seen;
+use crate::turns::Turns;
 
 /// The idempotency key belongs to another request.
 #[derive(Debug)]
@@ -70,11 +71,14 @@ pub(crate) async fn decide(
 ) -> Result<Vec<Result<CheckAnswer, KeyReused>>, TooManyLimits> {
     let started = Instant::now();
     let now = state.monotonic.at(started);
+    let mut turns = Turns::default();
     let mut prepared = Vec::with_capacity(requests.len());
     for request in requests {
         let namespace = caller.book.namespace(caller.tenant, request.namespace());
         let matching = || prepare(caller, namespace, request);
-        prepared.push(state.heavy_matching.run(namespace, matching).await);
+        let matched = state.heavy_matching.run(namespace, matching).await;
+        turns.worked(matched.limits()).await;
+        prepared.push(matched);
     }
     let excessive = |(_, it): &(usize, &Prepared<'_>)| matches!(it.matched, Matched::TooManyLimits);
     if prepared.iter().enumerate().any(|it| excessive(&it)) {
@@ -101,17 +105,20 @@ pub(crate) async fn decide(
         (on_their_way, asked) = ask(state, on_their_way, asked, &mut outcomes).await;
     }
     let took = started.elapsed();
+    let mut answers = Vec::with_capacity(requests.len());
     let all = requests.iter().zip(&prepared).zip(outcomes.into_iter().flatten());
-    let answers = all.map(|((request, prepared), outcome)| {
-        outcome.map(|decided| {
+    for ((request, prepared), outcome) in all {
+        let answer = outcome.map(|decided| {
             state.meters.decided(&decided.answer, took);
             if decided.fresh && request.act() != Act::Peek {
                 record(state, caller, request, prepared, &decided.answer);
             }
             decided.answer
-        })
-    });
-    Ok(answers.collect())
+        });
+        answers.push(answer);
+        turns.worked(prepared.limits()).await;
+    }
+    Ok(answers)
 }
 
 /// Decides a request here, if that is possible.
@@ -168,8 +175,10 @@ async fn ask<'a>(
     let began = Instant::now();
     let results = state.limiter.check(&asked).await;
     state.meters.redis_asked(began.elapsed());
+    let mut turns = Turns::default();
     let (mut again, mut again_asked) = (Vec::new(), Vec::new());
     for ((mut it, mut question), result) in on_their_way.into_iter().zip(asked).zip(results) {
+        turns.worked(it.prepared.limits()).await;
         let at = it.at;
         let answer = match result {
             Ok(answer) => answer,
@@ -252,6 +261,11 @@ impl Prepared<'_> {
             Matched::Charged(charges) => charges,
             Matched::Denied(_) | Matched::Allowed(_) | Matched::TooManyLimits => &[],
         }
+    }
+
+    /// How many limits it meets.
+    fn limits(&self) -> usize {
+        self.charges().iter().map(|charge| charge.limits().len()).sum()
     }
 
     fn skeleton(&self) -> Skeleton {

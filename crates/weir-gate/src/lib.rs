@@ -26,6 +26,7 @@ mod sharded;
 mod tally;
 mod tenant_map;
 mod tenant_rates;
+mod turns;
 mod unreadable;
 
 mod health;

@@ -1,0 +1,63 @@
+//! Turns: a large batch lets other requests of its thread run between parts of its work.
+
+use weir_domain::matching::LIMITS_PER_CHECK_MAX;
+
+/// The work of one request since other tasks last had a turn, counted in limits.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    limits: usize,
+}
+
+/// After so many limits others have a turn, which is below a tenth of a millisecond. Preparing and recording a single check
+/// is never more, so only batches give turns.
+const LIMITS_IN_A_TURN: usize = 2 * (LIMITS_PER_CHECK_MAX + 1);
+
+impl Turns {
+    /// Adds the work of one check that meets so many limits. Lets other tasks run if that was enough.
+    pub(crate) async fn worked(&mut self, limits: usize) {
+        self.limits += limits + 1;
+        if self.limits > LIMITS_IN_A_TURN {
+            self.limits = 0;
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    /// How many turns another task of the same thread has during the work.
+    async fn turns_of_others(checks: usize, limits: usize) -> u64 {
+        let others = Arc::new(AtomicU64::new(0));
+        let other = tokio::spawn({
+            let others = Arc::clone(&others);
+            async move {
+                loop {
+                    others.fetch_add(1, Ordering::Relaxed);
+                    tokio::task::yield_now().await;
+                }
+            }
+        });
+        let mut turns = Turns::default();
+        for _ in 0..checks {
+            turns.worked(limits).await;
+        }
+        other.abort();
+        others.load(Ordering::Relaxed)
+    }
+
+    #[tokio::test]
+    async fn batch_of_many_limits_gives_others_a_turn_again_and_again() {
+        let turns = turns_of_others(99, 64).await;
+        assert!((30..=36).contains(&turns), "{turns}");
+    }
+
+    #[tokio::test]
+    async fn check_that_is_prepared_and_recorded_gives_no_turn() {
+        assert_eq!(turns_of_others(2, 64).await, 0);
+    }
+}
