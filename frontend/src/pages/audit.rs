@@ -36,7 +36,9 @@ pub fn Audit() -> impl IntoView {
         };
     let page = move |me: Me| {
         view! {
-            <Choice label="Log" value=of(wanted, |it| &mut it.log) options=logs(me.user.operator) />
+            <div class="filter">
+                <Choice label="Log" value=of(wanted, |it| &mut it.log) options=logs(me.user.operator) />
+            </div>
             {entries}
         }
     };

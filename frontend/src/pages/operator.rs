@@ -21,7 +21,7 @@ pub fn Operator() -> impl IntoView {
     let session = expect_context::<Session>();
     let signed_in = Memo::new(move |_| matches!(session.state(), SessionState::SignedIn(_)));
     view! {
-        <main class="narrow">
+        <main class="narrow wide">
             <p class="brand">"Weir"</p>
             <PageHead title="Operator" lead="What concerns every tenant of this installation.">
                 <a class="button" href="/tenants">"Tenants"</a>
