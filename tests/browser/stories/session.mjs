@@ -6,6 +6,26 @@ import { api, heading, newcomer, signIn, stack, tell } from "../steps.mjs";
 const person = await newcomer("traveller");
 const newPassword = "newer horse staple";
 
+/** Addresses that lead away in one way or another of reading them. */
+const ELSEWHERE = [
+    "//evil.example/",
+    "/\\evil.example/",
+    "/%09/evil.example",
+    "%2F%2509%2Fevil.example",
+    "/%0a/evil.example",
+    "/%0d/evil.example",
+    "https:evil.example",
+    "javascript:alert(1)",
+    "\\\\evil.example",
+    "/..//evil.example",
+    "////evil.example",
+    "%20//evil.example",
+    "/%5Ct/evil.example",
+    "%2F%2Fevil.example",
+    "%2F%255Cevil.example",
+    "https://evil.example/",
+];
+
 await tell("session", async ({ page, shoot }) => {
     await signIn(page, { ...person, next: `/t/${person.tenant}/rules` });
     await heading(page, "Rules");
@@ -72,26 +92,6 @@ async function notElsewhere(page) {
         await home();
     }
 }
-
-/** Addresses that lead away in one way or another of reading them. */
-const ELSEWHERE = [
-    "//evil.example/",
-    "/\\evil.example/",
-    "/%09/evil.example",
-    "%2F%2509%2Fevil.example",
-    "/%0a/evil.example",
-    "/%0d/evil.example",
-    "https:evil.example",
-    "javascript:alert(1)",
-    "\\\\evil.example",
-    "/..//evil.example",
-    "////evil.example",
-    "%20//evil.example",
-    "/%5Ct/evil.example",
-    "%2F%2Fevil.example",
-    "%2F%255Cevil.example",
-    "https://evil.example/",
-];
 
 async function submit(page, password) {
     await page.getByLabel("E-mail").fill(person.email);
