@@ -12,7 +12,7 @@ await tell("settings", async ({ page, shoot }) => {
     await rename(page);
     await changePassword(page, shoot);
     await endOtherSession(page, shoot);
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await heading(page, "Sign in");
     await signIn(page, { ...owner, password: newPassword, next: `/t/${owner.tenant}/settings` });
     await heading(page, "Settings");
