@@ -2,7 +2,7 @@
 //! writes rather than evicting counters when memory is full.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -183,8 +183,13 @@ impl Redis {
 
 fn read_some(stream: &mut TcpStream) -> std::io::Result<String> {
     let mut bytes = [0; 4096];
-    let count = stream.read(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes[..count]).into_owned())
+    loop {
+        match stream.read(&mut bytes) {
+            // A signal ends a read that has a time limit.
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            count => return Ok(String::from_utf8_lossy(&bytes[..count?]).into_owned()),
+        }
+    }
 }
 
 const START_LIMIT: Duration = Duration::from_secs(30);
