@@ -15,7 +15,7 @@ const EVERY: Duration = Duration::from_mins(1);
 const BATCH: u32 = 1000;
 /// Looking is cheap: there is something to do once an hour, and after gates were late.
 const ROLL_UP_EVERY: Duration = Duration::from_secs(20);
-/// The tables are kept in every so-manieth turn: every ten minutes.
+/// The tables are purged every n-th turn: every ten minutes.
 const KEEP_EVERY: u32 = 30;
 /// How long a statement of this work may take at first, and at most.
 const FIRST_PATIENCE: Duration = Duration::from_secs(20);

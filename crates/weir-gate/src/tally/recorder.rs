@@ -43,9 +43,9 @@ pub struct RecorderSettings {
 }
 
 const EVERY: Duration = Duration::from_secs(1);
-/// The busiest subjects are written in every so-manieth turn.
+/// The busiest subjects are written every n-th turn.
 const SKETCHES_EVERY: u32 = 10;
-/// Kept checks are written in every so-manieth turn.
+/// Recorded checks are written every n-th turn.
 const PIECES_EVERY: u32 = 5;
 /// And so many in one statement.
 const PIECES_AT_ONCE: usize = 100;
