@@ -19,16 +19,16 @@ use crate::tenants;
 pub(crate) mod accept;
 pub(crate) mod create;
 pub(crate) mod list;
-pub(crate) mod look;
-pub(crate) mod withdraw;
+pub(crate) mod preview;
+pub(crate) mod revoke;
 
 const PREFIX: &str = "invite_";
 
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
         .routes(routes!(list::list, create::create))
-        .routes(routes!(withdraw::withdraw))
-        .routes(routes!(look::look))
+        .routes(routes!(revoke::revoke))
+        .routes(routes!(preview::preview))
         .routes(routes!(accept::accept))
 }
 
@@ -76,6 +76,6 @@ pub(crate) fn only_for_its_address(row: &InvitationRow, email: &str) -> Result<(
 /// The answer about an invitation that is not there.
 pub(crate) fn gone() -> Problem {
     let detail =
-        "there is no such invitation: it was accepted, replaced or withdrawn, or has run out";
+        "there is no such invitation: it was accepted, replaced or revoked, or has run out";
     Problem::new(ErrorCode::NotFound, detail)
 }

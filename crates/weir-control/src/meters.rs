@@ -83,7 +83,7 @@ impl Default for Meters {
             let key = Key::from_parts("weir_alerts_fired_total", labels);
             recorder.register_counter(&key, &METADATA)
         });
-        let not_looked = Key::from_static_name("weir_alert_look_failures_total");
+        let not_looked = Key::from_static_name("weir_alert_evaluation_failures_total");
         let last_successes = TASKS.map(|task| {
             let labels = vec![Label::from_static_parts("task", task)];
             let name = "weir_control_task_last_success_timestamp_seconds";

@@ -18,15 +18,15 @@ use weir_wire::overrides::OverrideBody;
 use crate::rules::{Checked, slots};
 use crate::state::ControlState;
 
-pub(crate) mod look;
-pub(crate) mod meeting;
+pub(crate) mod inspect;
 pub(crate) mod reset;
 pub(crate) mod test;
+pub(crate) mod tested_rule;
 
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
         .routes(routes!(test::test))
-        .routes(routes!(look::look))
+        .routes(routes!(inspect::inspect))
         .routes(routes!(reset::reset))
 }
 
@@ -50,12 +50,12 @@ pub(crate) fn charge_of(
     values: &[&str],
     exception: Option<&Active>,
 ) -> RuleCharge {
-    let instead = match exception.map(|it| &it.effect) {
+    let override_limits = match exception.map(|it| &it.effect) {
         Some(Effect::Limits(limits)) => Some(limits.clone()),
         _ => None,
     };
     let subject = subject_key(active.rule.count_by(), values);
-    RuleCharge { active: active.clone(), subject, instead }
+    RuleCharge { active: active.clone(), subject, override_limits }
 }
 
 /// The subject's values in the order of `count_by`.

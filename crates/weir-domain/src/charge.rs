@@ -7,7 +7,7 @@ use crate::counter::{CounterName, CounterPart};
 use crate::draft::Mode;
 use crate::id::TenantId;
 use crate::limit::Limit;
-use crate::request::Act;
+use crate::request::Operation;
 use crate::rulebook::ActiveRule;
 use crate::subject::SubjectKey;
 
@@ -19,14 +19,14 @@ pub struct RuleCharge {
     /// Whom it counts.
     pub subject: SubjectKey,
     /// Limits of an override that hold instead of the rule's.
-    pub instead: Option<Arc<[Limit]>>,
+    pub override_limits: Option<Arc<[Limit]>>,
 }
 
 /// A check ready to be decided: acts, costs and meters, names of counters; nothing about people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// What is to be done.
-    pub act: Act,
+    pub operation: Operation,
     /// How much to take.
     pub cost: u64,
     /// The rules met.
@@ -56,12 +56,12 @@ pub enum Group {
 impl RuleCharge {
     /// The limits that hold.
     pub fn limits(&self) -> &[Limit] {
-        self.instead.as_deref().unwrap_or_else(|| self.active.rule.limits())
+        self.override_limits.as_deref().unwrap_or_else(|| self.active.rule.limits())
     }
 
     /// Whether these limits, of the same override, hold instead of the rule's; `None`: the rule's own hold.
-    pub fn has_instead(&self, instead: Option<&Arc<[Limit]>>) -> bool {
-        match (instead, &self.instead) {
+    pub fn uses_override(&self, override_limits: Option<&Arc<[Limit]>>) -> bool {
+        match (override_limits, &self.override_limits) {
             (None, None) => true,
             (Some(theirs), Some(own)) => Arc::ptr_eq(theirs, own),
             _ => false,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::algorithm::{Meter, SLACK_US, Wait};
 use crate::charge::{Check, Group, RuleMeters};
 use crate::counter::{Counter, CounterName};
-use crate::request::Act;
+use crate::request::Operation;
 use crate::time::Micros;
 
 /// The answer of one limit.
@@ -83,19 +83,19 @@ pub fn decide(counters: &mut Counters, check: &Check, now: Micros) -> Vec<Decisi
         } else {
             (rule.passes(), rule.denied_by_limit())
         };
-        match check.act {
-            Act::Consume | Act::Peek if passes => rule.charge(check.cost, now),
-            Act::Consume | Act::Peek => rule.deny(check.cost, denied_by_limit, now),
-            Act::Refund if rule.enforced() => rule.refund(check.cost, now),
-            Act::Refund | Act::Look => {}
+        match check.operation {
+            Operation::Consume | Operation::Peek if passes => rule.charge(check.cost, now),
+            Operation::Consume | Operation::Peek => rule.deny(check.cost, denied_by_limit, now),
+            Operation::Refund if rule.enforced() => rule.refund(check.cost, now),
+            Operation::Refund | Operation::Inspect => {}
         }
-        let outcome = match check.act {
-            Act::Refund | Act::Look => Outcome::Looked,
-            Act::Consume | Act::Peek if passes => Outcome::Passed,
-            Act::Consume | Act::Peek => Outcome::Denied,
+        let outcome = match check.operation {
+            Operation::Refund | Operation::Inspect => Outcome::Inspected,
+            Operation::Consume | Operation::Peek if passes => Outcome::Passed,
+            Operation::Consume | Operation::Peek => Outcome::Denied,
         };
         decisions.extend(rule.report(outcome, now));
-        if matches!(check.act, Act::Consume | Act::Refund) {
+        if matches!(check.operation, Operation::Consume | Operation::Refund) {
             rule.store(counters, now);
         }
     }
@@ -106,7 +106,7 @@ pub fn decide(counters: &mut Counters, check: &Check, now: Micros) -> Vec<Decisi
 enum Outcome {
     Passed,
     Denied,
-    Looked,
+    Inspected,
 }
 
 fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, cost: u64, now: Micros) -> Judged<'a> {
@@ -196,13 +196,13 @@ impl Judged<'_> {
                 Wait::Ms(ms) => Some(ms.max(blocked_ms)),
                 Wait::Forever => None,
             };
-            let acts = outcome != Outcome::Denied && allowed;
+            let operations = outcome != Outcome::Denied && allowed;
             Decision {
                 allowed,
                 remaining: level.remaining,
                 reset_after_ms: level.reset_after_ms,
                 retry_after_ms,
-                delay_ms: if acts { limit.delay_ms } else { 0 },
+                delay_ms: if operations { limit.delay_ms } else { 0 },
             }
         };
         self.limits.iter_mut().map(report).collect()

@@ -29,7 +29,7 @@ pub enum Matched {
 
 /// How one rule meets a request.
 #[derive(Debug, Clone)]
-pub enum Meeting {
+pub enum RuleMatch {
     /// This condition, by position, does not hold.
     ConditionFailed(usize),
     /// The request lacks this attribute, which the rule counts by.
@@ -66,20 +66,22 @@ pub fn matched<'a>(
     for active in rules {
         let enforced = active.rule.mode() == Mode::Enforce;
         match meet_counting(active, request, now, &mut subjects) {
-            Meeting::Charged(charge) => {
+            RuleMatch::Charged(charge) => {
                 limits += charge.limits().len();
                 if limits > LIMITS_PER_CHECK_MAX {
                     return Matched::TooManyLimits;
                 }
                 charged.push(charge);
             }
-            Meeting::Passes(Effect::Deny) if enforced => denied.push(Arc::clone(active)),
-            Meeting::Passes(Effect::Allow) if enforced && active.rule.action() == Action::Allow => {
+            RuleMatch::Passes(Effect::Deny) if enforced => denied.push(Arc::clone(active)),
+            RuleMatch::Passes(Effect::Allow)
+                if enforced && active.rule.action() == Action::Allow =>
+            {
                 allowed.get_or_insert_with(|| Arc::clone(active));
             }
             // An override that allows lifts its own rule and no other; a shadow rule that allows
             // or denies influences nothing.
-            Meeting::Passes(_) | Meeting::ConditionFailed(_) | Meeting::NotCounted(_) => {}
+            RuleMatch::Passes(_) | RuleMatch::ConditionFailed(_) | RuleMatch::NotCounted(_) => {}
         }
     }
     if !denied.is_empty() {
@@ -92,7 +94,7 @@ pub fn matched<'a>(
 }
 
 /// Meets a request with one rule.
-pub fn meet(active: &Arc<ActiveRule>, request: &Request, now: Timestamp) -> Meeting {
+pub fn match_rule(active: &Arc<ActiveRule>, request: &Request, now: Timestamp) -> RuleMatch {
     meet_counting(active, request, now, &mut Subjects::default())
 }
 
@@ -118,32 +120,32 @@ fn meet_counting<'a>(
     request: &Request,
     now: Timestamp,
     subjects: &mut Subjects<'a>,
-) -> Meeting {
+) -> RuleMatch {
     let rule = &active.rule;
     let holds = |it: &Condition| it.holds(request.attribute(it.attribute()));
     if let Some(at) = rule.first_unmet(holds) {
-        return Meeting::ConditionFailed(at);
+        return RuleMatch::ConditionFailed(at);
     }
     match rule.action() {
-        Action::Allow => return Meeting::Passes(Effect::Allow),
-        Action::Deny => return Meeting::Passes(Effect::Deny),
+        Action::Allow => return RuleMatch::Passes(Effect::Allow),
+        Action::Deny => return RuleMatch::Passes(Effect::Deny),
         Action::Limit => {}
     }
     let mut values = Vec::with_capacity(rule.count_by().len());
     for attribute in rule.count_by() {
         match request.attribute(attribute) {
             Some(value) => values.push(value),
-            None => return Meeting::NotCounted(attribute.clone()),
+            None => return RuleMatch::NotCounted(attribute.clone()),
         }
     }
-    let mut charge = |instead| {
+    let mut charge = |override_limits| {
         let subject = subjects.key(rule.count_by(), &values);
-        Meeting::Charged(RuleCharge { active: Arc::clone(active), subject, instead })
+        RuleMatch::Charged(RuleCharge { active: Arc::clone(active), subject, override_limits })
     };
     match active.overrides.find(rule, &values, now).map(|found| &found.effect) {
         None => charge(None),
         Some(Effect::Limits(limits)) => charge(Some(Arc::clone(limits))),
-        Some(effect) => Meeting::Passes(effect.clone()),
+        Some(effect) => RuleMatch::Passes(effect.clone()),
     }
 }
 

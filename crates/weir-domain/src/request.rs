@@ -20,14 +20,14 @@ pub struct RequestDraft {
     /// How much to take.
     pub cost: u64,
     /// Whether to take it.
-    pub act: Act,
+    pub operation: Operation,
     /// Names the request, so that a repeat takes nothing.
     pub idempotency_key: Option<String>,
 }
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Act {
+pub enum Operation {
     /// Decide, and take what was admitted.
     Consume,
     /// Answer as `Consume` would, and write nothing.
@@ -35,7 +35,7 @@ pub enum Act {
     /// Give units back.
     Refund,
     /// Report counters as they are, and write nothing.
-    Look,
+    Inspect,
 }
 
 /// A checked request.
@@ -98,8 +98,8 @@ impl Request {
     }
 
     /// What is to be done.
-    pub fn act(&self) -> Act {
-        self.0.act
+    pub fn operation(&self) -> Operation {
+        self.0.operation
     }
 
     /// Names the request, so that a repeat takes nothing.

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use weir_domain::matching::Matched;
-use weir_domain::request::{Act, Request};
+use weir_domain::request::{Operation, Request};
 use weir_wire::check::{AnswerCode, CheckAnswer};
 
 use crate::caller::Caller;
@@ -78,7 +78,7 @@ fn settle(
     started: Instant,
 ) -> CheckAnswer {
     state.meters.decided(answer, started.elapsed());
-    if request.act() == Act::Consume {
+    if request.operation() == Operation::Consume {
         let namespace = caller.book.namespace(caller.tenant, request.namespace());
         state.tally.record(&Seen {
             tenant: caller.tenant,

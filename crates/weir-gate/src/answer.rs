@@ -12,7 +12,7 @@ use weir_domain::calendar;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::limit::Limit;
-use weir_domain::request::{Act, Request};
+use weir_domain::request::{Operation, Request};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::{Micros, Timestamp};
 use weir_domain::verdict::{self, Entry};
@@ -65,11 +65,11 @@ impl Skeleton {
 
     /// The answer when no limit was asked.
     pub(crate) fn answer_without_limits(self) -> CheckAnswer {
-        self.answer(&[], Act::Consume)
+        self.answer(&[], Operation::Consume)
     }
 
     /// The answer with these decisions, one for each limit.
-    pub(crate) fn answer(self, decisions: &[Decision], act: Act) -> CheckAnswer {
+    pub(crate) fn answer(self, decisions: &[Decision], operation: Operation) -> CheckAnswer {
         let entries = self.limits.iter().zip(decisions).map(|(named, decision)| Entry {
             rule: &named.rule,
             shadow: named.shadow,
@@ -92,7 +92,7 @@ impl Skeleton {
                 .limits
                 .into_iter()
                 .zip(decisions)
-                .map(|(it, of)| it.answer(of, act))
+                .map(|(it, of)| it.answer(of, operation))
                 .collect(),
             degraded: None,
             rulebook_version: self.rulebook_version,
@@ -124,7 +124,7 @@ impl Named {
         }
     }
 
-    fn answer(self, decision: &Decision, act: Act) -> LimitAnswer {
+    fn answer(self, decision: &Decision, operation: Operation) -> LimitAnswer {
         LimitAnswer {
             mode: self.mode(),
             rule: self.rule,
@@ -137,7 +137,7 @@ impl Named {
             reset_after_ms: Some(decision.reset_after_ms),
             retry_after_ms: decision.retry_after_ms,
             delay_ms: decision.delay_ms,
-            refunded: (act == Act::Refund).then_some(self.refundable),
+            refunded: (operation == Operation::Refund).then_some(self.refundable),
         }
     }
 
@@ -155,7 +155,7 @@ pub(crate) fn fingerprint(request: &Request) -> String {
         digest.update(text.as_bytes());
     };
     // A refund never repeats a check, nor the reverse.
-    if request.act() == Act::Refund {
+    if request.operation() == Operation::Refund {
         field("refund");
     }
     field(request.namespace());

@@ -5,7 +5,7 @@ use std::time::Instant;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::TenantId;
 use weir_domain::matching::{Matched, matched_in};
-use weir_domain::request::{Act, Request};
+use weir_domain::request::{Operation, Request};
 use weir_domain::rulebook::Namespace;
 use weir_domain::time::Timestamp;
 use weir_redis::error::RedisError;
@@ -17,7 +17,7 @@ use crate::caller::Caller;
 use crate::lease_keeper;
 use crate::leases::{LeaseOutcome, LeaseRequest};
 use crate::outage::{self, Unasked};
-use crate::remembered::{Met, Ticket};
+use crate::remembered::{ChargedRules, Ticket};
 use crate::state::GateState;
 use crate::tally::Seen;
 use crate::turns::Turns;
@@ -88,7 +88,7 @@ pub(crate) async fn decide(
     let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(requests.len());
     let (mut on_their_way, mut asked) = (Vec::new(), Vec::new());
     for (at, (request, prepared)) in requests.iter().zip(&prepared).enumerate() {
-        if request.act() == Act::Refund {
+        if request.operation() == Operation::Refund {
             return_leases(state, caller.tenant, prepared.charges(), now).await;
         }
         match way(state, caller, request, (at, prepared), now) {
@@ -110,7 +110,7 @@ pub(crate) async fn decide(
     for ((request, prepared), outcome) in all {
         let answer = outcome.map(|decided| {
             state.meters.decided(&decided.answer, took);
-            if decided.fresh && request.act() != Act::Peek {
+            if decided.fresh && request.operation() != Operation::Peek {
                 record(state, caller, request, prepared, &decided.answer);
             }
             decided.answer
@@ -129,30 +129,32 @@ fn way<'a>(
     (at, prepared): (usize, &'a Prepared<'a>),
     now: Instant,
 ) -> Way<'a> {
-    let (rules, act, cost) = (prepared.charges(), request.act(), request.cost());
+    let (rules, operation, cost) = (prepared.charges(), request.operation(), request.cost());
     let idempotency = prepared.idempotency(request);
-    let mut question = Asked { tenant: caller.tenant, act, cost, rules, idempotency };
+    let mut question = Asked { tenant: caller.tenant, operation, cost, rules, idempotency };
     let mut it = OnItsWay { at, prepared, ticket: None, lease: None };
     if question.idempotency.is_none() && rules.is_empty() {
         return Way::Decided(Decided::first(prepared.skeleton().answer_without_limits()));
     }
-    if question.idempotency.is_none() && act == Act::Consume {
+    if question.idempotency.is_none() && operation == Operation::Consume {
         // Units that are here come first: Redis can have denied the last check while they were on their way.
         match state.leases.spend(caller.tenant, rules, cost, now) {
             LeaseOutcome::Spent(decisions) => {
                 state.meters.leased();
-                return Way::Decided(Decided::first(prepared.skeleton().answer(&decisions, act)));
+                return Way::Decided(Decided::first(
+                    prepared.skeleton().answer(&decisions, operation),
+                ));
             }
             LeaseOutcome::Take(request) => it.lease = Some(request),
             LeaseOutcome::NotLeased => {}
         }
-        let met = Met { tenant: caller.tenant, version: prepared.version, cost, rules };
+        let met = ChargedRules { tenant: caller.tenant, version: prepared.version, cost, rules };
         if let Some(decisions) = state.remembered.recall(met, now) {
             if let Some(request) = it.lease.take() {
                 request.not_taken();
             }
             state.meters.remembered();
-            return Way::Decided(Decided::first(prepared.skeleton().answer(&decisions, act)));
+            return Way::Decided(Decided::first(prepared.skeleton().answer(&decisions, operation)));
         }
         if let Some(request) = &it.lease {
             question.cost = request.units();
@@ -279,7 +281,7 @@ impl Prepared<'_> {
     }
 
     fn idempotency(&self, request: &Request) -> Option<Idempotency> {
-        if !matches!(request.act(), Act::Consume | Act::Refund) {
+        if !matches!(request.operation(), Operation::Consume | Operation::Refund) {
             return None;
         }
         let key = request.idempotency_key()?.to_owned();
@@ -306,18 +308,18 @@ impl OnItsWay<'_> {
                 };
                 if let Some(ticket) = self.ticket {
                     let (version, cost, rules) = (self.prepared.version, asked.cost, asked.rules);
-                    let met = Met { tenant: asked.tenant, version, cost, rules };
+                    let met = ChargedRules { tenant: asked.tenant, version, cost, rules };
                     let now = state.monotonic.now();
                     state.remembered.remember(ticket, met, &decisions, now);
                 }
-                if asked.act == Act::Refund {
+                if asked.operation == Operation::Refund {
                     state.remembered.forget_all(asked.rules);
                 }
-                Ok(Decided::first(skeleton.answer(&decisions, asked.act)))
+                Ok(Decided::first(skeleton.answer(&decisions, asked.operation)))
             }
             Answer::Repeated(_, text, decisions) => {
                 let first = Skeleton::from_text(&text).unwrap_or(skeleton);
-                Ok(Decided { answer: first.answer(&decisions, asked.act), fresh: false })
+                Ok(Decided { answer: first.answer(&decisions, asked.operation), fresh: false })
             }
             Answer::KeyReused => Err(KeyReused),
             Answer::Unreadable(key) => {
@@ -334,9 +336,9 @@ impl OnItsWay<'_> {
         if let Some(request) = self.lease.filter(|_| nothing_sent) {
             request.not_taken();
         }
-        let (tenant, act, charges) = (asked.tenant, asked.act, asked.rules);
+        let (tenant, operation, charges) = (asked.tenant, asked.operation, asked.rules);
         let skeleton = &self.prepared.skeleton();
-        let unasked = Unasked { tenant, act, cost, charges, skeleton };
+        let unasked = Unasked { tenant, operation, cost, charges, skeleton };
         Decided::first(outage::answer(&state.local, unasked))
     }
 }

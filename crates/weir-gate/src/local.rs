@@ -12,7 +12,7 @@ use weir_domain::charge::{Check, RuleCharge, RuleMeters};
 use weir_domain::counter::{Counter, CounterName};
 use weir_domain::decide::{Counters, Decision, decide};
 use weir_domain::id::TenantId;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::time::{Clock, Micros};
 
 use self::share::share;
@@ -75,7 +75,7 @@ impl Local {
     pub(crate) fn decide(
         &self,
         tenant: TenantId,
-        act: Act,
+        operation: Operation,
         cost: u64,
         charges: &[RuleCharge],
     ) -> Vec<Decision> {
@@ -86,8 +86,9 @@ impl Local {
         let gates = self.live_gates();
         let rules: Vec<_> = charges.iter().map(|it| meters(it, tenant, gates, now)).collect();
         let mut shard = self.shards.of(tenant);
-        let has_room = act != Act::Consume || shard.reserve(tenant, &rules, now);
-        let check = Check { act: if has_room { act } else { Act::Peek }, cost, rules };
+        let has_room = operation != Operation::Consume || shard.reserve(tenant, &rules, now);
+        let check =
+            Check { operation: if has_room { operation } else { Operation::Peek }, cost, rules };
         let mut decisions = shard.decide(tenant, &check, now);
         drop(shard);
         let limits = charges.iter().flat_map(RuleCharge::limits);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::OnStoreFailure;
 use weir_domain::id::TenantId;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_wire::check::{CheckAnswer, Degraded, LimitAnswer};
 
 use crate::answer::{Named, Skeleton};
@@ -15,7 +15,7 @@ use crate::local::{Local, RETRY_AFTER_MS};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unasked<'a> {
     pub(crate) tenant: TenantId,
-    pub(crate) act: Act,
+    pub(crate) operation: Operation,
     pub(crate) cost: u64,
     pub(crate) charges: &'a [RuleCharge],
     pub(crate) skeleton: &'a Skeleton,
@@ -23,14 +23,15 @@ pub(crate) struct Unasked<'a> {
 
 /// Answers for the rules a request met.
 pub(crate) fn answer(local_counters: &Local, unasked: Unasked<'_>) -> CheckAnswer {
-    let Unasked { tenant, act, cost, charges, skeleton } = unasked;
+    let Unasked { tenant, operation, cost, charges, skeleton } = unasked;
     let policy = |charge: &RuleCharge| charge.active.rule.on_store_failure();
     let denies = charges.iter().any(|it| !it.shadow() && policy(it) == OnStoreFailure::Deny);
     // A check that is refused takes nothing, here as everywhere.
-    let local_act = if denies && act == Act::Consume { Act::Peek } else { act };
+    let local_operation =
+        if denies && operation == Operation::Consume { Operation::Peek } else { operation };
     let local: Vec<RuleCharge> =
         charges.iter().filter(|it| policy(it) == OnStoreFailure::Local).cloned().collect();
-    let mut decided = local_counters.decide(tenant, local_act, cost, &local).into_iter();
+    let mut decided = local_counters.decide(tenant, local_operation, cost, &local).into_iter();
 
     let mut named = skeleton.limits.iter();
     let (mut ours, mut ours_named) = (Vec::new(), Vec::new());
@@ -43,13 +44,13 @@ pub(crate) fn answer(local_counters: &Local, unasked: Unasked<'_>) -> CheckAnswe
                     ours_named.push(named.clone());
                     limits.push(None);
                 }
-                OnStoreFailure::Allow => limits.push(Some(unknown(named, act, true))),
-                OnStoreFailure::Deny => limits.push(Some(unknown(named, act, false))),
+                OnStoreFailure::Allow => limits.push(Some(unknown(named, operation, true))),
+                OnStoreFailure::Deny => limits.push(Some(unknown(named, operation, false))),
             }
         }
     }
     // What was decided here is put together as always; the rest is laid around it.
-    let here = Skeleton { limits: ours_named, ..skeleton.clone() }.answer(&ours, act);
+    let here = Skeleton { limits: ours_named, ..skeleton.clone() }.answer(&ours, operation);
     let mut here_limits = here.limits.clone().into_iter();
     let limits: Vec<LimitAnswer> =
         limits.into_iter().filter_map(|it| it.or_else(|| here_limits.next())).collect();
@@ -77,7 +78,7 @@ pub(crate) fn answer(local_counters: &Local, unasked: Unasked<'_>) -> CheckAnswe
 }
 
 /// The entry of a limit whose counter is not known.
-fn unknown(named: &Named, act: Act, allowed: bool) -> LimitAnswer {
+fn unknown(named: &Named, operation: Operation, allowed: bool) -> LimitAnswer {
     LimitAnswer {
         rule: Arc::clone(&named.rule),
         rule_id: Arc::clone(&named.rule_id),
@@ -90,7 +91,7 @@ fn unknown(named: &Named, act: Act, allowed: bool) -> LimitAnswer {
         reset_after_ms: None,
         retry_after_ms: Some(if allowed { 0 } else { RETRY_AFTER_MS }),
         delay_ms: 0,
-        refunded: (act == Act::Refund).then_some(false),
+        refunded: (operation == Operation::Refund).then_some(false),
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Remembered {
 
 /// What a check met.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Met<'a> {
+pub(crate) struct ChargedRules<'a> {
     pub(crate) tenant: TenantId,
     /// The rulebook's version.
     pub(crate) version: u64,
@@ -83,7 +83,7 @@ impl Remembered {
     }
 
     /// The decisions about a check, if it is known to be denied.
-    pub(crate) fn recall(&self, met: Met<'_>, now: Instant) -> Option<Vec<Decision>> {
+    pub(crate) fn recall(&self, met: ChargedRules<'_>, now: Instant) -> Option<Vec<Decision>> {
         let subject = met.rules.first()?.subject;
         let shard = self.shards.of(subject);
         let denial = shard.denials.get(met.tenant, &subject)?;
@@ -101,7 +101,7 @@ impl Remembered {
     pub(crate) fn remember(
         &self,
         ticket: Ticket,
-        met: Met<'_>,
+        met: ChargedRules<'_>,
         decisions: &[Decision],
         now: Instant,
     ) {
@@ -110,7 +110,7 @@ impl Remembered {
             return;
         }
         let until = ticket.asked_at + Duration::from_millis(ms - SPARE_MS).min(LONGEST);
-        let rule = |it: &RuleCharge| (it.active.id, it.instead.clone());
+        let rule = |it: &RuleCharge| (it.active.id, it.override_limits.clone());
         let denial = Denial {
             version: met.version,
             cost: met.cost,
@@ -161,10 +161,10 @@ impl Shard {
 }
 
 impl Denial {
-    fn is_about(&self, met: Met<'_>) -> bool {
+    fn is_about(&self, met: ChargedRules<'_>) -> bool {
         let charges = met.rules;
         let same = |(rule, limits): &(RuleId, Option<Arc<[Limit]>>), charge: &RuleCharge| {
-            *rule == charge.active.id && charge.has_instead(limits.as_ref())
+            *rule == charge.active.id && charge.uses_override(limits.as_ref())
         };
         self.version == met.version
             && self.cost == met.cost
@@ -181,7 +181,7 @@ impl Denial {
 }
 
 /// For how long nothing about these decisions can change but the time that is left.
-fn stands_for_ms(met: Met<'_>, decisions: &[Decision]) -> Option<u64> {
+fn stands_for_ms(met: ChargedRules<'_>, decisions: &[Decision]) -> Option<u64> {
     let charges = met.rules;
     let mut decisions = decisions.iter();
     let mut stands_ms = u64::MAX;

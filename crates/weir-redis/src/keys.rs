@@ -22,8 +22,8 @@ pub(crate) const MARKER: &str = "weir:marker";
 /// Before the digest of a subject whose counters were reset.
 pub const RESET: char = '!';
 
-/// A sheet of counters: `weir:{tenant}:s:subject`, the same for all rules that count this subject.
-pub(crate) fn sheet(keys: &mut String, tenant: &str, subject: SubjectKey) {
+/// A subject hash: the counters of one subject, `weir:{tenant}:s:subject`, the same for all rules that count this subject.
+pub(crate) fn counter_hash(keys: &mut String, tenant: &str, subject: SubjectKey) {
     prefix(keys, tenant, "s");
     hex16(keys, subject.0.to_be_bytes());
 }
@@ -43,7 +43,7 @@ pub(crate) fn block(keys: &mut String, tenant: &str, rule: &str, subject: Subjec
     hex16(keys, subject.0.to_be_bytes());
 }
 
-/// The name of a limit's counter on a sheet: the 80 random bits of the rule's id, and the slot.
+/// The name of a limit's counter in a subject hash: the 80 random bits of the rule's id, and the slot.
 pub(crate) fn counter(rule: RuleId, slot: u16) -> [u8; 12] {
     let name = rule.to_u128() << 16 | u128::from(slot);
     *name.to_be_bytes().last_chunk().expect("16 bytes have a last 12")
@@ -92,8 +92,8 @@ mod tests {
 
     #[test]
     fn names_are_stable_and_share_the_tenants_slot() {
-        let sheet = key(|it| sheet(it, "tenant_1", SubjectKey(4)));
-        assert_eq!(sheet, "weir:{tenant_1}:s:00000000000000000000000000000004");
+        let counter_hash = key(|it| counter_hash(it, "tenant_1", SubjectKey(4)));
+        assert_eq!(counter_hash, "weir:{tenant_1}:s:00000000000000000000000000000004");
         let log = key(|it| log(it, "tenant_1", "rule_2", 3, SubjectKey(4)));
         assert_eq!(log, "weir:{tenant_1}:l:rule_2:3:00000000000000000000000000000004");
         let block = key(|it| block(it, "tenant_1", "rule_2", SubjectKey(4)));

@@ -31,7 +31,7 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::counter::CounterName;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
 use self::batcher::Batcher;
@@ -87,7 +87,7 @@ pub struct Asked<'a> {
     /// Whose counters.
     pub tenant: TenantId,
     /// What is to be done.
-    pub act: Act,
+    pub operation: Operation,
     /// How much to take.
     pub cost: u64,
     /// The rules it meets.

@@ -14,7 +14,7 @@ use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
 use crate::check::BATCH_MAX;
 use crate::overrides::{BULK_OVERRIDES_MAX, REASON_CHARS_MAX};
 use crate::simulate::TRACE_BYTES_MAX;
-use crate::tester::LOOK_MAX;
+use crate::tester::INSPECT_MAX;
 
 /// Most characters of a text in a filter.
 pub const FILTER_CHARS_MAX: usize = 256;
@@ -130,7 +130,7 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("OverrideBody", "reason", json!({ "pattern": PROSE, "maxLength": REASON_CHARS_MAX })),
         ("BulkOverridesBody", "overrides", list(BULK_OVERRIDES_MAX)),
         ("ResetBody", "subject", texts(COUNT_BY_MAX)),
-        ("LookBody", "subjects", with(list(LOOK_MAX), &subjects)),
+        ("InspectBody", "subjects", with(list(INSPECT_MAX), &subjects)),
         ("CheckBody", "idempotency_key", key.clone()),
         ("RefundBody", "idempotency_key", key),
         ("BatchBody", "checks", list(BATCH_MAX)),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use weir_domain::request::{Act, DEFAULT_NAMESPACE, Request, RequestDraft};
+use weir_domain::request::{DEFAULT_NAMESPACE, Operation, Request, RequestDraft};
 
 use crate::limits::AlgorithmName;
 use crate::problem::FieldProblem;
@@ -194,9 +194,9 @@ impl CheckBody {
             namespace: self.namespace,
             attributes: self.attributes,
             cost: self.cost,
-            act: match self.mode {
-                CheckMode::Consume => Act::Consume,
-                CheckMode::Peek => Act::Peek,
+            operation: match self.mode {
+                CheckMode::Consume => Operation::Consume,
+                CheckMode::Peek => Operation::Peek,
             },
             idempotency_key: self.idempotency_key,
         };
@@ -209,7 +209,7 @@ impl CheckBody {
             namespace: self.namespace,
             attributes: self.attributes,
             cost: self.cost,
-            act: Act::Look,
+            operation: Operation::Inspect,
             idempotency_key: self.idempotency_key,
         };
         Request::parse(draft).map_err(FieldProblem::list)
@@ -223,7 +223,7 @@ impl RefundBody {
             namespace: self.namespace,
             attributes: self.attributes,
             cost: self.cost,
-            act: Act::Refund,
+            operation: Operation::Refund,
             idempotency_key: self.idempotency_key,
         };
         Request::parse(draft).map_err(FieldProblem::list)

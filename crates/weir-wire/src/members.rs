@@ -98,7 +98,7 @@ impl fmt::Debug for InvitationToken {
     }
 }
 
-/// `POST /invitations/accept` and `POST /invitations/look`
+/// `POST /invitations/accept` and `POST /invitations/preview`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

@@ -83,7 +83,7 @@ pub struct ResetAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct LookBody {
+pub struct InspectBody {
     /// The rule.
     pub rule_id: String,
     /// 1 to 20 subjects, each with a value for each attribute the rule counts by.
@@ -93,15 +93,15 @@ pub struct LookBody {
 /// How the counters of some subjects stand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct LookAnswer {
+pub struct InspectAnswer {
     /// One for each subject, in the order asked.
-    pub data: Vec<LookedSubject>,
+    pub data: Vec<InspectedSubject>,
 }
 
 /// How one subject stands with a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct LookedSubject {
+pub struct InspectedSubject {
     /// As asked.
     pub subject: BTreeMap<String, String>,
     /// The override that holds for it.
@@ -113,4 +113,4 @@ pub struct LookedSubject {
 }
 
 /// Most subjects of one look.
-pub const LOOK_MAX: usize = 20;
+pub const INSPECT_MAX: usize = 20;

@@ -43,13 +43,13 @@ impl Api {
         self.create(format!("/tenants/{tenant}/invitations"), body).await
     }
 
-    pub async fn withdraw_invitation(self, tenant: &str, id: &str) -> Result<(), Problem> {
+    pub async fn revoke_invitation(self, tenant: &str, id: &str) -> Result<(), Problem> {
         self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/invitations/{id}"))).await
     }
 
     /// What an invitation offers; nobody needs to be signed in for that.
     pub async fn look_at_invitation(self, body: &PresentInvitation) -> Result<Offer, Problem> {
-        send(&Call::new(Method::POST, "/invitations/look".to_owned()).body(body), None).await
+        send(&Call::new(Method::POST, "/invitations/preview".to_owned()).body(body), None).await
     }
 
     pub async fn accept_invitation(self, body: &PresentInvitation) -> Result<Tenant, Problem> {

@@ -3,7 +3,7 @@
 use gloo_net::http::Method;
 use weir_wire::overrides::{BulkOverridesAnswer, BulkOverridesBody, OverrideAnswer, OverrideBody};
 use weir_wire::page::Page;
-use weir_wire::tester::{LookAnswer, LookBody, ResetAnswer, ResetBody};
+use weir_wire::tester::{InspectAnswer, InspectBody, ResetAnswer, ResetBody};
 
 use super::request::Call;
 use super::{Api, Problem};
@@ -84,9 +84,9 @@ impl Api {
     pub async fn look_at_counters(
         self,
         tenant: &str,
-        body: &LookBody,
-    ) -> Result<LookAnswer, Problem> {
-        let path = format!("/tenants/{tenant}/counters/look");
+        body: &InspectBody,
+    ) -> Result<InspectAnswer, Problem> {
+        let path = format!("/tenants/{tenant}/counters/inspect");
         self.call(Call::new(Method::POST, path).body(body)).await
     }
 

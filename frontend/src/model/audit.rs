@@ -32,7 +32,7 @@ pub fn deed(entry: &AuditEntry) -> String {
         "member.remove" => "removed member",
         "member.leave" => "left:",
         "invitation.create" => "invited",
-        "invitation.withdraw" => "withdrew the invitation of",
+        "invitation.revoke" | "invitation.withdraw" => "revoked the invitation of",
         "alert.create" => "created alert",
         "alert.update" => "changed alert",
         "alert.delete" => "deleted alert",

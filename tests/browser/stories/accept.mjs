@@ -16,7 +16,7 @@ await tell("accept", async ({ page, shoot }) => {
     await join(page, shoot);
     await spent(page, link, shoot);
     await leave(page);
-    await withdrawn(page);
+    await revoked(page);
 });
 
 /** The owner tries the link, and hands the browser over. */
@@ -47,7 +47,7 @@ async function spent(page, link, shoot) {
     page.expectFault(/status 404: POST .*\/invitations\/look/);
     page.expectFault(/console: Failed to load resource.*404/);
     await page.goto(link);
-    await page.getByText("there is no such invitation: it was accepted, replaced or withdrawn, or has run out").waitFor();
+    await page.getByText("there is no such invitation: it was accepted, replaced or revoked, or has run out").waitFor();
     await page.getByText("Ask whoever invited you for a new link").waitFor();
     await shoot("accept-spent");
 }
@@ -66,10 +66,10 @@ async function leave(page) {
     await heading(page, "Sign in");
 }
 
-async function withdrawn(page) {
+async function revoked(page) {
     await api("POST", invitations, { email: guest.email, role: "viewer" }, owner);
     await signIn(page, { ...owner, next: `/t/${owner.tenant}/members` });
-    await page.getByRole("button", { name: `Withdraw the invitation of ${guest.email}` }).click();
+    await page.getByRole("button", { name: `Revoke the invitation of ${guest.email}` }).click();
     await page.getByRole("region", { name: "Open invitations" }).waitFor({ state: "detached" });
     assert.deepEqual((await api("GET", invitations, undefined, owner)).data, []);
 }

@@ -8,7 +8,7 @@ const viewer = await colleague(owner, "watcher", "viewer");
 const home = `/tenants/${owner.tenant}`;
 
 /** What changes something for others, or needs more than reading; filters, views and what is typed do not. */
-const CHANGES = /^(Create|New|Edit|Change (?!the password)|Delete|Remove (?!the )|Revoke|Rotate|Invite|Withdraw|Rename|Reset|Revert|Import|Record|Stop|Run the test)/;
+const CHANGES = /^(Create|New|Edit|Change (?!the password)|Delete|Remove (?!the )|Revoke|Rotate|Invite|Rename|Reset|Revert|Import|Record|Stop|Run the test)/;
 
 await tell("viewer", async ({ page, shoot }) => {
     const limits = [{ algorithm: "sliding_window_log", limit: 5, window_ms: 60_000 }];

@@ -17,7 +17,7 @@ use weir_domain::decide::Decision;
 use weir_domain::id::RuleId;
 use weir_domain::matching::subject_key;
 use weir_domain::overrides::{Effect, override_keys};
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::{Micros, Timestamp};
 use weir_http::problem::Problem;
@@ -137,13 +137,14 @@ fn charge(active: &Arc<ActiveRule>, subject: Subject, now: Timestamp) -> Option<
     let rule = &active.rule;
     let value = |name: &String| subject.get(name).map(String::as_str);
     let values: Vec<&str> = rule.count_by().iter().map(value).collect::<Option<_>>()?;
-    let instead = match active.overrides.find(rule, &values, now).map(|found| &found.effect) {
+    let override_limits = match active.overrides.find(rule, &values, now).map(|found| &found.effect)
+    {
         None => None,
         Some(Effect::Limits(limits)) => Some(Arc::clone(limits)),
         Some(_) => return None,
     };
     let key = subject_key(rule.count_by(), &values);
-    let charge = RuleCharge { active: Arc::clone(active), subject: key, instead };
+    let charge = RuleCharge { active: Arc::clone(active), subject: key, override_limits };
     Some(Looked { subject, charge })
 }
 
@@ -156,10 +157,10 @@ async fn look(
     if looked.is_empty() {
         return Ok(Vec::new());
     }
-    let (tenant, act, cost) = (alert.tenant_id, Act::Look, 1);
+    let (tenant, operation, cost) = (alert.tenant_id, Operation::Inspect, 1);
     let rules = looked.iter().map(|it| std::slice::from_ref(&it.charge));
     let asked: Vec<_> =
-        rules.map(|rules| Asked { tenant, act, cost, rules, idempotency: None }).collect();
+        rules.map(|rules| Asked { tenant, operation, cost, rules, idempotency: None }).collect();
     let results = control.limiter.check(&asked).await;
     let decided = results.into_iter().map(|result| match result.map_err(redis_away)? {
         Answer::Decided(at, decisions) => Ok((at, decisions)),

@@ -41,7 +41,7 @@ pub(crate) async fn create(
         return Err(Problem::new(ErrorCode::Conflict, "the person is a member already").into());
     }
     if change.tx.invitations().count_open(tenant_id, now).await? >= OPEN_MAX {
-        let detail = format!("there are {OPEN_MAX} open invitations: withdraw some first");
+        let detail = format!("there are {OPEN_MAX} open invitations: revoke some first");
         return Err(Problem::new(ErrorCode::Conflict, detail).into());
     }
     let token = invitations::new_token(&control.random);

@@ -76,7 +76,7 @@ pub(super) async fn made_by(
         let object = Object::new("invitation", &row.id);
         let invitation = invitations::invitation(row);
         let before = Some(to_value(&invitation)?);
-        change.audit("invitation.withdraw", object, before, None).await?;
+        change.audit("invitation.revoke", object, before, None).await?;
         invitations_revoked.push(invitation);
     }
     let mut keys = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weir_domain::id::TenantId;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::rule::Rule;
 use weir_domain::sample::{self, ALL, SamplePlan};
 use weir_domain::time::Timestamp;
@@ -202,8 +202,8 @@ impl Gathered {
                 continue;
             }
             let at = since.plus_ms(i64::from(*after_ms));
-            let act = if *cost < 0 { Act::Refund } else { Act::Consume };
-            self.traffic.asked.push(Asked { at, request, cost: cost.unsigned_abs(), act });
+            let operation = if *cost < 0 { Operation::Refund } else { Operation::Consume };
+            self.traffic.asked.push(Asked { at, request, cost: cost.unsigned_abs(), operation });
         }
         while self.traffic.asked.len() > CHECKS_MAX && self.threshold > 0 {
             self.threshold /= 2;

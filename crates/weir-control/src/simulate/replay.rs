@@ -9,9 +9,9 @@ use weir_domain::charge::Check;
 use weir_domain::decide::{Counters, decide};
 use weir_domain::draft::Mode;
 use weir_domain::id::TenantId;
-use weir_domain::matching::{Meeting, meet};
+use weir_domain::matching::{RuleMatch, match_rule};
 use weir_domain::overrides::Effect;
-use weir_domain::request::{Act, Request};
+use weir_domain::request::{Operation, Request};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::{Micros, Timestamp};
 
@@ -47,7 +47,7 @@ impl Replay {
             }
             let request = &self.traffic.requests[asked.request as usize];
             let verdicts = (present.decide(request, asked), candidate.decide(request, asked));
-            if asked.act == Act::Consume {
+            if asked.operation == Operation::Consume {
                 outcome.count(asked.at, verdicts, || self.subject(request));
             }
         }
@@ -82,12 +82,13 @@ impl Side {
     /// Whether the rule lets a check pass; none: it does not meet it.
     fn decide(&mut self, request: &Request, asked: &Asked) -> Option<bool> {
         let now = micros(asked.at);
-        match meet(self.rule.as_ref()?, request, asked.at) {
-            Meeting::ConditionFailed(_) | Meeting::NotCounted(_) => None,
-            Meeting::Passes(effect) => Some(effect != Effect::Deny),
-            Meeting::Charged(charge) => {
+        match match_rule(self.rule.as_ref()?, request, asked.at) {
+            RuleMatch::ConditionFailed(_) | RuleMatch::NotCounted(_) => None,
+            RuleMatch::Passes(effect) => Some(effect != Effect::Deny),
+            RuleMatch::Charged(charge) => {
                 let meters = charge.meters(self.tenant, |quota| calendar::bounds(quota, now));
-                let check = Check { act: asked.act, cost: asked.cost, rules: vec![meters] };
+                let check =
+                    Check { operation: asked.operation, cost: asked.cost, rules: vec![meters] };
                 let decisions = decide(&mut self.counters, &check, now);
                 Some(decisions.iter().all(|it| it.allowed))
             }

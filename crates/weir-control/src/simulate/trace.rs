@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use weir_domain::limit::COST_MAX;
 use weir_domain::names;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
 use weir_wire::simulate::{CHECKS_MAX, TRACE_BYTES_MAX, TraceBody, TraceFormat};
@@ -70,8 +70,8 @@ fn parse(body: &TraceBody, namespace: &str) -> Result<Traffic, Wrong> {
                 wrong.iter().map(|it| format!("`{}` {}", it.field, it.reason)).collect();
             Wrong::at(line, 1, each.join("; "))
         })?;
-        let (at, cost, act) = (read.at, read.cost, Act::Consume);
-        traffic.asked.push(Asked { at, request: place, cost, act });
+        let (at, cost, operation) = (read.at, read.cost, Operation::Consume);
+        traffic.asked.push(Asked { at, request: place, cost, operation });
     }
     traffic.sort();
     Ok(traffic)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use weir_domain::names::InvalidField;
-use weir_domain::request::{Act, Request, RequestDraft};
+use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::time::Timestamp;
 
 /// Checks of one namespace.
@@ -24,7 +24,7 @@ pub(super) struct Asked {
     pub(super) request: u32,
     pub(super) cost: u64,
     /// To consume or to give back.
-    pub(super) act: Act,
+    pub(super) operation: Operation,
 }
 
 impl Traffic {
@@ -45,7 +45,7 @@ impl Traffic {
             namespace: self.namespace.clone(),
             attributes: attributes.clone(),
             cost: 1,
-            act: Act::Consume,
+            operation: Operation::Consume,
             idempotency_key: None,
         };
         let place = u32::try_from(self.requests.len()).unwrap_or(u32::MAX);

@@ -6,8 +6,8 @@ use axum::extract::State;
 use weir_domain::decide::Decision;
 use weir_domain::draft::Mode;
 use weir_domain::limit::LIMITS_PER_RULE_MAX;
-use weir_domain::matching::{LIMITS_PER_CHECK_MAX, Meeting};
-use weir_domain::request::{Act, Request};
+use weir_domain::matching::{LIMITS_PER_CHECK_MAX, RuleMatch};
+use weir_domain::request::{Operation, Request};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::Micros;
 use weir_http::json::Json;
@@ -20,7 +20,7 @@ use crate::actor::{By, Caller, Editor};
 use crate::error::ControlError;
 use crate::rules::read_stored;
 use crate::state::ControlState;
-use crate::tester::meeting::Met;
+use crate::tester::tested_rule::TestedRule;
 use crate::tester::{active, redis_away};
 
 /// Try a request against every rule of a namespace: what matches, or why not, and what the limits say now.
@@ -38,7 +38,8 @@ pub(crate) async fn test(
     let request = body.parse_look().map_err(Problem::invalid)?;
     let rules = rules(&control, &caller, request.namespace()).await?;
     let now = control.clock.now();
-    let met: Vec<Met> = rules.into_iter().map(|rule| Met::new(rule, &request, now)).collect();
+    let met: Vec<TestedRule> =
+        rules.into_iter().map(|rule| TestedRule::new(rule, &request, now)).collect();
     let (decided, decisions) = look(&control, &caller, &request, &met).await?;
     Ok(Json(answer(&request, &met, &decisions, decided)))
 }
@@ -69,10 +70,10 @@ async fn look(
     control: &ControlState,
     caller: &Caller,
     request: &Request,
-    met: &[Met],
+    met: &[TestedRule],
 ) -> Result<(Micros, Vec<Vec<Decision>>), ControlError> {
-    let charge = |it: &Met| match &it.meeting {
-        Meeting::Charged(charge) => Some(charge.clone()),
+    let charge = |it: &TestedRule| match &it.rule_match {
+        RuleMatch::Charged(charge) => Some(charge.clone()),
         _ => None,
     };
     let charges: Vec<_> = met.iter().map(charge).collect();
@@ -84,7 +85,8 @@ async fn look(
     let (tenant, cost) = (caller.tenant_id, request.cost());
     // A look decides nothing for rules together, so it is asked in parts no larger than a check can be.
     let parts = rules.chunks(LIMITS_PER_CHECK_MAX / LIMITS_PER_RULE_MAX);
-    let look = |rules| Asked { tenant, act: Act::Look, cost, rules, idempotency: None };
+    let look =
+        |rules| Asked { tenant, operation: Operation::Inspect, cost, rules, idempotency: None };
     let asked: Vec<_> = parts.map(look).collect();
     let (mut decided, mut all) = (Micros::default(), Vec::new());
     for result in control.limiter.check(&asked).await {
@@ -102,18 +104,20 @@ async fn look(
 
 fn answer(
     request: &Request,
-    met: &[Met],
+    met: &[TestedRule],
     decisions: &[Vec<Decision>],
     decided: Micros,
 ) -> TestAnswer {
-    let refuses = |(it, decisions): &(&Met, &Vec<Decision>)| it.enforced() && !it.passes(decisions);
-    let is_denial = |it: &Met| !matches!(it.meeting, Meeting::Charged(_));
-    let refusing: Vec<&Met> = met.iter().zip(decisions).filter(refuses).map(|(it, _)| it).collect();
+    let refuses =
+        |(it, decisions): &(&TestedRule, &Vec<Decision>)| it.enforced() && !it.passes(decisions);
+    let is_denial = |it: &TestedRule| !matches!(it.rule_match, RuleMatch::Charged(_));
+    let refusing: Vec<&TestedRule> =
+        met.iter().zip(decisions).filter(refuses).map(|(it, _)| it).collect();
     // A rule that refuses comes before one that exempts, and that before limits.
     let exempted = met.iter().any(|it| it.enforced() && it.exempts());
     let outright = refusing.iter().any(|it| is_denial(it));
-    let counts = |it: &&&Met| is_denial(it) || !(exempted || outright);
-    let name = |it: &&Met| it.active.rule.name().to_owned();
+    let counts = |it: &&&TestedRule| is_denial(it) || !(exempted || outright);
+    let name = |it: &&TestedRule| it.active.rule.name().to_owned();
     let denied_by: Vec<String> = refusing.iter().filter(counts).map(name).collect();
     TestAnswer {
         allowed: denied_by.is_empty(),

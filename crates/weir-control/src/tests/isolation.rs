@@ -38,7 +38,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("login", For::Anybody),
         ("refresh", For::Anybody),
         ("auth_options", For::Anybody),
-        ("invitations_look", For::Anybody),
+        ("invitations_preview", For::Anybody),
         ("logout", For::Anybody),
         ("me_read", For::People),
         ("me_rename", For::People),
@@ -56,7 +56,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("invitations_accept", For::People),
         ("invitations_list", For::Members(Viewer)),
         ("invitations_create", For::Members(Admin)),
-        ("invitations_withdraw", For::Members(Admin)),
+        ("invitations_revoke", For::Members(Admin)),
         ("members_list", For::Members(Viewer)),
         ("members_leave", For::Members(Viewer)),
         ("members_change", For::Members(Admin)),
@@ -81,7 +81,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("test", For::Members(Editor)),
         ("simulate", For::Members(Viewer)),
         ("recorded_read", For::Members(Viewer)),
-        ("counters_look", For::Members(Editor)),
+        ("counters_inspect", For::Members(Editor)),
         ("counters_reset", For::Members(Editor)),
         ("stats_series", For::Members(Viewer)),
         ("stats_rules", For::Members(Viewer)),
@@ -160,7 +160,7 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "overrides_bulk" => json!({ "overrides": [it] }),
         "simulate" => json!({ "rule": rule, "source": "recorded" }),
         "test" => json!({ "attributes": { "user": "u-1" } }),
-        "counters_look" => json!({ "rule_id": things.rule, "subjects": [{ "user": "u-1" }] }),
+        "counters_inspect" => json!({ "rule_id": things.rule, "subjects": [{ "user": "u-1" }] }),
         "webhooks_create" | "webhooks_update" => {
             json!({ "name": "w", "url": "http://127.0.0.1:9/" })
         }

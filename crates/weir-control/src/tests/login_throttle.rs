@@ -102,7 +102,7 @@ async fn unknown_invitation_tokens_are_bounded_by_network() {
     let plane = Plane::start().await;
     let look = |peer: u8| {
         let body = json!({ "token": "invite_of-nobody" });
-        plane.ask("POST", "/v1/invitations/look").peer(peer).json(&body).send()
+        plane.ask("POST", "/v1/invitations/preview").peer(peer).json(&body).send()
     };
     for _ in 0..60 {
         look(1).await.expect(404);

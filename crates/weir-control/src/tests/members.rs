@@ -42,14 +42,14 @@ async fn whoever_is_invited_joins_once_with_that_role() {
     assert!(token.starts_with("invite_"), "{token}");
 
     let look = json!({ "token": token });
-    let offer = plane.ask("POST", "/v1/invitations/look").json(&look).send().await.expect(200);
+    let offer = plane.ask("POST", "/v1/invitations/preview").json(&look).send().await.expect(200);
     assert_eq!((offer.text("/tenant_name"), offer.text("/role")), ("Acme".into(), "editor".into()));
     assert_eq!(offer.text("/invited_by"), "ada@example.com");
 
     let tenant = accept(&plane, &eve, &token).await.expect(200);
     assert_eq!((tenant.text("/id"), tenant.text("/role")), (ada.tenant.clone(), "editor".into()));
     accept(&plane, &eve, &token).await.problem(404, "not_found");
-    plane.ask("POST", "/v1/invitations/look").json(&look).send().await.problem(404, "not_found");
+    plane.ask("POST", "/v1/invitations/preview").json(&look).send().await.problem(404, "not_found");
 
     let members = plane.by(&ada, "GET", "members").send().await.expect(200);
     let rows = members.body["data"].as_array().expect("a list");
@@ -66,7 +66,7 @@ async fn whoever_is_invited_joins_once_with_that_role() {
 }
 
 #[tokio::test]
-async fn an_invitation_holds_for_its_address_for_seven_days_and_until_replaced_or_withdrawn() {
+async fn an_invitation_holds_for_its_address_for_seven_days_and_until_replaced_or_revoked() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;
     let eve = plane.member("eve@example.com").await;
@@ -80,9 +80,9 @@ async fn an_invitation_holds_for_its_address_for_seven_days_and_until_replaced_o
     let open = plane.by(&ada, "GET", "invitations").send().await.expect(200);
     assert_eq!(open.text("/data/0/email"), "eve@example.com");
     assert_eq!(open.body["data"].as_array().map(Vec::len), Some(2));
-    let withdraw = format!("invitations/{}", open.text("/data/0/id"));
-    plane.by(&ada, "DELETE", &withdraw).send().await.expect(204);
-    plane.by(&ada, "DELETE", &withdraw).send().await.problem(404, "not_found");
+    let invitation = format!("invitations/{}", open.text("/data/0/id"));
+    plane.by(&ada, "DELETE", &invitation).send().await.expect(204);
+    plane.by(&ada, "DELETE", &invitation).send().await.problem(404, "not_found");
     accept(&plane, &eve, &second).await.problem(404, "not_found");
 
     let late = invite(&plane, &ada, "late@example.com", "viewer").await;

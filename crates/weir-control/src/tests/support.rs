@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::UserId;
 use weir_domain::matching::subject_key;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::time::{Clock, Timestamp};
 use weir_http::client_address::ClientAddress;
 use weir_http::plane::{Plane as Surrounded, PlaneSettings, with_fallbacks};
@@ -173,9 +173,9 @@ impl Plane {
         let active = crate::tester::active(&row, &[]).expect("valid");
         let values: &[&str] = if active.rule.count_by().is_empty() { &[] } else { &[user] };
         let subject = subject_key(active.rule.count_by(), values);
-        let rules = vec![RuleCharge { active, subject, instead: None }];
-        let (act, cost) = (Act::Consume, 1);
-        let asked = Asked { tenant, act, cost, rules: &rules, idempotency: None };
+        let rules = vec![RuleCharge { active, subject, override_limits: None }];
+        let (operation, cost) = (Operation::Consume, 1);
+        let asked = Asked { tenant, operation, cost, rules: &rules, idempotency: None };
         let results = self.limiter.check(&[asked]).await;
         assert!(results[0].is_ok(), "{results:?}");
     }

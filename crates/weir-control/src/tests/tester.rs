@@ -127,7 +127,7 @@ async fn look_says_how_subjects_stand_whatever_the_conditions_say() {
     plane.consume(&ada, &id, "u-1").await;
     let look = |subjects: Value| {
         let body = json!({ "rule_id": id, "subjects": subjects });
-        plane.by(&ada, "POST", "counters/look").json(&body).send()
+        plane.by(&ada, "POST", "counters/inspect").json(&body).send()
     };
     let subjects = json!([{ "user": "u-1" }, { "user": "barred" }, { "user": "u-2" }]);
     let seen = look(subjects.clone()).await.expect(200);

@@ -22,12 +22,12 @@ impl Scene {
         self
     }
 
-    fn ask(&mut self, act: Act, cost: u64, rules: &[RuleMeters]) -> Vec<Decision> {
-        decide(&mut self.counters, &Check { act, cost, rules: rules.to_vec() }, self.now)
+    fn ask(&mut self, operation: Operation, cost: u64, rules: &[RuleMeters]) -> Vec<Decision> {
+        decide(&mut self.counters, &Check { operation, cost, rules: rules.to_vec() }, self.now)
     }
 
     fn consume(&mut self, rules: &[RuleMeters]) -> Vec<Decision> {
-        self.ask(Act::Consume, 1, rules)
+        self.ask(Operation::Consume, 1, rules)
     }
 
     /// Whether a consume of 1 is let pass by each limit.
@@ -83,13 +83,13 @@ fn two_rules_take_together_or_not_at_all() {
 fn limits_of_a_check_see_the_same_cost_and_the_same_moment() {
     let rules = [rule(1, &[per_minute(5), log(5, 1_000, false)])];
     let mut scene = Scene::new();
-    assert_eq!(remaining(&scene.ask(Act::Consume, 4, &rules)), [1, 1]);
-    let denied = scene.ask(Act::Consume, 2, &rules);
+    assert_eq!(remaining(&scene.ask(Operation::Consume, 4, &rules)), [1, 1]);
+    let denied = scene.ask(Operation::Consume, 2, &rules);
     assert_eq!(
         denied.iter().map(|it| it.retry_after_ms).collect::<Vec<_>>(),
         [Some(60_000), Some(1_000)]
     );
-    assert_eq!(scene.ask(Act::Consume, 6, &rules)[0].retry_after_ms, None);
+    assert_eq!(scene.ask(Operation::Consume, 6, &rules)[0].retry_after_ms, None);
     assert_eq!(remaining(&scene.consume(&rules)), [0, 0]);
 }
 
@@ -115,7 +115,7 @@ fn block_starts_only_for_the_rule_that_denied_and_not_for_a_cost_above_its_limit
     scene.consume(&rules);
     assert_eq!(scene.passes(&rules), [true, false]);
     assert_eq!(scene.pass_ms(100).passes(&rules), [true, true], "no block");
-    assert!(!scene.ask(Act::Consume, 10, &rules[..1])[0].allowed);
+    assert!(!scene.ask(Operation::Consume, 10, &rules[..1])[0].allowed);
     assert_eq!(scene.passes(&rules[..1]), [true], "no block for what can never pass");
 }
 
@@ -135,7 +135,7 @@ fn peek_starts_no_block_and_tells_of_one() {
     let rules = [with_block(1, 5_000, &[log(1, 1_000, false)])];
     let mut scene = Scene::new();
     scene.consume(&rules);
-    assert_eq!(scene.ask(Act::Peek, 1, &rules)[0].retry_after_ms, Some(5_000));
+    assert_eq!(scene.ask(Operation::Peek, 1, &rules)[0].retry_after_ms, Some(5_000));
     assert_eq!(scene.pass_ms(1_000).passes(&rules), [true]);
 }
 
@@ -183,5 +183,5 @@ fn delay_is_told_only_to_those_who_pass() {
     assert_eq!(delays(scene.consume(&rules)), 0);
     assert_eq!(delays(scene.consume(&rules)), 100);
     assert_eq!(delays(scene.consume(&rules)), 0, "the other limit denies");
-    assert_eq!(delays(scene.ask(Act::Look, 1, &rules)), 200);
+    assert_eq!(delays(scene.ask(Operation::Inspect, 1, &rules)), 200);
 }

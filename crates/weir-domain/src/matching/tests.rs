@@ -8,7 +8,7 @@ use crate::draft::{
 };
 use crate::id::{OverrideId, RuleId, TenantId};
 use crate::overrides::{EffectDraft, Override, OverrideDraft, Overrides};
-use crate::request::{Act, RequestDraft};
+use crate::request::{Operation, RequestDraft};
 use crate::rule::Rule;
 use crate::rulebook::{Rulebook, TenantRules, TenantState};
 
@@ -65,7 +65,7 @@ fn request(attributes: &[(&str, &str)]) -> Request {
         namespace: "default".into(),
         attributes: attributes.collect(),
         cost: 1,
-        act: Act::Consume,
+        operation: Operation::Consume,
         idempotency_key: None,
     })
     .expect("a valid request")
@@ -115,8 +115,8 @@ fn rule_whose_conditions_do_not_hold_says_nothing() {
     assert_eq!(outcome(&rules, &[("route", "/old")]), ("denied", vec![1]));
     assert_eq!(outcome(&rules, &[("route", "/new")]), ("charged", vec![2]));
     assert_eq!(outcome(&rules, &[]), ("charged", vec![2]));
-    let meeting = meet(&rules[0], &request(&[]), NOW);
-    assert!(matches!(meeting, Meeting::ConditionFailed(0)), "{meeting:?}");
+    let rule_match = match_rule(&rules[0], &request(&[]), NOW);
+    assert!(matches!(rule_match, RuleMatch::ConditionFailed(0)), "{rule_match:?}");
 }
 
 #[test]
@@ -137,8 +137,8 @@ fn request_without_an_attribute_the_rule_counts_by_is_not_counted() {
     assert_eq!(outcome(&rules, &[("user", "u"), ("route", "r")]), ("charged", vec![1, 2]));
     assert_eq!(outcome(&rules, &[("user", "")]), ("charged", vec![2]), "empty is there");
     assert_eq!(outcome(&rules, &[("route", "r")]), ("charged", vec![]));
-    let meeting = meet(&rules[0], &request(&[("user", "u")]), NOW);
-    assert!(matches!(&meeting, Meeting::NotCounted(it) if it == "route"), "{meeting:?}");
+    let rule_match = match_rule(&rules[0], &request(&[("user", "u")]), NOW);
+    assert!(matches!(&rule_match, RuleMatch::NotCounted(it) if it == "route"), "{rule_match:?}");
 }
 
 #[test]

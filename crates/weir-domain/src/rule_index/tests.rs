@@ -9,7 +9,7 @@ use crate::draft::{
 use crate::id::RuleId;
 use crate::matching::{Matched, matched, matched_in};
 use crate::overrides::Overrides;
-use crate::request::{Act, RequestDraft};
+use crate::request::{Operation, RequestDraft};
 use crate::rule::Rule;
 use crate::rulebook::Namespace;
 use crate::time::Timestamp;
@@ -47,7 +47,7 @@ fn request(attributes: &[(String, String)]) -> Request {
         namespace: "default".into(),
         attributes: attributes.iter().cloned().collect(),
         cost: 1,
-        act: Act::Consume,
+        operation: Operation::Consume,
         idempotency_key: None,
     })
     .expect("a valid request")

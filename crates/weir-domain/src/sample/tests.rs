@@ -2,7 +2,7 @@ use super::*;
 use crate::draft::{
     Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, RuleDraft,
 };
-use crate::request::{Act, RequestDraft};
+use crate::request::{Operation, RequestDraft};
 
 fn rule(count_by: &[&str], tested: &[&str]) -> Rule {
     let condition = |attribute: &&str| ConditionDraft {
@@ -32,7 +32,7 @@ fn request(attributes: &[(&str, &str)]) -> Request {
         namespace: "default".to_owned(),
         attributes: attributes.iter().map(own).collect(),
         cost: 1,
-        act: Act::Consume,
+        operation: Operation::Consume,
         idempotency_key: None,
     })
     .expect("valid")

@@ -67,7 +67,7 @@ impl Lease {
     /// Whether it is of this rule as it is now, under the same override.
     pub(super) fn is_of(&self, charge: &RuleCharge) -> bool {
         Arc::ptr_eq(&self.charge.active, &charge.active)
-            && charge.has_instead(self.charge.instead.as_ref())
+            && charge.uses_override(self.charge.override_limits.as_ref())
     }
 
     pub(super) fn is_idle(&self, now: Instant, during: Duration) -> bool {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::{KeyId, TenantId};
 use weir_domain::matching::{Matched, matched};
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::rulebook::Rulebook;
 use weir_domain::time::Clock;
 use weir_redis::limiter::{Answer, Asked, Limiter};
@@ -167,7 +167,7 @@ impl<'a> History<'a> {
             let cost = self.random.between(1, costs);
             let us = self.random.between(0, 30_000);
             self.pass(us);
-            let answer = self.ask(at, Act::Consume, cost).await;
+            let answer = self.ask(at, Operation::Consume, cost).await;
             self.counts.checks += 1;
             if answer.allowed {
                 self.counts.admitted += 1;
@@ -184,7 +184,7 @@ impl<'a> History<'a> {
         }
         let units = self.random.between(1, most);
         // The gate that refunds returns its own leases before.
-        self.ask(at, Act::Refund, units).await;
+        self.ask(at, Operation::Refund, units).await;
         let excess = units.saturating_sub(self.window.consumed);
         self.window.refunded_leases += excess.min(self.held());
         self.window.consumed -= units.min(self.window.consumed);
@@ -230,7 +230,7 @@ impl<'a> History<'a> {
                 }
                 let asked = Asked {
                     tenant: self.tenant,
-                    act: Act::Consume,
+                    operation: Operation::Consume,
                     cost: request.units(),
                     rules: &charges,
                     idempotency: request.idempotency(),
@@ -289,7 +289,7 @@ impl<'a> History<'a> {
         let most = 1_000_000_000;
         self.book = book(self.tenant, self.seed(), self.book.version() + 1, most);
         self.gates[0] = self.fresh_gate();
-        let answer = self.ask(0, Act::Peek, 1).await;
+        let answer = self.ask(0, Operation::Peek, 1).await;
         let taken = most - answer.limits[0].remaining.expect("redis answers") - 1;
         let lost = taken.saturating_sub(self.window.consumed);
         self.counts.units_lost += lost;
@@ -299,12 +299,12 @@ impl<'a> History<'a> {
         Ok(())
     }
 
-    async fn ask(&mut self, at: usize, act: Act, cost: u64) -> CheckAnswer {
+    async fn ask(&mut self, at: usize, operation: Operation, cost: u64) -> CheckAnswer {
         let gate = &self.gates[at];
         let (tenant, book) = (self.tenant, Arc::clone(&gate.book));
         let caller = Caller { tenant, key: KeyId::from_u128(1), book, at: timestamp(self.time) };
         let before = gate.state.leases.held();
-        let results = decide(&gate.state, &caller, &[request(act, cost)]).await;
+        let results = decide(&gate.state, &caller, &[request(operation, cost)]).await;
         let mut results = results.expect("one limit");
         let answer = results.pop().expect("one answer").expect("no key was used");
         assert_eq!(answer.degraded, None, "redis answers in time");
@@ -314,7 +314,7 @@ impl<'a> History<'a> {
 
     fn charges(&self, at: usize) -> Vec<RuleCharge> {
         let rules = self.gates[at].book.rules(self.tenant, "default");
-        match matched(rules, &request(Act::Consume, 1), timestamp(self.time)) {
+        match matched(rules, &request(Operation::Consume, 1), timestamp(self.time)) {
             Matched::Charged(charges) => charges,
             other => panic!("{other:?}"),
         }

@@ -31,7 +31,7 @@ fn rule(consistency: Consistency, limits: Vec<LimitDraft>) -> [RuleCharge; 1] {
     };
     let rule = Rule::parse(draft).expect("a rule");
     let active = Arc::new(ActiveRule::new(RuleId::from_u128(1), rule, Overrides::default()));
-    [RuleCharge { active, subject: SubjectKey(7), instead: None }]
+    [RuleCharge { active, subject: SubjectKey(7), override_limits: None }]
 }
 
 fn window(limit: u64, window_ms: u64) -> LimitDraft {

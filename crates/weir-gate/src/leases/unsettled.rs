@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 use weir_redis::limiter::Asked;
 
@@ -84,12 +84,12 @@ impl Unsettled {
 
     /// The call that settles it: returns the units, or asks for them once more.
     pub(crate) fn call(&self, leases: &Leases) -> Asked<'_> {
-        let (act, cost) = match self.origin {
-            Origin::Return { units, .. } => (Act::Refund, units),
-            Origin::Unanswered { units, .. } => (Act::Consume, units),
+        let (operation, cost) = match self.origin {
+            Origin::Return { units, .. } => (Operation::Refund, units),
+            Origin::Unanswered { units, .. } => (Operation::Consume, units),
         };
         let idempotency = self.id.map(|id| leases.idempotency(id));
         let rules = std::slice::from_ref(&self.charge);
-        Asked { tenant: self.tenant, act, cost, rules, idempotency }
+        Asked { tenant: self.tenant, operation, cost, rules, idempotency }
     }
 }

@@ -35,7 +35,7 @@ fn rule(limit: LimitDraft) -> RuleCharge {
     };
     let rule = Rule::parse(draft).expect("a rule");
     let active = Arc::new(ActiveRule::new(RuleId::from_u128(1), rule, Overrides::default()));
-    RuleCharge { active, subject: SubjectKey(0), instead: None }
+    RuleCharge { active, subject: SubjectKey(0), override_limits: None }
 }
 
 fn of(rule: &RuleCharge, subject: u128) -> [RuleCharge; 1] {
@@ -43,7 +43,7 @@ fn of(rule: &RuleCharge, subject: u128) -> [RuleCharge; 1] {
 }
 
 fn admits(local: &Local, tenant: TenantId, charges: &[RuleCharge]) -> bool {
-    local.decide(tenant, Act::Consume, 1, charges)[0].allowed
+    local.decide(tenant, Operation::Consume, 1, charges)[0].allowed
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn check_for_whose_counter_there_is_no_room_is_refused_for_now() {
     for subject in 0..TENANT_COUNTERS_MAX as u128 {
         assert!(admits(&local, A, &of(&rule, subject)));
     }
-    let decisions = local.decide(A, Act::Consume, 1, &of(&rule, u128::MAX));
+    let decisions = local.decide(A, Operation::Consume, 1, &of(&rule, u128::MAX));
     assert_eq!((decisions[0].allowed, decisions[0].retry_after_ms), (false, Some(1_000)));
     assert!(admits(&local, B, &of(&rule, 7)), "other tenants have room");
 }
@@ -82,7 +82,7 @@ fn cost_above_the_share_is_refused_for_now_and_above_the_limit_for_ever() {
     let local = local();
     local.set_live_gates(4);
     let rule = of(&rule(LimitDraft::FixedWindow { limit: 100, window_ms: 60_000 }), 7);
-    let retry = |cost| local.decide(A, Act::Consume, cost, &rule)[0].retry_after_ms;
+    let retry = |cost| local.decide(A, Operation::Consume, cost, &rule)[0].retry_after_ms;
     assert_eq!(retry(50), Some(RETRY_AFTER_MS));
     assert_eq!(retry(101), None);
     assert_eq!(retry(25), Some(0));

@@ -26,7 +26,7 @@ fn rule(id: u128, mode: Mode, block_ms: Option<u64>, limits: Vec<LimitDraft>) ->
     };
     let rule = Rule::parse(draft).expect("a rule");
     let active = Arc::new(ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default()));
-    RuleCharge { active, subject: SubjectKey(7), instead: None }
+    RuleCharge { active, subject: SubjectKey(7), override_limits: None }
 }
 
 fn window() -> LimitDraft {
@@ -48,7 +48,7 @@ fn allowed(remaining: u64, reset_after_ms: u64) -> Decision {
 }
 
 fn stands(cost: u64, rules: &[RuleCharge], decisions: &[Decision]) -> Option<u64> {
-    stands_for_ms(Met { tenant: TENANT, version: 1, cost, rules }, decisions)
+    stands_for_ms(ChargedRules { tenant: TENANT, version: 1, cost, rules }, decisions)
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn remembering() -> (Remembered, [RuleCharge; 1], Instant) {
     remembered.hears(true);
     let rules = [rule(1, Mode::Enforce, None, vec![window()])];
     let now = Instant::now();
-    let met = Met { tenant: TENANT, version: 1, cost: 1, rules: &rules };
+    let met = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
     let ticket = remembered.ticket(&rules, now).expect("rules");
     remembered.remember(ticket, met, &[denied(0, 10_000)], now);
     (remembered, rules, now)
@@ -102,25 +102,25 @@ fn remembering() -> (Remembered, [RuleCharge; 1], Instant) {
 #[test]
 fn denial_is_given_again_with_less_time_left_and_for_some_seconds_at_most() {
     let (remembered, rules, now) = remembering();
-    let met = Met { tenant: TENANT, version: 1, cost: 1, rules: &rules };
+    let met = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
     let later = now + Duration::from_millis(4_999);
     let again = remembered.recall(met, later).expect("known");
     let retry_ms = again[0].retry_after_ms.expect("not for ever");
     assert!((5_001..=10_000).contains(&retry_ms), "{retry_ms}");
     assert!(!again[0].allowed && again[0].remaining == 0);
     assert_eq!(remembered.recall(met, now + LONGEST), None);
-    for other in [Met { version: 2, ..met }, Met { cost: 2, ..met }] {
+    for other in [ChargedRules { version: 2, ..met }, ChargedRules { cost: 2, ..met }] {
         assert_eq!(remembered.recall(other, now), None);
     }
     let mut others = rules.clone();
-    others[0].instead = Some(Arc::new([]));
-    assert_eq!(remembered.recall(Met { rules: &others, ..met }, now), None);
+    others[0].override_limits = Some(Arc::new([]));
+    assert_eq!(remembered.recall(ChargedRules { rules: &others, ..met }, now), None);
 }
 
 #[test]
 fn what_was_forgotten_while_redis_was_asked_is_not_remembered() {
     let (remembered, rules, now) = remembering();
-    let met = Met { tenant: TENANT, version: 1, cost: 1, rules: &rules };
+    let met = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
     let ticket = remembered.ticket(&rules, now).expect("rules");
     remembered.forget(SubjectKey(7));
     assert_eq!(remembered.recall(met, now), None);
@@ -131,7 +131,7 @@ fn what_was_forgotten_while_redis_was_asked_is_not_remembered() {
 #[test]
 fn nothing_is_remembered_while_announcements_are_not_heard() {
     let (remembered, rules, now) = remembering();
-    let met = Met { tenant: TENANT, version: 1, cost: 1, rules: &rules };
+    let met = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
     remembered.hears(false);
     assert_eq!(remembered.recall(met, now), None);
     let ticket = remembered.ticket(&rules, now).expect("rules");
@@ -146,12 +146,12 @@ fn tenant_with_many_denied_subjects_pushes_out_no_denial_of_another() {
     for subject in 0..(2 * SHARDS * SUBJECTS_MAX) {
         rules[0].subject = SubjectKey(subject as u128);
         let ticket = remembered.ticket(&rules, now).expect("rules");
-        let met = Met { tenant: flooding, version: 1, cost: 1, rules: &rules };
+        let met = ChargedRules { tenant: flooding, version: 1, cost: 1, rules: &rules };
         remembered.remember(ticket, met, &[denied(0, 10_000)], now);
     }
     let held: usize = remembered.shards.each().map(|it| it.denials.len()).sum();
     assert!(held <= SHARDS * SUBJECTS_MAX / 4 + 1, "{held}");
     rules[0].subject = SubjectKey(7);
-    let met = Met { tenant: TENANT, version: 1, cost: 1, rules: &rules };
+    let met = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
     assert!(remembered.recall(met, now).is_some());
 }

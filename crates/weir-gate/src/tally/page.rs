@@ -9,7 +9,7 @@ use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::{KeyId, RuleId, TenantId};
 use weir_domain::matching::{Matched, subject_key};
-use weir_domain::request::{Act, Request};
+use weir_domain::request::{Operation, Request};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::sample::SamplePlan;
 use weir_domain::subject::SubjectKey;
@@ -148,7 +148,7 @@ impl Page {
     fn count(&mut self, seen: &Seen<'_>, random: u64) {
         let tenant = self.tenants.entry(seen.tenant).or_default();
         tenant.keys.insert(seen.key, seen.at.as_millis());
-        let refund = seen.request.act() == Act::Refund;
+        let refund = seen.request.operation() == Operation::Refund;
         if !refund && tenant.sketch.is_none() && self.sketches < SKETCHES_MAX {
             tenant.sketch = Some(Box::default());
             self.sketches += 1;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use weir_domain::names::ATTRIBUTES_MAX;
-use weir_domain::request::{Act, Request};
+use weir_domain::request::{Operation, Request};
 use weir_domain::sample::{ALL, KEPT_BYTES_MAX, SamplePlan, kept_value};
 use weir_domain::time::Timestamp;
 use weir_wire::kept::KeptChecks;
@@ -84,7 +84,7 @@ impl Sample {
         let value = |name: &String| request.attribute(name).map(|it| kept_value(it).into_owned());
         let values = self.plan.attributes().iter().map(value).collect();
         let cost = i64::try_from(request.cost()).unwrap_or(i64::MAX);
-        let cost = if request.act() == Act::Refund { -cost } else { cost };
+        let cost = if request.operation() == Operation::Refund { -cost } else { cost };
         let kept = Kept { mark, at, values, cost };
         let bytes = kept.bytes();
         self.bytes += bytes;

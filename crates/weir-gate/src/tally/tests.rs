@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use weir_domain::id::RuleId;
 use weir_domain::matching::matched;
-use weir_domain::request::{Act, RequestDraft};
+use weir_domain::request::{Operation, RequestDraft};
 use weir_domain::rulebook::TenantRules;
 use weir_store::{DENIALS_PER_SECOND, TallyCounts, TallyRow};
 use weir_wire::stored::{StoredRule, StoredTenant};
@@ -60,17 +60,17 @@ impl Scene {
     }
 
     /// Answers a request as a gate does, from fresh counters, and counts it.
-    fn ask(&self, now: Timestamp, act: Act, user: &str, cost: u64) {
+    fn ask(&self, now: Timestamp, operation: Operation, user: &str, cost: u64) {
         let attributes = BTreeMap::from([("user".to_owned(), user.to_owned())]);
         let namespace = "default".to_owned();
-        let draft = RequestDraft { namespace, attributes, cost, act, idempotency_key: None };
+        let draft = RequestDraft { namespace, attributes, cost, operation, idempotency_key: None };
         let request = Request::parse(draft).expect("valid");
         let matched = matched(self.rules.rules("default"), &request, now);
         let answer = match &matched {
             Matched::Charged(charges) => {
                 let local = crate::local::Local::new(weir_domain::time::Clock::new(move || now));
-                let decisions = local.decide(self.tenant, act, cost, charges);
-                Skeleton::of_charges(charges, 1, now).answer(&decisions, act)
+                let decisions = local.decide(self.tenant, operation, cost, charges);
+                Skeleton::of_charges(charges, 1, now).answer(&decisions, operation)
             }
             Matched::Denied(by) => Skeleton::denied(by, 1).answer_without_limits(),
             Matched::Allowed(_) | Matched::TooManyLimits => {
@@ -107,8 +107,8 @@ fn checks_beyond_the_tenants_ceiling_have_a_count_of_their_own() {
     let mut book = Book::new(1);
     let attributes = BTreeMap::from([("user".to_owned(), "ada".to_owned())]);
     let namespace = "default".to_owned();
-    let act = Act::Consume;
-    let draft = RequestDraft { namespace, attributes, cost: 1, act, idempotency_key: None };
+    let operation = Operation::Consume;
+    let draft = RequestDraft { namespace, attributes, cost: 1, operation, idempotency_key: None };
     let request = Request::parse(draft).expect("valid");
     let without = Skeleton::of_charges(&[], 1, at(0)).answer_without_limits();
     let code = Some(weir_wire::check::AnswerCode::TenantRate);
@@ -137,12 +137,12 @@ fn requests_and_rules_are_counted_in_their_minutes() {
     let scene = Scene::new();
     let mut book = Book::new(1);
     for _ in 0..3 {
-        scene.ask(at(59_999), Act::Consume, "ada", 1);
+        scene.ask(at(59_999), Operation::Consume, "ada", 1);
     }
-    scene.ask(at(60_000), Act::Consume, "ada", 9);
-    scene.ask(at(60_000), Act::Consume, "eve", 1);
-    scene.ask(at(60_001), Act::Consume, "ada", 200);
-    scene.ask(at(60_002), Act::Refund, "ada", 1);
+    scene.ask(at(60_000), Operation::Consume, "ada", 9);
+    scene.ask(at(60_000), Operation::Consume, "eve", 1);
+    scene.ask(at(60_001), Operation::Consume, "ada", 200);
+    scene.ask(at(60_002), Operation::Refund, "ada", 1);
     assert_eq!(book.visit(&scene.tally, at(61_000)), 0);
     let batch = book.batch(true, at(61_000));
     assert_eq!(row(&batch, None, at(0)), counts(3, 0, 0));
@@ -167,7 +167,7 @@ fn counts_are_absolute_and_only_what_changed_is_written() {
     let scene = Scene::new();
     let mut book = Book::new(1);
     for second in 0..5 {
-        scene.ask(at(second * 1_000), Act::Consume, "ada", 1);
+        scene.ask(at(second * 1_000), Operation::Consume, "ada", 1);
         book.visit(&scene.tally, at(second * 1_000));
         let batch = book.batch(true, at(second * 1_000));
         // As if every other flush had failed.
@@ -182,7 +182,7 @@ fn counts_are_absolute_and_only_what_changed_is_written() {
     book.visit(&scene.tally, later);
     book.written(&book.batch(true, later), later);
     assert_eq!(book.row_count(), 0, "what is written for good is let go");
-    scene.ask(at(1), Act::Consume, "ada", 1);
+    scene.ask(at(1), Operation::Consume, "ada", 1);
     book.visit(&scene.tally, later);
     let late = book.batch(true, later);
     assert_eq!(late.rows.len(), 3);
@@ -194,7 +194,7 @@ fn ten_minutes_without_postgres_lose_nothing() {
     let scene = Scene::new();
     let mut book = Book::new(1);
     for second in 0..600 {
-        scene.ask(at(second * 1_000), Act::Consume, "ada", 1);
+        scene.ask(at(second * 1_000), Operation::Consume, "ada", 1);
         book.visit(&scene.tally, at(second * 1_000));
     }
     let batch = book.batch(true, at(600_000));
@@ -210,7 +210,7 @@ fn what_there_is_no_room_for_is_let_go_oldest_first_and_counted() {
     let mut lost = 0;
     for minute in 0..10 {
         for _ in 0..=minute {
-            scene.ask(at(minute * 60_000), Act::Consume, "ada", 1);
+            scene.ask(at(minute * 60_000), Operation::Consume, "ada", 1);
         }
         lost += book.visit(&scene.tally, at(minute * 60_000));
     }
@@ -226,7 +226,7 @@ fn log_is_a_sample_that_stands_for_all() {
     let scene = Scene::new();
     let mut book = Book::new(1);
     for _ in 0..1_003 {
-        scene.ask(at(5), Act::Consume, "eve", 1);
+        scene.ask(at(5), Operation::Consume, "eve", 1);
     }
     book.visit(&scene.tally, at(5));
     let batch = book.batch(true, at(5));
@@ -242,7 +242,7 @@ fn request_that_finds_every_shard_taken_is_counted_as_unrecorded() {
     let mut book = Book::new(1);
     {
         let _held: Vec<_> = scene.tally.shards.iter().map(|it| it.lock().unwrap()).collect();
-        scene.ask(at(5), Act::Consume, "ada", 1);
+        scene.ask(at(5), Operation::Consume, "ada", 1);
     }
     assert_eq!(book.visit(&scene.tally, at(5)), 1);
     let batch = book.batch(true, at(5));
@@ -255,7 +255,7 @@ fn many_subjects_take_no_more_room_than_a_few() {
     let mut book = Book::new(1);
     let mut most = 0;
     for at_ms in 0..20_000 {
-        scene.ask(at(at_ms / 10), Act::Consume, &format!("user-{at_ms}"), 1);
+        scene.ask(at(at_ms / 10), Operation::Consume, &format!("user-{at_ms}"), 1);
         if at_ms % 1_000 == 0 {
             book.visit(&scene.tally, at(at_ms / 10));
             let batch = book.batch(true, at(at_ms / 10));
@@ -269,7 +269,7 @@ fn many_subjects_take_no_more_room_than_a_few() {
 #[test]
 fn counts_of_a_shard_that_a_panic_poisoned_are_read() {
     let scene = Scene::new();
-    scene.ask(at(0), Act::Consume, "ada", 1);
+    scene.ask(at(0), Operation::Consume, "ada", 1);
     for shard in &scene.tally.shards {
         let panicked = std::panic::catch_unwind(|| {
             let _held = shard.lock();
@@ -277,7 +277,7 @@ fn counts_of_a_shard_that_a_panic_poisoned_are_read() {
         });
         assert!(panicked.is_err() && shard.is_poisoned());
     }
-    scene.ask(at(1), Act::Consume, "ada", 1);
+    scene.ask(at(1), Operation::Consume, "ada", 1);
     let mut book = Book::new(1);
     assert_eq!(book.visit(&scene.tally, at(61_000)), 0, "none went unrecorded");
     assert_eq!(row(&book.batch(false, at(61_000)), None, at(0)), counts(2, 0, 0));

@@ -57,15 +57,15 @@ fn of_rule(rule: &RuleCharge) -> u32 {
 mod tests {
     use weir_domain::draft::LimitDraft;
     use weir_domain::id::TenantId;
-    use weir_domain::request::Act;
+    use weir_domain::request::Operation;
 
     use super::*;
     use crate::limiter::Idempotency;
     use crate::limiter::tests::world::{charge_of, charge_with_block};
 
     fn check(rules: &[RuleCharge]) -> Asked<'_> {
-        let (tenant, act, cost) = (TenantId::from_u128(1), Act::Consume, 1);
-        Asked { tenant, act, cost, rules, idempotency: None }
+        let (tenant, operation, cost) = (TenantId::from_u128(1), Operation::Consume, 1);
+        Asked { tenant, operation, cost, rules, idempotency: None }
     }
 
     fn windows(count: u64) -> Vec<LimitDraft> {

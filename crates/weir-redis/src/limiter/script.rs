@@ -9,7 +9,7 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
 use weir_domain::limit::EXACT_MAX;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
 use super::{Answer, Asked};
@@ -26,7 +26,7 @@ pub(super) const SCRIPT: &str = concat!(
     "\nlocal function make_logs(now, now_ms, grace_ms, ms_until, expiry)\n",
     include_str!("script/5_sliding_window_log.lua"),
     "end\n",
-    "\nlocal function decide_any(tables, position, next_key, next_arg, act, cost, rule_count, hash_count, idempotent,\n",
+    "\nlocal function decide_any(tables, position, next_key, next_arg, operation, cost, rule_count, hash_count, idempotent,\n",
     "  keys, numbers, arguments, now, now_ms, grace_ms, parts, texts, upto, ms_until, expiry, read_counter, lengthen,\n",
     "  remove_dead, unreadable, judge, settle, make_logs)\n",
     include_str!("script/6_any_check.lua"),
@@ -139,16 +139,16 @@ impl Encoded {
     }
 
     fn check(&mut self, check: &Asked<'_>, bounds: &mut impl FnMut(&Quota) -> PeriodBounds) {
-        let act = match check.act {
-            Act::Consume => 1,
-            Act::Peek => 2,
-            Act::Refund => 3,
-            Act::Look => 4,
+        let operation = match check.operation {
+            Operation::Consume => 1,
+            Operation::Peek => 2,
+            Operation::Refund => 3,
+            Operation::Inspect => 4,
         };
-        let sheets = sheets(check.rules);
-        let sheet_count = sheets.iter().max().copied().unwrap_or(0);
+        let counter_hashes = counter_hashes(check.rules);
+        let hash_count = counter_hashes.iter().max().copied().unwrap_or(0);
         let (rules, idempotent) = (check.rules.len() as u64, check.idempotency.is_some());
-        self.push([act, check.cost, rules, sheet_count, u64::from(idempotent)]);
+        self.push([operation, check.cost, rules, hash_count, u64::from(idempotent)]);
         if let Some(it) = &check.idempotency {
             self.key(|keys| keys.push_str(&keys::idempotency(check.tenant, &it.key)));
             let texts = [it.fingerprint.clone(), it.text.clone(), RECORD_MS.to_string()];
@@ -157,14 +157,14 @@ impl Encoded {
         let mut buffer = TenantId::TEXT;
         let tenant = check.tenant.write(&mut buffer);
         let mut written = 0;
-        for (rule, &sheet) in check.rules.iter().zip(&sheets) {
-            if sheet > written {
-                self.key(|keys| keys::sheet(keys, tenant, rule.subject));
-                written = sheet;
+        for (rule, &counter_hash) in check.rules.iter().zip(&counter_hashes) {
+            if counter_hash > written {
+                self.key(|keys| keys::counter_hash(keys, tenant, rule.subject));
+                written = counter_hash;
             }
         }
-        for (rule, &sheet) in check.rules.iter().zip(&sheets) {
-            self.rule(tenant, rule, sheet, bounds);
+        for (rule, &counter_hash) in check.rules.iter().zip(&counter_hashes) {
+            self.rule(tenant, rule, counter_hash, bounds);
         }
         self.limits.push(check.rules.iter().map(|rule| rule.limits().len()).sum());
     }
@@ -173,7 +173,7 @@ impl Encoded {
         &mut self,
         tenant: &str,
         rule: &RuleCharge,
-        sheet: u64,
+        counter_hash: u64,
         bounds: &mut impl FnMut(&Quota) -> PeriodBounds,
     ) {
         let (id, text) = (rule.active.id, rule.active.id_text());
@@ -182,7 +182,7 @@ impl Encoded {
             self.key(|keys| keys::block(keys, tenant, text, rule.subject));
         }
         let (alone, limits) = (u64::from(rule.shadow()), rule.limits());
-        self.push([alone, block_ms.unwrap_or(0), sheet, limits.len() as u64]);
+        self.push([alone, block_ms.unwrap_or(0), counter_hash, limits.len() as u64]);
         for limit in limits {
             let meter = limit.algorithm.meter(&mut *bounds);
             if matches!(meter, Meter::SlidingWindowLog(_)) {
@@ -233,21 +233,21 @@ impl Encoded {
     }
 }
 
-/// On which of the check's sheets each rule's counters lie, from 1 in the order in which the rules need them.
-fn sheets(rules: &[RuleCharge]) -> SmallVec<[u64; 2 * FEW]> {
+/// On which of the check's counter_hashes each rule's counters lie, from 1 in the order in which the rules need them.
+fn counter_hashes(rules: &[RuleCharge]) -> SmallVec<[u64; 2 * FEW]> {
     let mut count = 0;
-    let mut sheets = SmallVec::new();
+    let mut counter_hashes = SmallVec::new();
     for rule in rules {
-        let before = rules.iter().zip(&sheets).find(|(it, _)| it.subject == rule.subject);
-        sheets.push(before.map_or_else(
+        let before = rules.iter().zip(&counter_hashes).find(|(it, _)| it.subject == rule.subject);
+        counter_hashes.push(before.map_or_else(
             || {
                 count += 1;
                 count
             },
-            |(_, &sheet)| sheet,
+            |(_, &counter_hash)| counter_hash,
         ));
     }
-    sheets
+    counter_hashes
 }
 
 fn command(

@@ -44,13 +44,13 @@ pub(super) fn Invitations(
 fn Line(it: Invitation, invitations: Load<Vec<Invitation>>, act: Act) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let Invitation { id, email, role, invited_by, expires_at, .. } = it;
-    let withdraw = move |_| {
+    let revoke = move |_| {
         let id = id.clone();
-        act.run(async move { api.withdraw_invitation(&tenant.now(), &id).await }, move |()| {
+        act.run(async move { api.revoke_invitation(&tenant.now(), &id).await }, move |()| {
             invitations.again();
         });
     };
-    let label = format!("Withdraw the invitation of {email}");
+    let label = format!("Revoke the invitation of {email}");
     view! {
         <tr>
             <td class="name">{email}</td>
@@ -59,7 +59,7 @@ fn Line(it: Invitation, invitations: Load<Vec<Invitation>>, act: Act) -> impl In
             <td><When at=expires_at /></td>
             <td class="number">
                 <Needs role=Role::Admin told=true>
-                    <button type="button" class="button quiet-button" aria-label=label disabled=act.busy on:click=withdraw>"Withdraw"</button>
+                    <button type="button" class="button quiet-button" aria-label=label disabled=act.busy on:click=revoke>"Revoke"</button>
                 </Needs>
             </td>
         </tr>

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use leptos::prelude::*;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::tenants::Role;
-use weir_wire::tester::{LookBody, LookedSubject};
+use weir_wire::tester::{InspectBody, InspectedSubject};
 use weir_wire::words::Action;
 
 use crate::access::Access;
@@ -76,7 +76,7 @@ async fn look(
     rule_id: String,
     typed: Vec<Subject>,
     alone: bool,
-) -> Result<Vec<LookedSubject>, Problem> {
+) -> Result<Vec<InspectedSubject>, Problem> {
     let mut subjects = typed;
     if alone {
         subjects.push(Subject::new());
@@ -95,15 +95,15 @@ async fn look(
     if subjects.is_empty() {
         return Ok(Vec::new());
     }
-    subjects.truncate(weir_wire::tester::LOOK_MAX);
-    Ok(api.look_at_counters(tenant, &LookBody { rule_id, subjects }).await?.data)
+    subjects.truncate(weir_wire::tester::INSPECT_MAX);
+    Ok(api.look_at_counters(tenant, &InspectBody { rule_id, subjects }).await?.data)
 }
 
 #[component]
 fn Table(
     editor: Editor,
     stored: StoredValue<Option<weir_domain::rule::Rule>>,
-    seen: Signal<Vec<LookedSubject>>,
+    seen: Signal<Vec<InspectedSubject>>,
 ) -> impl IntoView {
     let changed = Memo::new(move |_| editor.form.with(RuleForm::for_picture).map(Picturable));
     let told = Memo::new(move |_| {
@@ -160,8 +160,8 @@ struct Told {
 }
 
 impl Told {
-    fn of(change: &Change<'_>, seen: &[LookedSubject]) -> Self {
-        let row = |it: &LookedSubject| {
+    fn of(change: &Change<'_>, seen: &[InspectedSubject]) -> Self {
+        let row = |it: &InspectedSubject| {
             let held = it.override_id.is_some();
             let now = if held { None } else { stands(&it.limits) };
             let then = if held { None } else { change.standing(&it.limits) };

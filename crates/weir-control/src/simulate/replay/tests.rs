@@ -33,9 +33,9 @@ fn replay(
     for (at, user, cost) in checks {
         let attributes = [("user".to_owned(), (*user).to_owned())].into();
         let request = traffic.request(attributes).expect("valid");
-        let act = if *cost < 0 { Act::Refund } else { Act::Consume };
+        let operation = if *cost < 0 { Operation::Refund } else { Operation::Consume };
         let at = Timestamp::from_millis(*at);
-        traffic.asked.push(Asked { at, request, cost: cost.unsigned_abs(), act });
+        traffic.asked.push(Asked { at, request, cost: cost.unsigned_abs(), operation });
     }
     traffic.sort();
     Replay {
@@ -143,12 +143,14 @@ fn replay_decides_as_a_gate_does() {
         let mut denied = 0;
         for asked in &replay.traffic.asked {
             let request = &replay.traffic.requests[asked.request as usize];
-            let Meeting::Charged(charge) = meet(&replay.candidate, request, asked.at) else {
+            let RuleMatch::Charged(charge) = match_rule(&replay.candidate, request, asked.at)
+            else {
                 panic!("it meets the rule");
             };
             let now = micros(asked.at);
             let meters = charge.meters(replay.tenant, |quota| calendar::bounds(quota, now));
-            let check = Check { act: Act::Consume, cost: asked.cost, rules: vec![meters] };
+            let check =
+                Check { operation: Operation::Consume, cost: asked.cost, rules: vec![meters] };
             let decisions = decide(&mut counters, &check, now);
             denied += u64::from(decisions.iter().any(|it| !it.allowed));
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 use weir_domain::id::{RuleId, TenantId};
-use weir_domain::request::{Act, Request, RequestDraft};
+use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::rulebook::Rulebook;
 use weir_domain::time::{Micros, Timestamp};
 use weir_redis::limiter::{DecidingClock, Limiter, LimiterSettings};
@@ -89,10 +89,10 @@ pub(super) fn timestamp(time: &Time) -> Timestamp {
     time.micros().timestamp()
 }
 
-pub(super) fn request(act: Act, cost: u64) -> Request {
+pub(super) fn request(operation: Operation, cost: u64) -> Request {
     let attributes = BTreeMap::from([("user".to_owned(), "u".to_owned())]);
     let namespace = "default".to_owned();
-    let draft = RequestDraft { namespace, attributes, cost, act, idempotency_key: None };
+    let draft = RequestDraft { namespace, attributes, cost, operation, idempotency_key: None };
     Request::parse(draft).expect("valid")
 }
 

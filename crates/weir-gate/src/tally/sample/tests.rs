@@ -5,12 +5,12 @@ use weir_domain::sample::mark;
 
 use super::*;
 
-fn request(user: &str, cost: u64, act: Act) -> Request {
+fn request(user: &str, cost: u64, operation: Operation) -> Request {
     let attributes = [("user", user), ("secret", "not looked at")];
     let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     let attributes: BTreeMap<_, _> = attributes.map(own).into();
     let namespace = "default".to_owned();
-    Request::parse(RequestDraft { namespace, attributes, cost, act, idempotency_key: None })
+    Request::parse(RequestDraft { namespace, attributes, cost, operation, idempotency_key: None })
         .expect("valid")
 }
 
@@ -37,9 +37,9 @@ fn users(sample: Sample) -> HashMap<String, usize> {
 #[test]
 fn keeps_what_rules_look_at_in_order_of_time_and_nothing_else() {
     let (mut sample, mut room) = (sample(), 100_000);
-    sample.offer(&request("ada", 3, Act::Consume), at(1_020), 0, &mut room);
-    sample.offer(&request("bob", 1, Act::Consume), at(1_005), 0, &mut room);
-    sample.offer(&request("ada", 2, Act::Refund), at(1_030), 0, &mut room);
+    sample.offer(&request("ada", 3, Operation::Consume), at(1_020), 0, &mut room);
+    sample.offer(&request("bob", 1, Operation::Consume), at(1_005), 0, &mut room);
+    sample.offer(&request("ada", 2, Operation::Refund), at(1_030), 0, &mut room);
     assert_eq!((sample.seen(), sample.kept(), room), (3, 3, 100_000 - sample.bytes()));
     assert_eq!(sample.threshold(), ALL);
     let stored = sample.split().checks();
@@ -58,7 +58,7 @@ fn beyond_the_room_subjects_go_as_a_whole_and_the_rest_is_complete() {
         let mut room = 1_000_000;
         for turn in 0..4 {
             for user in 0..500 {
-                let request = request(&format!("u-{user}"), 1, Act::Consume);
+                let request = request(&format!("u-{user}"), 1, Operation::Consume);
                 part.offer(&request, at(shard * 10 + turn), 0, &mut room);
             }
         }
@@ -80,7 +80,7 @@ fn beyond_the_room_subjects_go_as_a_whole_and_the_rest_is_complete() {
 fn without_room_nothing_is_kept_and_all_is_seen() {
     let (mut sample, mut room) = (sample(), 0);
     for user in ["ada", "bob", "cleo"] {
-        sample.offer(&request(user, 1, Act::Consume), at(0), 0, &mut room);
+        sample.offer(&request(user, 1, Operation::Consume), at(0), 0, &mut room);
     }
     assert_eq!((sample.seen(), sample.kept(), room), (3, 0, 0));
     assert!(sample.threshold() < ALL, "the sample says that it is none");
@@ -90,9 +90,9 @@ fn without_room_nothing_is_kept_and_all_is_seen() {
 #[test]
 fn subject_too_busy_for_the_room_is_left_out() {
     let (mut sample, mut room) = (sample(), 1_000_000);
-    sample.offer(&request("quiet", 1, Act::Consume), at(0), 0, &mut room);
+    sample.offer(&request("quiet", 1, Operation::Consume), at(0), 0, &mut room);
     for _ in 0..2 * KEPT_MAX {
-        sample.offer(&request("busy", 1, Act::Consume), at(1), 0, &mut room);
+        sample.offer(&request("busy", 1, Operation::Consume), at(1), 0, &mut room);
     }
     let threshold = sample.threshold();
     let kept = users(sample);
@@ -106,7 +106,7 @@ fn bytes_are_bounded_and_what_is_left_is_whole() {
     let mut room = 100_000;
     for turn in 0..3 {
         for user in 0..400 {
-            let request = request(&format!("u-{user}-{}", "x".repeat(300)), 1, Act::Consume);
+            let request = request(&format!("u-{user}-{}", "x".repeat(300)), 1, Operation::Consume);
             sample.offer(&request, at(turn), 0, &mut room);
         }
     }

@@ -7,7 +7,7 @@
 -- ARGV[1]: numbers as little-endian doubles, all whole and below 2^53, and names of 12 bytes:
 --   header   now_us (0: ask Redis' clock), grace_ms (added to every expiry), number of checks,
 --            from_us, until_us: the time for which all quota periods below were chosen (0, 0: none)
---   check    act (1 consume, 2 peek, 3 refund, 4 look), cost, number of rules, number of subject hashes,
+--   check    operation (1 consume, 2 peek, 3 refund, 4 look), cost, number of rules, number of subject hashes,
 --            idempotent (0, 1)
 --   rule     group (0 enforced, 1 alone), block_ms (0: none), which of the check's subject hashes (from 1),
 --            number of limits (at least 1)

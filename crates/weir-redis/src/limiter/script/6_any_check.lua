@@ -168,7 +168,7 @@ end
 
 -- Charges, refunds or denies, and answers.
 local first_part = #parts + 1
-local asks, writes = act == CONSUME or act == PEEK, act == CONSUME or act == REFUND
+local asks, writes = operation == CONSUME or operation == PEEK, operation == CONSUME or operation == REFUND
 if rule_count == 0 then
   parts[first_part] = pack('<d', 4)
 end
@@ -176,7 +176,7 @@ first = 1
 for r = 1, rule_count do
   local last, group, block_ms, hash = lasts[r], groups[r], block_mss[r], rule_hashes[r]
   local takes = asks and passes[group]
-  local denies, refunds = asks and not takes, act == REFUND and group == 0
+  local denies, refunds = asks and not takes, operation == REFUND and group == 0
   local blocked_ms, restarts, starts = 0, false, false
   if block_ms > 0 then
     restarts = blocks[r] > block_ms * 1000 + SLACK_US

@@ -3,9 +3,9 @@
 
 local tables, decide_log
 for _ = 1, checks do
-  local act, cost, rule_count, hash_count, idempotent, after = unpack('<ddddd', numbers, position)
+  local operation, cost, rule_count, hash_count, idempotent, after = unpack('<ddddd', numbers, position)
   local rule, block_ms, limit_count, name, kind, a, b, c = after, 0, 0
-  if act == CONSUME and rule_count == 1 and idempotent == 0 then
+  if operation == CONSUME and rule_count == 1 and idempotent == 0 then
     _, block_ms, _, limit_count, name, kind, a, b, c, after = unpack('<ddddc12dddd', numbers, rule)
   end
   if limit_count ~= 1 or block_ms ~= 0 then
@@ -19,7 +19,7 @@ for _ = 1, checks do
         tables[t] = {}
       end
     end
-    position, next_key, next_arg = decide_any(tables, rule, next_key, next_arg, act, cost, rule_count, hash_count, idempotent,
+    position, next_key, next_arg = decide_any(tables, rule, next_key, next_arg, operation, cost, rule_count, hash_count, idempotent,
       keys, numbers, ARGV, now, now_ms, grace_ms, parts, texts, upto, ms_until, expiry, read_counter, lengthen, remove_dead,
       unreadable, judge, settle, make_logs)
   elseif kind == 2 then

@@ -9,10 +9,10 @@
 local unpack, call, try = struct.unpack, redis.call, redis.pcall
 local time = call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
-local sheets, position = unpack('<d', ARGV[1])
+local counter_hashes, position = unpack('<d', ARGV[1])
 local forgotten, next_name = 0, 2
 
-for s = 1, sheets do
+for s = 1, counter_hashes do
   local count
   count, position = unpack('<d', ARGV[1], position)
   for name = next_name, next_name + count - 1 do
@@ -26,7 +26,7 @@ for s = 1, sheets do
   end
   next_name = next_name + count
 end
-for k = sheets + 1, #KEYS do
+for k = counter_hashes + 1, #KEYS do
   forgotten = forgotten + call('UNLINK', KEYS[k])
 end
 return forgotten

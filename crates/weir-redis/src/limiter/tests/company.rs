@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use weir_domain::calendar;
 use weir_domain::draft::LimitDraft;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::rule::Rule;
 use weir_domain::time::Micros;
 
@@ -21,7 +21,7 @@ use crate::limiter::{Answer, Asked};
 async fn check_is_decided_in_the_company_of_one_with_other_periods() {
     let world = World::new().await;
     let rules = [charge_of(1, vec![one_of_each(5, 1_000).swap_remove(6)])];
-    let asked: [Asked<'_>; 1] = [world.asked(Act::Consume, 1, &rules)];
+    let asked: [Asked<'_>; 1] = [world.asked(Operation::Consume, 1, &rules)];
     let ask = |now_us| {
         let encoded = Encoded::new(&asked, |quota| calendar::bounds(quota, Micros(now_us)));
         let (answer, answered) = oneshot::channel();
@@ -50,14 +50,14 @@ async fn checks_of_a_batch_before_a_failing_one_keep_their_answers() {
         |subject| -> Vec<_> { (1..=8).map(|id| charge(id, rule.clone(), subject)).collect() };
     let (good, bad) = (of_subject(1), of_subject(2));
     let mut key = String::new();
-    keys::sheet(&mut key, &world.tenant.to_string(), bad[0].subject);
+    keys::counter_hash(&mut key, &world.tenant.to_string(), bad[0].subject);
     let mut connection = connection().await;
     let mut set = redis::cmd("SET");
     set.arg(key).arg("not a hash").arg("PX").arg(60_000);
     set.query_async::<()>(&mut connection).await.expect("redis stores");
 
-    let mut asked: Vec<_> = (0..99).map(|_| world.asked(Act::Consume, 1, &good)).collect();
-    asked.push(world.asked(Act::Consume, 1, &bad));
+    let mut asked: Vec<_> = (0..99).map(|_| world.asked(Operation::Consume, 1, &good)).collect();
+    asked.push(world.asked(Operation::Consume, 1, &bad));
     let results = world.limiter.check(&asked).await;
     assert_eq!(results.len(), 100);
     for (at, result) in results.iter().enumerate().take(90) {

@@ -3,7 +3,7 @@
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::draft::LimitDraft;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
 use super::world::{START_US, World, charge_of, charge_with_block, one_of_each, passed};
@@ -14,15 +14,20 @@ const MIDNIGHT_US: u64 = START_US + DAY_US / 2;
 const SLACK_US: u64 = 1_000_000;
 
 /// Asks Redis and its twin, who agree.
-async fn ask(world: &mut World, act: Act, now_us: u64, rules: &[RuleCharge]) -> Vec<Decision> {
+async fn ask(
+    world: &mut World,
+    operation: Operation,
+    now_us: u64,
+    rules: &[RuleCharge],
+) -> Vec<Decision> {
     world.set_now(Micros(now_us));
-    let decisions = world.ask(act, 1, rules).await;
-    assert_eq!(decisions, world.ask_twin(act, 1, rules), "Redis (left) and its twin differ");
+    let decisions = world.ask(operation, 1, rules).await;
+    assert_eq!(decisions, world.ask_twin(operation, 1, rules), "Redis (left) and its twin differ");
     decisions
 }
 
 async fn take(world: &mut World, now_us: u64, rules: &[RuleCharge]) -> bool {
-    passed(&ask(world, Act::Consume, now_us, rules).await)
+    passed(&ask(world, Operation::Consume, now_us, rules).await)
 }
 
 fn two_a_day() -> LimitDraft {
@@ -39,10 +44,10 @@ async fn unit_is_free_again_at_its_microsecond_and_not_one_before() {
         let free_us = START_US + free_after_us;
         take(&mut world, START_US, &rules).await;
         take(&mut world, START_US, &rules).await;
-        for act in [Act::Look, Act::Peek] {
-            assert!(!passed(&ask(&mut world, act, free_us - 1, &rules).await), "{limit:?}");
+        for operation in [Operation::Inspect, Operation::Peek] {
+            assert!(!passed(&ask(&mut world, operation, free_us - 1, &rules).await), "{limit:?}");
         }
-        let decision = ask(&mut world, Act::Look, free_us, &rules).await[0];
+        let decision = ask(&mut world, Operation::Inspect, free_us, &rules).await[0];
         assert!(decision.allowed && decision.remaining > 0, "{limit:?}: {decision:?}");
         assert!(take(&mut world, free_us, &rules).await, "{limit:?}");
     }
@@ -55,7 +60,7 @@ async fn entries_leave_a_log_one_by_one() {
     assert!(take(&mut world, START_US, &rules).await);
     assert!(take(&mut world, START_US + 10_000, &rules).await);
     assert!(!take(&mut world, START_US + 999_999, &rules).await);
-    let decision = ask(&mut world, Act::Look, START_US + 1_000_000, &rules).await[0];
+    let decision = ask(&mut world, Operation::Inspect, START_US + 1_000_000, &rules).await[0];
     assert_eq!((decision.remaining, decision.reset_after_ms), (1, 10));
     assert!(take(&mut world, START_US + 1_000_000, &rules).await);
     assert!(!take(&mut world, START_US + 1_009_999, &rules).await);
@@ -70,7 +75,7 @@ async fn time_stands_still_for_a_stamp_up_to_a_second_ahead_and_then_the_stamp_i
         // The stamp of a window is its start.
         assert!(take(&mut world, MIDNIGHT_US, &rules).await);
         let mut wait_ms = async |at_us| {
-            let decision = ask(&mut world, Act::Consume, at_us, &rules).await[0];
+            let decision = ask(&mut world, Operation::Consume, at_us, &rules).await[0];
             assert!(!decision.allowed, "{limit:?}");
             decision.retry_after_ms.expect("not for ever")
         };
@@ -90,9 +95,10 @@ async fn next_window_is_counted_up_to_a_minute_ahead_and_then_pulled_back() {
         let mut world = World::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];
         while take(&mut world, MIDNIGHT_US, &rules).await {}
-        let decision = ask(&mut world, Act::Consume, MIDNIGHT_US - STEP_US, &rules).await[0];
+        let decision = ask(&mut world, Operation::Consume, MIDNIGHT_US - STEP_US, &rules).await[0];
         assert_eq!(decision.retry_after_ms, Some(60_000 + window_ms), "{limit:?}");
-        let decision = ask(&mut world, Act::Consume, MIDNIGHT_US - STEP_US - 1, &rules).await[0];
+        let decision =
+            ask(&mut world, Operation::Consume, MIDNIGHT_US - STEP_US - 1, &rules).await[0];
         assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(60_001)), "{limit:?}");
         assert!(take(&mut world, MIDNIGHT_US, &rules).await, "one window more: {limit:?}");
     }
@@ -104,9 +110,9 @@ async fn block_lasts_up_to_a_second_longer_than_the_rule_says_and_then_begins_ag
     let rules = [charge_with_block(1, 5_000, vec![LimitDraft::Spacing { interval_ms: 1 }])];
     take(&mut world, START_US, &rules).await;
     assert!(!take(&mut world, START_US, &rules).await, "blocked from now on");
-    let decision = ask(&mut world, Act::Look, START_US - SLACK_US, &rules).await[0];
+    let decision = ask(&mut world, Operation::Inspect, START_US - SLACK_US, &rules).await[0];
     assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(6_000)));
-    let decision = ask(&mut world, Act::Consume, START_US - SLACK_US - 1, &rules).await[0];
+    let decision = ask(&mut world, Operation::Consume, START_US - SLACK_US - 1, &rules).await[0];
     assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(5_000)));
     // It ends at its microsecond.
     let rules = [charge_with_block(2, 5_000, vec![LimitDraft::Spacing { interval_ms: 1 }])];
@@ -138,6 +144,6 @@ async fn day_ends_at_midnight_whichever_day_the_limiter_thought_it_was() {
     take(&mut world, MIDNIGHT_US, &rules).await;
     take(&mut world, MIDNIGHT_US, &rules).await;
     take(&mut world, MIDNIGHT_US - 3 * DAY_US / 2, &other).await;
-    let decision = ask(&mut world, Act::Consume, MIDNIGHT_US - SLACK_US, &rules).await[0];
+    let decision = ask(&mut world, Operation::Consume, MIDNIGHT_US - SLACK_US, &rules).await[0];
     assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(86_401_000)));
 }

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use weir_domain::algorithm::Period;
 use weir_domain::draft::LimitDraft;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
 use super::world::{
@@ -19,7 +19,7 @@ use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
 /// How many of a hundred single checks pass.
 async fn passes_of_100(world: &World, limit: &LimitDraft) -> u32 {
     let rules = [charge_of(1, vec![limit.clone()])];
-    let hundred = (0..100).map(|_| world.asked(Act::Consume, 1, &rules));
+    let hundred = (0..100).map(|_| world.asked(Operation::Consume, 1, &rules));
     let answers = world.ask_all(hundred.collect()).await;
     let pass = |it: &Answer| matches!(it, Answer::Decided(_, decisions) if passed(decisions));
     answers.iter().map(|it| u32::from(pass(it))).sum()
@@ -55,11 +55,11 @@ async fn refusal_by_one_of_four_levels_takes_nothing_from_the_others() {
         let world = World::new().await;
         let rules = [charge_of(1, levels)];
         for _ in 0..10 {
-            assert!(passed(&world.ask(Act::Consume, 1, &rules).await));
+            assert!(passed(&world.ask(Operation::Consume, 1, &rules).await));
         }
         let before = values(world.dump().await);
         for _ in 0..25 {
-            let decisions = world.ask(Act::Consume, 1, &rules).await;
+            let decisions = world.ask(Operation::Consume, 1, &rules).await;
             let remaining: Vec<_> = decisions.iter().map(|it| it.remaining).collect();
             assert_eq!(remaining, [0, 90, 990, 9_990]);
             assert!(!decisions[0].allowed && passed(&decisions[1..]));
@@ -68,11 +68,11 @@ async fn refusal_by_one_of_four_levels_takes_nothing_from_the_others() {
         for _ in 1..10 {
             world.pass_ms(2_000);
             for _ in 0..10 {
-                assert!(passed(&world.ask(Act::Consume, 1, &rules).await));
+                assert!(passed(&world.ask(Operation::Consume, 1, &rules).await));
             }
         }
         world.pass_ms(2_000);
-        let decisions = world.ask(Act::Consume, 1, &rules).await;
+        let decisions = world.ask(Operation::Consume, 1, &rules).await;
         let remaining: Vec<_> = decisions.iter().map(|it| it.remaining).collect();
         assert_eq!(remaining, [10, 0, 900, 9_900], "now the minute refuses");
     }
@@ -89,7 +89,7 @@ async fn ten_a_minute_and_two_in_three_seconds_and_spacing_hold_together() {
     let mut denied_by = [0; 3];
     for at_ms in (0..=63_000).step_by(500) {
         world.set_now(Micros(START_US + at_ms * 1000));
-        let decisions = world.ask(Act::Consume, 1, &rules).await;
+        let decisions = world.ask(Operation::Consume, 1, &rules).await;
         if passed(&decisions) {
             passes_ms.push(at_ms);
         }
@@ -146,8 +146,8 @@ async fn sixty_four_callers_over_two_limiters_get_exactly_the_limit() {
                 let (rules, admitted) = (Arc::clone(&rules), Arc::clone(&admitted));
                 callers.spawn(async move {
                     for _ in 0..5 {
-                        let (act, cost, idempotency) = (Act::Consume, 1, None);
-                        let asked = [Asked { tenant, act, cost, rules: &rules, idempotency }];
+                        let (operation, cost, idempotency) = (Operation::Consume, 1, None);
+                        let asked = [Asked { tenant, operation, cost, rules: &rules, idempotency }];
                         let results = limiter.check(&asked).await;
                         let Ok(Answer::Decided(_, decisions)) = &results[0] else {
                             panic!("{results:?}")

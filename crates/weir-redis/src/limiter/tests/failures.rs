@@ -7,7 +7,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
 use weir_domain::id::TenantId;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_local::{Redis, RedisOptions, ScratchDir};
 
 use super::world::{charge_of, fresh_tenant, until_up};
@@ -53,7 +53,7 @@ impl Own {
 
     fn asked(&self) -> Asked<'_> {
         let (tenant, rules) = (self.tenant, &self.rules);
-        Asked { tenant, act: Act::Consume, cost: 1, rules, idempotency: None }
+        Asked { tenant, operation: Operation::Consume, cost: 1, rules, idempotency: None }
     }
 
     /// What is left after a check, or why there is no answer; and how long that took.

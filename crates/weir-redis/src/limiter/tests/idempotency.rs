@@ -1,7 +1,7 @@
 //! A repeated request gets the first answer and takes nothing.
 
 use weir_domain::draft::LimitDraft;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 
 use super::world::{World, charge_of, charge_with_block, one_of_each, values};
 use crate::limiter::{Answer, Asked};
@@ -64,11 +64,11 @@ async fn batch_that_repeats_a_key_takes_once() {
     let answers = world
         .ask_all(vec![
             world.with_key(1, &rules, "key"),
-            world.asked(Act::Consume, 1, &rules),
+            world.asked(Operation::Consume, 1, &rules),
             world.with_key(1, &rules, "key"),
             world.with_key(3, &rules, "key"),
             world.with_key(1, &rules, "other"),
-            world.asked(Act::Peek, 1, &rules),
+            world.asked(Operation::Peek, 1, &rules),
         ])
         .await;
     let [
@@ -110,7 +110,7 @@ async fn check_that_meets_no_limit_can_be_repeated() {
             Answer::KeyReused | Answer::Unreadable(_) => panic!("the same request"),
         }
     }
-    assert_eq!(world.ask_all(vec![world.asked(Act::Consume, 1, &[])]).await.len(), 1);
+    assert_eq!(world.ask_all(vec![world.asked(Operation::Consume, 1, &[])]).await.len(), 1);
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn repeated_refund_gives_nothing_back_again() {
         world.exhaust(&rules).await;
         let refund = |cost, key| {
             let asked = world.with_key(cost, &rules, key);
-            vec![Asked { act: Act::Refund, ..asked }]
+            vec![Asked { operation: Operation::Refund, ..asked }]
         };
         let first = world.ask_all(refund(1, "key")).await.remove(0);
         let Answer::Decided(_, decisions) = first else { panic!("{first:?}") };

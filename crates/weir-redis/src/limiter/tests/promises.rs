@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use weir_domain::draft::{LimitDraft, RuleDraft};
 use weir_domain::matching::subject_key;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::rule::Rule;
 
 use super::twin::Random;
@@ -42,7 +42,7 @@ async fn denied_check_leaves_every_enforcing_counter_byte_for_byte_unchanged() {
         let before = values(world.dump().await);
         for cost in [1, 2, 3, 1_001] {
             world.pass_ms(200);
-            let decisions = world.ask(Act::Consume, cost, &rules).await;
+            let decisions = world.ask(Operation::Consume, cost, &rules).await;
             assert!(!decisions[7].allowed, "{strict:?}");
             assert_eq!(decisions[0].allowed, cost < 1_000, "the others judge by themselves");
             assert_eq!(values(world.dump().await), before, "{strict:?} at cost {cost}");
@@ -58,10 +58,10 @@ async fn denied_check_changes_a_log_of_denials_and_starts_a_block_and_changes_no
         charge_with_block(2, 9_000, one_of_each(3, 4_000)),
         charge_of(3, vec![log_of_denials(1_000, 4_000)]),
     ];
-    world.ask(Act::Consume, 1, &rules).await;
+    world.ask(Operation::Consume, 1, &rules).await;
     world.pass_ms(1);
     let before = world.dump().await;
-    assert!(!passed(&world.ask(Act::Consume, 1, &rules).await), "by the spacing");
+    assert!(!passed(&world.ask(Operation::Consume, 1, &rules).await), "by the spacing");
     let after = world.dump().await;
     let tenant = world.tenant;
     let changed =
@@ -73,11 +73,11 @@ async fn denied_check_changes_a_log_of_denials_and_starts_a_block_and_changes_no
 
     // While it lasts, a block alone denies: it gets no longer, and no log counts that.
     world.pass_ms(8_000);
-    let decisions = world.ask(Act::Consume, 1, &rules).await;
+    let decisions = world.ask(Operation::Consume, 1, &rules).await;
     assert_eq!(decisions[7].retry_after_ms, Some(1_000));
     assert_eq!(values(world.dump().await), values(after));
     world.pass_ms(1_000);
-    assert!(passed(&world.ask(Act::Consume, 1, &rules).await), "the block is over");
+    assert!(passed(&world.ask(Operation::Consume, 1, &rules).await), "the block is over");
 }
 
 #[tokio::test]
@@ -90,17 +90,17 @@ async fn peek_answers_as_the_check_after_it_and_writes_nothing_like_a_look() {
         ];
         for step in 0..12 {
             let before = world.dump().await;
-            let peeked = world.ask(Act::Peek, 1, &rules).await;
+            let peeked = world.ask(Operation::Peek, 1, &rules).await;
             for cost in [2, 3, 4, 1_000_000] {
-                world.ask(Act::Peek, cost, &rules).await;
-                world.ask(Act::Look, cost, &rules).await;
+                world.ask(Operation::Peek, cost, &rules).await;
+                world.ask(Operation::Inspect, cost, &rules).await;
             }
             let after = world.dump().await;
             for (key, (_, ttl_ms)) in &after {
                 assert!(*ttl_ms <= before[key].1, "{key} lives longer, {limit:?}");
             }
             assert_eq!(values(after), values(before), "step {step}, {limit:?}");
-            assert_eq!(world.ask(Act::Consume, 1, &rules).await, peeked, "{step}, {limit:?}");
+            assert_eq!(world.ask(Operation::Consume, 1, &rules).await, peeked, "{step}, {limit:?}");
             world.pass_ms(if step % 3 == 0 { 500 } else { 90 });
         }
     }
@@ -116,10 +116,11 @@ async fn key_lives_as_long_as_it_matters_and_the_grace_at_most() {
             let mut random = Random(11);
             let rules = [charge_of(1, vec![limit.clone()])];
             for _ in 0..40 {
-                let act = if random.one_in(4) { Act::Refund } else { Act::Consume };
+                let operation =
+                    if random.one_in(4) { Operation::Refund } else { Operation::Consume };
                 let before = values(world.dump().await);
                 let asked_at = Instant::now();
-                let decisions = world.ask(act, random.between(1, 3), &rules).await;
+                let decisions = world.ask(operation, random.between(1, 3), &rules).await;
                 let reset_ms = i64::try_from(decisions[0].reset_after_ms).expect("small");
                 let dump = world.dump().await;
                 let elapsed_ms = i64::try_from(asked_at.elapsed().as_millis()).expect("short") + 1;
@@ -155,7 +156,7 @@ async fn refused_for_ever_leaves_no_key() {
             continue; // Spacing asks for no units.
         }
         let rules = [charge_with_block(id, 1_000, vec![limit.clone()])];
-        let decision = world.ask(Act::Consume, 4, &rules).await[0];
+        let decision = world.ask(Operation::Consume, 4, &rules).await[0];
         assert_eq!((decision.allowed, decision.retry_after_ms), (false, None), "{limit:?}");
     }
     assert!(world.dump().await.is_empty());
@@ -168,17 +169,17 @@ async fn shadow_rules_are_decided_and_charged_on_their_own() {
         let enforced = charge_of(1, one_of_each(1_000, 60_000)[..5].to_vec());
         let strict = || vec![limit.clone()];
         let rules = [enforced, shadow_of(2, strict()), shadow_of(3, generous())];
-        assert!(passed(&world.ask(Act::Consume, 1, &rules).await));
+        assert!(passed(&world.ask(Operation::Consume, 1, &rules).await));
         world.pass_ms(1);
-        let decisions = world.ask(Act::Consume, 1, &rules).await;
+        let decisions = world.ask(Operation::Consume, 1, &rules).await;
         assert!(!decisions[5].allowed, "the strict shadow denies: {limit:?}");
         assert_eq!(decisions[0].remaining, 998, "and the enforced rule is charged");
         assert_eq!(decisions[6].remaining, 998, "and so is the other shadow");
 
         let rules = [charge_of(4, strict()), shadow_of(5, generous())];
-        world.ask(Act::Consume, 1, &rules).await;
+        world.ask(Operation::Consume, 1, &rules).await;
         world.pass_ms(1);
-        let decisions = world.ask(Act::Consume, 1, &rules).await;
+        let decisions = world.ask(Operation::Consume, 1, &rules).await;
         assert!(!decisions[0].allowed);
         assert_eq!(decisions[1].remaining, 998, "a shadow is charged while the enforced denies");
     }
@@ -192,18 +193,18 @@ async fn refund_never_lifts_above_full_and_makes_no_key() {
         }
         let world = World::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];
-        let untouched = world.ask(Act::Refund, 2, &rules).await[0];
+        let untouched = world.ask(Operation::Refund, 2, &rules).await[0];
         assert!(world.dump().await.is_empty(), "{limit:?}");
         world.exhaust(&rules).await;
-        let decisions = world.ask(Act::Refund, 1, &rules).await;
+        let decisions = world.ask(Operation::Refund, 1, &rules).await;
         assert!(decisions[0].allowed && decisions[0].remaining == 1, "{limit:?}");
-        let refunded = world.ask(Act::Refund, 1_000_000, &rules).await[0];
+        let refunded = world.ask(Operation::Refund, 1_000_000, &rules).await[0];
         assert_eq!(refunded.remaining, untouched.remaining, "{limit:?}");
         assert!(world.dump().await.is_empty(), "{limit:?} is as if never used");
         for _ in 0..untouched.remaining {
-            assert!(passed(&world.ask(Act::Consume, 1, &rules).await), "{limit:?}");
+            assert!(passed(&world.ask(Operation::Consume, 1, &rules).await), "{limit:?}");
         }
-        assert!(!passed(&world.ask(Act::Consume, 1, &rules).await), "{limit:?}");
+        assert!(!passed(&world.ask(Operation::Consume, 1, &rules).await), "{limit:?}");
     }
 }
 
@@ -217,10 +218,10 @@ async fn nothing_is_given_back_to_leaky_buckets_logs_of_denials_or_shadows() {
         shadow_of(3, one_of_each(3, 4_000)),
     ];
     for _ in 0..4 {
-        world.ask(Act::Consume, 1, &rules).await;
+        world.ask(Operation::Consume, 1, &rules).await;
     }
     let before = values(world.dump().await);
-    let decisions = world.ask(Act::Refund, 2, &rules).await;
+    let decisions = world.ask(Operation::Refund, 2, &rules).await;
     assert_eq!(values(world.dump().await), before);
     assert_eq!((decisions[0].remaining, decisions[0].allowed), (0, false));
     assert_eq!((decisions[1].remaining, decisions[1].allowed), (0, false));
@@ -236,7 +237,10 @@ async fn keys_hold_nothing_a_caller_sent_and_share_the_tenants_hash_tag() {
     rule.subject = subject_key(rule.active.rule.count_by(), &[mallory]);
     let rules = [rule];
     world
-        .ask_all(vec![world.with_key(1, &rules, mallory), world.asked(Act::Consume, 1, &rules)])
+        .ask_all(vec![
+            world.with_key(1, &rules, mallory),
+            world.asked(Operation::Consume, 1, &rules),
+        ])
         .await;
 
     assert_eq!(world.counters().await, 9, "seven counters, a block, a record, all in one slot");
@@ -258,7 +262,7 @@ async fn log_keeps_no_more_entries_than_can_matter_however_long_one_hammers() {
         let mut longest = 0;
         let mut connection = connection().await;
         for _ in 0..300 {
-            world.ask(Act::Consume, 1, &rules).await;
+            world.ask(Operation::Consume, 1, &rules).await;
             world.pass_ms(37);
             let key = world.dump().await.into_keys().next().expect("a log");
             let length: u64 =

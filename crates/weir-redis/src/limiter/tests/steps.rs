@@ -1,7 +1,7 @@
 //! A clock that is set back, again and again: what was counted stays, and nobody is shut out.
 
 use weir_domain::draft::LimitDraft;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
 use super::world::{START_US, World, charge_of, charge_with_block, one_of_each, passed};
@@ -10,10 +10,10 @@ const BACK_US: u64 = 2_000_000;
 
 /// Whether Redis and its twin let a unit pass; they agree.
 async fn takes(world: &mut World, rules: &[weir_domain::charge::RuleCharge]) -> bool {
-    let decisions = world.ask(Act::Consume, 1, rules).await;
+    let decisions = world.ask(Operation::Consume, 1, rules).await;
     assert_eq!(
         decisions,
-        world.ask_twin(Act::Consume, 1, rules),
+        world.ask_twin(Operation::Consume, 1, rules),
         "Redis (left) and its twin differ"
     );
     passed(&decisions)
@@ -76,7 +76,7 @@ async fn clock_set_back_by_an_hour_shuts_nobody_out_for_longer_than_the_limit_sa
         world.set_now(Micros(START_US - 3_600_000_000));
         assert!(!takes(&mut world, &rules).await, "what was counted stays: {limit:?}");
         let wait_ms =
-            world.ask(Act::Look, 1, &rules).await[0].retry_after_ms.expect("not for ever");
+            world.ask(Operation::Inspect, 1, &rules).await[0].retry_after_ms.expect("not for ever");
         assert!(wait_ms <= 120_000, "{wait_ms}: {limit:?}");
         world.pass_ms(wait_ms - 1);
         assert!(!takes(&mut world, &rules).await, "{limit:?}");
@@ -113,8 +113,8 @@ async fn peek_and_look_at_a_counter_of_the_future_write_nothing() {
         world.exhaust(&rules).await;
         world.set_now(Micros(START_US - 200_000_000));
         let before = super::world::values(world.dump().await);
-        let looked = world.ask(Act::Look, 1, &rules).await;
-        world.ask(Act::Peek, 1, &rules).await;
+        let looked = world.ask(Operation::Inspect, 1, &rules).await;
+        world.ask(Operation::Peek, 1, &rules).await;
         assert_eq!(super::world::values(world.dump().await), before, "{limit:?}");
         assert!(!passed(&looked), "{limit:?}");
     }

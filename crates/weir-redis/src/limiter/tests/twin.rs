@@ -3,7 +3,7 @@
 use weir_domain::algorithm::Period;
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::{LimitDraft, Mode, RuleDraft};
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::rule::{Rule, Slots};
 use weir_domain::time::Micros;
 
@@ -188,11 +188,11 @@ async fn history(seed: u64, kinds: &[u64], steps: u32) {
         let mut drawn = Vec::new();
         let mut expected = Vec::new();
         for _ in 0..checks {
-            let act = match random.below(20) {
-                0 => Act::Peek,
-                1 => Act::Look,
-                2..=3 => Act::Refund,
-                _ => Act::Consume,
+            let operation = match random.below(20) {
+                0 => Operation::Peek,
+                1 => Operation::Inspect,
+                2..=3 => Operation::Refund,
+                _ => Operation::Consume,
             };
             let cost = match random.below(12) {
                 0 => units(&mut random).min(1_000_000),
@@ -200,20 +200,22 @@ async fn history(seed: u64, kinds: &[u64], steps: u32) {
                 _ => 1,
             };
             let charges = some(&mut random, &rules);
-            expected.push(world.ask_twin(act, cost, &charges));
-            drawn.push((act, cost, charges));
+            expected.push(world.ask_twin(operation, cost, &charges));
+            drawn.push((operation, cost, charges));
         }
-        let asked: Vec<_> =
-            drawn.iter().map(|(act, cost, charges)| world.asked(*act, *cost, charges)).collect();
-        let acts: Vec<_> = asked.iter().map(|it| (it.act, it.cost)).collect();
+        let asked: Vec<_> = drawn
+            .iter()
+            .map(|(operation, cost, charges)| world.asked(*operation, *cost, charges))
+            .collect();
+        let operations: Vec<_> = asked.iter().map(|it| (it.operation, it.cost)).collect();
         let answers = world.ask_all(asked).await;
-        for ((answer, expected), act) in answers.into_iter().zip(expected).zip(acts) {
+        for ((answer, expected), operation) in answers.into_iter().zip(expected).zip(operations) {
             let Answer::Decided(now, decisions) = answer else { panic!("not decided") };
             assert_eq!(now, world.now());
             assert_eq!(
                 decisions,
                 expected,
-                "seed {seed}, step {at}, {act:?} at {now:?}: Redis (left) and its twin differ; rules: {:#?}",
+                "seed {seed}, step {at}, {operation:?} at {now:?}: Redis (left) and its twin differ; rules: {:#?}",
                 rules.iter().map(|it| it.rule.draft()).collect::<Vec<_>>()
             );
             if decisions.iter().all(|it| it.allowed) { passed += 1 } else { denied += 1 }

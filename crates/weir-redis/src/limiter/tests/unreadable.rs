@@ -1,7 +1,7 @@
 //! Keys of a wrong type and damaged values concern the checks that need them, and no others.
 
 use weir_domain::draft::LimitDraft;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::subject::SubjectKey;
 
 use super::world::{
@@ -39,19 +39,21 @@ async fn key_of_a_wrong_type_makes_its_check_unreadable_and_other_checks_are_dec
     for limits in limits {
         let world = World::new().await;
         let bad = [charge_of(1, limits.clone())];
-        world.ask(Act::Consume, 1, &bad).await;
+        world.ask(Operation::Consume, 1, &bad).await;
         let keys = spoil_types(&world).await;
         let before = values(world.dump().await);
         let mut good = [charge_of(1, vec![five_a_minute()])];
         good[0].subject = SubjectKey(77);
-        for act in [Act::Consume, Act::Peek, Act::Look, Act::Refund] {
+        for operation in
+            [Operation::Consume, Operation::Peek, Operation::Inspect, Operation::Refund]
+        {
             let answers = world
                 .ask_all(vec![
-                    world.asked(Act::Consume, 1, &good),
-                    world.asked(act, 1, &bad),
-                    world.asked(Act::Consume, 1, &good),
+                    world.asked(Operation::Consume, 1, &good),
+                    world.asked(operation, 1, &bad),
+                    world.asked(Operation::Consume, 1, &good),
                     world.with_key(1, &bad, "key"),
-                    world.asked(Act::Refund, 2, &good),
+                    world.asked(Operation::Refund, 2, &good),
                 ])
                 .await;
             for at in [1, 3] {
@@ -79,7 +81,7 @@ async fn check_with_one_unreadable_key_of_several_charges_nothing() {
         ];
         world.ask_all(vec![world.with_key(1, &rules, "key")]).await;
         // The second check is denied, which starts the block.
-        world.ask(Act::Consume, 1, &rules).await;
+        world.ask(Operation::Consume, 1, &rules).await;
         let key =
             world.dump().await.into_keys().find(|key| key.contains(spoilt)).expect("it is there");
         redis(&[b"DEL", key.as_bytes()]).await;
@@ -94,7 +96,7 @@ async fn check_with_one_unreadable_key_of_several_charges_nothing() {
         };
         assert!(expected, "{spoilt}: {answers:?}");
         if spoilt != ":i:" {
-            let answers = world.ask_all(vec![world.asked(Act::Consume, 1, &rules)]).await;
+            let answers = world.ask_all(vec![world.asked(Operation::Consume, 1, &rules)]).await;
             assert_eq!(answers, [Answer::Unreadable(key)], "{spoilt}");
         }
         assert_eq!(values(world.dump().await), before, "{spoilt}");
@@ -108,7 +110,7 @@ async fn damaged_value_counts_as_untouched_and_the_next_charge_repairs_it() {
     for limit in one_of_each(3, 60_000) {
         let world = World::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];
-        let fresh = world.ask(Act::Peek, 1, &rules).await;
+        let fresh = world.ask(Operation::Peek, 1, &rules).await;
         for value in nonsense {
             world.exhaust(&rules).await;
             let key = world.dump().await.into_keys().next().expect("a counter");
@@ -124,12 +126,12 @@ async fn damaged_value_counts_as_untouched_and_the_next_charge_repairs_it() {
                     .expect("a hash");
                 redis(&[b"HSET", key.as_bytes(), &names[0], value]).await;
             }
-            let taken = world.ask(Act::Consume, 1, &rules).await;
+            let taken = world.ask(Operation::Consume, 1, &rules).await;
             assert!(
                 passed(&taken) && taken[0].remaining == fresh[0].remaining,
                 "{limit:?}, {value:?}"
             );
-            world.ask(Act::Refund, 1, &rules).await;
+            world.ask(Operation::Refund, 1, &rules).await;
         }
     }
 }
@@ -143,10 +145,16 @@ async fn damaged_entries_in_the_middle_of_a_log_fail_no_check() {
             world.exhaust(&rules).await;
             let key = world.dump().await.into_keys().next().expect("a log");
             redis(&[b"LSET", key.as_bytes(), at.to_string().as_bytes(), value]).await;
-            for act in [Act::Consume, Act::Refund, Act::Peek, Act::Consume, Act::Look, Act::Refund]
-            {
+            for operation in [
+                Operation::Consume,
+                Operation::Refund,
+                Operation::Peek,
+                Operation::Consume,
+                Operation::Inspect,
+                Operation::Refund,
+            ] {
                 for cost in [1, 2, 5] {
-                    let decisions = world.ask(act, cost, &rules).await;
+                    let decisions = world.ask(operation, cost, &rules).await;
                     assert!(decisions[0].remaining <= 5, "{decisions:?}");
                     world.pass_ms(7_000);
                 }
@@ -169,7 +177,10 @@ async fn damaged_record_of_an_idempotency_key_counts_as_none_or_fails_its_check_
         let key = world.dump().await.into_keys().find(|key| key.contains(":i:")).expect("a record");
         redis(&[b"HSET", key.as_bytes(), field.as_bytes(), value]).await;
         let answers = world
-            .ask_all(vec![world.with_key(1, &rules, "key"), world.asked(Act::Look, 1, &rules)])
+            .ask_all(vec![
+                world.with_key(1, &rules, "key"),
+                world.asked(Operation::Inspect, 1, &rules),
+            ])
             .await;
         let fits = matches!(answers[0], Answer::Unreadable(_) | Answer::Decided(..));
         assert!(fits && matches!(answers[1], Answer::Decided(..)), "{answers:?}");
@@ -185,5 +196,5 @@ async fn reset_removes_keys_of_a_wrong_type() {
     spoil_types(&world).await;
     world.limiter.reset(&rules[0].counters(world.tenant)).await.expect("redis answers");
     assert!(world.dump().await.is_empty());
-    assert!(passed(&world.ask(Act::Consume, 1, &rules).await));
+    assert!(passed(&world.ask(Operation::Consume, 1, &rules).await));
 }

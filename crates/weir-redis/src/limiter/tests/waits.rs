@@ -2,7 +2,7 @@
 
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
 use super::twin::Random;
@@ -17,7 +17,7 @@ async fn waits_are_exact(seed: u64, rules: &[RuleCharge]) {
     for step in 0..300 {
         world.set_now(Micros(world.now().0 + random.below(400_000)));
         let cost = if random.one_in(3) { random.between(1, 4) } else { 1 };
-        let decisions = world.ask(Act::Consume, cost, rules).await;
+        let decisions = world.ask(Operation::Consume, cost, rules).await;
         if passed(&decisions) {
             continue;
         }
@@ -29,10 +29,10 @@ async fn waits_are_exact(seed: u64, rules: &[RuleCharge]) {
         let wait_ms = wait_ms.expect("there are limits");
         denied += 1;
         world.pass_ms(wait_ms - 1);
-        let before = world.ask(Act::Peek, cost, rules).await;
+        let before = world.ask(Operation::Peek, cost, rules).await;
         assert!(!passed(&before), "seed {seed}, step {step}: already after {wait_ms} - 1 ms");
         world.pass_ms(1);
-        let after = world.ask(Act::Peek, cost, rules).await;
+        let after = world.ask(Operation::Peek, cost, rules).await;
         assert!(passed(&after), "seed {seed}, step {step}: not after {wait_ms} ms: {after:?}");
         world.set_now(now);
     }
@@ -80,7 +80,7 @@ async fn admissions(limit: LimitDraft) -> Vec<(u64, u64)> {
     for _ in 0..500 {
         world.set_now(Micros(world.now().0 + random.below(120_000)));
         let cost = random.between(1, 3);
-        if passed(&world.ask(Act::Consume, cost, &rules).await) {
+        if passed(&world.ask(Operation::Consume, cost, &rules).await) {
             admitted.push((world.now().0, cost));
         }
     }

@@ -13,7 +13,7 @@ use weir_domain::decide::{Counters, Decision, decide};
 use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, RuleDraft};
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::overrides::Overrides;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::subject::SubjectKey;
@@ -92,8 +92,13 @@ impl World {
     }
 
     /// Asks Redis alone.
-    pub(super) async fn ask(&self, act: Act, cost: u64, rules: &[RuleCharge]) -> Vec<Decision> {
-        let mut answers = self.ask_all(vec![self.asked(act, cost, rules)]).await;
+    pub(super) async fn ask(
+        &self,
+        operation: Operation,
+        cost: u64,
+        rules: &[RuleCharge],
+    ) -> Vec<Decision> {
+        let mut answers = self.ask_all(vec![self.asked(operation, cost, rules)]).await;
         match answers.pop() {
             Some(Answer::Decided(_, decisions)) => decisions,
             other => panic!("not decided: {other:?}"),
@@ -103,7 +108,7 @@ impl World {
     /// Takes one unit at a time until the first denial, and returns that.
     pub(super) async fn exhaust(&self, rules: &[RuleCharge]) -> Vec<Decision> {
         for _ in 0..100 {
-            let decisions = self.ask(Act::Consume, 1, rules).await;
+            let decisions = self.ask(Operation::Consume, 1, rules).await;
             if !passed(&decisions) {
                 return decisions;
             }
@@ -117,8 +122,13 @@ impl World {
         results.into_iter().collect::<Result<_, _>>().expect("redis answers")
     }
 
-    pub(super) fn asked<'a>(&self, act: Act, cost: u64, rules: &'a [RuleCharge]) -> Asked<'a> {
-        Asked { tenant: self.tenant, act, cost, rules, idempotency: None }
+    pub(super) fn asked<'a>(
+        &self,
+        operation: Operation,
+        cost: u64,
+        rules: &'a [RuleCharge],
+    ) -> Asked<'a> {
+        Asked { tenant: self.tenant, operation, cost, rules, idempotency: None }
     }
 
     pub(super) fn with_key<'a>(&self, cost: u64, rules: &'a [RuleCharge], key: &str) -> Asked<'a> {
@@ -127,15 +137,20 @@ impl World {
             fingerprint: format!("cost {cost}"),
             text: "who answered".to_owned(),
         };
-        let asked = self.asked(Act::Consume, cost, rules);
+        let asked = self.asked(Operation::Consume, cost, rules);
         Asked { idempotency: Some(idempotency), ..asked }
     }
 
     /// Asks the Rust twin alone.
-    pub(super) fn ask_twin(&mut self, act: Act, cost: u64, rules: &[RuleCharge]) -> Vec<Decision> {
+    pub(super) fn ask_twin(
+        &mut self,
+        operation: Operation,
+        cost: u64,
+        rules: &[RuleCharge],
+    ) -> Vec<Decision> {
         let now = self.now();
         let meters = |rule: &RuleCharge| rule.meters(self.tenant, |it| calendar::bounds(it, now));
-        let check = Check { act, cost, rules: rules.iter().map(meters).collect() };
+        let check = Check { operation, cost, rules: rules.iter().map(meters).collect() };
         decide(&mut self.twin, &check, now)
     }
 
@@ -167,13 +182,13 @@ impl World {
         all
     }
 
-    /// How many counters this tenant has in Redis: those on its sheets, and whatever else it has.
+    /// How many counters this tenant has in Redis: those on its counter_hashes, and whatever else it has.
     pub(super) async fn counters(&self) -> usize {
         let mut connection = connection().await;
-        let sheets = format!("weir:{{{}}}:s:", self.tenant);
+        let counter_hashes = format!("weir:{{{}}}:s:", self.tenant);
         let mut count = 0;
         for key in self.dump().await.into_keys() {
-            count += if key.starts_with(&sheets) {
+            count += if key.starts_with(&counter_hashes) {
                 let length = redis::cmd("HLEN").arg(key).query_async(&mut connection).await;
                 length.expect("redis tells")
             } else {
@@ -260,7 +275,7 @@ pub(super) fn draft(limits: Vec<LimitDraft>) -> RuleDraft {
 /// A charge of a rule for one subject.
 pub(super) fn charge(id: u128, rule: Rule, subject: u128) -> RuleCharge {
     let active = ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default());
-    RuleCharge { active: Arc::new(active), subject: SubjectKey(subject), instead: None }
+    RuleCharge { active: Arc::new(active), subject: SubjectKey(subject), override_limits: None }
 }
 
 /// A charge of a fresh rule with these limits.

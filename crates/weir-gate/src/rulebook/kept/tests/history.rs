@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use weir_domain::id::{KeyId, OverrideId, RuleId, TenantId};
-use weir_domain::request::{Act, Request, RequestDraft};
+use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::time::Timestamp;
 use weir_store::{
     Actor, KeyRotation, NewKey, OverrideBody, OverrideWrite, RuleBody, RuleWrite, Scope, Store, Tx,
@@ -294,7 +294,7 @@ pub(super) fn request(namespace: &str, route: &str) -> Request {
         namespace: namespace.to_owned(),
         attributes: [("route".to_owned(), route.to_owned())].into(),
         cost: 1,
-        act: Act::Peek,
+        operation: Operation::Peek,
         idempotency_key: None,
     })
     .unwrap()

@@ -2,7 +2,7 @@
 
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::subject::SubjectKey;
 
 use super::world::{
@@ -29,34 +29,34 @@ async fn subject_has_one_key_that_lives_as_long_as_its_longest_counter() {
     let rules: Vec<_> =
         (2..=20).map(|id| charge_of(id, window(100, 60_000))).chain([long]).collect();
     for _ in 0..3 {
-        assert!(passed(&world.ask(Act::Consume, 1, &rules).await));
+        assert!(passed(&world.ask(Operation::Consume, 1, &rules).await));
         let dump = world.dump().await;
         assert_eq!((dump.len(), world.counters().await), (1, 20));
         assert!(dump.values().all(|(_, ttl_ms)| *ttl_ms > 80_000_000), "{dump:?}");
         // A part of the rules, of which none needs the key that long.
-        assert!(passed(&world.ask(Act::Consume, 1, &rules[..7]).await));
+        assert!(passed(&world.ask(Operation::Consume, 1, &rules[..7]).await));
         let dump = world.dump().await;
         assert!(dump.values().all(|(_, ttl_ms)| *ttl_ms > 80_000_000), "{dump:?}");
     }
-    assert_eq!(world.ask(Act::Look, 1, &rules[19..]).await[0].remaining, 7);
+    assert_eq!(world.ask(Operation::Inspect, 1, &rules[19..]).await[0].remaining, 7);
 }
 
 #[tokio::test]
 async fn counter_that_matters_no_longer_leaves_the_key_to_the_others() {
     let world = World::by_redis_clock().await;
     let rules = [charge_of(1, vec![day_each()]), charge_of(2, vec![day_each()])];
-    world.ask(Act::Consume, 5, &rules).await;
+    world.ask(Operation::Consume, 5, &rules).await;
     let lives_days = async || {
-        let (_, ttl_ms) = *world.dump().await.values().next().expect("a sheet");
+        let (_, ttl_ms) = *world.dump().await.values().next().expect("a counter_hash");
         u64::try_from(ttl_ms).expect("it expires").div_ceil(DAY_MS)
     };
     // Each of them would now need the key for a day.
-    world.ask(Act::Refund, 4, &rules[..1]).await;
+    world.ask(Operation::Refund, 4, &rules[..1]).await;
     assert_eq!(lives_days().await, 6, "five days and the grace");
     // When the last counter is alone, the key goes with it.
-    world.ask(Act::Refund, 5, &rules[1..]).await;
-    world.ask(Act::Consume, 3, &rules[..1]).await;
-    world.ask(Act::Refund, 3, &rules[..1]).await;
+    world.ask(Operation::Refund, 5, &rules[1..]).await;
+    world.ask(Operation::Consume, 3, &rules[..1]).await;
+    world.ask(Operation::Refund, 3, &rules[..1]).await;
     assert_eq!(lives_days().await, 2, "a day and the grace");
 }
 
@@ -68,7 +68,7 @@ async fn check_of_a_thousand_subjects_keeps_them_apart() {
         rule.subject = SubjectKey(subject);
     }
     for left in [4, 3] {
-        let decisions = world.ask(Act::Consume, 1, &rules).await;
+        let decisions = world.ask(Operation::Consume, 1, &rules).await;
         assert!(decisions.iter().all(|it| it.remaining == left), "{decisions:?}");
     }
     assert_eq!((world.dump().await.len(), world.counters().await), (1_000, 1_000));
@@ -79,11 +79,11 @@ async fn thousand_rules_of_a_subject_are_told_apart() {
     let world = World::new().await;
     let limits = || [window(5, 60_000), window(50, 90_000)].concat();
     let rules: Vec<_> = (1..=1_000).map(|id| charge_of(id, limits())).collect();
-    world.ask(Act::Consume, 1, &rules).await;
-    world.ask(Act::Consume, 2, &rules[300..301]).await;
+    world.ask(Operation::Consume, 1, &rules).await;
+    world.ask(Operation::Consume, 2, &rules[300..301]).await;
     let mut turned = rules.clone();
     turned.reverse();
-    let decisions = world.ask(Act::Consume, 1, &turned).await;
+    let decisions = world.ask(Operation::Consume, 1, &turned).await;
     for (at, decisions) in decisions.chunks(2).rev().enumerate() {
         let taken = if at == 300 { 4 } else { 2 };
         assert_eq!(
@@ -100,23 +100,23 @@ async fn counter_that_expired_is_as_if_never_used_and_makes_room_though_others_l
     let world = World::hasty().await;
     let (long, short) = (charge_of(1, window(100, 600_000)), charge_of(2, window(1, 1)));
     let both = [long.clone(), short.clone()];
-    assert!(passed(&world.ask(Act::Consume, 1, &both).await));
+    assert!(passed(&world.ask(Operation::Consume, 1, &both).await));
     until("the short window is free again", async || {
-        passed(&world.ask(Act::Consume, 1, std::slice::from_ref(&short)).await)
+        passed(&world.ask(Operation::Consume, 1, std::slice::from_ref(&short)).await)
     })
     .await;
 
     for id in 3..100 {
-        world.ask(Act::Consume, 1, &[charge_of(id, window(1, 1))]).await;
+        world.ask(Operation::Consume, 1, &[charge_of(id, window(1, 1))]).await;
     }
     let mut id = 100;
     until("one counter is left beside the long one", async || {
         id += 1;
-        world.ask(Act::Consume, 1, &[charge_of(id, window(1, 1))]).await;
+        world.ask(Operation::Consume, 1, &[charge_of(id, window(1, 1))]).await;
         world.counters().await == 2
     })
     .await;
-    assert_eq!(world.ask(Act::Look, 1, &[long]).await[0].remaining, 99);
+    assert_eq!(world.ask(Operation::Inspect, 1, &[long]).await[0].remaining, 99);
 }
 
 #[tokio::test]
@@ -127,11 +127,11 @@ async fn what_is_forgotten_is_counted_and_the_rest_of_the_sheet_stays() {
     let (first, second) = (charge_with_block(1, 5_000, limits.clone()), charge_of(2, limits));
     let rules = [first.clone(), second.clone(), charge_of(3, window(5, 60_000))];
     for _ in 0..2 {
-        world.ask(Act::Consume, 1, &rules).await;
+        world.ask(Operation::Consume, 1, &rules).await;
     }
     let counters = world.counters().await;
     assert_eq!(counters, 2 * 8 + 1 + 1, "with the block that the spacing's denial started");
-    let before = world.ask(Act::Look, 1, std::slice::from_ref(&second)).await;
+    let before = world.ask(Operation::Inspect, 1, std::slice::from_ref(&second)).await;
     let forget = async |rule: &RuleCharge| {
         let names = rule.counters(world.tenant);
         world.limiter.reset(&names).await.expect("redis answers")
@@ -139,8 +139,8 @@ async fn what_is_forgotten_is_counted_and_the_rest_of_the_sheet_stays() {
     // Each limit, and the block.
     assert_eq!(forget(&first).await, 9);
     assert_eq!(world.counters().await, counters - 9);
-    assert_eq!(world.ask(Act::Look, 1, std::slice::from_ref(&second)).await, before);
-    let decisions = world.ask(Act::Look, 1, std::slice::from_ref(&first)).await;
+    assert_eq!(world.ask(Operation::Inspect, 1, std::slice::from_ref(&second)).await, before);
+    let decisions = world.ask(Operation::Inspect, 1, std::slice::from_ref(&first)).await;
     assert!(
         passed(&decisions) && decisions.iter().all(|it| it.reset_after_ms == 0),
         "{decisions:?}"
@@ -156,14 +156,14 @@ async fn dead_counters_leave_with_the_next_write_once_they_are_the_larger_half()
     for limit in [day_each(), LimitDraft::FixedWindow { limit: 100, window_ms: DAY_MS }] {
         let world = World::hasty().await;
         let long = [charge_of(1, vec![limit])];
-        world.ask(Act::Consume, 1, &long).await;
+        world.ask(Operation::Consume, 1, &long).await;
         let short: Vec<_> = (2..=40).map(|id| charge_of(id, window(1, 1))).collect();
-        world.ask(Act::Consume, 1, &short).await;
+        world.ask(Operation::Consume, 1, &short).await;
         // A hash is looked at once a second at most, so writes go on for as long as that takes.
         until("the long counter is alone", async || {
-            world.ask(Act::Consume, 1, &long).await;
-            world.ask(Act::Refund, 1, &long).await;
-            world.ask(Act::Consume, 1, &long).await;
+            world.ask(Operation::Consume, 1, &long).await;
+            world.ask(Operation::Refund, 1, &long).await;
+            world.ask(Operation::Consume, 1, &long).await;
             world.counters().await == 1
         })
         .await;
@@ -174,13 +174,13 @@ async fn dead_counters_leave_with_the_next_write_once_they_are_the_larger_half()
 async fn charges_of_one_microsecond_share_an_entry_of_a_log() {
     let world = World::new().await;
     let rules = [charge_of(1, vec![one_of_each(100, 60_000).swap_remove(1)])];
-    let checks: Vec<_> = (0..50).map(|_| world.asked(Act::Consume, 1, &rules)).collect();
+    let checks: Vec<_> = (0..50).map(|_| world.asked(Operation::Consume, 1, &rules)).collect();
     world.ask_all(checks).await;
     let mut connection = connection().await;
     let key = world.dump().await.into_keys().next().expect("a log");
     let length: u64 =
         redis::cmd("LLEN").arg(&key).query_async(&mut connection).await.expect("a list");
     assert_eq!(length, 1);
-    assert_eq!(world.ask(Act::Refund, 20, &rules).await[0].remaining, 70);
-    assert_eq!(world.ask(Act::Consume, 70, &rules).await[0].remaining, 0);
+    assert_eq!(world.ask(Operation::Refund, 20, &rules).await[0].remaining, 70);
+    assert_eq!(world.ask(Operation::Consume, 70, &rules).await[0].remaining, 0);
 }

@@ -14,23 +14,23 @@ use crate::state::ControlState;
 use crate::{invitations, members};
 
 /// Withdraw an invitation: its token is worth nothing from now on.
-#[utoipa::path(delete, path = "/tenants/{tenant}/invitations/{invitation}", operation_id = "invitations_withdraw", tag = "members",
+#[utoipa::path(delete, path = "/tenants/{tenant}/invitations/{invitation}", operation_id = "invitations_revoke", tag = "members",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),
         ("invitation" = String, Path, description = "`invitation_…`"),
     ),
     responses((status = 204, description = "Withdrawn")))]
-pub(crate) async fn withdraw(
+pub(crate) async fn revoke(
     State(control): State<ControlState>,
     By { caller, .. }: By<Admin>,
     Path((_, invitation)): Path<(String, String)>,
 ) -> Result<Response, ControlError> {
     let id: InvitationId = invitation.parse().map_err(|_| Problem::not_found())?;
-    let mut change = control.change("invitations.withdraw", caller, Once::unkept()).await?;
+    let mut change = control.change("invitations.revoke", caller, Once::unkept()).await?;
     let row = change.tx.invitations().delete(change.caller.tenant_id, id).await?;
     let row = row.ok_or_else(Problem::not_found)?;
     members::only_owners_touch_owners(change.caller.role, &[row.role])?;
     let before = to_value(&invitations::invitation(row))?;
-    change.audit("invitation.withdraw", Object::new("invitation", &id), Some(before), None).await?;
+    change.audit("invitation.revoke", Object::new("invitation", &id), Some(before), None).await?;
     change.done().await
 }

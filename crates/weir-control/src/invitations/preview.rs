@@ -1,4 +1,4 @@
-//! `POST /invitations/look`
+//! `POST /invitations/preview`
 
 use axum::extract::State;
 use weir_http::json::Json;
@@ -13,14 +13,14 @@ use crate::state::ControlState;
 use crate::{invitations, sessions, tenants};
 
 /// What an invitation offers. The token is the credential, and in the body so that no log has it.
-#[utoipa::path(post, path = "/invitations/look", operation_id = "invitations_look", tag = "members", security(()),
+#[utoipa::path(post, path = "/invitations/preview", operation_id = "invitations_preview", tag = "members", security(()),
     request_body = PresentInvitation,
     responses(
         (status = 200, description = "It can be accepted", body = Offer),
         (status = 404, description = "No such invitation, or no longer"),
         (status = 429, description = "Too many unknown tokens from this network"),
     ))]
-pub(crate) async fn look(
+pub(crate) async fn preview(
     State(control): State<ControlState>,
     origin: Origin,
     Json(body): Json<PresentInvitation>,
@@ -28,7 +28,7 @@ pub(crate) async fn look(
     let attempt = Attempt::token(origin.peer);
     let (throttle, now) = (&control.login_throttle, control.clock.now());
     throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
-    let mut tx = control.store.begin("invitations.look", Scope::Service).await?;
+    let mut tx = control.store.begin("invitations.preview", Scope::Service).await?;
     let row = invitations::presented(&control, &mut tx, &body.token).await?;
     throttle.refund(&attempt).await;
     let tenant = tx.tenants().find(row.tenant_id).await?.ok_or_else(Problem::not_found)?;

@@ -6,7 +6,7 @@ use weir_domain::calendar;
 use weir_domain::decide::Decision;
 use weir_domain::draft::{Action, Mode};
 use weir_domain::limit::Limit;
-use weir_domain::matching::{Meeting, meet};
+use weir_domain::matching::{RuleMatch, match_rule};
 use weir_domain::overrides::{Active, Effect};
 use weir_domain::request::Request;
 use weir_domain::rulebook::ActiveRule;
@@ -17,15 +17,15 @@ use weir_wire::tester::{FailedCondition, TestedRule};
 
 /// One rule, the request, and what came of it.
 #[derive(Debug)]
-pub(crate) struct Met {
+pub(crate) struct TestedRule {
     pub(crate) active: Arc<ActiveRule>,
-    pub(crate) meeting: Meeting,
+    pub(crate) rule_match: RuleMatch,
 }
 
-impl Met {
+impl TestedRule {
     pub(crate) fn new(active: Arc<ActiveRule>, request: &Request, now: Timestamp) -> Self {
-        let meeting = meet(&active, request, now);
-        Self { active, meeting }
+        let rule_match = match_rule(&active, request, now);
+        Self { active, rule_match }
     }
 
     /// Whether what it says counts.
@@ -35,15 +35,15 @@ impl Met {
 
     /// Whether it lets everything pass that it matches, whatever other rules' limits say.
     pub(crate) fn exempts(&self) -> bool {
-        let allows = matches!(self.meeting, Meeting::Passes(Effect::Allow));
+        let allows = matches!(self.rule_match, RuleMatch::Passes(Effect::Allow));
         allows && self.active.rule.action() == Action::Allow
     }
 
     /// Whether it would let the request pass; `decisions` are those of its limits.
     pub(crate) fn passes(&self, decisions: &[Decision]) -> bool {
-        match self.meeting {
-            Meeting::Passes(Effect::Deny) => false,
-            Meeting::Charged(_) => decisions.iter().all(|decision| decision.allowed),
+        match self.rule_match {
+            RuleMatch::Passes(Effect::Deny) => false,
+            RuleMatch::Charged(_) => decisions.iter().all(|decision| decision.allowed),
             _ => true,
         }
     }
@@ -57,8 +57,8 @@ impl Met {
     ) -> TestedRule {
         let rule = &self.active.rule;
         let exception = self.exception(request, decided.timestamp());
-        let limits = match &self.meeting {
-            Meeting::Charged(charge) => charge.limits(),
+        let limits = match &self.rule_match {
+            RuleMatch::Charged(charge) => charge.limits(),
             _ => &[],
         };
         let limits = limits.iter().zip(decisions);
@@ -66,7 +66,7 @@ impl Met {
             let value = |name: &String| Some((name.clone(), request.attribute(name)?.to_owned()));
             rule.count_by().iter().map(value).collect::<Option<_>>()
         };
-        let matches = matches!(self.meeting, Meeting::Charged(_) | Meeting::Passes(_));
+        let matches = matches!(self.rule_match, RuleMatch::Charged(_) | RuleMatch::Passes(_));
         TestedRule {
             rule: rule.name().to_owned(),
             rule_id: self.active.id.to_string(),
@@ -74,8 +74,8 @@ impl Met {
             action: self.action().into(),
             matches,
             failed_condition: self.failed_condition(request),
-            missing_attribute: match &self.meeting {
-                Meeting::NotCounted(attribute) => Some(attribute.clone()),
+            missing_attribute: match &self.rule_match {
+                RuleMatch::NotCounted(attribute) => Some(attribute.clone()),
                 _ => None,
             },
             subject: if matches { subject() } else { None },
@@ -88,15 +88,15 @@ impl Met {
     }
 
     fn action(&self) -> Action {
-        match self.meeting {
-            Meeting::Passes(Effect::Allow) => Action::Allow,
-            Meeting::Passes(Effect::Deny) => Action::Deny,
+        match self.rule_match {
+            RuleMatch::Passes(Effect::Allow) => Action::Allow,
+            RuleMatch::Passes(Effect::Deny) => Action::Deny,
             _ => self.active.rule.action(),
         }
     }
 
     fn failed_condition(&self, request: &Request) -> Option<FailedCondition> {
-        let Meeting::ConditionFailed(position) = self.meeting else { return None };
+        let RuleMatch::ConditionFailed(position) = self.rule_match else { return None };
         let condition = self.active.rule.conditions().get(position)?;
         Some(FailedCondition {
             position,
@@ -108,7 +108,9 @@ impl Met {
     /// The override that holds for the request's subject.
     fn exception(&self, request: &Request, now: Timestamp) -> Option<&Active> {
         let rule = &self.active.rule;
-        if rule.action() != Action::Limit || matches!(self.meeting, Meeting::ConditionFailed(_)) {
+        if rule.action() != Action::Limit
+            || matches!(self.rule_match, RuleMatch::ConditionFailed(_))
+        {
             return None;
         }
         let values = rule.count_by().iter().map(|name| request.attribute(name));

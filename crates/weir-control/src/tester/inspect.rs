@@ -1,4 +1,4 @@
-//! `POST /tenants/{tenant}/counters/look`
+//! `POST /tenants/{tenant}/counters/inspect`
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,34 +6,34 @@ use std::sync::Arc;
 use axum::extract::State;
 use weir_domain::draft::Action;
 use weir_domain::overrides::{Active, Effect};
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_redis::limiter::{Answer, Asked};
-use weir_wire::tester::{LOOK_MAX, LookAnswer, LookBody, LookedSubject};
+use weir_wire::tester::{INSPECT_MAX, InspectAnswer, InspectBody, InspectedSubject};
 
 use crate::actor::{By, Caller, Editor};
 use crate::error::ControlError;
 use crate::state::ControlState;
-use crate::tester::meeting::limit_answer;
+use crate::tester::tested_rule::limit_answer;
 use crate::tester::{active, charge_of, redis_away, values};
 
 /// How some subjects of a rule stand now, whatever its conditions say. Nothing is counted.
-#[utoipa::path(post, path = "/tenants/{tenant}/counters/look", operation_id = "counters_look", tag = "testing",
+#[utoipa::path(post, path = "/tenants/{tenant}/counters/inspect", operation_id = "counters_inspect", tag = "testing",
     params(("tenant" = String, Path, description = "`tenant_…`")),
-    request_body = LookBody,
-    responses((status = 200, description = "How they stand", body = LookAnswer)))]
-pub(crate) async fn look(
+    request_body = InspectBody,
+    responses((status = 200, description = "How they stand", body = InspectAnswer)))]
+pub(crate) async fn inspect(
     State(control): State<ControlState>,
     By { caller, .. }: By<Editor>,
-    Json(body): Json<LookBody>,
-) -> Result<Json<LookAnswer>, ControlError> {
-    if body.subjects.is_empty() || body.subjects.len() > LOOK_MAX {
+    Json(body): Json<InspectBody>,
+) -> Result<Json<InspectAnswer>, ControlError> {
+    if body.subjects.is_empty() || body.subjects.len() > INSPECT_MAX {
         return Err(Problem::invalid_field(
             "subjects",
-            format!("must hold from 1 to {LOOK_MAX} subjects"),
+            format!("must hold from 1 to {INSPECT_MAX} subjects"),
         )
         .into());
     }
@@ -41,7 +41,7 @@ pub(crate) async fn look(
     let now = control.clock.now();
     let subjects = body.subjects.into_iter();
     let seen = subjects.map(|it| Seen::of(it, &rule, now)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Json(LookAnswer { data: looked(&control, &caller, &rule, seen).await? }))
+    Ok(Json(InspectAnswer { data: inspected(&control, &caller, &rule, seen).await? }))
 }
 
 /// A subject before its counters are asked.
@@ -74,12 +74,12 @@ impl<'a> Seen<'a> {
     }
 }
 
-async fn looked(
+async fn inspected(
     control: &ControlState,
     caller: &Caller,
     rule: &Arc<ActiveRule>,
     seen: Vec<Seen<'_>>,
-) -> Result<Vec<LookedSubject>, ControlError> {
+) -> Result<Vec<InspectedSubject>, ControlError> {
     let charge = |it: &Seen<'_>| {
         let values: Vec<_> = it.values.iter().map(String::as_str).collect();
         charge_of(rule, &values, it.exception)
@@ -91,7 +91,7 @@ async fn looked(
         .flatten()
         .map(|charge| Asked {
             tenant: caller.tenant_id,
-            act: Act::Look,
+            operation: Operation::Inspect,
             cost: 1,
             rules: std::slice::from_ref(charge),
             idempotency: None,
@@ -109,7 +109,7 @@ async fn looked(
             let pairs = charge.limits().iter().zip(decisions);
             limits.extend(pairs.map(|(limit, said)| limit_answer(rule, limit, said, decided)));
         }
-        data.push(LookedSubject {
+        data.push(InspectedSubject {
             action: it.action(rule).into(),
             override_id: it.exception.map(|it| it.id.to_string()),
             subject: it.subject,
@@ -126,7 +126,7 @@ async fn rule(
 ) -> Result<Arc<ActiveRule>, ControlError> {
     let missing = || Problem::invalid_field("rule_id", "names no rule");
     let rule_id = id.parse().map_err(|_| missing())?;
-    let mut tx = control.reading("counters.look", caller).await?;
+    let mut tx = control.reading("counters.inspect", caller).await?;
     let found = tx.rulebook().rule(caller.tenant_id, rule_id).await?;
     let (row, overrides) = found.ok_or_else(missing)?;
     Ok(active(&row, &overrides)?)
