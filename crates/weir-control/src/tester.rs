@@ -19,9 +19,9 @@ use crate::rules::{Checked, slots};
 use crate::state::ControlState;
 
 pub(crate) mod inspect;
+pub(crate) mod matched_rule;
 pub(crate) mod reset;
 pub(crate) mod test;
-pub(crate) mod tested_rule;
 
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()

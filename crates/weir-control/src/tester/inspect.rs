@@ -17,7 +17,7 @@ use weir_wire::tester::{INSPECT_MAX, InspectAnswer, InspectBody, InspectedSubjec
 use crate::actor::{By, Caller, Editor};
 use crate::error::ControlError;
 use crate::state::ControlState;
-use crate::tester::tested_rule::limit_answer;
+use crate::tester::matched_rule::limit_answer;
 use crate::tester::{active, charge_of, redis_away, values};
 
 /// How some subjects of a rule stand now, whatever its conditions say. Nothing is counted.

@@ -20,7 +20,7 @@ use crate::actor::{By, Caller, Editor};
 use crate::error::ControlError;
 use crate::rules::read_stored;
 use crate::state::ControlState;
-use crate::tester::tested_rule::TestedRule;
+use crate::tester::matched_rule::MatchedRule;
 use crate::tester::{active, redis_away};
 
 /// Try a request against every rule of a namespace: what matches, or why not, and what the limits say now.
@@ -38,8 +38,8 @@ pub(crate) async fn test(
     let request = body.parse_look().map_err(Problem::invalid)?;
     let rules = rules(&control, &caller, request.namespace()).await?;
     let now = control.clock.now();
-    let met: Vec<TestedRule> =
-        rules.into_iter().map(|rule| TestedRule::new(rule, &request, now)).collect();
+    let met: Vec<MatchedRule> =
+        rules.into_iter().map(|rule| MatchedRule::new(rule, &request, now)).collect();
     let (decided, decisions) = look(&control, &caller, &request, &met).await?;
     Ok(Json(answer(&request, &met, &decisions, decided)))
 }
@@ -70,9 +70,9 @@ async fn look(
     control: &ControlState,
     caller: &Caller,
     request: &Request,
-    met: &[TestedRule],
+    met: &[MatchedRule],
 ) -> Result<(Micros, Vec<Vec<Decision>>), ControlError> {
-    let charge = |it: &TestedRule| match &it.rule_match {
+    let charge = |it: &MatchedRule| match &it.rule_match {
         RuleMatch::Charged(charge) => Some(charge.clone()),
         _ => None,
     };
@@ -104,20 +104,20 @@ async fn look(
 
 fn answer(
     request: &Request,
-    met: &[TestedRule],
+    met: &[MatchedRule],
     decisions: &[Vec<Decision>],
     decided: Micros,
 ) -> TestAnswer {
     let refuses =
-        |(it, decisions): &(&TestedRule, &Vec<Decision>)| it.enforced() && !it.passes(decisions);
-    let is_denial = |it: &TestedRule| !matches!(it.rule_match, RuleMatch::Charged(_));
-    let refusing: Vec<&TestedRule> =
+        |(it, decisions): &(&MatchedRule, &Vec<Decision>)| it.enforced() && !it.passes(decisions);
+    let is_denial = |it: &MatchedRule| !matches!(it.rule_match, RuleMatch::Charged(_));
+    let refusing: Vec<&MatchedRule> =
         met.iter().zip(decisions).filter(refuses).map(|(it, _)| it).collect();
     // A rule that refuses comes before one that exempts, and that before limits.
     let exempted = met.iter().any(|it| it.enforced() && it.exempts());
     let outright = refusing.iter().any(|it| is_denial(it));
-    let counts = |it: &&&TestedRule| is_denial(it) || !(exempted || outright);
-    let name = |it: &&TestedRule| it.active.rule.name().to_owned();
+    let counts = |it: &&&MatchedRule| is_denial(it) || !(exempted || outright);
+    let name = |it: &&MatchedRule| it.active.rule.name().to_owned();
     let denied_by: Vec<String> = refusing.iter().filter(counts).map(name).collect();
     TestAnswer {
         allowed: denied_by.is_empty(),

@@ -17,12 +17,12 @@ use weir_wire::tester::{FailedCondition, TestedRule};
 
 /// One rule, the request, and what came of it.
 #[derive(Debug)]
-pub(crate) struct TestedRule {
+pub(crate) struct MatchedRule {
     pub(crate) active: Arc<ActiveRule>,
     pub(crate) rule_match: RuleMatch,
 }
 
-impl TestedRule {
+impl MatchedRule {
     pub(crate) fn new(active: Arc<ActiveRule>, request: &Request, now: Timestamp) -> Self {
         let rule_match = match_rule(&active, request, now);
         Self { active, rule_match }
