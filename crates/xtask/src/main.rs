@@ -46,7 +46,8 @@ fn run(workshop: &Workshop, task: Task) -> anyhow::Result<()> {
         Task::Dashboard { draft: true } => dashboard::draft(workshop),
         Task::Bench { args } => bench::run(workshop, &args),
         Task::Layers => layers::run(workshop),
-        Task::Tidy => tidy::run(workshop),
+        Task::Tidy { words: false } => tidy::run(workshop),
+        Task::Tidy { words: true } => tidy::words(workshop),
         Task::Dependencies => dependencies::run(workshop),
         Task::Release => release::run(workshop),
         Task::Sbom { out } => sbom::run(workshop, out.as_deref()),
@@ -94,7 +95,11 @@ enum Task {
     /// Checks that dependencies point down
     Layers,
     /// Checks the text of the sources
-    Tidy,
+    Tidy {
+        /// Lists the retired words of the sources instead
+        #[arg(long)]
+        words: bool,
+    },
     /// Checks licences, sources and banned libraries as deny.toml states them
     Dependencies,
     /// Builds the server for a release, without paths of this machine in its binary

@@ -1,11 +1,35 @@
 //! `cargo xtask tidy`: what the compiler and its lints do not see in the text of the sources.
 
+mod words;
+
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::workshop::{Workshop, has_extension};
+
+/// Prints every retired word with its file and line, and fails if there is one.
+pub fn words(workshop: &Workshop) -> Result<()> {
+    let mut counts = BTreeMap::new();
+    for file in sources(workshop)? {
+        let Ok(text) = fs::read_to_string(workshop.root.join(&file)) else {
+            // Not text.
+            continue;
+        };
+        for found in words::find(&file, &text) {
+            println!("{}:{}: {}: {}", file.display(), found.line, found.word, found.advice);
+            *counts.entry(found.word).or_insert(0_u32) += 1;
+        }
+    }
+    if counts.is_empty() {
+        return Ok(());
+    }
+    let total: u32 = counts.values().sum();
+    let counts: Vec<_> = counts.iter().map(|(word, count)| format!("{word}: {count}")).collect();
+    bail!("{total} retired words:\n  {}", counts.join("\n  "));
+}
 
 pub fn run(workshop: &Workshop) -> Result<()> {
     let mut faults = Vec::new();
