@@ -78,7 +78,7 @@ async fn lost_data_is_counted_and_a_flood_of_signals_costs_few_looks_at_postgres
     .await;
     tenant.check(0, &check()).await.expect(200);
 
-    let before = metric(&tenant, gate, "weir_rulebook_looks_total").await;
+    let before = metric(&tenant, gate, "weir_rulebook_polls_total").await;
     let (began, mut sent) = (Instant::now(), 0.0);
     while began.elapsed() < seconds(1) {
         let flood =
@@ -90,7 +90,7 @@ async fn lost_data_is_counted_and_a_flood_of_signals_costs_few_looks_at_postgres
         metric(&tenant, gate, "weir_signals_malformed_total").await >= sent
     })
     .await;
-    let looks = metric(&tenant, gate, "weir_rulebook_looks_total").await - before;
+    let looks = metric(&tenant, gate, "weir_rulebook_polls_total").await - before;
     let most = began.elapsed().as_secs_f64() / 0.05 + 2.0;
     assert!(looks <= most, "{looks} looks, at most {most}, for {sent} signals");
 }

@@ -64,11 +64,11 @@ async fn counted(tenant: &Tenant<'_>, gate: usize, name: &str) -> u64 {
 #[tokio::test]
 async fn remembered_denial_ends_with_a_refund_a_reset_and_an_edit_elsewhere() {
     let (tenant, rule) = with_rule(3, "exact").await;
-    let before = counted(&tenant, 0, "weir_remembered_denials_total").await;
+    let before = counted(&tenant, 0, "weir_cached_denials_total").await;
     assert_eq!(drain(&tenant, 0).await, 3);
     until(seconds(20), "a denial is given again without Redis", async || {
         assert!(!passes(&tenant, 0, 1).await);
-        counted(&tenant, 0, "weir_remembered_denials_total").await > before
+        counted(&tenant, 0, "weir_cached_denials_total").await > before
     })
     .await;
 

@@ -10,7 +10,7 @@ use weir_wire::check::{AnswerCode, CheckAnswer};
 use crate::caller::Caller;
 use crate::decide::{self, KeyReused, TooManyLimits};
 use crate::state::GateState;
-use crate::tally::Seen;
+use crate::tally::DecisionEvent;
 use crate::tenant_rates::share;
 
 /// Decides requests in order and counts them. Those beyond the tenant's ceiling are refused without asking Redis.
@@ -80,7 +80,7 @@ fn settle(
     state.meters.decided(answer, started.elapsed());
     if request.operation() == Operation::Consume {
         let namespace = caller.book.namespace(caller.tenant, request.namespace());
-        state.tally.record(&Seen {
+        state.tally.record(&DecisionEvent {
             tenant: caller.tenant,
             key: caller.key,
             at: caller.at,

@@ -1,8 +1,7 @@
-//! Answers: decisions of limits put together with what the limits are called.
+//! Answers: the decisions of limits, combined with the names of the limits.
 //!
-//! A skeleton is an answer without its numbers. It travels to Redis with a request that has an
-//! idempotency key and comes back with a repeat, so the first answer is given again even if the
-//! rules have changed since.
+//! A template is an answer without its numbers. Redis stores it with a request that has an idempotency key and returns it
+//! for a repeat, so a repeat has the answer of the first request even if the rules have changed since.
 
 use std::sync::Arc;
 
@@ -22,18 +21,18 @@ use weir_wire::words::Mode;
 
 /// An answer without its numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Skeleton {
-    /// Rules that refused without asking a limit.
+pub(crate) struct AnswerTemplate {
+    /// The names of `deny` rules that match the request.
     pub(crate) denied_by: Vec<Arc<str>>,
     /// One for each limit, in the order of the charges.
-    pub(crate) limits: Vec<Named>,
-    /// The rulebook that matched.
+    pub(crate) limits: Vec<LimitLabel>,
+    /// The version of the rulebook that decided.
     pub(crate) rulebook_version: u64,
 }
 
-/// What a limit of a rule is called.
+/// The identity and the fixed numbers of a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Named {
+pub(crate) struct LimitLabel {
     pub(crate) rule: Arc<str>,
     pub(crate) rule_id: Arc<str>,
     pub(crate) algorithm: AlgorithmName,
@@ -43,14 +42,14 @@ pub(crate) struct Named {
     pub(crate) refundable: bool,
 }
 
-impl Skeleton {
-    /// Refused by these rules; no limit is asked.
+impl AnswerTemplate {
+    /// The template of a request that these `deny` rules match.
     pub(crate) fn denied(by: &[Arc<ActiveRule>], rulebook_version: u64) -> Self {
-        let denied_by = by.iter().map(|it| Arc::clone(it.name())).collect();
+        let denied_by = by.iter().map(|rule| Arc::clone(rule.name())).collect();
         Self { denied_by, limits: Vec::new(), rulebook_version }
     }
 
-    /// These limits are asked.
+    /// The template of a request with these charges.
     pub(crate) fn of_charges(
         charges: &[RuleCharge],
         rulebook_version: u64,
@@ -58,41 +57,43 @@ impl Skeleton {
     ) -> Self {
         let limits = charges
             .iter()
-            .flat_map(|charge| charge.limits().iter().map(|limit| Named::new(charge, limit, now)))
+            .flat_map(|charge| {
+                charge.limits().iter().map(|limit| LimitLabel::new(charge, limit, now))
+            })
             .collect();
         Self { denied_by: Vec::new(), limits, rulebook_version }
     }
 
-    /// The answer when no limit was asked.
+    /// The answer without decisions of limits.
     pub(crate) fn answer_without_limits(self) -> CheckAnswer {
         self.answer(&[], Operation::Consume)
     }
 
     /// The answer with these decisions, one for each limit.
     pub(crate) fn answer(self, decisions: &[Decision], operation: Operation) -> CheckAnswer {
-        let entries = self.limits.iter().zip(decisions).map(|(named, decision)| Entry {
-            rule: &named.rule,
-            shadow: named.shadow,
-            limit: named.limit,
+        let entries = self.limits.iter().zip(decisions).map(|(label, decision)| Entry {
+            rule: &label.rule,
+            shadow: label.shadow,
+            limit: label.limit,
             decision: *decision,
         });
         let verdict = verdict::combine(&entries.collect::<Vec<_>>());
         let deciding = verdict.deciding.map(|at| (self.limits[at].limit, decisions[at]));
-        let refused = !self.denied_by.is_empty();
+        let barred = !self.denied_by.is_empty();
         let denied_by = verdict.denied_by.iter().map(|&at| Arc::clone(&self.limits[at].rule));
         CheckAnswer {
-            allowed: verdict.allowed && !refused,
-            denied_by: if refused { self.denied_by } else { denied_by.collect() },
-            retry_after_ms: if refused { None } else { verdict.retry_after_ms },
+            allowed: verdict.allowed && !barred,
+            denied_by: if barred { self.denied_by } else { denied_by.collect() },
+            retry_after_ms: if barred { None } else { verdict.retry_after_ms },
             delay_ms: verdict.delay_ms,
             limit: deciding.map(|(limit, _)| limit),
-            remaining: deciding.map(|(_, it)| it.remaining),
-            reset_after_ms: deciding.map(|(_, it)| it.reset_after_ms),
+            remaining: deciding.map(|(_, decision)| decision.remaining),
+            reset_after_ms: deciding.map(|(_, decision)| decision.reset_after_ms),
             limits: self
                 .limits
                 .into_iter()
                 .zip(decisions)
-                .map(|(it, of)| it.answer(of, operation))
+                .map(|(label, decision)| label.answer(decision, operation))
                 .collect(),
             degraded: None,
             rulebook_version: self.rulebook_version,
@@ -100,18 +101,18 @@ impl Skeleton {
         }
     }
 
-    /// As it travels with an idempotency key.
+    /// The text that Redis stores with an idempotency key.
     pub(crate) fn to_text(&self) -> String {
-        serde_json::to_string(self).expect("a skeleton is plain data")
+        serde_json::to_string(self).expect("a template is plain data")
     }
 
-    /// As it comes back.
+    /// Parses the text of [`AnswerTemplate::to_text`].
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 }
 
-impl Named {
+impl LimitLabel {
     fn new(charge: &RuleCharge, limit: &Limit, now: Timestamp) -> Self {
         Self {
             rule: Arc::clone(charge.active.name()),
@@ -147,14 +148,14 @@ impl Named {
     }
 }
 
-/// Tells requests apart that use the same idempotency key.
+/// A digest of the request, by which Redis detects that an idempotency key was used for another request.
 pub(crate) fn fingerprint(request: &Request) -> String {
     let mut digest = Sha256::new();
     let mut field = |text: &str| {
         digest.update((text.len() as u64).to_le_bytes());
         digest.update(text.as_bytes());
     };
-    // A refund never repeats a check, nor the reverse.
+    // A refund and a check with equal fields are different requests.
     if request.operation() == Operation::Refund {
         field("refund");
     }

@@ -1,4 +1,4 @@
-//! Who asks: an API key, looked up in the rulebook in memory.
+//! The caller: an API key, looked up in the rulebook in memory.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -12,14 +12,13 @@ use weir_http::problem::Problem;
 
 use crate::state::GateState;
 
-/// A caller with the scope `check`, and the rulebook that knew the key: the rest of the request
-/// sees that version and no other.
+/// A caller with the scope `check`, and the rulebook that holds the key. The whole request uses this version.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) tenant: TenantId,
     pub(crate) key: KeyId,
     pub(crate) book: Arc<Rulebook>,
-    /// When it asked.
+    /// The time of the request.
     pub(crate) at: Timestamp,
 }
 

@@ -12,14 +12,14 @@ use weir_redis::error::RedisError;
 use weir_redis::limiter::{Answer, Asked, Idempotency};
 use weir_wire::check::CheckAnswer;
 
-use crate::answer::{self, Skeleton};
+use crate::answer::{self, AnswerTemplate};
 use crate::caller::Caller;
+use crate::denial_cache::{ChargedRules, Generation};
 use crate::lease_keeper;
 use crate::leases::{LeaseOutcome, LeaseRequest};
 use crate::outage::{self, Unasked};
-use crate::remembered::{ChargedRules, Ticket};
 use crate::state::GateState;
-use crate::tally::Seen;
+use crate::tally::DecisionEvent;
 use crate::turns::Turns;
 
 /// The idempotency key belongs to another request.
@@ -53,7 +53,7 @@ struct OnItsWay<'a> {
     /// Its place among the requests.
     at: usize,
     prepared: &'a Prepared<'a>,
-    ticket: Option<Ticket>,
+    ticket: Option<Generation>,
     lease: Option<LeaseRequest<'a>>,
 }
 
@@ -134,7 +134,7 @@ fn way<'a>(
     let mut question = Asked { tenant: caller.tenant, operation, cost, rules, idempotency };
     let mut it = OnItsWay { at, prepared, ticket: None, lease: None };
     if question.idempotency.is_none() && rules.is_empty() {
-        return Way::Decided(Decided::first(prepared.skeleton().answer_without_limits()));
+        return Way::Decided(Decided::first(prepared.template().answer_without_limits()));
     }
     if question.idempotency.is_none() && operation == Operation::Consume {
         // Units that are here come first: Redis can have denied the last check while they were on their way.
@@ -142,25 +142,25 @@ fn way<'a>(
             LeaseOutcome::Spent(decisions) => {
                 state.meters.leased();
                 return Way::Decided(Decided::first(
-                    prepared.skeleton().answer(&decisions, operation),
+                    prepared.template().answer(&decisions, operation),
                 ));
             }
             LeaseOutcome::Take(request) => it.lease = Some(request),
             LeaseOutcome::NotLeased => {}
         }
         let met = ChargedRules { tenant: caller.tenant, version: prepared.version, cost, rules };
-        if let Some(decisions) = state.remembered.recall(met, now) {
+        if let Some(decisions) = state.denial_cache.get(met, now) {
             if let Some(request) = it.lease.take() {
                 request.not_taken();
             }
-            state.meters.remembered();
-            return Way::Decided(Decided::first(prepared.skeleton().answer(&decisions, operation)));
+            state.meters.denied_from_cache();
+            return Way::Decided(Decided::first(prepared.template().answer(&decisions, operation)));
         }
         if let Some(request) = &it.lease {
             question.cost = request.units();
             question.idempotency = request.idempotency();
         }
-        it.ticket = state.remembered.ticket(rules, now);
+        it.ticket = state.denial_cache.generation(rules, now);
     }
     Way::ToRedis(it, question)
 }
@@ -176,7 +176,7 @@ async fn ask<'a>(
 ) -> Again<'a> {
     let began = Instant::now();
     let results = state.limiter.check(&asked).await;
-    state.meters.redis_asked(began.elapsed());
+    state.meters.redis_called(began.elapsed());
     let mut turns = Turns::default();
     let (mut again, mut again_asked) = (Vec::new(), Vec::new());
     for ((mut it, mut question), result) in on_their_way.into_iter().zip(asked).zip(results) {
@@ -234,7 +234,7 @@ fn record(
     prepared: &Prepared<'_>,
     answer: &CheckAnswer,
 ) {
-    state.tally.record(&Seen {
+    state.tally.record(&DecisionEvent {
         tenant: caller.tenant,
         key: caller.key,
         at: prepared.now,
@@ -270,13 +270,15 @@ impl Prepared<'_> {
         self.charges().iter().map(|charge| charge.limits().len()).sum()
     }
 
-    fn skeleton(&self) -> Skeleton {
+    fn template(&self) -> AnswerTemplate {
         match &self.matched {
-            Matched::Denied(by) => Skeleton::denied(by, self.version),
+            Matched::Denied(by) => AnswerTemplate::denied(by, self.version),
             Matched::Allowed(_) | Matched::TooManyLimits => {
-                Skeleton::of_charges(&[], self.version, self.now)
+                AnswerTemplate::of_charges(&[], self.version, self.now)
             }
-            Matched::Charged(charges) => Skeleton::of_charges(charges, self.version, self.now),
+            Matched::Charged(charges) => {
+                AnswerTemplate::of_charges(charges, self.version, self.now)
+            }
         }
     }
 
@@ -286,14 +288,14 @@ impl Prepared<'_> {
         }
         let key = request.idempotency_key()?.to_owned();
         let fingerprint = answer::fingerprint(request);
-        Some(Idempotency { key, fingerprint, text: self.skeleton().to_text() })
+        Some(Idempotency { key, fingerprint, text: self.template().to_text() })
     }
 }
 
 impl OnItsWay<'_> {
     /// What came of it, by Redis.
     fn outcome(self, state: &GateState, asked: &Asked<'_>, answer: Answer) -> Outcome {
-        let skeleton = self.prepared.skeleton();
+        let template = self.prepared.template();
         match answer {
             Answer::Decided(at, decisions) => {
                 let decisions = match self.lease {
@@ -310,15 +312,15 @@ impl OnItsWay<'_> {
                     let (version, cost, rules) = (self.prepared.version, asked.cost, asked.rules);
                     let met = ChargedRules { tenant: asked.tenant, version, cost, rules };
                     let now = state.monotonic.now();
-                    state.remembered.remember(ticket, met, &decisions, now);
+                    state.denial_cache.insert(ticket, met, &decisions, now);
                 }
                 if asked.operation == Operation::Refund {
-                    state.remembered.forget_all(asked.rules);
+                    state.denial_cache.invalidate_all(asked.rules);
                 }
-                Ok(Decided::first(skeleton.answer(&decisions, asked.operation)))
+                Ok(Decided::first(template.answer(&decisions, asked.operation)))
             }
             Answer::Repeated(_, text, decisions) => {
-                let first = Skeleton::from_text(&text).unwrap_or(skeleton);
+                let first = AnswerTemplate::from_text(&text).unwrap_or(template);
                 Ok(Decided { answer: first.answer(&decisions, asked.operation), fresh: false })
             }
             Answer::KeyReused => Err(KeyReused),
@@ -337,8 +339,8 @@ impl OnItsWay<'_> {
             request.not_taken();
         }
         let (tenant, operation, charges) = (asked.tenant, asked.operation, asked.rules);
-        let skeleton = &self.prepared.skeleton();
-        let unasked = Unasked { tenant, operation, cost, charges, skeleton };
+        let template = &self.prepared.template();
+        let unasked = Unasked { tenant, operation, cost, charges, template };
         Decided::first(outage::answer(&state.local, unasked))
     }
 }

@@ -1,7 +1,7 @@
-//! A future that runs to its end even when nobody waits for it any more.
+//! A future that runs to its end even if its caller drops it.
 //!
-//! A client that closes its connection makes the server drop the handler. A check that is in flight to Redis then has
-//! been charged and must still be counted, and units that it leased must still be kept.
+//! The server drops the handler of a client that closes its connection. A check that is in flight to Redis at that moment is
+//! charged: its decision must still be counted, and units that it leased must still be added to the lease.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,7 +13,7 @@ pub(crate) struct Finish<T: Send + 'static>(Option<Pin<Box<dyn Future<Output = T
 
 impl<T: Send + 'static> Finish<T> {
     pub(crate) fn new(work: impl Future<Output = T> + Send + 'static) -> Self {
-        // Boxed in any case: what waits for Redis is large, and each layer around the handler would move it once.
+        // Boxed at once: the future is large, and each layer around the handler would move it.
         Self(Some(Box::pin(work)))
     }
 }

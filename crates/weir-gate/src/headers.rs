@@ -1,7 +1,7 @@
-//! Rate-limit headers from an answer (pure).
+//! The rate-limit headers of an answer.
 //!
-//! `X-RateLimit-*` as the field uses them, with `Reset` in seconds from now; and `RateLimit-Policy`
-//! and `RateLimit` by draft-ietf-httpapi-ratelimit-headers-10, where an item names the policy.
+//! `X-RateLimit-*` as is common, with `Reset` in seconds from now, and `RateLimit-Policy` and `RateLimit` by
+//! draft-ietf-httpapi-ratelimit-headers-10, where an item names the policy.
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -15,7 +15,7 @@ const X_RETRY_AFTER: HeaderName = HeaderName::from_static("x-ratelimit-retry-aft
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");
 
-/// Adds the headers of an answer to those of its response; none where no enforced limit was asked.
+/// Adds the headers of an answer to its response. There are none if no enforced limit decided.
 pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
     if let (Some(limit), Some(remaining), Some(reset_after_ms)) =
         (answer.limit, answer.remaining, answer.reset_after_ms)
@@ -25,15 +25,17 @@ pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
         headers.insert(REMAINING, remaining.into());
         headers.insert(RESET, reset_s.into());
         let decided_by = match answer.code {
-            // No rule can have this name.
+            // No rule can have the name of a code.
             Some(code) => Some((code.as_str(), 1)),
-            None => deciding(answer).map(|it| (&*it.rule, it.window_ms.div_ceil(1000).max(1))),
+            None => {
+                deciding(answer).map(|limit| (&*limit.rule, limit.window_ms.div_ceil(1000).max(1)))
+            }
         };
         if let Some((rule, window_s)) = decided_by {
             let policy = value(rule, [(";q=", limit), (";w=", window_s)]);
             let state = value(rule, [(";r=", remaining), (";t=", reset_s)]);
-            headers.extend(policy.map(|it| (POLICY, it)));
-            headers.extend(state.map(|it| (STATE, it)));
+            headers.extend(policy.map(|value| (POLICY, value)));
+            headers.extend(state.map(|value| (STATE, value)));
         }
     }
     if let (false, Some(retry_after_ms)) = (answer.allowed, answer.retry_after_ms) {
@@ -43,18 +45,18 @@ pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
     }
 }
 
-/// The entry whose numbers are the summary's.
+/// The limit whose numbers are those of the whole answer.
 fn deciding(answer: &CheckAnswer) -> Option<&LimitAnswer> {
-    answer.limits.iter().find(|it| {
-        it.mode == Mode::Enforce
-            && Some(it.limit) == answer.limit
-            && it.remaining == answer.remaining
-            && it.reset_after_ms == answer.reset_after_ms
-            && (answer.allowed || it.retry_after_ms == answer.retry_after_ms)
+    answer.limits.iter().find(|limit| {
+        limit.mode == Mode::Enforce
+            && Some(limit.limit) == answer.limit
+            && limit.remaining == answer.remaining
+            && limit.reset_after_ms == answer.reset_after_ms
+            && (answer.allowed || limit.retry_after_ms == answer.retry_after_ms)
     })
 }
 
-/// A rule's name and its parameters, written once and not copied again.
+/// A header value of a rule's name and its parameters.
 fn value(rule: &str, parameters: [(&str, u64); 2]) -> Option<HeaderValue> {
     let mut written = String::with_capacity(rule.len() + 64);
     written.push('"');

@@ -1,4 +1,4 @@
-//! Is the process alive, can it decide, what does Prometheus read.
+//! Health, readiness and metrics.
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -10,12 +10,12 @@ use weir_wire::problem::ProblemBody;
 
 use crate::state::GateState;
 
-/// What a gate says of its readiness.
+/// The readiness of a gate.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Readiness {
-    /// The version it serves.
+    /// The version of the rulebook in force.
     rulebook_version: u64,
-    /// How long ago it was last known to be the newest.
+    /// The time since the rulebook was last known to be the newest.
     rulebook_age_ms: u64,
     /// `fresh`, or `stale` when it is older than `WEIR_RULEBOOK_MAX_AGE_S`.
     rulebook: &'static str,

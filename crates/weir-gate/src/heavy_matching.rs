@@ -1,4 +1,4 @@
-//! Matches requests of namespaces with many regular expressions away from the threads that serve other tenants.
+//! Keeps the matching of many regular expressions from delaying other tenants.
 
 use std::time::Duration;
 
@@ -10,24 +10,24 @@ use weir_domain::rulebook::Namespace;
 /// A namespace with more bytes of compiled regular expressions is heavy: matching one check can take milliseconds.
 const HEAVY_PATTERN_BYTES: u64 = 64 << 10;
 
-/// A check that has waited so long goes ahead beside the others.
+/// The longest wait for a permit. After that a check is matched without one.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
-/// Lets heavy matching use half of the processors at most, one check at a time for each permit.
+/// Bounds heavy matching to half of the processors: one check at a time for each permit.
 #[derive(Debug)]
 pub(crate) struct HeavyMatching {
     permits: Semaphore,
 }
 
 impl HeavyMatching {
-    /// For the processors of this machine.
+    /// Permits for half of the processors of this machine.
     pub(crate) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self { permits: Semaphore::new((processors / 2).max(1)) }
     }
 
-    /// Runs `matching` for a request of this namespace. Checks of heavy namespaces wait for each other, in order of
-    /// arrival and for [`WAIT_MAX`] at most.
+    /// Runs `matching` for a request of this namespace. A check of a heavy namespace waits for a permit, in order of arrival
+    /// and for at most [`WAIT_MAX`].
     pub(crate) async fn run<T>(
         &self,
         namespace: Option<&Namespace>,
@@ -38,7 +38,7 @@ impl HeavyMatching {
         }
         let _permit = timeout(WAIT_MAX, self.permits.acquire()).await;
         match Handle::current().runtime_flavor() {
-            // The other tasks of this thread move to another one.
+            // Tokio moves the other tasks of this thread to another one.
             RuntimeFlavor::MultiThread => tokio::task::block_in_place(matching),
             _ => matching(),
         }

@@ -15,12 +15,12 @@ mod headers;
 mod outage;
 mod refusals;
 
+mod denial_cache;
 mod heavy_matching;
 mod lease_keeper;
 mod leases;
 mod local;
 mod meters;
-mod remembered;
 mod rulebook;
 mod sharded;
 mod tally;

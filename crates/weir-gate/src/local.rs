@@ -1,8 +1,8 @@
-//! Deciding alone while Redis is away, for rules with `on_store_failure: local`.
+//! Decisions by counters in memory while Redis is away, for rules with `on_store_failure: local`.
 //!
-//! Each gate grants its share: the limit divided by the live gates, at least one unit. Counters are in memory and begin
-//! untouched. They are bounded, by tenant too, and one that has nothing left is never evicted: a caller cannot begin anew
-//! by asking for other subjects.
+//! Each gate grants its share: the limit divided by the number of live gates, at least one unit. The number of counters is
+//! bounded, in all and by tenant. A counter with nothing left is never evicted, so a caller cannot get a fresh one by using
+//! other subjects.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,7 +24,7 @@ mod share;
 /// The counters of one gate.
 #[derive(Debug)]
 pub(crate) struct Local {
-    /// By tenant: all counters of a check are in one shard.
+    /// Sharded by tenant, so that all counters of a check are in one shard.
     shards: Sharded<Shard>,
     live_gates: AtomicU64,
     clock: Clock,
@@ -33,20 +33,21 @@ pub(crate) struct Local {
 #[derive(Debug)]
 struct Shard(TenantMap<CounterName, LocalCounter>);
 
-/// A counter, and how long it matters.
+/// A counter, and the times at which it can be evicted.
 #[derive(Debug)]
 struct LocalCounter {
     counter: Counter,
-    /// Until then it has nothing left, in microseconds.
+    /// The time until which the counter has nothing left, in microseconds.
     spent_until_us: u64,
-    /// From then on it is as if never used.
+    /// The time from which the counter equals an unused one, in microseconds.
     untouched_at_us: u64,
 }
 
-/// Counters of one shard, and of one tenant.
+/// The most counters of one shard.
 const COUNTERS_MAX: usize = 32_768;
+/// The most counters of one tenant.
 const TENANT_COUNTERS_MAX: usize = 16_384;
-/// When to ask again after a check that only the outage refuses: about when Redis is next looked for.
+/// The wait after a denial that only the outage causes: about the time until Redis is next probed.
 pub(crate) const RETRY_AFTER_MS: u64 = 1_000;
 
 impl Default for Shard {
@@ -56,22 +57,22 @@ impl Default for Shard {
 }
 
 impl Local {
-    /// No counters yet, and no other gate known.
+    /// No counters, and one live gate.
     pub(crate) fn new(clock: Clock) -> Self {
         Self { shards: Sharded::default(), live_gates: AtomicU64::new(1), clock }
     }
 
-    /// Sets among how many gates limits are divided.
+    /// Sets the number of gates by which limits are divided.
     pub(crate) fn set_live_gates(&self, gates: u64) {
         self.live_gates.store(gates.max(1), Ordering::Relaxed);
     }
 
-    /// Among how many gates limits are divided.
+    /// The number of gates by which limits are divided.
     pub(crate) fn live_gates(&self) -> u64 {
         self.live_gates.load(Ordering::Relaxed)
     }
 
-    /// One decision for each limit of each rule, by this gate's clock.
+    /// Decides by this gate's clock. Returns one decision for each limit of each rule.
     pub(crate) fn decide(
         &self,
         tenant: TenantId,
@@ -84,7 +85,8 @@ impl Local {
         }
         let now = Micros::from_ms(self.clock.now().as_millis_u64());
         let gates = self.live_gates();
-        let rules: Vec<_> = charges.iter().map(|it| meters(it, tenant, gates, now)).collect();
+        let rules: Vec<_> =
+            charges.iter().map(|charge| meters(charge, tenant, gates, now)).collect();
         let mut shard = self.shards.of(tenant);
         let has_room = operation != Operation::Consume || shard.reserve(tenant, &rules, now);
         let check =
@@ -107,11 +109,11 @@ impl Local {
 }
 
 impl Shard {
-    /// Makes room for the counters that a check can begin. Counters that matter least go first; those that have nothing
-    /// left stay.
+    /// Makes room for the counters of a check. Returns false if there is none: counters that equal an unused one are evicted
+    /// first, those with nothing left never.
     fn reserve(&mut self, tenant: TenantId, rules: &[RuleMeters], now: Micros) -> bool {
-        let untouched = |it: &LocalCounter| it.untouched_at_us <= now.0;
-        let unspent = |it: &LocalCounter| it.spent_until_us <= now.0;
+        let untouched = |counter: &LocalCounter| counter.untouched_at_us <= now.0;
+        let unspent = |counter: &LocalCounter| counter.spent_until_us <= now.0;
         names(rules).all(|name| {
             if self.0.get(tenant, &name).is_some() {
                 return true;
@@ -125,7 +127,7 @@ impl Shard {
         })
     }
 
-    /// Decides a check by the counters that are here.
+    /// Decides a check by the counters of this shard.
     fn decide(&mut self, tenant: TenantId, check: &Check, now: Micros) -> Vec<Decision> {
         let mut counters = Counters::default();
         for name in names(&check.rules) {

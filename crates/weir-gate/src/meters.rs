@@ -1,6 +1,6 @@
-//! What a gate counts for Prometheus: bounded in labels, never a tenant, key or subject.
+//! The metrics of a gate. Labels are bounded: never a tenant, a key or a subject.
 //!
-//! Each gate has its own recorder, so several in one process do not mix.
+//! Each gate has its own recorder, so the metrics of several gates in one process do not mix.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use weir_redis::limiter::RedisHealth;
 use weir_wire::check::{CheckAnswer, Degraded};
 use weir_wire::words::Mode;
 
-/// A gate's counters.
+/// The metrics of one gate.
 pub(crate) struct Meters {
     handle: PrometheusHandle,
     allowed: Counter,
     denied: Counter,
     near_limit: Counter,
     shadow_denied: Counter,
-    remembered: Counter,
+    cached_denials: Counter,
     leased: Counter,
     lost_units: Counter,
     tenant_rate_denied: Counter,
@@ -33,11 +33,12 @@ pub(crate) struct Meters {
     redis_errors: Vec<(&'static str, Counter)>,
     redis_unreadable: Counter,
     rulebook_version: Gauge,
-    /// Absent until there is a rulebook, and a disk copy.
+    /// Not registered before the first rulebook.
     rulebook_age: OnceLock<Gauge>,
+    /// Not registered before the first disk copy.
     copy_age: OnceLock<Gauge>,
     rulebook_stale: Gauge,
-    rulebook_looks: Counter,
+    rulebook_polls: Counter,
     signals_malformed: Counter,
     rulebook_loads: Counter,
     rulebook_failures: Counter,
@@ -76,7 +77,7 @@ impl Meters {
             denied: outcome("denied"),
             near_limit: counter("weir_near_limit_checks_total"),
             shadow_denied: counter("weir_shadow_denied_checks_total"),
-            remembered: counter("weir_remembered_denials_total"),
+            cached_denials: counter("weir_cached_denials_total"),
             leased: counter("weir_leased_checks_total"),
             lost_units: counter("weir_lost_lease_units_total"),
             tenant_rate_denied: counter("weir_tenant_rate_denied_total"),
@@ -96,7 +97,7 @@ impl Meters {
             rulebook_age: OnceLock::new(),
             copy_age: OnceLock::new(),
             rulebook_stale: gauge("weir_rulebook_stale"),
-            rulebook_looks: counter("weir_rulebook_looks_total"),
+            rulebook_polls: counter("weir_rulebook_polls_total"),
             signals_malformed: counter("weir_signals_malformed_total"),
             rulebook_loads: counter("weir_rulebook_loads_total"),
             rulebook_failures: counter("weir_rulebook_load_failures_total"),
@@ -111,13 +112,13 @@ impl Meters {
         }
     }
 
-    /// How old the rulebook is, if there is one, and whether that is more than the operator allows.
+    /// Sets the age of the rulebook, if there is one, and whether it is stale.
     pub(crate) fn rulebook_age(&self, age: Option<Duration>, stale: bool) {
         self.set_once_known(&self.rulebook_age, "weir_rulebook_age_seconds", age);
         self.rulebook_stale.set(f64::from(u8::from(stale)));
     }
 
-    /// How long the disk copy has been older than the rulebook in force, if a copy is kept.
+    /// Sets the time for which the disk copy has been older than the rulebook in force, if there is a copy.
     pub(crate) fn copy_age(&self, age: Option<Duration>) {
         self.set_once_known(&self.copy_age, "weir_rulebook_copy_age_seconds", age);
     }
@@ -128,7 +129,7 @@ impl Meters {
         gauge.get_or_init(register).set(age.as_secs_f64());
     }
 
-    /// As Prometheus reads it, with what is known of Redis.
+    /// The metrics in Prometheus' text format, those of Redis included.
     pub(crate) fn render(&self, redis: RedisHealth) -> String {
         self.redis_up.set(f64::from(u8::from(redis.up)));
         self.redis_script_loads.absolute(redis.script_loads);
@@ -136,7 +137,7 @@ impl Meters {
         self.handle.render()
     }
 
-    /// Folds what was measured into its buckets; until then every measurement is kept. To be called every few seconds.
+    /// Adds measurements to their buckets. Call it every few seconds: until then each measurement uses memory.
     pub(crate) fn upkeep(&self) {
         self.handle.run_upkeep();
     }
@@ -146,63 +147,64 @@ impl Meters {
         if near_limit(answer) {
             self.near_limit.increment(1);
         }
-        if answer.limits.iter().any(|it| it.mode == Mode::Shadow && !it.allowed) {
+        if answer.limits.iter().any(|limit| limit.mode == Mode::Shadow && !limit.allowed) {
             self.shadow_denied.increment(1);
         }
-        for (_, counter) in self.degraded.iter().filter(|(it, _)| answer.degraded == Some(*it)) {
+        for (_, counter) in self.degraded.iter().filter(|(kind, _)| answer.degraded == Some(*kind))
+        {
             counter.increment(1);
         }
         self.seconds.record(took.as_secs_f64());
     }
 
-    /// A check was denied without asking Redis.
-    pub(crate) fn remembered(&self) {
-        self.remembered.increment(1);
+    /// Counts a check that the denial cache answered.
+    pub(crate) fn denied_from_cache(&self) {
+        self.cached_denials.increment(1);
     }
 
-    /// A check was admitted with units that were here.
+    /// Counts a check that was admitted with leased units.
     pub(crate) fn leased(&self) {
         self.leased.increment(1);
     }
 
-    /// Leased units could neither be used nor returned.
+    /// Counts leased units that could neither be used nor returned.
     pub(crate) fn lost_units(&self, units: u64) {
         self.lost_units.increment(units);
     }
 
-    /// Checks were refused for their tenant's ceiling of checks a second.
+    /// Counts checks beyond their tenant's ceiling of checks a second.
     pub(crate) fn tenant_rate_denied(&self, checks: u64) {
         self.tenant_rate_denied.increment(checks);
     }
 
-    /// Redis answered, or the wait for it ended.
-    pub(crate) fn redis_asked(&self, took: Duration) {
+    /// Records the duration of a call of Redis, answered or not.
+    pub(crate) fn redis_called(&self, took: Duration) {
         self.redis_seconds.record(took.as_secs_f64());
     }
 
-    /// Redis did not decide a check, for the reason with this label.
+    /// Counts a check that Redis did not decide. `label` names the reason.
     pub(crate) fn redis_failed(&self, label: &'static str) {
         for (_, counter) in self.redis_errors.iter().filter(|(kind, _)| *kind == label) {
             counter.increment(1);
         }
     }
 
-    /// Redis lost its data.
+    /// Counts a loss of Redis' data.
     pub(crate) fn redis_data_lost(&self) {
         self.redis_data_lost.increment(1);
     }
 
-    /// A signal was neither a version nor a subject.
+    /// Counts a signal that is neither a version nor a subject.
     pub(crate) fn signal_malformed(&self) {
         self.signals_malformed.increment(1);
     }
 
-    /// Postgres was asked whether there is a newer rulebook.
-    pub(crate) fn rulebook_looked(&self) {
-        self.rulebook_looks.increment(1);
+    /// Counts a query for a newer rulebook.
+    pub(crate) fn rulebook_polled(&self) {
+        self.rulebook_polls.increment(1);
     }
 
-    /// A key of a check holds another type than it should.
+    /// Counts a check with a key that holds a value of the wrong type.
     pub(crate) fn redis_unreadable(&self) {
         self.redis_unreadable.increment(1);
     }
@@ -215,14 +217,14 @@ impl Meters {
         self.left_out.set(left_out);
     }
 
-    /// Statistics were gathered: how many decisions could not be, and how many rows are in memory.
-    pub(crate) fn stats_gathered(&self, dropped: u64, rows: usize) {
+    /// Statistics were collected: `dropped` decisions could not be counted, and `rows` rows are in memory.
+    pub(crate) fn stats_collected(&self, dropped: u64, rows: usize) {
         self.stats_dropped.increment(dropped);
         #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
         self.stats_rows.set(rows as f64);
     }
 
-    /// Statistics were written.
+    /// Records a write of the statistics.
     pub(crate) fn stats_written(&self, took: Duration, now: Timestamp) {
         #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
         self.stats_written_at.set(now.as_millis() as f64 / 1000.0);
@@ -238,7 +240,7 @@ impl Meters {
     }
 }
 
-/// A check that passed with less than a fifth of its limit left.
+/// Whether the check was admitted with less than a fifth of its limit left.
 fn near_limit(answer: &CheckAnswer) -> bool {
     let left = answer.limit.zip(answer.remaining);
     answer.allowed && left.is_some_and(|(limit, remaining)| remaining.saturating_mul(5) < limit)

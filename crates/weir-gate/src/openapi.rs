@@ -1,4 +1,4 @@
-//! The routes of the data plane and their document, from one list.
+//! The routes of the data plane and its OpenAPI document, from one list.
 
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, Method, header};
@@ -17,7 +17,7 @@ use crate::{check, health};
 #[derive(utoipa::OpenApi)]
 #[openapi(info(
     title = "Weir gate",
-    description = "The data plane: asks whether something may happen now. Times are milliseconds.",
+    description = "The data plane: decides checks. Times are milliseconds.",
     license(name = "Apache-2.0", identifier = "Apache-2.0")
 ))]
 struct Document;
@@ -29,11 +29,11 @@ pub fn router(state: GateState, origins: &[HeaderValue]) -> Router {
     let described = move || async move { Json(document) };
     let router = router.route("/openapi.json", axum::routing::get(described)).with_state(state);
     let router = plane::with_fallbacks(router);
-    // Outermost, so that a preflight is answered before `OPTIONS` is found to be no method of ours.
+    // Outermost, so that a preflight is not refused as an unknown method.
     if origins.is_empty() { router } else { router.layer(cors(origins)) }
 }
 
-/// The document of the data plane.
+/// The OpenAPI document of the data plane.
 pub fn openapi() -> serde_json::Value {
     with_bounds(&routes().into_openapi())
 }
@@ -52,8 +52,8 @@ fn routes() -> OpenApiRouter<GateState> {
         .routes(routes!(health::metrics))
 }
 
-/// Keys are sent in a header and never by the browser of its own accord, so no credentials are
-/// allowed across origins.
+/// Clients send keys in a header, and browsers never add them by themselves, so cross-origin requests need no credentials
+/// mode.
 fn cors(origins: &[HeaderValue]) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(origins.to_vec())

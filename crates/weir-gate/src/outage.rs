@@ -8,7 +8,7 @@ use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_wire::check::{CheckAnswer, Degraded, LimitAnswer};
 
-use crate::answer::{Named, Skeleton};
+use crate::answer::{AnswerTemplate, LimitLabel};
 use crate::local::{Local, RETRY_AFTER_MS};
 
 /// A request that Redis was not asked about.
@@ -18,12 +18,12 @@ pub(crate) struct Unasked<'a> {
     pub(crate) operation: Operation,
     pub(crate) cost: u64,
     pub(crate) charges: &'a [RuleCharge],
-    pub(crate) skeleton: &'a Skeleton,
+    pub(crate) template: &'a AnswerTemplate,
 }
 
 /// Answers for the rules a request met.
 pub(crate) fn answer(local_counters: &Local, unasked: Unasked<'_>) -> CheckAnswer {
-    let Unasked { tenant, operation, cost, charges, skeleton } = unasked;
+    let Unasked { tenant, operation, cost, charges, template } = unasked;
     let policy = |charge: &RuleCharge| charge.active.rule.on_store_failure();
     let denies = charges.iter().any(|it| !it.shadow() && policy(it) == OnStoreFailure::Deny);
     // A check that is refused takes nothing, here as everywhere.
@@ -33,9 +33,9 @@ pub(crate) fn answer(local_counters: &Local, unasked: Unasked<'_>) -> CheckAnswe
         charges.iter().filter(|it| policy(it) == OnStoreFailure::Local).cloned().collect();
     let mut decided = local_counters.decide(tenant, local_operation, cost, &local).into_iter();
 
-    let mut named = skeleton.limits.iter();
+    let mut named = template.limits.iter();
     let (mut ours, mut ours_named) = (Vec::new(), Vec::new());
-    let mut limits = Vec::with_capacity(skeleton.limits.len());
+    let mut limits = Vec::with_capacity(template.limits.len());
     for charge in charges {
         for named in named.by_ref().take(charge.limits().len()) {
             match policy(charge) {
@@ -50,7 +50,7 @@ pub(crate) fn answer(local_counters: &Local, unasked: Unasked<'_>) -> CheckAnswe
         }
     }
     // What was decided here is put together as always; the rest is laid around it.
-    let here = Skeleton { limits: ours_named, ..skeleton.clone() }.answer(&ours, operation);
+    let here = AnswerTemplate { limits: ours_named, ..template.clone() }.answer(&ours, operation);
     let mut here_limits = here.limits.clone().into_iter();
     let limits: Vec<LimitAnswer> =
         limits.into_iter().filter_map(|it| it.or_else(|| here_limits.next())).collect();
@@ -78,7 +78,7 @@ pub(crate) fn answer(local_counters: &Local, unasked: Unasked<'_>) -> CheckAnswe
 }
 
 /// The entry of a limit whose counter is not known.
-fn unknown(named: &Named, operation: Operation, allowed: bool) -> LimitAnswer {
+fn unknown(named: &LimitLabel, operation: Operation, allowed: bool) -> LimitAnswer {
     LimitAnswer {
         rule: Arc::clone(&named.rule),
         rule_id: Arc::clone(&named.rule_id),

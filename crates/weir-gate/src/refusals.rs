@@ -1,9 +1,9 @@
-//! What every operation about checks may answer instead of a decision, for the document of the API.
+//! The problems that every operation about checks can return, for the OpenAPI document.
 
 use utoipa::IntoResponses;
 use weir_wire::problem::ProblemBody;
 
-/// Problems by status.
+/// The problems by status.
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "only described: the answers are problems")]
 pub(crate) enum Refusals {

@@ -1,4 +1,4 @@
-//! State that is split into shards, each with a lock of its own: checks of different subjects hardly ever wait for each other.
+//! State that is split into shards with a lock each, so that checks of different subjects rarely wait for each other.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hash};
@@ -23,7 +23,7 @@ impl<T: Default> Default for Sharded<T> {
 impl<T> Sharded<T> {
     /// The shard of this subject or tenant.
     pub(crate) fn of(&self, key: impl Hash) -> MutexGuard<'_, T> {
-        // Callers choose subjects, so their own bits could be made to meet.
+        // A keyed hash: callers choose subjects and could otherwise send all of them to one shard.
         let hash = self.hasher.hash_one(key);
         lock(&self.shards[usize::try_from(hash % SHARDS as u64).expect("sixteen shards")])
     }
@@ -35,6 +35,6 @@ impl<T> Sharded<T> {
 }
 
 fn lock<T>(shard: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic leaves a shard that is at worst one entry short.
+    // After a panic the shard lacks at most one entry.
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

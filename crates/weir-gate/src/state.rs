@@ -1,4 +1,4 @@
-//! What the handlers share: cheap to clone, passed as axum's state.
+//! The state that handlers and tasks share. It is cheap to clone and passed as axum's state.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,46 +8,46 @@ use std::time::Instant;
 use weir_domain::time::Clock;
 use weir_redis::limiter::Limiter;
 
+use crate::denial_cache::DenialCache;
 use crate::heavy_matching::HeavyMatching;
 use crate::leases::Leases;
 use crate::local::Local;
 use crate::meters::Meters;
-use crate::remembered::Remembered;
 use crate::rulebook::Held;
 use crate::tally::Tally;
 use crate::tenant_rates::TenantRates;
 use crate::unreadable::UnreadableKeys;
 
-/// The data plane's handles.
+/// The shared state of one gate.
 #[derive(Debug, Clone)]
 pub struct GateState(Arc<GateParts>);
 
-/// What [`GateState`] is made of.
+/// The parts of a [`GateState`].
 #[derive(Debug)]
 pub struct GateParts {
     /// The rulebook in force.
     pub(crate) held: Held,
-    /// Decides by Redis.
+    /// Decides checks by Redis.
     pub(crate) limiter: Limiter,
-    /// Decides alone while Redis is away, for rules that ask for it.
+    /// Decides checks in memory while Redis is away, for rules with `on_store_failure: local`.
     pub(crate) local: Local,
-    /// Denials that need not be asked about again.
-    pub(crate) remembered: Remembered,
-    /// Units taken in advance.
+    /// Denials that cannot change yet.
+    pub(crate) denial_cache: DenialCache,
+    /// Units that were taken from Redis in advance.
     pub(crate) leases: Leases,
-    /// Checks a second of tenants that have a ceiling.
+    /// The rates of tenants that have a ceiling of checks a second.
     pub(crate) tenant_rates: TenantRates,
-    /// Bounds the processors that matching regular expressions uses.
+    /// Bounds the processors that match regular expressions.
     pub(crate) heavy_matching: HeavyMatching,
-    /// What Prometheus reads.
+    /// The metrics.
     pub(crate) meters: Meters,
-    /// Keys in Redis that cannot be read.
+    /// Reports keys in Redis that cannot be read.
     pub(crate) unreadable: UnreadableKeys,
-    /// What was decided, for statistics.
+    /// Counts decisions for the statistics.
     pub(crate) tally: Tally,
-    /// Expiry of keys and overrides; never of counters.
+    /// The clock for the expiry of keys and overrides, never of counters.
     pub(crate) clock: Clock,
-    /// How long leases and cached denials hold.
+    /// The clock for leases and cached denials.
     pub(crate) monotonic: Monotonic,
 }
 
@@ -61,7 +61,7 @@ impl GateState {
         Self::with(limiter, clock, Monotonic::default(), Tally::per_thread())
     }
 
-    /// The same, without statistics: to measure what they cost.
+    /// The same, without statistics: to measure their cost.
     pub fn without_statistics(limiter: Limiter, clock: Clock) -> Self {
         Self::with(limiter, clock, Monotonic::default(), Tally::new(0))
     }
@@ -77,7 +77,7 @@ impl GateState {
             held: Held::default(),
             limiter,
             local: Local::new(clock.clone()),
-            remembered: Remembered::new(),
+            denial_cache: DenialCache::new(),
             leases: Leases::new(),
             tenant_rates: TenantRates::new(),
             heavy_matching: HeavyMatching::new(),

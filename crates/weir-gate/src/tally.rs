@@ -1,15 +1,15 @@
 //! Statistics: every decision is counted, and no request waits for that.
 //!
-//! A request counts into the shard of its thread, which nobody else holds but for the moment in which
-//! the recorder exchanges it for an empty one; then the request takes another. Once a second the
-//! recorder adds the shards to absolute counts of each minute and writes those down.
+//! A request counts into the shard of its thread. The recorder locks a shard only to exchange it for an empty one; a request
+//! that finds its shard locked takes another. Once a second the recorder adds the shards to the absolute counts of each
+//! minute and writes these to Postgres.
 
-mod book;
+mod accumulator;
 mod leftover;
-mod page;
-mod piece;
+mod minute_counts;
 mod recorder;
 mod sample;
+mod sample_batch;
 mod sketch;
 
 use std::cell::Cell;
@@ -23,26 +23,26 @@ use weir_domain::sample::SamplePlan;
 use weir_domain::time::Timestamp;
 use weir_wire::check::CheckAnswer;
 
-use self::page::Shard;
+use self::minute_counts::Shard;
 
 pub use recorder::{Recorder, RecorderSettings};
 
-/// One answered request, as it is counted.
+/// An answered request, to be counted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct DecisionEvent<'a> {
     pub(crate) tenant: TenantId,
     pub(crate) key: KeyId,
     pub(crate) at: Timestamp,
-    /// Whether the request's namespace has rules; names that callers make up are counted as one.
+    /// Whether the request's namespace has rules. All namespaces without rules are counted as one.
     pub(crate) known_namespace: bool,
-    /// What is kept of it for what-if runs, if it may be.
+    /// The plan by which the check is sampled for what-if runs. `None`: it is not sampled.
     pub(crate) sample: Option<&'a Arc<SamplePlan>>,
     pub(crate) request: &'a Request,
     pub(crate) matched: &'a Matched,
     pub(crate) answer: &'a CheckAnswer,
 }
 
-/// Where requests are counted.
+/// The counts of all threads.
 #[derive(Debug)]
 pub(crate) struct Tally {
     shards: Box<[Mutex<Shard>]>,
@@ -50,30 +50,30 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Nothing counted yet; without shards nothing ever will be.
+    /// Empty counts. Without shards nothing is counted.
     pub(crate) fn new(shards: usize) -> Self {
         let shards = (0..shards).map(|at| Mutex::new(Shard::new(at as u64 + 1))).collect();
         Self { shards, unrecorded: AtomicU64::new(0) }
     }
 
-    /// Shards enough that threads hardly meet.
+    /// Empty counts with enough shards that threads rarely share one.
     pub(crate) fn per_thread() -> Self {
         let threads = std::thread::available_parallelism().map_or(4, std::num::NonZero::get);
         Self::new((2 * threads).min(32))
     }
 
-    /// Counts a request; never waits.
-    pub(crate) fn record(&self, seen: &Seen<'_>) {
+    /// Counts a request, without waiting.
+    pub(crate) fn record(&self, event: &DecisionEvent<'_>) {
         let count = self.shards.len();
         let home = home();
         for step in 0..count {
             let mut shard = match self.shards[(home + step) % count].try_lock() {
                 Ok(shard) => shard,
-                // A panic left counts that are at worst one short.
+                // After a panic the counts lack at most one request.
                 Err(TryLockError::Poisoned(shard)) => shard.into_inner(),
                 Err(TryLockError::WouldBlock) => continue,
             };
-            shard.count(seen);
+            shard.count(event);
             return;
         }
         if count > 0 {
@@ -85,19 +85,19 @@ impl Tally {
         self.shards.len()
     }
 
-    /// Gives a shard's counts for an empty one's.
+    /// Exchanges a shard for an empty one.
     fn exchange(&self, at: usize, spare: &mut Shard) {
         let mut shard = self.shards[at].lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut *shard, spare);
     }
 
-    /// How many requests found no shard since this was last asked.
+    /// Returns the number of requests that found no free shard, and sets it to 0.
     fn take_unrecorded(&self) -> u64 {
         self.unrecorded.swap(0, Ordering::Relaxed)
     }
 }
 
-/// A number of this thread's own.
+/// The number of this thread.
 fn home() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {

@@ -1,4 +1,4 @@
-//! A bounded map that shares its capacity between tenants: none can push out the entries of another.
+//! A bounded map that shares its capacity between tenants, so that no tenant can evict all entries of another.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,28 +10,28 @@ use weir_domain::id::TenantId;
 #[derive(Debug)]
 pub(crate) struct TenantMap<K, V> {
     capacity: usize,
-    /// Most entries of one tenant.
+    /// The most entries of one tenant.
     tenant_max: usize,
     len: usize,
     tenants: HashMap<TenantId, IndexMap<K, V>>,
-    /// Where the next search for an entry to evict begins.
+    /// The index at which the next search for an entry to evict begins.
     probe: usize,
 }
 
-/// An entry that made room for another.
+/// An entry that was evicted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Evicted<V> {
     pub(crate) tenant: TenantId,
     pub(crate) value: V,
 }
 
-/// There is no room for this tenant.
+/// No entry can be evicted for this tenant.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
-/// One tenant holds at most this part of the capacity, unless it is said otherwise.
+/// One tenant holds at most the capacity divided by this, unless a share is given.
 const TENANT_SHARE: usize = 4;
-/// Entries that are looked at to find one to evict: bounds the time of an insertion.
+/// The most entries that are examined to find one to evict: bounds the time of an insertion.
 const PROBES: usize = 8;
 
 impl<K: Hash + Eq, V> TenantMap<K, V> {
@@ -59,8 +59,8 @@ impl<K: Hash + Eq, V> TenantMap<K, V> {
 
     /// Makes room for one more entry of `tenant`.
     ///
-    /// A tenant with its full share needs an entry of its own that `own` allows to evict. Where the map is full, the
-    /// tenant that holds most gives way, with an entry that `other` allows to evict.
+    /// A tenant with its full share loses an entry of its own for which `own` holds. In a full map the tenant with the most
+    /// entries loses one for which `other` holds.
     pub(crate) fn reserve(
         &mut self,
         tenant: TenantId,
@@ -98,7 +98,7 @@ impl<K: Hash + Eq, V> TenantMap<K, V> {
         Err(Full)
     }
 
-    /// Inserts or replaces an entry. Call [`TenantMap::reserve`] before, for a key that is not there.
+    /// Inserts or replaces an entry. For a new key, call [`TenantMap::reserve`] before.
     pub(crate) fn insert(&mut self, tenant: TenantId, key: K, value: V) {
         let before = self.tenants.entry(tenant).or_default().insert(key, value);
         self.len += usize::from(before.is_none());
@@ -124,7 +124,7 @@ impl<K: Hash + Eq, V> TenantMap<K, V> {
         self.len -= removed;
     }
 
-    /// Keeps the entries for which `keep` holds.
+    /// Removes the entries for which `keep` does not hold.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(TenantId, &K, &mut V) -> bool) {
         self.tenants.retain(|&tenant, entries| {
             entries.retain(|key, value| keep(tenant, key, value));
@@ -155,22 +155,24 @@ mod tests {
     }
 
     #[test]
-    fn tenant_that_fills_its_share_pushes_out_its_own_entries_only() {
+    fn tenant_with_a_full_share_evicts_only_its_own_entries() {
         let mut map = TenantMap::new(16);
         assert!(add(&mut map, B, 0, true));
         for key in 0..1_000 {
             assert!(add(&mut map, A, key, true));
         }
-        assert_eq!(map.len(), 5, "a quarter, and the one of the other tenant");
+        assert_eq!(map.len(), 5, "a quarter, and the entry of the other tenant");
         assert!(map.get(B, &0).is_some());
-        assert!(map.get(A, &999).is_some(), "the newest is there");
+        assert!(map.get(A, &999).is_some(), "the newest entry stays");
     }
 
     #[test]
-    fn full_map_takes_from_the_tenant_that_holds_most() {
+    fn full_map_evicts_an_entry_of_the_tenant_with_the_most_entries() {
         let mut map = TenantMap::new(16);
         let others = [3, 4, 5, 6].map(TenantId::from_u128);
-        for (tenant, key) in others.into_iter().flat_map(|it| (0..4).map(move |key| (it, key))) {
+        for (tenant, key) in
+            others.into_iter().flat_map(|tenant| (0..4).map(move |key| (tenant, key)))
+        {
             assert!(add(&mut map, tenant, key, true));
         }
         assert!(add(&mut map, A, 0, true) && map.get(A, &0).is_some());

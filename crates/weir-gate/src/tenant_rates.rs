@@ -1,4 +1,4 @@
-//! The ceiling of checks a second, counted in this gate's memory: a gate enforces its share.
+//! The ceiling of checks a second. Each gate enforces its share of a tenant's ceiling in memory.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use weir_domain::ceilings::CHECKS_PER_SECOND_MAX;
 use weir_domain::id::TenantId;
 use weir_domain::rate::{RateBucket, Taken};
 
-/// One bucket for each tenant that has a ceiling and asked lately.
+/// A bucket for each recently active tenant that has a ceiling.
 #[derive(Debug)]
 pub(crate) struct TenantRates {
     shards: Box<[Mutex<HashMap<TenantId, RateBucket>>]>,
@@ -16,7 +16,7 @@ pub(crate) struct TenantRates {
 }
 
 const SHARDS: u128 = 16;
-/// Buckets of a shard from which on full ones are removed before another is added.
+/// The number of buckets of a shard from which full ones are removed before another is added.
 const BUCKETS_MAX: usize = 1_024;
 
 impl TenantRates {
@@ -25,7 +25,7 @@ impl TenantRates {
         Self { shards, began: Instant::now() }
     }
 
-    /// Takes up to `wanted` checks of a tenant whose ceiling, for this gate, is `per_second`.
+    /// Takes up to `wanted` checks of a tenant. `per_second` is this gate's share of the ceiling.
     pub(crate) fn take(
         &self,
         tenant: TenantId,
@@ -48,7 +48,7 @@ impl TenantRates {
     }
 }
 
-/// A gate's share of a ceiling: at least 1.
+/// One gate's share of a ceiling: at least 1.
 pub(crate) fn share(ceiling: u64, live_gates: u64) -> u64 {
     if ceiling >= CHECKS_PER_SECOND_MAX { ceiling } else { (ceiling / live_gates.max(1)).max(1) }
 }

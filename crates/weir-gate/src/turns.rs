@@ -2,18 +2,18 @@
 
 use weir_domain::matching::LIMITS_PER_CHECK_MAX;
 
-/// The work of one request since other tasks last had a turn, counted in limits.
+/// The work of one request since other tasks last ran, in limits.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     limits: usize,
 }
 
-/// After so many limits others have a turn, which is below a tenth of a millisecond. Preparing and recording a single check
-/// is never more, so only batches give turns.
+/// The work after which other tasks run: less than 0.1 ms. Preparing and recording a single check is never more, so only
+/// batches yield.
 const LIMITS_IN_A_TURN: usize = 2 * (LIMITS_PER_CHECK_MAX + 1);
 
 impl Turns {
-    /// Adds the work of one check that meets so many limits. Lets other tasks run if that was enough.
+    /// Adds the work of one check with `limits` limits, and yields to other tasks after enough work.
     pub(crate) async fn worked(&mut self, limits: usize) {
         self.limits += limits + 1;
         if self.limits > LIMITS_IN_A_TURN {
@@ -30,7 +30,7 @@ mod tests {
 
     use super::*;
 
-    /// How many turns another task of the same thread has during the work.
+    /// The number of turns of another task of the same thread during the work.
     async fn turns_of_others(checks: usize, limits: usize) -> u64 {
         let others = Arc::new(AtomicU64::new(0));
         let other = tokio::spawn({
@@ -51,13 +51,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn batch_of_many_limits_gives_others_a_turn_again_and_again() {
+    async fn batch_of_many_limits_yields_again_and_again() {
         let turns = turns_of_others(99, 64).await;
         assert!((30..=36).contains(&turns), "{turns}");
     }
 
     #[tokio::test]
-    async fn check_that_is_prepared_and_recorded_gives_no_turn() {
+    async fn single_check_does_not_yield() {
         assert_eq!(turns_of_others(2, 64).await, 0);
     }
 }

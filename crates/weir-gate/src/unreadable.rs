@@ -1,4 +1,4 @@
-//! Reports keys in Redis that hold another type than they should, each once.
+//! Reports keys in Redis that hold a value of the wrong type, each once.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -19,9 +19,9 @@ struct Reported {
     last: Option<Instant>,
 }
 
-/// Keys that are remembered; when there are more, all can be reported again.
+/// The most reported keys in memory; beyond that all can be reported again.
 const KEYS_MAX: usize = 10_000;
-/// At most one key is reported in this time.
+/// The shortest time between two reports.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 impl UnreadableKeys {
@@ -30,14 +30,14 @@ impl UnreadableKeys {
         if self.is_due(key, now) {
             tracing::error!(
                 key,
-                "a key in redis holds another type than it should; its checks are answered by on_store_failure until it is deleted or the subject's counters are reset"
+                "a key in redis holds a value of the wrong type; its checks are answered by on_store_failure until the key is deleted or the subject's counters are reset"
             );
         }
     }
 
     fn is_due(&self, key: &str, now: Instant) -> bool {
         let hash = self.hasher.hash_one(key);
-        // Whatever a panic left behind is still a set of keys.
+        // After a panic the set lacks at most one key.
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let recent = reported.last.is_some_and(|last| now < last + REPORT_EVERY);
         if recent || reported.keys.contains(&hash) {
@@ -57,12 +57,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_key_is_reported_once_and_at_most_one_in_a_second() {
+    fn each_key_is_reported_once_and_at_most_one_each_second() {
         let (keys, start) = (UnreadableKeys::default(), Instant::now());
         let after = |ms| start + Duration::from_millis(ms);
         assert!(keys.is_due("a", start));
         assert!(!keys.is_due("b", after(999)), "within a second of the first");
-        assert!(keys.is_due("b", after(1_000)), "its turn comes");
+        assert!(keys.is_due("b", after(1_000)), "a second after the first");
         assert!(!keys.is_due("a", after(10_000)) && !keys.is_due("b", after(10_000)), "once");
     }
 

@@ -61,15 +61,15 @@ fn documented_denial_has_the_documented_headers() {
 }
 
 #[test]
-fn a_check_that_can_never_pass_is_not_told_when_to_retry() {
+fn check_that_can_never_pass_has_no_retry_after() {
     let mut answer = denied();
     answer.retry_after_ms = None;
     answer.limits[0].retry_after_ms = None;
-    assert!(!listed(&answer).iter().any(|it| it.contains("retry-after")));
+    assert!(!listed(&answer).iter().any(|header| header.contains("retry-after")));
 }
 
 #[test]
-fn waits_below_a_second_are_told_as_one_and_no_limit_means_no_header() {
+fn retry_after_is_at_least_a_second_and_an_answer_without_limit_has_no_headers() {
     let mut answer = denied();
     answer.retry_after_ms = Some(3);
     answer.limits[0].retry_after_ms = Some(3);

@@ -196,7 +196,7 @@ impl<'a> History<'a> {
             if self.random.one_in(3) {
                 self.counts.lost_notifications += 1;
             } else {
-                gate.state.remembered.forget(charges[0].subject);
+                gate.state.denial_cache.invalidate(charges[0].subject);
             }
         }
     }
@@ -331,7 +331,7 @@ impl<'a> History<'a> {
         };
         let state = GateState::supplied(self.limiter.clone(), clock, monotonic);
         state.leases.set_connected(true, self.time.instant());
-        state.remembered.hears(true);
+        state.denial_cache.set_connected(true);
         Gate { state, book: Arc::clone(&self.book), limit: self.limit }
     }
 

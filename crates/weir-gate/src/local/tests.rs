@@ -1,4 +1,4 @@
-//! What local counters keep, and what an outage's denials say.
+//! Local counters: eviction, and the denials of an outage.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ fn admits(local: &Local, tenant: TenantId, charges: &[RuleCharge]) -> bool {
 }
 
 #[test]
-fn counters_that_have_nothing_left_survive_any_number_of_other_subjects() {
+fn counters_with_nothing_left_survive_any_number_of_other_subjects() {
     let local = local();
     let rule = rule(LimitDraft::FixedWindow { limit: 5, window_ms: 86_400_000 });
     for tenant in [A, B] {
@@ -66,7 +66,7 @@ fn counters_that_have_nothing_left_survive_any_number_of_other_subjects() {
 }
 
 #[test]
-fn check_for_whose_counter_there_is_no_room_is_refused_for_now() {
+fn check_without_room_for_its_counter_is_denied_for_now() {
     let local = local();
     let rule = rule(LimitDraft::FixedWindow { limit: 1, window_ms: 86_400_000 });
     for subject in 0..TENANT_COUNTERS_MAX as u128 {
@@ -78,7 +78,7 @@ fn check_for_whose_counter_there_is_no_room_is_refused_for_now() {
 }
 
 #[test]
-fn cost_above_the_share_is_refused_for_now_and_above_the_limit_for_ever() {
+fn cost_above_the_share_is_denied_for_now_and_above_the_limit_for_ever() {
     let local = local();
     local.set_live_gates(4);
     let rule = of(&rule(LimitDraft::FixedWindow { limit: 100, window_ms: 60_000 }), 7);
@@ -89,7 +89,7 @@ fn cost_above_the_share_is_refused_for_now_and_above_the_limit_for_ever() {
 }
 
 #[test]
-fn log_is_as_strict_as_it_says_and_its_entries_are_bounded() {
+fn log_never_exceeds_its_limit_and_its_entries_are_bounded() {
     let clock = Arc::new(AtomicU64::new(1_763_726_400_000));
     let now_ms = Arc::clone(&clock);
     let now = move || Timestamp::from_millis(now_ms.load(Ordering::Relaxed).cast_signed());
@@ -104,14 +104,14 @@ fn log_is_as_strict_as_it_says_and_its_entries_are_bounded() {
         }
     }
     for (at, first) in admitted.iter().enumerate() {
-        let within = admitted[at..].iter().take_while(|&&it| it < first + 60_000).count();
+        let within = admitted[at..].iter().take_while(|&&at| at < first + 60_000).count();
         assert!(within <= 5_000, "{within} in a minute");
     }
     assert!(admitted.len() > 3 * 4_900, "{} of four minutes", admitted.len());
     let mut entries = 0;
     for mut shard in local.shards.each() {
-        shard.0.retain(|_, _, it| {
-            entries = entries.max(it.counter.entries());
+        shard.0.retain(|_, _, local| {
+            entries = entries.max(local.counter.entries());
             true
         });
     }

@@ -98,18 +98,18 @@ impl Follower {
         let listening = {
             let (wake, state) = (Arc::clone(&wake), self.state.clone());
             signal::follow(redis, stop.clone(), move |why| match why {
-                Wake::Refunded(subject) => state.remembered.forget(subject),
+                Wake::Refunded(subject) => state.denial_cache.invalidate(subject),
                 Wake::Reset(subject) => {
-                    state.remembered.forget(subject);
+                    state.denial_cache.invalidate(subject);
                     state.leases.reset(subject);
                 }
                 Wake::Disconnected => {
-                    state.remembered.hears(false);
+                    state.denial_cache.set_connected(false);
                     state.leases.set_connected(false, state.monotonic.now());
                 }
                 Wake::Announced(version) if Some(version) <= state.rulebook_version() => {}
                 Wake::Subscribed => {
-                    state.remembered.hears(true);
+                    state.denial_cache.set_connected(true);
                     state.leases.set_connected(true, state.monotonic.now());
                     wake.notify_one();
                 }
@@ -120,7 +120,7 @@ impl Follower {
                 }
                 Wake::DataLost => {
                     state.meters.redis_data_lost();
-                    state.remembered.hears(true);
+                    state.denial_cache.set_connected(true);
                     state.leases.reset_all();
                 }
             })
@@ -183,7 +183,7 @@ impl Follower {
     /// Loads what is newer, if anything is, and reports the version served.
     async fn look(&mut self) -> Result<(), StoreError> {
         let began = std::time::Instant::now();
-        self.state.meters.rulebook_looked();
+        self.state.meters.rulebook_polled();
         let newest = self.store.rulebook_version().await?;
         let held = self.state.rulebook_version();
         if held.is_none_or(|held| held < newest) {

@@ -1,5 +1,5 @@
-//! Statistics of a gate that ended while Postgres was away: a file in its state directory, which the next run writes to
-//! Postgres under the name of the run that counted them.
+//! Statistics of a gate that stopped while Postgres was away: a file in its state directory. The next run writes them to
+//! Postgres under the id of the run that counted them.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -11,14 +11,14 @@ use weir_domain::id::GateId;
 use weir_domain::time::Timestamp;
 use weir_store::{DropCount, TallyCounts, TallyRow};
 
-/// The most runs whose statistics are kept; older ones are lost.
+/// The most runs in the file; the oldest are dropped.
 const RUNS_MAX: usize = 16;
 
 /// The file.
 #[derive(Debug)]
 pub(super) struct LeftoverFile(PathBuf);
 
-/// What one run counted and could not write. Busiest subjects, denials and samples are not part of it.
+/// The counts that one run could not write. Busiest subjects, denials and samples are not part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Leftover {
     pub(super) gate_id: GateId,
@@ -32,7 +32,7 @@ struct StoredRun {
     gate_id: String,
     boot_id: String,
     rows: Vec<StoredRow>,
-    /// Minutes in milliseconds since 1970, and how many decisions of each were not recorded.
+    /// Minutes in milliseconds since 1970, and the number of decisions of each that were not recorded.
     unrecorded: Vec<(i64, u64)>,
 }
 
@@ -42,7 +42,7 @@ struct StoredRow {
     rule_id: Option<String>,
     minute_ms: i64,
     namespace: String,
-    /// Allowed, denied, shadow-denied, degraded, refunded.
+    /// The numbers of allowed, denied, shadow-denied, degraded and refunded requests.
     counts: [u64; 5],
 }
 
@@ -52,7 +52,7 @@ impl LeftoverFile {
         Self(state_dir.join("statistics"))
     }
 
-    /// What earlier runs left. What cannot be read is an error.
+    /// Reads the counts of earlier runs. A file that cannot be read is an error.
     pub(super) fn read(&self) -> io::Result<Vec<Leftover>> {
         let text = match fs::read(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -63,7 +63,7 @@ impl LeftoverFile {
         runs.into_iter().map(|run| run.restored().ok_or_else(damaged)).collect()
     }
 
-    /// Replaces the file; nothing left removes it.
+    /// Replaces the file, or removes it if there are no runs.
     pub(super) fn write(&self, runs: &[Leftover]) -> io::Result<()> {
         if runs.is_empty() {
             return match fs::remove_file(&self.0) {
@@ -94,7 +94,7 @@ impl StoredRun {
                 counts: [allowed, denied, shadow_denied, degraded, refunded],
             }
         };
-        let minute = |it: &DropCount| (it.minute.as_millis(), it.dropped);
+        let minute = |drop: &DropCount| (drop.minute.as_millis(), drop.dropped);
         Self {
             gate_id: run.gate_id.to_string(),
             boot_id: run.boot_id.to_string(),
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_come_back_as_they_were_and_an_empty_list_removes_the_file() {
+    fn written_runs_are_read_unchanged_and_an_empty_list_removes_the_file() {
         let folder = weir_local::shared::scratch().path().join("leftover");
         fs::create_dir_all(&folder).unwrap();
         let file = LeftoverFile::new(&folder);

@@ -1,8 +1,8 @@
-//! The recorder: gathers what was counted once a second and writes it down.
+//! The recorder: collects the counts of all shards once a second and writes them to Postgres.
 //!
-//! While Postgres is away it goes on gathering, and writes everything as soon as it can. After the gate
-//! has drained it writes once more, to Postgres or, while that is away, to a file for the next run: an orderly end
-//! loses no counts.
+//! While Postgres is away it goes on collecting, and writes everything as soon as it can. After the gate has drained it
+//! writes once more, to Postgres or, while that is away, to a file for the next run. So a gate that stops in order loses no
+//! counts.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -13,9 +13,9 @@ use weir_domain::id::GateId;
 use weir_domain::time::Timestamp;
 use weir_store::{Flush, Scope, Store, StoreError};
 
-use super::book::{Batch, Book};
+use super::accumulator::{TallyAccumulator, TallyBatch};
 use super::leftover::{Leftover, LeftoverFile};
-use super::page::MINUTE_MS;
+use super::minute_counts::MINUTE_MS;
 use crate::state::GateState;
 
 /// Writes one gate's statistics.
@@ -24,21 +24,21 @@ pub struct Recorder {
     state: GateState,
     store: Store,
     settings: RecorderSettings,
-    book: Book,
+    accumulator: TallyAccumulator,
     turns: u32,
     file: Option<LeftoverFile>,
-    /// What earlier runs could not write.
+    /// The counts that earlier runs could not write.
     leftovers: Vec<Leftover>,
 }
 
-/// Whose statistics they are.
+/// The gate and the run that the statistics belong to.
 #[derive(Debug, Clone)]
 pub struct RecorderSettings {
-    /// Which gate this is.
+    /// The id of the gate.
     pub id: GateId,
-    /// Which run of it.
+    /// The id of the run.
     pub boot_id: u128,
-    /// Where counts wait for the next run if Postgres is away at the end. `None`: they are lost then.
+    /// The folder for counts that cannot be written at the end. `None`: they are lost.
     pub state_dir: Option<PathBuf>,
 }
 
@@ -46,16 +46,16 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The busiest subjects are written every n-th turn.
 const SKETCHES_EVERY: u32 = 10;
 /// Recorded checks are written every n-th turn.
-const PIECES_EVERY: u32 = 5;
-/// And so many in one statement.
-const PIECES_AT_ONCE: usize = 100;
+const SAMPLES_EVERY: u32 = 5;
+/// The most batches of recorded checks in one statement.
+const SAMPLES_PER_STATEMENT: usize = 100;
 const DEADLINE: Duration = Duration::from_secs(6);
 const LAST_DEADLINE: Duration = Duration::from_secs(3);
 
 impl Recorder {
-    /// A recorder that has gathered nothing yet.
+    /// A recorder that has collected nothing yet.
     pub fn new(state: GateState, store: &Store, settings: RecorderSettings) -> Self {
-        let book = Book::new(settings.boot_id);
+        let accumulator = TallyAccumulator::new(settings.boot_id);
         let store = store.with_answer_timeout(DEADLINE);
         let file = settings.state_dir.as_deref().map(LeftoverFile::new);
         let leftovers = file.as_ref().map_or(Ok(Vec::new()), LeftoverFile::read);
@@ -63,7 +63,7 @@ impl Recorder {
             tracing::error!(%error, "the statistics of earlier runs cannot be read");
             Vec::new()
         });
-        Self { state, store, settings, book, turns: 0, file, leftovers }
+        Self { state, store, settings, accumulator, turns: 0, file, leftovers }
     }
 
     /// Records until the gate has `drained`, and then once more.
@@ -99,10 +99,11 @@ impl Recorder {
         }
     }
 
-    /// Leaves what is not written to the next run.
+    /// Writes the counts that are not in Postgres to the file for the next run.
     fn leave(&mut self, reason: &str) {
         let RecorderSettings { id: gate_id, boot_id, .. } = self.settings;
-        let Batch { rows, unrecorded, .. } = self.book.batch(false, self.state.clock.now());
+        let TallyBatch { rows, unrecorded, .. } =
+            self.accumulator.batch(false, self.state.clock.now());
         let count = rows.len();
         let mut runs = std::mem::take(&mut self.leftovers);
         if !rows.is_empty() || !unrecorded.is_empty() {
@@ -123,11 +124,11 @@ impl Recorder {
         }
     }
 
-    /// Writes what earlier runs left.
+    /// Writes the counts that earlier runs left.
     async fn write_leftovers(&mut self) -> Result<(), StoreError> {
         while let Some(run) = self.leftovers.first() {
             let minutes = run.rows.iter().map(|row| row.minute);
-            let oldest = minutes.chain(run.unrecorded.iter().map(|it| it.minute)).min();
+            let oldest = minutes.chain(run.unrecorded.iter().map(|drop| drop.minute)).min();
             let flush = Flush {
                 gate_id: run.gate_id,
                 boot_id: run.boot_id,
@@ -149,20 +150,20 @@ impl Recorder {
 
     async fn turn(&mut self, with_sketches: bool, deadline: Duration) -> Result<(), StoreError> {
         let (began, now) = (Instant::now(), self.state.clock.now());
-        let lost = self.book.visit(&self.state.tally, now);
-        self.state.meters.stats_gathered(lost, self.book.row_count());
-        if with_sketches || self.turns.is_multiple_of(PIECES_EVERY) {
-            self.book.pieces.cut(now);
+        let lost = self.accumulator.collect(&self.state.tally, now);
+        self.state.meters.stats_collected(lost, self.accumulator.row_count());
+        if with_sketches || self.turns.is_multiple_of(SAMPLES_EVERY) {
+            self.accumulator.samples.cut(now);
         }
-        let batch = self.book.batch(with_sketches, now);
+        let batch = self.accumulator.batch(with_sketches, now);
         let writing = self.write(&batch, now, began);
         match tokio::time::timeout(deadline, writing).await {
             Ok(done) => done?,
             Err(elapsed) => return Err(StoreError::Unavailable(Box::new(elapsed))),
         }
-        self.book.written(&batch, now);
+        self.accumulator.written(&batch, now);
         let left = deadline.saturating_sub(began.elapsed());
-        self.write_pieces(now, began, left).await?;
+        self.write_samples(now, began, left).await?;
         let left = deadline.saturating_sub(began.elapsed());
         match tokio::time::timeout(left, self.write_leftovers()).await {
             Ok(done) => done?,
@@ -172,7 +173,12 @@ impl Recorder {
         Ok(())
     }
 
-    async fn write(&self, batch: &Batch, now: Timestamp, began: Instant) -> Result<(), StoreError> {
+    async fn write(
+        &self,
+        batch: &TallyBatch,
+        now: Timestamp,
+        began: Instant,
+    ) -> Result<(), StoreError> {
         let RecorderSettings { id, .. } = self.settings;
         let oldest_minute = batch.rows.iter().map(|row| row.minute).min();
         let mut tx = self.store.begin("tallies.flush", Scope::Gate(id)).await?;
@@ -189,7 +195,7 @@ impl Recorder {
             tx.denials().write(&flush, &batch.denials).await?;
         }
         tx.commit().await?;
-        // Apart from the counts: these rows are other people's too, and may have to be waited for.
+        // In a transaction of its own: other gates write these rows too, so it can wait for their locks.
         if !batch.keys.is_empty() {
             let mut tx = self.store.begin("keys.used", Scope::Gate(id)).await?;
             tx.keys().used(&batch.keys).await?;
@@ -198,22 +204,21 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes kept checks, apart from the counts, which are more important; those that cannot be written
-    /// wait.
-    async fn write_pieces(
+    /// Writes recorded checks, apart from the counts, which are more important. Those that cannot be written are restored.
+    async fn write_samples(
         &mut self,
         now: Timestamp,
         began: Instant,
         deadline: Duration,
     ) -> Result<(), StoreError> {
-        let mut rows = self.book.pieces.take();
+        let mut rows = self.accumulator.samples.take();
         while !rows.is_empty() {
             let flush = self.flush(None, now, began);
-            let some = rows.len().min(PIECES_AT_ONCE);
+            let count = rows.len().min(SAMPLES_PER_STATEMENT);
             let writing = async {
                 let scope = Scope::Gate(self.settings.id);
                 let mut tx = self.store.begin("samples.write", scope).await?;
-                tx.samples().write(&flush, &rows[..some]).await?;
+                tx.samples().write(&flush, &rows[..count]).await?;
                 tx.commit().await
             };
             let written = match tokio::time::timeout(deadline, writing).await {
@@ -221,10 +226,10 @@ impl Recorder {
                 Err(elapsed) => Err(StoreError::Unavailable(Box::new(elapsed))),
             };
             if let Err(error) = written {
-                self.book.pieces.give_back(rows);
+                self.accumulator.samples.restore(rows);
                 return Err(error);
             }
-            rows.drain(..some);
+            rows.drain(..count);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Checks kept for what-if runs: those of the subjects with the least marks, as many as there is room.
+//! Checks sampled for what-if runs: those of the subjects with the lowest marks.
 //!
-//! When there is no room, the threshold falls and everything above it goes, what is there and what
-//! comes. So of each subject that is left all is there.
+//! When the sample is full, its threshold falls, and the checks of all subjects above it are dropped, present and future
+//! ones. So the sample holds every check of each subject that it holds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,132 +12,134 @@ use weir_domain::sample::{ALL, KEPT_BYTES_MAX, SamplePlan, kept_value};
 use weir_domain::time::Timestamp;
 use weir_wire::kept::KeptChecks;
 
-/// Most checks of a tenant in one piece, which is of five seconds.
-pub(super) const KEPT_MAX: usize = 1_000;
-/// And so many bytes of a namespace.
+/// The most checks of a tenant in one batch, which covers five seconds.
+pub(super) const CHECKS_MAX: usize = 1_000;
+/// The most bytes of one sample.
 const BYTES_MAX: usize = 1 << 20;
 
-/// What a check with the most and longest attributes takes up.
+/// The size of a check with the most and longest attributes.
 const CHECK_BYTES_MAX: usize = 128 + ATTRIBUTES_MAX * (KEPT_BYTES_MAX + 32);
 
-/// What is kept of a namespace by one plan.
+/// The sampled checks of a namespace by one plan.
 #[derive(Debug)]
 pub(super) struct Sample {
     plan: Arc<SamplePlan>,
     threshold: u32,
-    seen: u64,
-    /// When the first was seen.
+    /// The number of checks that were offered, sampled or not.
+    checks_total: u64,
+    /// The time of the first check that was offered.
     since: Option<Timestamp>,
-    kept: Vec<Kept>,
-    /// What they take up in memory, about.
+    checks: Vec<SampledCheck>,
+    /// The approximate size of `checks` in memory.
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct SampledCheck {
     mark: u32,
     at: Timestamp,
-    /// In the order of the plan's attributes.
+    /// The values of the plan's attributes, in its order.
     values: Vec<Option<String>>,
-    /// Below 0: given back.
+    /// Negative for a refund.
     cost: i64,
 }
 
 impl Sample {
     pub(super) fn new(plan: Arc<SamplePlan>) -> Self {
-        Self { plan, threshold: ALL, seen: 0, since: None, kept: Vec::new(), bytes: 0 }
+        Self { plan, threshold: ALL, checks_total: 0, since: None, checks: Vec::new(), bytes: 0 }
     }
 
     pub(super) fn plan(&self) -> &SamplePlan {
         &self.plan
     }
 
-    /// Whether it is kept by this plan.
+    /// Whether the sample follows this plan.
     pub(super) fn is_by(&self, plan: &Arc<SamplePlan>) -> bool {
         Arc::ptr_eq(&self.plan, plan) || self.plan == *plan
     }
 
-    /// Sees a check, and keeps it if its subject is kept. `chance` is the mark of who has no subject;
-    /// `room` says for how many more bytes there is room here and elsewhere.
+    /// Counts a check, and samples it if its subject is sampled. `chance` is the mark of a check without subject; `free` is
+    /// the number of bytes that all samples together can still use.
     pub(super) fn offer(
         &mut self,
         request: &Request,
         at: Timestamp,
         chance: u32,
-        room: &mut usize,
+        free: &mut usize,
     ) {
-        self.seen += 1;
+        self.checks_total += 1;
         self.since = Some(self.since.map_or(at, |since| since.min(at)));
         let mark = self.plan.mark(request).unwrap_or(chance);
         let full =
-            self.kept.len() >= KEPT_MAX || self.bytes >= BYTES_MAX || *room < CHECK_BYTES_MAX;
+            self.checks.len() >= CHECKS_MAX || self.bytes >= BYTES_MAX || *free < CHECK_BYTES_MAX;
         if mark <= self.threshold && full {
-            *room += self.shrink_to(self.kept.len() * 3 / 4);
+            *free += self.shrink_to(self.checks.len() * 3 / 4);
         }
         if mark > self.threshold {
             return;
         }
-        if *room < CHECK_BYTES_MAX {
-            *room += self.lower(mark.saturating_sub(1));
+        if *free < CHECK_BYTES_MAX {
+            *free += self.lower(mark.saturating_sub(1));
             return;
         }
-        let value = |name: &String| request.attribute(name).map(|it| kept_value(it).into_owned());
+        let value =
+            |name: &String| request.attribute(name).map(|value| kept_value(value).into_owned());
         let values = self.plan.attributes().iter().map(value).collect();
         let cost = i64::try_from(request.cost()).unwrap_or(i64::MAX);
         let cost = if request.operation() == Operation::Refund { -cost } else { cost };
-        let kept = Kept { mark, at, values, cost };
-        let bytes = kept.bytes();
+        let check = SampledCheck { mark, at, values, cost };
+        let bytes = check.bytes();
         self.bytes += bytes;
-        *room = room.saturating_sub(bytes);
-        self.kept.push(kept);
+        *free = free.saturating_sub(bytes);
+        self.checks.push(check);
     }
 
-    /// Lets go of subjects until at most so many checks are left; how many bytes went.
+    /// Drops subjects until at most `most` checks are left. Returns the number of bytes freed.
     pub(super) fn shrink_to(&mut self, most: usize) -> usize {
-        if self.kept.len() > most {
-            let mut marks: Vec<u32> = self.kept.iter().map(|it| it.mark).collect();
+        if self.checks.len() > most {
+            let mut marks: Vec<u32> = self.checks.iter().map(|check| check.mark).collect();
             let (_, first_out, _) = marks.select_nth_unstable(most);
             return self.lower(first_out.saturating_sub(1));
         }
         0
     }
 
-    /// Lowers the threshold, unless it is lower; how many bytes went.
+    /// Lowers the threshold, unless it is lower already. Returns the number of bytes freed.
     fn lower(&mut self, threshold: u32) -> usize {
         let before = self.bytes;
         if threshold < self.threshold {
             self.threshold = threshold;
-            self.kept.retain(|it| it.mark <= threshold);
-            self.bytes = self.kept.iter().map(Kept::bytes).sum();
+            self.checks.retain(|check| check.mark <= threshold);
+            self.bytes = self.checks.iter().map(SampledCheck::bytes).sum();
         }
         before - self.bytes
     }
 
-    /// Takes in what another kept by the same plan.
+    /// Moves the checks of another sample of the same plan into this one.
     pub(super) fn absorb(&mut self, other: &mut Self) {
         self.lower(other.threshold);
-        self.seen += other.seen;
+        self.checks_total += other.checks_total;
         self.since = self.since.into_iter().chain(other.since).min();
         let threshold = self.threshold;
-        self.kept.extend(other.kept.drain(..).filter(|it| it.mark <= threshold));
+        self.checks.extend(other.checks.drain(..).filter(|check| check.mark <= threshold));
         other.bytes = 0;
-        self.bytes = self.kept.iter().map(Kept::bytes).sum();
-        self.shrink_to(KEPT_MAX);
+        self.bytes = self.checks.iter().map(SampledCheck::bytes).sum();
+        self.shrink_to(CHECKS_MAX);
         while self.bytes > BYTES_MAX {
-            self.shrink_to(self.kept.len() / 2);
+            self.shrink_to(self.checks.len() / 2);
         }
     }
 
-    /// What was kept so far, as a sample of its own.
+    /// Takes the checks out, as a sample of their own.
     pub(super) fn split(&mut self) -> Self {
-        let (kept, bytes) = (std::mem::take(&mut self.kept), std::mem::take(&mut self.bytes));
-        Self { plan: Arc::clone(&self.plan), kept, bytes, ..*self }
+        let (checks, bytes) = (std::mem::take(&mut self.checks), std::mem::take(&mut self.bytes));
+        Self { plan: Arc::clone(&self.plan), checks, bytes, ..*self }
     }
 
-    /// Begins anew: nothing seen, and room for more subjects, as long as there is.
+    /// Empties the sample and doubles its threshold, so that it grows again after a busy time.
     pub(super) fn restart(&mut self) {
-        (self.seen, self.since, self.bytes) = (0, None, 0);
-        self.kept.clear();
+        (self.checks_total, self.since, self.bytes) = (0, None, 0);
+        self.checks.clear();
         self.threshold = self.threshold.saturating_mul(2).saturating_add(1);
     }
 
@@ -145,8 +147,9 @@ impl Sample {
         self.threshold
     }
 
-    pub(super) fn seen(&self) -> u64 {
-        self.seen
+    /// The number of checks that were offered, sampled or not.
+    pub(super) fn checks_total(&self) -> u64 {
+        self.checks_total
     }
 
     pub(super) fn since(&self) -> Option<Timestamp> {
@@ -157,31 +160,32 @@ impl Sample {
         self.bytes
     }
 
-    pub(super) fn kept(&self) -> usize {
-        self.kept.len()
+    pub(super) fn len(&self) -> usize {
+        self.checks.len()
     }
 
     /// The checks in the order of time, as they are stored.
-    pub(super) fn checks(mut self) -> KeptChecks {
-        self.kept.sort_by_key(|it| it.at);
+    pub(super) fn into_recorded(mut self) -> KeptChecks {
+        self.checks.sort_by_key(|check| check.at);
         let since_ms = self.since.unwrap_or_default().as_millis();
         let mut known = HashMap::new();
         let mut stored = KeptChecks::default();
-        for it in self.kept {
-            let place = *known.entry(it.values).or_insert_with_key(|values| {
+        for check in self.checks {
+            let place = *known.entry(check.values).or_insert_with_key(|values| {
                 stored.values.push(values.clone());
                 u32::try_from(stored.values.len() - 1).unwrap_or(u32::MAX)
             });
-            let after_ms = u32::try_from(it.at.as_millis() - since_ms).unwrap_or(0);
-            stored.checks.push((after_ms, place, it.cost));
+            let after_ms = u32::try_from(check.at.as_millis() - since_ms).unwrap_or(0);
+            stored.checks.push((after_ms, place, check.cost));
         }
         stored
     }
 }
 
-impl Kept {
+impl SampledCheck {
     fn bytes(&self) -> usize {
-        let of_value = |it: &Option<String>| size_of_val(it) + it.as_ref().map_or(0, String::len);
+        let of_value =
+            |value: &Option<String>| size_of_val(value) + value.as_ref().map_or(0, String::len);
         size_of_val(self) + self.values.iter().map(of_value).sum::<usize>()
     }
 }

@@ -1,24 +1,24 @@
 //! The busiest subjects in bounded memory: a space-saving sketch.
 //!
-//! It holds a fixed number of subjects. A new one takes the place of the least busy one and its count,
-//! so that a count may be too high by what was least, and a subject that is not held asked at most
-//! that often. With n checks and k places that is at most n ÷ k.
+//! It holds a fixed number of subjects. A new subject takes the place and the count of the least busy one. So a count is too
+//! high by at most the least count, and a subject that is not in the sketch made at most that many checks. With n checks
+//! and k places that is at most n ÷ k.
 
 use weir_domain::id::RuleId;
 use weir_domain::subject::SubjectKey;
 
-/// Places of a sketch.
+/// The most subjects in a sketch.
 pub(super) const SUBJECTS_MAX: usize = 64;
 
-/// The busiest subjects of some time.
+/// The busiest subjects of some period.
 #[derive(Debug, Default)]
 pub(super) struct Sketch {
-    /// Beside the slots and in their order, so that a search runs through numbers that lie together.
+    /// The tags of `slots`, in a list of their own so that a search reads contiguous memory.
     tags: Vec<u64>,
     counts: Vec<u64>,
     slots: Vec<Slot>,
     checks: u64,
-    /// What was least in the sketches that went into this one.
+    /// The sum of the floors of the sketches that were added.
     floor_before: u64,
 }
 
@@ -28,12 +28,12 @@ pub(super) struct Slot {
     pub(super) rule: RuleId,
     pub(super) subject: SubjectKey,
     pub(super) denied: u64,
-    /// To be shown.
+    /// The text that is shown.
     pub(super) text: String,
 }
 
 impl Sketch {
-    /// Counts checks of a subject; `write` says what it is called, when it is new.
+    /// Counts checks of a subject. `write` writes the text of a new one.
     pub(super) fn add(
         &mut self,
         (rule, subject): (RuleId, SubjectKey),
@@ -51,7 +51,9 @@ impl Sketch {
             self.tags.push(tag(rule, subject));
             self.counts.push(checks);
             self.slots.push(Slot { rule, subject, denied, text });
-        } else if let Some((at, _)) = self.counts.iter().enumerate().min_by_key(|(_, it)| **it) {
+        } else if let Some((at, _)) =
+            self.counts.iter().enumerate().min_by_key(|(_, count)| **count)
+        {
             let slot = &mut self.slots[at];
             slot.text.clear();
             write(&mut slot.text);
@@ -65,7 +67,7 @@ impl Sketch {
         let tag = tag(rule, subject);
         let mut from = 0;
         loop {
-            let at = from + self.tags.get(from..)?.iter().position(|it| *it == tag)?;
+            let at = from + self.tags.get(from..)?.iter().position(|other| *other == tag)?;
             if self.slots[at].subject == subject && self.slots[at].rule == rule {
                 return Some(at);
             }
@@ -73,7 +75,7 @@ impl Sketch {
         }
     }
 
-    /// Adds what another sketch counted.
+    /// Adds the counts of another sketch.
     pub(super) fn absorb(&mut self, other: &Self) {
         self.floor_before += other.floor();
         for (slot, checks) in other.slots() {
@@ -83,13 +85,13 @@ impl Sketch {
         }
     }
 
-    /// Counts checks of which nothing more is known.
+    /// Counts checks of unknown subjects.
     pub(super) fn miss(&mut self, checks: u64) {
         self.checks += checks;
         self.floor_before += checks;
     }
 
-    /// How often a subject that is not in it may have asked, and by how much a count may be too high.
+    /// The most checks of a subject that is not in the sketch, and the most by which a count is too high.
     pub(super) fn floor(&self) -> u64 {
         let full = self.slots.len() == SUBJECTS_MAX;
         let least = self.counts.iter().min().filter(|_| full);
@@ -100,7 +102,7 @@ impl Sketch {
         self.checks
     }
 
-    /// The subjects, each with how often it asked.
+    /// The subjects, each with its number of checks.
     pub(super) fn slots(&self) -> impl Iterator<Item = (&Slot, u64)> {
         self.slots.iter().zip(self.counts.iter().copied())
     }
@@ -113,7 +115,7 @@ impl Sketch {
     }
 }
 
-/// Tells most subjects apart: a subject's key is a digest.
+/// Half of the bits of a subject and its rule: equal tags are rare, because a subject's key is a digest.
 fn tag(rule: RuleId, subject: SubjectKey) -> u64 {
     #[expect(clippy::cast_possible_truncation, reason = "half of it is enough")]
     let half = (rule.to_u128() ^ subject.0) as u64;
@@ -129,10 +131,13 @@ mod tests {
     }
 
     fn count_of(sketch: &Sketch, subject: u128) -> Option<u64> {
-        sketch.slots().find(|(it, _)| it.subject == SubjectKey(subject)).map(|(_, checks)| checks)
+        sketch
+            .slots()
+            .find(|(slot, _)| slot.subject == SubjectKey(subject))
+            .map(|(_, checks)| checks)
     }
 
-    /// Many rare subjects around two frequent ones, through sketches of parts, as shards make them.
+    /// Many rare subjects around two frequent ones, in the sketches of several shards.
     #[test]
     fn frequent_subjects_are_found_and_wrong_by_the_floor_at_most() {
         let mut all = Sketch::default();
@@ -158,7 +163,7 @@ mod tests {
         let bound = 2 * total / SUBJECTS_MAX as u64;
         assert!(all.floor() <= bound, "{} of {total}, bound {bound}", all.floor());
         for (subject, truth) in [(1, total * 3 / 10), (2, total / 10)] {
-            let count = count_of(&all, subject).expect("frequent ones are held");
+            let count = count_of(&all, subject).expect("frequent subjects are in the sketch");
             assert!(count >= truth && count <= truth + all.floor(), "{count} for {truth}");
         }
     }

@@ -8,9 +8,9 @@ use weir_domain::rulebook::TenantRules;
 use weir_store::{DENIALS_PER_SECOND, TallyCounts, TallyRow};
 use weir_wire::stored::{StoredRule, StoredTenant};
 
-use super::book::{Batch, Book};
+use super::accumulator::{TallyAccumulator, TallyBatch};
 use super::*;
-use crate::answer::Skeleton;
+use crate::answer::AnswerTemplate;
 
 const NOON_MS: i64 = 1_763_726_400_000;
 
@@ -19,13 +19,13 @@ fn at(ms: i64) -> Timestamp {
 }
 
 /// A tenant with a limit by user, a shadow rule that refuses all above cost 5, and a bar.
-struct Scene {
+struct Fixture {
     tally: Tally,
     tenant: TenantId,
     rules: TenantRules,
 }
 
-impl Scene {
+impl Fixture {
     fn new() -> Self {
         let tenant = TenantId::from_u128(1);
         let limits = |limit: u64| json!([{ "algorithm": "fixed_window", "limit": limit, "window_ms": 60_000 }]);
@@ -70,14 +70,14 @@ impl Scene {
             Matched::Charged(charges) => {
                 let local = crate::local::Local::new(weir_domain::time::Clock::new(move || now));
                 let decisions = local.decide(self.tenant, operation, cost, charges);
-                Skeleton::of_charges(charges, 1, now).answer(&decisions, operation)
+                AnswerTemplate::of_charges(charges, 1, now).answer(&decisions, operation)
             }
-            Matched::Denied(by) => Skeleton::denied(by, 1).answer_without_limits(),
+            Matched::Denied(by) => AnswerTemplate::denied(by, 1).answer_without_limits(),
             Matched::Allowed(_) | Matched::TooManyLimits => {
-                Skeleton::of_charges(&[], 1, now).answer_without_limits()
+                AnswerTemplate::of_charges(&[], 1, now).answer_without_limits()
             }
         };
-        self.tally.record(&Seen {
+        self.tally.record(&DecisionEvent {
             tenant: self.tenant,
             key: KeyId::from_u128(2),
             at: now,
@@ -91,10 +91,10 @@ impl Scene {
 }
 
 /// The row of a rule, or of whole requests.
-fn row(batch: &Batch, rule: Option<u128>, minute: Timestamp) -> TallyCounts {
+fn row(batch: &TallyBatch, rule: Option<u128>, minute: Timestamp) -> TallyCounts {
     let rule = rule.map(RuleId::from_u128);
-    let wanted = |it: &&TallyRow| it.rule_id == rule && it.minute == minute;
-    batch.rows.iter().find(wanted).map(|it| it.counts).unwrap_or_default()
+    let wanted = |row: &&TallyRow| row.rule_id == rule && row.minute == minute;
+    batch.rows.iter().find(wanted).map(|row| row.counts).unwrap_or_default()
 }
 
 fn counts(allowed: u64, denied: u64, shadow_denied: u64) -> TallyCounts {
@@ -103,19 +103,19 @@ fn counts(allowed: u64, denied: u64, shadow_denied: u64) -> TallyCounts {
 
 #[test]
 fn checks_beyond_the_tenants_ceiling_have_a_count_of_their_own() {
-    let scene = Scene::new();
-    let mut book = Book::new(1);
+    let fixture = Fixture::new();
+    let mut accumulator = TallyAccumulator::new(1);
     let attributes = BTreeMap::from([("user".to_owned(), "ada".to_owned())]);
     let namespace = "default".to_owned();
     let operation = Operation::Consume;
     let draft = RequestDraft { namespace, attributes, cost: 1, operation, idempotency_key: None };
     let request = Request::parse(draft).expect("valid");
-    let without = Skeleton::of_charges(&[], 1, at(0)).answer_without_limits();
+    let without = AnswerTemplate::of_charges(&[], 1, at(0)).answer_without_limits();
     let code = Some(weir_wire::check::AnswerCode::TenantRate);
     let answer = weir_wire::check::CheckAnswer { allowed: false, code, ..without };
     for _ in 0..3 {
-        scene.tally.record(&Seen {
-            tenant: scene.tenant,
+        fixture.tally.record(&DecisionEvent {
+            tenant: fixture.tenant,
             key: KeyId::from_u128(2),
             at: at(0),
             known_namespace: true,
@@ -125,8 +125,8 @@ fn checks_beyond_the_tenants_ceiling_have_a_count_of_their_own() {
             answer: &answer,
         });
     }
-    book.visit(&scene.tally, at(1_000));
-    let batch = book.batch(true, at(1_000));
+    accumulator.collect(&fixture.tally, at(1_000));
+    let batch = accumulator.batch(true, at(1_000));
     assert_eq!(row(&batch, None, at(0)), counts(0, 3, 0));
     let reserved = weir_domain::ceilings::TENANT_RATE_RULE.to_u128();
     assert_eq!(row(&batch, Some(reserved), at(0)), counts(0, 3, 0));
@@ -134,17 +134,17 @@ fn checks_beyond_the_tenants_ceiling_have_a_count_of_their_own() {
 
 #[test]
 fn requests_and_rules_are_counted_in_their_minutes() {
-    let scene = Scene::new();
-    let mut book = Book::new(1);
+    let fixture = Fixture::new();
+    let mut accumulator = TallyAccumulator::new(1);
     for _ in 0..3 {
-        scene.ask(at(59_999), Operation::Consume, "ada", 1);
+        fixture.ask(at(59_999), Operation::Consume, "ada", 1);
     }
-    scene.ask(at(60_000), Operation::Consume, "ada", 9);
-    scene.ask(at(60_000), Operation::Consume, "eve", 1);
-    scene.ask(at(60_001), Operation::Consume, "ada", 200);
-    scene.ask(at(60_002), Operation::Refund, "ada", 1);
-    assert_eq!(book.visit(&scene.tally, at(61_000)), 0);
-    let batch = book.batch(true, at(61_000));
+    fixture.ask(at(60_000), Operation::Consume, "ada", 9);
+    fixture.ask(at(60_000), Operation::Consume, "eve", 1);
+    fixture.ask(at(60_001), Operation::Consume, "ada", 200);
+    fixture.ask(at(60_002), Operation::Refund, "ada", 1);
+    assert_eq!(accumulator.collect(&fixture.tally, at(61_000)), 0);
+    let batch = accumulator.batch(true, at(61_000));
     assert_eq!(row(&batch, None, at(0)), counts(3, 0, 0));
     let requests = TallyCounts { refunded: 1, ..counts(1, 2, 2) };
     assert_eq!(row(&batch, None, at(60_000)), requests);
@@ -152,133 +152,137 @@ fn requests_and_rules_are_counted_in_their_minutes() {
     assert_eq!(row(&batch, Some(10), at(60_000)), limit);
     assert_eq!(row(&batch, Some(11), at(60_000)), counts(0, 0, 2), "the shadow rule");
     assert_eq!(row(&batch, Some(12), at(60_000)), counts(0, 1, 0), "refused outright");
-    assert_eq!(batch.keys, [(scene.tenant, KeyId::from_u128(2), at(60_002))]);
+    assert_eq!(batch.keys, [(fixture.tenant, KeyId::from_u128(2), at(60_002))]);
 
     let sketch = &batch.sketches[0];
-    let ada = sketch.entries.iter().find(|it| it.rule_id == RuleId::from_u128(10)).expect("held");
+    let ada =
+        sketch.entries.iter().find(|entry| entry.rule_id == RuleId::from_u128(10)).expect("held");
     assert_eq!((ada.checks, ada.denied, &ada.subject), (5, 1, &json!({ "user": "ada" })));
-    let logged: Vec<_> = batch.denials.iter().map(|it| (it.rule.as_str(), it.shadow)).collect();
+    let logged: Vec<_> =
+        batch.denials.iter().map(|denial| (denial.rule.as_str(), denial.shadow)).collect();
     assert_eq!(logged, [("dear", true), ("barred", false), ("per-user", false)]);
     assert_eq!(batch.denials[2].retry_after_ms, None, "it can never pass");
 }
 
 #[test]
 fn counts_are_absolute_and_only_what_changed_is_written() {
-    let scene = Scene::new();
-    let mut book = Book::new(1);
+    let fixture = Fixture::new();
+    let mut accumulator = TallyAccumulator::new(1);
     for second in 0..5 {
-        scene.ask(at(second * 1_000), Operation::Consume, "ada", 1);
-        book.visit(&scene.tally, at(second * 1_000));
-        let batch = book.batch(true, at(second * 1_000));
+        fixture.ask(at(second * 1_000), Operation::Consume, "ada", 1);
+        accumulator.collect(&fixture.tally, at(second * 1_000));
+        let batch = accumulator.batch(true, at(second * 1_000));
         // As if every other flush had failed.
         let expected = counts(u64::try_from(second).expect("small") + 1, 0, 0);
         assert_eq!(row(&batch, None, at(0)), expected);
         if second % 2 == 0 {
-            book.written(&batch, at(second * 1_000));
-            assert_eq!(book.batch(true, at(second * 1_000)).rows, []);
+            accumulator.written(&batch, at(second * 1_000));
+            assert_eq!(accumulator.batch(true, at(second * 1_000)).rows, []);
         }
     }
     let later = at(10 * 60_000);
-    book.visit(&scene.tally, later);
-    book.written(&book.batch(true, later), later);
-    assert_eq!(book.row_count(), 0, "what is written for good is let go");
-    scene.ask(at(1), Operation::Consume, "ada", 1);
-    book.visit(&scene.tally, later);
-    let late = book.batch(true, later);
+    accumulator.collect(&fixture.tally, later);
+    accumulator.written(&accumulator.batch(true, later), later);
+    assert_eq!(accumulator.row_count(), 0, "final minutes are dropped from memory");
+    fixture.ask(at(1), Operation::Consume, "ada", 1);
+    accumulator.collect(&fixture.tally, later);
+    let late = accumulator.batch(true, later);
     assert_eq!(late.rows.len(), 3);
-    assert!(late.rows[0].minute > at(0), "a minute that was let go is not begun again");
+    assert!(late.rows[0].minute > at(0), "a final minute is not counted again");
 }
 
 #[test]
 fn ten_minutes_without_postgres_lose_nothing() {
-    let scene = Scene::new();
-    let mut book = Book::new(1);
+    let fixture = Fixture::new();
+    let mut accumulator = TallyAccumulator::new(1);
     for second in 0..600 {
-        scene.ask(at(second * 1_000), Operation::Consume, "ada", 1);
-        book.visit(&scene.tally, at(second * 1_000));
+        fixture.ask(at(second * 1_000), Operation::Consume, "ada", 1);
+        accumulator.collect(&fixture.tally, at(second * 1_000));
     }
-    let batch = book.batch(true, at(600_000));
-    let requests = batch.rows.iter().filter(|it| it.rule_id.is_none());
-    assert_eq!(requests.map(|it| it.counts.allowed).sum::<u64>(), 600);
+    let batch = accumulator.batch(true, at(600_000));
+    let requests = batch.rows.iter().filter(|row| row.rule_id.is_none());
+    assert_eq!(requests.map(|row| row.counts.allowed).sum::<u64>(), 600);
     assert_eq!(batch.unrecorded, []);
 }
 
 #[test]
-fn what_there_is_no_room_for_is_let_go_oldest_first_and_counted() {
-    let scene = Scene::new();
-    let mut book = Book::new(1).with_room(9);
+fn oldest_minutes_beyond_the_capacity_are_dropped_and_counted() {
+    let fixture = Fixture::new();
+    let mut accumulator = TallyAccumulator::new(1).with_capacity(9);
     let mut lost = 0;
     for minute in 0..10 {
         for _ in 0..=minute {
-            scene.ask(at(minute * 60_000), Operation::Consume, "ada", 1);
+            fixture.ask(at(minute * 60_000), Operation::Consume, "ada", 1);
         }
-        lost += book.visit(&scene.tally, at(minute * 60_000));
+        lost += accumulator.collect(&fixture.tally, at(minute * 60_000));
     }
-    let batch = book.batch(true, at(600_000));
-    assert_eq!(book.row_count(), 9, "three minutes of three rows");
-    let kept = batch.rows.iter().filter(|it| it.rule_id.is_none());
-    assert_eq!((kept.map(|it| it.counts.allowed).sum::<u64>(), lost), (8 + 9 + 10, 28));
-    assert_eq!(batch.unrecorded.iter().map(|it| it.dropped).sum::<u64>(), lost);
+    let batch = accumulator.batch(true, at(600_000));
+    assert_eq!(accumulator.row_count(), 9, "three minutes of three rows");
+    let requests = batch.rows.iter().filter(|row| row.rule_id.is_none());
+    assert_eq!((requests.map(|row| row.counts.allowed).sum::<u64>(), lost), (8 + 9 + 10, 28));
+    assert_eq!(batch.unrecorded.iter().map(|minute| minute.dropped).sum::<u64>(), lost);
 }
 
 #[test]
 fn log_is_a_sample_that_stands_for_all() {
-    let scene = Scene::new();
-    let mut book = Book::new(1);
+    let fixture = Fixture::new();
+    let mut accumulator = TallyAccumulator::new(1);
     for _ in 0..1_003 {
-        scene.ask(at(5), Operation::Consume, "eve", 1);
+        fixture.ask(at(5), Operation::Consume, "eve", 1);
     }
-    book.visit(&scene.tally, at(5));
-    let batch = book.batch(true, at(5));
+    accumulator.collect(&fixture.tally, at(5));
+    let batch = accumulator.batch(true, at(5));
     assert!(batch.denials.len() <= DENIALS_PER_SECOND as usize);
-    assert_eq!(batch.denials.iter().map(|it| u64::from(it.stands_for)).sum::<u64>(), 1_003);
-    let ids: std::collections::BTreeSet<_> = batch.denials.iter().map(|it| it.id).collect();
+    assert_eq!(batch.denials.iter().map(|denial| u64::from(denial.stands_for)).sum::<u64>(), 1_003);
+    let ids: std::collections::BTreeSet<_> = batch.denials.iter().map(|denial| denial.id).collect();
     assert_eq!(ids.len(), batch.denials.len());
 }
 
 #[test]
 fn request_that_finds_every_shard_taken_is_counted_as_unrecorded() {
-    let scene = Scene::new();
-    let mut book = Book::new(1);
+    let fixture = Fixture::new();
+    let mut accumulator = TallyAccumulator::new(1);
     {
-        let _held: Vec<_> = scene.tally.shards.iter().map(|it| it.lock().unwrap()).collect();
-        scene.ask(at(5), Operation::Consume, "ada", 1);
+        let _held: Vec<_> =
+            fixture.tally.shards.iter().map(|shard| shard.lock().unwrap()).collect();
+        fixture.ask(at(5), Operation::Consume, "ada", 1);
     }
-    assert_eq!(book.visit(&scene.tally, at(5)), 1);
-    let batch = book.batch(true, at(5));
+    assert_eq!(accumulator.collect(&fixture.tally, at(5)), 1);
+    let batch = accumulator.batch(true, at(5));
     assert_eq!((batch.rows.len(), batch.unrecorded[0].dropped), (0, 1));
 }
 
 #[test]
-fn many_subjects_take_no_more_room_than_a_few() {
-    let scene = Scene::new();
-    let mut book = Book::new(1);
+fn memory_for_many_subjects_is_bounded() {
+    let fixture = Fixture::new();
+    let mut accumulator = TallyAccumulator::new(1);
     let mut most = 0;
     for at_ms in 0..20_000 {
-        scene.ask(at(at_ms / 10), Operation::Consume, &format!("user-{at_ms}"), 1);
+        fixture.ask(at(at_ms / 10), Operation::Consume, &format!("user-{at_ms}"), 1);
         if at_ms % 1_000 == 0 {
-            book.visit(&scene.tally, at(at_ms / 10));
-            let batch = book.batch(true, at(at_ms / 10));
-            most = most.max(batch.sketches.iter().map(|it| it.entries.len()).max().unwrap_or(0));
+            accumulator.collect(&fixture.tally, at(at_ms / 10));
+            let batch = accumulator.batch(true, at(at_ms / 10));
+            most = most
+                .max(batch.sketches.iter().map(|sketch| sketch.entries.len()).max().unwrap_or(0));
         }
     }
     assert!(most <= 64, "{most}");
-    assert!(book.row_count() <= 3);
+    assert!(accumulator.row_count() <= 3);
 }
 
 #[test]
 fn counts_of_a_shard_that_a_panic_poisoned_are_read() {
-    let scene = Scene::new();
-    scene.ask(at(0), Operation::Consume, "ada", 1);
-    for shard in &scene.tally.shards {
+    let fixture = Fixture::new();
+    fixture.ask(at(0), Operation::Consume, "ada", 1);
+    for shard in &fixture.tally.shards {
         let panicked = std::panic::catch_unwind(|| {
             let _held = shard.lock();
             panic!("poison the shard");
         });
         assert!(panicked.is_err() && shard.is_poisoned());
     }
-    scene.ask(at(1), Operation::Consume, "ada", 1);
-    let mut book = Book::new(1);
-    assert_eq!(book.visit(&scene.tally, at(61_000)), 0, "none went unrecorded");
-    assert_eq!(row(&book.batch(false, at(61_000)), None, at(0)), counts(2, 0, 0));
+    fixture.ask(at(1), Operation::Consume, "ada", 1);
+    let mut accumulator = TallyAccumulator::new(1);
+    assert_eq!(accumulator.collect(&fixture.tally, at(61_000)), 0, "none went unrecorded");
+    assert_eq!(row(&accumulator.batch(false, at(61_000)), None, at(0)), counts(2, 0, 0));
 }

@@ -6,7 +6,7 @@ use weir_domain::sample::mark;
 use super::*;
 
 fn request(user: &str, cost: u64, operation: Operation) -> Request {
-    let attributes = [("user", user), ("secret", "not looked at")];
+    let attributes = [("user", user), ("secret", "not in the plan")];
     let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     let attributes: BTreeMap<_, _> = attributes.map(own).into();
     let namespace = "default".to_owned();
@@ -23,9 +23,9 @@ fn at(ms: i64) -> Timestamp {
     Timestamp::from_millis(ms)
 }
 
-/// How often each user is in it.
+/// The number of checks of each user.
 fn users(sample: Sample) -> HashMap<String, usize> {
-    let stored = sample.checks();
+    let stored = sample.into_recorded();
     let mut counts = HashMap::new();
     for (_, place, _) in &stored.checks {
         let user = stored.values[*place as usize][0].clone().expect("there");
@@ -35,83 +35,83 @@ fn users(sample: Sample) -> HashMap<String, usize> {
 }
 
 #[test]
-fn keeps_what_rules_look_at_in_order_of_time_and_nothing_else() {
-    let (mut sample, mut room) = (sample(), 100_000);
-    sample.offer(&request("ada", 3, Operation::Consume), at(1_020), 0, &mut room);
-    sample.offer(&request("bob", 1, Operation::Consume), at(1_005), 0, &mut room);
-    sample.offer(&request("ada", 2, Operation::Refund), at(1_030), 0, &mut room);
-    assert_eq!((sample.seen(), sample.kept(), room), (3, 3, 100_000 - sample.bytes()));
+fn sample_holds_the_attributes_of_its_plan_in_order_of_time_and_nothing_else() {
+    let (mut sample, mut free) = (sample(), 100_000);
+    sample.offer(&request("ada", 3, Operation::Consume), at(1_020), 0, &mut free);
+    sample.offer(&request("bob", 1, Operation::Consume), at(1_005), 0, &mut free);
+    sample.offer(&request("ada", 2, Operation::Refund), at(1_030), 0, &mut free);
+    assert_eq!((sample.checks_total(), sample.len(), free), (3, 3, 100_000 - sample.bytes()));
     assert_eq!(sample.threshold(), ALL);
-    let stored = sample.split().checks();
+    let stored = sample.split().into_recorded();
     assert_eq!(stored.values, [[Some("bob".to_owned())], [Some("ada".to_owned())]]);
     assert_eq!(stored.checks, [(0, 0, 1), (15, 1, 3), (25, 1, -2)]);
     sample.restart();
-    assert_eq!((sample.seen(), sample.kept()), (0, 0));
+    assert_eq!((sample.checks_total(), sample.len()), (0, 0));
 }
 
-/// Three shards, each with checks of all users, more than there is room for.
+/// Three shards, each with more checks of all users than a sample can hold.
 #[test]
-fn beyond_the_room_subjects_go_as_a_whole_and_the_rest_is_complete() {
+fn full_sample_drops_whole_subjects_and_is_complete_for_the_others() {
     let mut all = sample();
     for shard in 0..3 {
         let mut part = sample();
-        let mut room = 1_000_000;
+        let mut free = 1_000_000;
         for turn in 0..4 {
             for user in 0..500 {
                 let request = request(&format!("u-{user}"), 1, Operation::Consume);
-                part.offer(&request, at(shard * 10 + turn), 0, &mut room);
+                part.offer(&request, at(shard * 10 + turn), 0, &mut free);
             }
         }
-        assert!(part.kept() <= KEPT_MAX && part.kept() > KEPT_MAX / 4, "{}", part.kept());
+        assert!(part.len() <= CHECKS_MAX && part.len() > CHECKS_MAX / 4, "{}", part.len());
         all.absorb(&mut part);
     }
-    assert_eq!(all.seen(), 6_000);
+    assert_eq!(all.checks_total(), 6_000);
     let threshold = all.threshold();
-    let kept = users(all);
-    assert!(kept.values().all(|checks| *checks == 12), "{kept:?}");
-    for user in (0..500).map(|it| format!("u-{it}")) {
+    let counts = users(all);
+    assert!(counts.values().all(|checks| *checks == 12), "{counts:?}");
+    for user in (0..500).map(|user| format!("u-{user}")) {
         let mark = mark(&["user".to_owned()], |_| Some(user.as_str())).expect("counted");
-        assert_eq!(kept.contains_key(&user), mark <= threshold, "{user}");
+        assert_eq!(counts.contains_key(&user), mark <= threshold, "{user}");
     }
-    assert!(kept.len() > 20, "{} subjects", kept.len());
+    assert!(counts.len() > 20, "{} subjects", counts.len());
 }
 
 #[test]
-fn without_room_nothing_is_kept_and_all_is_seen() {
-    let (mut sample, mut room) = (sample(), 0);
+fn sample_without_free_memory_is_empty_and_counts_all_checks() {
+    let (mut sample, mut free) = (sample(), 0);
     for user in ["ada", "bob", "cleo"] {
-        sample.offer(&request(user, 1, Operation::Consume), at(0), 0, &mut room);
+        sample.offer(&request(user, 1, Operation::Consume), at(0), 0, &mut free);
     }
-    assert_eq!((sample.seen(), sample.kept(), room), (3, 0, 0));
-    assert!(sample.threshold() < ALL, "the sample says that it is none");
+    assert_eq!((sample.checks_total(), sample.len(), free), (3, 0, 0));
+    assert!(sample.threshold() < ALL, "the threshold shows that the sample is incomplete");
 }
 
-/// Who asks alone more than may be kept is left out rather than kept in part.
+/// A subject with more checks than a sample can hold is dropped, not sampled in part.
 #[test]
-fn subject_too_busy_for_the_room_is_left_out() {
-    let (mut sample, mut room) = (sample(), 1_000_000);
-    sample.offer(&request("quiet", 1, Operation::Consume), at(0), 0, &mut room);
-    for _ in 0..2 * KEPT_MAX {
-        sample.offer(&request("busy", 1, Operation::Consume), at(1), 0, &mut room);
+fn subject_with_too_many_checks_is_dropped() {
+    let (mut sample, mut free) = (sample(), 1_000_000);
+    sample.offer(&request("quiet", 1, Operation::Consume), at(0), 0, &mut free);
+    for _ in 0..2 * CHECKS_MAX {
+        sample.offer(&request("busy", 1, Operation::Consume), at(1), 0, &mut free);
     }
     let threshold = sample.threshold();
-    let kept = users(sample);
-    assert!(!kept.contains_key("busy") && threshold < ALL);
+    let counts = users(sample);
+    assert!(!counts.contains_key("busy") && threshold < ALL);
 }
 
-/// A page with room for about a hundred checks, and long values.
+/// Memory for about a hundred checks, and long values.
 #[test]
-fn bytes_are_bounded_and_what_is_left_is_whole() {
+fn size_is_bounded_and_the_sampled_subjects_are_complete() {
     let mut sample = sample();
-    let mut room = 100_000;
+    let mut free = 100_000;
     for turn in 0..3 {
         for user in 0..400 {
             let request = request(&format!("u-{user}-{}", "x".repeat(300)), 1, Operation::Consume);
-            sample.offer(&request, at(turn), 0, &mut room);
+            sample.offer(&request, at(turn), 0, &mut free);
         }
     }
-    assert_eq!(room, 100_000 - sample.bytes());
+    assert_eq!(free, 100_000 - sample.bytes());
     assert!(sample.bytes() > 20_000, "{} bytes", sample.bytes());
-    let kept = users(sample);
-    assert!(kept.values().all(|checks| *checks == 3), "{kept:?}");
+    let counts = users(sample);
+    assert!(counts.values().all(|checks| *checks == 3), "{counts:?}");
 }

@@ -1,4 +1,4 @@
-//! What one shard counts between two visits of the recorder.
+//! The counts of one shard between two collections.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -17,72 +17,73 @@ use weir_domain::time::Timestamp;
 use weir_store::{DENIALS_PER_SECOND, TallyCounts};
 use weir_wire::check::{AnswerCode, LimitAnswer};
 
-use super::Seen;
+use super::DecisionEvent;
 use super::sample::Sample;
 use super::sketch::Sketch;
 
 pub(super) const MINUTE_MS: i64 = 60_000;
-/// Characters of an attribute's value that are kept to be shown.
+/// The most characters of an attribute's value in a subject that is shown.
 const VALUE_CHARS_MAX: usize = 128;
 /// An odd number whose bits are as good as random.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
-/// Tenants of one shard whose subjects are counted; those of others are only known in sum.
+/// The most tenants of one shard whose subjects are counted. Of other tenants only the number of checks is known.
 const SKETCHES_MAX: usize = 128;
-/// Bytes of checks that a page keeps for what-if runs, and those of one tenant.
-const KEPT_BYTES_MAX: usize = 2 << 20;
-const TENANT_KEPT_BYTES_MAX: usize = KEPT_BYTES_MAX / 4;
+/// The most bytes of sampled checks of one minute.
+const SAMPLE_BYTES_MAX: usize = 2 << 20;
+/// The most bytes of sampled checks of one tenant in one minute.
+const TENANT_SAMPLE_BYTES_MAX: usize = SAMPLE_BYTES_MAX / 4;
 
-/// A map by ids, which nobody outside can choose: they need no better hash than their own bits.
+/// A map by ids. Callers cannot choose them, so no keyed hash is needed.
 pub(super) type ById<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 
 #[derive(Debug, Default)]
 pub(super) struct IdHasher(u64);
 
-/// Counts of the requests of some threads: a page for this minute and one for the minute before.
+/// The counts of some threads, for this minute and the one before.
 #[derive(Debug)]
 pub(super) struct Shard {
-    pub(super) pages: [Page; 2],
-    /// For sampling; any state but 0.
+    pub(super) minutes: [MinuteCounts; 2],
+    /// The state of the random numbers for sampling; never 0.
     random: u64,
 }
 
 /// Counts of one minute.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(super) struct MinuteCounts {
     pub(super) minute_ms: i64,
     pub(super) used: bool,
-    pub(super) tenants: ById<TenantId, TenantPage>,
+    pub(super) tenants: ById<TenantId, TenantCounts>,
     sketches: usize,
-    /// How many bytes of checks are kept for what-if runs.
-    kept_bytes: usize,
+    /// The size of the sampled checks.
+    sample_bytes: usize,
 }
 
 /// Counts of one tenant.
 #[derive(Debug, Default)]
-pub(super) struct TenantPage {
-    pub(super) namespaces: HashMap<Box<str>, NamespacePage>,
+pub(super) struct TenantCounts {
+    pub(super) namespaces: HashMap<Box<str>, NamespaceCounts>,
     pub(super) sketch: Option<Box<Sketch>>,
-    /// Checks that no sketch counted.
+    /// The number of checks that no sketch counted.
     pub(super) unsketched: u64,
     pub(super) denials: Vec<Denial>,
-    /// How many refused checks there were, kept or not.
-    pub(super) denials_seen: u64,
-    /// How many bytes of its checks are kept for what-if runs.
-    pub(super) kept_bytes: usize,
-    /// When each key was last used, in milliseconds.
+    /// The number of denied checks, sampled or not.
+    pub(super) denial_count: u64,
+    /// The size of the sampled checks.
+    pub(super) sample_bytes: usize,
+    /// The last use of each key, in milliseconds since 1970.
     pub(super) keys: ById<KeyId, i64>,
 }
 
 /// Counts of one namespace.
 #[derive(Debug, Default)]
-pub(super) struct NamespacePage {
+pub(super) struct NamespaceCounts {
     pub(super) requests: TallyCounts,
     pub(super) rules: ById<RuleId, TallyCounts>,
-    /// Checks kept for what-if runs, one sample for each plan that held in this time.
+    /// Checks sampled for what-if runs, one sample for each plan that was in force.
     pub(super) samples: Vec<Sample>,
 }
 
-/// A refused check that was kept.
+/// A denied check for the log.
 #[derive(Debug, Clone)]
 pub(super) struct Denial {
     pub(super) at: Timestamp,
@@ -95,7 +96,7 @@ pub(super) struct Denial {
     pub(super) degraded: bool,
 }
 
-/// What one rule decided about a check.
+/// The decision of one rule about a check.
 struct RuleDecision<'a> {
     rule: &'a Arc<ActiveRule>,
     subject: Option<SubjectKey>,
@@ -117,7 +118,7 @@ impl Hasher for IdHasher {
     }
 
     fn write_u128(&mut self, id: u128) {
-        #[expect(clippy::cast_possible_truncation, reason = "the halves are folded")]
+        #[expect(clippy::cast_possible_truncation, reason = "both halves are folded into one")]
         let folded = (id ^ (id >> 64)) as u64;
         self.0 = folded.wrapping_mul(SPREAD);
     }
@@ -126,92 +127,92 @@ impl Hasher for IdHasher {
 impl Shard {
     pub(super) fn new(seed: u64) -> Self {
         let random = seed.wrapping_mul(SPREAD) | 1;
-        Self { pages: [Page::default(), Page::default()], random }
+        Self { minutes: [MinuteCounts::default(), MinuteCounts::default()], random }
     }
 
-    pub(super) fn count(&mut self, seen: &Seen<'_>) {
-        let minute = seen.at.as_millis().div_euclid(MINUTE_MS);
-        let page = &mut self.pages[usize::from(minute.rem_euclid(2) == 1)];
-        if !page.used {
-            page.minute_ms = minute * MINUTE_MS;
-            page.used = true;
+    pub(super) fn count(&mut self, event: &DecisionEvent<'_>) {
+        let minute = event.at.as_millis().div_euclid(MINUTE_MS);
+        let counts = &mut self.minutes[usize::from(minute.rem_euclid(2) == 1)];
+        if !counts.used {
+            counts.minute_ms = minute * MINUTE_MS;
+            counts.used = true;
         }
         // xorshift: sampling needs no better randomness.
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        page.count(seen, self.random);
+        counts.count(event, self.random);
     }
 }
 
-impl Page {
-    fn count(&mut self, seen: &Seen<'_>, random: u64) {
-        let tenant = self.tenants.entry(seen.tenant).or_default();
-        tenant.keys.insert(seen.key, seen.at.as_millis());
-        let refund = seen.request.operation() == Operation::Refund;
+impl MinuteCounts {
+    fn count(&mut self, event: &DecisionEvent<'_>, random: u64) {
+        let tenant = self.tenants.entry(event.tenant).or_default();
+        tenant.keys.insert(event.key, event.at.as_millis());
+        let refund = event.request.operation() == Operation::Refund;
         if !refund && tenant.sketch.is_none() && self.sketches < SKETCHES_MAX {
             tenant.sketch = Some(Box::default());
             self.sketches += 1;
         }
-        let decisions = decisions(seen);
-        if let Some(plan) = seen.sample {
-            let own = TENANT_KEPT_BYTES_MAX.saturating_sub(tenant.kept_bytes);
-            let before = own.min(KEPT_BYTES_MAX.saturating_sub(self.kept_bytes));
-            let mut room = before;
-            tenant.namespace(seen).keep(plan, seen, random, &mut room);
-            // There is more room than before if older checks were let go.
-            tenant.kept_bytes = (tenant.kept_bytes + before).saturating_sub(room);
-            self.kept_bytes = (self.kept_bytes + before).saturating_sub(room);
+        let decisions = decisions(event);
+        if let Some(plan) = event.sample {
+            let own = TENANT_SAMPLE_BYTES_MAX.saturating_sub(tenant.sample_bytes);
+            let before = own.min(SAMPLE_BYTES_MAX.saturating_sub(self.sample_bytes));
+            let mut free = before;
+            tenant.namespace(event).sample(plan, event, random, &mut free);
+            // More is free than before if older checks were dropped.
+            tenant.sample_bytes = (tenant.sample_bytes + before).saturating_sub(free);
+            self.sample_bytes = (self.sample_bytes + before).saturating_sub(free);
         }
-        let requests = tenant.namespace(seen);
+        let requests = tenant.namespace(event);
         if refund {
             requests.requests.refunded += 1;
-            for it in decisions.iter().filter(|it| it.refunded) {
-                requests.rules.entry(it.rule.id).or_default().refunded += 1;
+            for decision in decisions.iter().filter(|decision| decision.refunded) {
+                requests.rules.entry(decision.rule.id).or_default().refunded += 1;
             }
             return;
         }
-        requests.count(seen, &decisions);
-        for it in &decisions {
-            tenant.count_subject(it, seen.request);
+        requests.count(event, &decisions);
+        for decision in &decisions {
+            tenant.count_subject(decision, event.request);
         }
-        let denied = decisions.iter().find(|it| !it.passes && !it.shadow);
-        let logged = denied.or_else(|| decisions.iter().find(|it| !it.passes));
+        let denied = decisions.iter().find(|decision| !decision.passes && !decision.shadow);
+        let logged = denied.or_else(|| decisions.iter().find(|decision| !decision.passes));
         if let Some(decision) = logged {
-            tenant.log(decision, seen, random);
+            tenant.log(decision, event, random);
         }
     }
 
-    /// Forgets the numbers and keeps the memory; with `whole` that too.
-    pub(super) fn clear(&mut self, whole: bool) {
+    /// Sets all counts to 0. With `free_memory` also frees the memory of their names.
+    pub(super) fn clear(&mut self, free_memory: bool) {
         self.used = false;
-        self.kept_bytes = 0;
-        if whole {
+        self.sample_bytes = 0;
+        if free_memory {
             self.tenants.clear();
             self.sketches = 0;
         }
         for tenant in self.tenants.values_mut() {
             for namespace in tenant.namespaces.values_mut() {
                 namespace.requests = TallyCounts::default();
-                namespace.rules.values_mut().for_each(|it| *it = TallyCounts::default());
-                namespace.samples.retain(|it| it.seen() > 0);
+                namespace.rules.values_mut().for_each(|counts| *counts = TallyCounts::default());
+                namespace.samples.retain(|sample| sample.checks_total() > 0);
                 namespace.samples.iter_mut().for_each(Sample::restart);
             }
             if let Some(sketch) = &mut tenant.sketch {
                 sketch.clear();
             }
-            (tenant.unsketched, tenant.denials_seen, tenant.kept_bytes) = (0, 0, 0);
+            (tenant.unsketched, tenant.denial_count, tenant.sample_bytes) = (0, 0, 0);
             tenant.denials.clear();
             tenant.keys.clear();
         }
     }
 }
 
-impl TenantPage {
-    fn namespace(&mut self, seen: &Seen<'_>) -> &mut NamespacePage {
-        let name = if seen.known_namespace { seen.request.namespace() } else { "" };
+impl TenantCounts {
+    fn namespace(&mut self, event: &DecisionEvent<'_>) -> &mut NamespaceCounts {
+        let name = if event.known_namespace { event.request.namespace() } else { "" };
         if !self.namespaces.contains_key(name) {
-            self.namespaces.insert(name.into(), NamespacePage::default());
+            self.namespaces.insert(name.into(), NamespaceCounts::default());
         }
         self.namespaces.get_mut(name).expect("it was just put there")
     }
@@ -229,90 +230,97 @@ impl TenantPage {
         }
     }
 
-    /// Keeps each refused check with the same chance, however many there are.
-    fn log(&mut self, decision: &RuleDecision<'_>, seen: &Seen<'_>, random: u64) {
-        self.denials_seen += 1;
-        let room = DENIALS_PER_SECOND as usize;
-        let place = if self.denials.len() < room {
+    /// Logs each denied check with the same probability, whatever their number.
+    fn log(&mut self, decision: &RuleDecision<'_>, event: &DecisionEvent<'_>, random: u64) {
+        self.denial_count += 1;
+        let most = DENIALS_PER_SECOND as usize;
+        let place = if self.denials.len() < most {
             self.denials.len()
         } else {
-            usize::try_from(random % self.denials_seen).unwrap_or(room)
+            usize::try_from(random % self.denial_count).unwrap_or(most)
         };
-        if place >= room {
+        if place >= most {
             return;
         }
         let mut subject = String::new();
-        write_subject(&mut subject, decision.rule, seen.request);
+        write_subject(&mut subject, decision.rule, event.request);
         let denial = Denial {
-            at: seen.at,
-            namespace: seen.request.namespace().to_owned(),
+            at: event.at,
+            namespace: event.request.namespace().to_owned(),
             rule: Arc::clone(decision.rule),
             shadow: decision.shadow,
             subject,
-            cost: seen.request.cost(),
+            cost: event.request.cost(),
             retry_after_ms: decision.retry_after_ms,
-            degraded: seen.answer.degraded.is_some(),
+            degraded: event.answer.degraded.is_some(),
         };
         match self.denials.get_mut(place) {
-            Some(kept) => *kept = denial,
+            Some(logged) => *logged = denial,
             None => self.denials.push(denial),
         }
     }
 }
 
-impl NamespacePage {
-    /// Keeps the check if its subject is kept.
-    fn keep(&mut self, plan: &Arc<SamplePlan>, seen: &Seen<'_>, random: u64, room: &mut usize) {
-        let known = self.samples.iter().position(|it| it.is_by(plan));
+impl NamespaceCounts {
+    /// Samples the check, if its subject is sampled.
+    fn sample(
+        &mut self,
+        plan: &Arc<SamplePlan>,
+        event: &DecisionEvent<'_>,
+        random: u64,
+        free: &mut usize,
+    ) {
+        let known = self.samples.iter().position(|sample| sample.is_by(plan));
         let at = known.unwrap_or_else(|| {
             self.samples.push(Sample::new(Arc::clone(plan)));
             self.samples.len() - 1
         });
         let chance = u32::try_from(random >> 32).expect("half of the bits fit");
-        self.samples[at].offer(seen.request, seen.at, chance, room);
+        self.samples[at].offer(event.request, event.at, chance, free);
     }
 
-    fn count(&mut self, seen: &Seen<'_>, decisions: &[RuleDecision<'_>]) {
-        let degraded = u64::from(seen.answer.degraded.is_some());
-        let shadow_denied = decisions.iter().any(|it| it.shadow && !it.passes);
-        let (allowed, denied) = (u64::from(seen.answer.allowed), u64::from(!seen.answer.allowed));
+    fn count(&mut self, event: &DecisionEvent<'_>, decisions: &[RuleDecision<'_>]) {
+        let degraded = u64::from(event.answer.degraded.is_some());
+        let shadow_denied = decisions.iter().any(|decision| decision.shadow && !decision.passes);
+        let (allowed, denied) = (u64::from(event.answer.allowed), u64::from(!event.answer.allowed));
         let shadow_denied = u64::from(shadow_denied);
         let counts = TallyCounts { allowed, denied, shadow_denied, degraded, refunded: 0 };
         self.requests.add(&counts);
-        if seen.answer.code == Some(AnswerCode::TenantRate) {
+        if event.answer.code == Some(AnswerCode::TenantRate) {
             self.rules.entry(TENANT_RATE_RULE).or_default().denied += 1;
         }
-        for it in decisions {
+        for decision in decisions {
+            let (passes, shadow) = (decision.passes, decision.shadow);
             let counts = TallyCounts {
-                allowed: u64::from(it.passes),
-                denied: u64::from(!it.passes && !it.shadow),
-                shadow_denied: u64::from(!it.passes && it.shadow),
+                allowed: u64::from(passes),
+                denied: u64::from(!passes && !shadow),
+                shadow_denied: u64::from(!passes && shadow),
                 degraded,
                 refunded: 0,
             };
-            self.rules.entry(it.rule.id).or_default().add(&counts);
+            self.rules.entry(decision.rule.id).or_default().add(&counts);
         }
     }
 }
 
-/// What each rule that the request met decided.
-fn decisions<'a>(seen: &'a Seen<'_>) -> Vec<RuleDecision<'a>> {
-    match seen.matched {
-        Matched::Denied(by) => by.iter().map(|rule| outright(rule, false, seen.request)).collect(),
-        Matched::Allowed(rule) => vec![outright(rule, true, seen.request)],
+/// The decisions of the rules that match the request.
+fn decisions<'a>(event: &'a DecisionEvent<'_>) -> Vec<RuleDecision<'a>> {
+    match event.matched {
+        Matched::Denied(by) => by.iter().map(|rule| outright(rule, false, event.request)).collect(),
+        Matched::Allowed(rule) => vec![outright(rule, true, event.request)],
         Matched::TooManyLimits => Vec::new(),
         Matched::Charged(charges) => {
-            let mut limits = seen.answer.limits.iter();
+            let mut limits = event.answer.limits.iter();
             let decide = |charge| charged(charge, &mut limits);
             charges.iter().map(decide).collect()
         }
     }
 }
 
-/// A rule that let pass or refused without asking a limit.
+/// The decision of a rule that allows or denies without a limit.
 fn outright<'a>(rule: &'a Arc<ActiveRule>, passes: bool, request: &Request) -> RuleDecision<'a> {
     let count_by = rule.rule.count_by();
-    let values: Option<Vec<&str>> = count_by.iter().map(|it| request.attribute(it)).collect();
+    let values: Option<Vec<&str>> = count_by.iter().map(|name| request.attribute(name)).collect();
     let values = values.filter(|values| !values.is_empty());
     let subject = values.map(|values| subject_key(count_by, &values));
     let retry_after_ms = if passes { Some(0) } else { None };
@@ -328,7 +336,7 @@ fn charged<'a>(
         refunded |= limit.refunded == Some(true);
         if !limit.allowed {
             passes = false;
-            let longer = |(before, this): (u64, u64)| before.max(this);
+            let longer = |(a, b): (u64, u64)| a.max(b);
             retry_after_ms = retry_after_ms.zip(limit.retry_after_ms).map(longer);
         }
     }
@@ -337,8 +345,8 @@ fn charged<'a>(
     RuleDecision { rule: &charge.active, subject, shadow, passes, retry_after_ms, refunded }
 }
 
-/// Writes the attributes that a rule counts by, each value cut. Neither names nor values hold control
-/// characters, so these part them.
+/// Writes the attributes that a rule counts by, with shortened values. Names and values contain no control characters, so
+/// control characters separate them.
 fn write_subject(text: &mut String, rule: &ActiveRule, request: &Request) {
     for name in rule.rule.count_by() {
         let Some(value) = request.attribute(name) else { continue };
@@ -354,9 +362,10 @@ fn write_subject(text: &mut String, rule: &ActiveRule, request: &Request) {
     }
 }
 
-/// What was written, as a JSON object.
+/// The JSON object of what [`write_subject`] wrote.
 pub(super) fn subject(text: &str) -> Value {
-    let attributes = text.split_terminator(VALUE_END).filter_map(|it| it.split_once(NAME_END));
+    let attributes =
+        text.split_terminator(VALUE_END).filter_map(|attribute| attribute.split_once(NAME_END));
     let texts = attributes.map(|(name, value)| (name.to_owned(), Value::String(value.to_owned())));
     Value::Object(texts.collect())
 }

@@ -1,4 +1,4 @@
-//! Absolute counts of this run, kept until they are written: only the recorder holds them.
+//! The absolute counts of this run that are not final in Postgres yet. Only the recorder uses them.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -11,43 +11,43 @@ use weir_store::{
 };
 
 use super::Tally;
-use super::page::{Denial, MINUTE_MS, Page, Shard, TenantPage, subject};
-use super::piece::Pieces;
+use super::minute_counts::{Denial, MINUTE_MS, MinuteCounts, Shard, TenantCounts, subject};
+use super::sample_batch::SampleBatches;
 use super::sketch::Sketch;
 
-/// Rows kept while they cannot be written: ten minutes of 20,000 rules that are all asked.
+/// The most rows in memory while Postgres is away: ten minutes of 20,000 busy rules.
 const ROWS_MAX: usize = 200_000;
 const DENIALS_MAX: usize = 10_000;
 const SKETCHES_MAX: usize = 2_000;
-/// A key's use is written once in so long.
+/// The shortest time between two writes of a key's last use.
 const KEY_USE_MS: i64 = MINUTE_MS;
-/// Minutes that are not over for good: a request may have begun in them.
+/// The time after which a minute is final. Until then requests that began in it can still be counted.
 const OPEN_MS: i64 = 2 * MINUTE_MS;
-/// Visits after which shards let go of what was counted once and then no more.
-const VISITS_UNTIL_CLEARED: u32 = 60;
+/// The number of collections after which shards free the memory of names that are no longer in use.
+const COLLECTIONS_UNTIL_CLEARED: u32 = 60;
 
-/// All that is counted and not yet, or not for good, written.
+/// Counts that are not written, or not final.
 #[derive(Debug)]
-pub(super) struct Book {
-    minutes: BTreeMap<i64, HashMap<Whose, Entry>>,
-    /// Minutes before this one are written for good; what still comes for them counts as of it.
+pub(super) struct TallyAccumulator {
+    minutes: BTreeMap<i64, HashMap<TallyKey, Entry>>,
+    /// Minutes before this one are final; late requests of theirs are counted in this one.
     open_from_ms: i64,
     unrecorded: BTreeMap<i64, Unrecorded>,
     sketches: HashMap<(TenantId, i64), (Sketch, bool)>,
     denials: VecDeque<DenialRow>,
-    pub(super) pieces: Pieces,
+    pub(super) samples: SampleBatches,
     keys: HashMap<(TenantId, KeyId), KeyUse>,
     namespaces: HashSet<Arc<str>>,
     spares: Vec<Shard>,
-    visits: u32,
+    collections: u32,
     rows_max: usize,
     boot_id: u128,
     next_denial: u128,
 }
 
-/// What is to be written now.
+/// The rows of one write.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct TallyBatch {
     pub(super) rows: Vec<TallyRow>,
     pub(super) unrecorded: Vec<DropCount>,
     pub(super) sketches: Vec<SketchRow>,
@@ -55,7 +55,7 @@ pub(super) struct Batch {
     pub(super) keys: Vec<(TenantId, KeyId, Timestamp)>,
 }
 
-type Whose = (TenantId, Option<RuleId>, Arc<str>);
+type TallyKey = (TenantId, Option<RuleId>, Arc<str>);
 
 #[derive(Debug, Default)]
 struct Entry {
@@ -72,11 +72,11 @@ struct Unrecorded {
 #[derive(Debug)]
 struct KeyUse {
     last: Timestamp,
-    /// Which use was written last, and when that was.
+    /// The use that was written last, and the time of that write.
     written: Option<(Timestamp, Timestamp)>,
 }
 
-impl Book {
+impl TallyAccumulator {
     pub(super) fn new(boot_id: u128) -> Self {
         Self {
             minutes: BTreeMap::new(),
@@ -84,46 +84,46 @@ impl Book {
             unrecorded: BTreeMap::new(),
             sketches: HashMap::new(),
             denials: VecDeque::new(),
-            pieces: Pieces::default(),
+            samples: SampleBatches::default(),
             keys: HashMap::new(),
             namespaces: HashSet::new(),
             spares: Vec::new(),
-            visits: 0,
+            collections: 0,
             rows_max: ROWS_MAX,
             boot_id,
             next_denial: 0,
         }
     }
 
-    /// The same, with room for fewer rows.
+    /// The same, with a capacity of fewer rows.
     #[cfg(test)]
-    pub(super) fn with_room(self, rows_max: usize) -> Self {
+    pub(super) fn with_capacity(self, rows_max: usize) -> Self {
         Self { rows_max, ..self }
     }
 
-    /// Takes in what was counted since the last visit; how much of it could not be.
-    pub(super) fn visit(&mut self, tally: &Tally, now: Timestamp) -> u64 {
-        self.visits += 1;
-        let whole = self.visits.is_multiple_of(VISITS_UNTIL_CLEARED);
+    /// Adds the counts of all shards since the last collection. Returns the number of checks that could not be counted.
+    pub(super) fn collect(&mut self, tally: &Tally, now: Timestamp) -> u64 {
+        self.collections += 1;
+        let whole = self.collections.is_multiple_of(COLLECTIONS_UNTIL_CLEARED);
         self.spares.resize_with(tally.shard_count(), || Shard::new(1));
-        let mut refused = HashMap::new();
+        let mut denied = HashMap::new();
         for at in 0..self.spares.len() {
             let mut spare = std::mem::replace(&mut self.spares[at], Shard::new(1));
             tally.exchange(at, &mut spare);
-            for page in &mut spare.pages {
-                if page.used {
-                    self.take_in(page, &mut refused);
+            for minute in &mut spare.minutes {
+                if minute.used {
+                    self.add_minute(minute, &mut denied);
                 }
-                page.clear(whole);
+                minute.clear(whole);
             }
             self.spares[at] = spare;
         }
-        for (tenant, (seen, kept)) in refused {
-            self.log(tenant, seen, kept);
+        for (tenant, (count, sampled)) in denied {
+            self.log(tenant, count, sampled);
         }
         let mut lost = tally.take_unrecorded();
         while self.row_count() > self.rows_max {
-            lost += self.forget_oldest();
+            lost += self.drop_oldest();
         }
         if lost > 0 {
             let minute_ms = floor(now.as_millis(), MINUTE_MS);
@@ -132,8 +132,8 @@ impl Book {
         lost
     }
 
-    /// What is not written yet.
-    pub(super) fn batch(&self, with_sketches: bool, now: Timestamp) -> Batch {
+    /// The rows that changed since they were last written.
+    pub(super) fn batch(&self, with_sketches: bool, now: Timestamp) -> TallyBatch {
         let rows = self.minutes.iter().flat_map(|(minute_ms, entries)| {
             let changed = entries.iter().filter(|(_, entry)| entry.counts != entry.written);
             changed.map(|((tenant_id, rule_id, namespace), entry)| TallyRow {
@@ -144,16 +144,16 @@ impl Book {
                 counts: entry.counts,
             })
         });
-        let unrecorded = self.unrecorded.iter().filter(|(_, it)| it.count > it.written);
+        let unrecorded = self.unrecorded.iter().filter(|(_, minute)| minute.count > minute.written);
         let sketches = self.sketches.iter().filter(|(_, (_, changed))| *changed && with_sketches);
-        let keys = self.keys.iter().filter(|(_, it)| it.due(now));
-        let key = |((tenant, key), it): (&(TenantId, KeyId), &KeyUse)| (*tenant, *key, it.last);
-        Batch {
+        let keys = self.keys.iter().filter(|(_, key_use)| key_use.is_due(now));
+        let key = |((tenant, key), used): (&(TenantId, KeyId), &KeyUse)| (*tenant, *key, used.last);
+        TallyBatch {
             rows: rows.collect(),
             unrecorded: unrecorded
-                .map(|(minute_ms, it)| DropCount {
+                .map(|(minute_ms, unrecorded)| DropCount {
                     minute: Timestamp::from_millis(*minute_ms),
-                    dropped: it.count,
+                    dropped: unrecorded.count,
                 })
                 .collect(),
             sketches: sketches
@@ -164,15 +164,15 @@ impl Book {
         }
     }
 
-    /// Notes that a batch, made since the last visit, is written.
-    pub(super) fn written(&mut self, batch: &Batch, now: Timestamp) {
+    /// Notes that a batch, made since the last collection, is written.
+    pub(super) fn written(&mut self, batch: &TallyBatch, now: Timestamp) {
         for entry in self.minutes.values_mut().flat_map(HashMap::values_mut) {
             entry.written = entry.counts;
         }
         self.open_from_ms = self.open_from_ms.max(floor(now.as_millis(), MINUTE_MS) - OPEN_MS);
         self.minutes = self.minutes.split_off(&self.open_from_ms);
-        for it in self.unrecorded.values_mut() {
-            it.written = it.count;
+        for minute in self.unrecorded.values_mut() {
+            minute.written = minute.count;
         }
         self.unrecorded = self.unrecorded.split_off(&self.open_from_ms);
         if !batch.sketches.is_empty() {
@@ -181,26 +181,31 @@ impl Book {
         let present = floor(self.open_from_ms, SKETCH_MS);
         self.sketches.retain(|(_, at), (_, changed)| *changed || *at >= present);
         self.denials.clear();
-        for it in self.keys.values_mut().filter(|it| it.due(now)) {
-            it.written = Some((it.last, now));
+        for key_use in self.keys.values_mut().filter(|key_use| key_use.is_due(now)) {
+            key_use.written = Some((key_use.last, now));
         }
         let long_ago = now.plus_ms(-OPEN_MS);
-        self.keys.retain(|_, it| {
-            it.written.is_none_or(|(written, then)| it.last > written || then >= long_ago)
+        self.keys.retain(|_, key_use| {
+            let written = key_use.written;
+            written.is_none_or(|(last, at)| key_use.last > last || at >= long_ago)
         });
         if self.namespaces.len() > ROWS_MAX {
             self.namespaces.clear();
         }
     }
 
-    /// Rows that are kept.
+    /// The number of rows in memory.
     pub(super) fn row_count(&self) -> usize {
         self.minutes.values().map(HashMap::len).sum()
     }
 
-    fn take_in(&mut self, page: &mut Page, refused: &mut HashMap<TenantId, (u64, Vec<Denial>)>) {
-        let minute_ms = page.minute_ms.max(self.open_from_ms);
-        for (&tenant, counted) in &mut page.tenants {
+    fn add_minute(
+        &mut self,
+        minute: &mut MinuteCounts,
+        denied: &mut HashMap<TenantId, (u64, Vec<Denial>)>,
+    ) {
+        let minute_ms = minute.minute_ms.max(self.open_from_ms);
+        for (&tenant, counted) in &mut minute.tenants {
             for (name, namespace) in &mut counted.namespaces {
                 let name = self.intern(name);
                 self.count((tenant, None, Arc::clone(&name)), minute_ms, &namespace.requests);
@@ -208,33 +213,33 @@ impl Book {
                     self.count((tenant, Some(*rule), Arc::clone(&name)), minute_ms, counts);
                 }
                 for sample in &mut namespace.samples {
-                    self.pieces.gather(tenant, sample);
+                    self.samples.gather(tenant, sample);
                 }
             }
-            self.take_in_subjects(tenant, minute_ms, counted);
+            self.add_subjects(tenant, minute_ms, counted);
             for (&key, &at_ms) in &counted.keys {
                 let known = self.keys.entry((tenant, key));
                 let last = Timestamp::from_millis(at_ms);
                 let known = known.or_insert(KeyUse { last, written: None });
                 known.last = known.last.max(last);
             }
-            if counted.denials_seen > 0 {
-                let (seen, kept) = refused.entry(tenant).or_default();
-                *seen += counted.denials_seen;
-                kept.append(&mut counted.denials);
+            if counted.denial_count > 0 {
+                let (count, sampled) = denied.entry(tenant).or_default();
+                *count += counted.denial_count;
+                sampled.append(&mut counted.denials);
             }
         }
     }
 
-    fn count(&mut self, whose: Whose, minute_ms: i64, counts: &TallyCounts) {
+    fn count(&mut self, key: TallyKey, minute_ms: i64, counts: &TallyCounts) {
         if *counts != TallyCounts::default() {
-            self.minutes.entry(minute_ms).or_default().entry(whose).or_default().counts.add(counts);
+            self.minutes.entry(minute_ms).or_default().entry(key).or_default().counts.add(counts);
         }
     }
 
-    fn take_in_subjects(&mut self, tenant: TenantId, minute_ms: i64, page: &TenantPage) {
-        let counted = page.sketch.as_deref().map_or(0, Sketch::checks);
-        if counted + page.unsketched == 0 {
+    fn add_subjects(&mut self, tenant: TenantId, minute_ms: i64, counted: &TenantCounts) {
+        let checks = counted.sketch.as_deref().map_or(0, Sketch::checks);
+        if checks + counted.unsketched == 0 {
             return;
         }
         let key = (tenant, floor(minute_ms, SKETCH_MS));
@@ -243,21 +248,21 @@ impl Book {
         }
         let (sketch, changed) = self.sketches.entry(key).or_default();
         *changed = true;
-        sketch.miss(page.unsketched);
-        if let Some(other) = &page.sketch {
+        sketch.miss(counted.unsketched);
+        if let Some(other) = &counted.sketch {
             sketch.absorb(other);
         }
     }
 
-    /// Keeps a few of the refused checks of this second, each standing for its share of all.
-    fn log(&mut self, tenant_id: TenantId, seen: u64, kept: Vec<Denial>) {
-        let room = DENIALS_PER_SECOND as usize;
-        // Shards kept a fair choice each; a stride over them is one of all.
-        let stride = kept.len().div_ceil(room).max(1);
-        let kept: Vec<Denial> = kept.into_iter().step_by(stride).collect();
-        let count = kept.len() as u64;
-        for (at, denial) in kept.into_iter().enumerate() {
-            let share = seen / count + u64::from((at as u64) < seen % count);
+    /// Logs some of the denied checks of this second. Each stands for its share of all of them.
+    fn log(&mut self, tenant_id: TenantId, total: u64, sampled: Vec<Denial>) {
+        let most = DENIALS_PER_SECOND as usize;
+        // Each shard chose at random, so every n-th of all is a random choice too.
+        let stride = sampled.len().div_ceil(most).max(1);
+        let logged: Vec<Denial> = sampled.into_iter().step_by(stride).collect();
+        let count = logged.len() as u64;
+        for (at, denial) in logged.into_iter().enumerate() {
+            let share = total / count + u64::from((at as u64) < total % count);
             self.next_denial += 1;
             let random = self.boot_id.wrapping_mul(31).wrapping_add(self.next_denial);
             self.denials.push_back(DenialRow {
@@ -280,13 +285,13 @@ impl Book {
         }
     }
 
-    /// Lets go of the oldest minute; how many checks of it were not written.
-    fn forget_oldest(&mut self) -> u64 {
+    /// Drops the oldest minute. Returns the number of its checks that were not written.
+    fn drop_oldest(&mut self) -> u64 {
         let Some((minute_ms, entries)) = self.minutes.pop_first() else { return 0 };
         self.open_from_ms = self.open_from_ms.max(minute_ms + MINUTE_MS);
         let requests = entries.iter().filter(|((_, rule, _), _)| rule.is_none());
-        let checks = |it: &TallyCounts| it.allowed + it.denied;
-        requests.map(|(_, it)| checks(&it.counts) - checks(&it.written)).sum()
+        let checks = |counts: &TallyCounts| counts.allowed + counts.denied;
+        requests.map(|(_, entry)| checks(&entry.counts) - checks(&entry.written)).sum()
     }
 
     fn intern(&mut self, name: &str) -> Arc<str> {
@@ -300,9 +305,8 @@ impl Book {
 }
 
 impl KeyUse {
-    fn due(&self, now: Timestamp) -> bool {
-        self.written
-            .is_none_or(|(written, then)| self.last > written && now >= then.plus_ms(KEY_USE_MS))
+    fn is_due(&self, now: Timestamp) -> bool {
+        self.written.is_none_or(|(last, at)| self.last > last && now >= at.plus_ms(KEY_USE_MS))
     }
 }
 

@@ -1,0 +1,224 @@
+//! Denials that cannot change for a known time, answered without Redis: a flood of denied checks costs Redis one check
+//! in five seconds for each subject.
+//!
+//! A denial is cached only if every rule of the check counts the same subject and has a limit with nothing left. No check
+//! that matches such a rule can then be admitted, so the counters stand still until that limit has a unit again, and that
+//! time is known. Two events can end a denial earlier: a change of the rulebook, which has another version, and a refund or
+//! a reset, which are announced to every gate. A gate that does not receive announcements caches nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use weir_domain::algorithm::Algorithm;
+use weir_domain::charge::RuleCharge;
+use weir_domain::decide::Decision;
+use weir_domain::id::{RuleId, TenantId};
+use weir_domain::limit::Limit;
+use weir_domain::subject::SubjectKey;
+
+use crate::sharded::Sharded;
+use crate::tenant_map::TenantMap;
+
+/// The cached denials of one gate.
+#[derive(Debug)]
+pub(crate) struct DenialCache {
+    connected: AtomicBool,
+    shards: Sharded<Shard>,
+}
+
+/// The rules that a check is charged to, and its cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChargedRules<'a> {
+    pub(crate) tenant: TenantId,
+    /// The version of the rulebook.
+    pub(crate) version: u64,
+    pub(crate) cost: u64,
+    pub(crate) rules: &'a [RuleCharge],
+}
+
+/// The state of the cache before a check is sent to Redis. A denial is not inserted if its shard was invalidated since.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Generation {
+    asked_at: Instant,
+    invalidations: u64,
+}
+
+#[derive(Debug)]
+struct Shard {
+    /// The number of invalidations so far.
+    invalidations: u64,
+    denials: TenantMap<SubjectKey, Denial>,
+}
+
+#[derive(Debug)]
+struct Denial {
+    version: u64,
+    cost: u64,
+    rules: Vec<(RuleId, Option<Arc<[Limit]>>)>,
+    decisions: Vec<Decision>,
+    decided_at: Instant,
+    until: Instant,
+}
+
+/// Subjects of one shard. A tenant has at most a quarter of them; Redis decides the checks of further subjects.
+const SUBJECTS_MAX: usize = 4096;
+/// The longest time for which a denial is cached. Bounds the effect of a lost announcement and of a step of Redis' clock.
+const TTL_MAX: Duration = Duration::from_secs(5);
+/// Redis' times are whole milliseconds, rounded up, and two clocks differ slightly in speed.
+const CLOCK_MARGIN_MS: u64 = 5;
+
+impl DenialCache {
+    /// An empty cache, which stays empty until [`DenialCache::set_connected`].
+    pub(crate) fn new() -> Self {
+        Self { connected: AtomicBool::new(false), shards: Sharded::default() }
+    }
+
+    /// Sets whether announcements are received, and empties the cache.
+    pub(crate) fn set_connected(&self, connected: bool) {
+        self.connected.store(connected, Ordering::SeqCst);
+        self.shards.each().for_each(|mut shard| shard.clear());
+    }
+
+    /// The decisions about a check whose denial is cached and still valid.
+    pub(crate) fn get(&self, check: ChargedRules<'_>, now: Instant) -> Option<Vec<Decision>> {
+        let subject = check.rules.first()?.subject;
+        let shard = self.shards.of(subject);
+        let denial = shard.denials.get(check.tenant, &subject)?;
+        let same = denial.is_about(check);
+        (same && now < denial.until).then(|| denial.at(now))
+    }
+
+    /// The generation to pass to [`DenialCache::insert`], taken before the check is sent to Redis.
+    pub(crate) fn generation(&self, charges: &[RuleCharge], now: Instant) -> Option<Generation> {
+        let subject = charges.first()?.subject;
+        Some(Generation { asked_at: now, invalidations: self.shards.of(subject).invalidations })
+    }
+
+    /// Caches the decisions of Redis, if they are a denial that cannot change for some time.
+    pub(crate) fn insert(
+        &self,
+        generation: Generation,
+        check: ChargedRules<'_>,
+        decisions: &[Decision],
+        now: Instant,
+    ) {
+        let Some(ms) = valid_for_ms(check, decisions) else { return };
+        if ms <= CLOCK_MARGIN_MS || !self.connected.load(Ordering::SeqCst) {
+            return;
+        }
+        let until = generation.asked_at + Duration::from_millis(ms - CLOCK_MARGIN_MS).min(TTL_MAX);
+        let rule = |charge: &RuleCharge| (charge.active.id, charge.override_limits.clone());
+        let denial = Denial {
+            version: check.version,
+            cost: check.cost,
+            rules: check.rules.iter().map(rule).collect(),
+            decisions: decisions.to_vec(),
+            decided_at: now,
+            until,
+        };
+        let subject = check.rules[0].subject;
+        let mut shard = self.shards.of(subject);
+        if shard.invalidations == generation.invalidations
+            && shard.has_room(check.tenant, subject, now)
+        {
+            shard.denials.insert(check.tenant, subject, denial);
+        }
+    }
+
+    /// Removes the denials of a subject: it has units again, or its counters were reset.
+    pub(crate) fn invalidate(&self, subject: SubjectKey) {
+        let mut shard = self.shards.of(subject);
+        shard.invalidations += 1;
+        shard.denials.remove_for_all(&subject);
+    }
+
+    /// Removes the denials of the subjects of these charges.
+    pub(crate) fn invalidate_all(&self, charges: &[RuleCharge]) {
+        for charge in charges {
+            self.invalidate(charge.subject);
+        }
+    }
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self { invalidations: 0, denials: TenantMap::new(SUBJECTS_MAX) }
+    }
+}
+
+impl Shard {
+    fn has_room(&mut self, tenant: TenantId, subject: SubjectKey, now: Instant) -> bool {
+        let is_over = |denial: &Denial| denial.until <= now;
+        self.denials.get(tenant, &subject).is_some()
+            || self.denials.reserve(tenant, is_over, |_| true).is_ok()
+    }
+
+    fn clear(&mut self) {
+        self.invalidations += 1;
+        self.denials.clear();
+    }
+}
+
+impl Denial {
+    fn is_about(&self, check: ChargedRules<'_>) -> bool {
+        let charges = check.rules;
+        let same = |(rule, limits): &(RuleId, Option<Arc<[Limit]>>), charge: &RuleCharge| {
+            *rule == charge.active.id && charge.uses_override(limits.as_ref())
+        };
+        self.version == check.version
+            && self.cost == check.cost
+            && self.rules.len() == charges.len()
+            && self.rules.iter().zip(charges).all(|(then, now)| same(then, now))
+            && charges.iter().all(|charge| charge.subject == charges[0].subject)
+    }
+
+    /// The decisions as they are now: only the remaining times have changed.
+    fn at(&self, now: Instant) -> Vec<Decision> {
+        let passed = now.saturating_duration_since(self.decided_at);
+        self.decisions.iter().map(|decision| decision.later(passed)).collect()
+    }
+}
+
+/// The time for which only the remaining times of these decisions can change. `None` if the counters can change at once.
+fn valid_for_ms(check: ChargedRules<'_>, decisions: &[Decision]) -> Option<u64> {
+    let charges = check.rules;
+    let mut decisions = decisions.iter();
+    let mut valid_ms = u64::MAX;
+    for charge in charges {
+        let can_change = charge.shadow()
+            || charge.active.rule.block_ms().is_some()
+            || charge.subject != charges[0].subject;
+        if can_change {
+            return None;
+        }
+        let mut exhausted = false;
+        for limit in charge.limits() {
+            let decision = decisions.next()?;
+            exhausted |= !decision.allowed;
+            valid_ms = valid_ms.min(limit_valid_ms(&limit.algorithm, check.cost, decision)?);
+        }
+        if !exhausted {
+            return None;
+        }
+    }
+    (valid_ms < u64::MAX).then_some(valid_ms)
+}
+
+fn limit_valid_ms(algorithm: &Algorithm, cost: u64, decision: &Decision) -> Option<u64> {
+    // Windows and quotas regain all units at their end, other algorithms one after another.
+    let at_once = matches!(algorithm, Algorithm::FixedWindow(_) | Algorithm::Quota(_));
+    if matches!(algorithm, Algorithm::SlidingWindowLog(log) if log.counts_denied()) {
+        return None;
+    }
+    let untouched = decision.remaining == algorithm.limit() && decision.reset_after_ms == 0;
+    match (decision.allowed, decision.remaining) {
+        (true, _) if untouched => Some(u64::MAX),
+        (true, _) if at_once => Some(decision.reset_after_ms),
+        (false, 0) if at_once || cost == 1 => decision.retry_after_ms,
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
