@@ -20,7 +20,8 @@ use weir_local::{Postgres, PostgresOptions, Redis, RedisOptions};
 use weir_store::Role;
 
 use crate::config::{ControlSettings, GateSettings, ListenerSettings, Migration, Secret};
-use crate::serve::{self, Running};
+use crate::running::Running;
+use crate::serve;
 use crate::telemetry::{self, Lines};
 use crate::{descriptors, edge, lifecycle, migrate, user};
 
@@ -64,8 +65,8 @@ const READY_DEADLINE: Duration = Duration::from_secs(30);
 pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     telemetry::start(&args.log, Lines::Plain)?;
     descriptors::raise_limit();
-    let stop = lifecycle::shutdown_on_signal()?;
-    let running = Running { stop, ..Running::default() };
+    let running = Running::default();
+    lifecycle::stop_on_signal(&running)?;
     let listeners = listeners(&args)?;
     let data_dir = own_folder(&args.data_dir)?;
     let servers = {
@@ -74,9 +75,9 @@ pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     };
     let done = run_on(&args, &data_dir, &servers, listeners, &running).await;
     running.stop.cancel();
-    running.wait().await;
+    let ended = running.wait().await;
     tokio::task::spawn_blocking(move || drop(servers)).await?;
-    done
+    done.and(ended)
 }
 
 /// Postgres and Redis of our own.

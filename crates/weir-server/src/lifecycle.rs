@@ -1,32 +1,32 @@
-//! Signals: the first asks everything to end in order, a second ends at once.
+//! Signals: the first SIGTERM or SIGINT asks everything to end in order, a second one ends the process at once.
 
 use std::process;
 
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 
-/// A token that is cancelled by SIGTERM or SIGINT.
-pub fn shutdown_on_signal() -> anyhow::Result<CancellationToken> {
+use crate::running::Running;
+
+/// Cancels `running.stop` on SIGTERM or SIGINT.
+pub fn stop_on_signal(running: &Running) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("listen for SIGINT")?;
-    ignore_hangup()?;
-    let token = CancellationToken::new();
-    let cancelled = token.clone();
-    tokio::spawn(async move {
+    ignore_hangup(running)?;
+    let stop = running.stop.clone();
+    running.spawn_untracked("signals", async move {
         next(&mut terminate, &mut interrupt).await;
         tracing::info!("asked to stop");
-        cancelled.cancel();
+        stop.cancel();
         next(&mut terminate, &mut interrupt).await;
         process::exit(130);
     });
-    Ok(token)
+    Ok(())
 }
 
 /// SIGHUP ends a process that does not handle it. Settings are read at the start alone, so it is logged and nothing else.
-fn ignore_hangup() -> anyhow::Result<()> {
+fn ignore_hangup(running: &Running) -> anyhow::Result<()> {
     let mut hangup = signal(SignalKind::hangup()).context("listen for SIGHUP")?;
-    tokio::spawn(async move {
+    running.spawn_untracked("hangup signal", async move {
         while hangup.recv().await.is_some() {
             tracing::info!("SIGHUP is ignored: settings and keys are read when a process starts");
         }

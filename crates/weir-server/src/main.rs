@@ -15,6 +15,7 @@ mod lifecycle;
 mod migrate;
 mod openapi;
 mod operations;
+mod running;
 mod serve;
 mod telemetry;
 mod user;

@@ -19,7 +19,7 @@ use weir_http::problem::Problem;
 use weir_http::serve::{ServeSettings, serve};
 
 use crate::edge;
-use crate::serve::Running;
+use crate::running::Running;
 
 const CONNECTIONS_MAX: usize = 64;
 
@@ -39,9 +39,7 @@ pub fn start(listener: TcpListener, planes: &[Plane], running: &Running) -> anyh
         }
         drop(ended);
     })?;
-    running.last.spawn(async move {
-        let _ = end.await;
-    });
+    running.spawn_last("operations", async move { drop(end.await) });
     tracing::info!(%address, "operations listen: /healthz /readyz /metrics /docs /openapi.json");
     Ok(())
 }

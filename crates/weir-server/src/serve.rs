@@ -1,13 +1,12 @@
-//! The boot story: settings, Postgres, Redis, planes, listeners, wait, drain.
+//! `weir serve`: settings, Postgres, Redis, planes, listeners, wait, drain.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use weir_control::{
     AccessTokens, ControlParts, ControlState, LoginThrottle, Macs, Passwords, Sealing,
 };
@@ -21,23 +20,11 @@ use weir_store::{PoolSettings, Role, Store, StoreError};
 use weir_webhook::Sender;
 
 use crate::config::{self, ControlSettings, GateSettings, ListenerSettings, ServeArgs, Settings};
+use crate::running::Running;
 use crate::telemetry::{self, Lines};
 use crate::{dashboard, descriptors, edge, lifecycle, operations};
 
-/// Everything a running plane leaves behind to wait for.
-#[derive(Debug, Clone, Default)]
-pub struct Running {
-    pub stop: CancellationToken,
-    pub tasks: TaskTracker,
-    /// Cancelled when the planes have drained: what their last requests need ends only then.
-    pub drained: CancellationToken,
-    /// What has something left to do once they have.
-    pub last: TaskTracker,
-    /// Why the process ends by itself.
-    pub failure: Arc<OnceLock<anyhow::Error>>,
-}
-
-/// Between two questions about a login's rights while Postgres is away.
+/// The pause between two checks of a login's rights while Postgres is away.
 const CONFINE_EVERY: Duration = Duration::from_secs(1);
 const REQUEST_DEADLINE: Duration = Duration::from_secs(15);
 /// For people who wait for the tester and for a reset, not for requests that wait for a check.
@@ -49,7 +36,8 @@ pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     args.jwt_key = config::jwt_key_of_environment();
     let mut settings = Settings::parse(&args)?;
     limit_connections(&mut settings);
-    let running = Running { stop: lifecycle::shutdown_on_signal()?, ..Running::default() };
+    let running = Running::default();
+    lifecycle::stop_on_signal(&running)?;
     // Ports first: a port that is in use is reported before anything is connected.
     let operations = settings.operations.map(listen).transpose()?;
     let mut planes = Vec::new();
@@ -64,50 +52,23 @@ pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     if let Some(listener) = operations {
         operations::start(listener, &planes, &running).context("start the operations listener")?;
     }
-    running.wait().await;
-    running.failed()
-}
-
-impl Running {
-    /// Waits until the planes have drained after `stop`.
-    pub async fn wait(&self) {
-        self.tasks.close();
-        self.tasks.wait().await;
-        self.drained.cancel();
-        self.last.close();
-        self.last.wait().await;
-        tracing::info!("stopped");
-    }
-}
-
-impl Running {
-    /// Why the process had to end, if it was not asked to.
-    pub fn failed(&self) -> anyhow::Result<()> {
-        self.failure.get().map_or(Ok(()), |error| Err(anyhow::anyhow!("{error:#}")))
-    }
+    running.wait().await
 }
 
 /// Ends the process if the login of a plane has too many rights. The plane starts without waiting for the answer, since
-/// Postgres may be away, and is asked until it gives one.
+/// Postgres may be away; the check is repeated until Postgres answers.
 fn confine(store: Store, plane: &'static str, running: &Running) {
-    let (stop, failure) = (running.stop.clone(), Arc::clone(&running.failure));
-    let check = async move {
+    running.spawn_check("rights in postgres", async move {
         loop {
             match store.assert_confined().await {
-                Ok(()) => return,
+                Ok(()) => return Ok(()),
                 Err(error @ (StoreError::Unconfined { .. } | StoreError::Corrupt { .. })) => {
                     let error = anyhow::Error::new(error);
-                    let error = error.context(format!("check the rights of {plane} in postgres"));
-                    failure.get_or_init(|| error);
-                    return stop.cancel();
+                    return Err(error.context(format!("check the rights of {plane} in postgres")));
                 }
                 Err(_) => tokio::time::sleep(CONFINE_EVERY).await,
             }
         }
-    };
-    let stopped = running.stop.clone();
-    running.tasks.spawn(async move {
-        stopped.run_until_cancelled(check).await;
     });
 }
 
@@ -164,11 +125,12 @@ pub fn start_control(
         },
         stop: running.stop.clone(),
     });
-    running.tasks.spawn(weir_control::keep_house(state.clone(), running.stop.clone()));
-    running.tasks.spawn(weir_control::keep_statistics(state.clone(), running.stop.clone()));
-    running.tasks.spawn(weir_control::keep_usage(state.clone(), usage_redis, running.stop.clone()));
-    running.tasks.spawn(weir_control::watch(state.clone(), running.stop.clone()));
-    running.tasks.spawn(weir_control::deliver(state.clone(), running.stop.clone()));
+    let stop = || running.stop.clone();
+    running.spawn("housekeeping", weir_control::keep_house(state.clone(), stop()));
+    running.spawn("statistics", weir_control::keep_statistics(state.clone(), stop()));
+    running.spawn("usage", weir_control::keep_usage(state.clone(), usage_redis, stop()));
+    running.spawn("alerts", weir_control::watch(state.clone(), stop()));
+    running.spawn("deliveries", weir_control::deliver(state.clone(), stop()));
     let router = weir_control::router(state).merge(dashboard::router(&settings.gate_origins));
     let plane = Plane::new(plane::with_fallbacks(router), plane_settings(Some(REQUEST_DEADLINE)));
     run_plane("control", plane, listener, &settings.listener, running)
@@ -185,9 +147,9 @@ pub fn start_gate(
     confine(store.clone(), "the gate", running);
     let redis = settings.redis;
     let limiter_settings = LimiterSettings { budget: settings.redis_budget, ..Default::default() };
-    // Leased units are given back after the last request: until then Redis must be asked.
-    let given_back = CancellationToken::new();
-    let limiter = Limiter::start(redis.clone(), limiter_settings, given_back.clone());
+    // Leased units are returned after the last request, so Redis is needed until then.
+    let returned = CancellationToken::new();
+    let limiter = Limiter::start(redis.clone(), limiter_settings, returned.clone());
     let clock = edge::clock();
     let (id, boot_id) = (GateId::new(clock.now(), edge::random_u128()), edge::random_u128());
     let follower_settings = FollowerSettings {
@@ -205,14 +167,14 @@ pub fn start_gate(
     let recorder_settings =
         RecorderSettings { id, boot_id, state_dir: follower_settings.state_dir.clone() };
     let recorder = Recorder::new(state.clone(), &store, recorder_settings);
-    running.last.spawn(recorder.run(running.drained.clone()));
+    running.spawn_last("recorder of decisions", recorder.run(running.drained.clone()));
     let (keeper, drained) = (LeaseKeeper::new(state.clone()), running.drained.clone());
-    running.last.spawn(async move {
+    running.spawn_last("lease keeper", async move {
         keeper.run(drained).await;
-        given_back.cancel();
+        returned.cancel();
     });
     let follower = Follower::new(state.clone(), store, follower_settings);
-    running.tasks.spawn(follower.run(redis, running.stop.clone()));
+    running.spawn("rulebook follower", follower.run(redis, running.stop.clone()));
     let router = weir_gate::router(state, &settings.dashboard_origins);
     // A body and Redis have their own deadlines, and a gate waits for nothing else.
     let plane = Plane::new(router, plane_settings(None));
@@ -237,7 +199,7 @@ fn run_plane(
     let meters = Arc::new(ListenerMeters::default());
     let plane = plane.with_meters(name, Arc::clone(&meters));
     let (public, stop) = (plane.clone().serving(surface), running.stop.clone());
-    running.tasks.spawn(serve(listener, public, settings.serve_settings(meters), stop));
+    running.spawn(name, serve(listener, public, settings.serve_settings(meters), stop));
     Ok(plane)
 }
 
