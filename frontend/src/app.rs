@@ -11,9 +11,9 @@ use crate::browser;
 use crate::components::feedback::ProblemPanel;
 use crate::components::rule_form::Carried;
 use crate::pages::{
-    Accept, Alerts, Audit, Home, Keys, Live, Members, NewRule, NotFound, Operator, Overrides,
-    Overview, Replicas, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start,
-    Tenants, Tester, WhatIf,
+    Accept, Alerts, Audit, Confirm, Home, Keys, Live, Members, NewRule, NotFound, Operator,
+    Overrides, Overview, Replicas, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp,
+    Start, Tenants, Tester, WhatIf,
 };
 use crate::session::{Session, SessionState, Why};
 
@@ -33,6 +33,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/sign-in") view=SignIn />
                 <Route path=path!("/sign-up") view=SignUp />
                 <Route path=path!("/accept") view=Accept />
+                <Route path=path!("/confirm") view=Confirm />
                 <Route path=path!("/tenants") view=Tenants />
                 <Route path=path!("/operator") view=Operator />
                 <ParentRoute path=path!("/t/:tenant") view=Shell>
@@ -82,7 +83,7 @@ fn Guard() -> impl IntoView {
     }
     Effect::new(move |_| {
         let (path, search) = (location.pathname.get(), location.search.get());
-        let open = matches!(path.as_str(), "/sign-in" | "/sign-up" | "/accept");
+        let open = matches!(path.as_str(), "/sign-in" | "/sign-up" | "/accept" | "/confirm");
         if let SessionState::SignedOut(why) = session.state()
             && !open
         {

@@ -3,6 +3,7 @@
 mod accept;
 mod alerts;
 mod audit;
+mod confirm;
 mod home;
 mod keys;
 mod later;
@@ -30,6 +31,7 @@ use leptos::prelude::*;
 use crate::components::feedback::Empty;
 use crate::components::page::PageHead;
 pub use accept::Accept;
+pub use confirm::Confirm;
 pub use home::Home;
 pub use later::{
     Alerts, Audit, Keys, Live, Members, NewRule, Operator, Overrides, Overview, Replicas,

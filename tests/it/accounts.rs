@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{Http, Reply, Stack, seconds, send, send_signal, shared, until, weir};
 
@@ -100,6 +100,35 @@ async fn hangup_does_not_end_a_process() {
     assert_eq!(stack.control.exit_code(), None);
     let url = format!("{}/healthz", stack.control.url);
     Http::new().get(&url).await.expect(200);
+}
+
+#[tokio::test]
+async fn sign_ups_are_confirmed_with_a_token_from_the_command_line() {
+    let stack = shared().await;
+    let control = stack.confirming_control().await;
+    let post = async |path: &str, body: &Value| {
+        let url = format!("{}/api/v1/auth/signup{path}", control.url);
+        send(Http::new().request(Method::POST, &url).json(body)).await
+    };
+    command(stack, &["user", "create", "--email", "known@example.com"], PASSWORD);
+    for email in ["known@example.com", "new@example.com"] {
+        post("", &json!({ "email": email, "tenant_name": "New" })).await.expect(202);
+    }
+    let pending = command(stack, &["user", "pending"], "");
+    assert!(pending.contains("new@example.com  no token yet  \"New\""), "{pending}");
+    for (email, reason) in [
+        ("known@example.com", "there is an account of known@example.com already"),
+        ("nobody@example.com", "no sign-up of nobody@example.com waits"),
+    ] {
+        let output = run(stack, &["user", "confirm", "--email", email], "");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(reason), "{output:?}");
+    }
+    let printed = command(stack, &["user", "confirm", "--email", "new@example.com"], "");
+    let token = printed.lines().find_map(|line| line.strip_prefix("token: ")).expect("a token");
+    let made = post("/confirm", &json!({ "token": token, "password": PASSWORD })).await;
+    assert_eq!(get(stack, "/me", &made.expect(201).text("/access_token")).await, 200);
+    log_in(stack, "new@example.com", PASSWORD).await.expect(200);
 }
 
 /// Everybody comes from one address, as behind a proxy.

@@ -55,6 +55,7 @@ pub use macs::Macs;
 pub use openapi::{openapi, router};
 pub use passwords::{Busy, Passwords, RefusedPassword};
 pub use sealing::Sealing;
+pub use sessions::signup_digest;
 pub use state::{AUDIT_DAYS, ControlParts, ControlSettings, ControlState, Random, Signup};
 pub use tokens::{AccessTokens, SigningKey, UnusableKey};
 pub use usage::keep_usage;

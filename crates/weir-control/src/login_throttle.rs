@@ -58,6 +58,12 @@ impl Attempt {
         Self(budgets)
     }
 
+    /// A request for a sign-up that is to be confirmed. No budget depends on the address.
+    pub(crate) fn sign_up(peer: Option<IpAddr>) -> Self {
+        let budgets = from(peer).into_iter();
+        Self(budgets.map(|(name, max)| (format!("sign-up {name}"), max)).collect())
+    }
+
     /// Somebody from a network that the account was used from.
     pub(crate) fn familiar(email: &EmailAddress, network: &str) -> Self {
         Self(vec![(format!("familiar {network} {email}"), ATTEMPTS_MAX)])

@@ -21,15 +21,21 @@ use crate::refresh::{RefreshToken, session_end};
 use crate::state::ControlState;
 use crate::tokens::Bearer;
 
+pub(crate) mod confirm;
 pub(crate) mod login;
 pub(crate) mod logout;
+mod new_account;
 pub(crate) mod options;
+mod pending;
 pub(crate) mod refresh;
 pub(crate) mod signup;
+
+pub use pending::signup_digest;
 
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
         .routes(routes!(signup::signup))
+        .routes(routes!(confirm::confirm))
         .routes(routes!(login::login))
         .routes(routes!(refresh::refresh))
         .routes(routes!(logout::logout))

@@ -78,7 +78,7 @@ pub struct ControlParts {
 /// What may be set about the control plane.
 #[derive(Debug, Clone, Copy)]
 pub struct ControlSettings {
-    /// Who may make an account and a tenant.
+    /// How accounts and tenants come into being.
     pub signup: Signup,
     /// A session ends when it was not refreshed for so long.
     pub session_idle_ms: i64,
@@ -103,12 +103,15 @@ pub struct ControlSettings {
 /// Default retention of audit entries: three years.
 pub const AUDIT_DAYS: u16 = 1095;
 
-/// Who may make an account, and a tenant.
+/// How accounts and tenants come into being, apart from invitations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signup {
     /// Accounts are made by `weir user create`, tenants by operators.
     Closed,
-    /// Anybody may.
+    /// Anybody can ask for an account. It is made when the token is presented that `weir user confirm` issues for the
+    /// address. Nothing in an answer depends on whether the address has an account.
+    Confirmed,
+    /// Anybody can make an account at once. The answer tells whether the address had one before.
     Open,
 }
 

@@ -16,6 +16,7 @@ mod parameters;
 mod receiver;
 mod rules;
 mod sessions;
+mod signups;
 mod simulate;
 mod stats;
 mod support;

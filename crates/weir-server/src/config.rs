@@ -63,7 +63,7 @@ pub struct ServeArgs {
     /// Origins of dashboards that may call this gate from the browser, separated by commas
     #[arg(long, env = "WEIR_DASHBOARD_ORIGINS", default_value = "")]
     pub dashboard_origins: String,
-    /// Who may sign up: open or closed
+    /// Sign-up of strangers: closed, confirmed (by a token from `weir user confirm`) or open (for development)
     #[arg(long, env = "WEIR_SIGNUP", default_value = "closed")]
     pub signup: String,
     /// Signs access tokens: base64 of 32 random bytes; after a comma, older ones that still verify
@@ -411,9 +411,10 @@ impl Problems {
     fn signup(&mut self, text: &str) -> Signup {
         match text {
             "open" => Signup::Open,
+            "confirmed" => Signup::Confirmed,
             "closed" => Signup::Closed,
             _ => {
-                self.say("WEIR_SIGNUP must be `open` or `closed`");
+                self.say("WEIR_SIGNUP must be `closed`, `confirmed` or `open`");
                 Signup::Closed
             }
         }

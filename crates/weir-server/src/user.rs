@@ -14,6 +14,7 @@ use crate::config::DatabaseArgs;
 use crate::{edge, migrate};
 
 mod sessions;
+mod signups;
 
 pub use sessions::{SessionsArgs, run as run_sessions};
 
@@ -27,6 +28,10 @@ pub struct UserArgs {
 enum UserCommand {
     /// Make an account; the password is read from standard input, or made and printed once
     Create(CreateArgs),
+    /// Issue the token that finishes a sign-up (`WEIR_SIGNUP=confirmed`); it is printed once
+    Confirm(AccountArgs),
+    /// List the sign-ups that wait for a token
+    Pending(PendingArgs),
     /// Disable an account: all its sessions end, and nobody can sign in to it
     Disable(AccountArgs),
     /// Enable an account again
@@ -57,7 +62,13 @@ struct OperatorArgs {
     revoke: bool,
 }
 
-/// Which account, and where.
+#[derive(Debug, Args)]
+struct PendingArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+/// An account, and the database that holds it.
 #[derive(Debug, Args)]
 struct AccountArgs {
     #[command(flatten)]
@@ -70,6 +81,8 @@ struct AccountArgs {
 pub async fn run(args: UserArgs) -> anyhow::Result<()> {
     match args.command {
         UserCommand::Create(args) => create(args).await,
+        UserCommand::Confirm(account) => signups::confirm(&account).await,
+        UserCommand::Pending(args) => signups::pending(&args).await,
         UserCommand::Disable(account) => set_disabled(&account, true).await,
         UserCommand::Enable(account) => set_disabled(&account, false).await,
         UserCommand::Password(account) => set_password(&account).await,

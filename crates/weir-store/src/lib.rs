@@ -27,6 +27,7 @@ mod rulebook;
 mod rules;
 mod samples;
 mod sessions;
+mod signups;
 mod store;
 mod sweep;
 mod tallies;
@@ -74,6 +75,7 @@ pub use samples::{
 pub use sessions::{
     Membership, NewSession, Person, Rotated, Rotation, SESSIONS_MAX, SessionRow, Sessions,
 };
+pub use signups::{NewSignup, SignupRow, Signups};
 pub use store::{MIGRATOR, PoolSettings, Role, Store};
 pub use sweep::Sweep;
 pub use tallies::{

@@ -1,4 +1,4 @@
-//! What has run out: kept answers, sessions and invitations of all tenants.
+//! Expired rows: answers for repeats, sessions and invitations of all tenants, and sign-ups.
 
 use weir_domain::time::Timestamp;
 
@@ -6,7 +6,7 @@ use crate::connection::PooledConnection;
 use crate::convert::{stored, unsigned};
 use crate::error::StoreError;
 
-/// What has run out.
+/// Expired rows of all tenants.
 #[derive(Debug)]
 pub struct Sweep<'t> {
     conn: &'t mut PooledConnection,
@@ -17,11 +17,11 @@ impl<'t> Sweep<'t> {
         Self { conn }
     }
 
-    /// Deletes up to `most` rows of each kind that ran out before `at`; how many it were.
+    /// Deletes up to `most` rows of each kind that expired before `at`. Returns the number of deleted rows.
     pub async fn expired(self, at: Timestamp, most: u32) -> Result<u64, StoreError> {
         let swept = sqlx::query_scalar!(
             r#"-- sweep.expired
-            SELECT weir_sweep($1, $2) AS "swept!""#,
+            SELECT weir_sweep($1, $2) + weir_sweep_signups($1, $2) AS "swept!""#,
             stored(at),
             i32::try_from(most).unwrap_or(i32::MAX),
         )

@@ -13,6 +13,7 @@ mod rulebook;
 mod rules;
 mod samples;
 mod schema;
+mod signups;
 mod silence;
 mod sweep;
 mod tallies;

@@ -25,6 +25,7 @@ use crate::rulebook::Rulebook;
 use crate::rules::Rules;
 use crate::samples::Samples;
 use crate::sessions::Sessions;
+use crate::signups::Signups;
 use crate::sweep::Sweep;
 use crate::tallies::Tallies;
 use crate::tenants::Tenants;
@@ -127,6 +128,18 @@ impl Tx {
         Ok(())
     }
 
+    /// Adds a pending sign-up to what is seen, by the digest of the token that was presented.
+    pub async fn enter_signup(&mut self, digest: &[u8; 32]) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- tx.enter_signup
+            SELECT set_config('weir.signup', $1, true)",
+            hex(digest),
+        )
+        .fetch_one(&mut self.inner)
+        .await?;
+        Ok(())
+    }
+
     /// Adds a person to what is seen, once a password or a refresh token is proven.
     pub async fn enter_user(&mut self, user_id: UserId) -> Result<(), StoreError> {
         sqlx::query!(
@@ -147,6 +160,11 @@ impl Tx {
     /// People's sessions.
     pub fn sessions(&mut self) -> Sessions<'_> {
         Sessions::new(&mut self.inner)
+    }
+
+    /// Sign-ups that wait for confirmation.
+    pub fn signups(&mut self) -> Signups<'_> {
+        Signups::new(&mut self.inner)
     }
 
     /// Tenants.

@@ -29,8 +29,10 @@ pub struct SignUp {
     /// Names the account; the case does not matter.
     #[cfg_attr(feature = "openapi", schema(example = "ada@example.com", max_length = 254))]
     pub email: String,
-    /// 8 to 128 characters, and not a common password or a simple variation of one.
-    pub password: Password,
+    /// 8 to 128 characters, and not a common password or a simple variation of one. Required unless sign-ups are
+    /// confirmed: the password is then set with the token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<Password>,
     /// The name of the first tenant. Not with an invitation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(example = "Acme", min_length = 1, max_length = 100))]
@@ -44,8 +46,45 @@ pub struct SignUp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SignInOptions {
-    /// Whether anybody may make an account, and a tenant.
+    /// Whether anybody can make an account, and a tenant.
     pub signup_open: bool,
+    /// Whether a sign-up is answered with 202 and finished with a token that reaches its address.
+    #[serde(default)]
+    pub signup_confirmed: bool,
+}
+
+/// The answer to a sign-up that must be confirmed; the same whether or not the address has an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PendingSignUp {
+    /// The address in normal form.
+    pub email: String,
+    /// The time for which the sign-up can be confirmed.
+    pub expires_in_s: u64,
+}
+
+/// The token that finishes a sign-up. `Debug` hides it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(max_length = 100))]
+#[serde(transparent)]
+pub struct SignUpToken(pub String);
+
+impl fmt::Debug for SignUpToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SignUpToken(…)")
+    }
+}
+
+/// `POST /auth/signup/confirm`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ConfirmSignUp {
+    /// `signup_…`: the token that was sent to the address. It is good once.
+    pub token: SignUpToken,
+    /// The password of the new account.
+    pub password: Password,
 }
 
 /// The answer to a sign-up; the refresh token is in the cookie.

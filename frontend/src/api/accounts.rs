@@ -3,7 +3,8 @@
 use gloo_net::http::Method;
 use weir_wire::page::Page;
 use weir_wire::sessions::{
-    ChangePassword, LogIn, LoggedIn, Me, Session, SignInOptions, SignUp, SignedUp, UpdateMe, User,
+    ChangePassword, ConfirmSignUp, LogIn, LoggedIn, Me, PendingSignUp, Session, SignInOptions,
+    SignUp, SignedUp, UpdateMe, User,
 };
 
 use super::request::{Call, send};
@@ -25,7 +26,21 @@ impl Api {
 
     /// Makes an account with its first tenant, whose id comes back.
     pub async fn sign_up(self, body: &SignUp) -> Result<String, Problem> {
-        let call = Call::new(Method::POST, "/auth/signup".to_owned()).body(body);
+        self.begin_with(Call::new(Method::POST, "/auth/signup".to_owned()).body(body)).await
+    }
+
+    /// Asks for an account where sign-ups are confirmed.
+    pub async fn request_sign_up(self, body: &SignUp) -> Result<PendingSignUp, Problem> {
+        send(&Call::new(Method::POST, "/auth/signup".to_owned()).body(body), None).await
+    }
+
+    /// Finishes a sign-up, and returns the id of the new tenant.
+    pub async fn confirm_sign_up(self, body: &ConfirmSignUp) -> Result<String, Problem> {
+        self.begin_with(Call::new(Method::POST, "/auth/signup/confirm".to_owned()).body(body)).await
+    }
+
+    /// Begins the session of a new account, and returns the id of its tenant.
+    async fn begin_with(self, call: Call) -> Result<String, Problem> {
         let SignedUp { user, tenant, access_token, expires_in_s, .. } = send(&call, None).await?;
         self.session.begin(user, access_token, expires_in_s);
         Ok(tenant.id)

@@ -111,7 +111,7 @@ fn NewAccount(email: String, token: InvitationToken) -> impl IntoView {
     let sign_up = Callback::new(move |()| {
         let body = SignUp {
             email: email.clone(),
-            password: Password(password.get_untracked()),
+            password: Some(Password(password.get_untracked())),
             tenant_name: None,
             invitation: Some(token.clone()),
         };

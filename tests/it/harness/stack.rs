@@ -89,10 +89,22 @@ impl Stack {
 
     /// Starts one more control plane, with its login at this address of Postgres; the caller waits for it.
     pub fn another_control(&self, database_url: String) -> Server {
-        let name = format!("control-{}", self.made.fetch_add(1, Ordering::Relaxed));
+        self.control_with(database_url, ("WEIR_WEBHOOK_ALLOW_PRIVATE", "on"))
+    }
+
+    /// Starts one more control plane that confirms sign-ups, and waits for it.
+    pub async fn confirming_control(&self) -> Server {
+        let control = self.control_with(self.control_url(), ("WEIR_SIGNUP", "confirmed"));
+        self.until_ready(&control).await;
+        control
+    }
+
+    fn control_with(&self, database_url: String, (name, value): (&'static str, &str)) -> Server {
+        let folder_name = format!("control-{}", self.made.fetch_add(1, Ordering::Relaxed));
         let mut env = control_env(database_url, self.redis.url(), &self.signing_key);
-        env.push(("WEIR_WEBHOOK_ALLOW_PRIVATE", "on".to_owned()));
-        start_control(folder(self.scratch.path(), &name), &env)
+        // The last value of a name counts.
+        env.push((name, value.to_owned()));
+        start_control(folder(self.scratch.path(), &folder_name), &env)
     }
 
     /// Postgres with the gates' login.

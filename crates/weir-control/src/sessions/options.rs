@@ -10,5 +10,8 @@ use crate::state::{ControlState, Signup};
 #[utoipa::path(get, path = "/auth/options", operation_id = "auth_options", tag = "sessions", security(()),
     responses((status = 200, description = "What is open", body = SignInOptions)))]
 pub(crate) async fn options(State(control): State<ControlState>) -> Json<SignInOptions> {
-    Json(SignInOptions { signup_open: control.settings.signup == Signup::Open })
+    Json(SignInOptions {
+        signup_open: control.settings.signup != Signup::Closed,
+        signup_confirmed: control.settings.signup == Signup::Confirmed,
+    })
 }

@@ -35,6 +35,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("readyz", For::Anybody),
         ("metrics", For::Anybody),
         ("signup", For::Anybody),
+        ("signup_confirm", For::Anybody),
         ("login", For::Anybody),
         ("refresh", For::Anybody),
         ("auth_options", For::Anybody),

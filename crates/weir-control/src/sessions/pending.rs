@@ -1,0 +1,84 @@
+//! Sign-ups that wait for confirmation: requested by anybody, issued a token by `weir user confirm`, spent once.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use sha2::{Digest as _, Sha256};
+use weir_domain::email::EmailAddress;
+use weir_http::json::Json;
+use weir_http::problem::Problem;
+use weir_store::{NewSignup, Scope, SignupRow, Tx};
+use weir_wire::problem::ErrorCode;
+use weir_wire::sessions::{PendingSignUp, SignUpToken};
+
+use crate::actor::Origin;
+use crate::error::ControlError;
+use crate::login_throttle::Attempt;
+use crate::sessions;
+use crate::state::ControlState;
+
+/// The time for which a sign-up can be confirmed.
+const PENDING_S: u32 = 24 * 60 * 60;
+/// Sign-ups of the installation that wait at a time.
+const PENDING_MAX: u32 = 10_000;
+/// The advice to requests beyond [`PENDING_MAX`].
+const FULL_RETRY_S: u32 = 3600;
+
+/// Notes a sign-up that is to be confirmed. Accounts are not read, so neither the answer nor its time depends on whether
+/// the address has one. Each request is charged to its network alone, and never refunded.
+pub(super) async fn request(
+    control: &ControlState,
+    origin: &Origin,
+    email: &EmailAddress,
+    tenant_name: &str,
+) -> Result<Response, ControlError> {
+    let now = control.clock.now();
+    let attempt = Attempt::sign_up(origin.peer);
+    control.login_throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
+    let new = NewSignup {
+        email: email.as_str().to_owned(),
+        tenant_name: tenant_name.to_owned(),
+        now,
+        expires_at: now.plus_ms(i64::from(PENDING_S) * 1000),
+    };
+    let mut tx = control.store.begin("signups.request", Scope::Service).await?;
+    if !tx.signups().request(&new, PENDING_MAX).await? {
+        return Err(sessions::too_many_attempts(FULL_RETRY_S).into());
+    }
+    tx.commit().await?;
+    let body = PendingSignUp { email: new.email, expires_in_s: PENDING_S.into() };
+    Ok((StatusCode::ACCEPTED, Json(body)).into_response())
+}
+
+/// The sign-up of a token.
+pub(super) async fn presented(
+    control: &ControlState,
+    token: &SignUpToken,
+) -> Result<SignupRow, ControlError> {
+    let mut tx = control.store.begin("signups.presented", Scope::Service).await?;
+    let digest = signup_digest(&token.0);
+    tx.enter_signup(&digest).await?;
+    let found = tx.signups().presented(&digest, control.clock.now()).await?;
+    Ok(found.ok_or_else(gone)?)
+}
+
+/// Spends a token: of two requests that present it at once, one finds it gone.
+pub(super) async fn spend(
+    control: &ControlState,
+    tx: &mut Tx,
+    token: &SignUpToken,
+) -> Result<SignupRow, ControlError> {
+    let digest = signup_digest(&token.0);
+    tx.enter_signup(&digest).await?;
+    let spent = tx.signups().spend(&digest, control.clock.now()).await?;
+    Ok(spent.ok_or_else(gone)?)
+}
+
+/// The digest under which the token of a sign-up is stored.
+pub fn signup_digest(token: &str) -> [u8; 32] {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+fn gone() -> Problem {
+    let detail = "there is no such sign-up: it was confirmed or replaced, or has expired";
+    Problem::new(ErrorCode::NotFound, detail)
+}

@@ -1,0 +1,61 @@
+//! `weir user confirm` and `weir user pending`: sign-ups that wait for confirmation.
+
+use anyhow::{Context as _, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use weir_domain::id::AuditId;
+use weir_store::{Actor, NewAudit, Scope};
+
+use super::{AccountArgs, PendingArgs, say};
+use crate::{edge, migrate};
+
+/// The time for which an issued token is good: 24 hours.
+const TOKEN_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// `weir user confirm`
+pub(super) async fn confirm(args: &AccountArgs) -> anyhow::Result<()> {
+    let email = args.email()?;
+    let scope = Scope::Login(email.as_str().to_owned());
+    let mut tx = args.store()?.begin("signups.issue", scope).await.context("begin")?;
+    if tx.users().by_email(email.as_str()).await.context("find the account")?.is_some() {
+        bail!("there is an account of {email} already: the person can sign in");
+    }
+    let now = edge::clock().now();
+    let token = format!("signup_{}", URL_SAFE_NO_PAD.encode(edge::random_bytes::<32>()));
+    let (digest, expires_at) = (weir_control::signup_digest(&token), now.plus_ms(TOKEN_MS));
+    let issued = tx.signups().issue(email.as_str(), &digest, now, expires_at).await;
+    let signup = issued.context("issue the token")?;
+    let signup = signup.with_context(|| format!("no sign-up of {email} waits"))?;
+    let entry = NewAudit {
+        id: AuditId::new(now, edge::random_u128()),
+        tenant_id: None,
+        actor: Actor::System,
+        action: "signup.confirm".to_owned(),
+        object_kind: "signup".to_owned(),
+        object_id: String::new(),
+        before: None,
+        after: Some(
+            serde_json::json!({ "email": signup.email, "tenant_name": signup.tenant_name }),
+        ),
+        ip: None,
+        request_id: "command line".to_owned(),
+    };
+    tx.audit().append(&entry).await.context("record it")?;
+    tx.commit().await.context("commit")?;
+    say(&format!("token: {token}"))?;
+    say(
+        "send it to the address as the link https://<your dashboard>/confirm#<token>; it is good for 24 hours, once",
+    )
+}
+
+/// `weir user pending`
+pub(super) async fn pending(args: &PendingArgs) -> anyhow::Result<()> {
+    let store = migrate::owner(&args.database.parse()?)?;
+    let mut tx = store.begin("signups.list", Scope::Service).await.context("begin")?;
+    let signups = tx.signups().list(edge::clock().now()).await.context("list the sign-ups")?;
+    for signup in &signups {
+        let issued = if signup.issued { "token issued" } else { "no token yet" };
+        say(&format!("{}  {issued}  {:?}", signup.email, signup.tenant_name))?;
+    }
+    say(&format!("{} sign-ups wait", signups.len()))
+}
