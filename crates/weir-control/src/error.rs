@@ -6,6 +6,7 @@ use weir_store::{Constraint, StoreError};
 use weir_wire::problem::ErrorCode;
 
 use crate::passwords::Busy;
+use crate::rule_service::{CountersError, UnreadableRule};
 
 /// What ends a handler early.
 #[derive(Debug)]
@@ -27,6 +28,24 @@ impl From<Problem> for ControlError {
 impl From<StoreError> for ControlError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+impl From<UnreadableRule> for ControlError {
+    fn from(error: UnreadableRule) -> Self {
+        Problem::internal(error).into()
+    }
+}
+
+impl From<CountersError> for ControlError {
+    fn from(error: CountersError) -> Self {
+        match error {
+            CountersError::Unavailable(_) => {
+                Problem::unavailable("the counters cannot be asked at the moment").caused_by(error)
+            }
+            CountersError::Undecided => Problem::internal(error),
+        }
+        .into()
     }
 }
 

@@ -22,6 +22,7 @@ mod meters;
 mod operator;
 mod overrides;
 mod replicas;
+mod rule_service;
 mod rules;
 mod sessions;
 mod stats;

@@ -1,11 +1,9 @@
 //! Overrides: exceptions for one subject of a rule.
 
 use axum::Extension;
-use sha2::{Digest, Sha256};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt};
 use utoipa_axum::routes;
 use weir_domain::rule::Rule;
-use weir_domain::subject::SubjectKey;
 use weir_domain::time::Timestamp;
 use weir_http::json::BodyLimit;
 use weir_http::problem::Problem;
@@ -14,6 +12,7 @@ use weir_wire::overrides::{OverrideAnswer, OverrideBody};
 use weir_wire::problem::FieldProblem;
 
 use crate::change::to_value;
+use crate::rule_service::subject_digest;
 use crate::state::ControlState;
 
 pub(crate) mod bulk;
@@ -56,11 +55,6 @@ pub(crate) fn checked(
         reason: body.reason.clone().unwrap_or_default(),
         expires_at,
     })
-}
-
-/// Under which the override of a subject is stored.
-pub(crate) fn subject_digest(key: SubjectKey) -> [u8; 32] {
-    Sha256::digest(key.0.to_be_bytes()).into()
 }
 
 /// An override in JSON.

@@ -13,27 +13,20 @@ use weir_domain::alert::reached;
 use weir_domain::algorithm::{Algorithm, Quota};
 use weir_domain::calendar;
 use weir_domain::charge::RuleCharge;
-use weir_domain::decide::Decision;
 use weir_domain::id::RuleId;
-use weir_domain::matching::subject_key;
-use weir_domain::overrides::{Effect, override_keys};
-use weir_domain::request::Operation;
+use weir_domain::overrides::{Active, Effect, override_keys};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::{Micros, Timestamp};
-use weir_http::problem::Problem;
-use weir_redis::limiter::{Answer, Asked};
 use weir_store::{AlertRow, RuleRow, SKETCH_MS, Scope, TopFilter, Tx};
 use weir_wire::time::DateTime;
 
 use crate::alerting::told::Told;
 use crate::alerting::watching::Finding;
 use crate::error::ControlError;
-use crate::overrides::subject_digest;
+use crate::rule_service::{active_rule, charge_of, inspect, subject_digest, subject_of};
 use crate::state::ControlState;
-use crate::stats::top::texts;
-use crate::tester::{active, redis_away};
 
-/// So many subjects are looked at.
+/// Subjects that one look inspects.
 const SUBJECTS_MAX: u32 = 100;
 const LOOK_BACK_MS: i64 = 60 * 60 * 1000;
 /// The longest subject, in bytes, that is part of a mark as it is.
@@ -41,8 +34,8 @@ const MARK_SUBJECT_MAX: usize = 500;
 
 type Subject = BTreeMap<String, String>;
 
-/// A subject of a rule, and its place among the counters.
-struct Looked {
+/// A subject that the rule limits, and its charge.
+struct LimitedSubject {
     subject: Subject,
     charge: RuleCharge,
 }
@@ -56,7 +49,7 @@ struct Level<'a> {
     decided: Micros,
 }
 
-/// What there is to tell, whether or not it was told.
+/// The thresholds that are reached, whether or not they were announced before.
 pub(super) async fn findings(
     control: &ControlState,
     alert: &AlertRow,
@@ -68,21 +61,22 @@ pub(super) async fn findings(
     let Some(row) = tx.rules().find(alert.tenant_id, rule_id).await? else {
         return Ok(Vec::new());
     };
-    let rule = active(&row, &[])?;
+    let rule = active_rule(&row, &[])?;
     let subjects = subjects(&mut tx, &row, &rule, now).await?;
     let digests: Vec<_> = subjects.iter().flat_map(|subject| digests(&rule, subject)).collect();
     let overrides = tx.overrides().for_subjects(row.tenant_id, row.id, &digests).await?;
     drop(tx);
-    let rule = active(&row, &overrides)?;
-    let looked: Vec<Looked> =
+    let rule = active_rule(&row, &overrides)?;
+    let limited: Vec<LimitedSubject> =
         subjects.into_iter().filter_map(|subject| charge(&rule, subject, now)).collect();
-    let decided = look(control, alert, &looked).await?;
+    let parts = limited.iter().map(|limited| std::slice::from_ref(&limited.charge));
+    let inspected = inspect(&control.limiter, alert.tenant_id, 1, parts).await?;
     let mut findings = Vec::new();
-    for (it, (decided, decisions)) in looked.iter().zip(&decided) {
-        for (limit, decision) in it.charge.limits().iter().zip(decisions) {
+    for (limited, (decided, decisions)) in limited.iter().zip(&inspected) {
+        for (limit, decision) in limited.charge.limits().iter().zip(decisions) {
             let Algorithm::Quota(quota) = &limit.algorithm else { continue };
             let used = quota.limit().saturating_sub(decision.remaining);
-            let (slot, decided, subject) = (limit.slot, *decided, &it.subject);
+            let (slot, decided, subject) = (limit.slot, *decided, &limited.subject);
             let level = Level { subject, quota, slot, used, decided };
             findings.extend(finding(alert, &row, thresholds_percent, &level));
         }
@@ -90,7 +84,7 @@ pub(super) async fn findings(
     Ok(findings)
 }
 
-/// Under which overrides of a subject can be stored. Empty: the rule counts by something else by now.
+/// The digests under which overrides of a subject can be stored; none if the rule counts by something else by now.
 fn digests(active: &ActiveRule, subject: &Subject) -> Vec<[u8; 32]> {
     let rule = &active.rule;
     let value = |name: &String| subject.get(name).map(String::as_str);
@@ -129,44 +123,21 @@ async fn subjects(
         limit: SUBJECTS_MAX,
     };
     let (counted, _) = tx.top_subjects().list(&filter).await?;
-    Ok(counted.counts.into_iter().map(|top| texts(top.entry.subject)).collect())
+    Ok(counted.counts.into_iter().map(|top| subject_of(top.entry.subject)).collect())
 }
 
-/// Where a subject's counters are; none: the rule does not limit it, or counts by something else by now.
-fn charge(active: &Arc<ActiveRule>, subject: Subject, now: Timestamp) -> Option<Looked> {
+/// The charge of a subject. `None`: the rule does not limit it, or counts by something else by now.
+fn charge(active: &Arc<ActiveRule>, subject: Subject, now: Timestamp) -> Option<LimitedSubject> {
     let rule = &active.rule;
     let value = |name: &String| subject.get(name).map(String::as_str);
     let values: Vec<&str> = rule.count_by().iter().map(value).collect::<Option<_>>()?;
-    let override_limits = match active.overrides.find(rule, &values, now).map(|found| &found.effect)
-    {
-        None => None,
-        Some(Effect::Limits(limits)) => Some(Arc::clone(limits)),
-        Some(_) => return None,
-    };
-    let key = subject_key(rule.count_by(), &values);
-    let charge = RuleCharge { active: Arc::clone(active), subject: key, override_limits };
-    Some(Looked { subject, charge })
-}
-
-/// What the limits of each say; nothing is counted.
-async fn look(
-    control: &ControlState,
-    alert: &AlertRow,
-    looked: &[Looked],
-) -> Result<Vec<(Micros, Vec<Decision>)>, ControlError> {
-    if looked.is_empty() {
-        return Ok(Vec::new());
+    let exception = active.overrides.find(rule, &values, now);
+    let unlimited = |exception: &Active| !matches!(exception.effect, Effect::Limits(_));
+    if exception.is_some_and(unlimited) {
+        return None;
     }
-    let (tenant, operation, cost) = (alert.tenant_id, Operation::Inspect, 1);
-    let rules = looked.iter().map(|it| std::slice::from_ref(&it.charge));
-    let asked: Vec<_> =
-        rules.map(|rules| Asked { tenant, operation, cost, rules, idempotency: None }).collect();
-    let results = control.limiter.check(&asked).await;
-    let decided = results.into_iter().map(|result| match result.map_err(redis_away)? {
-        Answer::Decided(at, decisions) => Ok((at, decisions)),
-        _ => Err(Problem::internal("a look was not decided").into()),
-    });
-    decided.collect()
+    let charge = charge_of(active, &values, exception);
+    Some(LimitedSubject { subject, charge })
 }
 
 /// The highest threshold that is reached, and the marks of those below it: they are not told any more.

@@ -6,7 +6,7 @@ use weir_http::problem::Problem;
 
 use crate::change::Change;
 use crate::error::ControlError;
-use crate::rules::Checked;
+use crate::rule_service::CheckedRule;
 
 /// Refuses an alert that could never be told.
 pub(super) async fn must_be_there(
@@ -20,7 +20,7 @@ pub(super) async fn must_be_there(
     };
     let row = change.tx.rules().find(change.caller.tenant_id, rule_id).await?;
     let row = row.ok_or_else(|| Problem::invalid_field("rule_id", "names no rule"))?;
-    let rule = Checked::stored(&row)?.rule;
+    let rule = CheckedRule::stored(&row)?.rule;
     let has_quota =
         rule.limits().iter().any(|limit| matches!(limit.algorithm, Algorithm::Quota(_)));
     if of_quotas && !has_quota {

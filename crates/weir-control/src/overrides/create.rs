@@ -15,7 +15,7 @@ use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::overrides::{checked, override_answer};
-use crate::rules::Checked;
+use crate::rule_service::CheckedRule;
 use crate::state::{ControlSettings, ControlState};
 
 /// Make an override: other limits, or none, for one subject of a rule.
@@ -53,7 +53,7 @@ pub(crate) async fn rule_of(change: &mut Change, rule_id: &str) -> Result<Rule, 
     let missing = || Problem::invalid_field("rule_id", "names no rule");
     let rule_id = rule_id.parse().map_err(|_| missing())?;
     let row = change.tx.rules().find(change.caller.tenant_id, rule_id).await?;
-    Ok(Checked::stored(&row.ok_or_else(missing)?)?.rule)
+    Ok(CheckedRule::stored(&row.ok_or_else(missing)?)?.rule)
 }
 
 /// Refuses more overrides than there may be.

@@ -15,7 +15,8 @@ use crate::ceilings;
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
-use crate::rules::{Checked, rule_answer, together, within_pattern_budget};
+use crate::rule_service::CheckedRule;
+use crate::rules::{rule_answer, together, within_pattern_budget};
 use crate::state::{ControlSettings, ControlState};
 
 /// Make a rule. It holds on every gate from the `rulebook_version` in the answer.
@@ -31,7 +32,7 @@ pub(crate) async fn create(
     By { caller, .. }: By<Editor>,
     Input { body, once }: Input<RuleBody>,
 ) -> Result<Response, ControlError> {
-    let checked = Checked::new(body)?;
+    let checked = CheckedRule::new(body)?;
     let mut change = control.change("rules.create", caller, once).await?;
     room(&control.settings, &mut change, &checked.body.namespace).await?;
     together::fit(&mut change, None, &checked.rule).await?;

@@ -14,8 +14,9 @@ use crate::change::Object;
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Input;
+use crate::rule_service::CheckedRule;
+use crate::rules::rule_answer;
 use crate::rules::update::{find, replace};
-use crate::rules::{Checked, rule_answer};
 use crate::state::ControlState;
 
 /// Make what an older revision said hold again, as a new revision.
@@ -48,7 +49,7 @@ pub(crate) async fn revert(
     let wanted = wanted
         .ok_or_else(|| Problem::invalid_field("revision", "names no revision of this rule"))?;
     let old: RuleBody = serde_json::from_value(wanted.after).map_err(Problem::internal)?;
-    let checked = Checked::new(old)?;
+    let checked = CheckedRule::new(old)?;
     let row = replace(&mut change, &before, &checked, expected.unwrap_or(before.revision)).await?;
     let object = Object::new("rule", &rule_id);
     change.audit("rule.revert", object, Some(before.spec), Some(row.spec.clone())).await?;

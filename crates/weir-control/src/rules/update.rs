@@ -17,7 +17,8 @@ use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Input;
-use crate::rules::{Checked, read_stored, rule_answer, slots, together, within_pattern_budget};
+use crate::rule_service::{CheckedRule, slots};
+use crate::rules::{rule_answer, together, within_pattern_budget};
 use crate::state::ControlState;
 
 /// Replace a rule, based on the revision named in `If-Match`.
@@ -45,7 +46,7 @@ pub(crate) async fn update(
     Input { body, once }: Input<RuleBody>,
 ) -> Result<Response, ControlError> {
     let rule_id: RuleId = rule.parse().map_err(|_| Problem::not_found())?;
-    let checked = Checked::new(body)?;
+    let checked = CheckedRule::new(body)?;
     let mut change = control.change("rules.update", caller, once).await?;
     let before = find(&mut change, rule_id).await?;
     let expected = if_match.required()?;
@@ -65,11 +66,11 @@ pub(crate) async fn find(change: &mut Change, rule_id: RuleId) -> Result<RuleRow
 pub(crate) async fn replace(
     change: &mut Change,
     before: &RuleRow,
-    checked: &Checked,
+    checked: &CheckedRule,
     expected_revision: u64,
 ) -> Result<RuleRow, ControlError> {
     // A rule that cannot be read counts by nothing that is known, and its counters mean nothing to the next one.
-    let old = read_stored(before).ok();
+    let old = CheckedRule::stored(before).ok();
     if old.as_ref().map(|old| old.rule.count_by()) != Some(checked.rule.count_by()) {
         no_overrides(change, before.id).await?;
     }

@@ -31,8 +31,8 @@ use super::traffic::Traffic;
 use crate::actor::{By, Caller, Viewer};
 use crate::ceilings::too_often;
 use crate::error::ControlError;
+use crate::rule_service::active_rule;
 use crate::state::ControlState;
-use crate::tester::active;
 
 const DEADLINE: Duration = Duration::from_secs(6);
 const HOUR_MS: i64 = 3_600_000;
@@ -133,7 +133,7 @@ impl Rules {
         let mut tx = control.reading("simulate.load", &rules.caller).await?;
         let found = tx.rulebook().rule(rules.caller.tenant_id, id).await?;
         let (row, stored) = found.ok_or_else(missing)?;
-        let present = active(&row, &stored)?;
+        let present = active_rule(&row, &stored)?;
         let candidate = &rules.candidate.rule;
         if present.rule.namespace() != candidate.namespace() {
             let reason = "must be the namespace of the rule that is replaced";

@@ -11,9 +11,9 @@ use weir_wire::stats::{DenialEntry, Denials};
 use crate::actor::{By, Viewer};
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
+use crate::rule_service::subject_of;
 use crate::state::ControlState;
 use crate::stats::parse_rule;
-use crate::stats::top::texts;
 
 /// Which refused checks to list.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -67,7 +67,7 @@ pub(super) fn entry(row: DenialRow) -> DenialEntry {
         rule_id: row.rule_id.to_string(),
         rule: row.rule,
         shadow: row.shadow,
-        subject: texts(row.subject),
+        subject: subject_of(row.subject),
         cost: row.cost,
         retry_after_ms: row.retry_after_ms,
         degraded: row.degraded,

@@ -1,10 +1,7 @@
 //! `GET /tenants/{tenant}/stats/top`
 
-use std::collections::BTreeMap;
-
 use axum::extract::State;
 use serde::Deserialize;
-use serde_json::Value;
 use utoipa::IntoParams;
 use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::time::Timestamp;
@@ -18,6 +15,7 @@ use weir_wire::time::DateTime;
 use crate::actor::{By, Caller, Viewer};
 use crate::error::ControlError;
 use crate::names;
+use crate::rule_service::subject_of;
 use crate::state::ControlState;
 use crate::stats::range::Asked;
 use crate::stats::{TimeQuery, parse_rule};
@@ -159,18 +157,8 @@ fn of_subject(top: TopSubject) -> TopEntry {
         rule_id: top.entry.rule_id.to_string(),
         rule,
         namespace,
-        subject: Some(texts(top.entry.subject)),
+        subject: Some(subject_of(top.entry.subject)),
         checks: top.entry.checks,
         denied: top.entry.denied,
     }
-}
-
-/// A stored subject; gates write texts only.
-pub(crate) fn texts(subject: Value) -> BTreeMap<String, String> {
-    let Value::Object(subject) = subject else { return BTreeMap::new() };
-    let texts = subject.into_iter().filter_map(|(name, value)| match value {
-        Value::String(value) => Some((name, value)),
-        _ => None,
-    });
-    texts.collect()
 }

@@ -6,19 +6,17 @@ use std::sync::Arc;
 use axum::extract::State;
 use weir_domain::draft::Action;
 use weir_domain::overrides::{Active, Effect};
-use weir_domain::request::Operation;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_redis::limiter::{Answer, Asked};
 use weir_wire::tester::{INSPECT_MAX, InspectAnswer, InspectBody, InspectedSubject};
 
 use crate::actor::{By, Caller, Editor};
 use crate::error::ControlError;
+use crate::rule_service::{active_rule, charge_of, inspect as inspect_counters, subject_values};
 use crate::state::ControlState;
 use crate::tester::matched_rule::limit_answer;
-use crate::tester::{active, charge_of, redis_away, values};
 
 /// How some subjects of a rule stand now, whatever its conditions say. Nothing is counted.
 #[utoipa::path(post, path = "/tenants/{tenant}/counters/inspect", operation_id = "counters_inspect", tag = "testing",
@@ -40,32 +38,33 @@ pub(crate) async fn inspect(
     let rule = rule(&control, &caller, &body.rule_id).await?;
     let now = control.clock.now();
     let subjects = body.subjects.into_iter();
-    let seen = subjects.map(|it| Seen::of(it, &rule, now)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Json(InspectAnswer { data: inspected(&control, &caller, &rule, seen).await? }))
+    let subjects = subjects.map(|subject| RuleSubject::new(subject, &rule, now));
+    let subjects = subjects.collect::<Result<Vec<_>, _>>()?;
+    Ok(Json(InspectAnswer { data: inspected(&control, &caller, &rule, subjects).await? }))
 }
 
-/// A subject before its counters are asked.
+/// A subject of the rule, with the override that applies to it.
 #[derive(Debug)]
-struct Seen<'a> {
+struct RuleSubject<'a> {
     subject: BTreeMap<String, String>,
     exception: Option<&'a Active>,
     values: Vec<String>,
 }
 
-impl<'a> Seen<'a> {
-    fn of(
+impl<'a> RuleSubject<'a> {
+    fn new(
         subject: BTreeMap<String, String>,
         rule: &'a ActiveRule,
         now: Timestamp,
     ) -> Result<Self, Problem> {
-        let found = values(&rule.rule, &subject)?;
+        let found = subject_values(&rule.rule, &subject)?;
         let exception = rule.overrides.find(&rule.rule, &found, now);
         let values = found.into_iter().map(str::to_owned).collect();
         Ok(Self { subject, exception, values })
     }
 
     fn action(&self, rule: &ActiveRule) -> Action {
-        match self.exception.map(|it| &it.effect) {
+        match self.exception.map(|active| &active.effect) {
             Some(Effect::Allow) => Action::Allow,
             Some(Effect::Deny) => Action::Deny,
             Some(Effect::Limits(_)) => Action::Limit,
@@ -78,42 +77,29 @@ async fn inspected(
     control: &ControlState,
     caller: &Caller,
     rule: &Arc<ActiveRule>,
-    seen: Vec<Seen<'_>>,
+    subjects: Vec<RuleSubject<'_>>,
 ) -> Result<Vec<InspectedSubject>, ControlError> {
-    let charge = |it: &Seen<'_>| {
-        let values: Vec<_> = it.values.iter().map(String::as_str).collect();
-        charge_of(rule, &values, it.exception)
+    let charge = |subject: &RuleSubject<'_>| {
+        let values: Vec<_> = subject.values.iter().map(String::as_str).collect();
+        let limited = subject.action(rule) == Action::Limit;
+        limited.then(|| charge_of(rule, &values, subject.exception))
     };
-    let limited: Vec<_> =
-        seen.iter().map(|it| (it.action(rule) == Action::Limit).then(|| charge(it))).collect();
-    let asked: Vec<_> = limited
-        .iter()
-        .flatten()
-        .map(|charge| Asked {
-            tenant: caller.tenant_id,
-            operation: Operation::Inspect,
-            cost: 1,
-            rules: std::slice::from_ref(charge),
-            idempotency: None,
-        })
-        .collect();
-    let results = control.limiter.check(&asked).await;
-    let mut results = results.into_iter().map(|result| result.map_err(redis_away));
-    let mut data = Vec::with_capacity(seen.len());
-    for (it, charge) in seen.into_iter().zip(&limited) {
-        let mut limits = Vec::new();
-        if let Some(charge) = charge {
-            let Some(Answer::Decided(decided, decisions)) = results.next().transpose()? else {
-                return Err(Problem::internal("a look was not decided").into());
-            };
+    let charges: Vec<_> = subjects.iter().map(charge).collect();
+    let parts = charges.iter().flatten().map(std::slice::from_ref);
+    let mut inspected =
+        inspect_counters(&control.limiter, caller.tenant_id, 1, parts).await?.into_iter();
+    let mut data = Vec::with_capacity(subjects.len());
+    for (subject, charge) in subjects.into_iter().zip(&charges) {
+        let of_limits = charge.as_ref().zip(if charge.is_some() { inspected.next() } else { None });
+        let limits = of_limits.map(|(charge, (decided, decisions))| {
             let pairs = charge.limits().iter().zip(decisions);
-            limits.extend(pairs.map(|(limit, said)| limit_answer(rule, limit, said, decided)));
-        }
+            pairs.map(|(limit, decision)| limit_answer(rule, limit, decision, decided)).collect()
+        });
         data.push(InspectedSubject {
-            action: it.action(rule).into(),
-            override_id: it.exception.map(|it| it.id.to_string()),
-            subject: it.subject,
-            limits,
+            action: subject.action(rule).into(),
+            override_id: subject.exception.map(|active| active.id.to_string()),
+            subject: subject.subject,
+            limits: limits.unwrap_or_default(),
         });
     }
     Ok(data)
@@ -129,5 +115,5 @@ async fn rule(
     let mut tx = control.reading("counters.inspect", caller).await?;
     let found = tx.rulebook().rule(caller.tenant_id, rule_id).await?;
     let (row, overrides) = found.ok_or_else(missing)?;
-    Ok(active(&row, &overrides)?)
+    Ok(active_rule(&row, &overrides)?)
 }

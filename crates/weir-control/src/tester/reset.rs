@@ -13,8 +13,8 @@ use crate::actor::{By, Editor};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
+use crate::rule_service::{CountersError, active_rule, charge_of, subject_values};
 use crate::state::ControlState;
-use crate::tester::{active, charge_of, redis_away, values};
 
 /// Let one subject of a rule start again, as if it had never asked.
 #[utoipa::path(post, path = "/tenants/{tenant}/counters/reset", operation_id = "counters_reset", tag = "testing",
@@ -33,17 +33,17 @@ pub(crate) async fn reset(
     let after = json!({ "subject": body.subject });
     change.audit("counters.reset", object, None, Some(after)).await?;
     let names = charge.counters(change.caller.tenant_id);
-    let counters = control.limiter.reset(&names).await.map_err(redis_away)?;
+    let counters = control.limiter.reset(&names).await.map_err(CountersError::from)?;
     change.answer(StatusCode::OK, &ResetAnswer { counters }).await
 }
 
-/// The rule met by the subject, whatever its conditions say.
+/// The charge of the subject, whatever the conditions of the rule say.
 async fn charge(change: &mut Change, body: &ResetBody) -> Result<RuleCharge, ControlError> {
     let missing = || Problem::invalid_field("rule_id", "names no rule");
     let rule_id: RuleId = body.rule_id.parse().map_err(|_| missing())?;
     let found = change.tx.rulebook().rule(change.caller.tenant_id, rule_id).await?;
     let (row, overrides) = found.ok_or_else(missing)?;
-    let active = active(&row, &overrides)?;
-    let values = values(&active.rule, &body.subject)?;
+    let active = active_rule(&row, &overrides)?;
+    let values = subject_values(&active.rule, &body.subject)?;
     Ok(charge_of(&active, &values, active.overrides.find(&active.rule, &values, change.now)))
 }

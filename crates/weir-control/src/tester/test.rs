@@ -3,25 +3,24 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::draft::Mode;
 use weir_domain::limit::LIMITS_PER_RULE_MAX;
 use weir_domain::matching::{LIMITS_PER_CHECK_MAX, RuleMatch};
-use weir_domain::request::{Operation, Request};
+use weir_domain::request::Request;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::Micros;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_redis::limiter::{Answer, Asked};
 use weir_wire::check::CheckBody;
 use weir_wire::tester::TestAnswer;
 
 use crate::actor::{By, Caller, Editor};
 use crate::error::ControlError;
-use crate::rules::read_stored;
+use crate::rule_service::{CheckedRule, active_rule, inspect};
 use crate::state::ControlState;
 use crate::tester::matched_rule::MatchedRule;
-use crate::tester::{active, redis_away};
 
 /// Try a request against every rule of a namespace: what matches, or why not, and what the limits say now.
 ///
@@ -38,10 +37,10 @@ pub(crate) async fn test(
     let request = body.parse_look().map_err(Problem::invalid)?;
     let rules = rules(&control, &caller, request.namespace()).await?;
     let now = control.clock.now();
-    let met: Vec<MatchedRule> =
+    let matched: Vec<MatchedRule> =
         rules.into_iter().map(|rule| MatchedRule::new(rule, &request, now)).collect();
-    let (decided, decisions) = look(&control, &caller, &request, &met).await?;
-    Ok(Json(answer(&request, &met, &decisions, decided)))
+    let (decided, decisions) = decisions(&control, &caller, &request, &matched).await?;
+    Ok(Json(answer(&request, &matched, &decisions, decided)))
 }
 
 /// The rules of a namespace: enforced ones, then shadows, then those that are off; oldest first.
@@ -53,79 +52,68 @@ async fn rules(
     let mut tx = control.reading("tester.load", caller).await?;
     let rows = tx.rulebook().namespace(caller.tenant_id, namespace).await?;
     // A rule that cannot be read is shown as such in the list of rules.
-    let readable = rows.rules.iter().filter(|row| read_stored(row).is_ok());
-    let all = readable.map(|row| active(row, &rows.overrides));
-    let mut rules = all.collect::<Result<Vec<_>, Problem>>()?;
+    let readable = rows.rules.iter().filter(|row| CheckedRule::stored(row).is_ok());
+    let all = readable.map(|row| active_rule(row, &rows.overrides));
+    let mut rules = all.collect::<Result<Vec<_>, _>>()?;
     let place = |mode| match mode {
         Mode::Enforce => 0,
         Mode::Shadow => 1,
         Mode::Off => 2,
     };
-    rules.sort_by_key(|it| (place(it.rule.mode()), it.id));
+    rules.sort_by_key(|active| (place(active.rule.mode()), active.id));
     Ok(rules)
 }
 
-/// What the limits say now: one list for each rule that has any to ask.
-async fn look(
+/// What the limits decide now: the time of Redis, and one list of decisions for each matched rule.
+async fn decisions(
     control: &ControlState,
     caller: &Caller,
     request: &Request,
-    met: &[MatchedRule],
+    matched: &[MatchedRule],
 ) -> Result<(Micros, Vec<Vec<Decision>>), ControlError> {
-    let charge = |it: &MatchedRule| match &it.rule_match {
+    let charge = |matched: &MatchedRule| match &matched.rule_match {
         RuleMatch::Charged(charge) => Some(charge.clone()),
         _ => None,
     };
-    let charges: Vec<_> = met.iter().map(charge).collect();
-    let rules: Vec<_> = charges.iter().flatten().cloned().collect();
-    if rules.is_empty() {
-        let now = Micros::from_ms(control.clock.now().as_millis_u64());
-        return Ok((now, vec![Vec::new(); met.len()]));
-    }
-    let (tenant, cost) = (caller.tenant_id, request.cost());
-    // A look decides nothing for rules together, so it is asked in parts no larger than a check can be.
-    let parts = rules.chunks(LIMITS_PER_CHECK_MAX / LIMITS_PER_RULE_MAX);
-    let look =
-        |rules| Asked { tenant, operation: Operation::Inspect, cost, rules, idempotency: None };
-    let asked: Vec<_> = parts.map(look).collect();
-    let (mut decided, mut all) = (Micros::default(), Vec::new());
-    for result in control.limiter.check(&asked).await {
-        let Answer::Decided(at, decisions) = result.map_err(redis_away)? else {
-            return Err(Problem::internal("a look was not decided").into());
-        };
-        decided = at;
-        all.extend(decisions);
-    }
-    let mut decisions = all.into_iter();
-    let mut of_rule = |count| decisions.by_ref().take(count).collect();
-    let lists = charges.iter().map(|it| of_rule(it.as_ref().map_or(0, |it| it.limits().len())));
+    let charges: Vec<_> = matched.iter().map(charge).collect();
+    let charged: Vec<_> = charges.iter().flatten().cloned().collect();
+    // An inspection decides nothing for rules together, so its parts are no larger than a check can be.
+    let parts = charged.chunks(LIMITS_PER_CHECK_MAX / LIMITS_PER_RULE_MAX);
+    let inspected = inspect(&control.limiter, caller.tenant_id, request.cost(), parts).await?;
+    let now = || Micros::from_ms(control.clock.now().as_millis_u64());
+    let decided = inspected.last().map_or_else(now, |(decided, _)| *decided);
+    let mut all = inspected.into_iter().flat_map(|(_, decisions)| decisions);
+    let limits =
+        |charge: &Option<RuleCharge>| charge.as_ref().map_or(0, |charge| charge.limits().len());
+    let lists = charges.iter().map(|charge| all.by_ref().take(limits(charge)).collect());
     Ok((decided, lists.collect()))
 }
 
 fn answer(
     request: &Request,
-    met: &[MatchedRule],
+    matched: &[MatchedRule],
     decisions: &[Vec<Decision>],
     decided: Micros,
 ) -> TestAnswer {
-    let refuses =
-        |(it, decisions): &(&MatchedRule, &Vec<Decision>)| it.enforced() && !it.passes(decisions);
-    let is_denial = |it: &MatchedRule| !matches!(it.rule_match, RuleMatch::Charged(_));
-    let refusing: Vec<&MatchedRule> =
-        met.iter().zip(decisions).filter(refuses).map(|(it, _)| it).collect();
-    // A rule that refuses comes before one that exempts, and that before limits.
-    let exempted = met.iter().any(|it| it.enforced() && it.exempts());
-    let outright = refusing.iter().any(|it| is_denial(it));
-    let counts = |it: &&&MatchedRule| is_denial(it) || !(exempted || outright);
-    let name = |it: &&MatchedRule| it.active.rule.name().to_owned();
-    let denied_by: Vec<String> = refusing.iter().filter(counts).map(name).collect();
+    let with_decisions = || matched.iter().zip(decisions);
+    let denies =
+        |rule: &MatchedRule, decisions: &[Decision]| rule.enforced() && !rule.passes(decisions);
+    let denying: Vec<&MatchedRule> = with_decisions()
+        .filter(|(rule, decisions)| denies(rule, decisions))
+        .map(|(rule, _)| rule)
+        .collect();
+    // A rule that denies outright comes before one that exempts, and that one before limits.
+    let outright = |rule: &MatchedRule| !matches!(rule.rule_match, RuleMatch::Charged(_));
+    let exempted = matched.iter().any(|rule| rule.enforced() && rule.exempts());
+    let without_limits = exempted || denying.iter().any(|rule| outright(rule));
+    let counts = |rule: &&&MatchedRule| outright(rule) || !without_limits;
+    let name = |rule: &&MatchedRule| rule.active.rule.name().to_owned();
+    let denied_by: Vec<String> = denying.iter().filter(counts).map(name).collect();
     TestAnswer {
         allowed: denied_by.is_empty(),
         denied_by,
-        rules: met
-            .iter()
-            .zip(decisions)
-            .map(|(it, decisions)| it.answer(request, decisions, decided))
+        rules: with_decisions()
+            .map(|(rule, decisions)| rule.answer(request, decisions, decided))
             .collect(),
     }
 }

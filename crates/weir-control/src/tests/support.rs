@@ -170,7 +170,7 @@ impl Plane {
         let mut tx = self.database.app.begin("tests.consume", scope).await.expect("begin");
         let id = rule.parse().expect("an id");
         let row = tx.rules().find(tenant, id).await.expect("load").expect("there");
-        let active = crate::tester::active(&row, &[]).expect("valid");
+        let active = crate::rule_service::active_rule(&row, &[]).expect("valid");
         let values: &[&str] = if active.rule.count_by().is_empty() { &[] } else { &[user] };
         let subject = subject_key(active.rule.count_by(), values);
         let rules = vec![RuleCharge { active, subject, override_limits: None }];

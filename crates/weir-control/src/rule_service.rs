@@ -1,0 +1,14 @@
+//! Stored rules outside of a gate: read, matched with subjects, and their counters inspected.
+//!
+//! The tester, what-if runs and alerts work with rules through this module alone, so none of them needs a handler of
+//! another resource.
+
+mod active;
+mod counters;
+mod stored;
+mod subject;
+
+pub(crate) use active::{active_rule, charge_of};
+pub(crate) use counters::{CountersError, inspect};
+pub(crate) use stored::{CheckedRule, UnreadableRule, slots};
+pub(crate) use subject::{subject_digest, subject_of, subject_values};

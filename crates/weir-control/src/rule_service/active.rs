@@ -1,0 +1,48 @@
+//! Stored rules in the form in which a gate holds them.
+
+use std::sync::Arc;
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::matching::subject_key;
+use weir_domain::overrides::{Active, Effect, Overrides};
+use weir_domain::rulebook::ActiveRule;
+use weir_store::{OverrideRow, RuleRow};
+use weir_wire::overrides::OverrideBody;
+
+use super::stored::{CheckedRule, UnreadableRule, slots};
+
+/// A stored rule with those of the overrides that belong to it.
+pub(crate) fn active_rule(
+    row: &RuleRow,
+    overrides: &[OverrideRow],
+) -> Result<Arc<ActiveRule>, UnreadableRule> {
+    let rule = CheckedRule::stored(row)?.rule.with_slots(&slots(row).taken);
+    let mut parsed = Vec::new();
+    for stored in overrides.iter().filter(|stored| stored.rule_id == row.id) {
+        let unreadable = |reason: String| UnreadableRule {
+            rule_id: row.id,
+            reason: format!("override {}: {reason}", stored.id),
+        };
+        let body: OverrideBody = serde_json::from_value(stored.spec.clone())
+            .map_err(|error| unreadable(error.to_string()))?;
+        let body = body.parse(&rule).map_err(|fields| unreadable(format!("{fields:?}")))?;
+        parsed.push((stored.id, body, stored.expires_at));
+    }
+    let overrides = Overrides::build(&rule, parsed);
+    Ok(Arc::new(ActiveRule::new(row.id, rule, overrides)))
+}
+
+/// The charge of the subject with these values, whatever the conditions of the rule say. `exception` is the override that
+/// applies to the subject.
+pub(crate) fn charge_of(
+    active: &Arc<ActiveRule>,
+    values: &[&str],
+    exception: Option<&Active>,
+) -> RuleCharge {
+    let override_limits = match exception.map(|active| &active.effect) {
+        Some(Effect::Limits(limits)) => Some(limits.clone()),
+        _ => None,
+    };
+    let subject = subject_key(active.rule.count_by(), values);
+    RuleCharge { active: active.clone(), subject, override_limits }
+}

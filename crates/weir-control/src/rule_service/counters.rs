@@ -1,0 +1,39 @@
+//! The counters of rules, read without counting anything.
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::decide::Decision;
+use weir_domain::id::TenantId;
+use weir_domain::request::Operation;
+use weir_domain::time::Micros;
+use weir_redis::error::RedisError;
+use weir_redis::limiter::{Answer, Asked, Limiter};
+
+/// The error of counters that could not be read or reset.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CountersError {
+    /// Redis did not answer.
+    #[error("the counters cannot be asked at the moment")]
+    Unavailable(#[from] RedisError),
+    /// The limiter answered an inspection with something else than decisions.
+    #[error("an inspection was not decided")]
+    Undecided,
+}
+
+/// Returns for each part of `parts` the time of Redis and the decisions of all its limits, as a request of this cost
+/// would meet them now. A part must hold no more limits than a check can.
+pub(crate) async fn inspect(
+    limiter: &Limiter,
+    tenant: TenantId,
+    cost: u64,
+    parts: impl Iterator<Item = &[RuleCharge]>,
+) -> Result<Vec<(Micros, Vec<Decision>)>, CountersError> {
+    let operation = Operation::Inspect;
+    let asked: Vec<_> =
+        parts.map(|rules| Asked { tenant, operation, cost, rules, idempotency: None }).collect();
+    let answers = limiter.check(&asked).await;
+    let decided = answers.into_iter().map(|answer| match answer? {
+        Answer::Decided(at, decisions) => Ok((at, decisions)),
+        _ => Err(CountersError::Undecided),
+    });
+    decided.collect()
+}

@@ -1,0 +1,46 @@
+//! Subjects of rules, as they are written and as they are stored.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use weir_domain::rule::Rule;
+use weir_domain::subject::SubjectKey;
+use weir_http::problem::Problem;
+
+/// The subject's values in the order of `count_by`.
+pub(crate) fn subject_values<'a>(
+    rule: &Rule,
+    subject: &'a BTreeMap<String, String>,
+) -> Result<Vec<&'a str>, Problem> {
+    if let Some(name) = subject.keys().find(|name| !rule.count_by().contains(name)) {
+        let reason =
+            format!("is not counted by; the rule counts by [{}]", rule.count_by().join(", "));
+        return Err(Problem::invalid_field(format!("subject.{name}"), reason));
+    }
+    let value = |name: &String| {
+        let missing = || {
+            Problem::invalid_field(
+                format!("subject.{name}"),
+                "must be given: the rule counts by it",
+            )
+        };
+        subject.get(name).map(String::as_str).ok_or_else(missing)
+    };
+    rule.count_by().iter().map(value).collect()
+}
+
+/// The digest under which the override of a subject is stored.
+pub(crate) fn subject_digest(key: SubjectKey) -> [u8; 32] {
+    Sha256::digest(key.0.to_be_bytes()).into()
+}
+
+/// A subject as gates store it. Values that are not texts are left out: gates write none.
+pub(crate) fn subject_of(stored: Value) -> BTreeMap<String, String> {
+    let Value::Object(stored) = stored else { return BTreeMap::new() };
+    let texts = stored.into_iter().filter_map(|(name, value)| match value {
+        Value::String(value) => Some((name, value)),
+        _ => None,
+    });
+    texts.collect()
+}
