@@ -8,7 +8,7 @@ use clap::Args;
 use weir_http::client_address::{InvalidNetwork, TRUSTED_PROXIES_MAX, TrustedProxies};
 use weir_http::serve::{ListenerMeters, ServeSettings};
 
-use super::Problems;
+use super::problems::Problems;
 
 /// Settings of the listeners as given.
 #[derive(Debug, Args)]
@@ -81,7 +81,7 @@ impl Problems {
 
     fn trusted_proxies(&mut self, text: &str) -> TrustedProxies {
         text.parse().unwrap_or_else(|InvalidNetwork(part)| {
-            self.say(format!(
+            self.add(format!(
                 "WEIR_TRUSTED_PROXIES must list at most {TRUSTED_PROXIES_MAX} addresses and networks such as \
                  10.0.0.0/8, not `{part}`"
             ));
@@ -93,7 +93,7 @@ impl Problems {
         match text.parse() {
             Ok(connections @ 1..=1_000_000) => connections,
             _ => {
-                self.say(format!("{name} must be from 1 to 1000000"));
+                self.add(format!("{name} must be from 1 to 1000000"));
                 1
             }
         }
@@ -103,7 +103,7 @@ impl Problems {
         match text.parse() {
             Ok(ms @ 10..=60_000) => Duration::from_millis(ms),
             _ => {
-                self.say("WEIR_OVERLOAD_WAIT_MS must be from 10 to 60000");
+                self.add("WEIR_OVERLOAD_WAIT_MS must be from 10 to 60000");
                 Duration::from_millis(100)
             }
         }

@@ -1,0 +1,168 @@
+//! Settings of the control plane.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use weir_control::{AUDIT_DAYS, SigningKey, Signup};
+use weir_redis::Client;
+use weir_store::Retention;
+use weir_webhook::Reach;
+
+use super::listener::ListenerSettings;
+use super::problems::Problems;
+use super::secret::Secret;
+
+/// Settings of the control plane as given.
+#[derive(Debug, Args)]
+pub struct ControlArgs {
+    /// Where the control plane listens
+    #[arg(long, env = "WEIR_CONTROL_ADDR", default_value = "127.0.0.1:8080")]
+    pub control_addr: String,
+    /// Origins of gates that the dashboard may call from the browser, separated by commas
+    #[arg(long, env = "WEIR_GATE_ORIGINS", default_value = "")]
+    pub gate_origins: String,
+    /// Sign-up of strangers: closed, confirmed (by a token from `weir user confirm`) or open (for development)
+    #[arg(long, env = "WEIR_SIGNUP", default_value = "closed")]
+    pub signup: String,
+    /// Signs access tokens: base64 of 32 random bytes; after a comma, older ones that still verify
+    #[arg(skip)]
+    pub jwt_key: Option<Secret>,
+    /// A file that holds the signing key (the key itself goes into `WEIR_JWT_KEY`)
+    #[arg(long, env = "WEIR_JWT_KEY_FILE")]
+    pub jwt_key_file: Option<PathBuf>,
+    /// Whether webhooks may go to private addresses and in the clear, for development: on or off
+    #[arg(long, env = "WEIR_WEBHOOK_ALLOW_PRIVATE", default_value = "off")]
+    pub webhook_allow_private: String,
+    /// Days for which statistics are kept by minute, hour and day
+    #[arg(long, env = "WEIR_STATS_DAYS", default_value = "7,90,730")]
+    pub stats_days: String,
+    /// Days for which entries of the audit log are retained, 30 to 3660
+    #[arg(long, env = "WEIR_AUDIT_DAYS", default_value_t = AUDIT_DAYS.to_string())]
+    pub audit_days: String,
+}
+
+/// Checked settings of the control plane.
+#[derive(Debug)]
+pub struct ControlSettings {
+    pub listen: SocketAddr,
+    pub listener: ListenerSettings,
+    pub database_url: Secret,
+    pub redis: Client,
+    pub signup: Signup,
+    pub signing_keys: Vec<SigningKey>,
+    pub retention: Retention,
+    pub audit_days: u16,
+    pub webhook_reach: Reach,
+    pub gate_origins: Vec<String>,
+}
+
+impl ControlArgs {
+    /// Checks the settings; `signs` is whether the control plane runs and needs a signing key.
+    pub(super) fn parse(
+        &self,
+        problems: &mut Problems,
+        signs: bool,
+        shared: (ListenerSettings, Secret, Option<Client>),
+    ) -> Option<ControlSettings> {
+        let (listener, database_url, redis) = shared;
+        let listen = problems.address("WEIR_CONTROL_ADDR", &self.control_addr);
+        let signup = problems.signup(&self.signup);
+        let gate_origins = problems.origins("WEIR_GATE_ORIGINS", &self.gate_origins);
+        let webhook_reach = problems.reach(&self.webhook_allow_private);
+        let retention = problems.retention(&self.stats_days);
+        let audit_days = problems.audit_days(&self.audit_days);
+        let signing_keys = if signs { problems.signing_keys(self) } else { Vec::new() };
+        Some(ControlSettings {
+            listen,
+            listener,
+            database_url,
+            redis: redis?,
+            signup,
+            signing_keys,
+            retention,
+            audit_days,
+            webhook_reach,
+            gate_origins,
+        })
+    }
+}
+
+/// The signing key from the environment, where no flag may show it.
+#[expect(clippy::disallowed_methods, reason = "the one file that reads the environment")]
+pub fn jwt_key_of_environment() -> Option<Secret> {
+    std::env::var("WEIR_JWT_KEY").ok().map(Secret)
+}
+
+impl Problems {
+    fn signup(&mut self, text: &str) -> Signup {
+        match text {
+            "open" => Signup::Open,
+            "confirmed" => Signup::Confirmed,
+            "closed" => Signup::Closed,
+            _ => {
+                self.add("WEIR_SIGNUP must be `closed`, `confirmed` or `open`");
+                Signup::Closed
+            }
+        }
+    }
+
+    fn reach(&mut self, allow_private: &str) -> Reach {
+        let anywhere = self.switch("WEIR_WEBHOOK_ALLOW_PRIVATE", allow_private, false);
+        if anywhere { Reach::Anywhere } else { Reach::Public }
+    }
+
+    pub(super) fn retention(&mut self, text: &str) -> Retention {
+        let days: Result<Vec<u16>, _> = text.split(',').map(|days| days.trim().parse()).collect();
+        match days.unwrap_or_default()[..] {
+            [minutes_days @ 1..=60, hours_days, days_days @ ..=3660]
+                if minutes_days <= hours_days && hours_days <= days_days =>
+            {
+                Retention { minutes_days, hours_days, days_days, ..Retention::default() }
+            }
+            _ => {
+                self.add(
+                    "WEIR_STATS_DAYS must be three numbers such as 7,90,730, the first from 1 to 60, \
+                     none smaller than the one before it, at most 3660",
+                );
+                Retention::default()
+            }
+        }
+    }
+
+    fn audit_days(&mut self, text: &str) -> u16 {
+        if let Ok(days @ 30..=3660) = text.parse() {
+            return days;
+        }
+        self.add("WEIR_AUDIT_DAYS must be from 30 to 3660");
+        AUDIT_DAYS
+    }
+
+    fn signing_keys(&mut self, args: &ControlArgs) -> Vec<SigningKey> {
+        let direct = args.jwt_key.as_ref().map(|key| &key.0);
+        if let Some(file) = &args.jwt_key_file {
+            self.closed_to_others("WEIR_JWT_KEY_FILE", file);
+        }
+        let Some(text) = self.secret("WEIR_JWT_KEY", direct, args.jwt_key_file.as_ref()) else {
+            return Vec::new();
+        };
+        let mut keys = Vec::new();
+        for one in text.0.split(',') {
+            match SigningKey::parse(one) {
+                Ok(key) => keys.push(key),
+                Err(error) => self.add(format!("WEIR_JWT_KEY {error}")),
+            }
+        }
+        keys
+    }
+
+    /// Refuses a file that accounts outside its group can read or write.
+    fn closed_to_others(&mut self, name: &str, file: &Path) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let Ok(metadata) = std::fs::metadata(file) else { return };
+        if metadata.permissions().mode() & 0o007 != 0 {
+            let path = file.display();
+            self.add(format!("{name} ({path}) is open to every account: `chmod o-rwx` it"));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Where Postgres is, and the settings of `weir migrate`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::gate::GateArgs;
+use super::problems::Problems;
+use super::secret::Secret;
+
+/// Where Postgres is.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "the names of the flags")]
+pub struct DatabaseArgs {
+    /// Where Postgres is, such as <postgres://user@127.0.0.1/weir>
+    #[arg(long, env = "WEIR_DATABASE_URL", hide_env_values = true)]
+    pub database_url: Option<String>,
+    /// A file that holds the above
+    #[arg(long, env = "WEIR_DATABASE_URL_FILE")]
+    pub database_url_file: Option<PathBuf>,
+    /// Whether a Postgres on another host may be used without `sslmode=verify-full`: on or off
+    #[arg(long, env = "WEIR_DATABASE_INSECURE", default_value = "off")]
+    pub database_insecure: String,
+}
+
+/// Settings of `weir migrate`.
+#[derive(Debug, Args)]
+pub struct MigrateArgs {
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+    /// The password of `weir_control_login`, which is then created or changed
+    #[arg(long, env = "WEIR_CONTROL_DATABASE_PASSWORD", hide_env_values = true)]
+    pub control_database_password: Option<String>,
+    /// A file that holds the above
+    #[arg(long, env = "WEIR_CONTROL_DATABASE_PASSWORD_FILE")]
+    pub control_database_password_file: Option<PathBuf>,
+    /// The password of `weir_gate_login`, which is then created or changed
+    #[arg(long, env = "WEIR_GATE_DATABASE_PASSWORD", hide_env_values = true)]
+    pub gate_database_password: Option<String>,
+    /// A file that holds the above
+    #[arg(long, env = "WEIR_GATE_DATABASE_PASSWORD_FILE")]
+    pub gate_database_password_file: Option<PathBuf>,
+}
+
+/// Checked settings of `weir migrate`.
+#[derive(Debug)]
+pub struct Migration {
+    /// Where Postgres is, with the owner's login.
+    pub database_url: Secret,
+    /// The passwords to give to the planes' logins.
+    pub control_password: Option<Secret>,
+    pub gate_password: Option<Secret>,
+}
+
+impl DatabaseArgs {
+    /// The database's address alone, for commands that need nothing else.
+    pub fn parse(&self) -> anyhow::Result<Secret> {
+        let mut problems = Problems::default();
+        let url = problems.database_url(self);
+        problems.none()?;
+        Ok(url)
+    }
+}
+
+impl MigrateArgs {
+    /// Checks the settings, or reports everything that is wrong with them.
+    pub fn parse(&self) -> anyhow::Result<Migration> {
+        let mut problems = Problems::default();
+        let database_url = problems.database_url(&self.database);
+        let (direct, file) =
+            (&self.control_database_password, &self.control_database_password_file);
+        let control_password =
+            problems.password("WEIR_CONTROL_DATABASE_PASSWORD", direct.as_ref(), file.as_ref());
+        let (direct, file) = (&self.gate_database_password, &self.gate_database_password_file);
+        let gate_password =
+            problems.password("WEIR_GATE_DATABASE_PASSWORD", direct.as_ref(), file.as_ref());
+        problems.none()?;
+        Ok(Migration { database_url, control_password, gate_password })
+    }
+}
+
+impl Problems {
+    pub(super) fn database_url(&mut self, args: &DatabaseArgs) -> Secret {
+        let file = args.database_url_file.as_ref();
+        let url = self.secret("WEIR_DATABASE_URL", args.database_url.as_ref(), file);
+        self.postgres_url("WEIR_DATABASE_URL", url, args)
+    }
+
+    /// The address with the login of the gate.
+    pub(super) fn gate_database_url(&mut self, args: &GateArgs, database: &DatabaseArgs) -> Secret {
+        let (direct, file) = (&args.gate_database_url, &args.gate_database_url_file);
+        let url = self.secret("WEIR_GATE_DATABASE_URL", direct.as_ref(), file.as_ref());
+        self.postgres_url("WEIR_GATE_DATABASE_URL", url, database)
+    }
+
+    /// An address that begins with postgres:// and, unless that was waived, names a server that proves its identity.
+    fn postgres_url(&mut self, name: &str, url: Option<Secret>, args: &DatabaseArgs) -> Secret {
+        let insecure = self.switch("WEIR_DATABASE_INSECURE", &args.database_insecure, true);
+        let Some(url) = url else { return Secret::none() };
+        if !(url.0.starts_with("postgres://") || url.0.starts_with("postgresql://")) {
+            self.add(format!("{name} must begin with postgres://"));
+        } else if !insecure {
+            match weir_store::is_verified(&url.0) {
+                Ok(true) => {}
+                Ok(false) => self.add(format!(
+                    "{name} must end with ?sslmode=verify-full, because Postgres is on another host \
+                     (WEIR_DATABASE_INSECURE=on allows less, for a network that nobody else is in)"
+                )),
+                Err(error) => self.add(format!("{name} cannot be used: {}", error.reason())),
+            }
+        }
+        url
+    }
+
+    /// A password for a login, if one is given.
+    fn password(
+        &mut self,
+        name: &str,
+        direct: Option<&String>,
+        file: Option<&PathBuf>,
+    ) -> Option<Secret> {
+        if direct.is_none() && file.is_none() {
+            return None;
+        }
+        let password = self.secret(name, direct, file)?;
+        if !(16..=200).contains(&password.0.len()) {
+            self.add(format!("{name} must be from 16 to 200 bytes long"));
+        }
+        Some(password)
+    }
+}

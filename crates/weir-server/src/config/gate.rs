@@ -1,0 +1,106 @@
+//! Settings of a gate.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use axum::http::HeaderValue;
+use clap::Args;
+use weir_gate::Staleness;
+use weir_redis::Client;
+
+use super::listener::ListenerSettings;
+use super::problems::Problems;
+use super::secret::Secret;
+
+/// Settings of a gate as given.
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// Where Postgres is, with the gate's login; needed when one process runs both planes
+    #[arg(long, env = "WEIR_GATE_DATABASE_URL", hide_env_values = true)]
+    pub gate_database_url: Option<String>,
+    /// A file that holds the above
+    #[arg(long, env = "WEIR_GATE_DATABASE_URL_FILE")]
+    pub gate_database_url_file: Option<PathBuf>,
+    /// Where the gate listens
+    #[arg(long, env = "WEIR_GATE_ADDR", default_value = "127.0.0.1:8081")]
+    pub gate_addr: String,
+    /// Where clients reach this gate, as the dashboard shows it; default: where it listens
+    #[arg(long, env = "WEIR_GATE_URL")]
+    pub gate_url: Option<String>,
+    /// Origins of dashboards that may call this gate from the browser, separated by commas
+    #[arg(long, env = "WEIR_DASHBOARD_ORIGINS", default_value = "")]
+    pub dashboard_origins: String,
+    /// Where a gate keeps its copy of the rulebook
+    #[arg(long, env = "WEIR_STATE_DIR")]
+    pub state_dir: Option<PathBuf>,
+    /// Seconds after which a rulebook that cannot be compared with Postgres counts as stale
+    #[arg(long, env = "WEIR_RULEBOOK_MAX_AGE_S", default_value = "30")]
+    pub rulebook_max_age_s: String,
+    /// What a gate does with a stale rulebook: serve or refuse
+    #[arg(long, env = "WEIR_RULEBOOK_STALE", default_value = "serve")]
+    pub rulebook_stale: String,
+    /// Whether a gate keeps statistics: on or off
+    #[arg(long, env = "WEIR_STATS", default_value = "on")]
+    pub stats: String,
+}
+
+/// Checked settings of a gate.
+#[derive(Debug)]
+pub struct GateSettings {
+    pub listen: SocketAddr,
+    pub listener: ListenerSettings,
+    pub url: String,
+    pub database_url: Secret,
+    pub redis: Client,
+    pub redis_budget: Duration,
+    pub state_dir: Option<PathBuf>,
+    pub staleness: Staleness,
+    pub statistics: bool,
+    pub dashboard_origins: Vec<HeaderValue>,
+}
+
+impl GateArgs {
+    /// Checks the settings.
+    pub(super) fn parse(
+        &self,
+        problems: &mut Problems,
+        shared: (ListenerSettings, Secret, Option<Client>),
+        redis_budget: Duration,
+    ) -> Option<GateSettings> {
+        let (listener, database_url, redis) = shared;
+        let listen = problems.address("WEIR_GATE_ADDR", &self.gate_addr);
+        let dashboard_origins = problems.origins("WEIR_DASHBOARD_ORIGINS", &self.dashboard_origins);
+        let staleness = problems.staleness(&self.rulebook_max_age_s, &self.rulebook_stale);
+        let statistics = problems.switch("WEIR_STATS", &self.stats, true);
+        let header = |origin: &String| HeaderValue::from_str(origin).ok();
+        Some(GateSettings {
+            listen,
+            listener,
+            url: self.gate_url.clone().unwrap_or_else(|| format!("http://{listen}")),
+            database_url,
+            redis: redis?,
+            redis_budget,
+            state_dir: self.state_dir.clone(),
+            staleness,
+            statistics,
+            dashboard_origins: dashboard_origins.iter().filter_map(header).collect(),
+        })
+    }
+}
+
+impl Problems {
+    fn staleness(&mut self, max_age_s: &str, stale: &str) -> Staleness {
+        let mut staleness = Staleness::default();
+        match max_age_s.parse() {
+            Ok(seconds @ 5..=86_400) => staleness.max_age = Duration::from_secs(seconds),
+            _ => self.add("WEIR_RULEBOOK_MAX_AGE_S must be from 5 to 86400"),
+        }
+        match stale {
+            "serve" => {}
+            "refuse" => staleness.refuse = true,
+            _ => self.add("WEIR_RULEBOOK_STALE must be `serve` or `refuse`"),
+        }
+        staleness
+    }
+}

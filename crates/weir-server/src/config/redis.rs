@@ -1,0 +1,68 @@
+//! Where Redis is.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use weir_redis::Client;
+
+use super::problems::Problems;
+
+/// Settings of Redis as given.
+#[derive(Debug, Args)]
+pub struct RedisArgs {
+    /// Where Redis is, such as <redis://127.0.0.1:6379>
+    #[arg(long, env = "WEIR_REDIS_URL", hide_env_values = true)]
+    pub redis_url: Option<String>,
+    /// A file that holds the above
+    #[arg(long, env = "WEIR_REDIS_URL_FILE")]
+    pub redis_url_file: Option<PathBuf>,
+    /// The certificate of the authority (PEM) that Redis' own is signed by; default: those the system trusts
+    #[arg(long, env = "WEIR_REDIS_CA_FILE")]
+    pub redis_ca_file: Option<PathBuf>,
+    /// Longest that a check waits for Redis, in milliseconds
+    #[arg(long, env = "WEIR_REDIS_BUDGET_MS", default_value = "10")]
+    pub redis_budget_ms: String,
+}
+
+impl Problems {
+    /// A client that has not connected yet. `None` after a problem was added.
+    pub(super) fn redis(&mut self, args: &RedisArgs) -> Option<Client> {
+        let url =
+            self.secret("WEIR_REDIS_URL", args.redis_url.as_ref(), args.redis_url_file.as_ref())?;
+        let client = match &args.redis_ca_file {
+            None => weir_redis::client(&url.0),
+            Some(path) => weir_redis::client_trusting(&url.0, self.authority(path, &url.0)?),
+        };
+        client.map_err(|error| self.add(format!("WEIR_REDIS_URL cannot be used: {error}"))).ok()
+    }
+
+    /// The certificate with which Redis' own is checked.
+    fn authority(&mut self, path: &Path, url: &str) -> Option<Vec<u8>> {
+        const NAME: &str = "WEIR_REDIS_CA_FILE";
+        let read = std::fs::read_to_string(path);
+        let wrong = match &read {
+            Err(error) => format!("{NAME} cannot be read ({}): {error}", path.display()),
+            Ok(_) if !url.starts_with("rediss://") => {
+                format!("{NAME} is of no use unless WEIR_REDIS_URL begins with rediss://")
+            }
+            Ok(text) if !text.contains("-----BEGIN CERTIFICATE-----") => {
+                format!("{NAME} holds no certificate in PEM form ({})", path.display())
+            }
+            Ok(_) => return read.ok().map(String::into_bytes),
+        };
+        self.add(wrong);
+        None
+    }
+
+    /// The longest that a check waits for Redis.
+    pub(super) fn budget(&mut self, text: &str) -> Duration {
+        match text.parse::<u64>() {
+            Ok(ms @ 1..=10_000) => Duration::from_millis(ms),
+            _ => {
+                self.add("WEIR_REDIS_BUDGET_MS must be from 1 to 10000");
+                Duration::from_millis(10)
+            }
+        }
+    }
+}
