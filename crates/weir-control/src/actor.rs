@@ -6,24 +6,26 @@
 //! end of a session, a membership or a key holds at once.
 
 use std::marker::PhantomData;
-use std::net::IpAddr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use weir_domain::api_key::{KeyDigest, Scope as KeyScope};
 use weir_domain::id::{SessionId, TenantId, UserId};
 use weir_http::bearer;
-use weir_http::client_address::ClientAddress;
 use weir_http::problem::Problem;
-use weir_http::request_id::RequestId;
 use weir_store::{Actor, KeyRow, MemberRole, Scope};
 
-use crate::actor::denied::{Denial, Log};
+use crate::actor::denials::Log;
+use crate::actor::denied::Denial;
 use crate::error::ControlError;
 use crate::state::ControlState;
 use crate::tokens::Bearer;
 
+pub(crate) mod denials;
 pub(crate) mod denied;
+mod origin;
+
+pub(crate) use origin::Origin;
 
 /// The use of a key is noted once in so long.
 const KEY_USE_MS: i64 = 60_000;
@@ -61,13 +63,6 @@ pub(crate) struct Person {
 #[derive(Debug, Clone)]
 pub(crate) struct Operator(pub(crate) Person);
 
-/// Where a request comes from, for the audit log.
-#[derive(Debug, Clone)]
-pub(crate) struct Origin {
-    pub(crate) peer: Option<IpAddr>,
-    pub(crate) request_id: String,
-}
-
 /// A role as a type, so that a handler cannot forget to demand one.
 pub(crate) trait AtLeast: Send {
     const ROLE: MemberRole;
@@ -99,7 +94,11 @@ impl<R: AtLeast> FromRequestParts<ControlState> for By<R> {
             Credential::Token(bearer) => asking.by_member(control, bearer).await?,
             Credential::Key(digest) => asking.by_key(control, digest).await?,
         };
-        control.admin_rates.admit(control, caller.tenant_id).await?;
+        control
+            .local
+            .admin_rates
+            .admit(&control.store, caller.tenant_id, control.clock.now())
+            .await?;
         if caller.role < R::ROLE {
             caller.denied(control).await;
             let needed = R::ROLE.as_str();
@@ -146,26 +145,12 @@ impl FromRequestParts<ControlState> for Operator {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Origin {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        Ok(Self::of(parts))
-    }
-}
-
-impl Origin {
-    fn of(parts: &Parts) -> Self {
-        let client = parts.extensions.get::<ClientAddress>();
-        let request_id = parts.extensions.get::<RequestId>();
-        Self {
-            peer: client.map(|ClientAddress(address)| *address),
-            request_id: request_id.map(ToString::to_string).unwrap_or_default(),
-        }
-    }
-
-    pub(crate) fn ip(&self) -> Option<String> {
-        self.peer.map(|ip| ip.to_string())
+impl Caller {
+    /// Records that this caller was refused the operation of the request.
+    pub(crate) async fn denied(&self, control: &ControlState) {
+        let (log, actor) = (Log::Tenant(self.tenant_id), self.actor.clone());
+        let operation = self.operation.clone();
+        Denial { log, actor, operation, origin: &self.origin }.record(control).await;
     }
 }
 
@@ -185,7 +170,7 @@ fn credential(parts: &Parts, control: &ControlState) -> Result<Credential, Probl
     let credential = if text.starts_with("weir_") {
         KeyDigest::of_presented(text).map(|KeyDigest(digest)| Credential::Key(digest))
     } else {
-        control.tokens.verify(text, control.clock.now()).map(Credential::Token)
+        control.auth.tokens.verify(text, control.clock.now()).map(Credential::Token)
     };
     credential.ok_or_else(Problem::unauthenticated)
 }

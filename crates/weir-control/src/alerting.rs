@@ -4,6 +4,7 @@
 //! `deliver` sends what is in there. Several control planes may do both at once: each takes others.
 
 mod delivering;
+mod finding;
 mod quota;
 mod share;
 mod told;

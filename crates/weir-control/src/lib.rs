@@ -19,6 +19,7 @@ mod invitations;
 mod me;
 mod members;
 mod meters;
+mod metrics;
 mod operator;
 mod overrides;
 mod replicas;
@@ -57,7 +58,10 @@ pub use openapi::{openapi, router};
 pub use passwords::{Busy, Passwords, RefusedPassword};
 pub use sealing::Sealing;
 pub use sessions::signup_digest;
-pub use state::{AUDIT_DAYS, ControlParts, ControlSettings, ControlState, Random, Signup};
+pub use state::{
+    AUDIT_DAYS, Authentication, ControlParts, ControlSettings, ControlState, Random, Signup,
+    WebhookParts,
+};
 pub use tokens::{AccessTokens, SigningKey, UnusableKey};
 pub use usage::keep_usage;
 

@@ -14,14 +14,17 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use weir_domain::email::EmailAddress;
 use weir_domain::id::UserId;
 use weir_domain::time::Timestamp;
+use weir_http::problem::Problem;
 use weir_redis::Client;
 use weir_redis::attempts::{Attempts, Budget};
+use weir_wire::problem::ErrorCode;
 
 use crate::macs::Macs;
 use crate::network;
 use windows::Windows;
 
 pub(crate) mod device;
+pub(crate) mod refused_logins;
 pub(crate) mod windows;
 
 /// Charges attempts to budgets.
@@ -145,4 +148,10 @@ fn from(peer: Option<IpAddr>) -> Vec<(String, u32)> {
         (format!("network {}", network::of(peer)), ATTEMPTS_MAX),
         (format!("block {}", network::block_of(peer)), BLOCK_ATTEMPTS_MAX),
     ]
+}
+
+/// The problem of an attempt beyond its budget.
+pub(crate) fn too_many_attempts(wait_s: u32) -> Problem {
+    let detail = format!("too many attempts; try again in {wait_s} s");
+    Problem::new(ErrorCode::TooManyRequests, detail).retry_after_s(wait_s)
 }

@@ -9,7 +9,6 @@ use weir_http::problem::Problem;
 use weir_store::{MemberRole, MemberRow};
 use weir_wire::members::Member;
 use weir_wire::problem::ErrorCode;
-use weir_wire::tenants::Role;
 
 use crate::change::Change;
 use crate::error::ControlError;
@@ -20,6 +19,7 @@ pub(crate) mod change;
 pub(crate) mod leave;
 pub(crate) mod list;
 pub(crate) mod remove;
+pub(crate) mod roles;
 
 pub(crate) fn routes() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
@@ -37,27 +37,6 @@ fn member(row: MemberRow) -> Member {
         role: tenants::role(row.role),
         created_at: row.created_at.into(),
     }
-}
-
-/// A role from JSON.
-pub(crate) fn role(role: Role) -> MemberRole {
-    match role {
-        Role::Viewer => MemberRole::Viewer,
-        Role::Editor => MemberRole::Editor,
-        Role::Admin => MemberRole::Admin,
-        Role::Owner => MemberRole::Owner,
-    }
-}
-
-/// Refuses whoever makes, changes or removes an owner without being one.
-pub(crate) fn only_owners_touch_owners(
-    caller: MemberRole,
-    touched: &[MemberRole],
-) -> Result<(), Problem> {
-    if caller < MemberRole::Owner && touched.contains(&MemberRole::Owner) {
-        return Err(Problem::forbidden("only owners make, change and remove owners"));
-    }
-    Ok(())
 }
 
 /// The member a change is about.

@@ -1,21 +1,13 @@
-//! `GET /metrics`: what the control plane counts for Prometheus. Bounded in labels, never a tenant,
-//! key or person.
+//! The metrics of the control plane. Labels are bounded: never a tenant, a key or a person.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::http::StatusCode;
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_domain::time::Timestamp;
 use weir_store::DeliveryState;
-
-use crate::state::ControlState;
 
 /// The counters of one control plane.
 pub(crate) struct Meters {
@@ -162,13 +154,8 @@ impl Meters {
         self.not_looked.increment(1);
     }
 
-    /// So many watch what happens now.
-    pub(crate) fn watched(&self, watchers: usize) {
-        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
-        self.watchers.set(watchers as f64);
-    }
-
-    fn answered(&self, status: StatusCode, took: Duration) {
+    /// A request was answered.
+    pub(crate) fn answered(&self, status: StatusCode, took: Duration) {
         if let Some(counter) = self.answers.get(usize::from(status.as_u16() / 100).wrapping_sub(1))
         {
             counter.increment(1);
@@ -177,38 +164,21 @@ impl Meters {
     }
 }
 
+impl Meters {
+    /// Sets the values that are read elsewhere, and renders everything in Prometheus' text format.
+    pub(crate) fn render(&self, watchers: usize, signal_failures: u64) -> String {
+        #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
+        self.watchers.set(watchers as f64);
+        self.unannounced.absolute(signal_failures);
+        self.handle.run_upkeep();
+        self.handle.render()
+    }
+}
+
 impl fmt::Debug for Meters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Meters")
     }
-}
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new().routes(routes!(metrics_text))
-}
-
-/// Counts every answer.
-pub(crate) async fn count(
-    State(control): State<ControlState>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let began = Instant::now();
-    let response = next.run(request).await;
-    control.meters().answered(response.status(), began.elapsed());
-    response
-}
-
-/// Metrics in Prometheus' text format.
-#[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "health", security(()),
-    responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
-pub(crate) async fn metrics_text(State(control): State<ControlState>) -> Response {
-    control.meters().watched(control.live.watchers());
-    control.meters().unannounced.absolute(control.signal.failures());
-    let handle = &control.meters().handle;
-    handle.run_upkeep();
-    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
-    (kind, handle.render()).into_response()
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use weir_wire::problem::ProblemBody;
 
 use crate::state::ControlState;
 use crate::{
-    alerts, api_keys, audit, health, invitations, me, members, meters, operator, overrides,
+    alerts, api_keys, audit, health, invitations, me, members, metrics, operator, overrides,
     replicas, rules, sessions, simulate, stats, tenants, tester, webhooks,
 };
 
@@ -78,7 +78,7 @@ pub fn router(state: ControlState) -> Router {
     let json = openapi();
     router
         .layer(middleware::from_fn(refuse_control_characters))
-        .layer(middleware::from_fn_with_state(state.clone(), meters::count))
+        .layer(middleware::from_fn_with_state(state.clone(), metrics::count))
         .with_state(state)
         .layer(CsrfLayer::new().with_rejection_response(cross_site))
         .route("/openapi.json", get(|| async move { Json(json) }))
@@ -126,7 +126,7 @@ fn described() -> OpenApiRouter<ControlState> {
     OpenApiRouter::with_openapi(Document::openapi())
         .nest("/api/v1", api)
         .merge(health::routes())
-        .merge(meters::routes())
+        .merge(metrics::routes())
 }
 
 /// Another site's page is making a browser ask us.

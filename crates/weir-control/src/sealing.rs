@@ -9,6 +9,8 @@ use std::fmt;
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
 
+use weir_domain::id::{TenantId, WebhookId};
+
 use crate::tokens::{SigningKey, UnusableKey};
 
 /// Seals with one key and opens with all.
@@ -64,6 +66,11 @@ fn derive(key: &SigningKey) -> Result<LessSafeKey, UnusableKey> {
     let extracted = Salt::new(HKDF_SHA256, SALT).extract(&seed);
     let okm = extracted.expand(&[INFO], &AES_256_GCM).map_err(|_| UnusableKey::Form)?;
     Ok(LessSafeKey::new(UnboundKey::from(okm)))
+}
+
+/// The name under which the secret of a webhook is sealed, so that it cannot be moved to another webhook.
+pub(crate) fn webhook_owner(tenant_id: TenantId, id: WebhookId) -> String {
+    format!("{tenant_id} {id}")
 }
 
 #[cfg(test)]

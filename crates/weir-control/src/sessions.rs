@@ -8,9 +8,7 @@ use utoipa_axum::routes;
 use weir_domain::email::EmailAddress;
 use weir_domain::id::{AuditId, SessionId, UserId};
 use weir_http::json::Json;
-use weir_http::problem::Problem;
 use weir_store::{Actor, NewAudit, NewSession, Tx, UserRow};
-use weir_wire::problem::ErrorCode;
 use weir_wire::sessions::User;
 
 use crate::actor::Origin;
@@ -61,7 +59,7 @@ async fn begin_session(
     headers: &HeaderMap,
     origin: &Origin,
 ) -> Result<RefreshToken, ControlError> {
-    let token = RefreshToken::new(control.id(SessionId::new), &control.random, &control.macs);
+    let token = RefreshToken::new(control.id(SessionId::new), &control.random, &control.auth.macs);
     let now = control.clock.now();
     let session = NewSession {
         id: token.session_id,
@@ -79,7 +77,7 @@ async fn begin_session(
 /// An access token of a session.
 fn access_token(control: &ControlState, user_id: UserId, session_id: SessionId) -> String {
     let token_id = format!("{:032x}", u128::from_le_bytes(control.random.bytes()));
-    control.tokens.sign(Bearer { user_id, session_id }, &token_id, control.clock.now())
+    control.auth.tokens.sign(Bearer { user_id, session_id }, &token_id, control.clock.now())
 }
 
 /// An answer that sets the refresh cookie.
@@ -95,15 +93,9 @@ fn with_cookie(
 
 /// Adds the cookie that makes the browser a familiar device of the account.
 fn with_device(mut response: Response, control: &ControlState, email: &EmailAddress) -> Response {
-    let cookie = device::cookie(email, &control.macs, &control.random);
+    let cookie = device::cookie(email, &control.auth.macs, &control.random);
     response.headers_mut().append(header::SET_COOKIE, cookie);
     response
-}
-
-/// The answer to an attempt beyond the budget.
-pub(crate) fn too_many_attempts(wait_s: u32) -> Problem {
-    let detail = format!("too many attempts; try again in {wait_s} s");
-    Problem::new(ErrorCode::TooManyRequests, detail).retry_after_s(wait_s)
 }
 
 /// An audit entry about a person's own affairs.

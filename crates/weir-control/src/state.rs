@@ -1,100 +1,117 @@
-//! What the handlers share: cheap to clone, passed as axum's state.
+//! The state that handlers and background tasks share, in named parts. Cheap to clone.
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::{Clock, Timestamp};
-use weir_redis::attempts::Budget;
 use weir_redis::limiter::Limiter;
 use weir_redis::signal::Signal;
 use weir_store::{Retention, Store};
 use weir_webhook::Sender;
 
-use crate::actor::denied::Denials;
+use crate::actor::denials::Denials;
 use crate::ceilings::admin_rate::AdminRates;
 use crate::login_throttle::LoginThrottle;
-use crate::login_throttle::windows::Windows;
+use crate::login_throttle::refused_logins::RefusedLogins;
 use crate::macs::Macs;
 use crate::meters::Meters;
 use crate::passwords::Passwords;
 use crate::sealing::Sealing;
 use crate::simulate::room::RunLimiter;
-use crate::stats::live::Live;
+use crate::stats::live::watchers::Live;
 use crate::tokens::AccessTokens;
 
 /// The control plane's handles.
 #[derive(Debug, Clone)]
 pub struct ControlState {
     parts: Arc<ControlParts>,
-    meters: Arc<Meters>,
-    /// Who watches what happens now.
-    pub(crate) live: Arc<Live>,
-    /// Requests a second of each tenant.
-    pub(crate) admin_rates: Arc<AdminRates>,
-    /// Limits what-if runs.
-    pub(crate) simulations: RunLimiter,
-    /// Denials of the last minute.
-    pub(crate) denials: Arc<Denials>,
-    /// Refused sign-ins that are being recorded.
-    pub(crate) recordings: Arc<Semaphore>,
-    /// Refused sign-ins of unknown accounts recorded in this minute.
-    refusals: Arc<Mutex<Windows>>,
+    /// The state of this process alone.
+    pub(crate) local: Arc<LocalState>,
 }
 
-/// What [`ControlState`] is made of; filled in by the wiring.
+/// The parts of [`ControlState`] that the wiring supplies.
 #[derive(Debug)]
 pub struct ControlParts {
     /// All SQL.
     pub store: Store,
-    /// Announces to the gates that the rulebook changed.
+    /// Announces changes of the rulebook to the gates.
     pub signal: Signal,
-    /// Looks at counters for the tester, and forgets them.
+    /// Inspects and resets counters.
     pub limiter: Limiter,
-    /// What time it is.
+    /// The clock of every time stamp.
     pub clock: Clock,
-    /// Where ids and secrets come from.
+    /// The source of ids and secrets.
     pub random: Random,
-    /// Signs and verifies access tokens.
-    pub tokens: AccessTokens,
-    /// Hashes and verifies passwords.
-    pub passwords: Passwords,
-    /// Keeps secrets that must be read again.
-    pub sealing: Sealing,
-    /// Sends to tenants' webhooks.
-    pub sender: Sender,
-    /// Tags that prove that a text was written by this installation.
-    pub macs: Macs,
-    /// Bounds guesses of passwords.
-    pub login_throttle: LoginThrottle,
-    /// What may be set.
+    /// Proves who a caller is.
+    pub auth: Authentication,
+    /// Seals the secrets of webhooks, and sends to them.
+    pub webhooks: WebhookParts,
+    /// Settings.
     pub settings: ControlSettings,
     /// Cancelled when the plane is to stop: streams end then.
     pub stop: CancellationToken,
 }
 
-/// What may be set about the control plane.
+/// The parts that sign people in.
+#[derive(Debug)]
+pub struct Authentication {
+    /// Signs and verifies access tokens.
+    pub tokens: AccessTokens,
+    /// Hashes and verifies passwords.
+    pub passwords: Passwords,
+    /// Tags that prove that a text was written by this installation.
+    pub macs: Macs,
+    /// Bounds guesses of passwords.
+    pub login_throttle: LoginThrottle,
+}
+
+/// The parts that send webhooks.
+#[derive(Debug)]
+pub struct WebhookParts {
+    /// Encrypts the secrets that sign messages.
+    pub sealing: Sealing,
+    /// Sends messages to the addresses of tenants.
+    pub sender: Sender,
+}
+
+/// Counts and bounds of this process alone; other control planes have their own.
+#[derive(Debug, Default)]
+pub(crate) struct LocalState {
+    pub(crate) meters: Meters,
+    /// Streams of live statistics.
+    pub(crate) live: Arc<Live>,
+    /// Requests a second of each tenant.
+    pub(crate) admin_rates: AdminRates,
+    /// Bounds what-if runs.
+    pub(crate) simulations: RunLimiter,
+    /// Denials of the last minute.
+    pub(crate) denials: Denials,
+    /// Bounds the records of refused sign-ins.
+    pub(crate) refused_logins: RefusedLogins,
+}
+
+/// Settings of the control plane.
 #[derive(Debug, Clone, Copy)]
 pub struct ControlSettings {
     /// How accounts and tenants come into being.
     pub signup: Signup,
-    /// A session ends when it was not refreshed for so long.
+    /// The time after its last refresh at which a session ends, in milliseconds.
     pub session_idle_ms: i64,
-    /// A session ends after so long in any case.
+    /// The time after its start at which a session ends in any case, in milliseconds.
     pub session_absolute_ms: i64,
-    /// How long the refresh token before the present one is still good, for tabs that refresh at once.
+    /// The time for which the previous refresh token still works, for tabs that refresh at once.
     pub refresh_grace_ms: u64,
-    /// Most rules of a namespace.
+    /// Rules that a namespace can have.
     pub rules_per_namespace_max: u64,
-    /// Most rules of a tenant.
+    /// Rules that a tenant can have.
     pub rules_per_tenant_max: u64,
-    /// Most overrides of a tenant.
+    /// Overrides that a tenant can have.
     pub overrides_per_tenant_max: u64,
-    /// Most tenants of a person; operators may make more.
+    /// Tenants that a person can belong to; operators can make more.
     pub tenants_per_person_max: u64,
-    /// How long statistics are kept.
+    /// The time for which statistics are retained.
     pub retention: Retention,
     /// Days for which audit entries are retained.
     pub audit_days: u16,
@@ -119,9 +136,6 @@ pub enum Signup {
 #[derive(Clone)]
 pub struct Random(Arc<Fill>);
 
-const RECORDINGS_MAX: usize = 64;
-const UNKNOWN_PER_MINUTE_MAX: u32 = 60;
-
 type Fill = dyn Fn(&mut [u8]) + Send + Sync;
 
 impl Default for ControlSettings {
@@ -143,30 +157,14 @@ impl Default for ControlSettings {
 }
 
 impl ControlState {
-    /// From its parts.
+    /// Builds the state from its parts.
     pub fn new(parts: ControlParts) -> Self {
-        Self {
-            parts: Arc::new(parts),
-            meters: Arc::default(),
-            live: Arc::default(),
-            admin_rates: Arc::default(),
-            simulations: RunLimiter::default(),
-            denials: Arc::default(),
-            recordings: Arc::new(Semaphore::new(RECORDINGS_MAX)),
-            refusals: Arc::new(Mutex::new(Windows::new(1))),
-        }
+        Self { parts: Arc::new(parts), local: Arc::default() }
     }
 
-    /// What Prometheus reads.
+    /// The metrics of this process.
     pub(crate) fn meters(&self) -> &Meters {
-        &self.meters
-    }
-
-    /// Whether one more refused sign-in of an unknown account can be recorded: sixty a minute are.
-    pub(crate) fn may_record_unknown(&self) -> bool {
-        let budget = Budget { name: [0; 16], attempts_max: UNKNOWN_PER_MINUTE_MAX };
-        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
-        refusals.admit(&[budget], self.clock.now(), 60_000).is_ok()
+        &self.local.meters
     }
 
     /// A new id of any kind: `state.id(RuleId::new)`.
@@ -184,12 +182,12 @@ impl Deref for ControlState {
 }
 
 impl Random {
-    /// From what fills a slice with randomness.
+    /// A source that fills slices with `fill`.
     pub fn new(fill: impl Fn(&mut [u8]) + Send + Sync + 'static) -> Self {
         Self(Arc::new(fill))
     }
 
-    /// So many random bytes.
+    /// `N` random bytes.
     pub(crate) fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         (self.0)(&mut bytes);

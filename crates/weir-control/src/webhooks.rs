@@ -10,6 +10,7 @@ use weir_wire::webhooks::{Delivery, DeliveryState, Webhook, WebhookBody};
 
 use crate::change::Change;
 use crate::names;
+use crate::sealing::webhook_owner;
 use crate::state::ControlState;
 
 pub(crate) mod again;
@@ -51,11 +52,6 @@ pub(crate) fn masked(row: WebhookRow) -> Webhook {
     webhook(WebhookRow { url, ..row })
 }
 
-/// What a secret is sealed with: it cannot be moved to another webhook.
-pub(crate) fn owner(tenant_id: TenantId, id: WebhookId) -> String {
-    format!("{tenant_id} {id}")
-}
-
 /// A delivery in JSON.
 fn delivery(row: DeliveryRow) -> Delivery {
     let state = match row.state {
@@ -82,7 +78,7 @@ fn delivery(row: DeliveryRow) -> Delivery {
 /// Checks a body before anything is asked of the database.
 fn checked(control: &ControlState, body: &WebhookBody) -> Result<Target, Problem> {
     names::name("name", &body.name)?;
-    Target::parse(&body.url, control.sender.reach())
+    Target::parse(&body.url, control.webhooks.sender.reach())
         .map_err(|error| Problem::invalid_field("url", error.to_string()))
 }
 
@@ -106,6 +102,7 @@ fn new_secret(
 ) -> (WebhookSecret, Vec<u8>) {
     let secret = WebhookSecret::new(control.random.bytes());
     let nonce = control.random.bytes();
-    let sealed = control.sealing.seal(&owner(tenant_id, id), secret.bytes(), nonce);
+    let sealed =
+        control.webhooks.sealing.seal(&webhook_owner(tenant_id, id), secret.bytes(), nonce);
     (secret, sealed)
 }

@@ -8,7 +8,8 @@ use anyhow::Context as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use weir_control::{
-    AccessTokens, ControlParts, ControlState, LoginThrottle, Macs, Passwords, Sealing,
+    AccessTokens, Authentication, ControlParts, ControlState, LoginThrottle, Macs, Passwords,
+    Sealing, WebhookParts,
 };
 use weir_domain::id::GateId;
 use weir_gate::{Follower, FollowerSettings, GateState, LeaseKeeper, Recorder, RecorderSettings};
@@ -33,7 +34,7 @@ const TESTER_BUDGET: Duration = Duration::from_secs(1);
 /// `weir serve`
 pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     telemetry::start(&args.log, Lines::ByTerminal)?;
-    args.jwt_key = config::jwt_key_of_environment();
+    args.control.jwt_key = config::jwt_key_of_environment();
     let mut settings = Settings::parse(&args)?;
     limit_connections(&mut settings);
     let running = Running::default();
@@ -106,17 +107,21 @@ pub fn start_control(
     let state = ControlState::new(ControlParts {
         store,
         signal: Signal::start(redis.clone(), running.drained.clone()),
-        login_throttle: LoginThrottle::new(redis.clone(), macs.clone()),
-        macs,
+        auth: Authentication {
+            tokens: AccessTokens::new(&settings.signing_keys).context("read the signing keys")?,
+            passwords: Passwords::new(edge::random_bytes()),
+            login_throttle: LoginThrottle::new(redis.clone(), macs.clone()),
+            macs,
+        },
+        webhooks: WebhookParts {
+            sealing: Sealing::new(&settings.signing_keys).context("read the signing keys")?,
+            sender: Sender::new(settings.webhook_reach)
+                .map_err(anyhow::Error::from_boxed)
+                .context("prepare sending to webhooks")?,
+        },
         limiter: Limiter::start(redis, limiter_settings, running.drained.clone()),
         clock: edge::clock(),
         random: edge::random(),
-        sealing: Sealing::new(&settings.signing_keys).context("read the signing keys")?,
-        sender: Sender::new(settings.webhook_reach)
-            .map_err(anyhow::Error::from_boxed)
-            .context("prepare sending to webhooks")?,
-        tokens: AccessTokens::new(&settings.signing_keys).context("read the signing keys")?,
-        passwords: Passwords::new(edge::random_bytes()),
         settings: weir_control::ControlSettings {
             signup: settings.signup,
             retention: settings.retention,

@@ -3,27 +3,15 @@
 //! Of each caller at most ten a minute get an entry of their own, so that nobody can fill the log. The others are counted,
 //! and one entry states their number once the minute is over ([`record_counted`]).
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
-
 use serde_json::json;
-use weir_domain::id::{AuditId, TenantId, UserId};
-use weir_domain::time::Timestamp;
+use weir_domain::id::AuditId;
 use weir_store::{Actor, NewAudit, Scope};
 use weir_wire::time::DateTime;
 
-use crate::actor::{Caller, Origin};
+use crate::actor::denials::Log;
+use crate::actor::origin::Origin;
 use crate::error::ControlError;
 use crate::state::ControlState;
-
-/// The log that a denial belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Log {
-    /// The tenant's, for its own members and keys.
-    Tenant(TenantId),
-    /// The person's own, which operators read too.
-    Own(UserId),
-}
 
 /// A denial to record.
 #[derive(Debug)]
@@ -35,30 +23,10 @@ pub(crate) struct Denial<'a> {
     pub(crate) origin: &'a Origin,
 }
 
-/// The denials of the last minute, by caller and log.
-#[derive(Debug, Default)]
-pub(crate) struct Denials(Mutex<HashMap<Key, Minute>>);
-
-type Key = (String, Option<TenantId>);
-
-#[derive(Debug, Clone)]
-struct Minute {
-    begun: Timestamp,
-    recorded: u32,
-    counted: u64,
-    log: Log,
-    actor: Actor,
-}
-
-const RECORDED_MAX: u32 = 10;
-const MINUTE_MS: i64 = 60_000;
-/// Most callers at a time. One more is recorded without being limited.
-const CALLERS_MAX: usize = 20_000;
-
 impl Denial<'_> {
     /// Records it; a failure is logged and nothing else.
     pub(crate) async fn record(self, control: &ControlState) {
-        if !control.denials.admit(&self.actor, self.log, control.clock.now()) {
+        if !control.local.denials.admit(&self.actor, self.log, control.clock.now()) {
             return;
         }
         let entry = NewAudit {
@@ -71,18 +39,9 @@ impl Denial<'_> {
     }
 }
 
-impl Caller {
-    /// Records that this caller was refused the operation of the request.
-    pub(crate) async fn denied(&self, control: &ControlState) {
-        let (log, actor) = (Log::Tenant(self.tenant_id), self.actor.clone());
-        let operation = self.operation.clone();
-        Denial { log, actor, operation, origin: &self.origin }.record(control).await;
-    }
-}
-
 /// Writes the number of those denials that got no entry of their own and whose minute is over, or of all of them.
 pub(crate) async fn record_counted(control: &ControlState, all: bool) {
-    for minute in control.denials.take_counted(control.clock.now(), all) {
+    for minute in control.local.denials.take_counted(control.clock.now(), all) {
         let after = json!({ "count": minute.counted, "since": DateTime::from(minute.begun) });
         let more = NewAudit {
             action: "access.denied_more".to_owned(),
@@ -90,68 +49,6 @@ pub(crate) async fn record_counted(control: &ControlState, all: bool) {
             ..entry(control, minute.log, minute.actor)
         };
         write(control, minute.log, more).await;
-    }
-}
-
-impl Denials {
-    /// Whether the denial gets an entry of its own; counts it otherwise.
-    fn admit(&self, actor: &Actor, log: Log, now: Timestamp) -> bool {
-        let mut callers = self.lock();
-        let key = key(actor, log);
-        if callers.len() >= CALLERS_MAX && !callers.contains_key(&key) {
-            callers.retain(|_, minute| minute.counted > 0 || !minute.is_over(now));
-            if callers.len() >= CALLERS_MAX {
-                return true;
-            }
-        }
-        let fresh = || Minute { begun: now, recorded: 0, counted: 0, log, actor: actor.clone() };
-        let minute = callers.entry(key).or_insert_with(fresh);
-        // What was counted stays until it is written.
-        if minute.is_over(now) && minute.counted == 0 {
-            *minute = fresh();
-        }
-        if minute.recorded < RECORDED_MAX {
-            minute.recorded += 1;
-            true
-        } else {
-            minute.counted += 1;
-            false
-        }
-    }
-
-    /// Removes the minutes that are over, and returns those of them with a number to write.
-    fn take_counted(&self, now: Timestamp, all: bool) -> Vec<Minute> {
-        let mut callers = self.lock();
-        let over = callers.extract_if(|_, minute| all || minute.is_over(now));
-        over.map(|(_, minute)| minute).filter(|minute| minute.counted > 0).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Minute>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-impl Minute {
-    fn is_over(&self, now: Timestamp) -> bool {
-        now.as_millis() - self.begun.as_millis() >= MINUTE_MS
-    }
-}
-
-fn key(actor: &Actor, log: Log) -> Key {
-    let caller = match actor {
-        Actor::Person { id, .. } => id.to_string(),
-        Actor::Key { id, .. } => id.to_string(),
-        Actor::System | Actor::Anonymous => String::new(),
-    };
-    (caller, log.tenant_id())
-}
-
-impl Log {
-    fn tenant_id(self) -> Option<TenantId> {
-        match self {
-            Self::Tenant(tenant_id) => Some(tenant_id),
-            Self::Own(_) => None,
-        }
     }
 }
 
@@ -183,29 +80,5 @@ async fn write(control: &ControlState, log: Log, entry: NewAudit) {
     .await;
     if let Err(ControlError::Store(error)) = written {
         tracing::warn!(%error, "could not record a denial");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Timestamp = Timestamp::from_millis(1_000_000);
-
-    #[test]
-    fn eleventh_denial_of_a_minute_is_counted_and_the_count_taken_once() {
-        let denials = Denials::default();
-        let actor = Actor::Person { id: UserId::from_u128(7), email: "a@example.com".to_owned() };
-        let log = Log::Tenant(TenantId::from_u128(1));
-        let admitted = (0..15).filter(|_| denials.admit(&actor, log, NOW)).count();
-        assert_eq!(admitted, 10);
-        assert!(denials.admit(&actor, Log::Own(UserId::from_u128(7)), NOW), "another log");
-        assert!(denials.take_counted(NOW.plus_ms(59_999), false).is_empty());
-        // Another denial after the minute does not lose the count.
-        assert!(!denials.admit(&actor, log, NOW.plus_ms(60_000)));
-        let taken = denials.take_counted(NOW.plus_ms(60_000), false);
-        assert_eq!(taken.iter().map(|minute| minute.counted).collect::<Vec<_>>(), [6]);
-        assert!(denials.take_counted(NOW.plus_ms(60_000), true).is_empty());
-        assert!(denials.admit(&actor, log, NOW.plus_ms(60_000)));
     }
 }

@@ -10,8 +10,8 @@ use weir_store::{Attempted, DeliveryState, Due, Scope, Sending, StoreError};
 use weir_webhook::{Attempt, Message, WebhookSecret};
 
 use crate::meters::BackgroundTask;
+use crate::sealing::webhook_owner;
 use crate::state::ControlState;
-use crate::webhooks::owner;
 
 const EVERY: Duration = Duration::from_secs(1);
 /// The most attempts under way at once, of all tenants and of one.
@@ -109,8 +109,10 @@ async fn attempt(
         return Err("the webhook is switched off");
     }
     let now = control.clock.now();
-    let owner = owner(due.tenant_id, sending.webhook_id);
-    let open = |sealed: &[u8]| WebhookSecret::of_bytes(&control.sealing.open(&owner, sealed)?).ok();
+    let owner = webhook_owner(due.tenant_id, sending.webhook_id);
+    let open = |sealed: &[u8]| {
+        WebhookSecret::of_bytes(&control.webhooks.sealing.open(&owner, sealed)?).ok()
+    };
     let unknown = "the secret was sealed under a signing key that is gone: rotate the secret";
     let mut secrets = vec![open(&sending.secret).ok_or(unknown)?];
     let previous = sending.previous.iter().filter(|previous| previous.expires_at > now);
@@ -122,7 +124,7 @@ async fn attempt(
         body: &sending.payload,
         secrets: &secrets,
     };
-    Ok(control.sender.send(&sending.url, &message).await)
+    Ok(control.webhooks.sender.send(&sending.url, &message).await)
 }
 
 /// What comes of an attempt, and when the next one is.

@@ -20,8 +20,8 @@ use weir_domain::time::{Micros, Timestamp};
 use weir_store::{AlertRow, RuleRow, SKETCH_MS, Scope, TopFilter, Tx};
 use weir_wire::time::DateTime;
 
+use crate::alerting::finding::Finding;
 use crate::alerting::told::Told;
-use crate::alerting::watching::Finding;
 use crate::error::ControlError;
 use crate::rule_service::{active_rule, charge_of, inspect, subject_digest, subject_of};
 use crate::state::ControlState;

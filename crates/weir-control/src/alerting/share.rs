@@ -6,8 +6,8 @@ use weir_domain::time::Timestamp;
 use weir_store::{AlertRow, Resolution, Scope, TallyFilter};
 use weir_wire::time::DateTime;
 
+use crate::alerting::finding::Finding;
 use crate::alerting::told::Told;
-use crate::alerting::watching::Finding;
 use crate::error::ControlError;
 use crate::state::ControlState;
 

@@ -8,7 +8,7 @@ use weir_domain::id::{AlertId, TenantId};
 use weir_domain::time::Timestamp;
 use weir_store::{AlertRow, NewFirings, Scope, StoreError};
 
-use crate::alerting::told::Told;
+use crate::alerting::finding::Finding;
 use crate::alerting::{quota, share};
 use crate::error::ControlError;
 use crate::meters::BackgroundTask;
@@ -22,17 +22,6 @@ const LOOK_EVERY_S: u32 = 30;
 const AT_ONCE: u32 = 50;
 /// Told at most so much by one alert in one look; the rest is told in the next ones.
 pub(super) const TOLD_AT_ONCE: usize = 20;
-
-/// Something that is to be told once.
-#[derive(Debug)]
-pub(super) struct Finding {
-    /// What, so that the same is the same.
-    pub(super) marks: Vec<String>,
-    /// When it may be told again.
-    pub(super) expires_at: Timestamp,
-    /// What is told.
-    pub(super) told: Told,
-}
 
 /// Looks until told to stop.
 pub async fn watch(control: ControlState, stop: CancellationToken) {

@@ -8,17 +8,16 @@ use weir_domain::id::TenantId;
 use weir_domain::rate::RateBucket;
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
-use weir_store::{Scope, StoreError};
+use weir_store::{Scope, Store, StoreError};
 
-use crate::ceilings::too_often;
-use crate::state::ControlState;
+use super::refusals::too_often;
 
-/// A ceiling that was changed holds after this time at the latest.
+/// The time after which a changed ceiling applies at the latest.
 const CEILING_AGE_MAX_MS: i64 = 5_000;
-/// Tenants from which on those that do not ask are removed before another is added.
+/// Buckets in memory. At this number idle ones are removed before another is added.
 const TENANTS_MAX: usize = 10_000;
 
-/// One bucket for each tenant that asked lately.
+/// One bucket for each tenant with recent requests.
 #[derive(Debug, Default)]
 pub(crate) struct AdminRates(Mutex<HashMap<TenantId, Rate>>);
 
@@ -33,15 +32,15 @@ impl AdminRates {
     /// Admits a request of this tenant, or refuses it. While the database is away the last known ceiling holds.
     pub(crate) async fn admit(
         &self,
-        control: &ControlState,
+        store: &Store,
         tenant: TenantId,
+        now: Timestamp,
     ) -> Result<(), Problem> {
-        let now = control.clock.now();
         let known = self.lock().get(&tenant).copied();
         let current = known.filter(|rate| now < rate.read_at.plus_ms(CEILING_AGE_MAX_MS));
         let per_second = match (current, known) {
             (Some(rate), _) => rate.per_second,
-            (None, known) => match ceiling(control, tenant).await {
+            (None, known) => match ceiling(store, tenant).await {
                 Ok(value) => value,
                 Err(error) => {
                     tracing::debug!(%error, "a ceiling could not be read");
@@ -73,7 +72,7 @@ impl AdminRates {
     }
 }
 
-async fn ceiling(control: &ControlState, tenant: TenantId) -> Result<u64, StoreError> {
-    let mut tx = control.store.begin("ceilings.rate", Scope::Tenant(tenant)).await?;
+async fn ceiling(store: &Store, tenant: TenantId) -> Result<u64, StoreError> {
+    let mut tx = store.begin("ceilings.rate", Scope::Tenant(tenant)).await?;
     Ok(tx.ceilings().of_tenant(tenant).await?.get(Ceiling::AdminRequestsPerSecond))
 }

@@ -13,8 +13,9 @@ use crate::actor::{Admin, By};
 use crate::change::{Object, to_value};
 use crate::error::ControlError;
 use crate::input::Input;
+use crate::members::roles;
 use crate::state::ControlState;
-use crate::{api_keys, invitations, members, names};
+use crate::{api_keys, invitations, names};
 
 const GOOD_FOR_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 const OPEN_MAX: u64 = 1000;
@@ -33,8 +34,8 @@ pub(crate) async fn create(
     Input { body, once }: Input<Invite>,
 ) -> Result<Response, ControlError> {
     let email = names::email(&body.email)?;
-    let role = members::role(body.role);
-    members::only_owners_touch_owners(caller.role, &[role])?;
+    let role = roles::role(body.role);
+    roles::only_owners_touch_owners(caller.role, &[role])?;
     let mut change = control.change("invitations.create", caller, once).await?;
     let (tenant_id, now) = (change.caller.tenant_id, change.now);
     if change.tx.members().has_email(tenant_id, email.as_str()).await? {

@@ -10,7 +10,7 @@ use crate::actor::Origin;
 use crate::error::ControlError;
 use crate::login_throttle::Attempt;
 use crate::state::ControlState;
-use crate::{invitations, sessions, tenants};
+use crate::{invitations, login_throttle, tenants};
 
 /// What an invitation offers. The token is the credential, and in the body so that no log has it.
 #[utoipa::path(post, path = "/invitations/preview", operation_id = "invitations_preview", tag = "members", security(()),
@@ -26,8 +26,8 @@ pub(crate) async fn preview(
     Json(body): Json<PresentInvitation>,
 ) -> Result<Json<Offer>, ControlError> {
     let attempt = Attempt::token(origin.peer);
-    let (throttle, now) = (&control.login_throttle, control.clock.now());
-    throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
+    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     let mut tx = control.store.begin("invitations.preview", Scope::Service).await?;
     let row = invitations::presented(&control, &mut tx, &body.token).await?;
     throttle.refund(&attempt).await;

@@ -10,8 +10,9 @@ use crate::actor::{Admin, By};
 use crate::change::{Object, to_value};
 use crate::error::ControlError;
 use crate::input::Once;
+use crate::invitations;
+use crate::members::roles;
 use crate::state::ControlState;
-use crate::{invitations, members};
 
 /// Withdraw an invitation: its token is worth nothing from now on.
 #[utoipa::path(delete, path = "/tenants/{tenant}/invitations/{invitation}", operation_id = "invitations_revoke", tag = "members",
@@ -29,7 +30,7 @@ pub(crate) async fn revoke(
     let mut change = control.change("invitations.revoke", caller, Once::unkept()).await?;
     let row = change.tx.invitations().delete(change.caller.tenant_id, id).await?;
     let row = row.ok_or_else(Problem::not_found)?;
-    members::only_owners_touch_owners(change.caller.role, &[row.role])?;
+    roles::only_owners_touch_owners(change.caller.role, &[row.role])?;
     let before = to_value(&invitations::invitation(row))?;
     change.audit("invitation.revoke", Object::new("invitation", &id), Some(before), None).await?;
     change.done().await

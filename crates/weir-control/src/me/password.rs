@@ -9,6 +9,7 @@ use weir_wire::sessions::ChangePassword;
 
 use crate::actor::Person;
 use crate::error::ControlError;
+use crate::login_throttle;
 use crate::login_throttle::Attempt;
 use crate::passwords::Passwords;
 use crate::sessions;
@@ -29,13 +30,13 @@ pub(crate) async fn change(
     Passwords::accept(&body.new_password.0, &person.email)
         .map_err(|why| Problem::invalid_field("new_password", why.to_string()))?;
     let attempt = Attempt::of_person(person.user_id);
-    let (throttle, now) = (&control.login_throttle, control.clock.now());
-    throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
+    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     let mut tx = control.store.begin("me.password", Scope::User(person.user_id)).await?;
     let user = tx.users().find(person.user_id).await?.ok_or_else(Problem::unauthenticated)?;
     drop(tx);
     let (stored, peer) = (Some(user.password_hash), person.origin.peer);
-    let verified = control.passwords.verify(body.current_password.0, stored, peer).await;
+    let verified = control.auth.passwords.verify(body.current_password.0, stored, peer).await;
     if verified != Ok(false) {
         throttle.refund(&attempt).await;
     }
@@ -44,7 +45,7 @@ pub(crate) async fn change(
     }
 
     let salt = control.random.bytes();
-    let hash = control.passwords.hash(body.new_password.0, salt, peer).await?;
+    let hash = control.auth.passwords.hash(body.new_password.0, salt, peer).await?;
     let mut tx = control.store.begin("me.password", Scope::User(person.user_id)).await?;
     tx.users().set_password(person.user_id, &hash).await?;
     let now = control.clock.now();

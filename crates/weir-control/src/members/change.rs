@@ -11,7 +11,7 @@ use crate::actor::{Admin, By};
 use crate::change::{Object, to_value};
 use crate::error::ControlError;
 use crate::input::Input;
-use crate::members;
+use crate::members::{self, roles};
 use crate::state::ControlState;
 
 /// Change what a member may do; it holds from their next request on.
@@ -31,10 +31,10 @@ pub(crate) async fn change(
     Path((_, user)): Path<(String, String)>,
     Input { body, once }: Input<ChangeMember>,
 ) -> Result<Response, ControlError> {
-    let role = members::role(body.role);
+    let role = roles::role(body.role);
     let mut change = control.change("members.change", caller, once).await?;
     let before = members::touched(&mut change, &user).await?;
-    members::only_owners_touch_owners(change.caller.role, &[before.role, role])?;
+    roles::only_owners_touch_owners(change.caller.role, &[before.role, role])?;
     if role < MemberRole::Owner {
         members::keep_an_owner(&mut change, &before).await?;
     }

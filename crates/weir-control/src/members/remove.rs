@@ -12,6 +12,7 @@ use crate::actor::{Admin, By};
 use crate::change::{Change, Object, to_value};
 use crate::error::ControlError;
 use crate::input::Once;
+use crate::members::roles;
 use crate::state::ControlState;
 use crate::{api_keys, invitations, members};
 
@@ -49,7 +50,7 @@ pub(crate) async fn remove(
 ) -> Result<Response, ControlError> {
     let mut change = control.change("members.remove", caller, Once::unkept()).await?;
     let gone = members::touched(&mut change, &user).await?;
-    members::only_owners_touch_owners(change.caller.role, &[gone.role])?;
+    roles::only_owners_touch_owners(change.caller.role, &[gone.role])?;
     members::keep_an_owner(&mut change, &gone).await?;
     let (object, user_id) = (Object::new("member", &gone.user_id), gone.user_id);
     let email = gone.email.clone();

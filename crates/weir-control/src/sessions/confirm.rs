@@ -12,9 +12,9 @@ use super::new_account::{NewAccount, Route};
 use super::pending;
 use crate::actor::Origin;
 use crate::error::ControlError;
+use crate::login_throttle;
 use crate::login_throttle::Attempt;
 use crate::passwords::Passwords;
-use crate::sessions;
 use crate::state::ControlState;
 
 /// Finish a sign-up with the token that was sent to its address.
@@ -36,15 +36,15 @@ pub(crate) async fn confirm(
     Json(body): Json<ConfirmSignUp>,
 ) -> Result<Response, ControlError> {
     let attempt = Attempt::token(origin.peer);
-    let (throttle, now) = (&control.login_throttle, control.clock.now());
-    throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
+    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     let row = pending::presented(&control, &body.token).await?;
     throttle.refund(&attempt).await;
     let email = EmailAddress::parse(&row.email).map_err(Problem::internal)?;
     Passwords::accept(&body.password.0, email.as_str())
         .map_err(|reason| Problem::invalid_field("password", reason.to_string()))?;
     let salt = control.random.bytes();
-    let password_hash = control.passwords.hash(body.password.0, salt, origin.peer).await?;
+    let password_hash = control.auth.passwords.hash(body.password.0, salt, origin.peer).await?;
     let account = NewAccount { email: &email, password_hash, origin: &origin, headers: &headers };
     account.create(&control, Route::Confirmed(body.token)).await
 }

@@ -14,6 +14,7 @@ use weir_wire::sessions::{LogIn, LoggedIn};
 
 use crate::actor::Origin;
 use crate::error::ControlError;
+use crate::login_throttle;
 use crate::login_throttle::{Attempt, device};
 use crate::network;
 use crate::sessions;
@@ -43,9 +44,9 @@ pub(crate) async fn login(
     let attempt = admitted(&control, &origin, &headers, &email).await?;
     let found = by_email(&control, &email).await?;
     let stored = found.as_ref().map(|user| user.password_hash.clone());
-    let verified = control.passwords.verify(body.password.0, stored, origin.peer).await;
+    let verified = control.auth.passwords.verify(body.password.0, stored, origin.peer).await;
     if verified.is_err() {
-        control.login_throttle.refund(&attempt).await;
+        control.auth.login_throttle.refund(&attempt).await;
     }
     let right = verified?;
     let user = match found {
@@ -55,7 +56,7 @@ pub(crate) async fn login(
             return Err(refused());
         }
     };
-    control.login_throttle.refund(&attempt).await;
+    control.auth.login_throttle.refund(&attempt).await;
 
     let mut tx = control.store.begin("sessions.login", Scope::User(user.id)).await?;
     let token = sessions::begin_session(&control, &mut tx, user.id, &headers, &origin).await?;
@@ -80,19 +81,19 @@ async fn admitted(
     headers: &HeaderMap,
     email: &EmailAddress,
 ) -> Result<Attempt, ControlError> {
-    let (throttle, now) = (&control.login_throttle, control.clock.now());
-    if let Some(device) = device::of(headers, email, &control.macs) {
+    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    if let Some(device) = device::of(headers, email, &control.auth.macs) {
         let attempt = Attempt::of_device(&device);
-        throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
+        throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
         return Ok(attempt);
     }
     let attempt = Attempt::stranger(Some(email), origin.peer);
     let Err(wait_s) = throttle.admit(&attempt, now).await else { return Ok(attempt) };
     let Some(network) = familiar_network(control, origin, email).await? else {
-        return Err(sessions::too_many_attempts(wait_s).into());
+        return Err(login_throttle::too_many_attempts(wait_s).into());
     };
     let attempt = Attempt::familiar(email, &network);
-    throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
+    throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
     Ok(attempt)
 }
 
@@ -103,7 +104,7 @@ async fn familiar_network(
     email: &EmailAddress,
 ) -> Result<Option<String>, ControlError> {
     let Some(network) = origin.peer.map(network::of) else { return Ok(None) };
-    let Some(_permit) = control.login_throttle.lookup() else { return Ok(None) };
+    let Some(_permit) = control.auth.login_throttle.lookup() else { return Ok(None) };
     let scope = Scope::Login(email.as_str().to_owned());
     let mut tx = control.store.begin("sessions.has_network", scope).await?;
     let Some(user) = tx.users().by_email(email.as_str()).await? else { return Ok(None) };
@@ -124,10 +125,10 @@ async fn by_email(
 /// The answer where the address cannot be anybody's: the same as for a wrong password, and as slow.
 async fn nobody(control: &ControlState, origin: &Origin, body: LogIn) -> ControlError {
     let attempt = Attempt::stranger(None, origin.peer);
-    if let Err(wait_s) = control.login_throttle.admit(&attempt, control.clock.now()).await {
-        return sessions::too_many_attempts(wait_s).into();
+    if let Err(wait_s) = control.auth.login_throttle.admit(&attempt, control.clock.now()).await {
+        return login_throttle::too_many_attempts(wait_s).into();
     }
-    match control.passwords.verify(body.password.0, None, origin.peer).await {
+    match control.auth.passwords.verify(body.password.0, None, origin.peer).await {
         Ok(_) => {
             record_refusal(control, origin, None, None);
             refused()
@@ -149,10 +150,8 @@ fn record_refusal(
     found: Option<UserRow>,
     email: Option<&EmailAddress>,
 ) {
-    let permit = control.recordings.clone().try_acquire_owned();
-    let (Ok(permit), true) = (permit, found.is_some() || control.may_record_unknown()) else {
-        return;
-    };
+    let now = control.clock.now();
+    let Some(permit) = control.local.refused_logins.permit(found.is_some(), now) else { return };
     let (id, actor) = match found {
         Some(user) => (user.id, Actor::Person { id: user.id, email: user.email }),
         None => (control.id(UserId::new), Actor::Anonymous),

@@ -24,12 +24,12 @@ pub(crate) async fn logout(
     origin: Origin,
     headers: HeaderMap,
 ) -> Result<Response, ControlError> {
-    if let Some(presented) = RefreshToken::of(&headers, &control.macs) {
+    if let Some(presented) = RefreshToken::of(&headers, &control.auth.macs) {
         by_cookie(&control, &origin, &presented).await?;
     }
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = bearer.and_then(|text| text.strip_prefix("Bearer "));
-    if let Some(bearer) = token.and_then(|it| control.tokens.verify(it, control.clock.now())) {
+    if let Some(bearer) = token.and_then(|it| control.auth.tokens.verify(it, control.clock.now())) {
         let scope = Scope::User(bearer.user_id);
         let mut tx = control.store.begin("sessions.logout", scope).await?;
         end(&control, &origin, &mut tx, bearer.user_id, bearer.session_id).await?;
@@ -44,7 +44,7 @@ async fn by_cookie(
     presented: &RefreshToken,
 ) -> Result<(), ControlError> {
     let session_id = presented.session_id;
-    let next = RefreshToken::new(session_id, &control.random, &control.macs);
+    let next = RefreshToken::new(session_id, &control.random, &control.auth.macs);
     let mut tx = control.store.begin("sessions.logout", Scope::Session(session_id)).await?;
     // Rotating proves that the token is, or was, the session's.
     let rotated = tx.sessions().rotate(&rotation(control, presented, &next)).await?;

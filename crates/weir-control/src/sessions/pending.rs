@@ -12,8 +12,8 @@ use weir_wire::sessions::{PendingSignUp, SignUpToken};
 
 use crate::actor::Origin;
 use crate::error::ControlError;
+use crate::login_throttle;
 use crate::login_throttle::Attempt;
-use crate::sessions;
 use crate::state::ControlState;
 
 /// The time for which a sign-up can be confirmed.
@@ -33,7 +33,12 @@ pub(super) async fn request(
 ) -> Result<Response, ControlError> {
     let now = control.clock.now();
     let attempt = Attempt::sign_up(origin.peer);
-    control.login_throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
+    control
+        .auth
+        .login_throttle
+        .admit(&attempt, now)
+        .await
+        .map_err(login_throttle::too_many_attempts)?;
     let new = NewSignup {
         email: email.as_str().to_owned(),
         tenant_name: tenant_name.to_owned(),
@@ -42,7 +47,7 @@ pub(super) async fn request(
     };
     let mut tx = control.store.begin("signups.request", Scope::Service).await?;
     if !tx.signups().request(&new, PENDING_MAX).await? {
-        return Err(sessions::too_many_attempts(FULL_RETRY_S).into());
+        return Err(login_throttle::too_many_attempts(FULL_RETRY_S).into());
     }
     tx.commit().await?;
     let body = PendingSignUp { email: new.email, expires_in_s: PENDING_S.into() };

@@ -30,9 +30,11 @@ pub(crate) async fn refresh(
     origin: Origin,
     headers: HeaderMap,
 ) -> Result<Response, ControlError> {
-    let Some(presented) = RefreshToken::of(&headers, &control.macs) else { return Ok(refused()) };
+    let Some(presented) = RefreshToken::of(&headers, &control.auth.macs) else {
+        return Ok(refused());
+    };
     let session_id = presented.session_id;
-    let next = RefreshToken::new(session_id, &control.random, &control.macs);
+    let next = RefreshToken::new(session_id, &control.random, &control.auth.macs);
     let mut tx = control.store.begin("sessions.refresh", Scope::Session(session_id)).await?;
     match tx.sessions().rotate(&rotation(&control, &presented, &next)).await? {
         Rotated::Rotated { user_id } => {

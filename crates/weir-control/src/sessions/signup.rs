@@ -17,7 +17,7 @@ use crate::error::ControlError;
 use crate::login_throttle::Attempt;
 use crate::passwords::Passwords;
 use crate::state::{ControlState, Signup};
-use crate::{invitations, names, sessions};
+use crate::{invitations, login_throttle, names};
 
 /// Make an account, with its first tenant or by an invitation to one.
 ///
@@ -54,20 +54,25 @@ pub(crate) async fn signup(
     let password = accepted(password, &email)?;
     let attempt = Attempt::stranger(Some(&email), origin.peer);
     let now = control.clock.now();
-    control.login_throttle.admit(&attempt, now).await.map_err(sessions::too_many_attempts)?;
+    control
+        .auth
+        .login_throttle
+        .admit(&attempt, now)
+        .await
+        .map_err(login_throttle::too_many_attempts)?;
     // Before the hash, which is the costly part.
     if let Route::Invited(token) = &route {
         check_invitation(&control, token, &email).await?;
     }
     let salt = control.random.bytes();
-    let hashed = control.passwords.hash(password.0, salt, origin.peer).await;
+    let hashed = control.auth.passwords.hash(password.0, salt, origin.peer).await;
     if hashed.is_err() {
-        control.login_throttle.refund(&attempt).await;
+        control.auth.login_throttle.refund(&attempt).await;
     }
     let account =
         NewAccount { email: &email, password_hash: hashed?, origin: &origin, headers: &headers };
     let response = account.create(&control, route).await?;
-    control.login_throttle.refund(&attempt).await;
+    control.auth.login_throttle.refund(&attempt).await;
     Ok(response)
 }
 

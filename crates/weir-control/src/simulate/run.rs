@@ -87,7 +87,7 @@ async fn enter(control: &ControlState, tenant: TenantId) -> Result<Permit, Contr
     let mut tx = control.store.begin("simulate.ceiling", Scope::Tenant(tenant)).await?;
     let most = tx.ceilings().of_tenant(tenant).await?.get(Ceiling::WhatIfRuns);
     drop(tx);
-    control.simulations.enter(tenant, most).await.map_err(|refused| match refused {
+    control.local.simulations.enter(tenant, most).await.map_err(|refused| match refused {
         Refused::OfTenant => too_often(Ceiling::WhatIfRuns, most, AGAIN_S).into(),
         Refused::Others => {
             Problem::unavailable("other what-if runs are under way").retry_after_s(AGAIN_S).into()

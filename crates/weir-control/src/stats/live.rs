@@ -25,10 +25,9 @@ use crate::state::ControlState;
 use crate::stats::counts;
 use crate::stats::denials::entry;
 
-pub(crate) use watchers::Live;
 use watchers::{Turn, Turns, Watcher};
 
-mod watchers;
+pub(crate) mod watchers;
 
 const EVERY: Duration = Duration::from_secs(1);
 const STREAM_LASTS: Duration = Duration::from_mins(1);
@@ -52,7 +51,7 @@ pub(crate) async fn live(
 ) -> Result<Response, ControlError> {
     let tenant_id = caller.tenant_id;
     let start = |turns| drop(tokio::spawn(run(control.clone(), tenant_id, turns)));
-    let ticks = control.live.watch(tenant_id, Watcher::of(&caller.actor), start)?;
+    let ticks = control.local.live.watch(tenant_id, Watcher::of(&caller.actor), start)?;
     let until = Instant::now() + STREAM_LASTS;
     let events = stream::unfold(Some((ticks, control)), move |watching| async move {
         let (mut ticks, control) = watching?;
@@ -85,7 +84,7 @@ async fn run(control: ControlState, tenant_id: TenantId, turns: Turns) {
             _ = timer.tick() => {}
         }
         lonely_turns = if turns.receiver_count() == 0 { lonely_turns + 1 } else { 0 };
-        if lonely_turns > LONELY_TURNS_MAX && control.live.leave(tenant_id, &turns) {
+        if lonely_turns > LONELY_TURNS_MAX && control.local.live.leave(tenant_id, &turns) {
             return;
         }
         match reading.next(&control, tenant_id).await {
@@ -121,7 +120,7 @@ impl Reading {
         let mut tx = control.store.begin("stats.live", Scope::Tenant(tenant_id)).await?;
         let rows = tx.tallies().recent(tenant_id, since).await?;
         let denials = tx.denials().list(&filter, &page).await?.counts.items;
-        let gone = control.live.gone(&mut tx, tenant_id, now).await?;
+        let gone = control.local.live.gone(&mut tx, tenant_id, now).await?;
         tx.commit().await?;
 
         let mut requests = TallyCounts::default();

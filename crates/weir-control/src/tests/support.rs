@@ -24,8 +24,8 @@ use weir_store::test_support::{TestDatabase, database};
 use weir_webhook::{Reach, Sender};
 
 use crate::{
-    AccessTokens, ControlParts, ControlSettings, ControlState, LoginThrottle, Macs, Passwords,
-    Random, Sealing, SigningKey, Signup, router,
+    AccessTokens, Authentication, ControlParts, ControlSettings, ControlState, LoginThrottle, Macs,
+    Passwords, Random, Sealing, SigningKey, Signup, WebhookParts, router,
 };
 
 pub(super) const PASSWORD: &str = "correct horse";
@@ -121,12 +121,16 @@ impl Plane {
             signal: Signal::start(redis.clone(), stop.clone()),
             limiter: limiter.clone(),
             clock: Clock::new(move || Timestamp::from_millis(clock.load(Ordering::SeqCst))),
-            sealing: Sealing::new(std::slice::from_ref(&key)).expect("usable"),
-            tokens: AccessTokens::new(&[key]).expect("usable"),
-            sender: Sender::new(reach).expect("a client"),
-            passwords: Passwords::new(random.bytes()),
-            login_throttle: LoginThrottle::new(redis.clone(), macs.clone()),
-            macs,
+            webhooks: WebhookParts {
+                sealing: Sealing::new(std::slice::from_ref(&key)).expect("usable"),
+                sender: Sender::new(reach).expect("a client"),
+            },
+            auth: Authentication {
+                tokens: AccessTokens::new(&[key]).expect("usable"),
+                passwords: Passwords::new(random.bytes()),
+                login_throttle: LoginThrottle::new(redis.clone(), macs.clone()),
+                macs,
+            },
             random: random.clone(),
             settings,
             stop: stop.clone(),
