@@ -1,4 +1,4 @@
-//! When a tenant is told.
+//! Alerts in JSON.
 
 use serde::{Deserialize, Serialize};
 use weir_domain::alert::{Condition, ConditionDraft, Watched};
@@ -6,14 +6,14 @@ use weir_domain::alert::{Condition, ConditionDraft, Watched};
 use crate::problem::FieldProblem;
 use crate::time::DateTime;
 
-/// What an alert watches.
+/// The subject of an alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AlertKind {
-    /// How much of a rule's quotas a subject has used; told once per period, subject and threshold.
+    /// A subject has used a share of a quota; announced once per period, subject and threshold.
     Quota,
-    /// Which share was refused; told once per window.
+    /// A share of checks was denied; announced once per window.
     DenialShare,
 }
 
@@ -22,16 +22,16 @@ pub enum AlertKind {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AlertBody {
-    /// What to recognise it by.
+    /// A name that people recognise the key by.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 100))]
     pub name: String,
-    /// Where it is told.
+    /// The webhook that receives the announcements.
     pub webhook_id: String,
-    /// Whether it is.
+    /// Whether the alert is evaluated.
     #[serde(default = "yes")]
     #[cfg_attr(feature = "openapi", schema(default = true))]
     pub enabled: bool,
-    /// What is watched.
+    /// The subject of the alert.
     pub kind: AlertKind,
     /// `quota`: the rule whose quotas are watched. `denial_share`: only decisions of this rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,18 +63,18 @@ pub struct Alert {
     /// The alert, with what was left out filled in.
     #[serde(flatten)]
     pub body: AlertBody,
-    /// When it was last told; null: never.
+    /// The time of the last announcement; null if there was none.
     pub fired_at: Option<DateTime>,
-    /// Who made it.
+    /// The person or key that made it.
     pub created_by: String,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: DateTime,
-    /// When it was last changed.
+    /// The time of the last change.
     pub updated_at: DateTime,
 }
 
 impl AlertBody {
-    /// When it is told, or everything that is wrong with that.
+    /// The condition of the alert, or everything that is wrong with it.
     pub fn condition(&self) -> Result<Condition, Vec<FieldProblem>> {
         let draft = ConditionDraft {
             kind: self.kind.as_str().to_owned(),

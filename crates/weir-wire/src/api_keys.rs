@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::DateTime;
 
-/// What a key may be used for.
+/// A permission of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum KeyScope {
-    /// Ask the data plane.
+    /// Send checks and refunds to gates.
     Check,
     /// Read the tenant's configuration and statistics.
     Read,
     /// Change rules and overrides, test and reset.
     Write,
-    /// Manage keys and members too.
+    /// Everything of `write`, and manage keys and members.
     Admin,
 }
 
@@ -24,16 +24,16 @@ pub enum KeyScope {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CreateKey {
-    /// What to recognise it by.
+    /// A name that people recognise the key by.
     #[cfg_attr(
         feature = "openapi",
         schema(example = "checkout", min_length = 1, max_length = 100)
     )]
     pub name: String,
-    /// What it may be used for.
+    /// The permissions of the key.
     #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 4))]
     pub scopes: Vec<KeyScope>,
-    /// When it stops working; never without.
+    /// The time from which the key no longer works; if left out, it works until it is revoked.
     #[serde(default)]
     pub expires_at: Option<DateTime>,
 }
@@ -44,24 +44,24 @@ pub struct CreateKey {
 pub struct ApiKey {
     /// `key_…`
     pub id: String,
-    /// What to recognise it by.
+    /// A name that people recognise the key by.
     pub name: String,
-    /// What it may be used for.
+    /// The permissions of the key.
     pub scopes: Vec<KeyScope>,
     /// The public part of the secret: `weir_<hint>_…`.
     pub hint: String,
-    /// Who made it.
+    /// The person or key that made it.
     pub created_by: String,
     /// Whether the person who made it is no longer a member of the tenant.
     #[serde(default)]
     pub created_by_former_member: bool,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: DateTime,
-    /// When it stops working.
+    /// The time from which the key no longer works.
     pub expires_at: Option<DateTime>,
-    /// After a rotation: until when the secret before it also works.
+    /// After a rotation: the time until which the previous secret also works.
     pub previous_expires_at: Option<DateTime>,
-    /// When it was last accepted, to about a minute; null: never.
+    /// The time of the last accepted use, to about a minute; null if there was none.
     pub last_used_at: Option<DateTime>,
 }
 
@@ -71,19 +71,19 @@ pub struct ApiKey {
 pub struct IssuedKey {
     /// `key_…`
     pub id: String,
-    /// What to recognise it by.
+    /// A name that people recognise the key by.
     pub name: String,
-    /// What it may be used for.
+    /// The permissions of the key.
     pub scopes: Vec<KeyScope>,
     /// The public part of the secret: `weir_<hint>_…`.
     pub hint: String,
     /// The key to send as `Authorization: Bearer …`. It cannot be shown again.
     pub secret: String,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: DateTime,
-    /// When it stops working.
+    /// The time from which the key no longer works.
     pub expires_at: Option<DateTime>,
-    /// After a rotation: until when the secret before it also works.
+    /// After a rotation: the time until which the previous secret also works.
     pub previous_expires_at: Option<DateTime>,
     /// The version of the rulebook from which a gate knows the key.
     pub rulebook_version: u64,
@@ -100,7 +100,7 @@ impl std::fmt::Debug for IssuedKey {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RotateKey {
-    /// How long the secret before also works; 0 ends it at once.
+    /// The time for which the previous secret also works; 0 ends it at once.
     #[cfg_attr(feature = "openapi", schema(example = 3600, maximum = 2_592_000))]
     pub overlap_s: u32,
 }

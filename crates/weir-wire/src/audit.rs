@@ -14,11 +14,11 @@ pub struct AuditEntry {
     pub tenant_id: Option<String>,
     /// Its place in the hash chain of its log, from 1. A gap means that entries are missing.
     pub seq: u64,
-    /// When the database recorded it.
+    /// The time at which the database recorded the entry.
     pub at: DateTime,
     /// The person, key or system that acted.
     pub actor: AuditActor,
-    /// What was done, such as `rule.update`.
+    /// The action, such as `rule.update`.
     #[cfg_attr(feature = "openapi", schema(example = "rule.update"))]
     pub action: String,
     /// The kind of the changed object.
@@ -48,7 +48,7 @@ pub struct AuditActor {
     pub name: Option<String>,
 }
 
-/// What kind of actor.
+/// The kind of actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -59,7 +59,7 @@ pub enum ActorKind {
     Key,
     /// The installation itself.
     System,
-    /// A client that did not sign in.
+    /// A client without a valid sign-in.
     Anonymous,
 }
 
@@ -69,13 +69,13 @@ pub enum ActorKind {
 pub struct RuleRevision {
     /// Counts from 1.
     pub revision: u64,
-    /// When.
+    /// The time.
     pub at: DateTime,
-    /// Who.
+    /// The actor.
     pub actor: AuditActor,
-    /// The rule before; null for the first revision.
+    /// The rule before the change; null for the first revision.
     pub before: Option<serde_json::Value>,
-    /// The rule from then on.
+    /// The rule after the change.
     pub after: serde_json::Value,
 }
 
@@ -84,6 +84,6 @@ pub struct RuleRevision {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RevertRule {
-    /// The revision whose content shall hold again, as a new revision.
+    /// The revision to restore, as a new revision.
     pub revision: u64,
 }

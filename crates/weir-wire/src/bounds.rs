@@ -33,7 +33,7 @@ const TITLE: &str = "^[^\\s\\u0000-\\u001F\\u007F-\\u009F]([^\\u0000-\\u001F\\u0
 /// The document with bounds, and with answers that extend a request body described as one object.
 ///
 /// # Panics
-/// When the document cannot be written as JSON, which the tests of both planes exclude.
+/// If the document cannot be written as JSON, which the tests of both planes exclude.
 #[must_use]
 pub fn with_bounds(document: &OpenApi) -> Value {
     let mut document = serde_json::to_value(document).expect("a document is JSON");

@@ -63,7 +63,7 @@ ceilings! {
     webhook_tests_per_minute = WebhookTestsPerMinute up to 600,
     /// What-if runs at a time, for each control plane.
     what_if_runs = WhatIfRuns up to 2,
-    /// Days for which statistics are kept.
+    /// Days for which statistics are retained.
     statistics_days = StatisticsDays up to 3_650,
 }
 
@@ -73,7 +73,7 @@ ceilings! {
 pub struct TenantCeilings {
     /// The value in force of each.
     pub in_force: CeilingsBody,
-    /// What an operator set for this tenant.
+    /// The values that an operator set for this tenant.
     pub own: CeilingsBody,
 }
 
@@ -83,7 +83,7 @@ pub struct TenantCeilings {
 pub struct DefaultCeilings {
     /// The value in force of each.
     pub in_force: CeilingsBody,
-    /// What an operator set.
+    /// The values that an operator set.
     pub set: CeilingsBody,
 }
 

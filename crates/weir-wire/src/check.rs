@@ -14,22 +14,22 @@ use crate::limits::AlgorithmName;
 use crate::problem::FieldProblem;
 use crate::words::Mode;
 
-/// Most checks of one batch.
+/// Checks that one batch can have.
 pub const BATCH_MAX: usize = 100;
 
-/// A check as it is asked.
+/// A check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CheckBody {
-    /// Which group of rules; default `default`.
+    /// The group of rules; default `default`.
     #[serde(default = "default_namespace")]
     pub namespace: String,
     /// What is known of the request: at most 32 names (`^[a-z][a-z0-9_.-]{0,63}$`) with values of
     /// at most 512 bytes without control characters.
     #[serde(default, deserialize_with = "attributes")]
     pub attributes: BTreeMap<String, String>,
-    /// How much to take, 1 … 1,000,000; default 1.
+    /// The units to take, 1 … 1,000,000; default 1.
     #[serde(default = "one")]
     pub cost: u64,
     /// `consume` (default), or `peek`: the same answer, nothing written.
@@ -41,12 +41,12 @@ pub struct CheckBody {
     pub idempotency_key: Option<String>,
 }
 
-/// Whether to take what is admitted.
+/// Whether an allowed check takes units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckMode {
-    /// Decide, and take what was admitted.
+    /// Decide, and take the units of an allowed check.
     #[default]
     Consume,
     /// The same answer, nothing written.
@@ -62,18 +62,18 @@ pub struct BatchBody {
     pub checks: Vec<CheckBody>,
 }
 
-/// Units to give back.
+/// A refund of units.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RefundBody {
-    /// Which group of rules; default `default`.
+    /// The group of rules; default `default`.
     #[serde(default = "default_namespace")]
     pub namespace: String,
-    /// As they were in the check.
+    /// The attributes of the check.
     #[serde(default, deserialize_with = "attributes")]
     pub attributes: BTreeMap<String, String>,
-    /// How much to give back, 1 … 1,000,000; default 1.
+    /// The units to return, 1 … 1,000,000; default 1.
     #[serde(default = "one")]
     pub cost: u64,
     /// Names the refund: a repeat within 60 s gets the first answer again and gives nothing back. At
@@ -86,14 +86,14 @@ pub struct RefundBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CheckAnswer {
-    /// Whether the caller may go on.
+    /// Whether the request is allowed.
     pub allowed: bool,
-    /// The rules that refused, in rule order.
+    /// The rules that denied the check, in rule order.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub denied_by: Vec<Arc<str>>,
-    /// 0 when allowed; on denial the earliest time at which the same check could pass; null: never.
+    /// 0 when allowed; on denial the time after which the same check could pass; null if it never can.
     pub retry_after_ms: Option<u64>,
-    /// How long to wait before acting; the largest of the leaky buckets.
+    /// The time to wait before acting: the longest of the leaky buckets.
     pub delay_ms: u64,
     /// Of the limit that decides; null when no enforced limit matched.
     pub limit: Option<u64>,
@@ -103,16 +103,16 @@ pub struct CheckAnswer {
     pub reset_after_ms: Option<u64>,
     /// One entry for each limit of each matching rule, enforced ones first, in rule order.
     pub limits: Vec<LimitAnswer>,
-    /// What answered when Redis could not be asked.
+    /// The source of the answer while Redis could not be reached.
     pub degraded: Option<Degraded>,
     /// The version of the rulebook that decided.
     pub rulebook_version: u64,
-    /// Why no rule was asked; left out when rules decided.
+    /// The reason why no rule decided; left out if rules decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<AnswerCode>,
 }
 
-/// Why an answer was given without asking any rule.
+/// The reason why no rule decided a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -133,7 +133,7 @@ impl AnswerCode {
     }
 }
 
-/// What one limit of one matching rule says.
+/// The decision of one limit of one matching rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LimitAnswer {
@@ -143,7 +143,7 @@ pub struct LimitAnswer {
     /// Id of the rule.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub rule_id: Arc<str>,
-    /// How it limits.
+    /// The algorithm of the limit.
     pub algorithm: AlgorithmName,
     /// `enforce`, or `shadow`: listed, without influence.
     pub mode: Mode,
@@ -151,31 +151,31 @@ pub struct LimitAnswer {
     pub allowed: bool,
     /// The limit, the capacity, or 1 for spacing.
     pub limit: u64,
-    /// Whole units left after this decision; null when Redis could not be asked.
+    /// Whole units left after this decision; null when Redis could not be reached.
     pub remaining: Option<u64>,
     /// The window, the interval, the present period, or the time to refill or drain completely.
     pub window_ms: u64,
-    /// Until the counter is as if never used; null when Redis could not be asked.
+    /// The time until the counter is as if never used; null when Redis could not be reached.
     pub reset_after_ms: Option<u64>,
-    /// Until this limit would let the same check pass; null: never.
+    /// The time until this limit would allow the same check; null if it never would.
     pub retry_after_ms: Option<u64>,
-    /// How long to wait before acting.
+    /// The time to wait before acting.
     pub delay_ms: u64,
     /// In the answer to a refund: whether units were given back to this limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refunded: Option<bool>,
 }
 
-/// What answered when Redis could not be asked.
+/// The source of the answer while Redis could not be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Degraded {
-    /// The rules let it pass.
+    /// The rules allowed the check.
     Allow,
-    /// A rule refused it.
+    /// A rule denied the check.
     Deny,
-    /// The gate decided alone.
+    /// The gate decided with its own counters.
     Local,
 }
 
@@ -188,7 +188,7 @@ pub struct BatchAnswer {
 }
 
 impl CheckBody {
-    /// The request, or everything that is wrong with it.
+    /// Returns the request, or everything that is wrong with it.
     pub fn parse(self) -> Result<Request, Vec<FieldProblem>> {
         let draft = RequestDraft {
             namespace: self.namespace,
@@ -217,7 +217,7 @@ impl CheckBody {
 }
 
 impl RefundBody {
-    /// The request, or everything that is wrong with it.
+    /// Returns the request, or everything that is wrong with it.
     pub fn parse(self) -> Result<Request, Vec<FieldProblem>> {
         let draft = RequestDraft {
             namespace: self.namespace,

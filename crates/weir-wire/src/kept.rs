@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use weir_domain::sample::SamplePlan;
 
-/// Which attributes are kept, and by which subjects.
+/// The recorded attributes, and the subjects formed of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptPlan {
     /// The attributes, in the order of their values.
     pub attributes: Vec<String>,
-    /// What forms a subject, one list for each.
+    /// The attributes of each kind of subject.
     pub count_by: Vec<Vec<String>>,
 }
 

@@ -12,14 +12,14 @@ use crate::words::Period;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "algorithm", rename_all = "snake_case", try_from = "LimitFields")]
 pub enum LimitBody {
-    /// So many units in each window aligned to the epoch.
+    /// A number of units in each window aligned to the epoch.
     FixedWindow {
         /// Units a window admits.
         limit: u64,
         /// Length of the window.
         window_ms: u64,
     },
-    /// So many units in any window, exactly.
+    /// A number of units in any window, exactly.
     SlidingWindowLog {
         /// Units any window admits.
         limit: u64,
@@ -29,7 +29,7 @@ pub enum LimitBody {
         #[serde(default)]
         count_denied: bool,
     },
-    /// So many units in any window, estimated from two aligned ones.
+    /// A number of units in any window, estimated from two aligned windows.
     SlidingWindowCounter {
         /// Units any window admits.
         limit: u64,
@@ -59,7 +59,7 @@ pub enum LimitBody {
         /// The distance.
         interval_ms: u64,
     },
-    /// So many units in each calendar period of a time zone.
+    /// A number of units in each calendar period of a time zone.
     Quota {
         /// Units a period admits.
         limit: u64,

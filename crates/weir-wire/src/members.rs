@@ -1,4 +1,4 @@
-//! Who belongs to a tenant, and who is asked to.
+//! Members and invitations in JSON.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ use crate::time::DateTime;
 pub struct Member {
     /// `user_…`
     pub user_id: String,
-    /// What they sign in with.
+    /// The e-mail address of the account.
     pub email: String,
-    /// What they are called.
+    /// The name of the person.
     pub name: String,
-    /// What they may do.
+    /// The role of the person.
     pub role: Role,
-    /// Since when they are a member.
+    /// The time at which the person joined.
     pub created_at: DateTime,
 }
 
@@ -29,15 +29,15 @@ pub struct Member {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ChangeMember {
-    /// What they may do from now on.
+    /// The new role.
     pub role: Role,
 }
 
-/// What a removed member made in the tenant.
+/// The invitations and keys that a removed member made in the tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RemovedMember {
-    /// Their pending invitations, which nobody can accept any more.
+    /// The pending invitations they made, now revoked.
     pub invitations_revoked: Vec<Invitation>,
     /// Whether the keys were revoked.
     pub keys_revoked: bool,
@@ -51,15 +51,15 @@ pub struct RemovedMember {
 pub struct Invitation {
     /// `invitation_…`
     pub id: String,
-    /// Who is asked; only an account with this address can accept.
+    /// The address of the invited person. Only an account with this address can accept.
     pub email: String,
-    /// What they may do once they accept.
+    /// The role after acceptance.
     pub role: Role,
-    /// Who asks.
+    /// The person or key that invites.
     pub invited_by: String,
-    /// Since when.
+    /// The time of creation.
     pub created_at: DateTime,
-    /// Until when it can be accepted.
+    /// The time until which the invitation can be accepted.
     pub expires_at: DateTime,
 }
 
@@ -68,10 +68,10 @@ pub struct Invitation {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Invite {
-    /// Whom to ask.
+    /// The address of the invited person.
     #[cfg_attr(feature = "openapi", schema(example = "ada@example.com", max_length = 254))]
     pub email: String,
-    /// What they shall be able to do.
+    /// The role that the invitation offers.
     pub role: Role,
 }
 
@@ -85,7 +85,7 @@ pub struct IssuedInvitation {
     pub token: InvitationToken,
 }
 
-/// What proves that one was invited. `Debug` hides it.
+/// The token of an invitation. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(max_length = 100))]
@@ -107,18 +107,18 @@ pub struct PresentInvitation {
     pub token: InvitationToken,
 }
 
-/// What an invitation offers to whoever holds its token.
+/// The content of an invitation, for the holder of its token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Offer {
-    /// What the tenant is called.
+    /// The name of the tenant.
     pub tenant_name: String,
-    /// The address that can accept.
+    /// The address of the account that can accept.
     pub email: String,
-    /// What they may do there.
+    /// The role that the invitation offers.
     pub role: Role,
-    /// Who asks.
+    /// The person or key that invites.
     pub invited_by: String,
-    /// Until when it can be accepted.
+    /// The time until which the invitation can be accepted.
     pub expires_at: DateTime,
 }

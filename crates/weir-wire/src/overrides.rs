@@ -20,7 +20,7 @@ pub struct OverrideBody {
     pub rule_id: String,
     /// A value for each attribute the rule counts by; `*` stands for any.
     pub subject: BTreeMap<String, String>,
-    /// What holds instead of the rule's limits.
+    /// The effect that replaces the rule's limits.
     #[serde(default)]
     pub limits: Option<Vec<LimitBody>>,
     /// `allow`: the rule does not limit this subject; `deny`: it refuses it.
@@ -45,11 +45,11 @@ pub struct OverrideAnswer {
     pub body: OverrideBody,
     /// Rises by one with each change; also the `ETag`.
     pub revision: u64,
-    /// The rulebook version from which this revision holds.
+    /// The version of the rulebook from which this revision applies.
     pub rulebook_version: u64,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: DateTime,
-    /// When it was last changed.
+    /// The time of the last change.
     pub updated_at: DateTime,
 }
 
@@ -62,13 +62,13 @@ pub struct BulkOverridesBody {
     pub overrides: Vec<OverrideBody>,
 }
 
-/// What a bulk write did.
+/// The result of a bulk write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BulkOverridesAnswer {
-    /// How many were made.
+    /// The number of new overrides.
     pub created: u64,
-    /// How many replaced another.
+    /// The number of overrides that replaced another.
     pub updated: u64,
     /// The rulebook version from which they hold.
     pub rulebook_version: u64,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Up to `limit` items and where to go on.
+/// Up to `limit` items, and the cursor of the next page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Page<T> {

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What every answer with a status of 400 or above (except a decision of 429) consists of.
+/// The body of every answer with a status of 400 or above, except a decision of 429.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ProblemBody {
@@ -17,9 +17,9 @@ pub struct ProblemBody {
     pub title: String,
     /// The status of the answer, repeated.
     pub status: u16,
-    /// What is wrong with this request, for a person.
+    /// A description of this problem, for people.
     pub detail: String,
-    /// What to switch on.
+    /// The code of the problem, for programs.
     pub code: ErrorCode,
     /// Names this request in our logs; also in the header `X-Request-Id`.
     pub request_id: String,
@@ -32,9 +32,9 @@ pub struct ProblemBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FieldProblem {
-    /// Where it is: names joined by dots, positions in brackets, such as `limits[0].window_ms`.
+    /// The path of the field: names joined by dots, positions in brackets, such as `limits[0].window_ms`.
     pub field: String,
-    /// Why it was refused.
+    /// The reason why it was refused.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! The gates that are alive, and which rulebook each serves.
+//! The running gates, each with the version of the rulebook that it serves.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,16 +22,16 @@ pub struct Replicas {
 pub struct Replica {
     /// `gate_…`
     pub id: String,
-    /// Where clients reach it; null for callers below the role `editor`.
+    /// The address at which clients reach it; null for callers below the role `editor`.
     pub address: Option<String>,
     /// The version of the rulebook it serves.
     pub rulebook_version: u64,
-    /// How long ago it last reported.
+    /// The time since its last report, in milliseconds.
     pub age_ms: u64,
-    /// When it began to serve this version.
+    /// The time from which it serves this version.
     pub applied_at: DateTime,
-    /// How long after the change was stored that was.
+    /// The time from the storage of the change until then, in milliseconds.
     pub applied_after_ms: u64,
-    /// Since when it runs.
+    /// The time of its start.
     pub started_at: DateTime,
 }

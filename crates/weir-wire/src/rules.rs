@@ -10,15 +10,15 @@ use crate::problem::FieldProblem;
 use crate::time::DateTime;
 use crate::words::{Action, Consistency, Mode, OnStoreFailure, Op};
 
-/// Most ids by which a list of rules can be asked for: so many fit into an address.
+/// Ids by which a list of rules can be requested; more do not fit into a URL.
 pub const RULE_IDS_MAX: usize = 100;
 
-/// A rule as it is written. Fields left out have their defaults; unknown ones are refused.
+/// A rule in a request. Fields left out have their defaults; unknown ones are refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RuleBody {
-    /// Which group of rules; `^[a-z0-9][a-z0-9_-]{0,62}$`, default `default`.
+    /// The group of rules; `^[a-z0-9][a-z0-9_-]{0,62}$`, default `default`.
     #[serde(default = "default_namespace")]
     pub namespace: String,
     /// Unique in its namespace; `^[a-z0-9][a-z0-9-]{0,62}$`.
@@ -33,22 +33,22 @@ pub struct RuleBody {
     /// None: one counter for all. At most 8.
     #[serde(default)]
     pub count_by: Vec<String>,
-    /// What happens to matching requests.
+    /// The action for matching requests.
     #[serde(default = "limit")]
     pub action: Action,
-    /// Whether it is in force.
+    /// The mode of the rule.
     #[serde(default = "enforce")]
     pub mode: Mode,
     /// One to eight limits, all of which must admit; none unless the action is `limit`.
     #[serde(default)]
     pub limits: Vec<LimitBody>,
-    /// After a denial by one of its limits the subject is refused for so long.
+    /// The time for which the subject is denied after a denial by one of the limits.
     #[serde(default)]
     pub block_ms: Option<u64>,
-    /// What answers while Redis cannot be asked.
+    /// The answer while Redis cannot be reached.
     #[serde(default = "allow")]
     pub on_store_failure: OnStoreFailure,
-    /// Who decides.
+    /// Where checks are decided.
     #[serde(default = "exact")]
     pub consistency: Consistency,
 }
@@ -58,16 +58,16 @@ pub struct RuleBody {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ConditionBody {
-    /// The attribute it looks at; `^[a-z][a-z0-9_.-]{0,63}$`.
+    /// The attribute that it compares; `^[a-z][a-z0-9_.-]{0,63}$`.
     pub attribute: String,
-    /// How it compares.
+    /// The comparison.
     pub op: Op,
-    /// With what: a string; a list of strings for `one_of`; nothing for `exists` and `absent`.
+    /// The value to compare with: a string; a list of strings for `one_of`; nothing for `exists` and `absent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<OperandBody>,
 }
 
-/// What a condition compares with.
+/// The value of a condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(untagged, expecting = "must be a string or a list of strings")]
@@ -78,7 +78,7 @@ pub enum OperandBody {
     Many(Vec<String>),
 }
 
-/// A rule as it is answered.
+/// A rule in an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RuleAnswer {
@@ -89,13 +89,13 @@ pub struct RuleAnswer {
     pub rule: RuleBody,
     /// Rises by one with each change; also the `ETag`.
     pub revision: u64,
-    /// The rulebook version from which this revision holds.
+    /// The version of the rulebook from which this revision applies.
     pub rulebook_version: u64,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: DateTime,
-    /// When it was last changed.
+    /// The time of the last change.
     pub updated_at: DateTime,
-    /// What its writer should know, such as a limit that can never deny.
+    /// Warnings to the author of the rule, such as a limit that can never deny.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// Why the stored rule cannot be read, if it cannot; its body then shows what can. Gates apply the last revision

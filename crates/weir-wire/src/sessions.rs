@@ -1,4 +1,4 @@
-//! Signing in, and who is signed in.
+//! Sign-in, sign-up, sessions and people in JSON.
 
 use std::fmt;
 
@@ -93,13 +93,13 @@ pub struct ConfirmSignUp {
 pub struct SignedUp {
     /// The new account.
     pub user: User,
-    /// Its first tenant, or the one it was invited to.
+    /// The first tenant of the account, or the one it was invited to.
     pub tenant: Tenant,
     /// Send it as `Authorization: Bearer …`.
     pub access_token: String,
     /// Always `Bearer`.
     pub token_type: String,
-    /// How long the access token is good for.
+    /// The lifetime of the access token.
     pub expires_in_s: u64,
 }
 
@@ -123,25 +123,25 @@ pub struct LoggedIn {
     pub access_token: String,
     /// Always `Bearer`.
     pub token_type: String,
-    /// How long the access token is good for.
+    /// The lifetime of the access token.
     pub expires_in_s: u64,
-    /// Whose it is.
+    /// The person who signed in.
     pub user: User,
 }
 
-/// A person with a sign-in.
+/// A person's account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct User {
     /// `user_…`
     pub id: String,
-    /// What they sign in with.
+    /// The e-mail address of the account.
     pub email: String,
-    /// What they are called.
+    /// The name of the person.
     pub name: String,
-    /// Whether they run this installation.
+    /// Whether the person is an operator of this installation.
     pub operator: bool,
-    /// Since when they have an account.
+    /// The time at which the account was made.
     pub created_at: DateTime,
 }
 
@@ -149,7 +149,7 @@ pub struct User {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Me {
-    /// Who is asking.
+    /// The person of the access token.
     pub user: User,
     /// The tenants they are a member of; the first 200.
     pub memberships: Vec<Membership>,
@@ -161,19 +161,19 @@ pub struct Me {
 pub struct Membership {
     /// `tenant_…`
     pub tenant_id: String,
-    /// What the tenant is called.
+    /// The name of the tenant.
     pub tenant_name: String,
-    /// What the person may do there.
+    /// The role of the person in the tenant.
     pub role: Role,
     /// Whether an operator has suspended the tenant.
     pub suspended: bool,
-    /// Whether the tenant's limits hold, by its own switch.
+    /// Whether the tenant's limits are enforced, by its own switch.
     pub enforcement: Enforcement,
-    /// Whether limits hold at all, by the operators' switch for every tenant.
+    /// Whether limits are enforced at all, by the operators' switch for every tenant.
     pub installation_enforcement: Enforcement,
 }
 
-/// A session of a person, which goes on until it is signed out, refreshed no more, or 30 days old.
+/// A session of a person. It lasts until it is signed out, is not refreshed in time, or is 30 days old.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Session {
@@ -185,11 +185,11 @@ pub struct Session {
     pub user_agent: String,
     /// The IPv4 address or the /64 of IPv6 it began from; null if that is not known.
     pub network: Option<String>,
-    /// When it began.
+    /// The time at which it began.
     pub created_at: DateTime,
-    /// When it was last refreshed, which happens about every ten minutes while it is used.
+    /// The time of the last refresh. A session in use is refreshed about every ten minutes.
     pub refreshed_at: DateTime,
-    /// When it ends unless refreshed.
+    /// The time at which it ends unless it is refreshed.
     pub expires_at: DateTime,
 }
 
@@ -198,7 +198,7 @@ pub struct Session {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UpdateMe {
-    /// What to be called from now on.
+    /// The new name.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 100))]
     pub name: String,
 }
@@ -208,8 +208,8 @@ pub struct UpdateMe {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ChangePassword {
-    /// The one that holds now.
+    /// The present password.
     pub current_password: Password,
-    /// The one that shall hold.
+    /// The new password.
     pub new_password: Password,
 }

@@ -26,12 +26,12 @@ pub struct SimulateBody {
     /// The rule that it would replace; left out: it would be a new one.
     #[serde(default)]
     pub rule_id: Option<String>,
-    /// Where the checks come from.
+    /// The source of the checks.
     pub source: Source,
     /// From when; default: an hour before the end, or the beginning of the trace.
     #[serde(default)]
     pub from: Option<DateTime>,
-    /// Until when; default: now, or the end of the trace.
+    /// The end; default: now, or the end of the trace.
     #[serde(default)]
     pub to: Option<DateTime>,
     /// The checks, when `source` is `trace`.
@@ -39,12 +39,12 @@ pub struct SimulateBody {
     pub trace: Option<TraceBody>,
 }
 
-/// Where checks come from.
+/// A source of checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// What the gates recorded of the namespace.
+    /// The checks that gates recorded of the namespace.
     Recorded,
     /// The body.
     Trace,
@@ -55,13 +55,13 @@ pub enum Source {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TraceBody {
-    /// How it is written.
+    /// The format of the trace.
     pub format: TraceFormat,
     /// The text, at most 10 MiB and 200,000 lines.
     pub text: String,
 }
 
-/// How a trace is written.
+/// A format of traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -72,17 +72,17 @@ pub enum TraceFormat {
     JsonLines,
 }
 
-/// What the two rules would have decided.
+/// The decisions of the two rules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SimulateAnswer {
-    /// From when.
+    /// The start.
     pub from: DateTime,
-    /// Until when.
+    /// The end.
     pub to: DateTime,
-    /// Where the first step of the series begins.
+    /// The start of the first step of the series.
     pub start: DateTime,
-    /// How long a step is.
+    /// The length of a step.
     pub step_ms: u64,
     /// The counters began empty so long before `from`, with the checks of that time, which are not in the
     /// answer.
@@ -94,19 +94,19 @@ pub struct SimulateAnswer {
     pub present: SimulatedSide,
     /// By the rule as it might be.
     pub candidate: SimulatedSide,
-    /// Whom the change would touch.
+    /// The subjects that the change would affect.
     pub subjects: SimulatedSubjects,
-    /// How sure this is.
+    /// The certainty of the result.
     pub certainty: Certainty,
-    /// What should be known of it, as sentences.
+    /// Warnings about the result, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// What one rule would have decided about the checks that at least one of the two meets.
+/// The decisions of one rule about the checks that match at least one of the two.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SimulatedSide {
-    /// How many checks it meets; it lets the others pass.
+    /// The number of checks that match the rule; the others pass.
     pub met: u64,
     /// Passed.
     pub allowed: u64,
@@ -118,15 +118,15 @@ pub struct SimulatedSide {
     pub denied_series: Vec<u64>,
 }
 
-/// Whom a change would touch.
+/// The subjects that a change would affect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SimulatedSubjects {
-    /// How many there were.
+    /// The number of subjects.
     pub seen: u64,
-    /// How many would be refused more often.
+    /// The number of subjects that would be denied more often.
     pub more_denied: u64,
-    /// How many would be refused less often.
+    /// The number of subjects that would be denied less often.
     pub less_denied: u64,
     /// Those whose refusals change most, at most 50.
     pub data: Vec<SimulatedSubject>,
@@ -148,15 +148,15 @@ pub struct SimulatedSubject {
     pub denied_after: u64,
 }
 
-/// How sure a run is.
+/// The certainty of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Certainty {
     /// The share of the subjects whose checks were replayed, all of each; 1: nothing is missing.
     pub rate: f64,
-    /// How many subjects these are.
+    /// The number of recorded subjects.
     pub subjects: u64,
-    /// How many checks these are, those of the warm-up included.
+    /// The number of checks, those of the warm-up included.
     pub checks: u64,
     /// The share of refused checks by the present rule; null with fewer than two subjects of a sample.
     pub denied_before: Option<Interval>,
@@ -164,7 +164,7 @@ pub struct Certainty {
     pub denied_after: Option<Interval>,
     /// The difference.
     pub change: Option<Interval>,
-    /// What the bounds are, and by which formula.
+    /// The bounds, and the formula behind them.
     pub method: String,
 }
 
@@ -186,25 +186,25 @@ pub struct Interval {
 pub struct Recorded {
     /// Whether gates record at present.
     pub recording: bool,
-    /// How long it is kept.
+    /// The time for which it is retained.
     pub kept_s: u32,
     /// Namespaces with recorded checks.
     pub data: Vec<RecordedNamespace>,
 }
 
-/// What is recorded of a namespace.
+/// The recorded checks of a namespace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RecordedNamespace {
-    /// Which.
+    /// The namespace.
     pub namespace: String,
-    /// From when.
+    /// The start.
     pub from: DateTime,
-    /// Until when.
+    /// The end.
     pub to: DateTime,
-    /// How many checks there were.
+    /// The number of checks.
     pub seen: u64,
-    /// How many of them are recorded.
+    /// The number of recorded checks.
     pub recorded: u64,
     /// The share of subjects that is recorded in all of this time; 1: all.
     pub rate: f64,

@@ -9,51 +9,51 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::DateTime;
 
-/// Most points of one series.
+/// Points that one series can have.
 pub const POINTS_MAX: usize = 2_000;
 
 /// `GET /tenants/{tenant}/stats/series`: one number for each step, zeros included.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Series {
-    /// Where the first step begins.
+    /// The start of the first step.
     pub start: DateTime,
-    /// How long a step is; with `starts` its usual length.
+    /// The length of a step; with `starts` the usual length.
     pub step_s: u32,
-    /// Where each step begins, when steps are days of a time zone, which are not all of one length.
+    /// The start of each step, if steps are days of a time zone, which differ in length.
     pub starts: Option<Vec<DateTime>>,
-    /// Let through.
+    /// Allowed checks.
     pub allowed: Vec<u64>,
-    /// Refused.
+    /// Denied checks.
     pub denied: Vec<u64>,
-    /// What a rule that only watches would have refused.
+    /// Checks that a shadow rule would have denied.
     pub shadow_denied: Vec<u64>,
-    /// Answered without Redis, whether let through or refused.
+    /// Checks answered without Redis, allowed or denied.
     pub degraded: Vec<u64>,
-    /// Calls that gave units back.
+    /// Refunds.
     pub refunded: Vec<u64>,
-    /// Everything before this is counted; later numbers still grow.
+    /// The time up to which everything is counted; later numbers still grow.
     pub as_of: DateTime,
     /// Decisions in this time that gates could not record, of all tenants together.
     pub dropped: u64,
 }
 
-/// Most points of one rule in `stats/rules`.
+/// Points that one rule can have in `stats/rules`.
 pub const RULE_POINTS_MAX: usize = 60;
-/// Most rules in `stats/rules`.
+/// Rules that `stats/rules` can list.
 pub const RULE_SERIES_MAX: usize = 1_000;
 
 /// `GET /tenants/{tenant}/stats/rules`: a short series of each rule that decided something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RulesSeries {
-    /// Where the first step begins.
+    /// The start of the first step.
     pub start: DateTime,
-    /// How long a step is.
+    /// The length of a step.
     pub step_s: u32,
     /// The busiest first, at most 1,000.
     pub data: Vec<RuleSeries>,
-    /// Everything before this is counted; later numbers still grow.
+    /// The time up to which everything is counted; later numbers still grow.
     pub as_of: DateTime,
     /// Decisions in this time that gates could not record, of all tenants together.
     pub dropped: u64,
@@ -65,11 +65,11 @@ pub struct RulesSeries {
 pub struct RuleSeries {
     /// `rule_…`
     pub rule_id: String,
-    /// Let through.
+    /// Allowed checks.
     pub allowed: Vec<u64>,
-    /// Refused.
+    /// Denied checks.
     pub denied: Vec<u64>,
-    /// What would have been refused, where the rule only watches.
+    /// Checks that the rule would have denied, if it is a shadow rule.
     pub shadow_denied: Vec<u64>,
 }
 
@@ -77,60 +77,60 @@ pub struct RuleSeries {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Counts {
-    /// Let through.
+    /// Allowed checks.
     pub allowed: u64,
-    /// Refused.
+    /// Denied checks.
     pub denied: u64,
-    /// What a rule that only watches would have refused.
+    /// Checks that a shadow rule would have denied.
     pub shadow_denied: u64,
-    /// Answered without Redis, whether let through or refused.
+    /// Checks answered without Redis, allowed or denied.
     pub degraded: u64,
-    /// Calls that gave units back.
+    /// Refunds.
     pub refunded: u64,
 }
 
-/// `GET /tenants/{tenant}/stats/summary`: totals, beside those of the time before.
+/// `GET /tenants/{tenant}/stats/summary`: totals, and those of the previous period.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Summary {
-    /// From when, widened to whole minutes, hours or days.
+    /// The start, widened to whole minutes, hours or days.
     pub from: DateTime,
-    /// Until when.
+    /// The end.
     pub to: DateTime,
-    /// What was counted in it.
+    /// The counts of the period.
     pub counts: Counts,
-    /// The same for the time of equal length before it.
+    /// The counts of the previous period of the same length.
     pub previous: Counts,
     /// Of the denied ones, those beyond the tenant's ceiling of checks a second; 0 for a rule.
     #[serde(default)]
     pub tenant_rate_denied: u64,
-    /// Everything before this is counted; later numbers still grow.
+    /// The time up to which everything is counted; later numbers still grow.
     pub as_of: DateTime,
     /// Decisions in this time that gates could not record, of all tenants together.
     pub dropped: u64,
 }
 
-/// What a list of the most active is made of.
+/// The entries of a list of the most active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TopBy {
-    /// Whom a rule counts.
+    /// Subjects of rules.
     #[default]
     Subject,
     /// Rules.
     Rule,
 }
 
-/// What comes first in a list of the most active.
+/// The order of a list of the most active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TopOrder {
-    /// Most refused.
+    /// Most denied first.
     #[default]
     Denied,
-    /// Most asked.
+    /// Most checked first.
     Checks,
 }
 
@@ -138,18 +138,18 @@ pub enum TopOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Top {
-    /// What the entries are.
+    /// The kind of entries.
     pub by: TopBy,
-    /// From when, widened to whole steps of what is kept.
+    /// The start, widened to whole steps of what is stored.
     pub from: DateTime,
-    /// Until when.
+    /// The end.
     pub to: DateTime,
-    /// The most active, first ones first.
+    /// The most active entries, in the requested order.
     pub data: Vec<TopEntry>,
     /// By how much `checks` of a subject may be too high at most, and how often a subject that is
     /// not listed may have asked; 0: exact, as lists of rules are.
     pub error_at_most: u64,
-    /// Everything before this is counted; later numbers still grow.
+    /// The time up to which everything is counted; later numbers still grow.
     pub as_of: DateTime,
     /// Decisions in this time that gates could not record, of all tenants together.
     pub dropped: u64,
@@ -167,37 +167,37 @@ pub struct TopEntry {
     pub namespace: Option<String>,
     /// The attributes counted by, each cut to 128 characters; null in a list of rules.
     pub subject: Option<BTreeMap<String, String>>,
-    /// How often it was asked.
+    /// The number of checks.
     pub checks: u64,
-    /// Refused, or what would have been where the rule only watches.
+    /// Denied checks, or those that a shadow rule would have denied.
     pub denied: u64,
 }
 
-/// One refused check of the log.
+/// One denied check of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DenialEntry {
     /// `denial_…`
     pub id: String,
-    /// When.
+    /// The time.
     pub at: DateTime,
-    /// Where it was asked.
+    /// The namespace of the check.
     pub namespace: String,
-    /// The rule that refused, the first if there were several.
+    /// The rule that denied the check, the first if there were several.
     pub rule_id: String,
-    /// Its name as it was then.
+    /// The name of the rule at that time.
     pub rule: String,
-    /// Whether the rule only watches: the check was not refused.
+    /// Whether the rule is a shadow rule, so that the check was not denied.
     pub shadow: bool,
     /// The attributes that the rule counts by, each cut to 128 characters; empty when it counts all together.
     pub subject: BTreeMap<String, String>,
-    /// How much was asked for.
+    /// The cost of the check.
     pub cost: u64,
-    /// When the same check could pass; null: never.
+    /// The time after which the same check could pass; null if it never can.
     pub retry_after_ms: Option<u64>,
-    /// Whether Redis could not be asked.
+    /// Whether Redis could not be reached.
     pub degraded: bool,
-    /// How many refused checks of that second this one stands for: 1 unless there were too many to keep.
+    /// The number of denied checks of that second that the entry stands for: 1 unless there were too many to store.
     pub stands_for: u32,
 }
 
@@ -209,9 +209,9 @@ pub struct Denials {
     pub data: Vec<DenialEntry>,
     /// Pass it as `?cursor=` to get the next page; null on the last.
     pub next_cursor: Option<String>,
-    /// Each gate keeps at most so many a second; beyond that an entry stands for several.
+    /// The number of entries that each gate stores in a second; beyond it an entry stands for several checks.
     pub kept_per_second: u32,
-    /// How long entries are kept.
+    /// The time for which entries are retained.
     pub kept_s: u32,
     /// Everything before this is in the log.
     pub as_of: DateTime,
@@ -221,19 +221,19 @@ pub struct Denials {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LiveTick {
-    /// When it was read.
+    /// The time of the reading.
     pub at: DateTime,
-    /// How long after the tick before.
+    /// The time since the previous tick.
     pub span_ms: u32,
-    /// Whole requests counted since the tick before.
+    /// Whole requests counted since the previous tick.
     pub requests: Counts,
-    /// What each rule decided since then, the busiest first, at most 50.
+    /// The decisions of each rule since then, the busiest rule first, at most 50.
     pub rules: Vec<LiveRule>,
-    /// Refused since then, newest first, at most 50.
+    /// Checks denied since then, newest first, at most 50.
     pub denials: Vec<DenialEntry>,
 }
 
-/// What one rule decided since the tick before.
+/// The decisions of one rule since the previous tick.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LiveRule {
@@ -244,7 +244,7 @@ pub struct LiveRule {
 }
 
 impl Counts {
-    /// How many checks they are.
+    /// The number of checks.
     pub fn checks(&self) -> u64 {
         self.allowed + self.denied
     }

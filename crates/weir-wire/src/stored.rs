@@ -20,7 +20,7 @@ use crate::problem::FieldProblem;
 use crate::rules::RuleBody;
 use crate::words::{Action, Consistency, OnStoreFailure};
 
-/// What holds for all tenants.
+/// Settings that apply to all tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredInstallation {
     /// Whether rules decide; off, every check of every tenant is allowed.
@@ -34,12 +34,12 @@ pub struct StoredInstallation {
 pub struct StoredTenant {
     /// `tenant_…`
     pub id: String,
-    /// Whether its keys are refused.
+    /// Whether the keys of the tenant are refused.
     pub suspended: bool,
     /// Whether some of its checks are kept for what-if runs.
     #[serde(default = "yes")]
     pub record_checks: bool,
-    /// Whether its rules decide; off, every check is allowed.
+    /// Whether the rules of the tenant decide. If off, every check is allowed.
     #[serde(default = "yes")]
     pub enforced: bool,
     /// Its own ceiling of checks a second.
@@ -62,7 +62,7 @@ pub struct StoredKey {
     pub id: String,
     /// SHA-256 of the secret.
     pub digest: [u8; 32],
-    /// What it may be used for.
+    /// The permissions of the key.
     pub scopes: Vec<String>,
     /// From then on it is refused, in milliseconds since the epoch.
     pub expires_at_ms: Option<i64>,
@@ -77,7 +77,7 @@ pub struct StoredRule {
     pub slots: Vec<u16>,
     /// The rule as it was written, in JSON: as text it takes a tenth of the room.
     pub body: Box<str>,
-    /// Why the newest revision cannot be read, if it cannot and this is an older one.
+    /// The reason why the newest revision cannot be read, if this is an older one for that reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newer_unreadable: Option<Box<str>>,
 }
@@ -100,7 +100,7 @@ pub struct LeftOut {
     pub id: String,
     /// Of which rule, unless it is a key.
     pub rule_id: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 

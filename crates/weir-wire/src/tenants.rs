@@ -1,25 +1,25 @@
-//! Tenants, and what their members may do.
+//! Tenants and roles in JSON.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::DateTime;
 
-/// What a member may do; each may all that the one before it may.
+/// A role in a tenant. Each role includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Reads.
+    /// Can read.
     Viewer,
     /// Changes rules and overrides, tests and resets.
     Editor,
     /// Manages keys and members.
     Admin,
-    /// All, deleting the tenant included.
+    /// Can do everything, including deleting the tenant.
     Owner,
 }
 
-/// Whether limits hold.
+/// Whether limits are enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -48,29 +48,29 @@ impl From<bool> for Enforcement {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct InstallationEnforcement {
-    /// Whether limits hold, for every tenant.
+    /// Whether limits are enforced, for every tenant.
     pub enforcement: Enforcement,
 }
 
-/// A customer of this installation.
+/// A tenant: a customer of this installation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Tenant {
     /// `tenant_…`
     pub id: String,
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// What the caller may do there; null for an operator who is no member.
+    /// The role of the caller in the tenant; null for an operator who is no member.
     pub role: Option<Role>,
     /// Whether an operator has suspended it: nothing can be changed, and checks are refused.
     pub suspended: bool,
-    /// Whether gates keep some of its checks, for a day, so that changes of rules can be tried on them.
+    /// Whether gates record some of its checks, for a day, so that changes of rules can be tried on them.
     pub record_checks: bool,
-    /// Whether its limits hold, by its own switch.
+    /// Whether the limits of the tenant are enforced, by its own switch.
     pub enforcement: Enforcement,
-    /// Whether limits hold at all, by the operators' switch for every tenant.
+    /// Whether limits are enforced at all, by the operators' switch for every tenant.
     pub installation_enforcement: Enforcement,
-    /// Since when it exists.
+    /// The time of its creation.
     pub created_at: DateTime,
 }
 
@@ -79,7 +79,7 @@ pub struct Tenant {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CreateTenant {
-    /// What to call it.
+    /// The name.
     #[cfg_attr(feature = "openapi", schema(example = "Acme", min_length = 1, max_length = 100))]
     pub name: String,
 }
@@ -89,14 +89,14 @@ pub struct CreateTenant {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UpdateTenant {
-    /// What to call it from now on; left out: as before.
+    /// The new name; if left out, the name stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(example = "Acme", min_length = 1, max_length = 100))]
     pub name: Option<String>,
-    /// Whether gates keep some of its checks; left out: as before.
+    /// Whether gates record some of its checks; if left out, the setting stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record_checks: Option<bool>,
-    /// Whether its limits hold; left out: as before.
+    /// Whether the limits of the tenant are enforced; if left out, the switch stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforcement: Option<Enforcement>,
 }
@@ -106,7 +106,7 @@ pub struct UpdateTenant {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DeleteTenant {
-    /// Its present name, typed again: what is deleted does not come back.
+    /// The present name of the tenant, typed again. A deletion cannot be undone.
     pub name: String,
 }
 
@@ -115,6 +115,6 @@ pub struct DeleteTenant {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SuspendTenant {
-    /// Whether it is suspended from now on.
+    /// Whether the tenant is suspended.
     pub suspended: bool,
 }

@@ -1,4 +1,4 @@
-//! The tester in JSON: how each rule of a namespace meets a request, with nothing counted.
+//! The tester in JSON: the result of each rule of a namespace for a request, with nothing counted.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::check::LimitAnswer;
 use crate::rules::ConditionBody;
 use crate::words::{Action, Mode};
 
-/// How the rules of a namespace meet a request.
+/// The results of all rules of a namespace for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TestAnswer {
@@ -20,7 +20,7 @@ pub struct TestAnswer {
     pub rules: Vec<TestedRule>,
 }
 
-/// How one rule meets the request.
+/// The result of one rule for the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TestedRule {
@@ -28,9 +28,9 @@ pub struct TestedRule {
     pub rule: String,
     /// Its id.
     pub rule_id: String,
-    /// Whether it is in force.
+    /// The mode of the rule.
     pub mode: Mode,
-    /// What it does with requests it matches, by an override if one holds.
+    /// The action of the rule for matching requests, by an override if one applies.
     pub action: Action,
     /// Whether it matches and counts the request.
     pub matches: bool,
@@ -38,13 +38,13 @@ pub struct TestedRule {
     pub failed_condition: Option<FailedCondition>,
     /// The attribute it counts by that the request lacks.
     pub missing_attribute: Option<String>,
-    /// Whom it counts.
+    /// The subject that the rule counts.
     pub subject: Option<BTreeMap<String, String>>,
-    /// The override that holds for this subject.
+    /// The override that applies to this subject.
     pub override_id: Option<String>,
     /// Whether this rule would let the check pass.
     pub would_pass: bool,
-    /// Its limits as they stand now, with nothing taken.
+    /// The state of its limits now, with nothing taken.
     pub limits: Vec<LimitAnswer>,
 }
 
@@ -56,11 +56,11 @@ pub struct FailedCondition {
     pub position: usize,
     /// The condition.
     pub condition: ConditionBody,
-    /// What the request has there; null if nothing.
+    /// The value that the request has for the attribute; null if it has none.
     pub actual: Option<String>,
 }
 
-/// Whose counters of which rule are to be forgotten.
+/// A subject of a rule whose counters are to be reset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -71,15 +71,15 @@ pub struct ResetBody {
     pub subject: BTreeMap<String, String>,
 }
 
-/// What was forgotten.
+/// The result of a reset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ResetAnswer {
-    /// How many counters there were.
+    /// The number of counters that were reset.
     pub counters: u64,
 }
 
-/// Which counters of a rule to look at.
+/// The subjects of a rule whose counters are to be inspected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -90,27 +90,27 @@ pub struct InspectBody {
     pub subjects: Vec<BTreeMap<String, String>>,
 }
 
-/// How the counters of some subjects stand.
+/// The counters of some subjects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct InspectAnswer {
-    /// One for each subject, in the order asked.
+    /// One entry for each subject, in the order of the request.
     pub data: Vec<InspectedSubject>,
 }
 
-/// How one subject stands with a rule.
+/// The counters of one subject of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct InspectedSubject {
     /// As asked.
     pub subject: BTreeMap<String, String>,
-    /// The override that holds for it.
+    /// The override that applies to the subject.
     pub override_id: Option<String>,
-    /// What holds for it, by an override if there is one.
+    /// The action that applies to the subject, by an override if there is one.
     pub action: Action,
     /// The limits as they stand now, with nothing taken; those of the override where it has some.
     pub limits: Vec<LimitAnswer>,
 }
 
-/// Most subjects of one look.
+/// Subjects that one request can inspect.
 pub const INSPECT_MAX: usize = 20;

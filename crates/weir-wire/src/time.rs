@@ -8,7 +8,7 @@ use weir_domain::time::Timestamp;
 pub struct DateTime(pub Timestamp);
 
 impl DateTime {
-    /// As it is written.
+    /// The text of the time.
     pub fn text(self) -> String {
         let at = jiff::Timestamp::from_millisecond(self.0.as_millis());
         at.unwrap_or(jiff::Timestamp::MAX).to_string()

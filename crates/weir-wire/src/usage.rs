@@ -1,8 +1,8 @@
-//! What tenants used, by day.
+//! Usage of tenants, by day.
 
 use serde::{Deserialize, Serialize};
 
-/// What one tenant used on one day of UTC.
+/// The usage of one tenant on one day of UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UsageDay {
@@ -13,12 +13,12 @@ pub struct UsageDay {
     pub tenant_id: String,
     /// Its present name; null once it is deleted.
     pub tenant_name: Option<String>,
-    /// Checks that were answered: exact, from the statistics.
+    /// Answered checks: exact, from the statistics.
     pub checks: u64,
-    /// Most subjects with a counter in Redis at a time: estimated from a sample of keys.
+    /// The peak of subjects with a counter in Redis: estimated from a sample of keys.
     pub subjects: u64,
-    /// Most bytes in Redis at a time: estimated from a sample of keys.
+    /// The peak of bytes in Redis: estimated from a sample of keys.
     pub redis_bytes: u64,
-    /// Most rows in Postgres: counted once an hour, without statistics by the minute.
+    /// The peak of rows in Postgres: counted once an hour, without statistics by the minute.
     pub postgres_rows: u64,
 }

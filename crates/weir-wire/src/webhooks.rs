@@ -1,4 +1,4 @@
-//! Where a tenant is told things.
+//! Webhooks and their deliveries in JSON.
 
 use std::fmt;
 
@@ -11,16 +11,16 @@ use crate::time::DateTime;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WebhookBody {
-    /// What to recognise it by.
+    /// A name that people recognise the key by.
     #[cfg_attr(feature = "openapi", schema(example = "on call", min_length = 1, max_length = 100))]
     pub name: String,
-    /// Where to send: `https`, on the public internet, port 443 or one from 1024 up.
+    /// The URL of the receiver: `https`, on the public internet, port 443 or one from 1024 up.
     #[cfg_attr(
         feature = "openapi",
         schema(example = "https://hooks.example.com/weir", max_length = 2000)
     )]
     pub url: String,
-    /// Whether anything is sent; what is told meanwhile counts as failed.
+    /// Whether messages are sent. Messages that fall due while this is false count as failed.
     #[serde(default = "yes")]
     #[cfg_attr(feature = "openapi", schema(default = true))]
     pub enabled: bool,
@@ -32,19 +32,19 @@ pub struct WebhookBody {
 pub struct Webhook {
     /// `webhook_…`
     pub id: String,
-    /// What to recognise it by.
+    /// A name that people recognise the key by.
     pub name: String,
-    /// Where it sends.
+    /// The URL of the receiver.
     pub url: String,
-    /// Whether it does.
+    /// Whether the rule is enforced.
     pub enabled: bool,
-    /// After a rotation: until when the secret before it also signs.
+    /// After a rotation: the time until which the previous secret also signs.
     pub previous_expires_at: Option<DateTime>,
-    /// Who made it.
+    /// The person or key that made it.
     pub created_by: String,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: DateTime,
-    /// When it was last changed.
+    /// The time of the last change.
     pub updated_at: DateTime,
 }
 
@@ -58,7 +58,7 @@ pub struct IssuedWebhook {
     pub secret: ShownSecret,
 }
 
-/// What signs. `Debug` hides it.
+/// The secret that signs messages. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
@@ -69,51 +69,51 @@ pub struct ShownSecret(pub String);
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RotateWebhook {
-    /// How long messages are signed with the secret before as well; 0 ends it at once.
+    /// The time for which messages are signed with the previous secret too; 0 ends it at once.
     #[cfg_attr(feature = "openapi", schema(example = 86400, maximum = 2_592_000))]
     pub overlap_s: u32,
 }
 
-/// What became of something that was to be told.
+/// The state of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryState {
-    /// It is tried, or tried again later.
+    /// It waits for an attempt, the first or a later one.
     Pending,
     /// It was answered with a status from 200 to 299.
     Delivered,
-    /// It was given up.
+    /// No attempt is left, or the webhook was switched off.
     Failed,
 }
 
-/// One thing that was to be told, and what came of the last attempt.
+/// A message to a webhook, and the result of the last attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Delivery {
     /// `delivery_…`; the header `webhook-id` of every attempt.
     pub id: String,
-    /// What it tells: `alert.quota`, `alert.denial_share` or `webhook.test`.
+    /// The kind of message: `alert.quota`, `alert.denial_share` or `webhook.test`.
     pub kind: String,
     /// The body, exactly as it is signed and sent.
     pub payload: String,
-    /// What became of it.
+    /// The state of the delivery.
     pub state: DeliveryState,
-    /// How often it was tried, since it was last sent again.
+    /// The number of attempts since it was last sent again.
     pub attempts: u32,
-    /// When it is tried next; null: not any more.
+    /// The time of the next attempt; null if there is none.
     pub next_at: Option<DateTime>,
-    /// When it was last tried; null: never.
+    /// The time of the last attempt; null if there was none.
     pub attempted_at: Option<DateTime>,
     /// The status of the last answer.
     pub response_status: Option<u16>,
     /// The first 1024 bytes of the last answer.
     pub response: Option<String>,
-    /// Why there was no answer, or why it did not count.
+    /// The reason why there was no answer, or why it did not count.
     pub error: Option<String>,
-    /// How long the last attempt took.
+    /// The duration of the last attempt.
     pub took_ms: Option<u64>,
-    /// When it was to be told.
+    /// The time of the announcement.
     pub created_at: DateTime,
 }
 

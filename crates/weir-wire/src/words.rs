@@ -37,7 +37,7 @@ macro_rules! mirror {
 }
 
 mirror! {
-    /// What happens to requests that match a rule.
+    /// The action of a rule for matching requests.
     Action = draft::Action { Limit, Allow, Deny, }
 }
 mirror! {
@@ -45,15 +45,15 @@ mirror! {
     Mode = draft::Mode { Enforce, Shadow, Off, }
 }
 mirror! {
-    /// What answers for a rule while Redis cannot be asked.
+    /// The answer of a rule while Redis cannot be reached.
     OnStoreFailure = draft::OnStoreFailure { Allow, Deny, Local, }
 }
 mirror! {
-    /// Who decides: Redis each time, or a gate from units taken in advance.
+    /// Where checks are decided: by Redis each time, or by a gate with units taken in advance.
     Consistency = draft::Consistency { Exact, Leased, }
 }
 mirror! {
-    /// How a condition compares.
+    /// The comparison of a condition.
     Op = draft::Op {
         Equals, NotEquals, OneOf, Prefix, Suffix, Cidr, Regex, Exists, Absent,
     }

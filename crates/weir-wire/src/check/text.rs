@@ -8,7 +8,7 @@ const ANSWER_BYTES: usize = 256;
 const LIMIT_BYTES: usize = 320;
 
 impl CheckAnswer {
-    /// Its JSON.
+    /// The JSON of the answer.
     pub fn to_json(&self) -> Vec<u8> {
         let Self {
             allowed,
