@@ -1,4 +1,4 @@
-//! The README keeps its word: its tour and its examples print exactly what it says they print.
+//! The commands of the README and of the guide print exactly the output that the pages show.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -7,23 +7,29 @@ use std::process::{Command, Stdio};
 
 use weir_local::{Guarded, Launch, ScratchDir, StopSignal};
 
-use crate::harness::{base_port, binary, folder, seconds, until};
+use crate::harness::{base_port, binary, folder, print, seconds, until};
 
-/// One marked block of the README.
+/// One marked block of a page.
 enum Step {
     /// A file to write.
     File { name: String, text: String },
-    /// Commands for one shell, which keeps its variables, and what they print.
-    Commands { text: String, prints: String },
+    /// Commands for one shell, which keeps its variables, and their output.
+    Commands { text: String, output: String, needs: Option<String> },
 }
 
+/// The pages that a reader follows in this order.
+const PAGES: [&str; 3] = ["README.md", "docs/tour.md", "docs/api.md"];
 const MARK: &str = "<!-- tour";
 const END_OF_STEP: &str = "=== end of step ===";
 
 #[tokio::test]
-async fn readme_prints_what_it_says() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let steps = steps(&std::fs::read_to_string(readme).expect("there is a README"));
+async fn pages_show_the_output_of_their_commands() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut steps: Vec<Step> = PAGES
+        .iter()
+        .flat_map(|page| steps(&std::fs::read_to_string(root.join(page)).expect("the page")))
+        .collect();
+    steps.retain(runs_here);
     let scratch = ScratchDir::create().expect("a scratch folder");
     let folder = folder(scratch.path(), "tour");
     let dev = start(&folder).await;
@@ -35,32 +41,43 @@ async fn readme_prints_what_it_says() {
     let script = script(&dev.stdout(), &steps);
     let mut shell = Command::new("bash");
     shell.args(["-c", &script]).current_dir(&folder).stdin(Stdio::null());
-    let ran = tokio::task::spawn_blocking(move || shell.output()).await.expect("it ends");
-    let said = ran.expect("there is a bash").stdout;
-    let said = String::from_utf8(said).expect("the tour prints text");
-    let mut said: VecDeque<&str> = said.split(END_OF_STEP).map(str::trim).collect();
+    let ended = tokio::task::spawn_blocking(move || shell.output()).await.expect("it ends");
+    let printed = ended.expect("there is a bash").stdout;
+    let printed = String::from_utf8(printed).expect("the tour prints text");
+    let mut printed: VecDeque<&str> = printed.split(END_OF_STEP).map(str::trim).collect();
     for step in &steps {
-        if let Step::Commands { text, prints } = step {
-            let printed = said.pop_front().unwrap_or("(nothing: the shell had ended)");
-            assert_eq!(printed, prints, "printed, and in the README, after:\n{text}");
+        if let Step::Commands { text, output, .. } = step {
+            let printed = printed.pop_front().unwrap_or("(nothing: the shell had ended)");
+            assert_eq!(printed, output, "printed, and on the page, after:\n{text}");
         }
     }
 }
 
 #[test]
 fn marked_blocks_are_found() {
-    let text = "a\n<!-- tour -->\n```sh\nx\n```\n\n```text\n1\n```\n<!-- tour: f.py -->\n```python\np\n```\n<!-- tour -->\n```sh\ny\n```\nand\n```text\n2\n```\n";
+    let text = "a\n<!-- tour -->\n```sh\nx\n```\n\n```text\n1\n```\n<!-- tour: f.py -->\n```python\np\n```\n<!-- tour if go -->\n```sh\ny\n```\nand\n```text\n2\n```\n";
     let found: Vec<String> = steps(text)
         .into_iter()
         .map(|step| match step {
             Step::File { name, text } => format!("{name}: {text}"),
-            Step::Commands { text, prints } => format!("{text} -> {prints}"),
+            Step::Commands { text, output, needs } => format!("{text} -> {output} {needs:?}"),
         })
         .collect();
-    assert_eq!(found, ["x -> 1", "f.py: p\n", "y -> "]);
+    assert_eq!(found, ["x -> 1 None", "f.py: p\n", "y ->  Some(\"go\")"]);
 }
 
-/// Starts what `cargo xtask dev` starts, and waits for its greeting.
+/// Whether the program that the commands need is installed. Only examples in other languages name one.
+fn runs_here(step: &Step) -> bool {
+    let Step::Commands { needs: Some(program), text, .. } = step else { return true };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let installed = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    if !installed {
+        print(&format!("tour: {program} is not installed, so this was not run: {text}"));
+    }
+    installed
+}
+
+/// Starts the processes of `cargo xtask dev`, and waits for the greeting.
 async fn start(folder: &Path) -> Guarded {
     let launch = Launch::new(binary(), folder, &folder.join("log"))
         .args(["dev", "--redis-budget-ms", "1000"])
@@ -76,7 +93,7 @@ async fn start(folder: &Path) -> Guarded {
     dev
 }
 
-/// What a reader pastes: the exports of the greeting, then every block.
+/// The exports of the greeting, then every block, as a reader pastes them.
 fn script(greeting: &str, steps: &[Step]) -> String {
     let exports = greeting.lines().map(str::trim).filter(|line| line.starts_with("export "));
     let mut script = String::from("exec 2>&1\n");
@@ -91,26 +108,29 @@ fn script(greeting: &str, steps: &[Step]) -> String {
     script
 }
 
-/// The marked blocks. What commands print stands in a block of text right below them.
-fn steps(readme: &str) -> Vec<Step> {
+/// The marked blocks. The output of commands stands in a block of text right below them.
+fn steps(page: &str) -> Vec<Step> {
     let mut steps = Vec::new();
-    for part in readme.split(MARK).skip(1) {
+    for part in page.split(MARK).skip(1) {
         let (title, rest) = part.split_once("-->\n").expect("a mark ends its line");
         let (text, rest) = block(rest).expect("a block follows each mark");
-        let name = title.trim_start_matches(':').trim();
-        if name.is_empty() {
-            let below = rest.strip_prefix("\n```text\n").and_then(|_| block(&rest[1..]));
-            let prints = below.map_or("", |(prints, _)| prints);
-            steps.push(Step::Commands { text: text.to_owned(), prints: prints.to_owned() });
-        } else {
-            steps.push(Step::File { name: name.to_owned(), text: format!("{text}\n") });
+        if let Some(name) = title.strip_prefix(':') {
+            let name = name.trim().to_owned();
+            steps.push(Step::File { name, text: format!("{text}\n") });
+            continue;
         }
+        let below = rest.strip_prefix("\n```text\n").and_then(|_| block(&rest[1..]));
+        steps.push(Step::Commands {
+            text: text.to_owned(),
+            output: below.map_or("", |(output, _)| output).to_owned(),
+            needs: title.trim().strip_prefix("if ").map(str::to_owned),
+        });
     }
     assert!(!steps.is_empty(), "no block is marked");
     steps
 }
 
-/// The block that `text` begins with, and what follows it.
+/// The block at the beginning of `text`, and the text after it.
 fn block(text: &str) -> Option<(&str, &str)> {
     let (_, body) = text.strip_prefix("```")?.split_once('\n')?;
     body.split_once("\n```\n")

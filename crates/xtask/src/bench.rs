@@ -9,27 +9,27 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::setup::{self, Purpose};
-use crate::workshop::{Mode, Workshop, call, step};
+use crate::workspace::{Mode, Workspace, call, step};
 
 /// Without a task named in `args`: the comparison.
-pub fn run(workshop: &Workshop, args: &[String]) -> Result<()> {
+pub fn run(workspace: &Workspace, args: &[String]) -> Result<()> {
     if args.first().is_some_and(|first| first == "instructions") {
         let write = args.iter().any(|it| it == "--write");
-        return instructions::run(workshop, if write { Mode::Write } else { Mode::Check });
+        return instructions::run(workspace, if write { Mode::Write } else { Mode::Check });
     }
-    setup::run(workshop, Purpose::Bench)?;
-    step("release builds", || build(workshop))?;
-    let release = workshop.target.join("release");
+    setup::run(workspace, Purpose::Bench)?;
+    step("release builds", || build(workspace))?;
+    let release = workspace.target.join("release");
     let mut tool = Command::new(release.join("weir-bench"));
-    tool.current_dir(&workshop.root)
+    tool.current_dir(&workspace.root)
         .env("BENCH_WEIR", release.join("weir"))
         .env("BENCH_CONSTANT", release.join("examples").join("constant"))
-        .env("BENCH_PAGE", workshop.path("docs/performance.md"));
+        .env("BENCH_PAGE", workspace.path("docs/performance.md"));
     tool.env(
         "BENCH_PARTS",
-        step("release build of the pure parts", || instructions::build(workshop))?,
+        step("release build of the pure parts", || instructions::build(workspace))?,
     );
-    if let Some(program) = setup::throttlecrab(workshop) {
+    if let Some(program) = setup::throttlecrab(workspace) {
         tool.env("BENCH_THROTTLECRAB", program);
     }
     if args.first().is_none_or(|first| first.starts_with("--") && first != "--help") {
@@ -38,10 +38,10 @@ pub fn run(workshop: &Workshop, args: &[String]) -> Result<()> {
     step("measure", || call(tool.args(args)))
 }
 
-fn build(workshop: &Workshop) -> Result<()> {
+fn build(workspace: &Workspace) -> Result<()> {
     let release = ["build", "--release", "--quiet", "--package"];
     // The server alone, so that no other crate's features change what is measured.
-    call(workshop.cargo().args(release).args(["weir-server", "--bin", "weir"]))?;
-    call(workshop.cargo().args(release).args(["weir-http", "--example", "constant"]))?;
-    call(workshop.cargo().args(release).arg("weir-bench"))
+    call(workspace.cargo().args(release).args(["weir-server", "--bin", "weir"]))?;
+    call(workspace.cargo().args(release).args(["weir-http", "--example", "constant"]))?;
+    call(workspace.cargo().args(release).arg("weir-bench"))
 }

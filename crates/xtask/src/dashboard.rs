@@ -13,41 +13,42 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
+use crate::compress::compress;
 use crate::setup::{WasmStd, bindgen, browser_tool, splitter, wasm_std};
-use crate::workshop::{Workshop, call, files_below, fingerprint, has_extension, step};
-use files::{assemble, compress, report};
+use crate::workspace::{Workspace, call, files_below, fingerprint, has_extension, step};
+use files::{assemble, report};
 
-pub fn run(workshop: &Workshop) -> Result<()> {
+pub fn run(workspace: &Workspace) -> Result<()> {
     // Two builds at once would write into the same folders.
-    let _lock = workshop.lock("dashboard")?;
-    let stamp = Stamp::of(workshop)?;
-    if stamp.is_current() && workshop.path(DIST).join("index.html").is_file() {
+    let _lock = workspace.lock("dashboard")?;
+    let stamp = Stamp::of(workspace)?;
+    if stamp.is_current() && workspace.path(DIST).join("index.html").is_file() {
         return Ok(());
     }
-    build(workshop)?;
+    build(workspace)?;
     stamp.write()
 }
 
 /// Cargo for the browser's target, with whichever toolchain can.
-pub fn wasm_cargo(workshop: &Workshop, task: &str) -> Result<Command> {
+pub fn wasm_cargo(workspace: &Workspace, task: &str) -> Result<Command> {
     let mut command = match wasm_std()? {
         None => bail!("the browser's target is not installed; run: cargo xtask setup"),
         Some(WasmStd::Installed) => {
-            let mut command = workshop.cargo();
+            let mut command = workspace.cargo();
             command.arg(task);
             command
         }
         Some(WasmStd::DebianWeb { linker }) => {
             let mut command = Command::new("/usr/bin/cargo");
             command
-                .current_dir(&workshop.root)
+                .current_dir(&workspace.root)
                 .arg(task)
                 .arg("-Zbuild-std=std,panic_abort")
                 .env("RUSTC", "/usr/bin/rustc")
                 .env("RUSTC_BOOTSTRAP", "1")
                 .env("RUSTFLAGS", "-Cembed-bitcode=yes")
                 .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker)
-                .env("CARGO_TARGET_DIR", workshop.cache.join("target-web"));
+                .env("CARGO_TARGET_DIR", workspace.cache.join("target-web"));
             command
         }
     };
@@ -56,40 +57,40 @@ pub fn wasm_cargo(workshop: &Workshop, task: &str) -> Result<Command> {
 }
 
 /// A build in seconds, large and not compressed; the next whole build replaces it.
-pub fn draft(workshop: &Workshop) -> Result<()> {
-    let _lock = workshop.lock("dashboard")?;
-    Stamp::of(workshop)?.forget();
-    let compiled = step("compile the dashboard", || compile(workshop, "dashboard-draft", &[]))?;
-    let bound = bind(workshop, &compiled)?;
-    put_in_place(workshop, &bound, false)
+pub fn draft(workspace: &Workspace) -> Result<()> {
+    let _lock = workspace.lock("dashboard")?;
+    Stamp::of(workspace)?.forget();
+    let compiled = step("compile the dashboard", || compile(workspace, "dashboard-draft", &[]))?;
+    let bound = bind(workspace, &compiled)?;
+    put_in_place(workspace, &bound, false)
 }
 
-fn build(workshop: &Workshop) -> Result<()> {
-    let splitter = splitter(workshop).context("wasm-split-cli is missing: cargo xtask setup")?;
+fn build(workspace: &Workspace) -> Result<()> {
+    let splitter = splitter(workspace).context("wasm-split-cli is missing: cargo xtask setup")?;
     let compiled = step("compile the dashboard", || {
         // The splitter follows the relocations from each page to what it needs.
         let how = ["--features", "apart", "--", "-Clink-arg=--emit-relocs"];
-        compile(workshop, "dashboard", &how)
+        compile(workspace, "dashboard", &how)
     })?;
-    let parts = emptied(&workshop.target.join("dashboard-parts"))?;
+    let parts = emptied(&workspace.target.join("dashboard-parts"))?;
     step("split groups of pages off", || {
         let mut command = Command::new(splitter);
         call(command.arg(&compiled).arg(&parts).args(["--out-name", PROGRAM]))
     })?;
-    let bound = bind(workshop, &parts.join(format!("{PROGRAM}.wasm")))?;
+    let bound = bind(workspace, &parts.join(format!("{PROGRAM}.wasm")))?;
     take_parts(&parts, &bound)?;
-    match browser_tool(workshop, "wasm-opt") {
+    match browser_tool(workspace, "wasm-opt") {
         Some(tool) => step("optimise it for size", || optimise(&tool, &bound))?,
         None => println!("   not optimised: cargo xtask setup --for test brings wasm-opt"),
     }
-    put_in_place(workshop, &bound, true)?;
-    report(&workshop.path(DIST))
+    put_in_place(workspace, &bound, true)?;
+    report(&workspace.path(DIST))
 }
 
 /// Makes the JavaScript beside the program; where both are.
-fn bind(workshop: &Workshop, program: &Path) -> Result<PathBuf> {
-    let bindgen = bindgen(workshop)?.context("wasm-bindgen is missing: cargo xtask setup")?;
-    let bound = emptied(&workshop.target.join("dashboard-bound"))?;
+fn bind(workspace: &Workspace, program: &Path) -> Result<PathBuf> {
+    let bindgen = bindgen(workspace)?.context("wasm-bindgen is missing: cargo xtask setup")?;
+    let bound = emptied(&workspace.target.join("dashboard-bound"))?;
     step("bind it to the browser", || {
         call(
             Command::new(bindgen)
@@ -124,21 +125,21 @@ fn emptied(folder: &Path) -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-fn put_in_place(workshop: &Workshop, bound: &Path, small: bool) -> Result<()> {
-    let staged = workshop.path("frontend/dist.new");
+fn put_in_place(workspace: &Workspace, bound: &Path, small: bool) -> Result<()> {
+    let staged = workspace.path("frontend/dist.new");
     step("assemble", || {
-        assemble(&workshop.path("frontend"), bound, &staged)?;
+        assemble(&workspace.path("frontend"), bound, &staged)?;
         if small { compress(&staged) } else { Ok(()) }
     })?;
-    let dist = workshop.path(DIST);
+    let dist = workspace.path(DIST);
     if dist.exists() {
         fs::remove_dir_all(&dist).context("remove the former dashboard")?;
     }
     fs::rename(&staged, &dist).context("put the dashboard in its place")
 }
 
-fn compile(workshop: &Workshop, profile: &str, how: &[&str]) -> Result<PathBuf> {
-    let mut command = wasm_cargo(workshop, "rustc")?;
+fn compile(workspace: &Workspace, profile: &str, how: &[&str]) -> Result<PathBuf> {
+    let mut command = wasm_cargo(workspace, "rustc")?;
     command.args(["--package", "weir-frontend", "--profile", profile]).args(how);
     let target = command
         .get_envs()
@@ -173,21 +174,21 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(workshop: &Workshop) -> Result<Self> {
+    fn of(workspace: &Workspace) -> Result<Self> {
         let mut parts = Vec::new();
         for input in INPUTS {
-            let path = workshop.path(input);
+            let path = workspace.path(input);
             let files = if path.is_dir() { files_below(&path)? } else { vec![path] };
             for file in files.iter().filter(|file| file.is_file()) {
                 parts.push(file.as_os_str().as_encoded_bytes().to_vec());
                 parts.push(fs::read(file).with_context(|| format!("read {}", file.display()))?);
             }
         }
-        let small = browser_tool(workshop, "wasm-opt").is_some();
+        let small = browser_tool(workspace, "wasm-opt").is_some();
         parts.push(vec![u8::from(small)]);
-        let root = fingerprint([workshop.root.as_os_str().as_encoded_bytes()]);
+        let root = fingerprint([workspace.root.as_os_str().as_encoded_bytes()]);
         Ok(Self {
-            file: workshop.cache.join("stamps").join(root),
+            file: workspace.cache.join("stamps").join(root),
             inputs: fingerprint(parts.iter().map(Vec::as_slice)),
         })
     }

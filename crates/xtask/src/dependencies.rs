@@ -9,7 +9,7 @@ use std::fs;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use crate::workshop::{Workshop, capture};
+use crate::workspace::{Workspace, capture};
 
 /// The part of `deny.toml` that is checked.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -19,15 +19,15 @@ struct Policy {
     bans: Vec<(String, Vec<String>)>,
 }
 
-pub fn run(workshop: &Workshop) -> Result<()> {
-    let text = fs::read_to_string(workshop.path("deny.toml")).context("read deny.toml")?;
+pub fn run(workspace: &Workspace) -> Result<()> {
+    let text = fs::read_to_string(workspace.path("deny.toml")).context("read deny.toml")?;
     let policy = Policy::parse(&text);
-    let metadata = capture(workshop.cargo().args(["metadata", "--format-version=1", "--locked"]))?;
+    let metadata = capture(workspace.cargo().args(["metadata", "--format-version=1", "--locked"]))?;
     let metadata: Value = serde_json::from_str(&metadata).context("read cargo metadata")?;
     let mut faults = faults(&metadata, &policy)?;
     for (library, users) in &policy.bans {
         // The lock file also names what no feature turns on, so the tree that is compiled decides.
-        let tree = users_of(workshop, library)?;
+        let tree = users_of(workspace, library)?;
         let direct = tree.lines().skip(1).filter_map(|line| line.split_whitespace().next());
         for user in direct.filter(|user| !users.iter().any(|it| it == user)) {
             faults.push(format!("{user} uses {library}, which is banned"));
@@ -40,8 +40,8 @@ pub fn run(workshop: &Workshop) -> Result<()> {
 }
 
 /// What is compiled and uses a library directly; empty if nothing does.
-fn users_of(workshop: &Workshop, library: &str) -> Result<String> {
-    let mut cargo = workshop.cargo();
+fn users_of(workspace: &Workspace, library: &str) -> Result<String> {
+    let mut cargo = workspace.cargo();
     cargo.args([
         "tree",
         "--workspace",

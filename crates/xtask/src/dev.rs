@@ -5,15 +5,16 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::dashboard;
 use crate::setup::{self, Purpose};
-use crate::workshop::{Workshop, step};
+use crate::workspace::{Workspace, step};
+use crate::{dashboard, guide};
 
 /// Returns only when something fails: otherwise this process becomes `weir dev`.
-pub fn run(workshop: &Workshop, args: &[String]) -> Result<()> {
-    setup::run(workshop, Purpose::Dev)?;
-    dashboard::run(workshop)?;
-    let weir = step("build the server", || workshop.build_server())?;
-    let error = Command::new(weir).arg("dev").args(args).current_dir(&workshop.root).exec();
+pub fn run(workspace: &Workspace, args: &[String]) -> Result<()> {
+    setup::run(workspace, Purpose::Dev)?;
+    guide::run(workspace)?;
+    dashboard::run(workspace)?;
+    let weir = step("build the server", || workspace.build_server())?;
+    let error = Command::new(weir).arg("dev").args(args).current_dir(&workspace.root).exec();
     Err(error).context("start weir dev")
 }

@@ -4,10 +4,10 @@
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use crate::workshop::{Workshop, capture};
+use crate::workspace::{Workspace, capture};
 
-pub fn run(workshop: &Workshop) -> Result<()> {
-    let text = capture(workshop.cargo().args(["metadata", "--format-version=1", "--no-deps"]))?;
+pub fn run(workspace: &Workspace) -> Result<()> {
+    let text = capture(workspace.cargo().args(["metadata", "--format-version=1", "--no-deps"]))?;
     let metadata: Value = serde_json::from_str(&text).context("read cargo metadata")?;
     let faults = faults(&metadata)?;
     if faults.is_empty() {

@@ -1,13 +1,15 @@
-//! The workshop: everything a contributor or a CI machine runs. `cargo xtask --help` lists it.
+//! Everything a contributor or a CI machine runs. `cargo xtask --help` lists the commands.
 //!
-//! Reading order: `workshop` (where things are, how commands run), then one file per command.
+//! Reading order: `workspace` (directories, and how commands run), then one file for each command.
 
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
 mod bench;
+mod compress;
 mod dashboard;
 mod dependencies;
 mod dev;
+mod guide;
 mod layers;
 mod openapi;
 mod release;
@@ -16,7 +18,7 @@ mod setup;
 mod sqlx;
 mod test;
 mod tidy;
-mod workshop;
+mod workspace;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,11 +26,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::setup::Purpose;
-use crate::workshop::{Workshop, explain};
+use crate::workspace::{Workspace, explain};
 
 fn main() -> ExitCode {
     let tool = Tool::parse();
-    match Workshop::open().and_then(|workshop| run(&workshop, tool.command)) {
+    match Workspace::open().and_then(|workspace| run(&workspace, tool.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             explain(&error);
@@ -37,22 +39,30 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(workshop: &Workshop, task: Task) -> anyhow::Result<()> {
+fn run(workspace: &Workspace, task: Task) -> anyhow::Result<()> {
     match task {
-        Task::Setup { purpose } => setup::run(workshop, purpose),
-        Task::Dev { args } => dev::run(workshop, &args),
-        Task::Test => test::run(workshop),
-        Task::Dashboard { draft: false } => dashboard::run(workshop),
-        Task::Dashboard { draft: true } => dashboard::draft(workshop),
-        Task::Bench { args } => bench::run(workshop, &args),
-        Task::Layers => layers::run(workshop),
-        Task::Tidy { words: false } => tidy::run(workshop),
-        Task::Tidy { words: true } => tidy::words(workshop),
-        Task::Dependencies => dependencies::run(workshop),
-        Task::Release => release::run(workshop),
-        Task::Sbom { out } => sbom::run(workshop, out.as_deref()),
-        Task::Openapi { check } => openapi::run(workshop, check.into()),
-        Task::Sqlx { check } => sqlx::run(workshop, check.into()),
+        Task::Setup { purpose } => setup::run(workspace, purpose),
+        Task::Dev { args } => dev::run(workspace, &args),
+        Task::Test => test::run(workspace),
+        Task::Dashboard { draft } => {
+            guide::run(workspace)?;
+            if draft { dashboard::draft(workspace) } else { dashboard::run(workspace) }
+        }
+        Task::Guide { pictures } => {
+            if pictures {
+                guide::draw(workspace)?;
+            }
+            guide::run(workspace)
+        }
+        Task::Bench { args } => bench::run(workspace, &args),
+        Task::Layers => layers::run(workspace),
+        Task::Tidy { words: false } => tidy::run(workspace),
+        Task::Tidy { words: true } => tidy::words(workspace),
+        Task::Dependencies => dependencies::run(workspace),
+        Task::Release => release::run(workspace),
+        Task::Sbom { out } => sbom::run(workspace, out.as_deref()),
+        Task::Openapi { check } => openapi::run(workspace, check.into()),
+        Task::Sqlx { check } => sqlx::run(workspace, check.into()),
     }
 }
 
@@ -80,11 +90,17 @@ enum Task {
     },
     /// Runs every check and every test
     Test,
-    /// Builds the dashboard into frontend/dist
+    /// Builds the dashboard into frontend/dist, and the guide into docs/dist
     Dashboard {
         /// Fast to build and large; a running debug build of the server shows it at once
         #[arg(long)]
         draft: bool,
+    },
+    /// Builds the guide into docs/dist and checks the links of every page
+    Guide {
+        /// Draws its pictures anew first
+        #[arg(long)]
+        pictures: bool,
     },
     /// Measures Weir beside its ceiling and other limiters, and writes docs/performance.md
     Bench {

@@ -5,16 +5,16 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::workshop::{Mode, Workshop, call};
+use crate::workspace::{Mode, Workspace, call};
 
-pub fn run(workshop: &Workshop, mode: Mode) -> Result<()> {
-    let weir = workshop.build_server()?;
-    let fresh = workshop.target.join("openapi");
+pub fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
+    let weir = workspace.build_server()?;
+    let fresh = workspace.target.join("openapi");
     fs::create_dir_all(&fresh).context("create the working folder")?;
     call(Command::new(weir).args(["openapi", "--out"]).arg(&fresh))?;
     for name in ["control.json", "gate.json"] {
         let made = fs::read(fresh.join(name)).with_context(|| format!("read the new {name}"))?;
-        let kept = workshop.path("openapi").join(name);
+        let kept = workspace.path("openapi").join(name);
         if fs::read(&kept).is_ok_and(|found| found == made) {
             continue;
         }

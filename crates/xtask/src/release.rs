@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::workshop::{Workshop, call, capture, step};
+use crate::workspace::{Workspace, call, capture, step};
 
 /// A folder of this machine, and what stands in the binary instead.
 struct Prefix {
@@ -19,9 +19,9 @@ struct Prefix {
     clippy::disallowed_methods,
     reason = "the flags of the caller's environment stay in force"
 )]
-pub fn run(workshop: &Workshop) -> Result<()> {
-    let prefixes = prefixes(workshop)?;
-    let mut cargo = workshop.cargo();
+pub fn run(workspace: &Workspace) -> Result<()> {
+    let prefixes = prefixes(workspace)?;
+    let mut cargo = workspace.cargo();
     cargo.args(["build", "--release", "--locked", "--package", "weir-server"]);
     // Whatever the caller's environment adds stays. Separated as cargo does for paths with blanks.
     let mut flags: Vec<String> =
@@ -33,22 +33,22 @@ pub fn run(workshop: &Workshop) -> Result<()> {
         prefixes.iter().map(|prefix| prefix.flag("-ffile-prefix-map")).collect();
     cargo.env("CFLAGS", format!("{} {}", env::var("CFLAGS").unwrap_or_default(), mapped.join(" ")));
     step("release build", || call(&mut cargo))?;
-    let binary = workshop.target.join("release").join("weir");
+    let binary = workspace.target.join("release").join("weir");
     step("no build path in the binary", || clean(&binary, &prefixes))
 }
 
 /// Folders of this machine, and what stands in the binary instead. Of two that match, the compiler takes the last.
 /// With each a folder inside it: its path alone could be part of a text by chance.
-fn prefixes(workshop: &Workshop) -> Result<Vec<Prefix>> {
+fn prefixes(workspace: &Workspace) -> Result<Vec<Prefix>> {
     let sysroot = capture(std::process::Command::new("rustc").args(["--print", "sysroot"]))?;
     let home = PathBuf::from(env::var_os("HOME").context("HOME is not set")?);
     let cargo = env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
     let prefix = |path: PathBuf, name, inside| Prefix { path, name, inside };
     Ok(vec![
-        prefix(workshop.target.clone(), "target", "release"),
+        prefix(workspace.target.clone(), "target", "release"),
         prefix(cargo, "cargo", "registry"),
         prefix(PathBuf::from(sysroot.trim()), "rust", "lib"),
-        prefix(workshop.root.clone(), "weir", "crates"),
+        prefix(workspace.root.clone(), "weir", "crates"),
     ])
 }
 

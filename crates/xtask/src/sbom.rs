@@ -7,15 +7,15 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use crate::workshop::{Workshop, capture};
+use crate::workspace::{Workspace, capture};
 
 /// Writes it to `out`, or prints it.
-pub fn run(workshop: &Workshop, out: Option<&Path>) -> Result<()> {
-    let mut cargo = workshop.cargo();
+pub fn run(workspace: &Workspace, out: Option<&Path>) -> Result<()> {
+    let mut cargo = workspace.cargo();
     cargo.args(["tree", "--package", "weir-server", "--locked", "--edges", "normal"]);
     cargo.args(["--prefix", "none", "--format", "{p}|{l}"]);
     let tree = capture(&mut cargo)?;
-    let lock = fs::read_to_string(workshop.path("Cargo.lock")).context("read Cargo.lock")?;
+    let lock = fs::read_to_string(workspace.path("Cargo.lock")).context("read Cargo.lock")?;
     let text = serde_json::to_string_pretty(&describe(&tree, &checksums(&lock)))? + "\n";
     match out {
         Some(file) => fs::write(file, text).with_context(|| format!("write {}", file.display())),

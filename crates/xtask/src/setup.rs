@@ -10,7 +10,7 @@ mod wasm_std;
 use anyhow::Result;
 use clap::ValueEnum;
 
-use crate::workshop::Workshop;
+use crate::workspace::Workspace;
 
 pub use limiters::throttlecrab;
 pub use packages::browser_tool;
@@ -30,18 +30,18 @@ pub enum Purpose {
     Test,
 }
 
-pub fn run(workshop: &Workshop, purpose: Purpose) -> Result<()> {
+pub fn run(workspace: &Workspace, purpose: Purpose) -> Result<()> {
     if purpose != Purpose::Image {
         system::install(purpose)?;
     }
     if purpose == Purpose::Bench {
-        limiters::install(workshop);
+        limiters::install(workspace);
         return Ok(());
     }
-    wasm_std::install(workshop)?;
-    tools::install(workshop)?;
+    wasm_std::install(workspace)?;
+    tools::install(workspace)?;
     if purpose == Purpose::Test {
-        packages::install(workshop)?;
+        packages::install(workspace)?;
     }
     Ok(())
 }

@@ -12,39 +12,39 @@ use std::time::SystemTime;
 use anyhow::{Context as _, Result, bail};
 use weir_local::{Postgres, PostgresOptions, ScratchDir};
 
-use crate::workshop::{Mode, Workshop, call, files_below, has_extension};
+use crate::workspace::{Mode, Workspace, call, files_below, has_extension};
 
-pub fn run(workshop: &Workshop, mode: Mode) -> Result<()> {
+pub fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
     let scratch = ScratchDir::create()?;
     let server = Postgres::start(PostgresOptions {
         data_dir: scratch.path().join("postgres"),
         durable: false,
     })?;
     server.create_database(DATABASE)?;
-    for file in migrations(workshop)? {
+    for file in migrations(workspace)? {
         let text = file.to_string_lossy();
         server
             .psql(DATABASE, &["--single-transaction", "-f", &text])
             .with_context(|| format!("apply {text}"))?;
     }
-    let fresh = workshop.target.join("sqlx");
+    let fresh = workspace.target.join("sqlx");
     if fresh.exists() {
         fs::remove_dir_all(&fresh).context("clear the working folder")?;
     }
     fs::create_dir_all(&fresh).context("create the working folder")?;
-    compile_store(workshop, &server.url(DATABASE), &fresh)?;
-    settle(&fresh, &workshop.path(".sqlx"), mode)
+    compile_store(workspace, &server.url(DATABASE), &fresh)?;
+    settle(&fresh, &workspace.path(".sqlx"), mode)
 }
 
-fn migrations(workshop: &Workshop) -> Result<Vec<PathBuf>> {
-    let mut files = files_below(&workshop.path("migrations"))?;
+fn migrations(workspace: &Workspace) -> Result<Vec<PathBuf>> {
+    let mut files = files_below(&workspace.path("migrations"))?;
     files.retain(|file| has_extension(file, "sql"));
     Ok(files)
 }
 
 /// The macros run only when the store is compiled, so its root is made to look newer.
-fn compile_store(workshop: &Workshop, url: &str, descriptions: &Path) -> Result<()> {
-    let root = workshop.path("crates/weir-store/src/lib.rs");
+fn compile_store(workspace: &Workspace, url: &str, descriptions: &Path) -> Result<()> {
+    let root = workspace.path("crates/weir-store/src/lib.rs");
     #[expect(
         clippy::disallowed_methods,
         reason = "a file's time stamp is compared with the machine's clock"
@@ -56,7 +56,7 @@ fn compile_store(workshop: &Workshop, url: &str, descriptions: &Path) -> Result<
         .and_then(|file| file.set_modified(now))
         .context("touch the store")?;
     call(
-        workshop
+        workspace
             .cargo()
             .args(["check", "--quiet", "--package", "weir-store"])
             .args(["--all-targets", "--all-features"])

@@ -6,18 +6,19 @@ use anyhow::Result;
 use crate::bench::instructions;
 use crate::dashboard::{self, wasm_cargo};
 use crate::setup::{self, Purpose};
-use crate::workshop::{Mode, Workshop, call, step};
-use crate::{dependencies, layers, openapi, sqlx, tidy};
+use crate::workspace::{Mode, Workspace, call, step};
+use crate::{dependencies, guide, layers, openapi, sqlx, tidy};
 
-pub fn run(workshop: &Workshop) -> Result<()> {
-    setup::run(workshop, Purpose::Test)?;
-    step("format", || call(workshop.cargo().args(["fmt", "--all", "--check"])))?;
-    step("layers", || layers::run(workshop))?;
-    step("tidy", || tidy::run(workshop))?;
-    step("dependencies", || dependencies::run(workshop))?;
-    dashboard::run(workshop)?;
+pub fn run(workspace: &Workspace) -> Result<()> {
+    setup::run(workspace, Purpose::Test)?;
+    step("format", || call(workspace.cargo().args(["fmt", "--all", "--check"])))?;
+    step("layers", || layers::run(workspace))?;
+    step("tidy", || tidy::run(workspace))?;
+    guide::run(workspace)?;
+    step("dependencies", || dependencies::run(workspace))?;
+    dashboard::run(workspace)?;
     step("lints", || {
-        call(workshop.cargo().args([
+        call(workspace.cargo().args([
             "clippy",
             "--workspace",
             "--all-targets",
@@ -28,14 +29,14 @@ pub fn run(workshop: &Workshop) -> Result<()> {
     })?;
     step("purity: the domain and the wire compile for the browser", || {
         for package in ["weir-domain", "weir-wire"] {
-            call(wasm_cargo(workshop, "check")?.args(["--quiet", "--package", package]))?;
+            call(wasm_cargo(workspace, "check")?.args(["--quiet", "--package", package]))?;
         }
         Ok(())
     })?;
-    step("SQL descriptions", || sqlx::run(workshop, Mode::Check))?;
-    step("instructions of the pure parts", || instructions::run(workshop, Mode::Check))?;
-    let weir = step("server", || workshop.build_server())?;
-    step("API documents", || openapi::run(workshop, Mode::Check))?;
+    step("SQL descriptions", || sqlx::run(workspace, Mode::Check))?;
+    step("instructions of the pure parts", || instructions::run(workspace, Mode::Check))?;
+    let weir = step("server", || workspace.build_server())?;
+    step("API documents", || openapi::run(workspace, Mode::Check))?;
     println!("== tests");
-    call(workshop.cargo().args(["test", "--workspace", "--no-fail-fast"]).env("WEIR_BIN", weir))
+    call(workspace.cargo().args(["test", "--workspace", "--no-fail-fast"]).env("WEIR_BIN", weir))
 }

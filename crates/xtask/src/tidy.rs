@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::workshop::{Workshop, has_extension};
+use crate::workspace::{Workspace, has_extension};
 
 /// Prints every retired word with its file and line, and fails if there is one.
-pub fn words(workshop: &Workshop) -> Result<()> {
+pub fn words(workspace: &Workspace) -> Result<()> {
     let mut counts = BTreeMap::new();
-    for file in sources(workshop)? {
-        let Ok(text) = fs::read_to_string(workshop.root.join(&file)) else {
+    for file in sources(workspace)? {
+        let Ok(text) = fs::read_to_string(workspace.root.join(&file)) else {
             // Not text.
             continue;
         };
@@ -31,10 +31,10 @@ pub fn words(workshop: &Workshop) -> Result<()> {
     bail!("{total} retired words:\n  {}", counts.join("\n  "));
 }
 
-pub fn run(workshop: &Workshop) -> Result<()> {
+pub fn run(workspace: &Workspace) -> Result<()> {
     let mut faults = Vec::new();
-    for file in sources(workshop)? {
-        let Ok(text) = fs::read_to_string(workshop.root.join(&file)) else {
+    for file in sources(workspace)? {
+        let Ok(text) = fs::read_to_string(workspace.root.join(&file)) else {
             // Not text.
             continue;
         };
@@ -59,8 +59,8 @@ enum Fault {
 
 /// Every file of ours below the root, by its path from there. Not asked of git, which may be
 /// absent where a release is built.
-fn sources(workshop: &Workshop) -> Result<Vec<PathBuf>> {
-    let mut folders = vec![workshop.root.clone()];
+fn sources(workspace: &Workspace) -> Result<Vec<PathBuf>> {
+    let mut folders = vec![workspace.root.clone()];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         let entries =
@@ -73,7 +73,7 @@ fn sources(workshop: &Workshop) -> Result<Vec<PathBuf>> {
                     folders.push(path);
                 }
             } else {
-                files.push(path.strip_prefix(&workshop.root)?.to_owned());
+                files.push(path.strip_prefix(&workspace.root)?.to_owned());
             }
         }
     }

@@ -254,4 +254,6 @@ fn meters(rule: &Rule, begin_us: u64) -> RuleMeters {
 }
 
 #[cfg(test)]
+mod guide;
+#[cfg(test)]
 mod tests;

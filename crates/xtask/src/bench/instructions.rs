@@ -7,16 +7,16 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::workshop::{Mode, Workshop, call, on_path};
+use crate::workspace::{Mode, Workspace, call, on_path};
 
 /// Compares with the budget, or writes a new one.
-pub fn run(workshop: &Workshop, mode: Mode) -> Result<()> {
+pub fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
     if on_path("valgrind").is_none() {
         println!("   not counted: valgrind is not installed");
         return Ok(());
     }
-    let program = build(workshop)?;
-    let file = workshop.path(BUDGET);
+    let program = build(workspace)?;
+    let file = workspace.path(BUDGET);
     if mode == Mode::Write {
         let lines = PARTS.iter().map(|part| Ok(format!("{part} {}\n", count(&program, part)?)));
         let text: String = lines.collect::<Result<_>>()?;
@@ -39,10 +39,10 @@ pub fn run(workshop: &Workshop, mode: Mode) -> Result<()> {
 }
 
 /// The pure parts as a program, optimised as the server is.
-pub fn build(workshop: &Workshop) -> Result<PathBuf> {
+pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     let args = ["build", "--release", "--quiet", "--package", "weir-wire", "--example", "parts"];
-    call(workshop.cargo().args(args))?;
-    Ok(workshop.target.join("release").join("examples").join("parts"))
+    call(workspace.cargo().args(args))?;
+    Ok(workspace.target.join("release").join("examples").join("parts"))
 }
 
 const BUDGET: &str = "crates/xtask/instructions.txt";

@@ -1,4 +1,4 @@
-//! The files of the finished dashboard: names, page, compressed copies, sizes.
+//! The files of the finished dashboard: names, page, sizes.
 //!
 //! The page is frontend/index.html with four marks replaced by addresses: `{{style}}`,
 //! `{{boot}}`, `{{script}}` and `{{program}}`. The boot script is a file because the content
@@ -6,11 +6,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::workshop::{call, files_below, fingerprint, has_extension};
+use crate::workspace::{files_below, fingerprint, has_extension};
 
 /// Writes everything but the compressed copies into `dist`.
 pub fn assemble(frontend: &Path, bound: &Path, dist: &Path) -> Result<()> {
@@ -45,19 +44,6 @@ pub fn assemble(frontend: &Path, bound: &Path, dist: &Path) -> Result<()> {
         page = page.replace(mark, &format!("/assets/{name}"));
     }
     fs::write(dist.join("index.html"), page).context("write the page")
-}
-
-/// A `.br` beside each file that gains by it. Node brings the compressor.
-pub fn compress(dist: &Path) -> Result<()> {
-    let files = files_below(dist)?;
-    call(Command::new("node").arg("--eval").arg(include_str!("compress.js")).args(
-        files.iter().filter(|file| {
-            ["css", "html", "js", "svg", "wasm"]
-                .iter()
-                .any(|extension| has_extension(file, extension))
-        }),
-    ))
-    .context("is Node.js installed? Version 20 or newer is needed")
 }
 
 /// Prints what a browser has to load, and fails when it is too much for the first page. The parts of

@@ -8,36 +8,36 @@ use std::{fs, io, thread};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::workshop::{Workshop, step};
+use crate::workspace::{Workspace, step};
 
 const VERSION: &str = "0.4.40";
 /// Built like what it is compared with, which takes a while.
 const BUILD_LIMIT: Duration = Duration::from_mins(20);
 
 /// `throttlecrab-server`, if it is installed.
-pub fn throttlecrab(workshop: &Workshop) -> Option<PathBuf> {
-    let program = home(workshop).join("bin").join("throttlecrab-server");
+pub fn throttlecrab(workspace: &Workspace) -> Option<PathBuf> {
+    let program = home(workspace).join("bin").join("throttlecrab-server");
     program.is_file().then_some(program)
 }
 
-pub fn install(workshop: &Workshop) {
-    if throttlecrab(workshop).is_some() {
+pub fn install(workspace: &Workspace) {
+    if throttlecrab(workspace).is_some() {
         return;
     }
     let title = format!("build throttlecrab-server {VERSION} (some minutes, once)");
-    if let Err(error) = step(&title, || build(workshop)) {
+    if let Err(error) = step(&title, || build(workspace)) {
         println!("   {error:#}; its line of the table will say so");
     }
 }
 
-fn build(workshop: &Workshop) -> Result<()> {
-    let folder = workshop.cache.join("tools").join("build-throttlecrab");
-    let mut command = workshop.cargo();
+fn build(workspace: &Workspace) -> Result<()> {
+    let folder = workspace.cache.join("tools").join("build-throttlecrab");
+    let mut command = workspace.cargo();
     command
         .args(["install", "throttlecrab-server", "--locked", "--quiet", "--version"])
         .arg(format!("={VERSION}"))
         .arg("--root")
-        .arg(home(workshop))
+        .arg(home(workspace))
         .arg("--target-dir")
         .arg(&folder);
     let mut child = command.stdout(Stdio::piped()).spawn().context("start cargo install")?;
@@ -62,6 +62,6 @@ fn build(workshop: &Workshop) -> Result<()> {
     Ok(())
 }
 
-fn home(workshop: &Workshop) -> PathBuf {
-    workshop.cache.join("tools").join(format!("throttlecrab-server-{VERSION}"))
+fn home(workspace: &Workspace) -> PathBuf {
+    workspace.cache.join("tools").join(format!("throttlecrab-server-{VERSION}"))
 }

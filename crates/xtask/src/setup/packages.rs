@@ -7,16 +7,16 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::workshop::{Workshop, call, fingerprint, step};
+use crate::workspace::{Workspace, call, fingerprint, step};
 
 /// A program from these packages, if they are installed.
-pub fn browser_tool(workshop: &Workshop, name: &str) -> Option<PathBuf> {
-    let program = workshop.path("tests/browser/node_modules/.bin").join(name);
+pub fn browser_tool(workspace: &Workspace, name: &str) -> Option<PathBuf> {
+    let program = workspace.path("tests/browser/node_modules/.bin").join(name);
     program.is_file().then_some(program)
 }
 
-pub fn install(workshop: &Workshop) -> Result<()> {
-    let folder = workshop.path("tests/browser");
+pub fn install(workspace: &Workspace) -> Result<()> {
+    let folder = workspace.path("tests/browser");
     let lock = fs::read(folder.join("package-lock.json")).context("read package-lock.json")?;
     let wanted = fingerprint([lock.as_slice()]);
     let stamp = folder.join("node_modules").join(".weir-stamp");

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Result, bail};
 
 use super::Purpose;
-use crate::workshop::{call, on_path, step};
+use crate::workspace::{call, on_path, step};
 
 pub fn install(purpose: Purpose) -> Result<()> {
     let missing: Vec<&Need> = NEEDS

@@ -7,12 +7,12 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::workshop::{Workshop, call, capture, on_path, step};
+use crate::workspace::{Workspace, call, capture, on_path, step};
 
 /// The tool, if it is installed.
-pub fn bindgen(workshop: &Workshop) -> Result<Option<PathBuf>> {
-    let tool = bindgen_tool(workshop)?;
-    if let Some(own) = tool.installed(workshop) {
+pub fn bindgen(workspace: &Workspace) -> Result<Option<PathBuf>> {
+    let tool = bindgen_tool(workspace)?;
+    if let Some(own) = tool.installed(workspace) {
         return Ok(Some(own));
     }
     let other = on_path(tool.program);
@@ -23,16 +23,16 @@ pub fn bindgen(workshop: &Workshop) -> Result<Option<PathBuf>> {
 }
 
 /// The tool, if it is installed. It cannot say its version, so one on the path is not taken.
-pub fn splitter(workshop: &Workshop) -> Option<PathBuf> {
-    splitter_tool().installed(workshop)
+pub fn splitter(workspace: &Workspace) -> Option<PathBuf> {
+    splitter_tool().installed(workspace)
 }
 
-pub fn install(workshop: &Workshop) -> Result<()> {
-    if bindgen(workshop)?.is_none() {
-        bindgen_tool(workshop)?.install(workshop)?;
+pub fn install(workspace: &Workspace) -> Result<()> {
+    if bindgen(workspace)?.is_none() {
+        bindgen_tool(workspace)?.install(workspace)?;
     }
-    if splitter(workshop).is_none() {
-        splitter_tool().install(workshop)?;
+    if splitter(workspace).is_none() {
+        splitter_tool().install(workspace)?;
     }
     Ok(())
 }
@@ -46,30 +46,30 @@ struct Tool {
 }
 
 impl Tool {
-    fn installed(&self, workshop: &Workshop) -> Option<PathBuf> {
-        let program = self.home(workshop).join("bin").join(self.program);
+    fn installed(&self, workspace: &Workspace) -> Option<PathBuf> {
+        let program = self.home(workspace).join("bin").join(self.program);
         program.is_file().then_some(program)
     }
 
-    fn install(&self, workshop: &Workshop) -> Result<()> {
-        let build = workshop.cache.join("tools").join("build");
+    fn install(&self, workspace: &Workspace) -> Result<()> {
+        let build = workspace.cache.join("tools").join("build");
         step(&format!("build {} {} (some minutes, once)", self.program, self.version), || {
             // The tool's own lock file may name a release that a mirror does not have (yet).
-            call(self.install_command(workshop, &build).arg("--locked")).or_else(|error| {
+            call(self.install_command(workspace, &build).arg("--locked")).or_else(|error| {
                 println!("   {error:#}; trying with other releases of its dependencies");
-                call(&mut self.install_command(workshop, &build))
+                call(&mut self.install_command(workspace, &build))
             })?;
             fs::remove_dir_all(&build).context("remove the tool's build folder")
         })
     }
 
-    fn install_command(&self, workshop: &Workshop, build: &Path) -> Command {
-        let mut command = workshop.cargo();
+    fn install_command(&self, workspace: &Workspace, build: &Path) -> Command {
+        let mut command = workspace.cargo();
         command
             .args(["install", self.package, "--features", self.features, "--version"])
             .arg(format!("={}", self.version))
             .arg("--root")
-            .arg(self.home(workshop))
+            .arg(self.home(workspace))
             .arg("--target-dir")
             .arg(build)
             // Built for speed of building: it runs for seconds.
@@ -78,17 +78,17 @@ impl Tool {
         command
     }
 
-    fn home(&self, workshop: &Workshop) -> PathBuf {
-        workshop.cache.join("tools").join(format!("{}-{}", self.program, self.version))
+    fn home(&self, workspace: &Workspace) -> PathBuf {
+        workspace.cache.join("tools").join(format!("{}-{}", self.program, self.version))
     }
 }
 
-fn bindgen_tool(workshop: &Workshop) -> Result<Tool> {
+fn bindgen_tool(workspace: &Workspace) -> Result<Tool> {
     Ok(Tool {
         package: "wasm-bindgen-cli",
         program: "wasm-bindgen",
         features: "",
-        version: library_version(workshop)?,
+        version: library_version(workspace)?,
     })
 }
 
@@ -102,8 +102,8 @@ fn splitter_tool() -> Tool {
 }
 
 /// The version in the lock file.
-fn library_version(workshop: &Workshop) -> Result<String> {
-    let lock = fs::read_to_string(workshop.path("Cargo.lock")).context("read Cargo.lock")?;
+fn library_version(workspace: &Workspace) -> Result<String> {
+    let lock = fs::read_to_string(workspace.path("Cargo.lock")).context("read Cargo.lock")?;
     let mut lines = lock.lines().map(str::trim);
     lines
         .find(|line| *line == r#"name = "wasm-bindgen""#)

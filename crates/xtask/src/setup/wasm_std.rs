@@ -13,7 +13,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::workshop::{Workshop, call, capture, has_extension, step};
+use crate::workspace::{Workspace, call, capture, has_extension, step};
 
 /// What can compile for the browser on this machine.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub fn wasm_std() -> Result<Option<WasmStd>> {
     Ok(web::is_installed().then(|| WasmStd::DebianWeb { linker: toolchain.linker() }))
 }
 
-pub fn install(workshop: &Workshop) -> Result<()> {
+pub fn install(workspace: &Workspace) -> Result<()> {
     if wasm_std()?.is_some() {
         return Ok(());
     }
@@ -41,7 +41,9 @@ pub fn install(workshop: &Workshop) -> Result<()> {
     let mut tried = Vec::new();
     if std::env::var_os("WEIR_WASM_STD").is_none_or(|route| route != "debian") {
         let added = step("add the browser's target with rustup", || {
-            call(Command::new("rustup").args(["target", "add", TARGET]).current_dir(&workshop.root))
+            call(
+                Command::new("rustup").args(["target", "add", TARGET]).current_dir(&workspace.root),
+            )
         });
         match added {
             Ok(()) => return Ok(()),
@@ -52,7 +54,7 @@ pub fn install(workshop: &Workshop) -> Result<()> {
         }
     }
     match step("build the browser's standard library from Debian's sources", || {
-        debian::install(workshop, &toolchain)
+        debian::install(workspace, &toolchain)
     }) {
         Ok(()) => return Ok(()),
         Err(error) => {

@@ -10,11 +10,11 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::{TARGET, Toolchain, list};
-use crate::workshop::{Workshop, call, capture, files_below, has_extension, on_path};
+use crate::workspace::{Workspace, call, capture, files_below, has_extension, on_path};
 
-pub fn install(workshop: &Workshop, toolchain: &Toolchain) -> Result<()> {
+pub fn install(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
     ensure!(on_path("apt-get").is_some() && on_path("dpkg").is_some(), "this machine has no apt");
-    let place = workshop.cache.join("wasm-std");
+    let place = workspace.cache.join("wasm-std");
     if place.exists() {
         fs::remove_dir_all(&place).context("clear the working folder")?;
     }
@@ -25,7 +25,7 @@ pub fn install(workshop: &Workshop, toolchain: &Toolchain) -> Result<()> {
         copy_tree(&sources, &library)
             .with_context(|| format!("lay the sources at {}", library.display()))?;
     }
-    let built = build(workshop, &place)?;
+    let built = build(workspace, &place)?;
     let into = toolchain.wasm_lib();
     fs::create_dir_all(&into).with_context(|| format!("create {}", into.display()))?;
     for file in built {
@@ -34,7 +34,7 @@ pub fn install(workshop: &Workshop, toolchain: &Toolchain) -> Result<()> {
     }
     ensure!(toolchain.has_wasm_std(), "the build gave no libstd");
     // What was compiled against an older library cannot be linked with this one (E0463).
-    let stale = workshop.target.join(TARGET);
+    let stale = workspace.target.join(TARGET);
     if stale.exists() {
         fs::remove_dir_all(&stale).context("remove output for the older library")?;
     }
@@ -72,7 +72,7 @@ fn fetch(place: &Path, version: &str) -> Result<PathBuf> {
 }
 
 /// Compiles the library as a by-product of an empty program; returns the `.rlib` files.
-fn build(workshop: &Workshop, place: &Path) -> Result<Vec<PathBuf>> {
+fn build(workspace: &Workspace, place: &Path) -> Result<Vec<PathBuf>> {
     let empty = place.join("empty");
     fs::create_dir_all(empty.join("src"))?;
     fs::write(empty.join("src/lib.rs"), "")?;
@@ -82,7 +82,7 @@ fn build(workshop: &Workshop, place: &Path) -> Result<Vec<PathBuf>> {
          [workspace]\n",
     )?;
     let target = place.join("target");
-    let mut cargo = workshop.cargo();
+    let mut cargo = workspace.cargo();
     cargo
         .args(["build", "--release", "--quiet", "--target", TARGET])
         .arg("-Zbuild-std=std,panic_abort")

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use crate::workshop::{call, capture, on_path};
+use crate::workspace::{call, capture, on_path};
 
 pub fn is_installed() -> bool {
     let packages = ["-W", "-f", "${db:Status-Status} "];

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 /// The tree we work in and the folders outside it.
 #[derive(Debug)]
-pub struct Workshop {
+pub struct Workspace {
     pub root: PathBuf,
     /// Tools and other things worth keeping between checkouts.
     pub cache: PathBuf,
@@ -33,7 +33,7 @@ impl From<bool> for Mode {
     }
 }
 
-impl Workshop {
+impl Workspace {
     pub fn open() -> Result<Self> {
         let manifest = env::var_os("CARGO_MANIFEST_DIR").context("run this as: cargo xtask")?;
         let root = Path::new(&manifest)
