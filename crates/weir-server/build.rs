@@ -1,11 +1,15 @@
-//! Builds the server anew when the dashboard was: its files have new names each time, which the macro that embeds them
-//! does not notice.
+//! Builds the server anew when the dashboard or the guide was built: the macro that embeds their files does not notice
+//! new names.
 
 use std::path::Path;
 
 fn main() {
-    let dist = "../../frontend/dist";
-    // Until the dashboard is built for the first time, its folder appears in this one.
-    let watched = if Path::new(dist).is_dir() { dist } else { "../../frontend" };
-    println!("cargo::rerun-if-changed={watched}");
+    for dist in ["../../frontend/dist", "../../docs/dist"] {
+        let dist = Path::new(dist);
+        // Until it is built for the first time, it appears in the directory above.
+        let watched = if dist.is_dir() { Some(dist) } else { dist.parent() };
+        if let Some(watched) = watched {
+            println!("cargo::rerun-if-changed={}", watched.display());
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod check_flow;
 mod dashboard;
 mod exactness;
 mod failures;
+mod guide;
 mod leases;
 mod lifecycle;
 mod listeners;

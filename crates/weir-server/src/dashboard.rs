@@ -5,19 +5,21 @@
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
-use rust_embed::{EmbeddedFile, RustEmbed};
+use rust_embed::RustEmbed;
 use weir_http::problem::Problem;
-use weir_wire::problem::ErrorCode;
+
+use crate::embedded::{file, refuse_writes};
+use crate::guide;
 
 #[derive(RustEmbed)]
 #[folder = "../../frontend/dist"]
 #[allow_missing = true]
 struct Files;
 
-/// The dashboard; its page may talk to gates at these origins.
+/// The dashboard, whose page can call gates at these origins, and the guide.
 pub fn router(gate_origins: &[String]) -> Router {
     let policy = format!(
         "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' {}; \
@@ -29,7 +31,10 @@ pub fn router(gate_origins: &[String]) -> Router {
         let policy = policy.clone();
         async move { file_or_page(&request, &policy) }
     };
-    Router::new().route("/", any(answer.clone())).route("/{*path}", any(answer))
+    Router::new()
+        .route("/", any(answer.clone()))
+        .route("/{*path}", any(answer))
+        .merge(guide::router())
 }
 
 fn file_or_page(request: &Request, policy: &HeaderValue) -> Response {
@@ -37,63 +42,24 @@ fn file_or_page(request: &Request, policy: &HeaderValue) -> Response {
     if path.starts_with("api/") {
         return Problem::not_found().into_response();
     }
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return method_not_allowed();
+    if let Some(refusal) = refuse_writes(request.method()) {
+        return refusal;
     }
-    let compressed = accepts_brotli(request.headers());
-    if let Some(response) = file(path, compressed) {
+    let forever = path.starts_with("assets/");
+    let caching = if forever { "public, max-age=31536000, immutable" } else { "no-cache" };
+    if let Some(response) = file::<Files>(path, request.headers(), caching) {
         return response;
     }
     if path.starts_with("assets/") || path.contains('.') {
         return Problem::not_found().into_response();
     }
-    match file("index.html", compressed) {
+    match file::<Files>("index.html", request.headers(), "no-cache") {
         Some(mut page) => {
             page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy.clone());
             page
         }
         None => Problem::not_found().into_response(),
     }
-}
-
-fn method_not_allowed() -> Response {
-    let detail = "the header `Allow` names the methods of this path";
-    let problem = Problem::new(ErrorCode::MethodNotAllowed, detail);
-    ([(header::ALLOW, "GET,HEAD")], problem).into_response()
-}
-
-fn file(path: &str, compressed: bool) -> Option<Response> {
-    if path.is_empty() || path.rsplit('.').next() == Some("br") {
-        return None;
-    }
-    let plain = Files::get(path)?;
-    let kind = plain.metadata.mimetype().to_owned();
-    let forever = path.starts_with("assets/");
-    let caching = if forever { "public, max-age=31536000, immutable" } else { "no-cache" };
-    let smaller = if compressed { Files::get(&format!("{path}.br")) } else { None };
-    let encoding = smaller.is_some().then_some("br");
-    let EmbeddedFile { data, .. } = smaller.unwrap_or(plain);
-    let mut response = data.into_owned().into_response();
-    let headers = response.headers_mut();
-    let mut set = |name, value: &str| {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            headers.insert(name, value);
-        }
-    };
-    set(header::CONTENT_TYPE, &kind);
-    set(header::CACHE_CONTROL, caching);
-    set(header::VARY, "accept-encoding");
-    if let Some(encoding) = encoding {
-        set(header::CONTENT_ENCODING, encoding);
-    }
-    Some(response)
-}
-
-fn accepts_brotli(headers: &HeaderMap) -> bool {
-    let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|it| it.to_str().ok());
-    accepted.is_some_and(|all| {
-        all.split(',').any(|one| one.split(';').next() == Some("br") || one.trim() == "br")
-    })
 }
 
 #[cfg(test)]

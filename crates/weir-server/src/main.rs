@@ -10,6 +10,8 @@ mod dashboard;
 mod descriptors;
 mod dev;
 mod edge;
+mod embedded;
+mod guide;
 mod health;
 mod lifecycle;
 mod migrate;

@@ -1,0 +1,52 @@
+//! Files inside the binary, as answers.
+
+use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::response::{IntoResponse, Response};
+use rust_embed::{EmbeddedFile, RustEmbed};
+use weir_http::problem::Problem;
+use weir_wire::problem::ErrorCode;
+
+/// The file at `path`, compressed if there is a compressed copy and the client accepts it.
+pub fn file<Files: RustEmbed>(path: &str, headers: &HeaderMap, caching: &str) -> Option<Response> {
+    if path.is_empty() || path.rsplit('.').next() == Some("br") {
+        return None;
+    }
+    let plain = Files::get(path)?;
+    let kind = plain.metadata.mimetype().to_owned();
+    let smaller = if accepts_brotli(headers) { Files::get(&format!("{path}.br")) } else { None };
+    let encoding = smaller.is_some().then_some("br");
+    let EmbeddedFile { data, .. } = smaller.unwrap_or(plain);
+    let mut response = data.into_owned().into_response();
+    let headers = response.headers_mut();
+    let mut set = |name, value: &str| {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
+    };
+    set(header::CONTENT_TYPE, &kind);
+    set(header::CACHE_CONTROL, caching);
+    set(header::VARY, "accept-encoding");
+    if let Some(encoding) = encoding {
+        set(header::CONTENT_ENCODING, encoding);
+    }
+    Some(response)
+}
+
+/// The answer to a request that would change a file; `None` for one that reads it.
+pub fn refuse_writes(method: &Method) -> Option<Response> {
+    if matches!(*method, Method::GET | Method::HEAD) {
+        return None;
+    }
+    let detail = "the header `Allow` names the methods of this path";
+    let problem = Problem::new(ErrorCode::MethodNotAllowed, detail);
+    Some(([(header::ALLOW, "GET,HEAD")], problem).into_response())
+}
+
+fn accepts_brotli(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|codings| codings.to_str().ok());
+    accepted.is_some_and(|codings| {
+        codings
+            .split(',')
+            .any(|coding| coding.split(';').next().is_some_and(|name| name.trim() == "br"))
+    })
+}

@@ -1,0 +1,54 @@
+//! The guide's pages, from inside the binary, at `/guide/`.
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::any;
+use rust_embed::RustEmbed;
+use weir_http::problem::Problem;
+
+use crate::embedded::{file, refuse_writes};
+
+#[derive(RustEmbed)]
+#[folder = "../../docs/dist"]
+#[allow_missing = true]
+struct Pages;
+
+/// The pages contain no script and load nothing from elsewhere.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'none'",
+);
+/// A page changes with the next release, under the same name.
+const CACHING: &str = "no-cache";
+
+pub fn router() -> Router {
+    let page = |request: Request| async move { page(&request) };
+    // Relative links of the pages need the slash.
+    let redirect = || async { Redirect::permanent("/guide/") };
+    Router::new()
+        .route("/guide", any(redirect))
+        .route("/guide/", any(page))
+        .route("/guide/{*path}", any(page))
+}
+
+fn page(request: &Request) -> Response {
+    if let Some(refusal) = refuse_writes(request.method()) {
+        return refusal;
+    }
+    let path = request.uri().path().trim_start_matches("/guide").trim_start_matches('/');
+    let path = if path.is_empty() || path.ends_with('/') {
+        format!("{path}index.html")
+    } else {
+        path.to_owned()
+    };
+    let mut response = file::<Pages>(&path, request.headers(), CACHING).unwrap_or_else(|| {
+        file::<Pages>("404.html", request.headers(), CACHING).map_or_else(
+            || Problem::not_found().into_response(),
+            |page| (StatusCode::NOT_FOUND, page).into_response(),
+        )
+    });
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, POLICY);
+    response
+}
