@@ -1,5 +1,10 @@
-//! `cargo xtask layers`: dependencies between our crates point down, and the libraries that reach
-//! the outside world are used in one place each. Development dependencies count as well.
+//! `cargo xtask layers`: dependencies between our crates point down, the libraries that reach the outside world are used
+//! in one place each, and no files of a crate import each other in a cycle. Development dependencies count as well.
+
+mod files;
+mod imports;
+
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -10,6 +15,15 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let text = capture(workspace.cargo().args(["metadata", "--format-version=1", "--no-deps"]))?;
     let metadata: Value = serde_json::from_str(&text).context("read cargo metadata")?;
     let faults = faults(&metadata)?;
+    let mut cycles = Vec::new();
+    for package in metadata["packages"].as_array().context("packages")? {
+        let manifest = package["manifest_path"].as_str().context("a package's manifest")?;
+        let folder = Path::new(manifest).parent().context("a package's folder")?;
+        cycles.extend(files::cycles(&workspace.root, folder)?);
+    }
+    for cycle in &cycles {
+        println!("   warning: files that import each other: {cycle}");
+    }
     if faults.is_empty() {
         return Ok(());
     }
