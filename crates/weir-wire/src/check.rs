@@ -14,6 +14,8 @@ use crate::limits::AlgorithmName;
 use crate::problem::FieldProblem;
 use crate::words::Mode;
 
+pub use self::text::BatchText;
+
 /// Checks that one batch can have.
 pub const BATCH_MAX: usize = 100;
 

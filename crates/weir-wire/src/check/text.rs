@@ -7,6 +7,33 @@ use super::{CheckAnswer, Degraded, LimitAnswer};
 const ANSWER_BYTES: usize = 256;
 const LIMIT_BYTES: usize = 320;
 
+/// The JSON of a [`BatchAnswer`](super::BatchAnswer), written one answer at a time: its writer can yield to other requests in
+/// between.
+#[derive(Debug)]
+pub struct BatchText(Vec<u8>);
+
+impl Default for BatchText {
+    fn default() -> Self {
+        Self(b"{\"results\":[".to_vec())
+    }
+}
+
+impl BatchText {
+    /// Adds the next answer.
+    pub fn push(&mut self, answer: &CheckAnswer) {
+        if self.0.last() != Some(&b'[') {
+            self.0.push(b',');
+        }
+        self.0.extend(answer.to_json());
+    }
+
+    /// The JSON of all answers.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.0.extend(b"]}");
+        self.0
+    }
+}
+
 impl CheckAnswer {
     /// The JSON of the answer.
     pub fn to_json(&self) -> Vec<u8> {
@@ -133,7 +160,7 @@ impl Text {
 mod tests {
     use std::sync::Arc;
 
-    use crate::check::AnswerCode;
+    use crate::check::{AnswerCode, BatchAnswer};
     use crate::limits::AlgorithmName as Name;
     use crate::words::Mode;
 
@@ -195,6 +222,17 @@ mod tests {
             let expected = serde_json::to_string(&answer).expect("it is plain data");
             let text = String::from_utf8(answer.to_json()).expect("it is UTF-8");
             assert_eq!(text, expected, "answer {nth}");
+        }
+    }
+
+    #[test]
+    fn text_of_a_batch_is_that_of_serde() {
+        for count in 0..4 {
+            let batch = BatchAnswer { results: (0..count).map(answer).collect() };
+            let mut text = BatchText::default();
+            batch.results.iter().for_each(|answer| text.push(answer));
+            let expected = serde_json::to_vec(&batch).expect("plain data");
+            assert_eq!(text.finish(), expected, "{count} answers");
         }
     }
 }
