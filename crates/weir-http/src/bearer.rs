@@ -1,16 +1,15 @@
-//! Credentials out of the headers, and only out of the headers.
-
-use std::borrow::Cow;
+//! Credentials, which are accepted in headers only.
 
 use axum::http::{HeaderMap, Uri, header};
+use percent_encoding::percent_decode_str;
 use weir_wire::problem::ErrorCode;
 
 use crate::problem::Problem;
 
 /// The credential of a request: `Authorization: Bearer …`, else `X-Api-Key`.
 ///
-/// Two credentials in one request are none: which one counts would be a guess. A credential in the address is refused
-/// outright, because addresses end up in logs.
+/// A request with two credentials is unauthenticated: either could be the intended one. A credential in the address is
+/// refused, because addresses are logged.
 pub fn credential<'a>(headers: &'a HeaderMap, uri: &Uri) -> Result<&'a str, Problem> {
     if names_a_secret(uri.query().unwrap_or_default()) {
         let detail = "credentials belong into a header, never into the address";
@@ -48,36 +47,9 @@ fn names_a_secret(query: &str) -> bool {
     ];
     query
         .split('&')
-        .map(|pair| decoded(pair.split_once('=').map_or(pair, |(name, _)| name)))
+        .map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name))
+        .map(|name| percent_decode_str(name).decode_utf8_lossy())
         .any(|name| NAMES.iter().any(|secret| name.eq_ignore_ascii_case(secret)))
-}
-
-/// A parameter's name without its percent-encoding; what is not encoded correctly stays as it is.
-fn decoded(name: &str) -> Cow<'_, str> {
-    if !name.contains('%') {
-        return Cow::Borrowed(name);
-    }
-    let mut bytes = Vec::with_capacity(name.len());
-    let mut rest = name.as_bytes();
-    while let [byte, after @ ..] = rest {
-        match (byte, encoded_byte(after)) {
-            (b'%', Some(encoded)) => {
-                bytes.push(encoded);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn encoded_byte(digits: &[u8]) -> Option<u8> {
-    let digits = digits.get(..2)?;
-    let value = |digit: u8| char::from(digit).to_digit(16);
-    u8::try_from(value(digits[0])? * 16 + value(digits[1])?).ok()
 }
 
 #[cfg(test)]

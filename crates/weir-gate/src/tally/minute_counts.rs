@@ -1,9 +1,9 @@
 //! The counts of one shard between two collections.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::charge::RuleCharge;
@@ -33,12 +33,6 @@ const SAMPLE_BYTES_MAX: usize = 2 << 20;
 /// The most bytes of sampled checks of one tenant in one minute.
 const TENANT_SAMPLE_BYTES_MAX: usize = SAMPLE_BYTES_MAX / 4;
 
-/// A map by ids. Callers cannot choose them, so no keyed hash is needed.
-pub(super) type ById<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
-
-#[derive(Debug, Default)]
-pub(super) struct IdHasher(u64);
-
 /// The counts of some threads, for this minute and the one before.
 #[derive(Debug)]
 pub(super) struct Shard {
@@ -52,7 +46,7 @@ pub(super) struct Shard {
 pub(super) struct MinuteCounts {
     pub(super) minute_ms: i64,
     pub(super) used: bool,
-    pub(super) tenants: ById<TenantId, TenantCounts>,
+    pub(super) tenants: FxHashMap<TenantId, TenantCounts>,
     sketches: usize,
     /// The size of the sampled checks.
     sample_bytes: usize,
@@ -71,14 +65,14 @@ pub(super) struct TenantCounts {
     /// The size of the sampled checks.
     pub(super) sample_bytes: usize,
     /// The last use of each key, in milliseconds since 1970.
-    pub(super) keys: ById<KeyId, i64>,
+    pub(super) keys: FxHashMap<KeyId, i64>,
 }
 
 /// Counts of one namespace.
 #[derive(Debug, Default)]
 pub(super) struct NamespaceCounts {
     pub(super) requests: TallyCounts,
-    pub(super) rules: ById<RuleId, TallyCounts>,
+    pub(super) rules: FxHashMap<RuleId, TallyCounts>,
     /// Checks sampled for what-if runs, one sample for each plan that was in force.
     pub(super) samples: Vec<Sample>,
 }
@@ -104,24 +98,6 @@ struct RuleDecision<'a> {
     passes: bool,
     retry_after_ms: Option<u64>,
     refunded: bool,
-}
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(SPREAD);
-        }
-    }
-
-    fn write_u128(&mut self, id: u128) {
-        #[expect(clippy::cast_possible_truncation, reason = "both halves are folded into one")]
-        let folded = (id ^ (id >> 64)) as u64;
-        self.0 = folded.wrapping_mul(SPREAD);
-    }
 }
 
 impl Shard {
