@@ -64,11 +64,6 @@ impl AnswerTemplate {
         Self { denied_by: Vec::new(), limits, rulebook_version }
     }
 
-    /// The answer without decisions of limits.
-    pub(crate) fn answer_without_limits(self) -> CheckAnswer {
-        self.answer(&[], Operation::Consume)
-    }
-
     /// The answer with these decisions, one for each limit.
     pub(crate) fn answer(self, decisions: &[Decision], operation: Operation) -> CheckAnswer {
         let entries = self.limits.iter().zip(decisions).map(|(label, decision)| Entry {
@@ -166,6 +161,6 @@ pub(crate) fn fingerprint(request: &Request) -> String {
         field(value);
     }
     let digest: [u8; 32] = digest.finalize().into();
-    let (half, _) = digest.split_at(16);
-    half.iter().fold(String::with_capacity(32), |hex, byte| hex + &format!("{byte:02x}"))
+    let (half, _) = digest.split_first_chunk().expect("a digest has 32 bytes");
+    format!("{:032x}", u128::from_be_bytes(*half))
 }

@@ -1,4 +1,4 @@
-//! `/check`, `/check/batch` and `/refund`: requests in, verdicts out.
+//! The operations `/check`, `/check/batch` and `/refund`.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -10,20 +10,19 @@ use weir_http::json::{Json, JsonText, StrictJson};
 use weir_http::params::Query;
 use weir_http::problem::Problem;
 use weir_wire::check::{
-    AnswerCode, BATCH_MAX, BatchAnswer, BatchBody, CheckAnswer, CheckBody, RefundBody,
+    AnswerCode, BATCH_MAX, BatchAnswer, BatchBody, BatchText, CheckAnswer, CheckBody, RefundBody,
 };
 use weir_wire::problem::FieldProblem;
 
-use crate::admission::decide;
 use crate::caller::Caller;
-use crate::decide::{KeyReused, TooManyLimits};
+use crate::decide::{KeyReused, TooManyLimits, decide};
 use crate::finish::Finish;
 use crate::headers;
 use crate::refusals::Refusals;
 use crate::state::GateState;
 use crate::turns::Turns;
 
-/// Options of a check in the address.
+/// The query parameters of a check.
 #[derive(Debug, Clone, Copy, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -84,34 +83,28 @@ pub(crate) async fn batch(
     for (at, check) in body.checks.into_iter().enumerate() {
         match check.parse() {
             Ok(request) => requests.push(request),
-            Err(fields) => wrong.extend(
-                fields
-                    .into_iter()
-                    .map(|it| FieldProblem::new(format!("checks[{at}].{}", it.field), it.reason)),
-            ),
+            Err(fields) => wrong.extend(fields.into_iter().map(|field| {
+                FieldProblem::new(format!("checks[{at}].{}", field.field), field.reason)
+            })),
         }
     }
     if !wrong.is_empty() {
         return Err(Problem::invalid(wrong));
     }
     let results = decide_all(state, caller, requests).await;
-    let results = results.map_err(|TooManyLimits(which)| {
+    let results = results.map_err(|TooManyLimits(positions)| {
         let field = |at: usize| too_many_limits(&format!("checks[{at}].namespace"));
-        Problem::invalid(which.into_iter().map(field).collect())
+        Problem::invalid(positions.into_iter().map(field).collect())
     })?;
-    let mut text = b"{\"results\":[".to_vec();
+    let mut text = BatchText::default();
     let mut turns = Turns::default();
     for (at, result) in results.into_iter().enumerate() {
         let answer =
             result.map_err(|KeyReused| key_reused(&format!("checks[{at}].idempotency_key")))?;
-        if at > 0 {
-            text.push(b',');
-        }
-        text.extend(answer.to_json());
+        text.push(&answer);
         turns.worked(answer.limits.len()).await;
     }
-    text.extend(b"]}");
-    Ok(JsonText(text))
+    Ok(JsonText(text.finish()))
 }
 
 /// Give units back, never above full.
@@ -152,7 +145,7 @@ async fn decide_one(
     result.map_err(|KeyReused| key_reused("idempotency_key"))
 }
 
-/// Decides requests to the end, also when the client leaves: what was charged is counted.
+/// Decides requests, to the end even if the client leaves, so that charged checks are counted.
 fn decide_all(
     state: GateState,
     caller: Caller,
@@ -163,7 +156,7 @@ fn decide_all(
 
 fn too_many_limits(field: &str) -> FieldProblem {
     let reason = format!(
-        "has rules that match this request with more than {LIMITS_PER_CHECK_MAX} limits, the most that one check can meet"
+        "has rules that match this request with more than {LIMITS_PER_CHECK_MAX} limits, the most that one check can match"
     );
     FieldProblem::new(field, reason)
 }

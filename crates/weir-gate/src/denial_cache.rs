@@ -3,8 +3,9 @@
 //!
 //! A denial is cached only if every rule of the check counts the same subject and has a limit with nothing left. No check
 //! that matches such a rule can then be admitted, so the counters stand still until that limit has a unit again, and that
-//! time is known. Two events can end a denial earlier: a change of the rulebook, which has another version, and a refund or
-//! a reset, which are announced to every gate. A gate that does not receive announcements caches nothing.
+//! time is known. Three events can end a denial earlier: a change of the rulebook, which has another version; units that
+//! this gate leased; and a refund or a reset, which are announced to every gate. A gate that does not receive announcements
+//! caches nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,19 +81,22 @@ impl DenialCache {
         self.shards.each().for_each(|mut shard| shard.clear());
     }
 
-    /// The decisions about a check whose denial is cached and still valid.
-    pub(crate) fn get(&self, check: ChargedRules<'_>, now: Instant) -> Option<Vec<Decision>> {
-        let subject = check.rules.first()?.subject;
-        let shard = self.shards.of(subject);
-        let denial = shard.denials.get(check.tenant, &subject)?;
-        let same = denial.is_about(check);
-        (same && now < denial.until).then(|| denial.at(now))
-    }
-
-    /// The generation to pass to [`DenialCache::insert`], taken before the check is sent to Redis.
-    pub(crate) fn generation(&self, charges: &[RuleCharge], now: Instant) -> Option<Generation> {
-        let subject = charges.first()?.subject;
-        Some(Generation { asked_at: now, invalidations: self.shards.of(subject).invalidations })
+    /// The decisions about a check whose denial is cached and still valid. Else the generation to pass to
+    /// [`DenialCache::insert`] with what Redis decides.
+    pub(crate) fn get(
+        &self,
+        check: ChargedRules<'_>,
+        now: Instant,
+    ) -> Result<Vec<Decision>, Generation> {
+        let Some(charge) = check.rules.first() else {
+            return Err(Generation { asked_at: now, invalidations: 0 });
+        };
+        let shard = self.shards.of(charge.subject);
+        let denial = shard.denials.get(check.tenant, &charge.subject);
+        match denial.filter(|denial| denial.is_about(check) && now < denial.until) {
+            Some(denial) => Ok(denial.at(now)),
+            None => Err(Generation { asked_at: now, invalidations: shard.invalidations }),
+        }
     }
 
     /// Caches the decisions of Redis, if they are a denial that cannot change for some time.

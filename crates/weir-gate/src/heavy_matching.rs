@@ -28,12 +28,8 @@ impl HeavyMatching {
 
     /// Runs `matching` for a request of this namespace. A check of a heavy namespace waits for a permit, in order of arrival
     /// and for at most [`WAIT_MAX`].
-    pub(crate) async fn run<T>(
-        &self,
-        namespace: Option<&Namespace>,
-        matching: impl FnOnce() -> T,
-    ) -> T {
-        if namespace.is_none_or(|namespace| namespace.patterns.bytes <= HEAVY_PATTERN_BYTES) {
+    pub(crate) async fn run<T>(&self, namespace: &Namespace, matching: impl FnOnce() -> T) -> T {
+        if namespace.patterns.bytes <= HEAVY_PATTERN_BYTES {
             return matching();
         }
         let _permit = timeout(WAIT_MAX, self.permits.acquire()).await;

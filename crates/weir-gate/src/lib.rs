@@ -1,18 +1,17 @@
-//! The data plane: `/check`, the rulebook in memory, and what answers when Redis is away.
+//! The data plane: `/check`, the rulebook in memory, and the answers while Redis is away.
 //!
-//! A check touches memory and Redis, once; never Postgres, never the control plane. Reading order is
-//! the order of the modules.
+//! A check uses memory and at most one call of Redis, never Postgres or the control plane; a denied request for units of a
+//! lease is the one exception, which takes a second call. The modules are listed in reading order: `check` receives requests,
+//! `decide` is the pipeline, and the modules below are its parts.
 
 mod state;
 
-mod admission;
 mod answer;
 mod caller;
 mod check;
 mod decide;
 mod finish;
 mod headers;
-mod outage;
 mod refusals;
 
 mod denial_cache;

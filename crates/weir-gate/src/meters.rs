@@ -10,7 +10,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, Prometheu
 use weir_domain::time::Timestamp;
 use weir_redis::error::RedisError;
 use weir_redis::limiter::RedisHealth;
-use weir_wire::check::{CheckAnswer, Degraded};
+use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
 use weir_wire::words::Mode;
 
 /// The metrics of one gate.
@@ -154,6 +154,9 @@ impl Meters {
         {
             counter.increment(1);
         }
+        if answer.code == Some(AnswerCode::TenantRate) {
+            self.tenant_rate_denied.increment(1);
+        }
         self.seconds.record(took.as_secs_f64());
     }
 
@@ -170,11 +173,6 @@ impl Meters {
     /// Counts leased units that could neither be used nor returned.
     pub(crate) fn lost_units(&self, units: u64) {
         self.lost_units.increment(units);
-    }
-
-    /// Counts checks beyond their tenant's ceiling of checks a second.
-    pub(crate) fn tenant_rate_denied(&self, checks: u64) {
-        self.tenant_rate_denied.increment(checks);
     }
 
     /// Records the duration of a call of Redis, answered or not.

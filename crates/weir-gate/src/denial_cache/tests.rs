@@ -94,9 +94,15 @@ fn with_denial() -> (DenialCache, [RuleCharge; 1], Instant) {
     let rules = [rule(1, Mode::Enforce, None, vec![window()])];
     let now = Instant::now();
     let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
-    let generation = denial_cache.generation(&rules, now).expect("rules");
+    let generation = generation(&denial_cache, &rules, now);
     denial_cache.insert(generation, check, &[denied(0, 10_000)], now);
     (denial_cache, rules, now)
+}
+
+/// The present generation: no denial with this cost is cached.
+fn generation(denial_cache: &DenialCache, rules: &[RuleCharge], now: Instant) -> Generation {
+    let check = ChargedRules { tenant: TENANT, version: 1, cost: 99, rules };
+    denial_cache.get(check, now).expect_err("not cached")
 }
 
 #[test]
@@ -108,24 +114,24 @@ fn cached_denial_has_less_time_left_and_expires_after_the_longest_time() {
     let retry_ms = again[0].retry_after_ms.expect("a time");
     assert!((5_001..=10_000).contains(&retry_ms), "{retry_ms}");
     assert!(!again[0].allowed && again[0].remaining == 0);
-    assert_eq!(denial_cache.get(check, now + TTL_MAX), None);
+    assert!(denial_cache.get(check, now + TTL_MAX).is_err());
     for other in [ChargedRules { version: 2, ..check }, ChargedRules { cost: 2, ..check }] {
-        assert_eq!(denial_cache.get(other, now), None);
+        assert!(denial_cache.get(other, now).is_err());
     }
     let mut others = rules.clone();
     others[0].override_limits = Some(Arc::new([]));
-    assert_eq!(denial_cache.get(ChargedRules { rules: &others, ..check }, now), None);
+    assert!(denial_cache.get(ChargedRules { rules: &others, ..check }, now).is_err());
 }
 
 #[test]
 fn denial_of_an_earlier_generation_is_not_inserted() {
     let (denial_cache, rules, now) = with_denial();
     let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
-    let generation = denial_cache.generation(&rules, now).expect("rules");
+    let generation = generation(&denial_cache, &rules, now);
     denial_cache.invalidate(SubjectKey(7));
-    assert_eq!(denial_cache.get(check, now), None);
+    assert!(denial_cache.get(check, now).is_err());
     denial_cache.insert(generation, check, &[denied(0, 10_000)], now);
-    assert_eq!(denial_cache.get(check, now), None);
+    assert!(denial_cache.get(check, now).is_err());
 }
 
 #[test]
@@ -133,10 +139,10 @@ fn nothing_is_cached_while_announcements_are_not_received() {
     let (denial_cache, rules, now) = with_denial();
     let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
     denial_cache.set_connected(false);
-    assert_eq!(denial_cache.get(check, now), None);
-    let generation = denial_cache.generation(&rules, now).expect("rules");
+    assert!(denial_cache.get(check, now).is_err());
+    let generation = generation(&denial_cache, &rules, now);
     denial_cache.insert(generation, check, &[denied(0, 10_000)], now);
-    assert_eq!(denial_cache.get(check, now), None);
+    assert!(denial_cache.get(check, now).is_err());
 }
 
 #[test]
@@ -145,7 +151,7 @@ fn tenant_with_many_denied_subjects_evicts_no_denial_of_another() {
     let flooding = TenantId::from_u128(2);
     for subject in 0..(2 * SHARDS * SUBJECTS_MAX) {
         rules[0].subject = SubjectKey(subject as u128);
-        let generation = denial_cache.generation(&rules, now).expect("rules");
+        let generation = generation(&denial_cache, &rules, now);
         let check = ChargedRules { tenant: flooding, version: 1, cost: 1, rules: &rules };
         denial_cache.insert(generation, check, &[denied(0, 10_000)], now);
     }
@@ -153,5 +159,5 @@ fn tenant_with_many_denied_subjects_evicts_no_denial_of_another() {
     assert!(held <= SHARDS * SUBJECTS_MAX / 4 + 1, "{held}");
     rules[0].subject = SubjectKey(7);
     let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
-    assert!(denial_cache.get(check, now).is_some());
+    assert!(denial_cache.get(check, now).is_ok());
 }

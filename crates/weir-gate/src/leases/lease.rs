@@ -10,35 +10,36 @@ use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
 use weir_domain::time::Micros;
 
-use super::unsettled::{Origin, Unsettled};
+use super::unsettled::{Origin, Unsettled, end_of};
 
 #[derive(Debug)]
 pub(super) struct Lease {
     tenant: TenantId,
     charge: RuleCharge,
     units: u64,
-    /// What Redis decided when it gave them.
+    /// The decision with which Redis gave the units.
     decision: Option<Decision>,
     decided_at: Instant,
-    /// When Redis gave them, by its clock.
+    /// The time at which Redis gave the units, by its clock.
     taken_at: Micros,
-    /// When their window ends, by Redis' clock and by this gate's.
+    /// The end of their window by Redis' clock.
     ends: Micros,
+    /// The end of their window by this gate's clock.
     until: Instant,
-    /// How many units to take at once.
+    /// The number of units to take at once.
     size: u64,
-    /// How many were asked for since units were last taken.
+    /// The number of units used since units were last taken.
     used: u64,
     used_at: Instant,
-    /// The request for units that is in flight.
+    /// The id of the request for units that is in flight.
     taking: Option<u64>,
 }
 
-/// A lease is as large as what is used in about this time.
+/// A lease has as many units as are used in about this time.
 const LASTS: Duration = Duration::from_secs(1);
-/// A lease is at most this part of what is left, so that the last units reach all gates.
-const LEFT_SHARE: u64 = 8;
-/// A lease is at most this part of the limit: bounds what a killed gate loses.
+/// A lease takes at most one n-th of the remaining units, so that the last ones reach all gates.
+const REMAINING_SHARE: u64 = 8;
+/// A lease has at most one n-th of the limit: bounds the loss by a killed gate.
 const LIMIT_SHARE: u64 = 100;
 const SIZE_MAX: u64 = 10_000;
 
@@ -64,7 +65,7 @@ impl Lease {
         self.units
     }
 
-    /// Whether it is of this rule as it is now, under the same override.
+    /// Whether the lease is of this version of the rule and of the same override.
     pub(super) fn is_of(&self, charge: &RuleCharge) -> bool {
         Arc::ptr_eq(&self.charge.active, &charge.active)
             && charge.uses_override(self.charge.override_limits.as_ref())
@@ -82,7 +83,7 @@ impl Lease {
         self.taking == Some(id)
     }
 
-    /// Uses units for a check, if there are as many in a window that goes on.
+    /// Uses units for a check, if there are enough and their window has not ended.
     pub(super) fn spend(&mut self, cost: u64, now: Instant) -> Option<Decision> {
         if now >= self.until || cost > self.units {
             return None;
@@ -93,16 +94,16 @@ impl Lease {
         self.decision_at(now)
     }
 
-    /// How many units to take for a check of `cost`: what the last second used, but at most twice as many as before.
+    /// The number of units to take for a check of `cost`: as many as the last second used, but at most twice as many as before.
     pub(super) fn next_units(&mut self, cost: u64, now: Instant) -> u64 {
         let elapsed_ms = now.saturating_duration_since(self.decided_at).as_millis().max(1);
         let used = u128::from(self.used) * LASTS.as_millis() / elapsed_ms;
         let used = u64::try_from(used).unwrap_or(SIZE_MAX);
         self.size = used.clamp(1, (self.size * 2).min(SIZE_MAX));
-        let left = self.decision.map_or(0, |it| it.remaining);
-        let here = if now < self.until { self.units } else { 0 };
-        let most = (self.limit() / LIMIT_SHARE).saturating_sub(here);
-        let wanted = self.size.min(left / LEFT_SHARE);
+        let remaining = self.decision.map_or(0, |decision| decision.remaining);
+        let held = if now < self.until { self.units } else { 0 };
+        let most = (self.limit() / LIMIT_SHARE).saturating_sub(held);
+        let wanted = self.size.min(remaining / REMAINING_SHARE);
         cost + wanted.saturating_sub(cost).min(most)
     }
 
@@ -131,7 +132,7 @@ impl Lease {
         self.decision_at(now)
     }
 
-    /// Takes its units out, to be returned, if their window goes on.
+    /// Takes the units out, to be returned, if their window has not ended.
     pub(super) fn take_returned(&mut self, now: Instant) -> Option<Unsettled> {
         let units = std::mem::take(&mut self.units);
         (units > 0 && now < self.until).then(|| Unsettled {
@@ -143,7 +144,7 @@ impl Lease {
         })
     }
 
-    /// Ends it: its units are to be returned. `edited` is the rule as it is now, if it was edited.
+    /// Ends the lease, and returns its units to be returned to Redis. `edited` is the present rule, if the rule was edited.
     pub(super) fn into_returned(
         mut self,
         edited: Option<&RuleCharge>,
@@ -160,7 +161,7 @@ impl Lease {
         Some(returned)
     }
 
-    /// What the limit says now: all that passes is time, and what is here is left too.
+    /// The decision as it is now: time has passed, and the leased units remain too.
     fn decision_at(&self, now: Instant) -> Option<Decision> {
         let passed = now.saturating_duration_since(self.decided_at);
         let decision = self.decision?.later(passed);
@@ -168,17 +169,11 @@ impl Lease {
     }
 
     fn limit(&self) -> u64 {
-        self.charge.limits().iter().map(|it| it.algorithm.limit()).min().unwrap_or(0)
+        self.charge.limits().iter().map(|limit| limit.algorithm.limit()).min().unwrap_or(0)
     }
 }
 
-/// The end of the window in which Redis decided at `at`, by its clock. Windows end with a whole millisecond, and
-/// decisions round up to one.
-pub(super) fn end_of(at: Micros, decision: Decision) -> Micros {
-    Micros((at.0 + decision.reset_after_ms * 1000) / 1000 * 1000)
-}
-
-/// What becomes of units in Redis when the rule of their counter is edited.
+/// The effect of an edit of the rule on units that are counted in Redis.
 #[derive(Debug, PartialEq, Eq)]
 enum AfterEdit {
     /// They stay counted in the same window.
@@ -208,7 +203,7 @@ fn after_edit(before: &RuleCharge, after: &RuleCharge, taken_at: Micros) -> Afte
     }
 }
 
-/// When the window that holds `at` began, in microseconds.
+/// The start of the window that contains `at`, in microseconds.
 fn window_start(algorithm: &Algorithm, at: Micros) -> u64 {
     match algorithm {
         Algorithm::Quota(quota) => calendar::bounds(quota, at).bounds_us[1],

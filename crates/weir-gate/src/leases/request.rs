@@ -1,4 +1,4 @@
-//! A request for units, on its way to Redis and back.
+//! A request for units of a lease.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,12 @@ use weir_domain::id::TenantId;
 use weir_domain::time::Micros;
 use weir_redis::limiter::Idempotency;
 
-use super::lease::end_of;
-use super::unsettled::{Origin, TRIED_FOR, Unsettled};
+use super::unsettled::{Origin, TRIED_FOR, Unsettled, end_of};
 use super::{Key, Leases};
 
-/// Units asked of Redis. No other check asks for units of the same counter meanwhile.
+/// A request for units. Only one request of a counter is in flight at a time.
 ///
-/// Dropped without an answer, Redis may have given the units or not: the request is then settled later.
+/// If it is dropped without an answer, Redis has possibly given the units: the request is then settled later.
 #[derive(Debug)]
 pub(crate) struct LeaseRequest<'a> {
     leases: &'a Leases,
@@ -23,13 +22,13 @@ pub(crate) struct LeaseRequest<'a> {
     units: u64,
     cost: u64,
     id: u64,
-    /// Resets of the shard before the request.
+    /// The number of resets of the shard before the request.
     resets: u64,
     asked_at: Instant,
     settled: bool,
 }
 
-/// Times are whole milliseconds, rounded up, and clocks do not run alike to the last microsecond.
+/// Redis' times are whole milliseconds, rounded up, and two clocks differ slightly in speed.
 const CLOCK_MARGIN: Duration = Duration::from_millis(2);
 
 impl<'a> LeaseRequest<'a> {
@@ -42,34 +41,45 @@ impl<'a> LeaseRequest<'a> {
         Self { leases, tenant, charge, units, cost, id, resets, asked_at, settled: false }
     }
 
-    /// How many units to ask for: the check's own and the lease's.
+    /// The number of units to take: those of the check and those of the lease.
     pub(crate) fn units(&self) -> u64 {
         self.units
     }
 
-    /// Sets how many units to ask for.
+    /// Sets the number of units to take.
     #[cfg(test)]
-    pub(super) fn ask_for(&mut self, units: u64) {
+    pub(crate) fn ask_for(&mut self, units: u64) {
         self.units = units;
     }
 
-    /// What the check itself needs.
-    pub(crate) fn cost(&self) -> u64 {
-        self.cost
-    }
-
-    /// How Redis recognises the request if it is repeated. None where nothing is asked but the check's cost.
+    /// The idempotency key of the request. `None` if it is for the cost of the check alone.
     pub(crate) fn idempotency(&self) -> Option<Idempotency> {
         self.asks_for_more().then(|| self.leases.idempotency(self.id))
     }
 
-    /// Whether more is asked for than the check needs.
+    /// Whether the request is for more units than the check needs.
     pub(crate) fn asks_for_more(&self) -> bool {
         self.units > self.cost
     }
 
-    /// Redis gave the units at `at`: the check has its own, the others stay here. Returns the decision about the check.
-    pub(crate) fn given(
+    /// Accepts what Redis decided at `at`, and returns the decisions about the check. `None`: Redis denied more units than
+    /// the check needs, and can still admit the check alone.
+    pub(crate) fn settle(
+        self,
+        at: Micros,
+        decisions: Vec<Decision>,
+        now: Instant,
+    ) -> Option<Vec<Decision>> {
+        if decisions.iter().all(|decision| decision.allowed) {
+            return Some(self.given(at, decisions, now));
+        }
+        let needs_less = self.asks_for_more();
+        self.not_taken();
+        (!needs_less).then_some(decisions)
+    }
+
+    /// Redis gave the units at `at`. Adds those that the check does not need to the lease, and returns the decisions.
+    pub(super) fn given(
         mut self,
         at: Micros,
         decisions: Vec<Decision>,
@@ -82,17 +92,17 @@ impl<'a> LeaseRequest<'a> {
         let (surplus, key) = (self.units - self.cost, self.key());
         let mut shard = self.leases.shards.of(key.0);
         if shard.resets != self.resets {
-            // Nobody knows whether the units were taken before the reset.
+            // The units were possibly taken before the reset.
             drop(shard);
             self.leases.lose(surplus);
             return decisions;
         }
         let connected = self.leases.connected.load(std::sync::atomic::Ordering::SeqCst);
         let lease = shard.leases.get_mut(self.tenant, &key);
-        if let Some(lease) = lease.filter(|it| connected && it.is_taken_by(self.id)) {
+        if let Some(lease) = lease.filter(|lease| connected && lease.is_taken_by(self.id)) {
             lease.release();
             let decision = lease.add(surplus, self.cost, decision, (at, until, now));
-            return decision.map_or(decisions, |it| vec![it]);
+            return decision.map_or(decisions, |decision| vec![decision]);
         }
         if surplus > 0 {
             let (tenant, charge) = (self.tenant, self.charge.clone());
@@ -102,7 +112,7 @@ impl<'a> LeaseRequest<'a> {
         decisions
     }
 
-    /// Redis took nothing: it denied, or was not asked.
+    /// Redis took nothing: it denied the request, or did not receive it.
     pub(crate) fn not_taken(mut self) {
         self.settled = true;
     }
@@ -117,7 +127,7 @@ impl Drop for LeaseRequest<'_> {
         let key = self.key();
         let mut shard = self.leases.shards.of(key.0);
         let lease = shard.leases.get_mut(self.tenant, &key);
-        if let Some(lease) = lease.filter(|it| it.is_taken_by(self.id)) {
+        if let Some(lease) = lease.filter(|lease| lease.is_taken_by(self.id)) {
             lease.release();
         }
         if !self.settled && self.asks_for_more() && shard.resets == self.resets {

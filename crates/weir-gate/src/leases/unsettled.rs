@@ -1,4 +1,4 @@
-//! Units of which Redis must still be asked: to return them, or to learn whether it gave them.
+//! Units that must be settled with Redis: returned to it, or a request that had no answer.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,6 @@ use weir_domain::time::Micros;
 use weir_redis::limiter::Asked;
 
 use super::Leases;
-use super::lease::end_of;
 
 /// Units to be settled with Redis. Each call that settles them has an idempotency key, so it can be repeated.
 #[derive(Debug)]
@@ -18,25 +17,25 @@ pub(crate) struct Unsettled {
     pub(crate) tenant: TenantId,
     pub(crate) charge: RuleCharge,
     pub(crate) origin: Origin,
-    /// Names the call, once it was made.
+    /// The id of the call, once it was made.
     pub(crate) id: Option<u64>,
-    /// From then on it is not tried any more.
+    /// The time after which the entry is not tried again.
     pub(crate) until: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Unused units of the window that ends then, by Redis' clock.
+    /// Unused units of a window. `ends` is its end by Redis' clock.
     Return { units: u64, ends: Micros },
-    /// A request that had no answer. `cost` of its units were for a check.
+    /// A request that had no answer. `cost` of its units were for its check.
     Unanswered { units: u64, cost: u64 },
 }
 
-/// For how long a call is repeated: half as long as Redis remembers its idempotency key.
+/// The time for which a call is repeated: half as long as Redis stores its idempotency key.
 pub(super) const TRIED_FOR: Duration = Duration::from_secs(30);
 
 impl Unsettled {
-    /// How many units nobody can use before it is settled.
+    /// The number of units that no gate can use until the entry is settled.
     pub(crate) fn units(&self) -> u64 {
         match self.origin {
             Origin::Return { units, .. } => units,
@@ -48,7 +47,7 @@ impl Unsettled {
         now < self.until
     }
 
-    /// Prepares the call that settles it.
+    /// Prepares the call that settles the entry.
     pub(crate) fn begin(&mut self, leases: &Leases, now: Instant) {
         if self.id.is_none() {
             self.id = Some(leases.next_id());
@@ -56,8 +55,8 @@ impl Unsettled {
         }
     }
 
-    /// The return of the units that an unanswered request was given after all; none if it was denied. `repeated` says that
-    /// the answer is the first one, given again at `at`.
+    /// The return of the units that Redis gave to an unanswered request. `None` if Redis denied it. `repeated`: the answer is
+    /// that of the first call, repeated at `at`.
     pub(crate) fn returned(
         self,
         repeated: bool,
@@ -71,7 +70,8 @@ impl Unsettled {
         let asked_at = self.until.checked_sub(TRIED_FOR).unwrap_or(now);
         let since_us = now.saturating_duration_since(asked_at).as_micros();
         let since_us = u64::try_from(since_us).unwrap_or(u64::MAX);
-        // A request that runs only now is for no check any more. The first answer counts from then.
+        // A request that runs only now has no check any more, so all of its units are returned. A repeated answer counts from
+        // the first call.
         let (units, decided_at) = if repeated {
             (units - cost, Micros(at.0.saturating_sub(since_us)))
         } else {
@@ -82,7 +82,7 @@ impl Unsettled {
         (decision.allowed && units > 0).then_some(Self { origin, id: None, until, ..self })
     }
 
-    /// The call that settles it: returns the units, or asks for them once more.
+    /// The call that settles the entry: it returns the units, or repeats the request for them.
     pub(crate) fn call(&self, leases: &Leases) -> Asked<'_> {
         let (operation, cost) = match self.origin {
             Origin::Return { units, .. } => (Operation::Refund, units),
@@ -92,4 +92,10 @@ impl Unsettled {
         let rules = std::slice::from_ref(&self.charge);
         Asked { tenant: self.tenant, operation, cost, rules, idempotency }
     }
+}
+
+/// The end of the window in which Redis decided at `at`, by its clock. Windows end with a whole millisecond, and
+/// decisions round up to one.
+pub(super) fn end_of(at: Micros, decision: Decision) -> Micros {
+    Micros((at.0 + decision.reset_after_ms * 1000) / 1000 * 1000)
 }

@@ -72,9 +72,9 @@ impl Fixture {
                 let decisions = local.decide(self.tenant, operation, cost, charges);
                 AnswerTemplate::of_charges(charges, 1, now).answer(&decisions, operation)
             }
-            Matched::Denied(by) => AnswerTemplate::denied(by, 1).answer_without_limits(),
+            Matched::Denied(by) => AnswerTemplate::denied(by, 1).answer(&[], Operation::Consume),
             Matched::Allowed(_) | Matched::TooManyLimits => {
-                AnswerTemplate::of_charges(&[], 1, now).answer_without_limits()
+                AnswerTemplate::of_charges(&[], 1, now).answer(&[], Operation::Consume)
             }
         };
         self.tally.record(&DecisionEvent {
@@ -110,7 +110,7 @@ fn checks_beyond_the_tenants_ceiling_have_a_count_of_their_own() {
     let operation = Operation::Consume;
     let draft = RequestDraft { namespace, attributes, cost: 1, operation, idempotency_key: None };
     let request = Request::parse(draft).expect("valid");
-    let without = AnswerTemplate::of_charges(&[], 1, at(0)).answer_without_limits();
+    let without = AnswerTemplate::of_charges(&[], 1, at(0)).answer(&[], Operation::Consume);
     let code = Some(weir_wire::check::AnswerCode::TenantRate);
     let answer = weir_wire::check::CheckAnswer { allowed: false, code, ..without };
     for _ in 0..3 {

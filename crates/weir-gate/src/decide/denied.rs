@@ -1,0 +1,18 @@
+//! The stage that answers checks whose denial is cached.
+
+use super::pending::{PendingCheck, pending};
+use crate::state::GateState;
+
+/// Answers checks with a cached denial. Notes the generation of the cache for the others, before any later stage acts on
+/// them.
+pub(super) fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
+    for check in pending(checks).filter(|check| check.can_be_decided_here()) {
+        match state.denial_cache.get(check.charged_rules(), check.started) {
+            Ok(decisions) => {
+                state.meters.denied_from_cache();
+                check.answer(&decisions);
+            }
+            Err(generation) => check.generation = Some(generation),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The stage of leased rules: decides checks with units that were taken in advance, and takes new ones.
+
+use weir_domain::request::Operation;
+
+use super::pending::PendingCheck;
+use super::redis;
+use crate::lease_keeper;
+use crate::leases::LeaseOutcome;
+use crate::state::GateState;
+
+/// Answers checks with leased units. Where a lease needs new units, asks Redis for them together with its check. If Redis
+/// denies these, the check stays pending without a lease: the next stage asks for its exact cost.
+pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<'a>]) {
+    let mut has_requests = false;
+    for check in checks.iter_mut() {
+        if !check.is_pending() {
+            continue;
+        }
+        if check.request.operation() == Operation::Refund {
+            return_units(state, check).await;
+        } else if check.can_be_decided_here() {
+            has_requests |= spend(state, check);
+        }
+    }
+    if has_requests {
+        // All pending checks are sent, in one call and in order: one at a time would double the time of a mixed batch.
+        redis::answer(state, checks).await;
+    }
+}
+
+/// Answers the check with units of the lease, or attaches a request for units. Returns whether it did the latter.
+fn spend<'a>(state: &'a GateState, check: &mut PendingCheck<'a>) -> bool {
+    let (tenant, cost) = (check.caller.tenant, check.request.cost());
+    match state.leases.spend(tenant, check.charges(), cost, check.started) {
+        LeaseOutcome::Spent(decisions) => {
+            state.meters.leased();
+            check.answer(&decisions);
+        }
+        LeaseOutcome::Take(request) => check.lease = Some(request),
+        LeaseOutcome::NotLeased => {}
+    }
+    check.lease.is_some()
+}
+
+/// Returns the leased units of the subjects before units are refunded to them. Otherwise a refund of more than was consumed
+/// would release leased units, which this gate can still give out.
+async fn return_units(state: &GateState, check: &PendingCheck<'_>) {
+    for charge in check.charges() {
+        let unsettled = state.leases.end(check.caller.tenant, charge, check.started);
+        if !unsettled.is_empty() {
+            lease_keeper::settle(state, unsettled, check.started).await;
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A request on its way through the pipeline.
+
+use std::time::Instant;
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::decide::Decision;
+use weir_domain::matching::Matched;
+use weir_domain::request::{Operation, Request};
+use weir_domain::rulebook::Namespace;
+use weir_redis::limiter::{Asked, Idempotency};
+use weir_wire::check::CheckAnswer;
+
+use crate::answer::{self, AnswerTemplate};
+use crate::caller::Caller;
+use crate::denial_cache::{ChargedRules, Generation};
+use crate::leases::LeaseRequest;
+
+/// The idempotency key was used for another request.
+#[derive(Debug)]
+pub(crate) struct KeyReused;
+
+/// A request and the state of its decision.
+#[derive(Debug)]
+pub(super) struct PendingCheck<'a> {
+    pub(super) caller: &'a Caller,
+    pub(super) request: &'a Request,
+    pub(super) namespace: Option<&'a Namespace>,
+    /// The start of the decision, by the gate's monotonic clock.
+    pub(super) started: Instant,
+    /// The rules that match. None before the stage `rules`.
+    pub(super) matched: Matched,
+    /// The generation of the denial cache before the check was sent to Redis.
+    pub(super) generation: Option<Generation>,
+    /// The request for units of a lease, to be sent to Redis with the check.
+    pub(super) lease: Option<LeaseRequest<'a>>,
+    /// Whether Redis failed to decide the check.
+    pub(super) redis_failed: bool,
+    pub(super) outcome: Option<Outcome>,
+}
+
+/// The end of a decision.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Answered(CheckAnswer),
+    /// The answer of the first request with the same idempotency key.
+    Repeated(CheckAnswer),
+    KeyReused,
+}
+
+/// The checks that no stage has answered yet, and that Redis can still decide.
+pub(super) fn pending<'c, 'a>(
+    checks: &'c mut [PendingCheck<'a>],
+) -> impl Iterator<Item = &'c mut PendingCheck<'a>> {
+    checks.iter_mut().filter(|check| check.is_pending())
+}
+
+impl<'a> PendingCheck<'a> {
+    pub(super) fn new(caller: &'a Caller, request: &'a Request, started: Instant) -> Self {
+        Self {
+            caller,
+            request,
+            namespace: caller.book.namespace(caller.tenant, request.namespace()),
+            started,
+            matched: Matched::Charged(Vec::new()),
+            generation: None,
+            lease: None,
+            redis_failed: false,
+            outcome: None,
+        }
+    }
+
+    pub(super) fn is_pending(&self) -> bool {
+        self.outcome.is_none() && !self.redis_failed
+    }
+
+    /// The charges to the counters on which the decision depends.
+    pub(super) fn charges(&self) -> &[RuleCharge] {
+        match &self.matched {
+            Matched::Charged(charges) => charges,
+            Matched::Denied(_) | Matched::Allowed(_) | Matched::TooManyLimits => &[],
+        }
+    }
+
+    pub(super) fn limit_count(&self) -> usize {
+        self.charges().iter().map(|charge| charge.limits().len()).sum()
+    }
+
+    /// Whether the gate can decide the check without Redis: it consumes, and Redis need not recognise a repeat.
+    pub(super) fn can_be_decided_here(&self) -> bool {
+        self.request.operation() == Operation::Consume && self.idempotency_key().is_none()
+    }
+
+    /// The idempotency key; peeks have none.
+    pub(super) fn idempotency_key(&self) -> Option<&str> {
+        match self.request.operation() {
+            Operation::Consume | Operation::Refund => self.request.idempotency_key(),
+            Operation::Peek | Operation::Inspect => None,
+        }
+    }
+
+    pub(super) fn charged_rules(&self) -> ChargedRules<'_> {
+        ChargedRules {
+            tenant: self.caller.tenant,
+            version: self.caller.book.version(),
+            cost: self.request.cost(),
+            rules: self.charges(),
+        }
+    }
+
+    pub(super) fn template(&self) -> AnswerTemplate {
+        let (version, now) = (self.caller.book.version(), self.caller.at);
+        match &self.matched {
+            Matched::Denied(by) => AnswerTemplate::denied(by, version),
+            Matched::Allowed(_) | Matched::TooManyLimits => {
+                AnswerTemplate::of_charges(&[], version, now)
+            }
+            Matched::Charged(charges) => AnswerTemplate::of_charges(charges, version, now),
+        }
+    }
+
+    /// Answers the check with one decision for each limit.
+    pub(super) fn answer(&mut self, decisions: &[Decision]) {
+        let answer = self.template().answer(decisions, self.request.operation());
+        self.outcome = Some(Outcome::Answered(answer));
+    }
+
+    /// The call that decides the check in Redis.
+    pub(super) fn call(&self) -> Asked<'_> {
+        let (cost, idempotency) = match &self.lease {
+            Some(lease) => (lease.units(), lease.idempotency()),
+            None => (self.request.cost(), self.idempotency()),
+        };
+        let (tenant, operation) = (self.caller.tenant, self.request.operation());
+        Asked { tenant, operation, cost, rules: self.charges(), idempotency }
+    }
+
+    fn idempotency(&self) -> Option<Idempotency> {
+        let key = self.idempotency_key()?.to_owned();
+        let fingerprint = answer::fingerprint(self.request);
+        Some(Idempotency { key, fingerprint, text: self.template().to_text() })
+    }
+}

@@ -1,0 +1,96 @@
+//! The stage that decides checks in Redis.
+
+use std::time::Instant;
+
+use weir_domain::decide::Decision;
+use weir_domain::request::Operation;
+use weir_domain::time::Micros;
+use weir_redis::error::RedisError;
+use weir_redis::limiter::{Answer, Asked};
+
+use super::pending::{Outcome, PendingCheck};
+use crate::answer::AnswerTemplate;
+use crate::state::GateState;
+use crate::turns::Turns;
+
+/// Sends all pending checks to Redis in one call. A check stays pending only if Redis denied the units of a lease to it.
+pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
+    let calls = calls(checks);
+    if calls.is_empty() {
+        return;
+    }
+    let began = Instant::now();
+    let mut results = state.limiter.check(&calls).await.into_iter();
+    state.meters.redis_called(began.elapsed());
+    drop(calls);
+    let mut turns = Turns::default();
+    for check in checks.iter_mut() {
+        if !check.is_pending() {
+            continue;
+        }
+        let Some(result) = results.next() else { return };
+        turns.worked(check.limit_count()).await;
+        match result {
+            Ok(answer) => accept(state, check, answer),
+            Err(error) => {
+                state.meters.redis_failed(error.label());
+                let was_sent = !matches!(error, RedisError::Away | RedisError::Overloaded);
+                fail(check, was_sent);
+            }
+        }
+    }
+}
+
+fn calls<'c>(checks: &'c [PendingCheck<'_>]) -> Vec<Asked<'c>> {
+    checks.iter().filter(|check| check.is_pending()).map(PendingCheck::call).collect()
+}
+
+fn accept(state: &GateState, check: &mut PendingCheck<'_>, answer: Answer) {
+    match answer {
+        Answer::Decided(at, decisions) => accept_decisions(state, check, at, decisions),
+        Answer::Repeated(_, text, decisions) => {
+            let first = AnswerTemplate::from_text(&text).unwrap_or_else(|| check.template());
+            let answer = first.answer(&decisions, check.request.operation());
+            check.outcome = Some(Outcome::Repeated(answer));
+        }
+        Answer::KeyReused => check.outcome = Some(Outcome::KeyReused),
+        Answer::Unreadable(key) => {
+            state.unreadable.report(&key, Instant::now());
+            state.meters.redis_unreadable();
+            fail(check, false);
+        }
+    }
+}
+
+fn accept_decisions(
+    state: &GateState,
+    check: &mut PendingCheck<'_>,
+    at: Micros,
+    mut decisions: Vec<Decision>,
+) {
+    let now = state.monotonic.now();
+    if let Some(lease) = check.lease.take() {
+        let brings_units = lease.asks_for_more();
+        let Some(settled) = lease.settle(at, decisions, now) else { return };
+        decisions = settled;
+        if brings_units {
+            // A denial that was cached before must not hide the new units.
+            state.denial_cache.invalidate_all(check.charges());
+        }
+    }
+    if let Some(generation) = check.generation.take() {
+        state.denial_cache.insert(generation, check.charged_rules(), &decisions, now);
+    }
+    if check.request.operation() == Operation::Refund {
+        state.denial_cache.invalidate_all(check.charges());
+    }
+    check.answer(&decisions);
+}
+
+/// Notes that Redis did not decide the check. A lease request that was sent is settled later: Redis possibly gave its units.
+fn fail(check: &mut PendingCheck<'_>, was_sent: bool) {
+    if let Some(lease) = check.lease.take().filter(|_| !was_sent) {
+        lease.not_taken();
+    }
+    check.redis_failed = true;
+}

@@ -1,0 +1,42 @@
+//! The stage that finds the rules that match, and answers checks that no counter decides.
+
+use weir_domain::matching::{Matched, matched_in};
+
+use super::pending::{PendingCheck, pending};
+use crate::state::GateState;
+use crate::turns::Turns;
+
+/// The positions of the requests that match more limits than one check can have.
+#[derive(Debug)]
+pub(crate) struct TooManyLimits(pub(crate) Vec<usize>);
+
+/// Matches the rules. Answers checks that match no limit and have no idempotency key.
+pub(super) async fn answer(
+    state: &GateState,
+    checks: &mut [PendingCheck<'_>],
+) -> Result<(), TooManyLimits> {
+    let mut turns = Turns::default();
+    for check in checks.iter_mut() {
+        if let (Some(namespace), true) = (check.namespace, check.is_pending()) {
+            let (request, now) = (check.request, check.caller.at);
+            let matching = || matched_in(namespace, request, now);
+            check.matched = state.heavy_matching.run(namespace, matching).await;
+        }
+        turns.worked(check.limit_count()).await;
+    }
+    let excessive = checks.iter().enumerate().filter(|(_, check)| has_too_many_limits(check));
+    let excessive: Vec<usize> = excessive.map(|(at, _)| at).collect();
+    if !excessive.is_empty() {
+        return Err(TooManyLimits(excessive));
+    }
+    for check in pending(checks) {
+        if check.charges().is_empty() && check.idempotency_key().is_none() {
+            check.answer(&[]);
+        }
+    }
+    Ok(())
+}
+
+fn has_too_many_limits(check: &PendingCheck<'_>) -> bool {
+    matches!(check.matched, Matched::TooManyLimits)
+}

@@ -1,0 +1,181 @@
+//! Each stage of the pipeline by itself.
+
+mod fixture;
+
+use weir_domain::decide::Decision;
+use weir_domain::request::Operation;
+use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
+
+use self::fixture::{Fixture, leased_window, window};
+use super::pending::{Outcome, PendingCheck};
+use super::*;
+use crate::leases::LeaseOutcome;
+
+fn answer<'c>(check: &'c PendingCheck<'_>) -> Option<&'c CheckAnswer> {
+    match check.outcome.as_ref()? {
+        Outcome::Answered(answer) | Outcome::Repeated(answer) => Some(answer),
+        Outcome::KeyReused => None,
+    }
+}
+
+fn allowed(checks: &[PendingCheck<'_>]) -> Vec<Option<bool>> {
+    checks.iter().map(|check| answer(check).map(|answer| answer.allowed)).collect()
+}
+
+fn denial() -> Decision {
+    let (reset_after_ms, retry_after_ms) = (50_000, Some(50_000));
+    Decision { allowed: false, remaining: 0, reset_after_ms, retry_after_ms, delay_ms: 0 }
+}
+
+#[tokio::test]
+async fn admission_answers_the_checks_beyond_the_ceiling_and_passes_the_others_on() {
+    let fixture = Fixture::away(window("allow")).with_ceiling(2);
+    let requests = fixture.requests(Operation::Consume, &["a", "b", "c"]);
+    let mut checks = fixture.checks(&requests);
+    admission::answer(&fixture.state, &mut checks);
+    assert_eq!(allowed(&checks), [None, None, Some(false)]);
+    assert_eq!(answer(&checks[2]).and_then(|answer| answer.code), Some(AnswerCode::TenantRate));
+}
+
+#[tokio::test]
+async fn rules_answer_checks_without_limits_and_pass_the_others_on() {
+    let fixture = Fixture::away(window("allow"));
+    let requests = [
+        fixture.request(Operation::Consume, Some("a"), 1),
+        fixture.request(Operation::Consume, None, 1),
+    ];
+    let mut checks = fixture.checks(&requests);
+    rules::answer(&fixture.state, &mut checks).await.expect("few limits");
+    assert_eq!(
+        allowed(&checks),
+        [None, Some(true)],
+        "a request without the attribute has no counter"
+    );
+    assert_eq!(checks[0].limit_count(), 1);
+}
+
+#[tokio::test]
+async fn denial_cache_answers_the_same_check_and_passes_other_costs_peeks_and_refunds_on() {
+    let fixture = Fixture::away(window("allow"));
+    fixture.cache_denial("a").await;
+    let requests = [
+        fixture.request(Operation::Consume, Some("a"), 1),
+        fixture.request(Operation::Consume, Some("a"), 2),
+        fixture.request(Operation::Consume, Some("b"), 1),
+        fixture.request(Operation::Peek, Some("a"), 1),
+        fixture.request(Operation::Refund, Some("a"), 1),
+    ];
+    let mut checks = fixture.matched(&requests).await;
+    denied::answer(&fixture.state, &mut checks);
+    assert_eq!(allowed(&checks), [Some(false), None, None, None, None]);
+    let generations: Vec<_> = checks.iter().map(|check| check.generation.is_some()).collect();
+    assert_eq!(generations, [false, true, true, false, false]);
+}
+
+#[tokio::test]
+async fn leases_answer_with_units_of_this_gate_and_pass_the_others_on() {
+    let fixture = Fixture::away(leased_window());
+    fixture.lease("a", 3).await;
+    let requests = fixture.requests(Operation::Consume, &["a", "a", "a", "a"]);
+    let mut checks = fixture.matched(&requests).await;
+    leased::answer(&fixture.state, &mut checks).await;
+    assert_eq!(allowed(&checks), [Some(true), Some(true), Some(true), None]);
+}
+
+/// Another check takes the last unit in Redis while a lease holds units, so Redis denies; the units arrive before or after
+/// that denial.
+#[tokio::test]
+async fn cached_denial_does_not_hide_units_that_arrive_before_or_after_it() {
+    for units_arrive_first in [true, false] {
+        let fixture = Fixture::connected(leased_window()).await;
+        let requests = fixture.requests(Operation::Consume, &["a"]);
+        let mut checks = fixture.matched(&requests).await;
+        denied::answer(&fixture.state, &mut checks);
+        let generation = checks[0].generation.expect("nothing is cached");
+        let rules = checks[0].charged_rules();
+        let now = checks[0].started;
+        if !units_arrive_first {
+            fixture.state.denial_cache.insert(generation, rules, &[denial()], now);
+            assert!(fixture.state.denial_cache.get(rules, now).is_ok());
+        }
+        fixture.take_units("a", 4).await;
+        if units_arrive_first {
+            fixture.state.denial_cache.insert(generation, rules, &[denial()], now);
+        }
+        let answers = decide(&fixture.state, &fixture.caller, &requests).await.expect("few limits");
+        assert!(answers[0].as_ref().is_ok_and(|answer| answer.allowed), "{units_arrive_first}");
+        assert_eq!(fixture.state.leases.held(), 2, "the check used a unit of this gate");
+    }
+}
+
+/// 50 units are left, and a busy lease asks for more than that.
+#[tokio::test]
+async fn denied_units_of_a_lease_leave_the_check_pending_and_redis_then_decides_its_cost() {
+    let fixture = Fixture::connected(leased_window()).await;
+    let requests = fixture.requests(Operation::Consume, &["a"]);
+    let mut checks = fixture.matched(&requests).await;
+    fixture.attach_request(&mut checks[0], 5_000);
+    redis::answer(&fixture.state, &mut checks).await;
+    assert_eq!(allowed(&checks), [None]);
+    assert!(checks[0].lease.is_none() && !checks[0].redis_failed);
+    redis::answer(&fixture.state, &mut checks).await;
+    assert_eq!(allowed(&checks), [Some(true)]);
+    assert_eq!(answer(&checks[0]).and_then(|answer| answer.remaining), Some(999));
+    assert_eq!(fixture.state.leases.held(), 0);
+    assert!(fixture.state.leases.take_unsettled(true, checks[0].started).is_empty());
+}
+
+#[tokio::test]
+async fn redis_answers_a_mixed_batch_in_order_and_in_one_call() {
+    let fixture = Fixture::connected(leased_window()).await;
+    let requests = [
+        fixture.request(Operation::Consume, Some("a"), 1),
+        fixture.request(Operation::Peek, Some("a"), 1),
+        fixture.request(Operation::Consume, Some("a"), 2),
+        fixture.request(Operation::Consume, Some("b"), 1),
+    ];
+    let answers = decide(&fixture.state, &fixture.caller, &requests).await.expect("few limits");
+    let remaining: Vec<_> =
+        answers.iter().map(|answer| answer.as_ref().expect("no key").remaining).collect();
+    assert_eq!(remaining, [Some(999), Some(998), Some(997), Some(999)]);
+    let calls = "weir_redis_script_seconds_count 1\n";
+    let metrics = fixture.state.meters.render(fixture.state.limiter.health());
+    assert!(metrics.contains(calls), "{metrics}");
+}
+
+#[tokio::test]
+async fn redis_that_is_away_leaves_checks_to_the_outage_stage_and_takes_no_units() {
+    let fixture = Fixture::away(leased_window());
+    let requests = fixture.requests(Operation::Consume, &["a"]);
+    let mut checks = fixture.matched(&requests).await;
+    fixture.attach_request(&mut checks[0], 4);
+    redis::answer(&fixture.state, &mut checks).await;
+    assert_eq!(allowed(&checks), [None]);
+    assert!(checks[0].redis_failed && !checks[0].is_pending());
+    assert!(fixture.state.leases.take_unsettled(true, checks[0].started).is_empty());
+    let spent = fixture.state.leases.spend(
+        fixture.caller.tenant,
+        checks[0].charges(),
+        1,
+        checks[0].started,
+    );
+    assert!(matches!(spent, LeaseOutcome::Take(_)), "the next check can ask for units");
+}
+
+#[tokio::test]
+async fn outage_answers_every_check_by_the_policy_of_its_rule() {
+    for (policy, degraded, expected) in [
+        ("allow", Degraded::Allow, true),
+        ("deny", Degraded::Deny, false),
+        ("local", Degraded::Local, true),
+    ] {
+        let fixture = Fixture::away(window(policy));
+        let requests = fixture.requests(Operation::Consume, &["a"]);
+        let mut checks = fixture.matched(&requests).await;
+        outage::answer(&fixture.state, &mut checks);
+        let answer = answer(&checks[0]).expect("answered");
+        assert_eq!((answer.degraded, answer.allowed), (Some(degraded), expected), "{policy}");
+        assert_eq!(answer.denied_by.len(), usize::from(!expected), "{policy}");
+        assert_eq!(answer.limits.len(), 1, "{policy}");
+    }
+}
