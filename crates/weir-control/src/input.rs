@@ -40,7 +40,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        if !json::says_json(request.headers()) {
+        if !json::is_json(request.headers()) {
             let detail = "send the body as `Content-Type: application/json`";
             return Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
         }

@@ -1,7 +1,7 @@
 //! Settles leases with Redis: returns unused units, and all of them when the gate stops.
 //!
-//! Each call has an idempotency key, so one that had no answer is repeated until it has one. Units are lost only when
-//! Redis cannot be asked for half a minute, or until their window is over.
+//! Each call has an idempotency key, so a call without an answer is repeated until it has one. Units are lost only if Redis
+//! is away for half a minute, or until their window ends.
 
 use std::time::{Duration, Instant};
 
@@ -14,14 +14,14 @@ use weir_redis::limiter::Answer;
 use crate::leases::{Origin, Unsettled};
 use crate::state::GateState;
 
-/// Looks after one gate's leases.
+/// The task that settles one gate's leases.
 #[derive(Debug)]
 pub struct LeaseKeeper(GateState);
 
 const EVERY: Duration = Duration::from_millis(250);
-/// Settled in one call.
+/// The most entries in one call.
 const AT_ONCE: usize = 100;
-/// How long a gate that stops tries to return its leases.
+/// The longest time for which a gate that stops tries to return its leases.
 const LAST_DEADLINE: Duration = Duration::from_secs(3);
 const LAST_EVERY: Duration = Duration::from_millis(50);
 
@@ -31,7 +31,7 @@ impl LeaseKeeper {
         Self(state)
     }
 
-    /// Returns what lies idle until the gate has `drained`, then everything.
+    /// Returns idle units until the gate has `drained`, then all units.
     pub async fn run(self, drained: CancellationToken) {
         let Self(state) = self;
         let mut turns = tokio::time::interval(EVERY);
@@ -47,14 +47,14 @@ impl LeaseKeeper {
     }
 }
 
-/// Returns the units that lie idle, and settles what could not be settled before.
+/// Returns idle units, and settles entries that could not be settled before.
 pub(crate) async fn settle_idle(state: &GateState, now: Instant) {
     let unsettled = state.leases.take_unsettled(false, now);
     settle(state, unsettled, now).await;
     state.meters.lost_units(state.leases.take_lost());
 }
 
-/// Takes no more units and returns all there are, for as long as a gate that stops can wait.
+/// Stops leasing and returns all units, for at most [`LAST_DEADLINE`].
 pub(crate) async fn settle_all(state: &GateState) {
     state.leases.set_connected(false, state.monotonic.now());
     let deadline = Instant::now() + LAST_DEADLINE;
@@ -79,16 +79,17 @@ pub(crate) async fn settle_all(state: &GateState) {
     }
 }
 
-/// Settles entries; those that Redis did not answer are kept. Returns whether all were settled.
+/// Settles entries, and puts back those that Redis did not answer. Returns whether all were settled.
 pub(crate) async fn settle(state: &GateState, unsettled: Vec<Unsettled>, now: Instant) -> bool {
     let mut all = true;
     let (mut returns, mut requests): (Vec<_>, Vec<_>) =
         unsettled.into_iter().partition(|entry| ends(entry).is_some());
     while !requests.is_empty() {
         let rest = requests.split_off(requests.len().min(AT_ONCE));
-        all &= learn(state, std::mem::replace(&mut requests, rest), now, &mut returns).await;
+        all &=
+            repeat_requests(state, std::mem::replace(&mut requests, rest), now, &mut returns).await;
     }
-    // A call holds only units whose windows end together: Redis takes all of a call back, or none.
+    // A call holds only units whose windows end together: Redis accepts all units of a call, or none.
     returns.sort_by_key(ends);
     let mut returns = returns.into_iter().peekable();
     while let Some(first) = returns.next() {
@@ -99,13 +100,13 @@ pub(crate) async fn settle(state: &GateState, unsettled: Vec<Unsettled>, now: In
         {
             call.push(next);
         }
-        all &= give_back(state, call, ends_at.unwrap_or_default(), now).await;
+        all &= return_units(state, call, ends_at.unwrap_or_default(), now).await;
     }
     all
 }
 
 /// Returns units of windows that end together.
-async fn give_back(
+async fn return_units(
     state: &GateState,
     mut call: Vec<Unsettled>,
     ends_at: Micros,
@@ -114,9 +115,9 @@ async fn give_back(
     for entry in &mut call {
         entry.begin(&state.leases, now);
     }
-    let asked: Vec<_> = call.iter().map(|entry| entry.call(&state.leases)).collect();
-    let results = state.limiter.give_back(&asked, ends_at).await;
-    drop(asked);
+    let calls: Vec<_> = call.iter().map(|entry| entry.call(&state.leases)).collect();
+    let results = state.limiter.give_back(&calls, ends_at).await;
+    drop(calls);
     let mut all = true;
     for (entry, result) in call.into_iter().zip(results) {
         match result {
@@ -132,8 +133,8 @@ async fn give_back(
     all
 }
 
-/// Asks again for units of requests that had no answer. What Redis gave is added to `returns`.
-async fn learn(
+/// Repeats requests that had no answer, and adds the units that Redis gave to `returns`.
+async fn repeat_requests(
     state: &GateState,
     mut requests: Vec<Unsettled>,
     now: Instant,
@@ -142,9 +143,9 @@ async fn learn(
     for request in &mut requests {
         request.begin(&state.leases, now);
     }
-    let asked: Vec<_> = requests.iter().map(|request| request.call(&state.leases)).collect();
-    let results = state.limiter.check(&asked).await;
-    drop(asked);
+    let calls: Vec<_> = requests.iter().map(|request| request.call(&state.leases)).collect();
+    let results = state.limiter.check(&calls).await;
+    drop(calls);
     let mut all = true;
     for (request, result) in requests.into_iter().zip(results) {
         match result {

@@ -1,12 +1,12 @@
-//! Leases: units of `consistency: leased` rules, taken from Redis in advance and given out by this gate.
+//! Leases: units of `consistency: leased` rules that this gate took from Redis in advance, to admit checks by itself.
 //!
 //! Leased units count as taken in Redis from the beginning, so all gates together never admit more than the limit.
 //! They belong to the window in which they were taken and end with it. Only rules with a single limit, a
 //! `fixed_window` or a `quota`, are leased: with other algorithms a unit used later than it was taken would count in two
 //! windows, and of two limits the longer one would keep units that ended with the shorter.
 //!
-//! Units that are not used go back to Redis (`lease_keeper`): when nobody asked for them for a second, when their rule was
-//! edited, when the gate misses announcements, and when it stops. Until Redis has confirmed that, they are *unsettled*.
+//! Unused units go back to Redis (`lease_keeper`): when no check used the lease for a second, when the rule was edited, when
+//! the gate receives no announcements, and when it stops. Until Redis has confirmed the return, they are *unsettled*.
 //! Only a gate that is killed loses its leases: at most one for each counter, of at most 1 % of the limit.
 
 mod lease;
@@ -37,21 +37,21 @@ pub(crate) use unsettled::{Origin, Unsettled};
 pub(crate) struct Leases {
     /// Whether announcements of resets are received.
     connected: AtomicBool,
-    /// Names this run of the gate in idempotency keys.
+    /// Identifies this run of the gate in idempotency keys.
     nonce: u64,
     next_id: AtomicU64,
     lost: AtomicU64,
     shards: Sharded<Shard>,
 }
 
-/// What to do about a check of a leased rule.
+/// The result of a check for the leases of this gate.
 #[derive(Debug)]
 pub(crate) enum LeaseOutcome<'a> {
-    /// The check was admitted with units that were here.
+    /// The check was admitted with units of a lease.
     Spent(Vec<Decision>),
-    /// Take more than the check's cost from Redis, and report what came of it.
+    /// The lease needs units: take them from Redis together with the cost of the check.
     Take(LeaseRequest<'a>),
-    /// Let Redis decide the check alone.
+    /// No lease decides the check.
     NotLeased,
 }
 
@@ -61,13 +61,13 @@ type Key = (SubjectKey, RuleId);
 struct Shard {
     leases: TenantMap<Key, Lease>,
     unsettled: Vec<Unsettled>,
-    /// How often counters of this shard's subjects were reset.
+    /// The number of resets of counters of this shard's subjects.
     resets: u64,
 }
 
-/// Leases of one shard, and unsettled entries; further counters are decided by Redis alone.
+/// The most leases, and the most unsettled entries, of one shard. Redis alone decides for further counters.
 const LEASES_MAX: usize = 4096;
-/// Units that nobody asked for during so long are returned.
+/// The time without use after which units are returned.
 const IDLE: Duration = Duration::from_secs(1);
 
 impl Default for Shard {
@@ -77,7 +77,7 @@ impl Default for Shard {
 }
 
 impl Leases {
-    /// No leases. None are taken before [`Leases::set_connected`].
+    /// No leases. No units are taken before [`Leases::set_connected`].
     pub(crate) fn new() -> Self {
         Self {
             connected: AtomicBool::new(false),
@@ -88,7 +88,7 @@ impl Leases {
         }
     }
 
-    /// Notes whether announcements are received. While they are not, units are returned and none are taken.
+    /// Sets whether announcements are received. While they are not, units are returned and none are taken.
     pub(crate) fn set_connected(&self, connected: bool, now: Instant) {
         self.connected.store(connected, Ordering::SeqCst);
         if !connected {
@@ -96,7 +96,7 @@ impl Leases {
         }
     }
 
-    /// Decides a check that consumes `cost`, if it meets one leased rule and its units are here.
+    /// Decides a check that consumes `cost`, if it is charged to one leased rule and the lease has enough units.
     pub(crate) fn spend(
         &self,
         tenant: TenantId,
@@ -156,7 +156,7 @@ impl Leases {
         }
     }
 
-    /// Ends the lease of a subject under a rule and hands out what is unsettled of it.
+    /// Ends the lease of a subject under a rule. Returns its unsettled entries.
     pub(crate) fn end(
         &self,
         tenant: TenantId,
@@ -174,17 +174,17 @@ impl Leases {
         unsettled.into_iter().chain(shard.unsettled.extract_if(.., is_of)).collect()
     }
 
-    /// Hands out what is to be settled with Redis: leases that lie idle, or all, and what could not be settled before.
-    pub(crate) fn take_unsettled(&self, everything: bool, now: Instant) -> Vec<Unsettled> {
+    /// Ends idle leases, or all, and takes out the unsettled entries.
+    pub(crate) fn take_unsettled(&self, all: bool, now: Instant) -> Vec<Unsettled> {
         let mut unsettled = Vec::new();
         for mut shard in self.shards.each() {
-            shard.end(now, |_, lease| everything || lease.is_idle(now, IDLE));
+            shard.end(now, |_, lease| all || lease.is_idle(now, IDLE));
             unsettled.append(&mut shard.unsettled);
         }
         unsettled
     }
 
-    /// Takes back what could not be settled now, to be tried again while its window lasts.
+    /// Puts back an entry that could not be settled, to be tried again while its window lasts.
     pub(crate) fn keep_unsettled(&self, entry: Unsettled, now: Instant) {
         let mut shard = self.shards.of(entry.charge.subject);
         if entry.can_be_tried_at(now) && shard.unsettled.len() < LEASES_MAX {
@@ -195,17 +195,17 @@ impl Leases {
         }
     }
 
-    /// Notes units that this gate can neither give out nor return.
+    /// Counts units that this gate can neither use nor return.
     pub(crate) fn lose(&self, units: u64) {
         self.lost.fetch_add(units, Ordering::Relaxed);
     }
 
-    /// How many units were lost since this was last asked.
+    /// Returns the number of lost units, and sets it to 0.
     pub(crate) fn take_lost(&self) -> u64 {
         self.lost.swap(0, Ordering::Relaxed)
     }
 
-    /// The idempotency key of a request for units or of their return: Redis runs each at most once.
+    /// The idempotency key of a request for units, or of their return, so that Redis runs each at most once.
     pub(crate) fn idempotency(&self, id: u64) -> Idempotency {
         // Callers' keys hold at most 128 bytes.
         let key = format!("lease {:0>128x} {id}", self.nonce);
@@ -216,7 +216,7 @@ impl Leases {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// How many units are here, and on their way back.
+    /// The number of units in leases and unsettled returns.
     #[cfg(test)]
     pub(crate) fn held(&self) -> u64 {
         let held = |shard: &mut Shard| {
@@ -232,7 +232,7 @@ impl Leases {
 }
 
 impl Shard {
-    /// Opens a lease without units, if there is room for one more of this tenant.
+    /// Opens a lease without units, if this tenant can have one more.
     fn open(&mut self, tenant: TenantId, key: Key, charge: &RuleCharge, now: Instant) -> bool {
         if self.unsettled.len() >= LEASES_MAX {
             return false;
@@ -247,21 +247,21 @@ impl Shard {
         true
     }
 
-    /// Ends the leases for which `ends` holds: their units are to be returned.
+    /// Ends the leases for which `ends` holds. Their units become unsettled.
     fn end(&mut self, now: Instant, ends: impl Fn(&Key, &Lease) -> bool) {
         let Self { leases, unsettled, .. } = self;
         leases.retain(|_, key, lease| {
             if !ends(key, lease) {
                 return true;
             }
-            // A request in flight finds no lease when its answer comes, and returns its units.
+            // A request in flight will find no lease, and returns its units.
             unsettled.extend(lease.take_returned(now));
             false
         });
     }
 }
 
-/// Whether the rule's units can be given out by a gate.
+/// Whether gates can lease units of the rule.
 fn is_leased(charge: &RuleCharge) -> bool {
     let rule = &charge.active.rule;
     let of_a_window = matches!(

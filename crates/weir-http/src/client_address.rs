@@ -1,6 +1,6 @@
 //! The client's address, also behind proxies.
 //!
-//! A peer's address comes from the socket and cannot be forged. `X-Forwarded-For` can: anybody may send it. It counts
+//! A peer's address comes from the socket and cannot be forged. `X-Forwarded-For` can be forged by every client. It counts
 //! only when the peer is a trusted proxy, and then the right-most address that is not itself a trusted proxy is the
 //! client, because everything to the left of that entry was supplied by the client.
 
@@ -15,7 +15,7 @@ use ipnet::IpNet;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientAddress(pub IpAddr);
 
-/// The networks whose hosts may say whom a request comes from. The default trusts none.
+/// The networks of proxies that can name the client of a request. The default trusts none.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedProxies(Arc<[IpNet]>);
 
@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn list_that_is_no_network_is_refused_with_the_part_at_fault() {
-        let fault = |text: &str| text.parse::<TrustedProxies>().err().map(|InvalidNetwork(it)| it);
+        let fault =
+            |text: &str| text.parse::<TrustedProxies>().err().map(|InvalidNetwork(part)| part);
         assert_eq!(fault("10.0.0.0/8,, ::1,192.0.2.1"), None);
         assert_eq!(fault("10.0.0.0/8,10.0.0.0/33").as_deref(), Some("10.0.0.0/33"));
         assert_eq!(fault("proxy.example").as_deref(), Some("proxy.example"));

@@ -1,8 +1,8 @@
-//! JSON bodies in and out.
+//! JSON bodies of requests and answers.
 //!
-//! Reading is bounded in size ([`BodyLimit`]) and in time, and says precisely what is wrong: not JSON at all is 400,
-//! another content type or a compressed body 415, too large 413, too slow 408, and a field that is unknown, missing, doubled or of the
-//! wrong type is 422 with its path.
+//! Reading is bounded in size ([`BodyLimit`]) and in time. A body that is not JSON is 400, another content type or a
+//! compressed body 415, too large 413, too slow 408, and a field that is unknown, missing, repeated or of the wrong type is
+//! 422 with its path.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -21,20 +21,20 @@ use weir_wire::problem::ErrorCode;
 use crate::problem::Problem;
 use crate::unique_keys::UniqueKeys;
 
-/// A JSON body: as an extractor checked as above, as an answer `application/json`.
+/// A JSON body: an extractor with the checks above, and an answer with `application/json`.
 #[derive(Debug, Clone, Copy)]
 pub struct Json<T>(pub T);
 
-/// An answer that is JSON already.
+/// An answer whose body is JSON text.
 #[derive(Debug, Clone)]
 pub struct JsonText(pub Vec<u8>);
 
-/// How many bytes a route's body may have; set it with `axum::Extension` on the route. 64 KiB without.
+/// The most bytes of a body. Set it with `axum::Extension` on a route; the default is 64 KiB.
 #[derive(Debug, Clone, Copy)]
 pub struct BodyLimit(pub usize);
 
-/// A body whose own parser refuses all that [`parse`] looks for beforehand: its maps refuse names given twice, and no
-/// list of it holds structs. It is read once, and a second time only to say what is wrong with it.
+/// A body whose own parser refuses everything that [`parse`] checks beforehand: its maps refuse repeated names, and none of
+/// its lists holds structs. It is parsed once, and a second time only to describe an error.
 pub trait Strict: DeserializeOwned {}
 
 impl Strict for CheckBody {}
@@ -44,7 +44,7 @@ impl Strict for RefundBody {}
 #[derive(Debug, Clone, Copy)]
 pub struct StrictJson<T>(pub T);
 
-/// How long a body may take to arrive from first to last byte.
+/// The longest time for a body to arrive.
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
 
 impl Default for BodyLimit {
@@ -57,7 +57,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        if !says_json(request.headers()) {
+        if !is_json(request.headers()) {
             let detail = "send the body as `Content-Type: application/json`";
             return Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
         }
@@ -69,7 +69,7 @@ impl<S: Send + Sync, T: Strict> FromRequest<S> for StrictJson<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        if says_json(request.headers()) {
+        if is_json(request.headers()) {
             let bytes = read(request).await?;
             parse_strict(&bytes).map(Self)
         } else {
@@ -80,7 +80,7 @@ impl<S: Send + Sync, T: Strict> FromRequest<S> for StrictJson<T> {
 
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        // Most answers are of this size: a buffer that need not grow.
+        // Large enough for most answers.
         let mut bytes = Vec::with_capacity(512);
         match serde_json::to_writer(&mut bytes, &self.0) {
             Ok(()) => JsonText(bytes).into_response(),
@@ -93,17 +93,17 @@ impl IntoResponse for JsonText {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.0));
         let headers = response.headers_mut();
-        // For what a gate adds and what every answer carries, so that the map does not grow.
+        // Room for the headers of a gate and those of every answer, so that the map is not enlarged later.
         headers.reserve(20);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response
     }
 }
 
-/// Parses a body as the extractor does, for those who need the bytes as well.
+/// Parses a body as the extractor does, for handlers that also need the bytes.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     parse_once::<UniqueKeys>(bytes)?;
-    // Derived parsers would also take an array for a struct, field by field.
+    // Derived parsers also accept an array for a struct, field by field.
     if !bytes.trim_ascii_start().starts_with(b"{") {
         return Err(Problem::invalid_field("body", "must be a JSON object"));
     }
@@ -122,8 +122,9 @@ fn parse_strict<T: Strict>(bytes: &[u8]) -> Result<T, Problem> {
 /// Reads a body as the extractor does: bounded in size and time.
 pub async fn read(request: Request) -> Result<Bytes, Problem> {
     let BodyLimit(limit) = request.extensions().get().copied().unwrap_or_default();
-    let too_large =
-        || Problem::new(ErrorCode::BodyTooLarge, format!("the body may have {limit} bytes"));
+    let too_large = || {
+        Problem::new(ErrorCode::BodyTooLarge, format!("the body can have at most {limit} bytes"))
+    };
     if request.headers().get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
         let detail = "send the body without `Content-Encoding`";
         return Err(Problem::new(ErrorCode::UnsupportedMediaType, detail));
@@ -134,7 +135,7 @@ pub async fn read(request: Request) -> Result<Bytes, Problem> {
         return Err(too_large());
     }
     let mut body = pin!(Limited::new(request.into_body(), limit).collect());
-    // Most bodies arrive with their headers: a deadline is for the others.
+    // Most bodies arrive with their headers and need no timer.
     let read = match body.as_mut().now_or_never() {
         Some(read) => Ok(read),
         None => tokio::time::timeout(BODY_DEADLINE, body).await,
@@ -148,7 +149,7 @@ pub async fn read(request: Request) -> Result<Bytes, Problem> {
 }
 
 /// Whether the content type is JSON, with or without parameters.
-pub fn says_json(headers: &HeaderMap) -> bool {
+pub fn is_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return false;

@@ -1,8 +1,8 @@
-//! What both planes share of axum.
+//! The parts of HTTP that both planes share.
 //!
 //! A plane builds its router, makes a [`plane::Plane`] of it and runs that with [`serve::serve`]. Handlers take
 //! [`json::Json`], [`params::Path`] and [`params::Query`] and fail with a [`problem::Problem`], so that every
-//! error of both planes has one shape. Suggested reading order is the order of the modules below.
+//! error of both planes has one shape. The modules below are listed in reading order.
 
 pub mod problem;
 

@@ -1,7 +1,7 @@
 //! Path and query parameters, failing as problems.
 //!
-//! A path that does not parse names nothing, so it is 404. A query that does not parse is 422, and so is a parameter of
-//! either with a control character ([`refuse_control_characters`]).
+//! A path that does not parse is 404. A query that does not parse is 422, and so is a parameter of either with a control
+//! character ([`refuse_control_characters`]).
 
 use axum::extract::{
     FromRequestParts, Path as AxumPath, Query as AxumQuery, RawPathParams, Request,
@@ -17,7 +17,7 @@ use crate::problem::Problem;
 #[derive(Debug, Clone, Copy)]
 pub struct Path<T>(pub T);
 
-/// The parameters behind the question mark.
+/// The parameters of the query.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<T>(pub T);
 
@@ -55,9 +55,9 @@ pub async fn refuse_control_characters(request: Request, next: Next) -> Response
     }
 }
 
-/// The name of the first such parameter; a name that contains one itself is shown without it.
+/// The name of the first parameter with a control character. Control characters of the name are removed.
 async fn with_control_character(parts: &mut Parts) -> Option<String> {
-    // Control characters come percent-encoded only: the parser refuses them as they are.
+    // The parser of the address refuses control characters that are not percent-encoded.
     if !parts.uri.path().contains('%')
         && !parts.uri.query().is_some_and(|query| query.contains('%'))
     {

@@ -1,8 +1,8 @@
-//! A plane: a router, and what surrounds each of its routes: request id, deadline, panics, security headers, one log
-//! line.
+//! A plane: a router with request ids, a deadline, the handling of panics, security headers and one log line for each
+//! request.
 //!
-//! Problems get their request id here, and what was our fault is logged here, once, with its causes. It is a function
-//! around the router and no layer of it: a layer would be cloned, boxed and dropped again for each request.
+//! Problems get their request id here, and internal errors are logged here, once, with their causes. The plane calls the
+//! router and is no layer of it: a layer would be cloned, boxed and dropped for each request.
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -22,19 +22,19 @@ use weir_wire::problem::ErrorCode;
 
 use crate::problem::Problem;
 use crate::request_id::{RequestId, RequestIds};
-use crate::serve::ListenerMeters;
+use crate::serve::meters::ListenerMeters;
 
-/// What a plane may set about its surroundings.
+/// The settings of a plane.
 #[derive(Debug, Clone)]
 pub struct PlaneSettings {
-    /// Where request ids come from.
+    /// The source of request ids.
     pub request_ids: RequestIds,
-    /// How long a request may take, body included; beyond it is 503. `None` where all that its routes wait for has a
-    /// deadline of its own: a timer that never rings costs each request that waits 2 % of a gate's time.
+    /// The longest time for a request, body included; beyond it the answer is 503. `None` if everything that the routes
+    /// wait for has its own deadline: the timer alone uses 2 % of a gate's time.
     pub request_deadline: Option<Duration>,
 }
 
-/// A router and its surroundings.
+/// A router with its settings.
 #[derive(Debug, Clone)]
 pub struct Plane {
     router: Router,
@@ -43,14 +43,14 @@ pub struct Plane {
     meters: Option<(&'static str, Arc<ListenerMeters>)>,
 }
 
-/// Which paths of its router a plane serves; the others are 404.
+/// The paths of its router that a plane serves; the others are 404.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surface {
-    /// All of them.
+    /// All paths.
     Everything,
-    /// All but `/metrics`, `/openapi.json` and `/docs`, for a public address.
+    /// All paths except `/metrics`, `/openapi.json` and `/docs`, for a public address.
     WithoutOperations,
-    /// These three and health.
+    /// These three paths, `/healthz` and `/readyz`.
     OperationsOnly,
 }
 
@@ -66,11 +66,11 @@ impl Surface {
     }
 }
 
-/// The policy every answer carries unless a route sets its own.
+/// The policy of every answer whose route sets none.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
      object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// Gives a router the answers to what it has no route for; layers that answer by themselves come around that.
+/// Adds the problems for unknown paths and methods to a router. Add layers that answer requests themselves after this.
 pub fn with_fallbacks(router: Router) -> Router {
     router
         .fallback(|| async { Problem::not_found() })
@@ -78,7 +78,7 @@ pub fn with_fallbacks(router: Router) -> Router {
 }
 
 impl Plane {
-    /// A router that has its fallbacks, in its surroundings.
+    /// A plane with a router that has its fallbacks.
     pub fn new(router: Router, settings: PlaneSettings) -> Self {
         Self { router, settings, surface: Surface::Everything, meters: None }
     }
@@ -124,13 +124,13 @@ impl Plane {
         Response::from_parts(head, Body::from(text))
     }
 
-    /// Answers what never became a request of the router.
+    /// Answers a request that does not reach the router.
     pub(crate) fn refuse(&self, problem: Problem) -> Response {
         let id = self.settings.request_ids.next();
         Self::finish(problem.into_response(), &id, &Method::default(), "")
     }
 
-    /// Adds to an answer what every answer has, and logs what was our fault.
+    /// Adds the headers of every answer, and logs internal errors.
     fn finish(mut response: Response, id: &RequestId, method: &Method, path: &str) -> Response {
         if let Some(problem) = response.extensions_mut().remove::<Problem>() {
             *response.body_mut() = problem.rendered(id.as_str());
@@ -157,7 +157,7 @@ impl Plane {
             Some(deadline) => match tokio::time::timeout(deadline, answer).await {
                 Ok(answered) => answered,
                 Err(_) => {
-                    let detail = "the request took longer than it may";
+                    let detail = "the request took too long";
                     return Problem::unavailable(detail).into_response();
                 }
             },
@@ -174,9 +174,9 @@ async fn method_not_allowed() -> Problem {
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> Problem {
-    let said = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let said = said.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
-    Problem::internal(format!("panic: {said}"))
+    let message = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let message = message.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
+    Problem::internal(format!("panic: {message}"))
 }
 
 fn add_security_headers(headers: &mut HeaderMap) {

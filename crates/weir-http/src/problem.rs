@@ -1,7 +1,7 @@
 //! A failed request as an answer: `application/problem+json`.
 //!
-//! Handlers return a `Problem`; [`crate::plane::Plane`] puts the request id into the body and logs what was our
-//! fault, once, with its causes.
+//! Handlers return a `Problem`; [`crate::plane::Plane`] puts the request id into the body and logs internal errors, once,
+//! with their causes.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -12,7 +12,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use weir_wire::problem::{ErrorCode, FieldProblem, ProblemBody};
 
-/// Why a request was not served. Made by the functions below, one for each kind.
+/// The reason why a request was not served, with a constructor for each common kind.
 #[derive(Debug, Clone)]
 pub struct Problem {
     code: ErrorCode,
@@ -42,40 +42,40 @@ impl Problem {
         Self::invalid(vec![FieldProblem::new(field, reason)])
     }
 
-    /// No credentials, or none that are valid; deliberately always the same words.
+    /// No credentials, or invalid ones. The text is always the same, so that it reveals nothing.
     pub fn unauthenticated() -> Self {
         Self::new(ErrorCode::Unauthenticated, "send valid credentials as `Authorization: Bearer …`")
     }
 
-    /// Known, but not permitted.
+    /// Authenticated, but not permitted.
     pub fn forbidden(detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::Forbidden, detail)
     }
 
-    /// Not there, or of another tenant; deliberately always the same words.
+    /// Absent, or of another tenant. The text is always the same, so that it reveals nothing.
     pub fn not_found() -> Self {
         Self::new(ErrorCode::NotFound, "there is nothing at this address")
     }
 
-    /// Our bug; the cause is logged, never shown.
+    /// An internal error. The cause is logged, never shown.
     pub fn internal(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let detail = "this was our mistake; name the request id when you report it";
         Self::new(ErrorCode::Internal, detail).caused_by(cause)
     }
 
-    /// Something we need is away.
+    /// A dependency is unavailable.
     pub fn unavailable(detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::Unavailable, detail).retry_after_s(1)
     }
 
-    /// When to ask again.
+    /// Sets the time after which to retry.
     #[must_use]
     pub fn retry_after_s(mut self, seconds: u32) -> Self {
         self.retry_after_s = Some(seconds);
         self
     }
 
-    /// What led to it: for the log only.
+    /// Sets the cause, which is only logged.
     #[must_use]
     pub fn caused_by(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.cause = Some(Arc::from(cause.into()));
@@ -130,7 +130,7 @@ impl IntoResponse for Problem {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
         if matches!(self.code, ErrorCode::BodyTooLarge | ErrorCode::BodyTimeout) {
-            // The rest of the body stands between this request and the next: there is no next here.
+            // The rest of the body was not read, so the connection cannot carry another request.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         if self.code == ErrorCode::Unauthenticated {

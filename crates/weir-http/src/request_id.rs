@@ -1,4 +1,4 @@
-//! Names for requests, ours alone: what a client sends as `X-Request-Id` is ignored.
+//! Request ids. Each is made here; a client's `X-Request-Id` is ignored.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use axum::http::request::Parts;
 
 use crate::problem::Problem;
 
-/// The name of one request: `req_` and 26 letters and digits.
+/// The id of one request: `req_` and 26 letters and digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestId([u8; 30]);
 
-/// Where request ids come from; the randomness is supplied.
+/// A source of request ids. Its randomness is supplied.
 #[derive(Clone)]
 pub struct RequestIds(Arc<dyn Fn() -> u128 + Send + Sync>);
 
 impl RequestId {
-    /// As it is written.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }

@@ -3,10 +3,10 @@
 //! - Connections are bounded in all and by address. A full listener closes the connection that has been idle for
 //!   longest; if none is idle, the new one is answered with 503.
 //! - Every connection ends: it has deadlines for its first bytes, for each request's head, for idling, for writes
-//!   that make no progress, and a greatest age.
+//!   that make no progress, and a maximum age.
 //! - HTTP/1.1 heads are checked strictly before they are parsed. HTTP/2 needs prior knowledge.
 //! - Requests that have waited too long for this process are refused with 503 at once.
-//! - On shutdown nothing new is accepted, requests in flight finish, and what is left at the deadline is cut.
+//! - On shutdown no connection is accepted, requests in flight finish, and connections left at the deadline are cut.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ mod connection;
 mod connection_state;
 mod head;
 mod http1_stream;
-mod meters;
+pub(crate) mod meters;
 mod overload;
 mod paced_body;
 mod registry;
@@ -43,33 +43,33 @@ mod transport;
 /// The bounds of a listener.
 #[derive(Debug, Clone)]
 pub struct ServeSettings {
-    /// Connections at a time.
+    /// The most connections at a time.
     pub connections_max: usize,
-    /// Connections at a time of one address, or of one IPv6 network of 64 bits. Trusted proxies are exempt.
+    /// The most connections at a time of one address, or of one IPv6 network of 64 bits. Trusted proxies are exempt.
     pub connections_per_address_max: usize,
-    /// From the connection until its first bytes tell the protocol.
+    /// The longest time until the first bytes identify the protocol.
     pub first_bytes_deadline: Duration,
-    /// HTTP/1.1: from the end of a request until the head of the next is complete. HTTP/2: how long a client can ask for
-    /// nothing and take nothing.
+    /// HTTP/1.1: the longest time from the end of a request to the complete head of the next. HTTP/2: the longest time in
+    /// which a client sends no request and reads nothing.
     pub idle_deadline: Duration,
-    /// How long a write can go without progress.
+    /// The longest time in which a write makes no progress.
     pub write_deadline: Duration,
-    /// After this a connection is asked to end, and half a minute later it is cut.
+    /// The age at which a connection is asked to end. Half a minute later it is cut.
     pub connection_age_max: Duration,
-    /// Headers of one request.
+    /// The most headers of one request.
     pub headers_max: usize,
-    /// Requests in flight on one HTTP/2 connection.
+    /// The most requests in flight on one HTTP/2 connection.
     pub streams_max: u32,
-    /// Requests in flight on all connections; more are refused with 503.
+    /// The most requests in flight on all connections; others are refused with 503.
     pub requests_max: usize,
-    /// Requests that waited longer for the process to handle them are refused with 503, once waits are that long for
-    /// some time.
+    /// The longest wait of a request for this process. When all waits are longer for some time, such requests are refused
+    /// with 503.
     pub wait_max: Duration,
-    /// After shutdown was asked for, until connections are cut.
+    /// The time from the request to shut down until connections are cut.
     pub drain_deadline: Duration,
-    /// Peers that may say whom a request comes from.
+    /// The proxies that can name the client of a request.
     pub trusted_proxies: TrustedProxies,
-    /// Where the listener counts.
+    /// The metrics of the listener.
     pub meters: Arc<ListenerMeters>,
 }
 
@@ -93,7 +93,7 @@ impl Default for ServeSettings {
     }
 }
 
-/// What the connections of a listener share.
+/// The state that the connections of a listener share.
 #[derive(Debug)]
 struct Shared {
     plane: Plane,
@@ -103,9 +103,9 @@ struct Shared {
     shutdown: CancellationToken,
 }
 
-/// Refused connections that are answered at a time; the others are closed without an answer.
+/// The most refused connections that are answered at a time; the others are closed without an answer.
 const REFUSALS_MAX: usize = 64;
-/// How often a failure to accept is logged.
+/// The shortest time between two log lines about failures to accept.
 const ACCEPT_LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves until `shutdown`, then drains. Requests carry their [`ClientAddress`](crate::client_address::ClientAddress).
@@ -150,7 +150,7 @@ struct Acceptor {
 
 impl Acceptor {
     fn accept(&self, stream: TcpStream, peer: SocketAddr) {
-        // Answers are small and complete: waiting to fill a packet only adds latency.
+        // Answers are small and written at once: waiting to fill a packet only adds latency.
         let _ = stream.set_nodelay(true);
         let peer = peer.ip().to_canonical();
         let state = ConnectionState::new(Instant::now());
@@ -189,7 +189,7 @@ impl Acceptor {
         }
     }
 
-    /// Usually descriptors have run out: idle connections make room, and trying again at once would spin.
+    /// Usually file descriptors have run out: closes idle connections, and waits, because an immediate retry would spin.
     async fn accept_failed(&mut self, error: &std::io::Error) {
         let meters = &self.shared.settings.meters;
         meters.accept_failed();
@@ -205,7 +205,10 @@ impl Acceptor {
     async fn drain(self, deadline: Duration) {
         self.connections.close();
         if tokio::time::timeout(deadline, self.connections.wait()).await.is_err() {
-            tracing::warn!(connections = self.connections.len(), "cut what did not end in time");
+            tracing::warn!(
+                connections = self.connections.len(),
+                "cut connections that did not end in time"
+            );
             self.cut.cancel();
             self.connections.wait().await;
         }

@@ -1,10 +1,10 @@
 //! Refuses JSON in which an object names the same key twice.
 //!
-//! Parsers disagree on which of two equal keys counts; what another program checked in front of us must be what we
-//! act on. Structs refuse it by themselves; this also covers maps.
+//! Parsers disagree on which of two equal keys counts, and a proxy in front of Weir must see the same value as Weir. Derived
+//! parsers of structs refuse repeated keys; this also covers maps.
 //!
-//! Also refuses a list directly inside a list: no body of ours has one, and derived parsers would take it for a struct,
-//! field by field.
+//! Also refuses a list directly inside a list: no body has one, and derived parsers would accept it for a struct, field by
+//! field.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -86,7 +86,7 @@ impl<'de> Visitor<'de> for Walk {
     }
 }
 
-/// Fails wherever it is read.
+/// Fails when it is parsed.
 struct NamedTwice;
 
 impl<'de> Deserialize<'de> for NamedTwice {

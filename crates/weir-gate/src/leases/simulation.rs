@@ -1,8 +1,8 @@
-//! 1,000 random histories of checks, edits, refunds, leases, lost notifications and kills, by the real script and with
+//! 1,000 random histories of checks, edits, refunds, leases, lost notifications and kills, with the real script and
 //! supplied time.
 //!
-//! What holds in each of them, and what the documentation states:
-//! - Admissions never exceed the limit in force, but for units that were leased when the limit was lowered, or when more
+//! Each history must keep what the documentation states:
+//! - Admissions never exceed the limit in force, except by units that were leased when the limit was lowered, or when more
 //!   was refunded than had been consumed: at most 1 % of the limit for each gate.
 //! - Units are lost only by a kill, and no more than the killed gates held.
 
@@ -31,7 +31,7 @@ const HISTORIES: u64 = 1_000;
 const STEPS: u64 = 30;
 const GATES: usize = 3;
 
-/// What happened in all histories.
+/// The numbers of events in all histories.
 #[derive(Debug, Default)]
 struct Counts {
     checks: u64,
@@ -53,22 +53,23 @@ struct Counts {
 
 struct Gate {
     state: GateState,
-    /// The rule as it serves it, and its limit.
+    /// The rulebook that the gate serves.
     book: Arc<Rulebook>,
+    /// The limit of its rule.
     limit: u64,
 }
 
-/// What must hold of the present window.
+/// The units of the present window.
 #[derive(Debug, Default)]
 struct Window {
     index: u64,
-    /// Admitted less refunded.
+    /// Units admitted, less units refunded.
     consumed: u64,
-    /// How many units refunds of too much took from leases.
+    /// Leased units that excessive refunds released.
     refunded_leases: u64,
-    /// What was consumed and leased when a limit was last lowered.
+    /// Units consumed and leased when a limit was last lowered.
     before_edit: u64,
-    /// What killed gates held.
+    /// Units that killed gates held.
     killed: u64,
 }
 
@@ -216,7 +217,7 @@ impl<'a> History<'a> {
         self.lowered_from(before);
     }
 
-    /// Redis may give units, and the gate does not hear of it.
+    /// Redis can give units, and the gate receives no answer.
     async fn lose_answer(&mut self, at: usize) {
         let (charges, cost, now) = (self.charges(at), 1, self.time.instant());
         let state = self.gates[at].state.clone();
@@ -264,7 +265,7 @@ impl<'a> History<'a> {
         self.lowered_from(before);
     }
 
-    /// Admissions do not exceed the limit in force beyond what is documented.
+    /// Checks that admissions exceed the limit in force by no more than the documented units.
     fn holds(&self) -> Result<(), String> {
         let Window { consumed, refunded_leases, before_edit, .. } = self.window;
         let most = (self.limit_in_force() + refunded_leases).max(before_edit);
@@ -274,7 +275,7 @@ impl<'a> History<'a> {
         Err(format!("{consumed} units admitted of {most}: {:?}", self.window))
     }
 
-    /// All gates stop: what Redis has counted beyond what was admitted is lost.
+    /// Stops all gates. Units that Redis counted and no check used are lost.
     async fn end(mut self) -> Result<(), String> {
         for gate in &self.gates {
             settle_all(&gate.state).await;
@@ -346,7 +347,7 @@ impl<'a> History<'a> {
 
     /// The largest limit by which a gate decides.
     fn limit_in_force(&self) -> u64 {
-        self.gates.iter().map(|it| it.limit).max().unwrap_or(0)
+        self.gates.iter().map(|gate| gate.limit).max().unwrap_or(0)
     }
 
     fn lowered_from(&mut self, before: u64) {
@@ -357,7 +358,7 @@ impl<'a> History<'a> {
     }
 
     fn held(&self) -> u64 {
-        self.gates.iter().map(|it| it.state.leases.held()).sum()
+        self.gates.iter().map(|gate| gate.state.leases.held()).sum()
     }
 
     fn seed(&self) -> u64 {

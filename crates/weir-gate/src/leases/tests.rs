@@ -1,4 +1,4 @@
-//! Which rules are leased, how many units are taken at once, and what ends a lease.
+//! Leases: the rules that are leased, the size of a lease, and the events that end it.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn connected() -> Leases {
     leases
 }
 
-/// What Redis decides when it has given units and this many remain.
+/// The decision of Redis when it gives units and `remaining` are left.
 fn given(remaining: u64, reset_after_ms: u64) -> Vec<Decision> {
     let (allowed, retry_after_ms) = (true, Some(0));
     vec![Decision { allowed, remaining, reset_after_ms, retry_after_ms, delay_ms: 0 }]
@@ -70,7 +70,7 @@ fn with_three(leases: &Leases, rules: &[RuleCharge], now: Instant) {
     let mut request = take(leases, rules, 1, now);
     request.ask_for(4);
     let decisions = request.given(AT, given(996, 30_000), now);
-    assert_eq!(decisions[0].remaining, 999, "what is here is left too");
+    assert_eq!(decisions[0].remaining, 999, "leased units remain too");
 }
 
 fn returned(unsettled: &[Unsettled]) -> Vec<Origin> {
@@ -107,7 +107,7 @@ fn units_go_to_checks_until_they_are_used_up_or_their_window_ends() {
 }
 
 #[test]
-fn one_check_asks_for_units_and_others_ask_redis_meanwhile() {
+fn only_one_request_for_units_is_in_flight() {
     let (leases, rules, now) = (connected(), leased_window(), Instant::now());
     let request = take(&leases, &rules, 1, now);
     assert!(matches!(leases.spend(TENANT, &rules, 1, now), LeaseOutcome::NotLeased));
@@ -116,7 +116,7 @@ fn one_check_asks_for_units_and_others_ask_redis_meanwhile() {
 }
 
 #[test]
-fn lease_is_what_a_second_uses_and_at_most_one_percent_of_the_limit() {
+fn lease_has_the_units_of_one_second_and_at_most_one_percent_of_the_limit() {
     let sizes = |limit: u64, every: Duration| {
         let rules = rule(Consistency::Leased, vec![window(limit, 3_600_000)]);
         let (leases, mut now) = (connected(), Instant::now());
@@ -132,7 +132,7 @@ fn lease_is_what_a_second_uses_and_at_most_one_percent_of_the_limit() {
     };
     assert_eq!(sizes(100_000, Duration::from_millis(100)), [1, 2, 4, 8, 10, 10, 10, 10]);
     assert_eq!(sizes(1_000, Duration::from_millis(1)), [1, 2, 4, 8, 11, 11, 11, 11]);
-    assert_eq!(sizes(100_000, Duration::from_secs(2)), [1; 8], "asked for less than once a second");
+    assert_eq!(sizes(100_000, Duration::from_secs(2)), [1; 8], "used less than once a second");
     assert_eq!(sizes(99, Duration::from_millis(1)), [1; 8], "no unit is 1 % of the limit");
 }
 
@@ -147,7 +147,7 @@ fn last_units_are_left_for_other_gates() {
             assert!(is_here(&leases, &rules, now));
         }
     }
-    assert_eq!(take(&leases, &rules, 1, now).units(), 2, "an eighth of what is left");
+    assert_eq!(take(&leases, &rules, 1, now).units(), 2, "an eighth of the remaining units");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn units_that_arrive_after_the_subscription_was_lost_are_returned() {
 }
 
 #[test]
-fn reset_drops_units_those_on_their_way_too() {
+fn reset_drops_units_and_those_of_a_request_in_flight() {
     let (leases, rules, now) = (connected(), leased_window(), Instant::now());
     with_three(&leases, &rules, now);
     leases.reset(SubjectKey(7));
@@ -224,7 +224,7 @@ fn loss_of_data_drops_all_units_and_returns_none() {
 }
 
 #[test]
-fn idle_units_are_handed_out_once_to_be_returned() {
+fn idle_units_are_returned_once() {
     let (leases, rules, now) = (connected(), leased_window(), Instant::now());
     with_three(&leases, &rules, now);
     assert_eq!(leases.take_unsettled(false, now).len(), 0);
@@ -238,13 +238,13 @@ fn request_without_an_answer_is_settled_later_by_the_same_key() {
     let (leases, rules, now) = (connected(), leased_window(), Instant::now());
     let mut request = take(&leases, &rules, 1, now);
     request.ask_for(4);
-    let key = request.idempotency().expect("it asks for more than its cost").key;
+    let key = request.idempotency().expect("the request is for more than its cost").key;
     drop(request);
     let unsettled = leases.take_unsettled(false, now);
     assert_eq!(returned(&unsettled), [Origin::Unanswered { units: 4, cost: 1 }]);
     let call = unsettled[0].call(&leases);
-    assert_eq!(call.idempotency.map(|it| it.key), Some(key));
-    assert!(is_taken_again(&leases, &rules, now), "others are not kept from asking");
+    assert_eq!(call.idempotency.map(|idempotency| idempotency.key), Some(key));
+    assert!(is_taken_again(&leases, &rules, now), "the next check can request units");
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn is_taken_again(leases: &Leases, rules: &[RuleCharge], now: Instant) -> bool {
 }
 
 #[test]
-fn what_cannot_be_settled_is_kept_until_its_window_ends_and_then_counted_as_lost() {
+fn unsettled_units_are_retried_until_their_window_ends_and_then_counted_as_lost() {
     let (leases, rules, now) = (connected(), leased_window(), Instant::now());
     with_three(&leases, &rules, now);
     let entry = leases.take_unsettled(true, now).pop().expect("a return");

@@ -1,4 +1,4 @@
-//! What a gate answers before any rule: the tenant's ceiling of checks, and limits that are turned off.
+//! Answers without rules: the tenant's ceiling of checks, and limits that are turned off.
 
 use axum::body::Body;
 use axum::http::{Request, header};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::support::Gate;
 
-/// A check's status, headers that tell the rate, and body.
+/// The status, the rate-limit headers and the body of a check's answer.
 async fn check(gate: &Gate, path: &str, key: &str, body: &Value) -> (u16, Vec<String>, Value) {
     let request = Request::builder()
         .method("POST")

@@ -1,4 +1,4 @@
-//! A key in Redis that holds another type than it should.
+//! A key in Redis that holds a value of the wrong type.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Who may call what: a row for each operation of the document, and tenants apart.
+//! The keys that each operation of the OpenAPI document needs, and the isolation of tenants.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::support::Gate;
 
-/// Operations anybody may call; a new one belongs here only after thought.
+/// Operations without authentication. Add one only after a review.
 const PUBLIC: [(&str, &str); 3] = [("get", "/healthz"), ("get", "/readyz"), ("get", "/metrics")];
 
-/// Operations that need a key with the scope `check`, each with a body it takes.
+/// Operations that need a key with the scope `check`, each with a valid body.
 fn with_key() -> [(&'static str, &'static str, Value); 3] {
     let check = json!({ "attributes": { "user": "u-1" } });
     [

@@ -1,4 +1,4 @@
-//! A client that leaves at once: what was charged is counted.
+//! A client that closes its connection: its check is charged and counted.
 
 use std::pin::pin;
 use std::task::{Context, Waker};

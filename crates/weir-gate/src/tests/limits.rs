@@ -1,4 +1,4 @@
-//! A check meets at most 64 limits: one that meets more is refused with the bound, and nothing is taken.
+//! A check can match at most 64 limits. One that matches more is refused with the bound, and nothing is taken.
 
 use serde_json::{Value, json};
 
@@ -17,14 +17,17 @@ fn rules() -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn check_that_meets_more_than_64_limits_is_refused_with_the_bound() {
+async fn check_that_matches_more_than_64_limits_is_refused_with_the_bound() {
     let (gate, keys) = Gate::with_rules(rules()).await;
     let attributes = json!({ "attributes": { "user": "u", "route": "/r" } });
     for path in ["/check", "/refund"] {
         let (status, problem) = gate.send("POST", path, Some(&keys.check), &attributes).await;
         assert_eq!((status, &problem["code"]), (422, &json!("invalid")), "{path}: {problem}");
         assert_eq!(problem["fields"][0]["field"], "namespace");
-        assert!(problem["detail"].as_str().is_some_and(|it| it.contains("64 limits")), "{problem}");
+        assert!(
+            problem["detail"].as_str().is_some_and(|detail| detail.contains("64 limits")),
+            "{problem}"
+        );
     }
     let fewer = json!({ "attributes": { "user": "u" } });
     let (status, answer) = gate.send("POST", "/check", Some(&keys.check), &fewer).await;

@@ -1,4 +1,4 @@
-//! Browsers ask first: only pages of the dashboard's origin may call a gate.
+//! Preflight requests of browsers: only pages of the dashboard's origin can call a gate.
 
 use axum::body::Body;
 use axum::http::{HeaderName, Request, header};
@@ -6,9 +6,9 @@ use axum::http::{HeaderName, Request, header};
 use super::support::{DASHBOARD, Gate};
 
 #[tokio::test]
-async fn only_the_dashboards_origin_is_let_in_and_never_with_credentials() {
+async fn only_the_dashboards_origin_is_allowed_and_never_with_credentials() {
     let (gate, _, _) = Gate::with_two_tenants().await;
-    for (origin, let_in) in [
+    for (origin, is_allowed) in [
         (DASHBOARD, true),
         ("https://limits.example.com.evil.example", false),
         ("http://limits.example.com", false),
@@ -23,7 +23,7 @@ async fn only_the_dashboards_origin_is_let_in_and_never_with_credentials() {
         let response = gate.answer(request.body(Body::empty()).expect("a request")).await;
         let headers = response.headers();
         let allowed = headers.get(header::ACCESS_CONTROL_ALLOW_ORIGIN);
-        assert_eq!(allowed.is_some_and(|it| it == origin), let_in, "{origin}");
+        assert_eq!(allowed.is_some_and(|value| value == origin), is_allowed, "{origin}");
         assert!(!headers.contains_key(header::ACCESS_CONTROL_ALLOW_CREDENTIALS), "{origin}");
     }
 }
@@ -44,8 +44,9 @@ async fn pages_of_that_origin_can_read_every_header_of_a_decision() {
     let denied = ask().await;
     let exposed = denied.headers()[header::ACCESS_CONTROL_EXPOSE_HEADERS].to_str().expect("text");
     let exposed: Vec<&str> = exposed.split(',').collect();
-    let about = |it: &&str| it.contains("ratelimit") || *it == "retry-after";
-    let sent: Vec<&str> = denied.headers().keys().map(HeaderName::as_str).filter(about).collect();
+    let is_limit_header = |name: &&str| name.contains("ratelimit") || *name == "retry-after";
+    let sent: Vec<&str> =
+        denied.headers().keys().map(HeaderName::as_str).filter(is_limit_header).collect();
     assert_eq!(sent.len(), 7, "{sent:?}");
-    assert!(sent.iter().all(|it| exposed.contains(it)), "{sent:?} {exposed:?}");
+    assert!(sent.iter().all(|name| exposed.contains(name)), "{sent:?} {exposed:?}");
 }

@@ -1,4 +1,4 @@
-//! Refunds that are repeated.
+//! Repeated refunds.
 
 use serde_json::{Value, json};
 

@@ -26,7 +26,7 @@ pub(super) struct Gate {
     _stop: DropGuard,
 }
 
-/// A tenant's keys: one that may check, one that may only read.
+/// A tenant's keys: one with the scope `check`, one with the scope `read`.
 pub(super) struct Keys {
     /// The id of the tenant.
     pub(super) tenant: String,
@@ -40,7 +40,7 @@ impl Gate {
         Self::with(|_, _| {}).await
     }
 
-    /// The same, after a change of the first tenant or of what holds for all.
+    /// The same, after a change of the first tenant or of the installation.
     pub(super) async fn with(
         change: impl FnOnce(&mut StoredTenant, &mut InstallationState),
     ) -> (Self, Keys, Keys) {
@@ -103,12 +103,12 @@ impl Gate {
         (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
-    /// What the gate counted, as Prometheus reads it.
+    /// The gate's metrics in Prometheus' text format.
     pub(super) fn metrics(&self) -> String {
         self.state.meters.render(self.state.limiter.health())
     }
 
-    /// Sends a request as it is.
+    /// Sends a request unchanged.
     pub(super) async fn answer(&self, request: Request<Body>) -> Response<Body> {
         self.plane.answer(request).await
     }
@@ -153,7 +153,7 @@ fn tenant(rules: Vec<Value>) -> (StoredTenant, Keys) {
         checks_per_second: None,
         version: 7,
         keys: vec![check, read],
-        rules: (0..).zip(rules).map(|it| stored(it).into()).collect(),
+        rules: (0..).zip(rules).map(|rule| stored(rule).into()).collect(),
         overrides: Vec::new(),
     };
     let keys = Keys { tenant: tenant.id.clone(), check: check_secret, read: read_secret };

@@ -1,4 +1,4 @@
-//! The answer to one request: refused while the process is overloaded, else made by the plane.
+//! The answer to one request: a refusal while the process is overloaded, else the answer of the plane.
 
 use std::fmt::Write as _;
 use std::io;
@@ -16,7 +16,7 @@ use weir_wire::problem::ErrorCode;
 use super::connection_state::ConnectionState;
 use super::head::Refusal;
 use super::overload::{Admitted, Shed};
-use super::paced_body::{PIECE_BYTES, PacedBody};
+use super::paced_body::{PART_BYTES, PacedBody};
 use super::{ServeSettings, Shared};
 use crate::problem::Problem;
 
@@ -49,14 +49,14 @@ pub(super) async fn answer(
     }
     if version <= Version::HTTP_11 && (state.body_pending() || state.age(now) > *connection_age_max)
     {
-        // The rest of the body stands between this request and the next: there is no next on this connection.
+        // The rest of the body was not read, so the connection cannot carry another request.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     drop(in_progress);
     Ok(paced(response, version, state))
 }
 
-/// Admits the request, unless it is ambiguous or the process is overloaded. Health is always answered.
+/// Admits the request, unless it is ambiguous or the process is overloaded. Health checks are always admitted.
 fn admit<'a>(
     shared: &'a Shared,
     request: &Request<Body>,
@@ -93,10 +93,10 @@ fn names_one_host(request: &Request<Body>) -> bool {
     }
 }
 
-/// Large and open-ended answers are watched while they are sent.
+/// Observes the progress of large and open-ended answers.
 fn paced(response: Response, version: Version, state: &Arc<ConnectionState>) -> Response {
     let is_watched = match response.body().size_hint().exact() {
-        Some(bytes) => version == Version::HTTP_2 && bytes > PIECE_BYTES as u64,
+        Some(bytes) => version == Version::HTTP_2 && bytes > PART_BYTES as u64,
         None => true,
     };
     if !is_watched {
@@ -105,8 +105,8 @@ fn paced(response: Response, version: Version, state: &Arc<ConnectionState>) -> 
     response.map(|body| Body::new(PacedBody::new(body, Arc::clone(state))))
 }
 
-/// The bytes of an answer to what is no valid request, or to a connection that cannot be served.
-pub(super) async fn last_words(shared: &Shared, problem: Problem) -> Vec<u8> {
+/// The bytes of an answer to a refused head or a refused connection.
+pub(super) async fn refusal_bytes(shared: &Shared, problem: Problem) -> Vec<u8> {
     let response = shared.plane.refuse(problem);
     let (head, body) = response.into_parts();
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();

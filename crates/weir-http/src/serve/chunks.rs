@@ -1,4 +1,4 @@
-//! Where a chunked body ends, and that it is written exactly as the grammar says.
+//! Finds the end of a chunked body, and refuses everything outside the grammar.
 
 /// The most bytes of chunk extensions and trailers of one body.
 const EXTRA_BYTES_MAX: u32 = 8 * 1024;
@@ -7,11 +7,11 @@ const EXTRA_BYTES_MAX: u32 = 8 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BrokenChunk;
 
-/// Reads a chunked body as it arrives, without keeping any of it.
+/// Parses a chunked body as it arrives, without storing it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chunks {
     next: Next,
-    /// The size of the chunk, as far as its digits were read.
+    /// The size of the chunk, by the digits read so far.
     size: u64,
     digits: u8,
     extra_bytes: u32,
@@ -36,7 +36,7 @@ impl Chunks {
         Self { next: Next::Size, size: 0, digits: 0, extra_bytes: 0 }
     }
 
-    /// Reads on. Returns how many bytes belong to the body, and whether it is complete.
+    /// Parses more bytes. Returns the number of bytes that belong to the body, and whether it is complete.
     pub(super) fn advance(&mut self, bytes: &[u8]) -> Result<(usize, bool), BrokenChunk> {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn end_of_a_body_is_found_however_it_is_cut_into_pieces() {
+    fn end_of_a_body_is_found_wherever_it_is_split() {
         let body = "5\r\nhello\r\nA;name=value\r\n\r\n\r\n\r\n\r\n\r\n\r\n0\r\nX: y\r\n\r\n";
         assert_eq!(read(&format!("{body}GET /")), Ok((body.len(), true)));
         for cut in 1..body.len() {

@@ -11,14 +11,14 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use super::Shared;
-use super::answer::{answer, last_words, problem_of};
+use super::answer::{answer, problem_of, refusal_bytes};
 use super::connection_state::ConnectionState;
 use super::head::HEAD_BYTES_MAX;
 use super::http1_stream::Http1Stream;
 use super::transport::{Protocol, Transport};
 use crate::problem::Problem;
 
-/// How long a connection that was asked to end has for it.
+/// The time that a connection has to end after it was asked to.
 const END_DEADLINE: Duration = Duration::from_secs(30);
 
 pub(super) struct Connection {
@@ -28,20 +28,20 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Serves the connection until it ends, at the latest a while after its greatest age.
+    /// Serves the connection until it ends, at most [`END_DEADLINE`] beyond its maximum age.
     pub(super) async fn run(self, stream: TcpStream) {
         let age_max = self.shared.settings.connection_age_max + END_DEADLINE;
         if tokio::time::timeout(age_max, self.serve(stream)).await.is_err() {
             self.shared.settings.meters.cut();
-            tracing::debug!(peer = %self.peer, "cut a connection at its greatest age");
+            tracing::debug!(peer = %self.peer, "cut a connection at its maximum age");
         }
     }
 
-    /// Answers a connection for which there is no room.
+    /// Answers a connection beyond the bounds of the listener.
     pub(super) async fn refuse(self, stream: TcpStream) {
         let mut transport = self.transport(stream);
         let detail = "too many connections are open at the moment";
-        let answer = last_words(&self.shared, Problem::unavailable(detail)).await;
+        let answer = refusal_bytes(&self.shared, Problem::unavailable(detail)).await;
         if transport.write_all(&answer).await.is_ok() {
             transport.close_after_reading().await;
         }
@@ -95,7 +95,7 @@ impl Connection {
         if let Some(refusal) = refusal {
             settings.meters.malformed();
             let problem = problem_of(refusal, settings.headers_max);
-            let _ = transport.write_all(&last_words(&self.shared, problem).await).await;
+            let _ = transport.write_all(&refusal_bytes(&self.shared, problem).await).await;
         }
         if has_unread_bytes {
             transport.close_after_reading().await;
@@ -129,7 +129,7 @@ impl Connection {
         tokio::time::timeout(deadline, connection).await.unwrap_or(Ok(()))
     }
 
-    /// Returns when the client has asked for nothing and taken nothing for too long, or the connection is old.
+    /// Returns when the client has sent no request and read nothing for too long, or at the maximum age.
     async fn idle_or_old(&self) {
         let settings = &self.shared.settings;
         loop {

@@ -1,5 +1,5 @@
-//! What the listener knows of one connection while it serves it: how busy it is, since when it is idle, and when the
-//! bytes arrived that are handled now.
+//! The state of one connection: its requests in progress, the time since which it is idle, and the arrival time of the bytes
+//! that are handled now.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -13,9 +13,9 @@ use tokio::sync::Notify;
 #[derive(Debug)]
 pub(super) struct ConnectionState {
     opened: Instant,
-    /// Requests whose answer is being made.
+    /// The number of requests in progress.
     busy: AtomicU32,
-    /// When a request last began, ended or sent a part of its answer, in milliseconds since `opened`.
+    /// The time at which a request last began, ended or sent a part of its answer, in milliseconds since `opened`.
     active_ms: AtomicU64,
     /// Whether a part of a request's body has not been read from the socket.
     body_pending: AtomicBool,
@@ -23,16 +23,16 @@ pub(super) struct ConnectionState {
     evicted: Notify,
 }
 
-/// Wakes the connection's task when bytes arrive, and notes the time.
+/// Wakes the connection's task when bytes arrive, and records the time.
 #[derive(Debug)]
 pub(super) struct ReadWaker {
     task: AtomicWaker,
     opened: Instant,
-    /// Microseconds since `opened`, plus one; 0: nothing has arrived that is not handled yet.
+    /// The arrival of the oldest unhandled bytes, in microseconds since `opened`, plus one. 0: there are none.
     arrived_us: AtomicU64,
 }
 
-/// A request whose answer is being made; dropped when the answer is there or nobody wants it.
+/// A request in progress. Dropping it ends the request.
 #[derive(Debug)]
 pub(super) struct InProgress<'a>(&'a ConnectionState);
 
@@ -58,7 +58,7 @@ impl ConnectionState {
         now.duration_since(self.opened)
     }
 
-    /// How long the bytes that are handled now have waited since they arrived.
+    /// The time since the arrival of the bytes that are handled now.
     pub(super) fn waited(&self, now: Instant) -> Duration {
         match self.read_waker.arrived_us.load(Ordering::Relaxed) {
             0 => Duration::ZERO,
@@ -72,24 +72,24 @@ impl ConnectionState {
         InProgress(self)
     }
 
-    /// Notes that the client does something.
+    /// Records activity of the client.
     pub(super) fn touch(&self, now: Instant) {
         let age = u64::try_from(self.age(now).as_millis()).unwrap_or(u64::MAX);
         self.active_ms.store(age, Ordering::Relaxed);
     }
 
-    /// Since when no request is in progress and nothing of an answer was sent; `None` while one is in progress.
+    /// The time since which no request is in progress and nothing was sent. `None` while a request is in progress.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let active = Duration::from_millis(self.active_ms.load(Ordering::Relaxed));
         (self.busy.load(Ordering::Relaxed) == 0).then(|| self.opened + active)
     }
 
-    /// An answer waits for its source, not for the client.
+    /// Counts an answer that waits for its source as in progress: the client does not cause the delay.
     pub(super) fn wait_for_source(&self) {
         self.busy.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn source_is_back(&self) {
+    pub(super) fn source_is_ready(&self) {
         self.busy.fetch_sub(1, Ordering::Relaxed);
         self.touch(Instant::now());
     }
@@ -116,7 +116,7 @@ impl Drop for InProgress<'_> {
     fn drop(&mut self) {
         self.0.busy.fetch_sub(1, Ordering::Relaxed);
         self.0.touch(Instant::now());
-        self.0.read_waker.forget_arrival();
+        self.0.read_waker.clear_arrival();
     }
 }
 
@@ -125,8 +125,8 @@ impl ReadWaker {
         self.task.register(task);
     }
 
-    /// Nothing is waiting to be read: the next wake-up tells when bytes arrived.
-    pub(super) fn forget_arrival(&self) {
+    /// All bytes are handled: the next wake-up is the arrival of new ones.
+    pub(super) fn clear_arrival(&self) {
         self.arrived_us.store(0, Ordering::Relaxed);
     }
 }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wait_begins_with_the_wake_up_and_not_while_nothing_has_arrived() {
+    fn wait_begins_with_the_arrival_of_bytes() {
         let opened = Instant::now();
         let state = ConnectionState::new(opened);
         let later = |ms| opened + Duration::from_millis(ms);
@@ -159,7 +159,7 @@ mod tests {
             Duration::from_millis(30),
             "waits since it was accepted"
         );
-        state.read_waker.forget_arrival();
+        state.read_waker.clear_arrival();
         assert_eq!(state.waited(later(1_000_000)), Duration::ZERO, "the client sends nothing");
         state.read_waker().wake();
         assert!(state.waited(later(1_000_000)) > Duration::from_mins(15), "woken long ago");
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(state.idle_since(), Some(opened + Duration::from_secs(7)));
         state.wait_for_source();
         assert_eq!(state.idle_since(), None);
-        state.source_is_back();
+        state.source_is_ready();
         assert!(state.idle_since().is_some());
     }
 }

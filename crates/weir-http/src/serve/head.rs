@@ -1,8 +1,8 @@
 //! The head of an HTTP/1.1 request, checked strictly before it is interpreted.
 //!
-//! Two programs that read one request differently can be played off against each other (request smuggling). So what
-//! the grammar leaves open is refused: bare line feeds, more than one length, any coding but exactly `chunked`, and
-//! anything but one `Host` that agrees with the target.
+//! Two programs that interpret one request differently allow request smuggling. So everything that parsers interpret
+//! differently is refused: bare line feeds, more than one length, any coding except exactly `chunked`, and anything except
+//! one `Host` that agrees with the target.
 
 use std::mem::MaybeUninit;
 
@@ -11,14 +11,14 @@ use axum::http::Uri;
 /// The most bytes of a request line with its headers.
 pub(super) const HEAD_BYTES_MAX: usize = 64 * 1024;
 
-/// How the end of a request's body is found.
+/// The framing of a request's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     Length(u64),
     Chunked,
 }
 
-/// Why a head is refused.
+/// The reason why a head is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// 400, with the reason.

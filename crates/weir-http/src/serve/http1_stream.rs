@@ -1,7 +1,6 @@
-//! The stream that the HTTP/1.1 server reads: it sees only heads that were checked, and bodies that end where the heads
-//! say.
+//! The stream that the HTTP/1.1 server reads: it contains only checked heads, and bodies with the framing of their heads.
 //!
-//! Bytes are checked where the server put them. Only an incomplete head is copied, and withheld until it is complete.
+//! Bytes are checked in the server's buffer. Only an incomplete head is copied, and withheld until it is complete.
 
 use std::io;
 use std::pin::Pin;
@@ -21,13 +20,13 @@ pub(super) struct Http1Stream {
     state: Arc<ConnectionState>,
     headers_max: usize,
     expected: Expected,
-    /// Bytes that the server has not got yet: checked ones up to `checked`, then the beginning of a head.
+    /// Bytes that the server has not received yet: checked ones up to `checked`, then the beginning of a head.
     withheld: Vec<u8>,
     checked: usize,
     end: Option<End>,
 }
 
-/// What the next byte belongs to.
+/// The part of a request that the next byte belongs to.
 #[derive(Debug, Clone, Copy)]
 enum Expected {
     Head,
@@ -35,12 +34,12 @@ enum Expected {
     Chunks(Chunks),
 }
 
-/// Why the server is given no more bytes.
+/// The reason why the server receives no more bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// A head is refused: no answer was made to it yet.
+    /// A head was refused, and is not answered yet.
     Refused(Refusal),
-    /// A body breaks the grammar: its request has its own answer.
+    /// A body is outside the grammar. Its request has its own answer.
     BrokenBody,
 }
 
@@ -62,7 +61,7 @@ impl Http1Stream {
         }
     }
 
-    /// The refusal that is still to be answered, if the server was denied a head.
+    /// The refusal of a head that is not answered yet.
     pub(super) fn refusal(&self) -> Option<Refusal> {
         match self.end {
             Some(End::Refused(refusal)) => Some(refusal),
@@ -70,7 +69,7 @@ impl Http1Stream {
         }
     }
 
-    /// Whether the client can be sending something that nobody will read.
+    /// Whether the client is possibly sending bytes that the server will not read.
     pub(super) fn has_unread_bytes(&self) -> bool {
         self.end.is_some() || !matches!(self.expected, Expected::Head)
     }
@@ -79,7 +78,7 @@ impl Http1Stream {
         self.transport
     }
 
-    /// Checks bytes in the order in which they came. Returns how many the server can have.
+    /// Checks bytes in order of arrival. Returns the number of bytes that the server can receive.
     fn check(&mut self, bytes: &[u8]) -> usize {
         let mut checked = 0;
         while checked < bytes.len() && self.end.is_none() {
@@ -121,7 +120,7 @@ impl Http1Stream {
         checked
     }
 
-    /// Gives the server what was checked of the withheld bytes.
+    /// Gives the checked part of the withheld bytes to the server.
     fn give(&mut self, buf: &mut ReadBuf<'_>) {
         let count = self.checked.min(buf.remaining());
         buf.put_slice(&self.withheld[..count]);
@@ -132,7 +131,7 @@ impl Http1Stream {
         }
     }
 
-    /// Checks what was read behind the first `before` bytes of `buf`, and leaves there what the server can have.
+    /// Checks the bytes of `buf` after the first `before`, and leaves only those that the server can receive.
     fn sort(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
         if self.withheld.is_empty() {
             let read = &buf.filled()[before..];
@@ -164,7 +163,7 @@ impl AsyncRead for Http1Stream {
             if self.checked > 0 {
                 self.give(buf);
             }
-            // Nothing more after a refusal: the server takes that for the end of the stream.
+            // After a refusal the server sees the end of the stream.
             if buf.filled().len() > before || self.end.is_some() {
                 return Poll::Ready(Ok(()));
             }
@@ -202,7 +201,7 @@ impl AsyncWrite for Http1Stream {
         Pin::new(&mut self.transport).poll_flush(cx)
     }
 
-    /// The connection itself ends the stream, after its last answer.
+    /// Only flushes: the connection closes the stream after its last answer.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_flush(cx)
     }

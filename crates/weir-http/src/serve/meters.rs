@@ -1,4 +1,4 @@
-//! What a listener counts, as Prometheus reads it.
+//! The metrics of a listener, in Prometheus' text format.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,7 +87,7 @@ impl ListenerMeters {
         self.evicted.fetch_add(count as u64, Ordering::Relaxed);
     }
 
-    /// A connection was cut at its greatest age.
+    /// Counts a connection that was cut at its maximum age.
     pub(super) fn cut(&self) {
         self.cut.fetch_add(1, Ordering::Relaxed);
     }

@@ -1,36 +1,36 @@
-//! When requests are refused because the process cannot keep up.
+//! Refuses requests while the process is overloaded.
 //!
-//! A request's bytes wait until its connection's task runs. If they waited too long, and so did all others for some
-//! time, answering everything would only make everybody wait longer: then requests that waited are refused at once,
-//! until waits are short again. A single pause of the process does not count.
+//! A request's bytes wait until its connection's task runs. When all requests have waited too long for some time, answering
+//! each of them would only make the waits longer. Then requests that have waited are refused at once, until waits are short
+//! again. A single pause of the process does not count.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How long every request must have waited too long before requests are refused.
+/// The time for which every request must have waited too long before requests are refused.
 const SUSTAINED_MS: u64 = 100;
-/// Longer without a request: a new episode.
+/// The time without a late request after which a new episode begins.
 const EPISODE_MS: u64 = 1_000;
-/// How long the lower bound for waits holds after a refusal.
+/// The time after a refusal during which half of the longest wait is too long.
 const RECOVERY_MS: u64 = 1_000;
 
-/// Decides which requests are handled.
+/// The admission of requests.
 #[derive(Debug)]
 pub(super) struct Overload {
     wait_max_ms: u64,
     requests_max: usize,
     in_flight: AtomicUsize,
-    /// When waits became too long; 0: they are not.
+    /// The time at which waits became too long; 0: they are not.
     late_since_ms: AtomicU64,
-    /// Until when requests are refused that waited half as long as is too long.
+    /// The end of the recovery, during which half of the longest wait is too long.
     recovering_until_ms: AtomicU64,
 }
 
-/// A request that is handled; dropping it ends it.
+/// An admitted request. Dropping it ends the request.
 #[derive(Debug)]
 pub(super) struct Admitted<'a>(&'a Overload);
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shed {
     /// Requests wait too long.

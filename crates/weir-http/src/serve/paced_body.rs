@@ -1,4 +1,4 @@
-//! An answer's body in small pieces, so that the listener sees whether the client takes them.
+//! An answer's body in small parts, so that the listener can observe whether the client reads them.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,30 +10,30 @@ use hyper::body::{Frame, SizeHint};
 
 use super::connection_state::ConnectionState;
 
-/// The most bytes of one piece, and of a body that is sent as it is.
-pub(super) const PIECE_BYTES: usize = 16 * 1024;
+/// The most bytes of one part, and of a body that is sent whole.
+pub(super) const PART_BYTES: usize = 16 * 1024;
 
-/// A body that notes each piece the client takes.
+/// A body that records activity whenever the client reads a part.
 #[derive(Debug)]
 pub(super) struct PacedBody {
     body: Body,
     state: Arc<ConnectionState>,
-    piece: Bytes,
+    part: Bytes,
     waits_for_source: bool,
 }
 
 impl PacedBody {
     pub(super) fn new(body: Body, state: Arc<ConnectionState>) -> Self {
-        Self { body, state, piece: Bytes::new(), waits_for_source: false }
+        Self { body, state, part: Bytes::new(), waits_for_source: false }
     }
 
-    /// While the source has nothing to send, the client is not to blame.
+    /// Records whether the body waits for its source, which the client does not cause.
     fn set_waiting(&mut self, waits: bool) {
         if waits && !self.waits_for_source {
             self.state.wait_for_source();
         }
         if !waits && self.waits_for_source {
-            self.state.source_is_back();
+            self.state.source_is_ready();
         }
         self.waits_for_source = waits;
     }
@@ -47,32 +47,32 @@ impl HttpBody for PacedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self.piece.is_empty() {
+        if self.part.is_empty() {
             let frame = Pin::new(&mut self.body).poll_frame(cx);
             self.set_waiting(frame.is_pending());
             match ready!(frame) {
                 Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => self.piece = data,
+                    Ok(data) => self.part = data,
                     Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
                 },
                 end => return Poll::Ready(end),
             }
         }
         self.state.touch(Instant::now());
-        let count = self.piece.len().min(PIECE_BYTES);
-        Poll::Ready(Some(Ok(Frame::data(self.piece.split_to(count)))))
+        let count = self.part.len().min(PART_BYTES);
+        Poll::Ready(Some(Ok(Frame::data(self.part.split_to(count)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.piece.is_empty() && self.body.is_end_stream()
+        self.part.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
         let mut hint = self.body.size_hint();
-        let piece = u64::try_from(self.piece.len()).unwrap_or(u64::MAX);
+        let part = u64::try_from(self.part.len()).unwrap_or(u64::MAX);
         match hint.exact() {
-            Some(exact) => hint.set_exact(exact + piece),
-            None => hint.set_lower(hint.lower() + piece),
+            Some(exact) => hint.set_exact(exact + part),
+            None => hint.set_lower(hint.lower() + part),
         }
         hint
     }

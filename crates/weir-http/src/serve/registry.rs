@@ -1,5 +1,5 @@
-//! The connections of a listener: at most so many in all and of one address. A full listener closes those that have
-//! been idle for longest, so idle connections cannot keep a client out.
+//! The connections of a listener, bounded in all and by address. A full listener closes those that have been idle for
+//! longest, so idle connections cannot block clients.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -29,7 +29,7 @@ pub(super) struct Entry {
     registry: Arc<Registry>,
 }
 
-/// Every connection that could make room is serving a request.
+/// The bound that a new connection exceeds: no connection within it is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Full {
     Listener,
@@ -41,8 +41,8 @@ impl Registry {
         Arc::new(Self { connections_max, per_address_max, open: Mutex::default() })
     }
 
-    /// Registers a connection. `limited` is the address that its cap applies to, if one does. Returns how many idle
-    /// connections were closed for it.
+    /// Registers a connection. `is_limited`: the bound by address applies to it. Returns the number of idle connections that
+    /// were closed for it.
     pub(super) fn admit(
         self: &Arc<Self>,
         peer: IpAddr,
@@ -74,7 +74,7 @@ impl Registry {
         Ok((Entry { number, registry: Arc::clone(self) }, evicted))
     }
 
-    /// Closes connections that have been idle for longest, because descriptors have run out.
+    /// Closes the connections that have been idle for longest, because file descriptors have run out.
     pub(super) fn make_room(&self) -> usize {
         self.open().evict_idle(None, batch(self.connections_max))
     }
@@ -84,12 +84,12 @@ impl Registry {
     }
 }
 
-/// Several at once, so that a flood of connections does not cost a search each.
+/// The number of connections to close at once: in a flood of connections, not each needs a search.
 fn batch(connections_max: usize) -> usize {
     (connections_max / 128).max(1)
 }
 
-/// An IPv6 client usually has a network of 64 bits to itself.
+/// The address by which connections are bounded. An IPv6 client usually has a network of 64 bits.
 fn network_of(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
@@ -101,10 +101,12 @@ fn network_of(peer: IpAddr) -> IpAddr {
 }
 
 impl Open {
-    /// Closes up to `count` idle connections, of `address` alone if it is given. Returns how many.
+    /// Closes up to `count` idle connections, only those of `address` if it is given. Returns their number.
     fn evict_idle(&mut self, address: Option<IpAddr>, count: usize) -> usize {
-        let candidates =
-            self.connections.iter().filter(|(_, (of, _))| address.is_none_or(|it| it == *of));
+        let candidates = self
+            .connections
+            .iter()
+            .filter(|(_, (of, _))| address.is_none_or(|address| address == *of));
         let mut idle: Vec<_> = candidates
             .filter_map(|(number, (_, state))| Some((state.idle_since()?, *number)))
             .collect();

@@ -1,5 +1,5 @@
-//! A connection's bytes: the first ones decide the protocol, a write that makes no progress fails, and the wait between
-//! the arrival of bytes and their handling is measured.
+//! The byte stream of a connection. Its first bytes identify the protocol, a write without progress fails, and the time
+//! between the arrival of bytes and their handling is measured.
 
 use std::future::Future;
 use std::io;
@@ -14,11 +14,11 @@ use tokio::time::{Instant, Sleep};
 
 use super::connection_state::{ConnectionState, ReadWaker};
 
-/// What an HTTP/2 connection with prior knowledge begins with.
+/// The first bytes of an HTTP/2 connection with prior knowledge.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// How long, and for how many bytes, a closed connection still reads what the client is sending, so that the client
-/// gets the answer instead of a reset.
+/// The longest time for which a closing connection reads what the client still sends. A reset would discard the answer.
 const LINGER_DEADLINE: Duration = Duration::from_secs(2);
+/// The most bytes that a closing connection reads.
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +34,9 @@ pub(super) struct Transport {
     opening: [u8; PREFACE.len()],
     filled: usize,
     returned: usize,
-    /// How long a write can go without progress.
+    /// The longest time in which a write makes no progress.
     write_deadline: Duration,
-    /// Runs while a write waits for the peer.
+    /// The timer of a write that waits for the peer.
     stalled: Option<Pin<Box<Sleep>>>,
     read_waker: Arc<ReadWaker>,
     waker: Waker,
@@ -61,7 +61,7 @@ impl Transport {
         }
     }
 
-    /// Reads the first bytes, no more than it takes to tell the protocol. They are read again later.
+    /// Reads the first bytes, no more than identify the protocol. Later reads return them again.
     pub(super) async fn detect_protocol(&mut self) -> io::Result<Protocol> {
         loop {
             let free = self.filled;
@@ -91,7 +91,7 @@ impl Transport {
         .await
     }
 
-    /// Ends the sending side, then discards what the client is still sending, within bounds.
+    /// Closes the sending side, then discards what the client still sends, within bounds.
     pub(super) async fn close_after_reading(mut self) {
         let _ = self.stream.shutdown().await;
         let mut discarded = 0;
@@ -107,18 +107,18 @@ impl Transport {
         let _ = tokio::time::timeout(LINGER_DEADLINE, discard).await;
     }
 
-    /// Reads from the socket, and notes when the bytes arrived for which this read has to wait.
+    /// Reads from the socket. If the read has to wait, its wake-up records the arrival time.
     fn poll_stream(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.read_waker.register(cx.waker());
         let mut cx = Context::from_waker(&self.waker);
         let read = Pin::new(&mut self.stream).poll_read(&mut cx, buf);
         if read.is_pending() {
-            self.read_waker.forget_arrival();
+            self.read_waker.clear_arrival();
         }
         read
     }
 
-    /// Lets a write that has made no progress for too long fail.
+    /// Fails a write that has made no progress for too long.
     fn watch_progress<T>(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! What a history is made of: numbers, time, a rule, and requests.
+//! The parts of a history: random numbers, time, a rule, and requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Random {
     }
 }
 
-/// Supplied time, by which Redis decides and gates wait.
+/// Supplied time, for Redis and for gates.
 #[derive(Clone)]
 pub(super) struct Time {
     began: Instant,

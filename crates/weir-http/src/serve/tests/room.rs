@@ -101,11 +101,13 @@ fn requests_that_waited_too_long_are_refused_at_once_and_later_ones_are_answered
     });
     let addr = told.recv().expect("the server starts");
     let clients: Vec<_> = (0..24).map(|_| std::thread::spawn(move || ask_blocking(addr))).collect();
-    let answers: Vec<String> = clients.into_iter().map(|it| it.join().expect("no panic")).collect();
-    let refused: Vec<_> = answers.iter().filter(|it| it.starts_with("HTTP/1.1 503 ")).collect();
+    let answers: Vec<String> =
+        clients.into_iter().map(|client| client.join().expect("no panic")).collect();
+    let refused: Vec<_> =
+        answers.iter().filter(|answer| answer.starts_with("HTTP/1.1 503 ")).collect();
     assert!(!refused.is_empty(), "all were served, the last after more than a second");
-    assert!(refused.iter().all(|it| it.contains("\r\nretry-after: 1\r\n")), "{refused:?}");
-    assert!(answers.iter().any(|it| it.starts_with("HTTP/1.1 200 OK")), "{answers:?}");
+    assert!(refused.iter().all(|answer| answer.contains("\r\nretry-after: 1\r\n")), "{refused:?}");
+    assert!(answers.iter().any(|answer| answer.starts_with("HTTP/1.1 200 OK")), "{answers:?}");
     assert!(ask_blocking(addr).starts_with("HTTP/1.1 200 OK"), "nobody waits any more");
     stop.cancel();
     server.join().expect("no panic");
