@@ -61,7 +61,7 @@ mod tests {
 
     use super::*;
     use crate::limiter::Idempotency;
-    use crate::limiter::tests::world::{charge_of, charge_with_block};
+    use crate::limiter::tests::fixture::{charge_of, charge_with_block};
 
     fn check(rules: &[RuleCharge]) -> Asked<'_> {
         let (tenant, operation, cost) = (TenantId::from_u128(1), Operation::Consume, 1);

@@ -1,15 +1,15 @@
-//! The limiter against real Redis: twins, promises, worked facts, failures.
+//! The limiter against real Redis: twins, guarantees, worked examples, failures.
 
-mod company;
+mod batching;
+mod clock_steps;
 mod edges;
-mod facts;
 mod failures;
+pub(super) mod fixture;
+mod guarantees;
 mod idempotency;
-mod promises;
 mod refunds;
-mod steps;
 mod subject_hashes;
 mod twin;
 mod unreadable;
 mod waits;
-pub(super) mod world;
+mod worked_examples;

@@ -6,7 +6,7 @@ use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
-use super::world::{START_US, World, charge_of, charge_with_block, one_of_each, passed};
+use super::fixture::{Fixture, START_US, charge_of, charge_with_block, one_of_each, passed};
 
 const DAY_US: u64 = 86_400_000_000;
 const MIDNIGHT_US: u64 = START_US + DAY_US / 2;
@@ -15,19 +15,23 @@ const SLACK_US: u64 = 1_000_000;
 
 /// Asks Redis and its twin, who agree.
 async fn ask(
-    world: &mut World,
+    fixture: &mut Fixture,
     operation: Operation,
     now_us: u64,
     rules: &[RuleCharge],
 ) -> Vec<Decision> {
-    world.set_now(Micros(now_us));
-    let decisions = world.ask(operation, 1, rules).await;
-    assert_eq!(decisions, world.ask_twin(operation, 1, rules), "Redis (left) and its twin differ");
+    fixture.set_now(Micros(now_us));
+    let decisions = fixture.check(operation, 1, rules).await;
+    assert_eq!(
+        decisions,
+        fixture.check_twin(operation, 1, rules),
+        "Redis (left) and its twin differ"
+    );
     decisions
 }
 
-async fn take(world: &mut World, now_us: u64, rules: &[RuleCharge]) -> bool {
-    passed(&ask(world, Operation::Consume, now_us, rules).await)
+async fn take(fixture: &mut Fixture, now_us: u64, rules: &[RuleCharge]) -> bool {
+    passed(&ask(fixture, Operation::Consume, now_us, rules).await)
 }
 
 fn two_a_day() -> LimitDraft {
@@ -39,43 +43,43 @@ async fn unit_is_free_again_at_its_microsecond_and_not_one_before() {
     // Two a second, taken at once at the start of a window; when the first is free again.
     let free_after_us = [1_000_000, 1_000_000, 1_001_000, 500_000, 500_000, 1_000_000, DAY_US / 2];
     for (limit, free_after_us) in one_of_each(2, 1_000).into_iter().zip(free_after_us) {
-        let mut world = World::new().await;
+        let mut fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];
         let free_us = START_US + free_after_us;
-        take(&mut world, START_US, &rules).await;
-        take(&mut world, START_US, &rules).await;
+        take(&mut fixture, START_US, &rules).await;
+        take(&mut fixture, START_US, &rules).await;
         for operation in [Operation::Inspect, Operation::Peek] {
-            assert!(!passed(&ask(&mut world, operation, free_us - 1, &rules).await), "{limit:?}");
+            assert!(!passed(&ask(&mut fixture, operation, free_us - 1, &rules).await), "{limit:?}");
         }
-        let decision = ask(&mut world, Operation::Inspect, free_us, &rules).await[0];
+        let decision = ask(&mut fixture, Operation::Inspect, free_us, &rules).await[0];
         assert!(decision.allowed && decision.remaining > 0, "{limit:?}: {decision:?}");
-        assert!(take(&mut world, free_us, &rules).await, "{limit:?}");
+        assert!(take(&mut fixture, free_us, &rules).await, "{limit:?}");
     }
 }
 
 #[tokio::test]
 async fn entries_leave_a_log_one_by_one() {
-    let mut world = World::new().await;
+    let mut fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![one_of_each(2, 1_000).swap_remove(1)])];
-    assert!(take(&mut world, START_US, &rules).await);
-    assert!(take(&mut world, START_US + 10_000, &rules).await);
-    assert!(!take(&mut world, START_US + 999_999, &rules).await);
-    let decision = ask(&mut world, Operation::Inspect, START_US + 1_000_000, &rules).await[0];
+    assert!(take(&mut fixture, START_US, &rules).await);
+    assert!(take(&mut fixture, START_US + 10_000, &rules).await);
+    assert!(!take(&mut fixture, START_US + 999_999, &rules).await);
+    let decision = ask(&mut fixture, Operation::Inspect, START_US + 1_000_000, &rules).await[0];
     assert_eq!((decision.remaining, decision.reset_after_ms), (1, 10));
-    assert!(take(&mut world, START_US + 1_000_000, &rules).await);
-    assert!(!take(&mut world, START_US + 1_009_999, &rules).await);
-    assert!(take(&mut world, START_US + 1_010_000, &rules).await);
+    assert!(take(&mut fixture, START_US + 1_000_000, &rules).await);
+    assert!(!take(&mut fixture, START_US + 1_009_999, &rules).await);
+    assert!(take(&mut fixture, START_US + 1_010_000, &rules).await);
 }
 
 #[tokio::test]
 async fn time_stands_still_for_a_stamp_up_to_a_second_ahead_and_then_the_stamp_is_pulled_back() {
     for (kind, limit) in one_of_each(1, 60_000).into_iter().enumerate() {
-        let mut world = World::new().await;
+        let mut fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];
         // The stamp of a window is its start.
-        assert!(take(&mut world, MIDNIGHT_US, &rules).await);
+        assert!(take(&mut fixture, MIDNIGHT_US, &rules).await);
         let mut wait_ms = async |at_us| {
-            let decision = ask(&mut world, Operation::Consume, at_us, &rules).await[0];
+            let decision = ask(&mut fixture, Operation::Consume, at_us, &rules).await[0];
             assert!(!decision.allowed, "{limit:?}");
             decision.retry_after_ms.expect("not for ever")
         };
@@ -92,58 +96,59 @@ async fn next_window_is_counted_up_to_a_minute_ahead_and_then_pulled_back() {
     const STEP_US: u64 = 60_000_000;
     let windows = [(one_of_each(1, 600_000).swap_remove(0), 600_000), (two_a_day(), 86_400_000)];
     for (limit, window_ms) in windows {
-        let mut world = World::new().await;
+        let mut fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];
-        while take(&mut world, MIDNIGHT_US, &rules).await {}
-        let decision = ask(&mut world, Operation::Consume, MIDNIGHT_US - STEP_US, &rules).await[0];
+        while take(&mut fixture, MIDNIGHT_US, &rules).await {}
+        let decision =
+            ask(&mut fixture, Operation::Consume, MIDNIGHT_US - STEP_US, &rules).await[0];
         assert_eq!(decision.retry_after_ms, Some(60_000 + window_ms), "{limit:?}");
         let decision =
-            ask(&mut world, Operation::Consume, MIDNIGHT_US - STEP_US - 1, &rules).await[0];
+            ask(&mut fixture, Operation::Consume, MIDNIGHT_US - STEP_US - 1, &rules).await[0];
         assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(60_001)), "{limit:?}");
-        assert!(take(&mut world, MIDNIGHT_US, &rules).await, "one window more: {limit:?}");
+        assert!(take(&mut fixture, MIDNIGHT_US, &rules).await, "one window more: {limit:?}");
     }
 }
 
 #[tokio::test]
 async fn block_lasts_up_to_a_second_longer_than_the_rule_says_and_then_begins_again() {
-    let mut world = World::new().await;
+    let mut fixture = Fixture::new().await;
     let rules = [charge_with_block(1, 5_000, vec![LimitDraft::Spacing { interval_ms: 1 }])];
-    take(&mut world, START_US, &rules).await;
-    assert!(!take(&mut world, START_US, &rules).await, "blocked from now on");
-    let decision = ask(&mut world, Operation::Inspect, START_US - SLACK_US, &rules).await[0];
+    take(&mut fixture, START_US, &rules).await;
+    assert!(!take(&mut fixture, START_US, &rules).await, "blocked from now on");
+    let decision = ask(&mut fixture, Operation::Inspect, START_US - SLACK_US, &rules).await[0];
     assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(6_000)));
-    let decision = ask(&mut world, Operation::Consume, START_US - SLACK_US - 1, &rules).await[0];
+    let decision = ask(&mut fixture, Operation::Consume, START_US - SLACK_US - 1, &rules).await[0];
     assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(5_000)));
     // It ends at its microsecond.
     let rules = [charge_with_block(2, 5_000, vec![LimitDraft::Spacing { interval_ms: 1 }])];
-    take(&mut world, START_US, &rules).await;
-    take(&mut world, START_US, &rules).await;
-    assert!(!take(&mut world, START_US + 4_999_999, &rules).await);
-    assert!(take(&mut world, START_US + 5_000_000, &rules).await);
+    take(&mut fixture, START_US, &rules).await;
+    take(&mut fixture, START_US, &rules).await;
+    assert!(!take(&mut fixture, START_US + 4_999_999, &rules).await);
+    assert!(take(&mut fixture, START_US + 5_000_000, &rules).await);
 }
 
 #[tokio::test]
 async fn day_ends_at_midnight_whichever_day_the_limiter_thought_it_was() {
     // Thought to be the day before: midnight is the start of the next period.
-    let mut world = World::new().await;
+    let mut fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![two_a_day()])];
-    take(&mut world, MIDNIGHT_US - 10_000, &rules).await;
-    take(&mut world, MIDNIGHT_US - 10_000, &rules).await;
-    assert!(!take(&mut world, MIDNIGHT_US - 1, &rules).await);
-    assert!(take(&mut world, MIDNIGHT_US, &rules).await);
+    take(&mut fixture, MIDNIGHT_US - 10_000, &rules).await;
+    take(&mut fixture, MIDNIGHT_US - 10_000, &rules).await;
+    assert!(!take(&mut fixture, MIDNIGHT_US - 1, &rules).await);
+    assert!(take(&mut fixture, MIDNIGHT_US, &rules).await);
 
     // Thought to be the day after: midnight is the start of the present period.
-    let (mut world, other) = (World::new().await, [charge_of(2, vec![two_a_day()])]);
-    take(&mut world, MIDNIGHT_US - 10_000, &rules).await;
-    take(&mut world, MIDNIGHT_US - 10_000, &rules).await;
-    take(&mut world, MIDNIGHT_US + 1_000, &other).await;
-    assert!(take(&mut world, MIDNIGHT_US, &rules).await);
+    let (mut fixture, other) = (Fixture::new().await, [charge_of(2, vec![two_a_day()])]);
+    take(&mut fixture, MIDNIGHT_US - 10_000, &rules).await;
+    take(&mut fixture, MIDNIGHT_US - 10_000, &rules).await;
+    take(&mut fixture, MIDNIGHT_US + 1_000, &other).await;
+    assert!(take(&mut fixture, MIDNIGHT_US, &rules).await);
 
     // Thought to be the day before the day before, with a stamp of the day after.
-    let mut world = World::new().await;
-    take(&mut world, MIDNIGHT_US, &rules).await;
-    take(&mut world, MIDNIGHT_US, &rules).await;
-    take(&mut world, MIDNIGHT_US - 3 * DAY_US / 2, &other).await;
-    let decision = ask(&mut world, Operation::Consume, MIDNIGHT_US - SLACK_US, &rules).await[0];
+    let mut fixture = Fixture::new().await;
+    take(&mut fixture, MIDNIGHT_US, &rules).await;
+    take(&mut fixture, MIDNIGHT_US, &rules).await;
+    take(&mut fixture, MIDNIGHT_US - 3 * DAY_US / 2, &other).await;
+    let decision = ask(&mut fixture, Operation::Consume, MIDNIGHT_US - SLACK_US, &rules).await[0];
     assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(86_401_000)));
 }

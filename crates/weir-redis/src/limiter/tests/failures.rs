@@ -10,7 +10,7 @@ use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_local::{Redis, RedisOptions, ScratchDir};
 
-use super::world::{charge_of, fresh_tenant, until_up};
+use super::fixture::{charge_of, fresh_tenant, until_up};
 use crate::error::RedisError;
 use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
 
@@ -68,20 +68,20 @@ impl Own {
     }
 
     async fn ask_fine(&self) -> u64 {
-        self.ask().await.0.expect("redis answers")
+        self.check().await.0.expect("redis answers")
     }
 
     /// Asks until Redis is down by its refusals alone; the breaker stays closed.
     async fn until_refused_and_down(&self, label: &str) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while self.limiter.up() {
-            let (answer, waited) = self.ask().await;
+            let (answer, waited) = self.check().await;
             let Err(error @ RedisError::Refused(_)) = answer else { panic!("{answer:?}") };
             assert_eq!(error.label(), label);
             assert!(waited < BUDGET + SLACK, "waited {waited:?}");
             assert!(Instant::now() < deadline, "it is still up");
         }
-        let (answer, _) = self.ask().await;
+        let (answer, _) = self.check().await;
         assert!(matches!(answer, Err(RedisError::Refused(_))), "it is asked again: {answer:?}");
     }
 
@@ -113,7 +113,7 @@ impl Own {
         let mut asking = tokio::task::JoinSet::new();
         for _ in 0..callers {
             let own = Arc::clone(self);
-            asking.spawn(async move { own.ask().await });
+            asking.spawn(async move { own.check().await });
         }
         asking.join_all().await
     }
@@ -122,7 +122,7 @@ impl Own {
     async fn until_answered(&self, within: Duration) -> u64 {
         let deadline = Instant::now() + within;
         loop {
-            let (answer, waited) = self.ask().await;
+            let (answer, waited) = self.check().await;
             assert!(waited < BUDGET + SLACK, "waited {waited:?}");
             match answer {
                 Ok(remaining) => return remaining,
@@ -136,7 +136,7 @@ impl Own {
     async fn until_away(&self) {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
-            let (answer, waited) = self.ask().await;
+            let (answer, waited) = self.check().await;
             assert!(waited < BUDGET + SLACK, "waited {waited:?}");
             match answer {
                 Err(RedisError::Away) => break,
@@ -145,7 +145,7 @@ impl Own {
         }
         assert!(!self.limiter.up());
         for _ in 0..100 {
-            let (answer, waited) = self.ask().await;
+            let (answer, waited) = self.check().await;
             assert!(matches!(answer, Err(RedisError::Away)), "{answer:?}");
             assert!(waited < AT_ONCE, "waited {waited:?}");
         }
@@ -157,7 +157,7 @@ async fn stopped_redis_keeps_nobody_waiting_and_is_used_again_within_two_seconds
     let own = Own::start().await;
     assert_eq!(own.ask_fine().await, 999_999);
     own.redis.kill().expect("it ran");
-    let (answer, waited) = own.ask().await;
+    let (answer, waited) = own.check().await;
     assert!(matches!(answer, Err(RedisError::Broken(_) | RedisError::Away)), "{answer:?}");
     assert!(waited < BUDGET + SLACK, "waited {waited:?}");
     own.until_away().await;
@@ -186,7 +186,7 @@ async fn stalled_redis_times_out_within_the_budget_until_the_breaker_opens() {
     own.ask_fine().await;
     own.redis.pause().expect("it ran");
     for _ in 0..3 {
-        let (answer, waited) = own.ask().await;
+        let (answer, waited) = own.check().await;
         assert!(matches!(answer, Err(RedisError::Timeout)), "{answer:?}");
         assert!(waited < BUDGET + SLACK, "waited {waited:?}");
         assert!(waited + Duration::from_millis(5) > BUDGET, "gave up after {waited:?}");
@@ -275,7 +275,7 @@ async fn read_only_redis_is_connected_to_at_most_ten_times_a_second() {
     own.redis.command("REPLICAOF 127.0.0.1 1").expect("it runs");
     let (before, began) = (own.connections().await, Instant::now());
     while began.elapsed() < Duration::from_millis(1_500) {
-        assert!(own.ask().await.0.is_err());
+        assert!(own.check().await.0.is_err());
         tokio::task::yield_now().await;
     }
     let made = own.connections().await - before;
@@ -333,7 +333,7 @@ async fn read_only_replica_refuses_until_it_is_promoted() {
     own.ask_fine().await;
     own.redis.command("REPLICAOF 127.0.0.1 1").expect("it runs");
     for _ in 0..3 {
-        let (answer, waited) = own.ask().await;
+        let (answer, waited) = own.check().await;
         assert!(answer.is_err(), "{answer:?}");
         assert!(waited < BUDGET + SLACK, "waited {waited:?}");
     }

@@ -3,7 +3,7 @@
 use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 
-use super::world::{World, charge_of, charge_with_block, one_of_each, values};
+use super::fixture::{Fixture, charge_of, charge_with_block, one_of_each, values};
 use crate::limiter::{Answer, Asked};
 
 fn five_a_minute() -> LimitDraft {
@@ -13,62 +13,62 @@ fn five_a_minute() -> LimitDraft {
 #[tokio::test]
 async fn repeat_gets_the_first_answer_and_takes_nothing() {
     for limit in one_of_each(2, 60_000) {
-        let world = World::new().await;
+        let fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![limit.clone()]), charge_with_block(2, 900, vec![limit])];
         // The third is denied; denials are remembered like any answer.
         for key in ["first", "second", "third"] {
-            let asked = || vec![world.with_key(1, &rules, key)];
-            let first = world.ask_all(asked()).await.remove(0);
+            let asked = || vec![fixture.with_key(1, &rules, key)];
+            let first = fixture.check_all(asked()).await.remove(0);
             let Answer::Decided(at, decisions) = first else { panic!("{first:?}") };
-            let before = values(world.dump().await);
-            world.pass_ms(100);
-            let again = world.ask_all(asked()).await.remove(0);
-            let now = world.now();
+            let before = values(fixture.dump().await);
+            fixture.pass_ms(100);
+            let again = fixture.check_all(asked()).await.remove(0);
+            let now = fixture.now();
             assert!(at < now);
             assert_eq!(again, Answer::Repeated(now, "who answered".to_owned(), decisions));
-            assert_eq!(values(world.dump().await), before);
+            assert_eq!(values(fixture.dump().await), before);
         }
     }
 }
 
 #[tokio::test]
 async fn key_of_another_request_is_refused_and_takes_nothing() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![five_a_minute()])];
-    world.ask_all(vec![world.with_key(1, &rules, "key")]).await;
-    let before = values(world.dump().await);
-    let answers = world.ask_all(vec![world.with_key(2, &rules, "key")]).await;
+    fixture.check_all(vec![fixture.with_key(1, &rules, "key")]).await;
+    let before = values(fixture.dump().await);
+    let answers = fixture.check_all(vec![fixture.with_key(2, &rules, "key")]).await;
     assert_eq!(answers, [Answer::KeyReused]);
-    assert_eq!(values(world.dump().await), before);
+    assert_eq!(values(fixture.dump().await), before);
     assert!(matches!(
-        world.ask_all(vec![world.with_key(2, &rules, "another")]).await[0],
+        fixture.check_all(vec![fixture.with_key(2, &rules, "another")]).await[0],
         Answer::Decided(..)
     ));
 }
 
 #[tokio::test]
 async fn record_expires_after_a_minute() {
-    let world = World::by_redis_clock().await;
+    let fixture = Fixture::by_redis_clock().await;
     let rules = [charge_of(1, vec![five_a_minute()])];
-    world.ask_all(vec![world.with_key(1, &rules, "key")]).await;
-    world.ask_all(vec![world.with_key(1, &rules, "key")]).await;
-    let dump = world.dump().await;
+    fixture.check_all(vec![fixture.with_key(1, &rules, "key")]).await;
+    fixture.check_all(vec![fixture.with_key(1, &rules, "key")]).await;
+    let dump = fixture.dump().await;
     let (_, ttl_ms) = dump.iter().find(|(key, _)| key.contains(":i:")).expect("a record").1;
     assert!((30_000..=60_000).contains(ttl_ms), "{ttl_ms}");
 }
 
 #[tokio::test]
 async fn batch_that_repeats_a_key_takes_once() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![five_a_minute()])];
-    let answers = world
-        .ask_all(vec![
-            world.with_key(1, &rules, "key"),
-            world.asked(Operation::Consume, 1, &rules),
-            world.with_key(1, &rules, "key"),
-            world.with_key(3, &rules, "key"),
-            world.with_key(1, &rules, "other"),
-            world.asked(Operation::Peek, 1, &rules),
+    let answers = fixture
+        .check_all(vec![
+            fixture.with_key(1, &rules, "key"),
+            fixture.asked(Operation::Consume, 1, &rules),
+            fixture.with_key(1, &rules, "key"),
+            fixture.with_key(3, &rules, "key"),
+            fixture.with_key(1, &rules, "other"),
+            fixture.asked(Operation::Peek, 1, &rules),
         ])
         .await;
     let [
@@ -88,19 +88,19 @@ async fn batch_that_repeats_a_key_takes_once() {
 
 #[tokio::test]
 async fn keys_of_tenants_are_apart() {
-    let (world, other) = (World::new().await, World::new().await);
+    let (fixture, other) = (Fixture::new().await, Fixture::new().await);
     let rules = [charge_of(1, vec![five_a_minute()])];
-    for world in [&world, &other] {
-        let answers = world.ask_all(vec![world.with_key(1, &rules, "key")]).await;
+    for fixture in [&fixture, &other] {
+        let answers = fixture.check_all(vec![fixture.with_key(1, &rules, "key")]).await;
         assert!(matches!(answers[0], Answer::Decided(..)), "{answers:?}");
     }
 }
 
 #[tokio::test]
 async fn check_that_meets_no_limit_can_be_repeated() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     for repeated in [false, true] {
-        let answer = world.ask_all(vec![world.with_key(1, &[], "key")]).await.remove(0);
+        let answer = fixture.check_all(vec![fixture.with_key(1, &[], "key")]).await.remove(0);
         match answer {
             Answer::Decided(_, decisions) => assert!(!repeated && decisions.is_empty()),
             Answer::Repeated(_, text, decisions) => {
@@ -110,26 +110,26 @@ async fn check_that_meets_no_limit_can_be_repeated() {
             Answer::KeyReused | Answer::Unreadable(_) => panic!("the same request"),
         }
     }
-    assert_eq!(world.ask_all(vec![world.asked(Operation::Consume, 1, &[])]).await.len(), 1);
+    assert_eq!(fixture.check_all(vec![fixture.asked(Operation::Consume, 1, &[])]).await.len(), 1);
 }
 
 #[tokio::test]
 async fn repeated_refund_gives_nothing_back_again() {
     for limit in one_of_each(3, 60_000) {
-        let world = World::new().await;
+        let fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];
-        world.exhaust(&rules).await;
+        fixture.exhaust(&rules).await;
         let refund = |cost, key| {
-            let asked = world.with_key(cost, &rules, key);
+            let asked = fixture.with_key(cost, &rules, key);
             vec![Asked { operation: Operation::Refund, ..asked }]
         };
-        let first = world.ask_all(refund(1, "key")).await.remove(0);
+        let first = fixture.check_all(refund(1, "key")).await.remove(0);
         let Answer::Decided(_, decisions) = first else { panic!("{first:?}") };
-        let before = values(world.dump().await);
-        let again = world.ask_all(refund(1, "key")).await.remove(0);
-        assert_eq!(again, Answer::Repeated(world.now(), "who answered".to_owned(), decisions));
-        assert_eq!(world.ask_all(refund(2, "key")).await, [Answer::KeyReused]);
-        assert_eq!(values(world.dump().await), before, "{limit:?}");
-        assert!(matches!(world.ask_all(refund(1, "other")).await[0], Answer::Decided(..)));
+        let before = values(fixture.dump().await);
+        let again = fixture.check_all(refund(1, "key")).await.remove(0);
+        assert_eq!(again, Answer::Repeated(fixture.now(), "who answered".to_owned(), decisions));
+        assert_eq!(fixture.check_all(refund(2, "key")).await, [Answer::KeyReused]);
+        assert_eq!(values(fixture.dump().await), before, "{limit:?}");
+        assert!(matches!(fixture.check_all(refund(1, "other")).await[0], Answer::Decided(..)));
     }
 }

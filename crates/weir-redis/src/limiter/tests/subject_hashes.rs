@@ -5,8 +5,8 @@ use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::subject::SubjectKey;
 
-use super::world::{
-    World, charge_of, charge_with_block, connection, log_of_denials, one_of_each, passed, until,
+use super::fixture::{
+    Fixture, charge_of, charge_with_block, connection, log_of_denials, one_of_each, passed, until,
 };
 
 fn window(limit: u64, window_ms: u64) -> Vec<LimitDraft> {
@@ -22,68 +22,68 @@ fn day_each() -> LimitDraft {
 
 #[tokio::test]
 async fn subject_has_one_key_that_lives_as_long_as_its_longest_counter() {
-    let world = World::by_redis_clock().await;
+    let fixture = Fixture::by_redis_clock().await;
     let day =
         LimitDraft::TokenBucket { capacity: 10, refill_tokens: 1, refill_interval_ms: 86_400_000 };
     let long = charge_of(1, vec![day]);
     let rules: Vec<_> =
         (2..=20).map(|id| charge_of(id, window(100, 60_000))).chain([long]).collect();
     for _ in 0..3 {
-        assert!(passed(&world.ask(Operation::Consume, 1, &rules).await));
-        let dump = world.dump().await;
-        assert_eq!((dump.len(), world.counters().await), (1, 20));
+        assert!(passed(&fixture.check(Operation::Consume, 1, &rules).await));
+        let dump = fixture.dump().await;
+        assert_eq!((dump.len(), fixture.counters().await), (1, 20));
         assert!(dump.values().all(|(_, ttl_ms)| *ttl_ms > 80_000_000), "{dump:?}");
         // A part of the rules, of which none needs the key that long.
-        assert!(passed(&world.ask(Operation::Consume, 1, &rules[..7]).await));
-        let dump = world.dump().await;
+        assert!(passed(&fixture.check(Operation::Consume, 1, &rules[..7]).await));
+        let dump = fixture.dump().await;
         assert!(dump.values().all(|(_, ttl_ms)| *ttl_ms > 80_000_000), "{dump:?}");
     }
-    assert_eq!(world.ask(Operation::Inspect, 1, &rules[19..]).await[0].remaining, 7);
+    assert_eq!(fixture.check(Operation::Inspect, 1, &rules[19..]).await[0].remaining, 7);
 }
 
 #[tokio::test]
 async fn counter_that_matters_no_longer_leaves_the_key_to_the_others() {
-    let world = World::by_redis_clock().await;
+    let fixture = Fixture::by_redis_clock().await;
     let rules = [charge_of(1, vec![day_each()]), charge_of(2, vec![day_each()])];
-    world.ask(Operation::Consume, 5, &rules).await;
+    fixture.check(Operation::Consume, 5, &rules).await;
     let lives_days = async || {
-        let (_, ttl_ms) = *world.dump().await.values().next().expect("a counter_hash");
+        let (_, ttl_ms) = *fixture.dump().await.values().next().expect("a counter_hash");
         u64::try_from(ttl_ms).expect("it expires").div_ceil(DAY_MS)
     };
     // Each of them would now need the key for a day.
-    world.ask(Operation::Refund, 4, &rules[..1]).await;
+    fixture.check(Operation::Refund, 4, &rules[..1]).await;
     assert_eq!(lives_days().await, 6, "five days and the grace");
     // When the last counter is alone, the key goes with it.
-    world.ask(Operation::Refund, 5, &rules[1..]).await;
-    world.ask(Operation::Consume, 3, &rules[..1]).await;
-    world.ask(Operation::Refund, 3, &rules[..1]).await;
+    fixture.check(Operation::Refund, 5, &rules[1..]).await;
+    fixture.check(Operation::Consume, 3, &rules[..1]).await;
+    fixture.check(Operation::Refund, 3, &rules[..1]).await;
     assert_eq!(lives_days().await, 2, "a day and the grace");
 }
 
 #[tokio::test]
 async fn check_of_a_thousand_subjects_keeps_them_apart() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let mut rules: Vec<_> = (1..=1_000).map(|id| charge_of(id, window(5, 60_000))).collect();
     for (rule, subject) in rules.iter_mut().zip(1..) {
         rule.subject = SubjectKey(subject);
     }
     for left in [4, 3] {
-        let decisions = world.ask(Operation::Consume, 1, &rules).await;
+        let decisions = fixture.check(Operation::Consume, 1, &rules).await;
         assert!(decisions.iter().all(|it| it.remaining == left), "{decisions:?}");
     }
-    assert_eq!((world.dump().await.len(), world.counters().await), (1_000, 1_000));
+    assert_eq!((fixture.dump().await.len(), fixture.counters().await), (1_000, 1_000));
 }
 
 #[tokio::test]
 async fn thousand_rules_of_a_subject_are_told_apart() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let limits = || [window(5, 60_000), window(50, 90_000)].concat();
     let rules: Vec<_> = (1..=1_000).map(|id| charge_of(id, limits())).collect();
-    world.ask(Operation::Consume, 1, &rules).await;
-    world.ask(Operation::Consume, 2, &rules[300..301]).await;
+    fixture.check(Operation::Consume, 1, &rules).await;
+    fixture.check(Operation::Consume, 2, &rules[300..301]).await;
     let mut turned = rules.clone();
     turned.reverse();
-    let decisions = world.ask(Operation::Consume, 1, &turned).await;
+    let decisions = fixture.check(Operation::Consume, 1, &turned).await;
     for (at, decisions) in decisions.chunks(2).rev().enumerate() {
         let taken = if at == 300 { 4 } else { 2 };
         assert_eq!(
@@ -92,55 +92,55 @@ async fn thousand_rules_of_a_subject_are_told_apart() {
             "rule {at}"
         );
     }
-    assert_eq!((world.dump().await.len(), world.counters().await), (1, 2_000));
+    assert_eq!((fixture.dump().await.len(), fixture.counters().await), (1, 2_000));
 }
 
 #[tokio::test]
 async fn counter_that_expired_is_as_if_never_used_and_makes_room_though_others_live_on() {
-    let world = World::hasty().await;
+    let fixture = Fixture::with_short_grace().await;
     let (long, short) = (charge_of(1, window(100, 600_000)), charge_of(2, window(1, 1)));
     let both = [long.clone(), short.clone()];
-    assert!(passed(&world.ask(Operation::Consume, 1, &both).await));
+    assert!(passed(&fixture.check(Operation::Consume, 1, &both).await));
     until("the short window is free again", async || {
-        passed(&world.ask(Operation::Consume, 1, std::slice::from_ref(&short)).await)
+        passed(&fixture.check(Operation::Consume, 1, std::slice::from_ref(&short)).await)
     })
     .await;
 
     for id in 3..100 {
-        world.ask(Operation::Consume, 1, &[charge_of(id, window(1, 1))]).await;
+        fixture.check(Operation::Consume, 1, &[charge_of(id, window(1, 1))]).await;
     }
     let mut id = 100;
     until("one counter is left beside the long one", async || {
         id += 1;
-        world.ask(Operation::Consume, 1, &[charge_of(id, window(1, 1))]).await;
-        world.counters().await == 2
+        fixture.check(Operation::Consume, 1, &[charge_of(id, window(1, 1))]).await;
+        fixture.counters().await == 2
     })
     .await;
-    assert_eq!(world.ask(Operation::Inspect, 1, &[long]).await[0].remaining, 99);
+    assert_eq!(fixture.check(Operation::Inspect, 1, &[long]).await[0].remaining, 99);
 }
 
 #[tokio::test]
 async fn what_is_forgotten_is_counted_and_the_rest_of_the_sheet_stays() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let mut limits = one_of_each(3, 60_000);
     limits.push(log_of_denials(3, 60_000));
     let (first, second) = (charge_with_block(1, 5_000, limits.clone()), charge_of(2, limits));
     let rules = [first.clone(), second.clone(), charge_of(3, window(5, 60_000))];
     for _ in 0..2 {
-        world.ask(Operation::Consume, 1, &rules).await;
+        fixture.check(Operation::Consume, 1, &rules).await;
     }
-    let counters = world.counters().await;
+    let counters = fixture.counters().await;
     assert_eq!(counters, 2 * 8 + 1 + 1, "with the block that the spacing's denial started");
-    let before = world.ask(Operation::Inspect, 1, std::slice::from_ref(&second)).await;
+    let before = fixture.check(Operation::Inspect, 1, std::slice::from_ref(&second)).await;
     let forget = async |rule: &RuleCharge| {
-        let names = rule.counters(world.tenant);
-        world.limiter.reset(&names).await.expect("redis answers")
+        let names = rule.counters(fixture.tenant);
+        fixture.limiter.reset(&names).await.expect("redis answers")
     };
     // Each limit, and the block.
     assert_eq!(forget(&first).await, 9);
-    assert_eq!(world.counters().await, counters - 9);
-    assert_eq!(world.ask(Operation::Inspect, 1, std::slice::from_ref(&second)).await, before);
-    let decisions = world.ask(Operation::Inspect, 1, std::slice::from_ref(&first)).await;
+    assert_eq!(fixture.counters().await, counters - 9);
+    assert_eq!(fixture.check(Operation::Inspect, 1, std::slice::from_ref(&second)).await, before);
+    let decisions = fixture.check(Operation::Inspect, 1, std::slice::from_ref(&first)).await;
     assert!(
         passed(&decisions) && decisions.iter().all(|it| it.reset_after_ms == 0),
         "{decisions:?}"
@@ -148,23 +148,23 @@ async fn what_is_forgotten_is_counted_and_the_rest_of_the_sheet_stays() {
     assert_eq!(forget(&first).await, 0);
     assert_eq!(forget(&rules[2]).await, 1);
     assert_eq!(forget(&second).await, 8);
-    assert!(world.dump().await.is_empty());
+    assert!(fixture.dump().await.is_empty());
 }
 
 #[tokio::test]
 async fn dead_counters_leave_with_the_next_write_once_they_are_the_larger_half() {
     for limit in [day_each(), LimitDraft::FixedWindow { limit: 100, window_ms: DAY_MS }] {
-        let world = World::hasty().await;
+        let fixture = Fixture::with_short_grace().await;
         let long = [charge_of(1, vec![limit])];
-        world.ask(Operation::Consume, 1, &long).await;
+        fixture.check(Operation::Consume, 1, &long).await;
         let short: Vec<_> = (2..=40).map(|id| charge_of(id, window(1, 1))).collect();
-        world.ask(Operation::Consume, 1, &short).await;
+        fixture.check(Operation::Consume, 1, &short).await;
         // A hash is looked at once a second at most, so writes go on for as long as that takes.
         until("the long counter is alone", async || {
-            world.ask(Operation::Consume, 1, &long).await;
-            world.ask(Operation::Refund, 1, &long).await;
-            world.ask(Operation::Consume, 1, &long).await;
-            world.counters().await == 1
+            fixture.check(Operation::Consume, 1, &long).await;
+            fixture.check(Operation::Refund, 1, &long).await;
+            fixture.check(Operation::Consume, 1, &long).await;
+            fixture.counters().await == 1
         })
         .await;
     }
@@ -172,15 +172,15 @@ async fn dead_counters_leave_with_the_next_write_once_they_are_the_larger_half()
 
 #[tokio::test]
 async fn charges_of_one_microsecond_share_an_entry_of_a_log() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![one_of_each(100, 60_000).swap_remove(1)])];
-    let checks: Vec<_> = (0..50).map(|_| world.asked(Operation::Consume, 1, &rules)).collect();
-    world.ask_all(checks).await;
+    let checks: Vec<_> = (0..50).map(|_| fixture.asked(Operation::Consume, 1, &rules)).collect();
+    fixture.check_all(checks).await;
     let mut connection = connection().await;
-    let key = world.dump().await.into_keys().next().expect("a log");
+    let key = fixture.dump().await.into_keys().next().expect("a log");
     let length: u64 =
         redis::cmd("LLEN").arg(&key).query_async(&mut connection).await.expect("a list");
     assert_eq!(length, 1);
-    assert_eq!(world.ask(Operation::Refund, 20, &rules).await[0].remaining, 70);
-    assert_eq!(world.ask(Operation::Consume, 70, &rules).await[0].remaining, 0);
+    assert_eq!(fixture.check(Operation::Refund, 20, &rules).await[0].remaining, 70);
+    assert_eq!(fixture.check(Operation::Consume, 70, &rules).await[0].remaining, 0);
 }

@@ -7,7 +7,7 @@ use weir_domain::request::Operation;
 use weir_domain::rule::{Rule, Slots};
 use weir_domain::time::Micros;
 
-use super::world::{START_US, World, charge, draft};
+use super::fixture::{Fixture, START_US, charge, draft};
 use crate::limiter::Answer;
 
 /// `SplitMix64`: small, seeded, the same on every machine.
@@ -168,8 +168,8 @@ fn step(random: &mut Random, now: Micros) -> Micros {
 
 async fn history(seed: u64, kinds: &[u64], steps: u32) {
     let mut random = Random(seed);
-    let mut world = World::new().await;
-    world.set_now(Micros(START_US + random.below(100_000_000_000)));
+    let mut fixture = Fixture::new().await;
+    fixture.set_now(Micros(START_US + random.below(100_000_000_000)));
     let mut rules: Vec<Edited> = (1..=random.between(1, 6))
         .map(|id| {
             let rule = Rule::parse(random_rule(&mut random, kinds)).expect("valid");
@@ -179,7 +179,7 @@ async fn history(seed: u64, kinds: &[u64], steps: u32) {
         .collect();
     let (mut passed, mut denied) = (0, 0);
     for at in 0..steps {
-        world.set_now(step(&mut random, world.now()));
+        fixture.set_now(step(&mut random, fixture.now()));
         if random.one_in(40) {
             let which = usize::try_from(random.below(rules.len() as u64)).expect("small");
             edit(&mut random, &mut rules[which], kinds);
@@ -200,18 +200,18 @@ async fn history(seed: u64, kinds: &[u64], steps: u32) {
                 _ => 1,
             };
             let charges = some(&mut random, &rules);
-            expected.push(world.ask_twin(operation, cost, &charges));
+            expected.push(fixture.check_twin(operation, cost, &charges));
             drawn.push((operation, cost, charges));
         }
         let asked: Vec<_> = drawn
             .iter()
-            .map(|(operation, cost, charges)| world.asked(*operation, *cost, charges))
+            .map(|(operation, cost, charges)| fixture.asked(*operation, *cost, charges))
             .collect();
         let operations: Vec<_> = asked.iter().map(|it| (it.operation, it.cost)).collect();
-        let answers = world.ask_all(asked).await;
+        let answers = fixture.check_all(asked).await;
         for ((answer, expected), operation) in answers.into_iter().zip(expected).zip(operations) {
             let Answer::Decided(now, decisions) = answer else { panic!("not decided") };
-            assert_eq!(now, world.now());
+            assert_eq!(now, fixture.now());
             assert_eq!(
                 decisions,
                 expected,
@@ -221,7 +221,7 @@ async fn history(seed: u64, kinds: &[u64], steps: u32) {
             if decisions.iter().all(|it| it.allowed) { passed += 1 } else { denied += 1 }
         }
     }
-    for (key, (_, ttl_ms)) in world.dump().await {
+    for (key, (_, ttl_ms)) in fixture.dump().await {
         assert!(ttl_ms > 0, "seed {seed}: {key} stays for ever");
     }
     assert!(

@@ -4,8 +4,8 @@ use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::subject::SubjectKey;
 
-use super::world::{
-    World, charge_of, charge_with_block, connection, log_of_denials, one_of_each, passed, values,
+use super::fixture::{
+    Fixture, charge_of, charge_with_block, connection, log_of_denials, one_of_each, passed, values,
 };
 use crate::limiter::Answer;
 
@@ -18,8 +18,8 @@ async fn redis(arguments: &[&[u8]]) {
 }
 
 /// Every key of the tenant, with a value of another type.
-async fn spoil_types(world: &World) -> Vec<String> {
-    let keys: Vec<String> = world.dump().await.into_keys().collect();
+async fn spoil_types(fixture: &Fixture) -> Vec<String> {
+    let keys: Vec<String> = fixture.dump().await.into_keys().collect();
     for key in &keys {
         redis(&[b"DEL", key.as_bytes()]).await;
         redis(&[b"SADD", key.as_bytes(), b"not what it should be"]).await;
@@ -37,23 +37,23 @@ async fn key_of_a_wrong_type_makes_its_check_unreadable_and_other_checks_are_dec
         one_of_each(3, 60_000).into_iter().map(|it| vec![it]).collect();
     limits.push(one_of_each(3, 60_000));
     for limits in limits {
-        let world = World::new().await;
+        let fixture = Fixture::new().await;
         let bad = [charge_of(1, limits.clone())];
-        world.ask(Operation::Consume, 1, &bad).await;
-        let keys = spoil_types(&world).await;
-        let before = values(world.dump().await);
+        fixture.check(Operation::Consume, 1, &bad).await;
+        let keys = spoil_types(&fixture).await;
+        let before = values(fixture.dump().await);
         let mut good = [charge_of(1, vec![five_a_minute()])];
         good[0].subject = SubjectKey(77);
         for operation in
             [Operation::Consume, Operation::Peek, Operation::Inspect, Operation::Refund]
         {
-            let answers = world
-                .ask_all(vec![
-                    world.asked(Operation::Consume, 1, &good),
-                    world.asked(operation, 1, &bad),
-                    world.asked(Operation::Consume, 1, &good),
-                    world.with_key(1, &bad, "key"),
-                    world.asked(Operation::Refund, 2, &good),
+            let answers = fixture
+                .check_all(vec![
+                    fixture.asked(Operation::Consume, 1, &good),
+                    fixture.asked(operation, 1, &bad),
+                    fixture.asked(Operation::Consume, 1, &good),
+                    fixture.with_key(1, &bad, "key"),
+                    fixture.asked(Operation::Refund, 2, &good),
                 ])
                 .await;
             for at in [1, 3] {
@@ -67,27 +67,27 @@ async fn key_of_a_wrong_type_makes_its_check_unreadable_and_other_checks_are_dec
                 assert_eq!(decisions[0].remaining, remaining, "check {at}, {limits:?}");
             }
         }
-        assert_eq!(values(world.dump().await), before, "nothing of {limits:?} is written");
+        assert_eq!(values(fixture.dump().await), before, "nothing of {limits:?} is written");
     }
 }
 
 #[tokio::test]
 async fn check_with_one_unreadable_key_of_several_charges_nothing() {
     for spoilt in [":s:", ":l:", ":b:", ":i:"] {
-        let world = World::new().await;
+        let fixture = Fixture::new().await;
         let rules = [
             charge_of(1, vec![five_a_minute()]),
             charge_with_block(2, 60_000, vec![log_of_denials(1, 60_000)]),
         ];
-        world.ask_all(vec![world.with_key(1, &rules, "key")]).await;
+        fixture.check_all(vec![fixture.with_key(1, &rules, "key")]).await;
         // The second check is denied, which starts the block.
-        world.ask(Operation::Consume, 1, &rules).await;
+        fixture.check(Operation::Consume, 1, &rules).await;
         let key =
-            world.dump().await.into_keys().find(|key| key.contains(spoilt)).expect("it is there");
+            fixture.dump().await.into_keys().find(|key| key.contains(spoilt)).expect("it is there");
         redis(&[b"DEL", key.as_bytes()]).await;
         redis(&[b"SADD", key.as_bytes(), b"x"]).await;
-        let before = values(world.dump().await);
-        let answers = world.ask_all(vec![world.with_key(1, &rules, "key")]).await;
+        let before = values(fixture.dump().await);
+        let answers = fixture.check_all(vec![fixture.with_key(1, &rules, "key")]).await;
         // A record that can be read answers without the counters.
         let expected = match answers.as_slice() {
             [Answer::Unreadable(unreadable)] => *unreadable == key,
@@ -96,10 +96,11 @@ async fn check_with_one_unreadable_key_of_several_charges_nothing() {
         };
         assert!(expected, "{spoilt}: {answers:?}");
         if spoilt != ":i:" {
-            let answers = world.ask_all(vec![world.asked(Operation::Consume, 1, &rules)]).await;
+            let answers =
+                fixture.check_all(vec![fixture.asked(Operation::Consume, 1, &rules)]).await;
             assert_eq!(answers, [Answer::Unreadable(key)], "{spoilt}");
         }
-        assert_eq!(values(world.dump().await), before, "{spoilt}");
+        assert_eq!(values(fixture.dump().await), before, "{spoilt}");
     }
 }
 
@@ -108,12 +109,12 @@ async fn damaged_value_counts_as_untouched_and_the_next_charge_repairs_it() {
     let nonsense: [&[u8]; 6] =
         [b"", b"x", &[0xff; 40], &[0x7f; 47], b"thirty-two bytes that are words.", &[0; 500]];
     for limit in one_of_each(3, 60_000) {
-        let world = World::new().await;
+        let fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];
-        let fresh = world.ask(Operation::Peek, 1, &rules).await;
+        let fresh = fixture.check(Operation::Peek, 1, &rules).await;
         for value in nonsense {
-            world.exhaust(&rules).await;
-            let key = world.dump().await.into_keys().next().expect("a counter");
+            fixture.exhaust(&rules).await;
+            let key = fixture.dump().await.into_keys().next().expect("a counter");
             if key.contains(":l:") {
                 redis(&[b"DEL", key.as_bytes()]).await;
                 redis(&[b"RPUSH", key.as_bytes(), value, value]).await;
@@ -126,12 +127,12 @@ async fn damaged_value_counts_as_untouched_and_the_next_charge_repairs_it() {
                     .expect("a hash");
                 redis(&[b"HSET", key.as_bytes(), &names[0], value]).await;
             }
-            let taken = world.ask(Operation::Consume, 1, &rules).await;
+            let taken = fixture.check(Operation::Consume, 1, &rules).await;
             assert!(
                 passed(&taken) && taken[0].remaining == fresh[0].remaining,
                 "{limit:?}, {value:?}"
             );
-            world.ask(Operation::Refund, 1, &rules).await;
+            fixture.check(Operation::Refund, 1, &rules).await;
         }
     }
 }
@@ -140,10 +141,10 @@ async fn damaged_value_counts_as_untouched_and_the_next_charge_repairs_it() {
 async fn damaged_entries_in_the_middle_of_a_log_fail_no_check() {
     for value in [&b"x"[..], &[0xff; 32], &[0x7f; 32]] {
         for at in 0..5 {
-            let world = World::new().await;
+            let fixture = Fixture::new().await;
             let rules = [charge_of(1, vec![one_of_each(5, 60_000).swap_remove(1)])];
-            world.exhaust(&rules).await;
-            let key = world.dump().await.into_keys().next().expect("a log");
+            fixture.exhaust(&rules).await;
+            let key = fixture.dump().await.into_keys().next().expect("a log");
             redis(&[b"LSET", key.as_bytes(), at.to_string().as_bytes(), value]).await;
             for operation in [
                 Operation::Consume,
@@ -154,9 +155,9 @@ async fn damaged_entries_in_the_middle_of_a_log_fail_no_check() {
                 Operation::Refund,
             ] {
                 for cost in [1, 2, 5] {
-                    let decisions = world.ask(operation, cost, &rules).await;
+                    let decisions = fixture.check(operation, cost, &rules).await;
                     assert!(decisions[0].remaining <= 5, "{decisions:?}");
-                    world.pass_ms(7_000);
+                    fixture.pass_ms(7_000);
                 }
             }
         }
@@ -165,7 +166,7 @@ async fn damaged_entries_in_the_middle_of_a_log_fail_no_check() {
 
 #[tokio::test]
 async fn damaged_record_of_an_idempotency_key_counts_as_none_or_fails_its_check_alone() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![five_a_minute()])];
     for (field, value) in [
         ("numbers", &[0xff_u8; 40][..]),
@@ -173,13 +174,14 @@ async fn damaged_record_of_an_idempotency_key_counts_as_none_or_fails_its_check_
         ("text", &[0xff, 0xfe]),
         ("numbers", b""),
     ] {
-        world.ask_all(vec![world.with_key(1, &rules, "key")]).await;
-        let key = world.dump().await.into_keys().find(|key| key.contains(":i:")).expect("a record");
+        fixture.check_all(vec![fixture.with_key(1, &rules, "key")]).await;
+        let key =
+            fixture.dump().await.into_keys().find(|key| key.contains(":i:")).expect("a record");
         redis(&[b"HSET", key.as_bytes(), field.as_bytes(), value]).await;
-        let answers = world
-            .ask_all(vec![
-                world.with_key(1, &rules, "key"),
-                world.asked(Operation::Inspect, 1, &rules),
+        let answers = fixture
+            .check_all(vec![
+                fixture.with_key(1, &rules, "key"),
+                fixture.asked(Operation::Inspect, 1, &rules),
             ])
             .await;
         let fits = matches!(answers[0], Answer::Unreadable(_) | Answer::Decided(..));
@@ -190,11 +192,11 @@ async fn damaged_record_of_an_idempotency_key_counts_as_none_or_fails_its_check_
 
 #[tokio::test]
 async fn reset_removes_keys_of_a_wrong_type() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let rules = [charge_with_block(1, 60_000, one_of_each(3, 60_000))];
-    world.exhaust(&rules).await;
-    spoil_types(&world).await;
-    world.limiter.reset(&rules[0].counters(world.tenant)).await.expect("redis answers");
-    assert!(world.dump().await.is_empty());
-    assert!(passed(&world.ask(Operation::Consume, 1, &rules).await));
+    fixture.exhaust(&rules).await;
+    spoil_types(&fixture).await;
+    fixture.limiter.reset(&rules[0].counters(fixture.tenant)).await.expect("redis answers");
+    assert!(fixture.dump().await.is_empty());
+    assert!(passed(&fixture.check(Operation::Consume, 1, &rules).await));
 }

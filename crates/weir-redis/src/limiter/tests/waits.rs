@@ -5,36 +5,36 @@ use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
+use super::fixture::{Fixture, charge_of, charge_with_block, log_of_denials, one_of_each, passed};
 use super::twin::Random;
-use super::world::{World, charge_of, charge_with_block, log_of_denials, one_of_each, passed};
 
 /// Denied checks of a random history pass when asked again after exactly the longest wait, and not a
 /// millisecond before.
 async fn waits_are_exact(seed: u64, rules: &[RuleCharge]) {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let mut random = Random(seed);
     let mut denied = 0;
     for step in 0..300 {
-        world.set_now(Micros(world.now().0 + random.below(400_000)));
+        fixture.set_now(Micros(fixture.now().0 + random.below(400_000)));
         let cost = if random.one_in(3) { random.between(1, 4) } else { 1 };
-        let decisions = world.ask(Operation::Consume, cost, rules).await;
+        let decisions = fixture.check(Operation::Consume, cost, rules).await;
         if passed(&decisions) {
             continue;
         }
-        let now = world.now();
+        let now = fixture.now();
         let waits = decisions.iter().map(|it| it.retry_after_ms);
         let Some(wait_ms) = waits.collect::<Option<Vec<_>>>().map(|it| it.into_iter().max()) else {
             continue; // Never: nothing to wait for.
         };
         let wait_ms = wait_ms.expect("there are limits");
         denied += 1;
-        world.pass_ms(wait_ms - 1);
-        let before = world.ask(Operation::Peek, cost, rules).await;
+        fixture.pass_ms(wait_ms - 1);
+        let before = fixture.check(Operation::Peek, cost, rules).await;
         assert!(!passed(&before), "seed {seed}, step {step}: already after {wait_ms} - 1 ms");
-        world.pass_ms(1);
-        let after = world.ask(Operation::Peek, cost, rules).await;
+        fixture.pass_ms(1);
+        let after = fixture.check(Operation::Peek, cost, rules).await;
         assert!(passed(&after), "seed {seed}, step {step}: not after {wait_ms} ms: {after:?}");
-        world.set_now(now);
+        fixture.set_now(now);
     }
     assert!(denied > 20, "hardly ever denied: {denied}");
 }
@@ -73,15 +73,15 @@ async fn wait_is_exact_for_several_rules_together() {
 
 /// Times and costs of what a limit admits of a random history that never steps back.
 async fn admissions(limit: LimitDraft) -> Vec<(u64, u64)> {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![limit])];
     let mut random = Random(5);
     let mut admitted = Vec::new();
     for _ in 0..500 {
-        world.set_now(Micros(world.now().0 + random.below(120_000)));
+        fixture.set_now(Micros(fixture.now().0 + random.below(120_000)));
         let cost = random.between(1, 3);
-        if passed(&world.ask(Operation::Consume, cost, &rules).await) {
-            admitted.push((world.now().0, cost));
+        if passed(&fixture.check(Operation::Consume, cost, &rules).await) {
+            admitted.push((fixture.now().0, cost));
         }
     }
     assert!(admitted.len() > 5, "{}", admitted.len());

@@ -11,16 +11,16 @@ use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
-use super::world::{
-    START_US, World, charge_of, client, fresh_tenant, one_of_each, passed, until_up, values,
+use super::fixture::{
+    Fixture, START_US, charge_of, client, fresh_tenant, one_of_each, passed, until_up, values,
 };
 use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
 
 /// How many of a hundred single checks pass.
-async fn passes_of_100(world: &World, limit: &LimitDraft) -> u32 {
+async fn passes_of_100(fixture: &Fixture, limit: &LimitDraft) -> u32 {
     let rules = [charge_of(1, vec![limit.clone()])];
-    let hundred = (0..100).map(|_| world.asked(Operation::Consume, 1, &rules));
-    let answers = world.ask_all(hundred.collect()).await;
+    let hundred = (0..100).map(|_| fixture.asked(Operation::Consume, 1, &rules));
+    let answers = fixture.check_all(hundred.collect()).await;
     let pass = |it: &Answer| matches!(it, Answer::Decided(_, decisions) if passed(decisions));
     answers.iter().map(|it| u32::from(pass(it))).sum()
 }
@@ -29,17 +29,21 @@ async fn passes_of_100(world: &World, limit: &LimitDraft) -> u32 {
 async fn boundary_burst_passes_a_fixed_window_and_neither_a_log_nor_a_bucket() {
     let limits = one_of_each(100, 60_000);
     for (limit, second_hundred) in [(&limits[0], 100), (&limits[1], 0), (&limits[3], 0)] {
-        let world = World::new().await;
-        world.set_now(Micros(START_US - 100_000));
-        assert_eq!(passes_of_100(&world, limit).await, 100, "at 11:59:59.9, {limit:?}");
-        world.set_now(Micros(START_US + 100_000));
-        assert_eq!(passes_of_100(&world, limit).await, second_hundred, "at 12:00:00.1, {limit:?}");
+        let fixture = Fixture::new().await;
+        fixture.set_now(Micros(START_US - 100_000));
+        assert_eq!(passes_of_100(&fixture, limit).await, 100, "at 11:59:59.9, {limit:?}");
+        fixture.set_now(Micros(START_US + 100_000));
+        assert_eq!(
+            passes_of_100(&fixture, limit).await,
+            second_hundred,
+            "at 12:00:00.1, {limit:?}"
+        );
     }
     // What a bucket refilled meanwhile passes: a unit each 600 ms.
-    let world = World::new().await;
-    passes_of_100(&world, &limits[3]).await;
-    world.pass_ms(1_799);
-    assert_eq!(passes_of_100(&world, &limits[3]).await, 2);
+    let fixture = Fixture::new().await;
+    passes_of_100(&fixture, &limits[3]).await;
+    fixture.pass_ms(1_799);
+    assert_eq!(passes_of_100(&fixture, &limits[3]).await, 2);
 }
 
 #[tokio::test]
@@ -52,27 +56,27 @@ async fn refusal_by_one_of_four_levels_takes_nothing_from_the_others() {
             level(1_000, 3_600_000),
             level(10_000, 86_400_000),
         ];
-        let world = World::new().await;
+        let fixture = Fixture::new().await;
         let rules = [charge_of(1, levels)];
         for _ in 0..10 {
-            assert!(passed(&world.ask(Operation::Consume, 1, &rules).await));
+            assert!(passed(&fixture.check(Operation::Consume, 1, &rules).await));
         }
-        let before = values(world.dump().await);
+        let before = values(fixture.dump().await);
         for _ in 0..25 {
-            let decisions = world.ask(Operation::Consume, 1, &rules).await;
+            let decisions = fixture.check(Operation::Consume, 1, &rules).await;
             let remaining: Vec<_> = decisions.iter().map(|it| it.remaining).collect();
             assert_eq!(remaining, [0, 90, 990, 9_990]);
             assert!(!decisions[0].allowed && passed(&decisions[1..]));
         }
-        assert_eq!(values(world.dump().await), before);
+        assert_eq!(values(fixture.dump().await), before);
         for _ in 1..10 {
-            world.pass_ms(2_000);
+            fixture.pass_ms(2_000);
             for _ in 0..10 {
-                assert!(passed(&world.ask(Operation::Consume, 1, &rules).await));
+                assert!(passed(&fixture.check(Operation::Consume, 1, &rules).await));
             }
         }
-        world.pass_ms(2_000);
-        let decisions = world.ask(Operation::Consume, 1, &rules).await;
+        fixture.pass_ms(2_000);
+        let decisions = fixture.check(Operation::Consume, 1, &rules).await;
         let remaining: Vec<_> = decisions.iter().map(|it| it.remaining).collect();
         assert_eq!(remaining, [10, 0, 900, 9_900], "now the minute refuses");
     }
@@ -83,13 +87,13 @@ async fn ten_a_minute_and_two_in_three_seconds_and_spacing_hold_together() {
     let log =
         |limit, window_ms| LimitDraft::SlidingWindowLog { limit, window_ms, count_denied: false };
     let limits = vec![log(10, 60_000), log(2, 3_000), LimitDraft::Spacing { interval_ms: 1_000 }];
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let rules = [charge_of(1, limits)];
     let mut passes_ms = Vec::new();
     let mut denied_by = [0; 3];
     for at_ms in (0..=63_000).step_by(500) {
-        world.set_now(Micros(START_US + at_ms * 1000));
-        let decisions = world.ask(Operation::Consume, 1, &rules).await;
+        fixture.set_now(Micros(START_US + at_ms * 1000));
+        let decisions = fixture.check(Operation::Consume, 1, &rules).await;
         if passed(&decisions) {
             passes_ms.push(at_ms);
         }

@@ -37,7 +37,7 @@ pub(super) fn client() -> redis::Client {
     crate::client(&weir_local::shared::redis().url()).expect("a local address")
 }
 
-pub(super) struct World {
+pub(super) struct Fixture {
     pub(super) tenant: TenantId,
     pub(super) limiter: Limiter,
     pub(super) twin: Counters,
@@ -45,14 +45,14 @@ pub(super) struct World {
     _stop: tokio_util::sync::DropGuard,
 }
 
-impl World {
+impl Fixture {
     pub(super) async fn new() -> Self {
         // The supplied clock can run far slower than Redis' own, by which keys expire.
         Self::with_grace(Duration::from_millis(GRACE_MS)).await
     }
 
     /// Where what expires goes almost when it may, by Redis' own clock, though the supplied clock stands.
-    pub(super) async fn hasty() -> Self {
+    pub(super) async fn with_short_grace() -> Self {
         Self::with_grace(Duration::from_millis(1)).await
     }
 
@@ -92,13 +92,13 @@ impl World {
     }
 
     /// Asks Redis alone.
-    pub(super) async fn ask(
+    pub(super) async fn check(
         &self,
         operation: Operation,
         cost: u64,
         rules: &[RuleCharge],
     ) -> Vec<Decision> {
-        let mut answers = self.ask_all(vec![self.asked(operation, cost, rules)]).await;
+        let mut answers = self.check_all(vec![self.asked(operation, cost, rules)]).await;
         match answers.pop() {
             Some(Answer::Decided(_, decisions)) => decisions,
             other => panic!("not decided: {other:?}"),
@@ -108,7 +108,7 @@ impl World {
     /// Takes one unit at a time until the first denial, and returns that.
     pub(super) async fn exhaust(&self, rules: &[RuleCharge]) -> Vec<Decision> {
         for _ in 0..100 {
-            let decisions = self.ask(Operation::Consume, 1, rules).await;
+            let decisions = self.check(Operation::Consume, 1, rules).await;
             if !passed(&decisions) {
                 return decisions;
             }
@@ -117,7 +117,7 @@ impl World {
         panic!("never denied")
     }
 
-    pub(super) async fn ask_all(&self, asked: Vec<Asked<'_>>) -> Vec<Answer> {
+    pub(super) async fn check_all(&self, asked: Vec<Asked<'_>>) -> Vec<Answer> {
         let results = self.limiter.check(&asked).await;
         results.into_iter().collect::<Result<_, _>>().expect("redis answers")
     }
@@ -135,14 +135,14 @@ impl World {
         let idempotency = Idempotency {
             key: key.to_owned(),
             fingerprint: format!("cost {cost}"),
-            text: "who answered".to_owned(),
+            text: "decided by Redis".to_owned(),
         };
         let asked = self.asked(Operation::Consume, cost, rules);
         Asked { idempotency: Some(idempotency), ..asked }
     }
 
     /// Asks the Rust twin alone.
-    pub(super) fn ask_twin(
+    pub(super) fn check_twin(
         &mut self,
         operation: Operation,
         cost: u64,

@@ -10,7 +10,7 @@ use weir_domain::request::Operation;
 use weir_domain::rule::Rule;
 use weir_domain::time::Micros;
 
-use super::world::{START_US, World, charge, charge_of, connection, draft, one_of_each};
+use super::fixture::{Fixture, START_US, charge, charge_of, connection, draft, one_of_each};
 use crate::keys;
 use crate::limiter::pending::{PendingCheck, Reply};
 use crate::limiter::script::Encoded;
@@ -19,15 +19,15 @@ use crate::limiter::{Answer, Asked};
 /// The periods of a quota were chosen for another time by one of them.
 #[tokio::test]
 async fn check_is_decided_in_the_company_of_one_with_other_periods() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![one_of_each(5, 1_000).swap_remove(6)])];
-    let asked: [Asked<'_>; 1] = [world.asked(Operation::Consume, 1, &rules)];
+    let asked: [Asked<'_>; 1] = [fixture.asked(Operation::Consume, 1, &rules)];
     let ask = |now_us| {
         let encoded = Encoded::new(&asked, |quota| calendar::bounds(quota, Micros(now_us)));
         let (answer, answered) = oneshot::channel();
         let deadline = Instant::now() + Duration::from_secs(30);
         let waiting = PendingCheck { encoded, checks: 1, cost: 1, deadline, reply: Some(answer) };
-        world.limiter.queue.0.push(world.tenant, waiting).expect("there is room");
+        fixture.limiter.queue.0.push(fixture.tenant, waiting).expect("there is room");
         answered
     };
     // Both wait before the line has a turn, so it takes them together.
@@ -42,7 +42,7 @@ async fn check_is_decided_in_the_company_of_one_with_other_periods() {
 /// One check of a batch meets a key of a type that its counters never have.
 #[tokio::test]
 async fn checks_of_a_batch_before_a_failing_one_keep_their_answers() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     // So many limits that a call holds only a few of the checks.
     let limits = (1..=8).map(|n| LimitDraft::FixedWindow { limit: 1_000, window_ms: 60_000 * n });
     let rule = Rule::parse(draft(limits.collect())).expect("a valid rule");
@@ -50,15 +50,15 @@ async fn checks_of_a_batch_before_a_failing_one_keep_their_answers() {
         |subject| -> Vec<_> { (1..=8).map(|id| charge(id, rule.clone(), subject)).collect() };
     let (good, bad) = (of_subject(1), of_subject(2));
     let mut key = String::new();
-    keys::counter_hash(&mut key, &world.tenant.to_string(), bad[0].subject);
+    keys::counter_hash(&mut key, &fixture.tenant.to_string(), bad[0].subject);
     let mut connection = connection().await;
     let mut set = redis::cmd("SET");
     set.arg(key).arg("not a hash").arg("PX").arg(60_000);
     set.query_async::<()>(&mut connection).await.expect("redis stores");
 
-    let mut asked: Vec<_> = (0..99).map(|_| world.asked(Operation::Consume, 1, &good)).collect();
-    asked.push(world.asked(Operation::Consume, 1, &bad));
-    let results = world.limiter.check(&asked).await;
+    let mut asked: Vec<_> = (0..99).map(|_| fixture.asked(Operation::Consume, 1, &good)).collect();
+    asked.push(fixture.asked(Operation::Consume, 1, &bad));
+    let results = fixture.limiter.check(&asked).await;
     assert_eq!(results.len(), 100);
     for (at, result) in results.iter().enumerate().take(90) {
         let Ok(Answer::Decided(_, decisions)) = result else { panic!("{at}: {result:?}") };
