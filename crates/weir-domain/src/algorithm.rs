@@ -1,21 +1,19 @@
-//! The seven algorithms as pure functions: (counter, cost, now) → may it pass, what is left.
+//! The seven algorithms as pure functions: (counter, cost, now) → whether it passes, what is left.
 //!
-//! Each has a twin of the same name in the Redis script; both use the same integer arithmetic, so
-//! they agree to the unit and to the millisecond. The pattern is the same in every file:
+//! Everything that is specific to an algorithm is in its file: bounds of parameters, arithmetic, words, what the dashboard
+//! draws, and what a gate can do with it. `definition` says what such a file defines; the list at the end of this file is
+//! the only list of algorithms, from which all types that enumerate them are made.
 //!
-//! - `wait`: may a charge of this cost pass now, and if not, when could it;
-//! - `charge`: the counter afterwards;
-//! - `refund`: the counter after units are given back;
-//! - `level`: what is left, and when the counter is as if never used.
-//!
-//! **Time.** Every counter carries the newest time it knows, its stamp. Redis' clock can step back. A stamp up to
-//! [`SLACK_US`] ahead of the clock holds, and time stands still for that counter. So does the start of the next window,
-//! up to [`STEP_US`] ahead. A stamp further ahead is pulled back to the clock (that of a window to the present window) and
-//! what was counted stays: nothing more is admitted, and nobody waits longer than the limit says.
+//! Each algorithm has a twin of the same name in the Redis script; both use the same integer arithmetic, so they agree to
+//! the unit and to the millisecond. What a step of Redis' clock does to counters is in `clock`.
 
 mod bucket;
+mod clock;
+mod definition;
 mod fixed_window;
 mod leaky_bucket;
+mod parameter;
+mod period;
 mod quota;
 mod sliding_window_counter;
 mod sliding_window_log;
@@ -23,266 +21,364 @@ mod spacing;
 mod token_bucket;
 
 pub use bucket::BucketState;
+pub use clock::{SLACK_US, STEP_US};
+pub use definition::{Bound, Level, ScriptParameters, Wait, Windows};
 pub use fixed_window::{FixedWindow, WindowState};
 pub use leaky_bucket::LeakyBucket;
-pub use quota::{Calendar, Period, PeriodBounds, Quota};
+pub use parameter::{Input, Parameter};
+pub use period::{Calendar, Period};
+pub use quota::{PeriodBounds, Quota};
 pub use sliding_window_counter::{PairState, SlidingWindowCounter};
 pub use sliding_window_log::{LogState, SlidingWindowLog};
 pub use spacing::{Spacing, SpacingState};
 pub use token_bucket::TokenBucket;
 
-use crate::counter::Counter;
+use crate::limit::InvalidLimit;
 use crate::time::Micros;
+use definition::{Counting, Definition, Described};
+use parameter::FromNumber;
 
-/// How far a counter's stamp may lie ahead of the clock and still be believed.
-pub const SLACK_US: u64 = 1_000_000;
-/// How far the start of the next window may lie ahead of the clock and still be believed.
-pub const STEP_US: u64 = 60_000_000;
+/// Makes the types that enumerate the algorithms.
+macro_rules! algorithms {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident in $module:ident = $number:literal, metered by $meter:ident,
+        written as { $($parameter:ident: $type:ty),+ };
+    )+) => {
+        /// An algorithm, without parameters.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Kind { $($(#[$doc])* $name = $number,)+ }
 
-/// How a limit limits, with its parameters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Algorithm {
-    /// So many units in each window aligned to the epoch.
-    FixedWindow(FixedWindow),
-    /// So many units in any window, exactly, by a log of what was admitted.
-    SlidingWindowLog(SlidingWindowLog),
-    /// So many units in any window, estimated from two aligned windows.
-    SlidingWindowCounter(SlidingWindowCounter),
-    /// A bucket of tokens that refills continuously.
-    TokenBucket(TokenBucket),
-    /// A queue that drains continuously; admitted requests are told how long to wait.
-    LeakyBucket(LeakyBucket),
-    /// A least distance between admitted requests.
-    Spacing(Spacing),
-    /// So many units in each day, week, month or year of a time zone.
-    Quota(Quota),
-}
+        /// A limit as a tenant wrote it, not yet checked.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "the fields are the algorithms' parameters, documented in their files")]
+        pub enum LimitDraft { $($(#[$doc])* $name { $($parameter: $type),+ },)+ }
 
-/// An algorithm ready to judge: a quota comes with the bounds of its periods around now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meter {
-    /// See [`Algorithm::FixedWindow`].
-    FixedWindow(FixedWindow),
-    /// See [`Algorithm::SlidingWindowLog`].
-    SlidingWindowLog(SlidingWindowLog),
-    /// See [`Algorithm::SlidingWindowCounter`].
-    SlidingWindowCounter(SlidingWindowCounter),
-    /// See [`Algorithm::TokenBucket`].
-    TokenBucket(TokenBucket),
-    /// See [`Algorithm::LeakyBucket`].
-    LeakyBucket(LeakyBucket),
-    /// See [`Algorithm::Spacing`].
-    Spacing(Spacing),
-    /// The limit of a quota and its period bounds.
-    Quota(PeriodBounds),
-}
+        /// An algorithm with its parameters.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Algorithm { $($(#[$doc])* $name($name),)+ }
 
-/// Whether a charge may pass, and if not, when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
-    /// It may pass now.
-    None,
-    /// It could pass after this many milliseconds and not one earlier, if nothing else happens.
-    Ms(u64),
-    /// It can never pass: it costs more than the limit.
-    Forever,
-}
+        /// An algorithm ready to judge: a quota comes with the bounds of its periods around now.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Meter { $($(#[$doc])* $name($meter),)+ }
 
-/// What a counter says of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Level {
-    /// Whole units left.
-    pub remaining: u64,
-    /// Milliseconds until the counter is as if never used.
-    pub reset_after_ms: u64,
-}
+        impl Kind {
+            /// All kinds, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-impl Algorithm {
-    /// The word used in JSON.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::FixedWindow(_) => "fixed_window",
-            Self::SlidingWindowLog(_) => "sliding_window_log",
-            Self::SlidingWindowCounter(_) => "sliding_window_counter",
-            Self::TokenBucket(_) => "token_bucket",
-            Self::LeakyBucket(_) => "leaky_bucket",
-            Self::Spacing(_) => "spacing",
-            Self::Quota(_) => "quota",
-        }
-    }
-
-    /// Its place in the documentation, from 1.
-    pub const fn ordinal(&self) -> u16 {
-        match self {
-            Self::FixedWindow(_) => 1,
-            Self::SlidingWindowLog(_) => 2,
-            Self::SlidingWindowCounter(_) => 3,
-            Self::TokenBucket(_) => 4,
-            Self::LeakyBucket(_) => 5,
-            Self::Spacing(_) => 6,
-            Self::Quota(_) => 7,
-        }
-    }
-
-    /// What answers call `limit`: the limit, the capacity, or 1 for spacing.
-    pub const fn limit(&self) -> u64 {
-        match self {
-            Self::FixedWindow(it) => it.limit(),
-            Self::SlidingWindowLog(it) => it.limit(),
-            Self::SlidingWindowCounter(it) => it.limit(),
-            Self::TokenBucket(it) => it.capacity(),
-            Self::LeakyBucket(it) => it.capacity(),
-            Self::Spacing(_) => 1,
-            Self::Quota(it) => it.limit(),
-        }
-    }
-
-    /// What answers call `window_ms`, for every algorithm but the quota, whose period varies.
-    pub fn window_ms(&self) -> Option<u64> {
-        match self {
-            Self::FixedWindow(it) => Some(it.window_ms()),
-            Self::SlidingWindowLog(it) => Some(it.window_ms()),
-            Self::SlidingWindowCounter(it) => Some(it.window_ms()),
-            Self::TokenBucket(it) => Some(it.full_after_ms()),
-            Self::LeakyBucket(it) => Some(it.empty_after_ms()),
-            Self::Spacing(it) => Some(it.interval_ms()),
-            Self::Quota(_) => None,
-        }
-    }
-
-    /// Whether units can be given back: not to logs of denials nor to leaky buckets.
-    pub const fn refundable(&self) -> bool {
-        match self {
-            Self::SlidingWindowLog(it) => !it.counts_denied(),
-            Self::LeakyBucket(_) => false,
-            _ => true,
-        }
-    }
-
-    /// The meter of this algorithm; `bounds` resolves a quota's calendar and is asked only for one.
-    pub fn meter(&self, bounds: impl FnOnce(&Quota) -> PeriodBounds) -> Meter {
-        match self {
-            Self::FixedWindow(it) => Meter::FixedWindow(*it),
-            Self::SlidingWindowLog(it) => Meter::SlidingWindowLog(*it),
-            Self::SlidingWindowCounter(it) => Meter::SlidingWindowCounter(*it),
-            Self::TokenBucket(it) => Meter::TokenBucket(*it),
-            Self::LeakyBucket(it) => Meter::LeakyBucket(*it),
-            Self::Spacing(it) => Meter::Spacing(*it),
-            Self::Quota(it) => Meter::Quota(bounds(it)),
-        }
-    }
-}
-
-/// Calls one function on a meter and the state of its counter; a counter of another kind counts
-/// as untouched.
-macro_rules! on_state {
-    ($meter:expr, $counter:expr, |$it:ident, $state:ident| $call:expr) => {
-        match $meter {
-            Meter::FixedWindow($it) => {
-                let $state = $counter.window();
-                $call
+            /// The name in JSON.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($module),)+ }
             }
-            Meter::Quota($it) => {
-                let $state = $counter.window();
-                $call
+
+            /// The name in the dashboard.
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$name => $name::TITLE,)+ }
             }
-            Meter::SlidingWindowLog($it) => {
-                let $state = $counter.log();
-                $call
+
+            /// One or two sentences on what it is good for.
+            pub const fn hint(self) -> &'static str {
+                match self { $(Self::$name => $name::HINT,)+ }
             }
-            Meter::SlidingWindowCounter($it) => {
-                let $state = $counter.pair();
-                $call
+
+            /// The parameters, in the order of a form.
+            pub const fn parameters(self) -> &'static [Parameter] {
+                match self { $(Self::$name => $name::PARAMETERS,)+ }
             }
-            Meter::TokenBucket($it) => {
-                let $state = $counter.bucket();
-                $call
+        }
+
+        impl LimitDraft {
+            /// The algorithm.
+            pub const fn kind(&self) -> Kind {
+                match self { $(Self::$name { .. } => Kind::$name,)+ }
             }
-            Meter::LeakyBucket($it) => {
-                let $state = $counter.bucket();
-                $call
+
+            /// The limit in words, whether or not it is valid.
+            pub fn describe(&self) -> String {
+                match self { $(Self::$name { $($parameter),+ } => $name::describe($($parameter),+),)+ }
             }
-            Meter::Spacing($it) => {
-                let $state = $counter.spacing();
-                $call
+
+            /// A limit made of a number for each parameter: tests draw limits of all kinds so. For a parameter that is no
+            /// number, the number chooses one of its values.
+            pub fn from_numbers(kind: Kind, mut number: impl FnMut(&Parameter) -> u64) -> Self {
+                let mut number = |name| {
+                    let parameter = kind.parameters().iter().find(|parameter| parameter.name == name);
+                    number(parameter.expect("every parameter is listed"))
+                };
+                match kind {
+                    $(Kind::$name => Self::$name {
+                        $($parameter: <$type>::from_number(number(stringify!($parameter))),)+
+                    },)+
+                }
+            }
+        }
+
+        impl Algorithm {
+            /// Checks the parameters of a limit.
+            pub fn parse(draft: LimitDraft) -> Result<Self, InvalidLimit> {
+                match draft {
+                    $(LimitDraft::$name { $($parameter),+ } => $name::new($($parameter),+).map(Self::$name),)+
+                }
+            }
+
+            /// The algorithm, without parameters.
+            pub const fn kind(&self) -> Kind {
+                match self { $(Self::$name(_) => Kind::$name,)+ }
+            }
+
+            /// One gate's share of the limit, while gates decide without Redis. The whole limit where a share could not be
+            /// counted exactly.
+            #[must_use]
+            pub fn share(&self, gates: u64) -> Self {
+                let shared = match self { $(Self::$name(own) => own.share(gates).map(Self::$name),)+ };
+                shared.unwrap_or_else(|_| self.clone())
+            }
+
+            fn definition(&self) -> &dyn Definition {
+                match self { $(Self::$name(own) => own,)+ }
+            }
+        }
+
+        impl Meter {
+            /// Pulls back a counter that a step of the clock left in the future. Returns whether the counter changed.
+            pub fn follow_clock(&self, counter: &mut Counter, now: Micros) -> bool {
+                if matches!(counter, Counter::Untouched) {
+                    return false;
+                }
+                match self { $(Self::$name(meter) => settle(meter, counter.state(), now),)+ }
+            }
+
+            /// Whether a charge of `cost` passes at `now`, and if not, when it could.
+            pub fn wait(&self, counter: &mut Counter, cost: u64, now: Micros) -> Wait {
+                match self { $(Self::$name(meter) => meter.wait(counter.state(), cost, now),)+ }
+            }
+
+            /// Takes `cost`, which [`Meter::wait`] found to pass.
+            pub fn charge(&self, counter: &mut Counter, cost: u64, now: Micros) {
+                match self { $(Self::$name(meter) => meter.charge(counter.state(), cost, now),)+ }
+            }
+
+            /// Logs a charge that was denied, where the limit counts denials.
+            pub fn log_denied(&self, counter: &mut Counter, cost: u64, now: Micros) {
+                match self { $(Self::$name(meter) => meter.log_denied(counter.state(), cost, now),)+ }
+            }
+
+            /// Returns `cost` units, never above full. Does nothing where that is not possible.
+            pub fn refund(&self, counter: &mut Counter, cost: u64, now: Micros) {
+                match self { $(Self::$name(meter) => meter.refund(counter.state(), cost, now),)+ }
+            }
+
+            /// The units that are left, and when the counter is as if never used.
+            pub fn level(&self, counter: &mut Counter, now: Micros) -> Level {
+                match self { $(Self::$name(meter) => meter.level(counter.state(), now),)+ }
+            }
+
+            /// The time that a charge admitted at `now` must wait before it acts, in milliseconds.
+            pub fn delay_ms(&self, counter: &mut Counter, now: Micros) -> u64 {
+                match self { $(Self::$name(meter) => meter.delay_ms(counter.state(), now),)+ }
+            }
+
+            /// Makes a counter small that takes much memory. It then admits no more than before.
+            pub fn compact(&self, counter: &mut Counter) {
+                match self { $(Self::$name(meter) => meter.compact(counter.state()),)+ }
+            }
+
+            /// The parameters as the script in Redis takes them.
+            pub fn script_parameters(&self) -> ScriptParameters {
+                match self { $(Self::$name(meter) => meter.script_parameters(),)+ }
+            }
+
+            /// The time in which the parameters hold, in microseconds; `None`: always.
+            pub fn valid_us(&self) -> Option<(u64, u64)> {
+                match self { $(Self::$name(meter) => meter.valid_us(),)+ }
             }
         }
     };
 }
 
-impl Meter {
-    /// Pulls back a counter that a step of the clock left in the future. Returns whether the counter changed.
-    pub fn follow_clock(&self, counter: &mut Counter, now: Micros) -> bool {
-        if matches!(counter, Counter::Untouched) {
-            return false;
+/// Makes the type of all counters.
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident($state:ident);)+) => {
+        /// The state of a counter.
+        #[derive(Debug, Clone, PartialEq, Eq, Default)]
+        pub enum Counter {
+            /// Never used, or as if never used.
+            #[default]
+            Untouched,
+            /// Blocked until this time, in microseconds.
+            BlockedUntil(u64),
+            $($(#[$doc])* $name($state),)+
         }
-        on_state!(self, counter, |it, state| {
-            let settled = it.settled(state, now);
-            let changed = settled.is_some();
-            if let Some(settled) = settled {
-                *state = settled;
+
+        $(impl Stored for $state {
+            fn of(counter: &mut Counter) -> &mut Self {
+                if !matches!(counter, Counter::$name(_)) {
+                    *counter = Counter::$name(Self::default());
+                }
+                match counter {
+                    Counter::$name(state) => state,
+                    _ => unreachable!("made of this kind just above"),
+                }
             }
-            changed
-        })
+        })+
+    };
+}
+
+algorithms! {
+    /// A number of units in each window aligned to the epoch.
+    FixedWindow in fixed_window = 1, metered by FixedWindow,
+    written as { limit: u64, window_ms: u64 };
+    /// A number of units in any window, exactly, by a log of admitted requests.
+    SlidingWindowLog in sliding_window_log = 2, metered by SlidingWindowLog,
+    written as { limit: u64, window_ms: u64, count_denied: bool };
+    /// A number of units in any window, estimated from two aligned windows.
+    SlidingWindowCounter in sliding_window_counter = 3, metered by SlidingWindowCounter,
+    written as { limit: u64, window_ms: u64 };
+    /// A bucket of tokens that refills continuously.
+    TokenBucket in token_bucket = 4, metered by TokenBucket,
+    written as { capacity: u64, refill_tokens: u64, refill_interval_ms: u64 };
+    /// A queue that drains continuously; the answer to an admitted request says how long to wait.
+    LeakyBucket in leaky_bucket = 5, metered by LeakyBucket,
+    written as { capacity: u64, drain_units: u64, drain_interval_ms: u64 };
+    /// A minimum distance between admitted requests.
+    Spacing in spacing = 6, metered by Spacing,
+    written as { interval_ms: u64 };
+    /// A number of units in each day, week, month or year of a time zone.
+    Quota in quota = 7, metered by PeriodBounds,
+    written as { limit: u64, period: Period, time_zone: String, anchor_day: u16 };
+}
+
+counters! {
+    /// Of a fixed window or a quota.
+    Window(WindowState);
+    /// Of a sliding window log.
+    Log(LogState);
+    /// Of a sliding window counter.
+    Pair(PairState);
+    /// Of a token or leaky bucket.
+    Bucket(BucketState);
+    /// Of a spacing.
+    Spacing(SpacingState);
+}
+
+impl Kind {
+    /// The number of the kind in the Redis script, and its place in the documentation.
+    pub const fn number(self) -> u16 {
+        self as u16
+    }
+}
+
+impl Algorithm {
+    /// The name in JSON.
+    pub const fn name(&self) -> &'static str {
+        self.kind().name()
     }
 
-    /// May a charge of `cost` pass at `now`, and if not, when could it.
-    pub fn wait(&self, counter: &mut Counter, cost: u64, now: Micros) -> Wait {
-        on_state!(self, counter, |it, state| it.wait(state, cost, now))
+    /// The `limit` of answers: the limit, the capacity, or 1 for spacing.
+    pub fn limit(&self) -> u64 {
+        self.definition().limit()
     }
 
-    /// Takes `cost`, which [`Meter::wait`] found to pass.
-    pub fn charge(&self, counter: &mut Counter, cost: u64, now: Micros) {
-        on_state!(self, counter, |it, state| it.charge(state, cost, now));
+    /// The `window_ms` of answers; `None` for a quota, whose period varies.
+    pub fn window_ms(&self) -> Option<u64> {
+        self.definition().window_ms()
     }
 
-    /// Logs a charge that was denied, where the limit asks for that.
-    pub fn log_denied(&self, counter: &mut Counter, cost: u64, now: Micros) {
-        if let Self::SlidingWindowLog(it) = self {
-            it.log_denied(counter.log(), cost, now);
-        }
+    /// Whether units can be returned: not to logs of denials nor to leaky buckets.
+    pub fn refundable(&self) -> bool {
+        self.definition().refundable()
     }
 
-    /// Gives `cost` units back, never above full. Does nothing where that is not possible.
-    pub fn refund(&self, counter: &mut Counter, cost: u64, now: Micros) {
-        match self {
-            Self::FixedWindow(it) => it.refund(counter.window(), cost, now),
-            Self::Quota(it) => it.refund(counter.window(), cost, now),
-            Self::SlidingWindowLog(it) => it.refund(counter.log(), cost, now),
-            Self::SlidingWindowCounter(it) => it.refund(counter.pair(), cost, now),
-            Self::TokenBucket(it) => it.refund(counter.bucket(), cost, now),
-            Self::LeakyBucket(_) => {}
-            Self::Spacing(it) => it.refund(counter.spacing()),
-        }
-    }
-
-    /// What is left and when the counter is as if never used.
-    pub fn level(&self, counter: &mut Counter, now: Micros) -> Level {
-        on_state!(self, counter, |it, state| it.level(state, now))
-    }
-
-    /// How long a charge admitted at `now` must wait before it acts, in milliseconds.
-    pub fn delay_ms(&self, counter: &mut Counter, now: Micros) -> u64 {
-        match self {
-            Self::LeakyBucket(it) => it.delay_ms(counter.bucket(), now),
-            _ => 0,
-        }
+    /// Whether a rule with this limit can be leased.
+    pub fn leasable(&self) -> bool {
+        self.definition().leasable()
     }
 
     /// Whether denied checks are logged too.
-    pub const fn counts_denied(&self) -> bool {
-        matches!(self, Self::SlidingWindowLog(it) if it.counts_denied())
+    pub fn counts_denied(&self) -> bool {
+        self.definition().counts_denied()
+    }
+
+    /// The windows at whose ends all units are available again at once; gates lease units of such limits alone.
+    pub fn windows(&self) -> Option<Windows<'_>> {
+        self.definition().windows()
+    }
+
+    /// What the limit admits at most, if it can be compared with other limits.
+    pub fn bound(&self) -> Option<Bound> {
+        self.definition().bound()
+    }
+
+    /// Whether its counters have a key of their own in Redis, instead of a field of the subject hash.
+    pub fn has_own_key(&self) -> bool {
+        self.definition().has_own_key()
+    }
+
+    /// The most units that any traffic can get through in any half-open stretch of this length, by requests of this cost.
+    pub fn worst_case(&self, stretch_us: u64, cost: u64) -> u64 {
+        self.definition().worst_case(stretch_us, cost)
+    }
+
+    /// The shortest length that its window ever has.
+    pub fn shortest_window_ms(&self) -> u64 {
+        self.definition().shortest_window_ms()
+    }
+
+    /// The length of its window in pictures.
+    pub fn drawn_window_ms(&self) -> u64 {
+        self.definition().drawn_window_ms()
+    }
+
+    /// A sentence on what pictures simplify; mostly empty.
+    pub fn drawing_note(&self) -> &'static str {
+        self.definition().drawing_note()
+    }
+
+    /// The meter of this algorithm; `bounds` resolves the calendar of a quota.
+    pub fn meter(&self, bounds: impl FnOnce(&Quota) -> PeriodBounds) -> Meter {
+        match self {
+            Self::FixedWindow(own) => Meter::FixedWindow(*own),
+            Self::SlidingWindowLog(own) => Meter::SlidingWindowLog(*own),
+            Self::SlidingWindowCounter(own) => Meter::SlidingWindowCounter(*own),
+            Self::TokenBucket(own) => Meter::TokenBucket(*own),
+            Self::LeakyBucket(own) => Meter::LeakyBucket(*own),
+            Self::Spacing(own) => Meter::Spacing(*own),
+            Self::Quota(own) => Meter::Quota(bounds(own)),
+        }
     }
 }
 
-/// The stamp by this clock: one that is too far ahead is pulled back to `now`.
-fn pulled_back(stamp_us: u64, now: Micros) -> u64 {
-    if stamp_us > now.0 + SLACK_US { now.0 } else { stamp_us }
+impl Meter {
+    /// Whether denied checks are logged too.
+    pub fn counts_denied(&self) -> bool {
+        matches!(self, Self::SlidingWindowLog(log) if log.counts_denied())
+    }
 }
 
-/// Milliseconds from `now` until `at_us`, rounded up.
-fn ms_until(at_us: u64, now: Micros) -> u64 {
-    at_us.saturating_sub(now.0).div_ceil(1000)
+/// A state that a [`Counter`] can hold.
+trait Stored: Default {
+    /// The state of a counter; a counter of another kind counts as untouched.
+    fn of(counter: &mut Counter) -> &mut Self;
+}
+
+impl Counter {
+    fn state<S: Stored>(&mut self) -> &mut S {
+        S::of(self)
+    }
+
+    /// How many entries a log has; other counters have none.
+    pub fn entries(&self) -> usize {
+        if let Self::Log(state) = self { state.entries.len() } else { 0 }
+    }
+}
+
+fn settle<C: Counting>(meter: &C, state: &mut C::State, now: Micros) -> bool {
+    let settled = meter.settled(state, now);
+    let changed = settled.is_some();
+    if let Some(settled) = settled {
+        *state = settled;
+    }
+    changed
 }
 
 #[cfg(test)]

@@ -37,6 +37,14 @@ pub fn window_ms(algorithm: &Algorithm, now: Micros) -> u64 {
     }
 }
 
+/// The time at which the window that holds `at` began, in microseconds; of windows aligned to the epoch or to a calendar.
+pub fn window_start_us(algorithm: &Algorithm, at: Micros) -> u64 {
+    match algorithm {
+        Algorithm::Quota(quota) => bounds(quota, at).bounds_us[1],
+        other => at.0 - at.0 % (other.window_ms().unwrap_or(1) * 1000),
+    }
+}
+
 /// The time zone of an IANA name.
 pub(crate) fn time_zone(name: &str) -> Result<TimeZone, InvalidLimit> {
     TimeZone::get(name).map_err(|_| InvalidLimit {

@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::algorithm::{Meter, SLACK_US, Wait};
+use crate::algorithm::{Counter, Meter, SLACK_US, Wait};
 use crate::charge::{Check, Group, RuleMeters};
-use crate::counter::{Counter, CounterName};
+use crate::counter::CounterName;
 use crate::request::Operation;
 use crate::time::Micros;
 

@@ -2,7 +2,7 @@
 //!
 //! A draft mirrors the JSON; `Rule::parse` is the only way from a draft to a rule.
 
-use crate::algorithm::Period;
+pub use crate::algorithm::LimitDraft;
 
 /// A rule as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,19 +49,6 @@ pub enum Operand {
     One(String),
     /// Several texts.
     Many(Vec<String>),
-}
-
-/// A limit as written; see `algorithms` in the documentation for what each means.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the fields are the algorithms' parameters, documented there")]
-pub enum LimitDraft {
-    FixedWindow { limit: u64, window_ms: u64 },
-    SlidingWindowLog { limit: u64, window_ms: u64, count_denied: bool },
-    SlidingWindowCounter { limit: u64, window_ms: u64 },
-    TokenBucket { capacity: u64, refill_tokens: u64, refill_interval_ms: u64 },
-    LeakyBucket { capacity: u64, drain_units: u64, drain_interval_ms: u64 },
-    Spacing { interval_ms: u64 },
-    Quota { limit: u64, period: Period, time_zone: String, anchor_day: u16 },
 }
 
 macro_rules! words {

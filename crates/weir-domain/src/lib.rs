@@ -11,6 +11,7 @@
 //! - All rules of all tenants, compiled, are the **rulebook**.
 
 pub mod id;
+pub mod quantity;
 pub mod time;
 
 pub mod algorithm;

@@ -93,7 +93,7 @@ impl Override {
                 let mut limits = parse_limits(&drafts, "limits", &mut wrong);
                 let slots = carry_slots(rule.limits(), &limits, OWN_SLOTS_FROM);
                 for ((limit, slot), at) in limits.iter_mut().zip(slots.taken).zip(0..) {
-                    let own = OWN_SLOTS_FROM + limit.algorithm.ordinal() * 16 + at;
+                    let own = OWN_SLOTS_FROM + limit.algorithm.kind().number() * 16 + at;
                     limit.slot = if slot < OWN_SLOTS_FROM { slot } else { own };
                 }
                 Effect::Limits(limits.into())

@@ -1,9 +1,6 @@
 //! Rules: the checked form of what a tenant wrote.
 
-use crate::algorithm::{
-    Algorithm, Calendar, FixedWindow, LeakyBucket, Quota, SlidingWindowCounter, SlidingWindowLog,
-    Spacing, TokenBucket,
-};
+use crate::algorithm::Algorithm;
 use crate::condition::Condition;
 use crate::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Op, RuleDraft};
 use crate::limit::{InvalidLimit, LIMITS_PER_RULE_MAX, Limit, span_ms};
@@ -208,7 +205,7 @@ pub(crate) fn parse_limits(
 ) -> Vec<Limit> {
     let mut limits = Vec::with_capacity(drafts.len());
     for ((at, draft), slot) in drafts.iter().enumerate().zip(0..) {
-        match algorithm(draft) {
+        match Algorithm::parse(draft.clone()) {
             Ok(algorithm) => limits.push(Limit { slot, algorithm }),
             Err(InvalidLimit { field, reason }) => {
                 wrong.push(InvalidField::new(format!("{path}[{at}].{field}"), reason));
@@ -216,31 +213,6 @@ pub(crate) fn parse_limits(
         }
     }
     limits
-}
-
-fn algorithm(draft: &LimitDraft) -> Result<Algorithm, InvalidLimit> {
-    Ok(match *draft {
-        LimitDraft::FixedWindow { limit, window_ms } => {
-            Algorithm::FixedWindow(FixedWindow::new(limit, window_ms)?)
-        }
-        LimitDraft::SlidingWindowLog { limit, window_ms, count_denied } => {
-            Algorithm::SlidingWindowLog(SlidingWindowLog::new(limit, window_ms, count_denied)?)
-        }
-        LimitDraft::SlidingWindowCounter { limit, window_ms } => {
-            Algorithm::SlidingWindowCounter(SlidingWindowCounter::new(limit, window_ms)?)
-        }
-        LimitDraft::TokenBucket { capacity, refill_tokens, refill_interval_ms } => {
-            Algorithm::TokenBucket(TokenBucket::new(capacity, refill_tokens, refill_interval_ms)?)
-        }
-        LimitDraft::LeakyBucket { capacity, drain_units, drain_interval_ms } => {
-            Algorithm::LeakyBucket(LeakyBucket::new(capacity, drain_units, drain_interval_ms)?)
-        }
-        LimitDraft::Spacing { interval_ms } => Algorithm::Spacing(Spacing::new(interval_ms)?),
-        LimitDraft::Quota { limit, period, ref time_zone, anchor_day } => {
-            let calendar = Calendar { period, time_zone: time_zone.clone(), anchor_day };
-            Algorithm::Quota(Quota::new(limit, calendar)?)
-        }
-    })
 }
 
 fn limits_fit(draft: &RuleDraft) -> Result<(), String> {
@@ -324,17 +296,9 @@ fn decidable(condition: &Condition) -> bool {
     cfg!(feature = "regex") || condition.draft().op != Op::Regex
 }
 
-/// A gate can take units in advance only where units are what is counted, and give them back.
+/// Refuses leases of limits whose units cannot be taken in advance and returned.
 fn leasable(limits: &[Limit], wrong: &mut Vec<InvalidField>) {
-    let can = |limit: &Limit| match &limit.algorithm {
-        Algorithm::FixedWindow(_)
-        | Algorithm::SlidingWindowCounter(_)
-        | Algorithm::TokenBucket(_)
-        | Algorithm::Quota(_) => true,
-        Algorithm::SlidingWindowLog(log) => !log.counts_denied(),
-        Algorithm::LeakyBucket(_) | Algorithm::Spacing(_) => false,
-    };
-    if let Some(limit) = limits.iter().find(|limit| !can(limit)) {
+    if let Some(limit) = limits.iter().find(|limit| !limit.algorithm.leasable()) {
         wrong.push(InvalidField::new(
             "consistency",
             format!("must be `exact` with a limit of the algorithm `{}`", limit.algorithm.name()),

@@ -1,17 +1,17 @@
-//! Warnings: a rule that is allowed, but holds something that can never take effect.
+//! Warnings: a rule is valid, but a part of it can never take effect.
 
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, Bound};
 use crate::draft::{Action, Mode};
 use crate::rule::Rule;
 
-/// What the writer of a rule should know before relying on it.
+/// The warnings about a rule.
 pub fn of_rule(rule: &Rule) -> Vec<String> {
     let mut warnings = Vec::new();
     let limits = rule.limits();
     for (at, limit) in limits.iter().enumerate() {
         for (stricter_at, stricter) in limits.iter().enumerate() {
-            let hides = at != stricter_at && hides(&stricter.algorithm, &limit.algorithm);
-            if hides && (stricter_at < at || !hides_back(&limit.algorithm, &stricter.algorithm)) {
+            let hidden = at != stricter_at && hides(&stricter.algorithm, &limit.algorithm);
+            if hidden && (stricter_at < at || !hides(&limit.algorithm, &stricter.algorithm)) {
                 warnings.push(format!(
                     "limits[{at}] can never deny: limits[{stricter_at}] admits no more and over a longer window"
                 ));
@@ -31,21 +31,19 @@ pub fn of_rule(rule: &Rule) -> Vec<String> {
 
 /// Whether `stricter` admits so little that `limit` can never be the one to deny.
 fn hides(stricter: &Algorithm, limit: &Algorithm) -> bool {
+    let (Some(stricter), Some(limit)) = (stricter.bound(), limit.bound()) else { return false };
     match (stricter, limit) {
-        (Algorithm::SlidingWindowLog(a), Algorithm::SlidingWindowLog(b)) => {
-            a.limit() <= b.limit() && a.window_ms() >= b.window_ms()
+        (
+            Bound::AnyWindow { limit: least, window_ms: longest },
+            Bound::AnyWindow { limit, window_ms } | Bound::AlignedWindow { limit, window_ms },
+        ) => least <= limit && longest >= window_ms,
+        (
+            Bound::AlignedWindow { limit: least, window_ms: longest },
+            Bound::AlignedWindow { limit, window_ms },
+        ) => least <= limit && longest % window_ms == 0,
+        (Bound::Distance { interval_ms: longest }, Bound::Distance { interval_ms }) => {
+            longest >= interval_ms
         }
-        (Algorithm::SlidingWindowLog(a), Algorithm::FixedWindow(b)) => {
-            a.limit() <= b.limit() && a.window_ms() >= b.window_ms()
-        }
-        (Algorithm::FixedWindow(a), Algorithm::FixedWindow(b)) => {
-            a.limit() <= b.limit() && a.window_ms() % b.window_ms() == 0
-        }
-        (Algorithm::Spacing(a), Algorithm::Spacing(b)) => a.interval_ms() >= b.interval_ms(),
         _ => false,
     }
-}
-
-fn hides_back(limit: &Algorithm, stricter: &Algorithm) -> bool {
-    hides(limit, stricter)
 }

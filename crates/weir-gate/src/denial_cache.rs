@@ -211,8 +211,8 @@ fn valid_for_ms(check: ChargedRules<'_>, decisions: &[Decision]) -> Option<u64> 
 
 fn limit_valid_ms(algorithm: &Algorithm, cost: u64, decision: &Decision) -> Option<u64> {
     // Windows and quotas regain all units at their end, other algorithms one after another.
-    let at_once = matches!(algorithm, Algorithm::FixedWindow(_) | Algorithm::Quota(_));
-    if matches!(algorithm, Algorithm::SlidingWindowLog(log) if log.counts_denied()) {
+    let at_once = algorithm.windows().is_some();
+    if algorithm.counts_denied() {
         return None;
     }
     let untouched = decision.remaining == algorithm.limit() && decision.reset_after_ms == 0;

@@ -17,7 +17,6 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use weir_domain::algorithm::Algorithm;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::draft::Consistency;
@@ -264,10 +263,7 @@ impl Shard {
 /// Whether gates can lease units of the rule.
 fn is_leased(charge: &RuleCharge) -> bool {
     let rule = &charge.active.rule;
-    let of_a_window = matches!(
-        charge.limits(),
-        [limit] if matches!(limit.algorithm, Algorithm::FixedWindow(_) | Algorithm::Quota(_))
-    );
+    let of_a_window = matches!(charge.limits(), [limit] if limit.algorithm.windows().is_some());
     rule.consistency() == Consistency::Leased
         && !charge.shadow()
         && rule.block_ms().is_none()

@@ -6,20 +6,17 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weir_domain::algorithm::Algorithm;
+use weir_domain::algorithm::Counter;
 use weir_domain::calendar;
 use weir_domain::charge::{Check, RuleCharge, RuleMeters};
-use weir_domain::counter::{Counter, CounterName};
+use weir_domain::counter::CounterName;
 use weir_domain::decide::{Counters, Decision, decide};
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_domain::time::{Clock, Micros};
 
-use self::share::share;
 use crate::sharded::Sharded;
 use crate::tenant_map::TenantMap;
-
-mod share;
 
 /// The counters of one gate.
 #[derive(Debug)]
@@ -141,7 +138,7 @@ impl Shard {
             for ((name, meter), decision) in rule.limits.iter().zip(decided.by_ref()) {
                 if let Some(local) = self.0.get_mut(tenant, name) {
                     let mut counter = counters.0.remove(name).unwrap_or_default();
-                    counter.compact(meter);
+                    meter.compact(&mut counter);
                     *local = LocalCounter::decided(counter, decision, now);
                 }
             }
@@ -185,8 +182,7 @@ fn names(rules: &[RuleMeters]) -> impl Iterator<Item = CounterName> + '_ {
 fn meters(charge: &RuleCharge, tenant: TenantId, gates: u64, now: Micros) -> RuleMeters {
     let mut meters = charge.meters(tenant, |quota| calendar::bounds(quota, now));
     for ((_, meter), limit) in meters.limits.iter_mut().zip(charge.limits()) {
-        let share: Algorithm = share(&limit.algorithm, gates);
-        *meter = share.meter(|quota| calendar::bounds(quota, now));
+        *meter = limit.algorithm.share(gates).meter(|quota| calendar::bounds(quota, now));
     }
     meters
 }

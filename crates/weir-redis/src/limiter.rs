@@ -15,6 +15,7 @@ mod queue;
 mod refusals;
 mod reset;
 mod script;
+mod source;
 mod status;
 
 use std::collections::BTreeSet;

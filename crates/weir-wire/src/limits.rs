@@ -1,7 +1,7 @@
 //! Limits in JSON: one object for each algorithm, told apart by `algorithm`.
 
 use serde::{Deserialize, Serialize};
-use weir_domain::algorithm::Algorithm;
+use weir_domain::algorithm::{Algorithm, Kind};
 use weir_domain::draft::LimitDraft;
 
 use crate::words::Period;
@@ -191,28 +191,33 @@ impl AlgorithmName {
 
     /// As written in JSON.
     pub const fn as_str(self) -> &'static str {
+        self.kind().name()
+    }
+
+    /// The algorithm.
+    pub const fn kind(self) -> Kind {
         match self {
-            Self::FixedWindow => "fixed_window",
-            Self::SlidingWindowLog => "sliding_window_log",
-            Self::SlidingWindowCounter => "sliding_window_counter",
-            Self::TokenBucket => "token_bucket",
-            Self::LeakyBucket => "leaky_bucket",
-            Self::Spacing => "spacing",
-            Self::Quota => "quota",
+            Self::FixedWindow => Kind::FixedWindow,
+            Self::SlidingWindowLog => Kind::SlidingWindowLog,
+            Self::SlidingWindowCounter => Kind::SlidingWindowCounter,
+            Self::TokenBucket => Kind::TokenBucket,
+            Self::LeakyBucket => Kind::LeakyBucket,
+            Self::Spacing => Kind::Spacing,
+            Self::Quota => Kind::Quota,
         }
     }
 }
 
 impl From<&Algorithm> for AlgorithmName {
     fn from(algorithm: &Algorithm) -> Self {
-        match algorithm {
-            Algorithm::FixedWindow(_) => Self::FixedWindow,
-            Algorithm::SlidingWindowLog(_) => Self::SlidingWindowLog,
-            Algorithm::SlidingWindowCounter(_) => Self::SlidingWindowCounter,
-            Algorithm::TokenBucket(_) => Self::TokenBucket,
-            Algorithm::LeakyBucket(_) => Self::LeakyBucket,
-            Algorithm::Spacing(_) => Self::Spacing,
-            Algorithm::Quota(_) => Self::Quota,
+        match algorithm.kind() {
+            Kind::FixedWindow => Self::FixedWindow,
+            Kind::SlidingWindowLog => Self::SlidingWindowLog,
+            Kind::SlidingWindowCounter => Self::SlidingWindowCounter,
+            Kind::TokenBucket => Self::TokenBucket,
+            Kind::LeakyBucket => Self::LeakyBucket,
+            Kind::Spacing => Self::Spacing,
+            Kind::Quota => Self::Quota,
         }
     }
 }
@@ -262,4 +267,32 @@ fn utc() -> String {
 
 const fn first_day() -> u16 {
     1
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_domain::algorithm::Input;
+
+    use super::*;
+
+    #[test]
+    fn every_algorithm_has_its_name_and_its_parameters_in_json() {
+        assert!(AlgorithmName::ALL.iter().map(|name| name.kind()).eq(Kind::ALL.iter().copied()));
+        for name in AlgorithmName::ALL {
+            let mut limit = serde_json::json!({ "algorithm": name.as_str() });
+            for parameter in name.kind().parameters() {
+                limit[parameter.name] = match parameter.input {
+                    Input::CountDenied => true.into(),
+                    Input::Period => "day".into(),
+                    Input::TimeZone => "UTC".into(),
+                    _ => 1.into(),
+                };
+            }
+            let body: LimitBody = serde_json::from_value(limit.clone()).expect("all are there");
+            assert_eq!(body.algorithm(), name);
+            assert_eq!(serde_json::to_value(&body).expect("it has a form"), limit);
+            let algorithm = Algorithm::parse(body.into()).expect("ones are valid");
+            assert_eq!(AlgorithmName::from(&algorithm), name);
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! What a changed rule would mean for somebody who is counted now: the counters as the server says they stand, put under
 //! the changed limits by the algorithms themselves.
 
+use weir_domain::algorithm::Counter;
 use weir_domain::algorithm::{Algorithm, PeriodBounds, Quota};
 use weir_domain::charge::{Check, Group, RuleMeters};
-use weir_domain::counter::{Counter, CounterName, CounterPart};
+use weir_domain::counter::{CounterName, CounterPart};
 use weir_domain::decide::{Counters, decide};
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::limit::Limit;

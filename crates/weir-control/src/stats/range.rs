@@ -207,7 +207,8 @@ fn checked_step(step_s: u32) -> Result<u32, Problem> {
 /// A quota of one day in a time zone: its periods are the zone's days.
 fn zone_quota(time_zone: &str) -> Result<Quota, Problem> {
     let calendar = Calendar { period: Period::Day, time_zone: time_zone.to_owned(), anchor_day: 1 };
-    Quota::new(1, calendar).map_err(|wrong| Problem::invalid_field("time_zone", wrong.reason))
+    Quota::of_calendar(1, calendar)
+        .map_err(|wrong| Problem::invalid_field("time_zone", wrong.reason))
 }
 
 fn too_many(points: i64) -> Problem {

@@ -7,7 +7,8 @@
 //! The rate `units ÷ interval` is reduced to `per_us ÷ scale`; the level counts in `1 ÷ scale` of a
 //! unit, so it falls by the whole number `per_us` each microsecond and nothing is ever rounded.
 
-use super::{Level, Wait, pulled_back};
+use super::clock::pulled_back;
+use super::definition::{Level, ScriptParameters, Wait};
 use crate::limit::{EXACT_MAX, InvalidLimit};
 use crate::time::Micros;
 
@@ -118,6 +119,16 @@ impl Bucket {
     pub(super) fn settled(self, state: BucketState, now: Micros) -> Option<BucketState> {
         let at_us = pulled_back(state.at_us, now);
         (at_us != state.at_us).then(|| self.view(state, now))
+    }
+
+    /// The most units that pass in a stretch: a full bucket, and what drains until the last microsecond.
+    pub(super) fn worst_case(self, stretch_us: u64) -> u64 {
+        let drained = u128::from(self.per_us) * u128::from(stretch_us - 1) / u128::from(self.scale);
+        self.capacity + u64::try_from(drained).unwrap_or(u64::MAX / 2)
+    }
+
+    pub(super) const fn script_parameters(self) -> ScriptParameters {
+        ScriptParameters::Three([self.capacity, self.per_us, self.scale])
     }
 
     /// Milliseconds until `work` has drained; a stamp ahead of the clock delays the draining.

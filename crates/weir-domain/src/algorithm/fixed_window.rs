@@ -3,8 +3,14 @@
 //! Cheap and easy to explain. Its bound is per aligned window: across a boundary twice the limit
 //! can pass within one window's length. The window arithmetic serves the quota too.
 
-use super::{Level, SLACK_US, STEP_US, Wait, ms_until};
+use super::clock::{ms_until, window_time};
+use super::definition::{
+    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
+    windows_touched,
+};
+use super::parameter::{Input, Parameter};
 use crate::limit::{InvalidLimit, span_ms, units};
+use crate::quantity::{grouped, period};
 use crate::time::Micros;
 
 /// Parameters of a fixed window.
@@ -49,24 +55,19 @@ impl FixedWindow {
         self.window_ms
     }
 
-    pub(super) fn wait(&self, state: &WindowState, cost: u64, now: Micros) -> Wait {
-        self.window(*state, now).wait(self.limit, cost, now)
+    /// One gate's share of the limit.
+    pub(super) fn share(&self, gates: u64) -> Result<Self, InvalidLimit> {
+        Self::new(part(self.limit, gates), self.window_ms)
     }
 
-    pub(super) fn charge(&self, state: &mut WindowState, cost: u64, now: Micros) {
-        *state = self.window(*state, now).charged(cost);
-    }
-
-    pub(super) fn refund(&self, state: &mut WindowState, cost: u64, now: Micros) {
-        *state = self.window(*state, now).refunded(*state, cost);
-    }
-
-    pub(super) fn level(&self, state: &WindowState, now: Micros) -> Level {
-        self.window(*state, now).level(self.limit, now)
-    }
-
-    pub(super) fn settled(&self, state: &WindowState, now: Micros) -> Option<WindowState> {
-        self.window(*state, now).settled()
+    pub(super) fn describe(limit: &u64, window_ms: &u64) -> String {
+        let length = period(*window_ms);
+        let window = if length.starts_with(|c: char| c.is_ascii_digit()) {
+            format!("window of {length}")
+        } else {
+            format!("{length} of the clock")
+        };
+        format!("{} in each {window}", grouped(*limit))
     }
 
     fn window(&self, state: WindowState, now: Micros) -> Window {
@@ -78,12 +79,72 @@ impl FixedWindow {
     }
 }
 
-/// The time that holds for a counter of windows that begins at `start_us`: its start, while that is ahead of the clock by
-/// little or in the window after the one that ends at `stop_us`; else `now`. Also whether the start must be pulled back.
-pub(super) fn window_time(start_us: u64, stop_us: u64, now: Micros) -> (u64, bool) {
-    let near = start_us <= now.0 + SLACK_US;
-    let next = start_us <= stop_us && start_us <= now.0 + STEP_US;
-    if near || next { (start_us.max(now.0), false) } else { (now.0, true) }
+impl Described for FixedWindow {
+    const TITLE: &'static str = "Fixed window";
+    const HINT: &'static str = "A number of units in each window of the clock. Cheapest; up to twice the limit can pass around a boundary.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("limit", "Limit", Input::Units),
+        Parameter::new("window_ms", "in each", Input::Window),
+    ];
+}
+
+impl Definition for FixedWindow {
+    fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    fn window_ms(&self) -> Option<u64> {
+        Some(self.window_ms)
+    }
+
+    fn refundable(&self) -> bool {
+        true
+    }
+
+    fn leasable(&self) -> bool {
+        true
+    }
+
+    fn windows(&self) -> Option<Windows<'_>> {
+        Some(Windows::Aligned { window_ms: self.window_ms })
+    }
+
+    fn bound(&self) -> Option<Bound> {
+        Some(Bound::AlignedWindow { limit: self.limit, window_ms: self.window_ms })
+    }
+
+    /// The limit in each window that the stretch touches: two, if it is as long as one.
+    fn worst_case(&self, stretch_us: u64, _cost: u64) -> u64 {
+        self.limit * windows_touched(stretch_us, self.window_ms * 1000)
+    }
+}
+
+impl Counting for FixedWindow {
+    type State = WindowState;
+
+    fn settled(&self, state: &WindowState, now: Micros) -> Option<WindowState> {
+        self.window(*state, now).settled()
+    }
+
+    fn wait(&self, state: &WindowState, cost: u64, now: Micros) -> Wait {
+        self.window(*state, now).wait(self.limit, cost, now)
+    }
+
+    fn charge(&self, state: &mut WindowState, cost: u64, now: Micros) {
+        *state = self.window(*state, now).charged(cost);
+    }
+
+    fn refund(&self, state: &mut WindowState, cost: u64, now: Micros) {
+        *state = self.window(*state, now).refunded(*state, cost);
+    }
+
+    fn level(&self, state: &WindowState, now: Micros) -> Level {
+        self.window(*state, now).level(self.limit, now)
+    }
+
+    fn script_parameters(&self) -> ScriptParameters {
+        ScriptParameters::Three([self.limit, self.window_ms * 1000, 0])
+    }
 }
 
 impl Window {

@@ -5,8 +5,12 @@
 //! told leave the queue in order and at a constant rate.
 
 use super::bucket::{Bucket, BucketState};
-use super::{Level, Wait};
+use super::definition::{
+    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
+};
+use super::parameter::{Input, Parameter};
 use crate::limit::{InvalidLimit, span_ms, units};
+use crate::quantity::{grouped, period};
 use crate::time::Micros;
 
 /// Parameters of a leaky bucket.
@@ -51,28 +55,90 @@ impl LeakyBucket {
         self.bucket.drain_ms()
     }
 
-    /// The outflow as reduced: units per microsecond are `per_us ÷ scale`.
-    pub const fn rate(&self) -> (u64, u64) {
-        (self.bucket.per_us, self.bucket.scale)
+    /// One gate's share: the interval of the rate is stretched, so that the rate is exact.
+    pub(super) fn share(&self, gates: u64) -> Result<Self, InvalidLimit> {
+        Self::new(part(self.capacity(), gates), self.drain_units, self.drain_interval_ms * gates)
     }
 
-    pub(super) fn settled(&self, state: &BucketState, now: Micros) -> Option<BucketState> {
+    pub(super) fn describe(capacity: &u64, drain_units: &u64, drain_interval_ms: &u64) -> String {
+        format!(
+            "a queue of {}, drained by {} per {}",
+            grouped(*capacity),
+            grouped(*drain_units),
+            period(*drain_interval_ms)
+        )
+    }
+}
+
+impl Described for LeakyBucket {
+    const TITLE: &'static str = "Leaky bucket";
+    const HINT: &'static str =
+        "A queue with a constant outflow: the answer to an admitted request says how long to wait.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("capacity", "Capacity", Input::Units),
+        Parameter::new("drain_units", "Drain", Input::Rate),
+        Parameter::new("drain_interval_ms", "per", Input::Every),
+    ];
+}
+
+impl Definition for LeakyBucket {
+    fn limit(&self) -> u64 {
+        self.capacity()
+    }
+
+    fn window_ms(&self) -> Option<u64> {
+        Some(self.empty_after_ms())
+    }
+
+    /// Callers behind the refunded work were already given their delays.
+    fn refundable(&self) -> bool {
+        false
+    }
+
+    /// Units taken in advance would delay callers that do not exist yet.
+    fn leasable(&self) -> bool {
+        false
+    }
+
+    fn windows(&self) -> Option<Windows<'_>> {
+        None
+    }
+
+    fn bound(&self) -> Option<Bound> {
+        None
+    }
+
+    fn worst_case(&self, stretch_us: u64, _cost: u64) -> u64 {
+        self.bucket.worst_case(stretch_us)
+    }
+}
+
+impl Counting for LeakyBucket {
+    type State = BucketState;
+
+    fn settled(&self, state: &BucketState, now: Micros) -> Option<BucketState> {
         self.bucket.settled(*state, now)
     }
 
-    pub(super) fn wait(&self, state: &BucketState, cost: u64, now: Micros) -> Wait {
+    fn wait(&self, state: &BucketState, cost: u64, now: Micros) -> Wait {
         self.bucket.wait(*state, cost, now)
     }
 
-    pub(super) fn charge(&self, state: &mut BucketState, cost: u64, now: Micros) {
+    fn charge(&self, state: &mut BucketState, cost: u64, now: Micros) {
         self.bucket.charge(state, cost, now);
     }
 
-    pub(super) fn level(&self, state: &BucketState, now: Micros) -> Level {
+    fn level(&self, state: &BucketState, now: Micros) -> Level {
         self.bucket.level(*state, now)
     }
 
-    pub(super) fn delay_ms(&self, state: &BucketState, now: Micros) -> u64 {
+    fn delay_ms(&self, state: &BucketState, now: Micros) -> u64 {
         self.bucket.delay_ms(*state, now)
+    }
+
+    fn refund(&self, _state: &mut BucketState, _cost: u64, _now: Micros) {}
+
+    fn script_parameters(&self) -> ScriptParameters {
+        self.bucket.script_parameters()
     }
 }

@@ -3,9 +3,16 @@
 //! Which instants bound the periods is calendar knowledge and lives in `calendar`; here four bounds
 //! around now are given, so the deciding clock can pick its own period among three.
 
-use super::fixed_window::{Window, WindowState, window_time};
-use super::{Level, Wait};
+use super::clock::{SLACK_US, window_time};
+use super::definition::{
+    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
+    windows_touched,
+};
+use super::fixed_window::{Window, WindowState};
+use super::parameter::{Input, Parameter};
+use super::period::{Calendar, Period};
 use crate::limit::{InvalidLimit, units};
+use crate::quantity::grouped;
 use crate::time::Micros;
 
 /// Parameters of a quota.
@@ -13,31 +20,6 @@ use crate::time::Micros;
 pub struct Quota {
     limit: u64,
     calendar: Calendar,
-}
-
-/// Which periods a quota counts in.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Calendar {
-    /// Length of a period.
-    pub period: Period,
-    /// IANA name of the time zone in which periods begin at midnight.
-    pub time_zone: String,
-    /// First day of a period: of the week 1 (Monday) … 7, of the month 1 … 31 (the last day in
-    /// shorter months), of the year 1 … 366; always 1 for days.
-    pub anchor_day: u16,
-}
-
-/// Length of a calendar period.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Period {
-    /// Midnight to midnight; 23 or 25 hours long when daylight saving begins or ends.
-    Day,
-    /// Seven days.
-    Week,
-    /// One month.
-    Month,
-    /// One year.
-    Year,
 }
 
 /// The limit of a quota with four ascending bounds: previous, present and next period, and its end.
@@ -49,33 +31,19 @@ pub struct PeriodBounds {
     pub bounds_us: [u64; 4],
 }
 
-impl Period {
-    /// All periods, shortest first.
-    pub const ALL: [Self; 4] = [Self::Day, Self::Week, Self::Month, Self::Year];
-
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-            Self::Year => "year",
-        }
-    }
-
-    const fn anchor_max(self) -> u16 {
-        match self {
-            Self::Day => 1,
-            Self::Week => 7,
-            Self::Month => 31,
-            Self::Year => 366,
-        }
-    }
-}
-
 impl Quota {
+    /// `limit` units in each period of a time zone that begins on `anchor_day`.
+    pub fn new(
+        limit: u64,
+        period: Period,
+        time_zone: String,
+        anchor_day: u16,
+    ) -> Result<Self, InvalidLimit> {
+        Self::of_calendar(limit, Calendar { period, time_zone, anchor_day })
+    }
+
     /// `limit` units in each period of `calendar`.
-    pub fn new(limit: u64, calendar: Calendar) -> Result<Self, InvalidLimit> {
+    pub fn of_calendar(limit: u64, calendar: Calendar) -> Result<Self, InvalidLimit> {
         let limit = units("limit", limit)?;
         let anchor_max = calendar.period.anchor_max();
         if !(1..=anchor_max).contains(&calendar.anchor_day) {
@@ -99,38 +67,118 @@ impl Quota {
     pub const fn calendar(&self) -> &Calendar {
         &self.calendar
     }
+
+    /// One gate's share of the limit.
+    pub(super) fn share(&self, gates: u64) -> Result<Self, InvalidLimit> {
+        Self::of_calendar(part(self.limit, gates), self.calendar.clone())
+    }
+
+    pub(super) fn describe(
+        limit: &u64,
+        period: &Period,
+        time_zone: &str,
+        anchor_day: &u16,
+    ) -> String {
+        let start = anchor(*period, *anchor_day);
+        format!("{} in each calendar {}{start} ({time_zone})", grouped(*limit), period.as_str())
+    }
+}
+
+/// The first day of a period in words; empty for the usual one.
+fn anchor(period: Period, day: u16) -> String {
+    const WEEK: [&str; 7] =
+        ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+    match (period, day) {
+        (_, 1) | (Period::Day, _) => String::new(),
+        (Period::Week, day) => {
+            let day = WEEK.get(usize::from(day).saturating_sub(1)).unwrap_or(&"?");
+            format!(" from {day}")
+        }
+        (Period::Month | Period::Year, day) => format!(" from day {day}"),
+    }
+}
+
+impl Described for Quota {
+    const TITLE: &'static str = "Calendar quota";
+    const HINT: &'static str = "A number of units in each day, week, month or year of a time zone.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("limit", "Limit", Input::Units),
+        Parameter::new("period", "in each calendar", Input::Period),
+        Parameter::new("time_zone", "Time zone", Input::TimeZone),
+        Parameter::new("anchor_day", "First day", Input::AnchorDay),
+    ];
+}
+
+impl Definition for Quota {
+    fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    fn window_ms(&self) -> Option<u64> {
+        None
+    }
+
+    fn refundable(&self) -> bool {
+        true
+    }
+
+    fn leasable(&self) -> bool {
+        true
+    }
+
+    fn windows(&self) -> Option<Windows<'_>> {
+        Some(Windows::Calendar(&self.calendar))
+    }
+
+    fn bound(&self) -> Option<Bound> {
+        None
+    }
+
+    fn worst_case(&self, stretch_us: u64, _cost: u64) -> u64 {
+        self.limit * windows_touched(stretch_us, self.shortest_window_ms() * 1000)
+    }
+
+    /// Months of 28 days, and days that lose an hour when clocks are put forward.
+    fn shortest_window_ms(&self) -> u64 {
+        let days = match self.calendar.period {
+            Period::Day => 1,
+            Period::Week => 7,
+            Period::Month => 28,
+            Period::Year => 365,
+        };
+        let put_forward = u64::from(self.calendar.time_zone != "UTC");
+        (24 * days - put_forward) * 3_600_000
+    }
+
+    fn drawn_window_ms(&self) -> u64 {
+        let days = match self.calendar.period {
+            Period::Day => 1,
+            Period::Week => 7,
+            Period::Month => 30,
+            Period::Year => 365,
+        };
+        days * 86_400_000
+    }
+
+    fn drawing_note(&self) -> &'static str {
+        match self.calendar.period {
+            Period::Day | Period::Week => "",
+            Period::Month => "Months are drawn with 30 days each; real ones are counted.",
+            Period::Year => "Years are drawn with 365 days each; real ones are counted.",
+        }
+    }
 }
 
 impl PeriodBounds {
     /// Whether the periods given are those around `now`, with room for the clock's slack.
     pub fn hold(&self, now: Micros) -> bool {
-        self.bounds_us[0] <= now.0 && now.0 + super::SLACK_US < self.bounds_us[3]
+        self.bounds_us[0] <= now.0 && now.0 + SLACK_US < self.bounds_us[3]
     }
 
     /// Length of the period that holds `now`, in milliseconds.
     pub fn length_ms(&self, now: Micros) -> u64 {
         let (start_us, end_us) = self.around(now.0);
         (end_us - start_us) / 1000
-    }
-
-    pub(super) fn wait(&self, state: &WindowState, cost: u64, now: Micros) -> Wait {
-        self.window(*state, now).wait(self.limit, cost, now)
-    }
-
-    pub(super) fn charge(&self, state: &mut WindowState, cost: u64, now: Micros) {
-        *state = self.window(*state, now).charged(cost);
-    }
-
-    pub(super) fn refund(&self, state: &mut WindowState, cost: u64, now: Micros) {
-        *state = self.window(*state, now).refunded(*state, cost);
-    }
-
-    pub(super) fn level(&self, state: &WindowState, now: Micros) -> Level {
-        self.window(*state, now).level(self.limit, now)
-    }
-
-    pub(super) fn settled(&self, state: &WindowState, now: Micros) -> Option<WindowState> {
-        self.window(*state, now).settled()
     }
 
     fn window(&self, state: WindowState, now: Micros) -> Window {
@@ -148,5 +196,38 @@ impl PeriodBounds {
         } else {
             (third, end)
         }
+    }
+}
+
+impl Counting for PeriodBounds {
+    type State = WindowState;
+
+    fn settled(&self, state: &WindowState, now: Micros) -> Option<WindowState> {
+        self.window(*state, now).settled()
+    }
+
+    fn wait(&self, state: &WindowState, cost: u64, now: Micros) -> Wait {
+        self.window(*state, now).wait(self.limit, cost, now)
+    }
+
+    fn charge(&self, state: &mut WindowState, cost: u64, now: Micros) {
+        *state = self.window(*state, now).charged(cost);
+    }
+
+    fn refund(&self, state: &mut WindowState, cost: u64, now: Micros) {
+        *state = self.window(*state, now).refunded(*state, cost);
+    }
+
+    fn level(&self, state: &WindowState, now: Micros) -> Level {
+        self.window(*state, now).level(self.limit, now)
+    }
+
+    fn script_parameters(&self) -> ScriptParameters {
+        let [previous, present, next, end] = self.bounds_us;
+        ScriptParameters::Five([self.limit, previous, present, next, end])
+    }
+
+    fn valid_us(&self) -> Option<(u64, u64)> {
+        Some((self.bounds_us[0], self.bounds_us[3]))
     }
 }

@@ -4,9 +4,14 @@
 //! when the previous window's requests were spread evenly. Elapsed time counts in whole
 //! milliseconds, rounded down, so that `limit × window_ms` is the greatest product.
 
-use super::fixed_window::window_time;
-use super::{Level, Wait, ms_until};
+use super::clock::{ms_until, window_time};
+use super::definition::{
+    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
+    windows_touched,
+};
+use super::parameter::{Input, Parameter};
 use crate::limit::{EXACT_MAX, InvalidLimit, span_ms, units};
+use crate::quantity::{grouped, period};
 use crate::time::Micros;
 
 /// Parameters of a sliding window counter.
@@ -64,70 +69,18 @@ impl SlidingWindowCounter {
         self.window_ms
     }
 
-    pub(super) fn wait(&self, state: &PairState, cost: u64, now: Micros) -> Wait {
-        if cost > self.limit {
-            return Wait::Forever;
-        }
-        let view = self.view(*state, now);
-        if self.used(view) + cost <= self.limit {
-            return Wait::None;
-        }
-        let elapsed_ms = match self.limit.checked_sub(view.current + cost) {
-            // Within this window, once enough of the previous one has slid out.
-            Some(room) => self.slid_out(view.previous, room).min(self.window_ms),
-            // In the next window, where the present one is the previous.
-            None => {
-                let room = self.limit - cost;
-                self.window_ms + self.slid_out(view.current, room).min(self.window_ms)
-            }
-        };
-        Wait::Ms(ms_until(view.start_us + elapsed_ms * 1000, now))
+    /// One gate's share of the limit.
+    pub(super) fn share(&self, gates: u64) -> Result<Self, InvalidLimit> {
+        Self::new(part(self.limit, gates), self.window_ms)
     }
 
-    pub(super) fn charge(&self, state: &mut PairState, cost: u64, now: Micros) {
-        let view = self.view(*state, now);
-        *state = self.state(View { current: view.current + cost, ..view });
-    }
-
-    /// Gives units back if they were taken from these windows, the newest first.
-    pub(super) fn refund(&self, state: &mut PairState, cost: u64, now: Micros) {
-        let window_us = self.window_ms * 1000;
-        let view = self.view(*state, now);
-        let same_length = state.window_us == window_us || state.window_us == 0;
-        let same_start =
-            state.start_us == view.start_us || state.start_us + window_us == view.start_us;
-        if !same_length || !(same_start || view.pulled) {
-            return;
-        }
-        let from_current = cost.min(view.current);
-        let previous = view.previous.saturating_sub(cost - from_current);
-        let current = view.current - from_current;
-        *state = if current + previous == 0 {
-            PairState::default()
-        } else {
-            self.state(View { current, previous, ..view })
-        };
-    }
-
-    /// The windows pulled back to the present ones, if a step of the clock left them in the future.
-    pub(super) fn settled(&self, state: &PairState, now: Micros) -> Option<PairState> {
-        let view = self.view(*state, now);
-        view.pulled.then_some(PairState { start_us: view.start_us, ..*state })
+    pub(super) fn describe(limit: &u64, window_ms: &u64) -> String {
+        format!("{} in any {}, estimated", grouped(*limit), period(*window_ms))
     }
 
     const fn state(&self, view: View) -> PairState {
         let View { start_us, current, previous, .. } = view;
         PairState { start_us, current, previous, window_us: self.window_ms * 1000 }
-    }
-
-    pub(super) fn level(&self, state: &PairState, now: Micros) -> Level {
-        let view = self.view(*state, now);
-        let windows = if view.current > 0 { 2 } else { u64::from(view.previous > 0) };
-        let reset_us = view.start_us + windows * self.window_ms * 1000;
-        Level {
-            remaining: self.limit.saturating_sub(self.used(view)),
-            reset_after_ms: if windows > 0 { ms_until(reset_us, now) } else { 0 },
-        }
     }
 
     fn view(&self, state: PairState, now: Micros) -> View {
@@ -164,5 +117,118 @@ impl SlidingWindowCounter {
         }
         let still_in = ((room + 1) * self.window_ms).div_ceil(previous);
         (self.window_ms + 1).saturating_sub(still_in)
+    }
+}
+
+impl Described for SlidingWindowCounter {
+    const TITLE: &'static str = "Sliding window, estimated";
+    const HINT: &'static str =
+        "A number of units in any window, estimated from two. Constant memory: for large limits.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("limit", "Limit", Input::Units),
+        Parameter::new("window_ms", "in any", Input::Window),
+    ];
+}
+
+impl Definition for SlidingWindowCounter {
+    fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    fn window_ms(&self) -> Option<u64> {
+        Some(self.window_ms)
+    }
+
+    fn refundable(&self) -> bool {
+        true
+    }
+
+    fn leasable(&self) -> bool {
+        true
+    }
+
+    fn windows(&self) -> Option<Windows<'_>> {
+        None
+    }
+
+    fn bound(&self) -> Option<Bound> {
+        None
+    }
+
+    /// The estimate takes requests at the end of a window as evenly spread: at the end of the next window, it counts one
+    /// millisecond's share of them.
+    fn worst_case(&self, stretch_us: u64, _cost: u64) -> u64 {
+        let window_us = self.window_ms * 1000;
+        let share = if stretch_us <= window_us { self.limit / self.window_ms } else { 0 };
+        self.limit * windows_touched(stretch_us, window_us) - share
+    }
+}
+
+impl Counting for SlidingWindowCounter {
+    type State = PairState;
+
+    /// The windows pulled back to the present ones, if a step of the clock left them in the future.
+    fn settled(&self, state: &PairState, now: Micros) -> Option<PairState> {
+        let view = self.view(*state, now);
+        view.pulled.then_some(PairState { start_us: view.start_us, ..*state })
+    }
+
+    fn wait(&self, state: &PairState, cost: u64, now: Micros) -> Wait {
+        if cost > self.limit {
+            return Wait::Forever;
+        }
+        let view = self.view(*state, now);
+        if self.used(view) + cost <= self.limit {
+            return Wait::None;
+        }
+        let elapsed_ms = match self.limit.checked_sub(view.current + cost) {
+            // Within this window, once enough of the previous one has slid out.
+            Some(room) => self.slid_out(view.previous, room).min(self.window_ms),
+            // In the next window, where the present one is the previous.
+            None => {
+                let room = self.limit - cost;
+                self.window_ms + self.slid_out(view.current, room).min(self.window_ms)
+            }
+        };
+        Wait::Ms(ms_until(view.start_us + elapsed_ms * 1000, now))
+    }
+
+    fn charge(&self, state: &mut PairState, cost: u64, now: Micros) {
+        let view = self.view(*state, now);
+        *state = self.state(View { current: view.current + cost, ..view });
+    }
+
+    /// Gives units back if they were taken from these windows, the newest first.
+    fn refund(&self, state: &mut PairState, cost: u64, now: Micros) {
+        let window_us = self.window_ms * 1000;
+        let view = self.view(*state, now);
+        let same_length = state.window_us == window_us || state.window_us == 0;
+        let same_start =
+            state.start_us == view.start_us || state.start_us + window_us == view.start_us;
+        if !same_length || !(same_start || view.pulled) {
+            return;
+        }
+        let from_current = cost.min(view.current);
+        let previous = view.previous.saturating_sub(cost - from_current);
+        let current = view.current - from_current;
+        *state = if current + previous == 0 {
+            PairState::default()
+        } else {
+            self.state(View { current, previous, ..view })
+        };
+    }
+
+    fn level(&self, state: &PairState, now: Micros) -> Level {
+        let view = self.view(*state, now);
+        let windows = if view.current > 0 { 2 } else { u64::from(view.previous > 0) };
+        let reset_us = view.start_us + windows * self.window_ms * 1000;
+        Level {
+            remaining: self.limit.saturating_sub(self.used(view)),
+            reset_after_ms: if windows > 0 { ms_until(reset_us, now) } else { 0 },
+        }
+    }
+
+    fn script_parameters(&self) -> ScriptParameters {
+        ScriptParameters::Three([self.limit, self.window_ms * 1000, 0])
     }
 }

@@ -5,8 +5,13 @@
 
 use std::collections::VecDeque;
 
-use super::{Level, SLACK_US, Wait, ms_until};
+use super::clock::{SLACK_US, ms_until};
+use super::definition::{
+    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
+};
+use super::parameter::{Input, Parameter};
 use crate::limit::{InvalidLimit, LOG_LIMIT_MAX, span_ms};
+use crate::quantity::{grouped, period};
 use crate::time::Micros;
 
 /// Parameters of a sliding window log.
@@ -29,6 +34,9 @@ pub(crate) struct Entry {
     pub(crate) at_us: u64,
     pub(crate) cost: u64,
 }
+
+/// A compacted log has about this many entries.
+const COMPACTED_ENTRIES: u64 = 64;
 
 impl SlidingWindowLog {
     /// `limit` units in any window of `window_ms`.
@@ -54,12 +62,115 @@ impl SlidingWindowLog {
         self.window_ms
     }
 
-    /// Whether denied checks are logged too.
-    pub const fn counts_denied(&self) -> bool {
+    /// One gate's share of the limit.
+    pub(super) fn share(&self, gates: u64) -> Result<Self, InvalidLimit> {
+        Self::new(part(self.limit, gates), self.window_ms, self.count_denied)
+    }
+
+    pub(super) fn describe(limit: &u64, window_ms: &u64, count_denied: &bool) -> String {
+        let denied = if *count_denied { ", counting denied ones too" } else { "" };
+        format!("{} in any {}{denied}", grouped(*limit), period(*window_ms))
+    }
+
+    /// Entries younger than the window, at the times that hold.
+    fn live<'a>(&self, state: &'a LogState, now: Micros) -> impl Iterator<Item = Entry> + 'a {
+        let window_us = self.window_us();
+        let stepped = stepped(state, now);
+        let at_us = if stepped { now.0 } else { stamp(state).max(now.0) };
+        let newest_us = if stepped { now.0 } else { u64::MAX };
+        let entries = state.entries.iter();
+        let entries =
+            entries.map(move |entry| Entry { at_us: entry.at_us.min(newest_us), ..*entry });
+        entries.filter(move |entry| entry.at_us + window_us > at_us)
+    }
+
+    /// Removes entries that no longer count and returns the time that holds.
+    fn drop_dead(&self, state: &mut LogState, now: Micros) -> u64 {
+        if let Some(settled) = self.settled(state, now) {
+            *state = settled;
+        }
+        let at_us = stamp(state).max(now.0);
+        while state.entries.front().is_some_and(|entry| entry.at_us + self.window_us() <= at_us) {
+            state.entries.pop_front();
+        }
+        at_us
+    }
+
+    const fn window_us(&self) -> u64 {
+        self.window_ms * 1000
+    }
+}
+
+impl Described for SlidingWindowLog {
+    const TITLE: &'static str = "Sliding window, exact";
+    const HINT: &'static str = "A number of units in any window, exactly. Stores every request: for small limits such as log-ins.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("limit", "Limit", Input::Units),
+        Parameter::new("window_ms", "in any", Input::Window),
+        Parameter::new(
+            "count_denied",
+            "Count denied requests too: repeated attempts extend the block",
+            Input::CountDenied,
+        ),
+    ];
+}
+
+impl Definition for SlidingWindowLog {
+    fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    fn window_ms(&self) -> Option<u64> {
+        Some(self.window_ms)
+    }
+
+    /// Units of denied checks cannot be told from those of admitted ones.
+    fn refundable(&self) -> bool {
+        !self.count_denied
+    }
+
+    fn leasable(&self) -> bool {
+        !self.count_denied
+    }
+
+    fn counts_denied(&self) -> bool {
         self.count_denied
     }
 
-    pub(super) fn wait(&self, state: &LogState, cost: u64, now: Micros) -> Wait {
+    fn windows(&self) -> Option<Windows<'_>> {
+        None
+    }
+
+    fn bound(&self) -> Option<Bound> {
+        Some(Bound::AnyWindow { limit: self.limit, window_ms: self.window_ms })
+    }
+
+    fn has_own_key(&self) -> bool {
+        true
+    }
+
+    /// The units of an admitted request are available again exactly one window later.
+    fn worst_case(&self, stretch_us: u64, _cost: u64) -> u64 {
+        self.limit * stretch_us.div_ceil(self.window_us())
+    }
+}
+
+impl Counting for SlidingWindowLog {
+    type State = LogState;
+
+    /// The log with all entries that are newer than `now` as one entry of now, if a step of the clock left them there.
+    fn settled(&self, state: &LogState, now: Micros) -> Option<LogState> {
+        if !stepped(state, now) {
+            return None;
+        }
+        let (mut entries, ahead): (VecDeque<Entry>, VecDeque<Entry>) =
+            state.entries.iter().partition(|entry| entry.at_us <= now.0);
+        let cost = ahead.iter().map(|entry| entry.cost).sum();
+        entries.push_back(Entry { at_us: now.0, cost });
+        Some(LogState { entries })
+    }
+
+    fn wait(&self, state: &LogState, cost: u64, now: Micros) -> Wait {
         if cost > self.limit {
             return Wait::Forever;
         }
@@ -78,7 +189,7 @@ impl SlidingWindowLog {
         Wait::Ms(self.window_ms)
     }
 
-    pub(super) fn charge(&self, state: &mut LogState, cost: u64, now: Micros) {
+    fn charge(&self, state: &mut LogState, cost: u64, now: Micros) {
         let at_us = self.drop_dead(state, now);
         match state.entries.back_mut() {
             Some(newest) if newest.at_us == at_us => newest.cost += cost,
@@ -86,7 +197,7 @@ impl SlidingWindowLog {
         }
     }
 
-    pub(super) fn log_denied(&self, state: &mut LogState, cost: u64, now: Micros) {
+    fn log_denied(&self, state: &mut LogState, cost: u64, now: Micros) {
         if !self.count_denied || cost > self.limit {
             return;
         }
@@ -102,7 +213,7 @@ impl SlidingWindowLog {
         }
     }
 
-    pub(super) fn refund(&self, state: &mut LogState, cost: u64, now: Micros) {
+    fn refund(&self, state: &mut LogState, cost: u64, now: Micros) {
         if self.count_denied {
             return;
         }
@@ -118,7 +229,7 @@ impl SlidingWindowLog {
         }
     }
 
-    pub(super) fn level(&self, state: &LogState, now: Micros) -> Level {
+    fn level(&self, state: &LogState, now: Micros) -> Level {
         let total: u64 = self.live(state, now).map(|entry| entry.cost).sum();
         let newest = self.live(state, now).last();
         Level {
@@ -127,44 +238,26 @@ impl SlidingWindowLog {
         }
     }
 
-    /// Entries younger than the window, at the times that hold.
-    fn live<'a>(&self, state: &'a LogState, now: Micros) -> impl Iterator<Item = Entry> + 'a {
-        let window_us = self.window_us();
-        let stepped = stepped(state, now);
-        let at_us = if stepped { now.0 } else { stamp(state).max(now.0) };
-        let newest_us = if stepped { now.0 } else { u64::MAX };
-        let entries = state.entries.iter();
-        let entries =
-            entries.map(move |entry| Entry { at_us: entry.at_us.min(newest_us), ..*entry });
-        entries.filter(move |entry| entry.at_us + window_us > at_us)
+    /// Merges the entries of each sixty-fourth of the window into one, as young as the youngest of them, so that units
+    /// return at most that much later.
+    fn compact(&self, state: &mut LogState) {
+        if state.entries.len() as u64 <= 2 * COMPACTED_ENTRIES {
+            return;
+        }
+        let slot_us = (self.window_us() / COMPACTED_ENTRIES).max(1);
+        for entry in std::mem::take(&mut state.entries) {
+            match state.entries.back_mut() {
+                Some(last) if last.at_us / slot_us == entry.at_us / slot_us => {
+                    last.cost += entry.cost;
+                    last.at_us = last.at_us.max(entry.at_us);
+                }
+                _ => state.entries.push_back(entry),
+            }
+        }
     }
 
-    /// The log with all entries that are newer than `now` as one entry of now, if a step of the clock left them there.
-    pub(super) fn settled(&self, state: &LogState, now: Micros) -> Option<LogState> {
-        if !stepped(state, now) {
-            return None;
-        }
-        let (mut entries, ahead): (VecDeque<Entry>, VecDeque<Entry>) =
-            state.entries.iter().partition(|entry| entry.at_us <= now.0);
-        let cost = ahead.iter().map(|entry| entry.cost).sum();
-        entries.push_back(Entry { at_us: now.0, cost });
-        Some(LogState { entries })
-    }
-
-    /// Removes entries that no longer count and returns the time that holds.
-    fn drop_dead(&self, state: &mut LogState, now: Micros) -> u64 {
-        if let Some(settled) = self.settled(state, now) {
-            *state = settled;
-        }
-        let at_us = stamp(state).max(now.0);
-        while state.entries.front().is_some_and(|entry| entry.at_us + self.window_us() <= at_us) {
-            state.entries.pop_front();
-        }
-        at_us
-    }
-
-    const fn window_us(&self) -> u64 {
-        self.window_ms * 1000
+    fn script_parameters(&self) -> ScriptParameters {
+        ScriptParameters::Three([self.limit, self.window_us(), u64::from(self.count_denied)])
     }
 }
 

@@ -1,7 +1,12 @@
 //! Spacing: at least `interval` since the last admitted request, whatever its cost.
 
-use super::{Level, Wait, ms_until, pulled_back};
+use super::clock::{ms_until, pulled_back};
+use super::definition::{
+    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows,
+};
+use super::parameter::{Input, Parameter};
 use crate::limit::{InvalidLimit, span_ms};
+use crate::quantity::short;
 use crate::time::Micros;
 
 /// Parameters of a spacing.
@@ -27,38 +32,94 @@ impl Spacing {
         self.interval_ms
     }
 
-    pub(super) fn settled(&self, state: &SpacingState, now: Micros) -> Option<SpacingState> {
+    /// One gate's share: all gates together keep the distance on average.
+    pub(super) fn share(&self, gates: u64) -> Result<Self, InvalidLimit> {
+        Self::new(self.interval_ms * gates)
+    }
+
+    pub(super) fn describe(interval_ms: &u64) -> String {
+        format!("at least {} apart", short(*interval_ms))
+    }
+
+    /// The time at which the next request can pass, if not now.
+    fn free_at(&self, state: SpacingState, now: Micros) -> Option<u64> {
+        let last_us = pulled_back(state.last_us?, now);
+        let free_us = last_us + self.interval_ms * 1000;
+        (free_us > last_us.max(now.0)).then_some(free_us)
+    }
+}
+
+impl Described for Spacing {
+    const TITLE: &'static str = "Spacing";
+    const HINT: &'static str = "One request at a time, with a minimum distance.";
+    const PARAMETERS: &'static [Parameter] =
+        &[Parameter::new("interval_ms", "At least apart", Input::Window)];
+}
+
+impl Definition for Spacing {
+    fn limit(&self) -> u64 {
+        1
+    }
+
+    fn window_ms(&self) -> Option<u64> {
+        Some(self.interval_ms)
+    }
+
+    fn refundable(&self) -> bool {
+        true
+    }
+
+    /// There are no units to take in advance.
+    fn leasable(&self) -> bool {
+        false
+    }
+
+    fn windows(&self) -> Option<Windows<'_>> {
+        None
+    }
+
+    fn bound(&self) -> Option<Bound> {
+        Some(Bound::Distance { interval_ms: self.interval_ms })
+    }
+
+    /// One request in each interval, whatever its cost.
+    fn worst_case(&self, stretch_us: u64, cost: u64) -> u64 {
+        stretch_us.div_ceil(self.interval_ms * 1000).saturating_mul(cost)
+    }
+}
+
+impl Counting for Spacing {
+    type State = SpacingState;
+
+    fn settled(&self, state: &SpacingState, now: Micros) -> Option<SpacingState> {
         let last_us = state.last_us.map(|last_us| pulled_back(last_us, now));
         (last_us != state.last_us).then_some(SpacingState { last_us })
     }
 
-    pub(super) fn wait(&self, state: &SpacingState, _cost: u64, now: Micros) -> Wait {
+    fn wait(&self, state: &SpacingState, _cost: u64, now: Micros) -> Wait {
         match self.free_at(*state, now) {
             Some(free_us) => Wait::Ms(ms_until(free_us, now)),
             None => Wait::None,
         }
     }
 
-    pub(super) fn charge(&self, state: &mut SpacingState, _cost: u64, now: Micros) {
+    fn charge(&self, state: &mut SpacingState, _cost: u64, now: Micros) {
         let last_us = state.last_us.map_or(0, |last_us| pulled_back(last_us, now));
         state.last_us = Some(last_us.max(now.0));
     }
 
-    pub(super) fn refund(&self, state: &mut SpacingState) {
+    fn refund(&self, state: &mut SpacingState, _cost: u64, _now: Micros) {
         state.last_us = None;
     }
 
-    pub(super) fn level(&self, state: &SpacingState, now: Micros) -> Level {
+    fn level(&self, state: &SpacingState, now: Micros) -> Level {
         match self.free_at(*state, now) {
             Some(free_us) => Level { remaining: 0, reset_after_ms: ms_until(free_us, now) },
             None => Level { remaining: 1, reset_after_ms: 0 },
         }
     }
 
-    /// When the next request may pass, if not now.
-    fn free_at(&self, state: SpacingState, now: Micros) -> Option<u64> {
-        let last_us = pulled_back(state.last_us?, now);
-        let free_us = last_us + self.interval_ms * 1000;
-        (free_us > last_us.max(now.0)).then_some(free_us)
+    fn script_parameters(&self) -> ScriptParameters {
+        ScriptParameters::Three([self.interval_ms * 1000, 0, 0])
     }
 }

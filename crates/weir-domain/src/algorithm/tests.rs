@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::counter::Counter;
 use crate::time::Micros;
 
 const START_US: u64 = 1_763_726_400_000_000;
@@ -32,22 +31,30 @@ fn spacing(interval_ms: u64) -> Meter {
     Meter::Spacing(Spacing::new(interval_ms).expect("valid"))
 }
 
-fn any_meter() -> impl Strategy<Value = Meter> {
-    let (limit, span_ms) = (1..20_u64, 1..5_000_u64);
-    prop_oneof![
-        (limit.clone(), span_ms.clone()).prop_map(|(limit, ms)| fixed(limit, ms)),
-        (limit.clone(), span_ms.clone()).prop_map(|(limit, ms)| log(limit, ms)),
-        (limit.clone(), span_ms.clone()).prop_map(|(limit, ms)| pair(limit, ms)),
-        (limit.clone(), 1..50_u64, span_ms.clone()).prop_map(|(cap, n, ms)| tokens(cap, n, ms)),
-        (limit.clone(), 1..50_u64, span_ms.clone()).prop_map(|(cap, n, ms)| leaky(cap, n, ms)),
-        span_ms.clone().prop_map(spacing),
-        (limit, span_ms).prop_map(|(limit, ms)| {
-            let step = 1000 * (ms + 3_000_000);
+/// A limit of any kind, with periods around the start if it is a quota.
+fn any_algorithm() -> impl Strategy<Value = (Algorithm, Meter)> {
+    let (limit, rate, span_ms) = (1..20_u64, 1..50_u64, 1..5_000_u64);
+    (prop::sample::select(Kind::ALL), limit, rate, span_ms).prop_map(
+        |(kind, limit, rate, span_ms)| {
+            let draft = LimitDraft::from_numbers(kind, |parameter| match parameter.input {
+                Input::Units => limit,
+                Input::Rate => rate,
+                Input::Window | Input::Every => span_ms,
+                Input::AnchorDay => 1,
+                Input::CountDenied | Input::Period | Input::TimeZone => 0,
+            });
+            let algorithm = Algorithm::parse(draft).expect("within the bounds");
+            let step = 1000 * (span_ms + 3_000_000);
             let first = START_US - step - 7;
             let bounds_us = [first, first + step, first + 2 * step, first + 3 * step];
-            Meter::Quota(PeriodBounds { limit, bounds_us })
-        }),
-    ]
+            let meter = algorithm.meter(|_| PeriodBounds { limit, bounds_us });
+            (algorithm, meter)
+        },
+    )
+}
+
+fn any_meter() -> impl Strategy<Value = Meter> {
+    any_algorithm().prop_map(|(_, meter)| meter)
 }
 
 /// Steps of time in microseconds and costs; small backward steps included.
@@ -215,7 +222,9 @@ proptest! {
 
     #[test]
     fn step_back_shuts_nobody_out_for_longer_than_the_limit_says(
-        meter in any_meter(), history in any_history(), back_us in 1_000_001..4_000_000_000_u64,
+        (algorithm, meter) in any_algorithm(),
+        history in any_history(),
+        back_us in 1_000_001..4_000_000_000_u64,
     ) {
         let mut counter = Counter::default();
         let mut now = START_US;
@@ -228,7 +237,7 @@ proptest! {
         }
         let back = Micros(now - back_us);
         meter.follow_clock(&mut counter, back);
-        let longest_ms = longest_wait_ms(&meter);
+        let longest_ms = longest_wait_ms(&algorithm, &meter);
         let wait = meter.wait(&mut counter, 1, back);
         let holds = matches!(wait, Wait::None) || matches!(wait, Wait::Ms(ms) if ms <= longest_ms);
         prop_assert!(holds, "{wait:?}, not {longest_ms} ms at most: {counter:?}");
@@ -277,16 +286,45 @@ proptest! {
 }
 
 /// The longest that anybody waits for one unit while the clock runs as it should; for windows the next one may be counted.
-fn longest_wait_ms(meter: &Meter) -> u64 {
+fn longest_wait_ms(algorithm: &Algorithm, meter: &Meter) -> u64 {
     match meter {
         Meter::FixedWindow(meter) => 2 * meter.window_ms(),
-        Meter::SlidingWindowLog(meter) => meter.window_ms(),
         Meter::SlidingWindowCounter(meter) => 3 * meter.window_ms(),
-        Meter::TokenBucket(meter) => meter.full_after_ms(),
-        Meter::LeakyBucket(meter) => meter.empty_after_ms(),
-        Meter::Spacing(meter) => meter.interval_ms(),
         Meter::Quota(meter) => (meter.bounds_us[3] - meter.bounds_us[0]) / 1000,
+        _ => algorithm.window_ms().expect("only a quota's window varies"),
     }
+}
+
+#[test]
+fn every_kind_has_its_number_its_words_and_its_parameters() {
+    for (number, &kind) in (1..).zip(Kind::ALL) {
+        assert_eq!(kind.number(), number, "{kind:?}");
+        assert!(!kind.title().is_empty() && kind.hint().ends_with('.'), "{kind:?}");
+        let mut names = Vec::new();
+        let draft = LimitDraft::from_numbers(kind, |parameter| {
+            names.push(parameter.name);
+            1
+        });
+        let listed: Vec<_> = kind.parameters().iter().map(|parameter| parameter.name).collect();
+        assert_eq!(names, listed, "{kind:?}");
+        assert_eq!(draft.kind(), kind);
+        assert!(!draft.describe().is_empty(), "{kind:?}");
+        let algorithm = Algorithm::parse(draft).expect("ones are valid");
+        assert_eq!((algorithm.kind(), algorithm.name()), (kind, kind.name()));
+        assert!(algorithm.drawn_window_ms() > 0 && algorithm.shortest_window_ms() > 0, "{kind:?}");
+        let stretch_us = algorithm.shortest_window_ms() * 1000;
+        assert!(algorithm.worst_case(stretch_us, 1) >= 1, "{kind:?}");
+    }
+}
+
+#[test]
+fn share_is_the_limit_divided_and_never_nothing() {
+    let ten = Algorithm::FixedWindow(FixedWindow::new(10, 1_000).expect("valid"));
+    assert_eq!(ten.share(3).limit(), 3);
+    assert_eq!(ten.share(20).limit(), 1);
+    let bucket = Algorithm::TokenBucket(TokenBucket::new(10, 5, 1_000).expect("valid"));
+    let half = Algorithm::TokenBucket(TokenBucket::new(5, 5, 2_000).expect("valid"));
+    assert_eq!(bucket.share(2), half);
 }
 
 #[test]

@@ -4,8 +4,12 @@
 //! In any span of time at most `capacity + rate × span` units pass.
 
 use super::bucket::{Bucket, BucketState};
-use super::{Level, Wait};
+use super::definition::{
+    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
+};
+use super::parameter::{Input, Parameter};
 use crate::limit::{InvalidLimit, span_ms, units};
+use crate::quantity::{grouped, period};
 use crate::time::Micros;
 
 /// Parameters of a token bucket.
@@ -51,28 +55,89 @@ impl TokenBucket {
         self.bucket.drain_ms()
     }
 
-    /// The outflow as reduced: units per microsecond are `per_us ÷ scale`.
-    pub const fn rate(&self) -> (u64, u64) {
-        (self.bucket.per_us, self.bucket.scale)
+    /// One gate's share: the interval of the rate is stretched, so that the rate is exact.
+    pub(super) fn share(&self, gates: u64) -> Result<Self, InvalidLimit> {
+        Self::new(part(self.capacity(), gates), self.refill_tokens, self.refill_interval_ms * gates)
     }
 
-    pub(super) fn settled(&self, state: &BucketState, now: Micros) -> Option<BucketState> {
+    pub(super) fn describe(
+        capacity: &u64,
+        refill_tokens: &u64,
+        refill_interval_ms: &u64,
+    ) -> String {
+        format!(
+            "bursts of {}, refilled by {} per {}",
+            grouped(*capacity),
+            grouped(*refill_tokens),
+            period(*refill_interval_ms)
+        )
+    }
+}
+
+impl Described for TokenBucket {
+    const TITLE: &'static str = "Token bucket";
+    const HINT: &'static str = "Bursts up to the capacity, then a steady rate.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("capacity", "Capacity", Input::Units),
+        Parameter::new("refill_tokens", "Refill", Input::Rate),
+        Parameter::new("refill_interval_ms", "per", Input::Every),
+    ];
+}
+
+impl Definition for TokenBucket {
+    fn limit(&self) -> u64 {
+        self.capacity()
+    }
+
+    fn window_ms(&self) -> Option<u64> {
+        Some(self.full_after_ms())
+    }
+
+    fn refundable(&self) -> bool {
+        true
+    }
+
+    fn leasable(&self) -> bool {
+        true
+    }
+
+    fn windows(&self) -> Option<Windows<'_>> {
+        None
+    }
+
+    fn bound(&self) -> Option<Bound> {
+        None
+    }
+
+    fn worst_case(&self, stretch_us: u64, _cost: u64) -> u64 {
+        self.bucket.worst_case(stretch_us)
+    }
+}
+
+impl Counting for TokenBucket {
+    type State = BucketState;
+
+    fn settled(&self, state: &BucketState, now: Micros) -> Option<BucketState> {
         self.bucket.settled(*state, now)
     }
 
-    pub(super) fn wait(&self, state: &BucketState, cost: u64, now: Micros) -> Wait {
+    fn wait(&self, state: &BucketState, cost: u64, now: Micros) -> Wait {
         self.bucket.wait(*state, cost, now)
     }
 
-    pub(super) fn charge(&self, state: &mut BucketState, cost: u64, now: Micros) {
+    fn charge(&self, state: &mut BucketState, cost: u64, now: Micros) {
         self.bucket.charge(state, cost, now);
     }
 
-    pub(super) fn refund(&self, state: &mut BucketState, cost: u64, now: Micros) {
+    fn level(&self, state: &BucketState, now: Micros) -> Level {
+        self.bucket.level(*state, now)
+    }
+
+    fn refund(&self, state: &mut BucketState, cost: u64, now: Micros) {
         self.bucket.refund(state, cost, now);
     }
 
-    pub(super) fn level(&self, state: &BucketState, now: Micros) -> Level {
-        self.bucket.level(*state, now)
+    fn script_parameters(&self) -> ScriptParameters {
+        self.bucket.script_parameters()
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 
 fn starts(period: Period, zone: &str, anchor_day: u16, now: &str) -> Vec<String> {
     let calendar = Calendar { period, time_zone: zone.into(), anchor_day };
-    let quota = Quota::new(1, calendar).expect("valid");
+    let quota = Quota::of_calendar(1, calendar).expect("valid");
     let now: Timestamp = now.parse().expect("a time");
     let now = Micros(u64::try_from(now.as_microsecond()).expect("after the epoch"));
     let bounds = bounds(&quota, now);
@@ -84,7 +84,7 @@ fn a_skipped_midnight_begins_with_the_first_instant_of_the_day() {
 #[test]
 fn unknown_zones_and_anchors_are_refused() {
     let quota = |period, zone: &str, anchor_day| {
-        Quota::new(1, Calendar { period, time_zone: zone.into(), anchor_day })
+        Quota::of_calendar(1, Calendar { period, time_zone: zone.into(), anchor_day })
     };
     assert_eq!(quota(Period::Day, "Mars/Olympus", 1).expect_err("no zone").field, "time_zone");
     assert_eq!(quota(Period::Week, "UTC", 8).expect_err("no day").field, "anchor_day");

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weir_domain::algorithm::Algorithm;
-use weir_domain::calendar;
+use weir_domain::calendar::window_start_us;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
@@ -186,27 +185,14 @@ enum AfterEdit {
 
 fn after_edit(before: &RuleCharge, after: &RuleCharge, taken_at: Micros) -> AfterEdit {
     let ([old], [new]) = (before.limits(), after.limits()) else { return AfterEdit::SameWindow };
-    let same_windows = match (&old.algorithm, &new.algorithm) {
-        (Algorithm::FixedWindow(old), Algorithm::FixedWindow(new)) => {
-            old.window_ms() == new.window_ms()
-        }
-        (Algorithm::Quota(old), Algorithm::Quota(new)) => old.calendar() == new.calendar(),
-        // Another algorithm has another counter.
-        _ => true,
-    };
-    if same_windows {
+    let same_windows = old.algorithm.windows() == new.algorithm.windows();
+    // Another algorithm has another counter.
+    if same_windows || old.algorithm.kind() != new.algorithm.kind() {
         AfterEdit::SameWindow
-    } else if window_start(&new.algorithm, taken_at) <= window_start(&old.algorithm, taken_at) {
+    } else if window_start_us(&new.algorithm, taken_at) <= window_start_us(&old.algorithm, taken_at)
+    {
         AfterEdit::Carried
     } else {
         AfterEdit::Forgotten
-    }
-}
-
-/// The start of the window that contains `at`, in microseconds.
-fn window_start(algorithm: &Algorithm, at: Micros) -> u64 {
-    match algorithm {
-        Algorithm::Quota(quota) => calendar::bounds(quota, at).bounds_us[1],
-        other => at.0 - at.0 % (other.window_ms().unwrap_or(1) * 1000),
     }
 }

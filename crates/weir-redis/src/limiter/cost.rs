@@ -3,7 +3,6 @@
 //! A call of the script blocks Redis for everybody, so calls are bounded by the sum of these costs and shared
 //! between tenants by them. The estimate follows the number of limits; `pace` corrects it by what is measured.
 
-use weir_domain::algorithm::Algorithm;
 use weir_domain::charge::RuleCharge;
 use weir_domain::limit::Limit;
 
@@ -45,10 +44,7 @@ fn of_check(check: &Asked<'_>) -> u32 {
 }
 
 fn of_rule(rule: &RuleCharge) -> u32 {
-    let of_limit = |limit: &Limit| match limit.algorithm {
-        Algorithm::SlidingWindowLog(_) => LOG,
-        _ => LIMIT,
-    };
+    let of_limit = |limit: &Limit| if limit.algorithm.has_own_key() { LOG } else { LIMIT };
     let block = if rule.active.rule.block_ms().is_some() { BLOCK } else { 0 };
     rule.limits().iter().map(of_limit).fold(block, u32::saturating_add)
 }

@@ -4,41 +4,21 @@ use std::sync::LazyLock;
 
 use redis::{Cmd, Value};
 use smallvec::SmallVec;
-use weir_domain::algorithm::{Meter, PeriodBounds, Quota};
+use weir_domain::algorithm::{PeriodBounds, Quota, SLACK_US};
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
 use weir_domain::limit::EXACT_MAX;
-use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
+use super::source::{FOREVER, SCRIPT, operation};
 use super::{Answer, Asked};
 use crate::error::RedisError;
 use crate::keys;
 
-/// The script, joined of its files in order. Two of them are bodies of functions that get what they refer to as arguments:
-/// a function is made in less time the less it refers to.
-pub(super) const SCRIPT: &str = concat!(
-    include_str!("script/1_contract.lua"),
-    include_str!("script/2_call.lua"),
-    include_str!("script/3_subject_hash.lua"),
-    include_str!("script/4_judge.lua"),
-    "\nlocal function make_logs(now, now_ms, grace_ms, ms_until, expiry)\n",
-    include_str!("script/5_sliding_window_log.lua"),
-    "end\n",
-    "\nlocal function decide_any(tables, position, next_key, next_arg, operation, cost, rule_count, hash_count, idempotent,\n",
-    "  keys, numbers, arguments, now, now_ms, grace_ms, parts, texts, upto, ms_until, expiry, read_counter, lengthen,\n",
-    "  remove_dead, unreadable, judge, settle, make_logs)\n",
-    include_str!("script/6_any_check.lua"),
-    "end\n",
-    include_str!("script/7_answers.lua"),
-);
-
 #[expect(clippy::disallowed_methods, reason = "the one place where the script is registered")]
-static HASH: LazyLock<String> = LazyLock::new(|| redis::Script::new(SCRIPT).get_hash().to_owned());
+static HASH: LazyLock<String> = LazyLock::new(|| redis::Script::new(&SCRIPT).get_hash().to_owned());
 
-/// By how much Redis' clock may step back; the script's own.
-const SLACK_US: u64 = 1_000_000;
 /// How long the record of an idempotency key lives.
 const RECORD_MS: u64 = 60_000;
 const NUMBERS_PER_LIMIT: usize = 5;
@@ -49,7 +29,8 @@ const REPEATED: f64 = 2.0;
 const KEY_REUSED: f64 = 3.0;
 const DECIDED_WITHOUT_LIMITS: f64 = 4.0;
 const UNREADABLE: f64 = 5.0;
-const NEVER: f64 = -1.0;
+#[expect(clippy::cast_precision_loss, reason = "it is exactly representable")]
+const NEVER: f64 = FOREVER as f64;
 const CUT_SHORT: RedisError = RedisError::BadReply("cut short");
 
 /// The checks of one caller as they travel: encoded by whoever asks, so that the line only joins them.
@@ -82,7 +63,7 @@ pub(super) fn by_hash(all: &[&Encoded], clock: Option<Micros>, grace_ms: u64) ->
 
 /// With the script itself, which Redis then remembers.
 pub(super) fn by_text(all: &[&Encoded], clock: Option<Micros>, grace_ms: u64) -> Cmd {
-    command("EVAL", SCRIPT, all, clock, grace_ms)
+    command("EVAL", &SCRIPT, all, clock, grace_ms)
 }
 
 /// Reads the reply to what these callers asked.
@@ -139,16 +120,16 @@ impl Encoded {
     }
 
     fn check(&mut self, check: &Asked<'_>, bounds: &mut impl FnMut(&Quota) -> PeriodBounds) {
-        let operation = match check.operation {
-            Operation::Consume => 1,
-            Operation::Peek => 2,
-            Operation::Refund => 3,
-            Operation::Inspect => 4,
-        };
         let counter_hashes = counter_hashes(check.rules);
         let hash_count = counter_hashes.iter().max().copied().unwrap_or(0);
         let (rules, idempotent) = (check.rules.len() as u64, check.idempotency.is_some());
-        self.push([operation, check.cost, rules, hash_count, u64::from(idempotent)]);
+        self.push(&[
+            operation(check.operation),
+            check.cost,
+            rules,
+            hash_count,
+            u64::from(idempotent),
+        ]);
         if let Some(it) = &check.idempotency {
             self.key(|keys| keys.push_str(&keys::idempotency(check.tenant, &it.key)));
             let texts = [it.fingerprint.clone(), it.text.clone(), RECORD_MS.to_string()];
@@ -182,14 +163,19 @@ impl Encoded {
             self.key(|keys| keys::block(keys, tenant, text, rule.subject));
         }
         let (alone, limits) = (u64::from(rule.shadow()), rule.limits());
-        self.push([alone, block_ms.unwrap_or(0), counter_hash, limits.len() as u64]);
+        self.push(&[alone, block_ms.unwrap_or(0), counter_hash, limits.len() as u64]);
         for limit in limits {
             let meter = limit.algorithm.meter(&mut *bounds);
-            if matches!(meter, Meter::SlidingWindowLog(_)) {
+            if limit.algorithm.has_own_key() {
                 self.key(|keys| keys::log(keys, tenant, text, limit.slot, rule.subject));
             }
             self.numbers.extend_from_slice(&keys::counter(id, limit.slot));
-            self.meter(&meter);
+            self.push(&[limit.algorithm.kind().number().into()]);
+            self.push(meter.script_parameters().as_slice());
+            if let Some((from_us, until_us)) = meter.valid_us() {
+                self.from_us = self.from_us.max(from_us);
+                self.until_us = self.until_us.min(until_us);
+            }
         }
     }
 
@@ -198,37 +184,9 @@ impl Encoded {
         self.key_ends.push(self.keys.len());
     }
 
-    fn meter(&mut self, meter: &Meter) {
-        match meter {
-            Meter::FixedWindow(it) => self.push([1, it.limit(), it.window_ms() * 1000, 0]),
-            Meter::SlidingWindowLog(it) => {
-                let count_denied = u64::from(it.counts_denied());
-                self.push([2, it.limit(), it.window_ms() * 1000, count_denied]);
-            }
-            Meter::SlidingWindowCounter(it) => {
-                self.push([3, it.limit(), it.window_ms() * 1000, 0]);
-            }
-            Meter::TokenBucket(it) => {
-                let (per_us, scale) = it.rate();
-                self.push([4, it.capacity(), per_us, scale]);
-            }
-            Meter::LeakyBucket(it) => {
-                let (per_us, scale) = it.rate();
-                self.push([5, it.capacity(), per_us, scale]);
-            }
-            Meter::Spacing(it) => self.push([6, it.interval_ms() * 1000, 0, 0]),
-            Meter::Quota(it) => {
-                let [previous, present, next, end] = it.bounds_us;
-                self.from_us = self.from_us.max(previous);
-                self.until_us = self.until_us.min(end);
-                self.push([7, it.limit, previous, present, next, end]);
-            }
-        }
-    }
-
-    fn push<const N: usize>(&mut self, numbers: [u64; N]) {
-        for it in numbers {
-            self.numbers.extend_from_slice(&number(it));
+    fn push(&mut self, numbers: &[u64]) {
+        for whole in numbers {
+            self.numbers.extend_from_slice(&number(*whole));
         }
     }
 }

@@ -169,15 +169,7 @@ mod tests {
     const NUMBERS: [u64; 5] = [0, 9, 10, 1_234_567, (1 << 53) - 1];
     const RULES: [&str; 5] =
         ["login", "", "a \"quoted\\ one\"", "with\ta tab\u{1}\u{7f}", "عدّاد 🦀"];
-    const NAMES: [Name; 7] = [
-        Name::FixedWindow,
-        Name::SlidingWindowLog,
-        Name::SlidingWindowCounter,
-        Name::TokenBucket,
-        Name::LeakyBucket,
-        Name::Spacing,
-        Name::Quota,
-    ];
+    const NAMES: [Name; 7] = Name::ALL;
 
     /// An answer in which everything differs from the one before.
     fn answer(nth: usize) -> CheckAnswer {

@@ -1,7 +1,7 @@
 #!lua
 -- Forgets counters, as if they had never been used.
 --
--- KEYS: subject hashes (see 3_subject_hash.lua); then logs and blocks.
+-- KEYS: subject hashes (see subject_hash.lua); then logs and blocks.
 -- ARGV[1]: little-endian doubles: how many subject hashes, and how many counters in each.
 -- ARGV[2…]: the names of these counters.
 -- Reply: how many of them there were. A key of another type is removed.

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
+use weir_domain::algorithm::Kind;
 use weir_domain::calendar;
 use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::rule::Rule;
 use weir_domain::time::Micros;
 
-use super::fixture::{Fixture, START_US, charge, charge_of, connection, draft, one_of_each};
+use super::fixture::{Fixture, START_US, charge, charge_of, connection, draft, of_kind};
 use crate::keys;
 use crate::limiter::pending::{PendingCheck, Reply};
 use crate::limiter::script::Encoded;
@@ -20,7 +21,7 @@ use crate::limiter::{Answer, Asked};
 #[tokio::test]
 async fn check_is_decided_in_the_company_of_one_with_other_periods() {
     let fixture = Fixture::new().await;
-    let rules = [charge_of(1, vec![one_of_each(5, 1_000).swap_remove(6)])];
+    let rules = [charge_of(1, vec![of_kind(Kind::Quota, 5, 1_000)])];
     let asked: [Asked<'_>; 1] = [fixture.asked(Operation::Consume, 1, &rules)];
     let ask = |now_us| {
         let encoded = Encoded::new(&asked, |quota| calendar::bounds(quota, Micros(now_us)));

@@ -1,12 +1,15 @@
 //! The exact microsecond at which something begins, ends or is no longer believed.
 
+use weir_domain::algorithm::Kind;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
-use super::fixture::{Fixture, START_US, charge_of, charge_with_block, one_of_each, passed};
+use super::fixture::{
+    Fixture, START_US, charge_of, charge_with_block, of_kind, one_of_each, passed,
+};
 
 const DAY_US: u64 = 86_400_000_000;
 const MIDNIGHT_US: u64 = START_US + DAY_US / 2;
@@ -14,7 +17,7 @@ const MIDNIGHT_US: u64 = START_US + DAY_US / 2;
 const SLACK_US: u64 = 1_000_000;
 
 /// Asks Redis and its twin, who agree.
-async fn ask(
+async fn check(
     fixture: &mut Fixture,
     operation: Operation,
     now_us: u64,
@@ -31,11 +34,11 @@ async fn ask(
 }
 
 async fn take(fixture: &mut Fixture, now_us: u64, rules: &[RuleCharge]) -> bool {
-    passed(&ask(fixture, Operation::Consume, now_us, rules).await)
+    passed(&check(fixture, Operation::Consume, now_us, rules).await)
 }
 
 fn two_a_day() -> LimitDraft {
-    one_of_each(2, 1).swap_remove(6)
+    of_kind(Kind::Quota, 2, 1)
 }
 
 #[tokio::test]
@@ -49,9 +52,12 @@ async fn unit_is_free_again_at_its_microsecond_and_not_one_before() {
         take(&mut fixture, START_US, &rules).await;
         take(&mut fixture, START_US, &rules).await;
         for operation in [Operation::Inspect, Operation::Peek] {
-            assert!(!passed(&ask(&mut fixture, operation, free_us - 1, &rules).await), "{limit:?}");
+            assert!(
+                !passed(&check(&mut fixture, operation, free_us - 1, &rules).await),
+                "{limit:?}"
+            );
         }
-        let decision = ask(&mut fixture, Operation::Inspect, free_us, &rules).await[0];
+        let decision = check(&mut fixture, Operation::Inspect, free_us, &rules).await[0];
         assert!(decision.allowed && decision.remaining > 0, "{limit:?}: {decision:?}");
         assert!(take(&mut fixture, free_us, &rules).await, "{limit:?}");
     }
@@ -60,11 +66,11 @@ async fn unit_is_free_again_at_its_microsecond_and_not_one_before() {
 #[tokio::test]
 async fn entries_leave_a_log_one_by_one() {
     let mut fixture = Fixture::new().await;
-    let rules = [charge_of(1, vec![one_of_each(2, 1_000).swap_remove(1)])];
+    let rules = [charge_of(1, vec![of_kind(Kind::SlidingWindowLog, 2, 1_000)])];
     assert!(take(&mut fixture, START_US, &rules).await);
     assert!(take(&mut fixture, START_US + 10_000, &rules).await);
     assert!(!take(&mut fixture, START_US + 999_999, &rules).await);
-    let decision = ask(&mut fixture, Operation::Inspect, START_US + 1_000_000, &rules).await[0];
+    let decision = check(&mut fixture, Operation::Inspect, START_US + 1_000_000, &rules).await[0];
     assert_eq!((decision.remaining, decision.reset_after_ms), (1, 10));
     assert!(take(&mut fixture, START_US + 1_000_000, &rules).await);
     assert!(!take(&mut fixture, START_US + 1_009_999, &rules).await);
@@ -73,20 +79,22 @@ async fn entries_leave_a_log_one_by_one() {
 
 #[tokio::test]
 async fn time_stands_still_for_a_stamp_up_to_a_second_ahead_and_then_the_stamp_is_pulled_back() {
-    for (kind, limit) in one_of_each(1, 60_000).into_iter().enumerate() {
+    for limit in one_of_each(1, 60_000) {
         let mut fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];
         // The stamp of a window is its start.
         assert!(take(&mut fixture, MIDNIGHT_US, &rules).await);
         let mut wait_ms = async |at_us| {
-            let decision = ask(&mut fixture, Operation::Consume, at_us, &rules).await[0];
+            let decision = check(&mut fixture, Operation::Consume, at_us, &rules).await[0];
             assert!(!decision.allowed, "{limit:?}");
             decision.retry_after_ms.expect("not for ever")
         };
         let at_us = MIDNIGHT_US - SLACK_US;
         let (small, larger) = (wait_ms(at_us).await, wait_ms(at_us - 1).await);
         // The window that is next by the clock goes on to be counted.
-        let expected = if matches!(kind, 0 | 2 | 6) { small + 1 } else { small - 1_000 };
+        let windows =
+            matches!(limit.kind(), Kind::FixedWindow | Kind::SlidingWindowCounter | Kind::Quota);
+        let expected = if windows { small + 1 } else { small - 1_000 };
         assert_eq!(larger, expected, "{limit:?}");
     }
 }
@@ -94,16 +102,16 @@ async fn time_stands_still_for_a_stamp_up_to_a_second_ahead_and_then_the_stamp_i
 #[tokio::test]
 async fn next_window_is_counted_up_to_a_minute_ahead_and_then_pulled_back() {
     const STEP_US: u64 = 60_000_000;
-    let windows = [(one_of_each(1, 600_000).swap_remove(0), 600_000), (two_a_day(), 86_400_000)];
+    let windows = [(of_kind(Kind::FixedWindow, 1, 600_000), 600_000), (two_a_day(), 86_400_000)];
     for (limit, window_ms) in windows {
         let mut fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];
         while take(&mut fixture, MIDNIGHT_US, &rules).await {}
         let decision =
-            ask(&mut fixture, Operation::Consume, MIDNIGHT_US - STEP_US, &rules).await[0];
+            check(&mut fixture, Operation::Consume, MIDNIGHT_US - STEP_US, &rules).await[0];
         assert_eq!(decision.retry_after_ms, Some(60_000 + window_ms), "{limit:?}");
         let decision =
-            ask(&mut fixture, Operation::Consume, MIDNIGHT_US - STEP_US - 1, &rules).await[0];
+            check(&mut fixture, Operation::Consume, MIDNIGHT_US - STEP_US - 1, &rules).await[0];
         assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(60_001)), "{limit:?}");
         assert!(take(&mut fixture, MIDNIGHT_US, &rules).await, "one window more: {limit:?}");
     }
@@ -115,9 +123,10 @@ async fn block_lasts_up_to_a_second_longer_than_the_rule_says_and_then_begins_ag
     let rules = [charge_with_block(1, 5_000, vec![LimitDraft::Spacing { interval_ms: 1 }])];
     take(&mut fixture, START_US, &rules).await;
     assert!(!take(&mut fixture, START_US, &rules).await, "blocked from now on");
-    let decision = ask(&mut fixture, Operation::Inspect, START_US - SLACK_US, &rules).await[0];
+    let decision = check(&mut fixture, Operation::Inspect, START_US - SLACK_US, &rules).await[0];
     assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(6_000)));
-    let decision = ask(&mut fixture, Operation::Consume, START_US - SLACK_US - 1, &rules).await[0];
+    let decision =
+        check(&mut fixture, Operation::Consume, START_US - SLACK_US - 1, &rules).await[0];
     assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(5_000)));
     // It ends at its microsecond.
     let rules = [charge_with_block(2, 5_000, vec![LimitDraft::Spacing { interval_ms: 1 }])];
@@ -149,6 +158,6 @@ async fn day_ends_at_midnight_whichever_day_the_limiter_thought_it_was() {
     take(&mut fixture, MIDNIGHT_US, &rules).await;
     take(&mut fixture, MIDNIGHT_US, &rules).await;
     take(&mut fixture, MIDNIGHT_US - 3 * DAY_US / 2, &other).await;
-    let decision = ask(&mut fixture, Operation::Consume, MIDNIGHT_US - SLACK_US, &rules).await[0];
+    let decision = check(&mut fixture, Operation::Consume, MIDNIGHT_US - SLACK_US, &rules).await[0];
     assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(86_401_000)));
 }

@@ -57,7 +57,7 @@ impl Own {
     }
 
     /// What is left after a check, or why there is no answer; and how long that took.
-    async fn ask(&self) -> (Result<u64, RedisError>, Duration) {
+    async fn check(&self) -> (Result<u64, RedisError>, Duration) {
         let start = Instant::now();
         let result = self.limiter.check(&[self.asked()]).await.remove(0);
         let remaining = result.map(|answer| match answer {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use weir_domain::algorithm::Period;
+use weir_domain::algorithm::{Input, Kind};
 use weir_domain::calendar;
 use weir_domain::charge::{Check, RuleCharge};
 use weir_domain::decide::{Counters, Decision, decide};
@@ -228,26 +228,19 @@ pub(super) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// One limit of each algorithm: so many units in so long.
+/// One limit of each algorithm, in the order of [`Kind::ALL`]: this many units in this time.
 pub(super) fn one_of_each(units: u64, span_ms: u64) -> Vec<LimitDraft> {
-    vec![
-        LimitDraft::FixedWindow { limit: units, window_ms: span_ms },
-        LimitDraft::SlidingWindowLog { limit: units, window_ms: span_ms, count_denied: false },
-        LimitDraft::SlidingWindowCounter { limit: units, window_ms: span_ms },
-        LimitDraft::TokenBucket {
-            capacity: units,
-            refill_tokens: units,
-            refill_interval_ms: span_ms,
-        },
-        LimitDraft::LeakyBucket { capacity: units, drain_units: units, drain_interval_ms: span_ms },
-        LimitDraft::Spacing { interval_ms: span_ms },
-        LimitDraft::Quota {
-            limit: units,
-            period: Period::Day,
-            time_zone: "UTC".into(),
-            anchor_day: 1,
-        },
-    ]
+    Kind::ALL.iter().map(|&kind| of_kind(kind, units, span_ms)).collect()
+}
+
+/// A limit of this many units in this time; a quota's are of a day in UTC.
+pub(super) fn of_kind(kind: Kind, units: u64, span_ms: u64) -> LimitDraft {
+    LimitDraft::from_numbers(kind, |parameter| match parameter.input {
+        Input::Units | Input::Rate => units,
+        Input::Window | Input::Every => span_ms,
+        Input::AnchorDay => 1,
+        Input::CountDenied | Input::Period | Input::TimeZone => 0,
+    })
 }
 
 /// A log that counts denials too.

@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use weir_domain::algorithm::Kind;
 use weir_domain::draft::{LimitDraft, RuleDraft};
 use weir_domain::matching::subject_key;
 use weir_domain::request::Operation;
@@ -10,7 +11,7 @@ use weir_domain::rule::Rule;
 
 use super::fixture::{
     Fixture, GRACE_MS, charge, charge_of, charge_with_block, connection, draft, log_of_denials,
-    one_of_each, passed, shadow_of, values,
+    of_kind, one_of_each, passed, shadow_of, values,
 };
 use super::twin::Random;
 
@@ -23,9 +24,8 @@ fn each_kind(units: u64, span_ms: u64) -> Vec<LimitDraft> {
 
 /// Limits that deny nothing in these tests, one of each algorithm.
 fn generous() -> Vec<LimitDraft> {
-    let mut all = one_of_each(1_000, 60_000);
-    all[5] = LimitDraft::Spacing { interval_ms: 1 };
-    all
+    let span_ms = |kind| if kind == Kind::Spacing { 1 } else { 60_000 };
+    Kind::ALL.iter().map(|&kind| of_kind(kind, 1_000, span_ms(kind))).collect()
 }
 
 #[tokio::test]
@@ -214,7 +214,7 @@ async fn refund_never_lifts_above_full_and_makes_no_key() {
 
 #[tokio::test]
 async fn nothing_is_given_back_to_leaky_buckets_logs_of_denials_or_shadows() {
-    let leaky = one_of_each(3, 4_000).swap_remove(4);
+    let leaky = of_kind(Kind::LeakyBucket, 3, 4_000);
     let fixture = Fixture::new().await;
     let rules = [
         charge_of(1, vec![leaky]),

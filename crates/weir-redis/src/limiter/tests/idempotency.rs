@@ -25,7 +25,7 @@ async fn repeat_gets_the_first_answer_and_takes_nothing() {
             let again = fixture.check_all(asked()).await.remove(0);
             let now = fixture.now();
             assert!(at < now);
-            assert_eq!(again, Answer::Repeated(now, "who answered".to_owned(), decisions));
+            assert_eq!(again, Answer::Repeated(now, "decided by Redis".to_owned(), decisions));
             assert_eq!(values(fixture.dump().await), before);
         }
     }
@@ -105,7 +105,7 @@ async fn check_that_meets_no_limit_can_be_repeated() {
             Answer::Decided(_, decisions) => assert!(!repeated && decisions.is_empty()),
             Answer::Repeated(_, text, decisions) => {
                 assert!(repeated && decisions.is_empty());
-                assert_eq!(text, "who answered");
+                assert_eq!(text, "decided by Redis");
             }
             Answer::KeyReused | Answer::Unreadable(_) => panic!("the same request"),
         }
@@ -127,7 +127,10 @@ async fn repeated_refund_gives_nothing_back_again() {
         let Answer::Decided(_, decisions) = first else { panic!("{first:?}") };
         let before = values(fixture.dump().await);
         let again = fixture.check_all(refund(1, "key")).await.remove(0);
-        assert_eq!(again, Answer::Repeated(fixture.now(), "who answered".to_owned(), decisions));
+        assert_eq!(
+            again,
+            Answer::Repeated(fixture.now(), "decided by Redis".to_owned(), decisions)
+        );
         assert_eq!(fixture.check_all(refund(2, "key")).await, [Answer::KeyReused]);
         assert_eq!(values(fixture.dump().await), before, "{limit:?}");
         assert!(matches!(fixture.check_all(refund(1, "other")).await[0], Answer::Decided(..)));

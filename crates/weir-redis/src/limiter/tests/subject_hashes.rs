@@ -1,12 +1,14 @@
 //! Sheets: what it means that the counters of a subject share a key.
 
+use weir_domain::algorithm::Kind;
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::subject::SubjectKey;
 
 use super::fixture::{
-    Fixture, charge_of, charge_with_block, connection, log_of_denials, one_of_each, passed, until,
+    Fixture, charge_of, charge_with_block, connection, log_of_denials, of_kind, one_of_each,
+    passed, until,
 };
 
 fn window(limit: u64, window_ms: u64) -> Vec<LimitDraft> {
@@ -173,7 +175,7 @@ async fn dead_counters_leave_with_the_next_write_once_they_are_the_larger_half()
 #[tokio::test]
 async fn charges_of_one_microsecond_share_an_entry_of_a_log() {
     let fixture = Fixture::new().await;
-    let rules = [charge_of(1, vec![one_of_each(100, 60_000).swap_remove(1)])];
+    let rules = [charge_of(1, vec![of_kind(Kind::SlidingWindowLog, 100, 60_000)])];
     let checks: Vec<_> = (0..50).map(|_| fixture.asked(Operation::Consume, 1, &rules)).collect();
     fixture.check_all(checks).await;
     let mut connection = connection().await;

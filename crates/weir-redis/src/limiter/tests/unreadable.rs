@@ -1,11 +1,13 @@
 //! Keys of a wrong type and damaged values concern the checks that need them, and no others.
 
+use weir_domain::algorithm::Kind;
 use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::subject::SubjectKey;
 
 use super::fixture::{
-    Fixture, charge_of, charge_with_block, connection, log_of_denials, one_of_each, passed, values,
+    Fixture, charge_of, charge_with_block, connection, log_of_denials, of_kind, one_of_each,
+    passed, values,
 };
 use crate::limiter::Answer;
 
@@ -142,7 +144,7 @@ async fn damaged_entries_in_the_middle_of_a_log_fail_no_check() {
     for value in [&b"x"[..], &[0xff; 32], &[0x7f; 32]] {
         for at in 0..5 {
             let fixture = Fixture::new().await;
-            let rules = [charge_of(1, vec![one_of_each(5, 60_000).swap_remove(1)])];
+            let rules = [charge_of(1, vec![of_kind(Kind::SlidingWindowLog, 5, 60_000)])];
             fixture.exhaust(&rules).await;
             let key = fixture.dump().await.into_keys().next().expect("a log");
             redis(&[b"LSET", key.as_bytes(), at.to_string().as_bytes(), value]).await;

@@ -1,11 +1,14 @@
 //! The wait that a denial tells is exact, and no window ever holds more than its limit.
 
+use weir_domain::algorithm::Kind;
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
-use super::fixture::{Fixture, charge_of, charge_with_block, log_of_denials, one_of_each, passed};
+use super::fixture::{
+    Fixture, charge_of, charge_with_block, log_of_denials, of_kind, one_of_each, passed,
+};
 use super::twin::Random;
 
 /// Denied checks of a random history pass when asked again after exactly the longest wait, and not a
@@ -106,12 +109,11 @@ fn most_aligned(admitted: &[(u64, u64)], window_us: u64) -> u64 {
 async fn no_window_holds_more_than_the_limit() {
     const LIMIT: u64 = 7;
     const WINDOW_US: u64 = 900_000;
-    let [fixed, log, counter, tokens, leaky, spacing, quota]: [LimitDraft; 7] =
-        one_of_each(LIMIT, WINDOW_US / 1000).try_into().expect("seven algorithms");
-    assert_eq!(most_aligned(&admissions(fixed).await, WINDOW_US), LIMIT);
-    assert_eq!(most_within(&admissions(log).await, WINDOW_US), LIMIT);
-    assert!(most_aligned(&admissions(counter).await, WINDOW_US) <= LIMIT);
-    for bucket in [tokens, leaky] {
+    let of = |kind| of_kind(kind, LIMIT, WINDOW_US / 1000);
+    assert_eq!(most_aligned(&admissions(of(Kind::FixedWindow)).await, WINDOW_US), LIMIT);
+    assert_eq!(most_within(&admissions(of(Kind::SlidingWindowLog)).await, WINDOW_US), LIMIT);
+    assert!(most_aligned(&admissions(of(Kind::SlidingWindowCounter)).await, WINDOW_US) <= LIMIT);
+    for bucket in [of(Kind::TokenBucket), of(Kind::LeakyBucket)] {
         let admitted = admissions(bucket).await;
         for at in 0..admitted.len() {
             for to in at..admitted.len() {
@@ -121,9 +123,7 @@ async fn no_window_holds_more_than_the_limit() {
             }
         }
     }
-    let spaced = admissions(spacing).await;
+    let spaced = admissions(of(Kind::Spacing)).await;
     assert!(spaced.windows(2).all(|it| it[1].0 - it[0].0 >= WINDOW_US));
-    let LimitDraft::Quota { period, time_zone, anchor_day, .. } = quota else { panic!("a quota") };
-    let quota = LimitDraft::Quota { limit: 40, period, time_zone, anchor_day };
-    assert_eq!(most_aligned(&admissions(quota).await, 86_400_000_000), 40);
+    assert_eq!(most_aligned(&admissions(of_kind(Kind::Quota, 40, 1)).await, 86_400_000_000), 40);
 }

@@ -1,31 +1,32 @@
-
 -- Decides any check: judges all limits of all its rules, then charges all of them or none. A subject hash is
--- read with one command and written with one. One long function, since many small ones would take longer to make than most
--- checks take. It is given the position of the check's rules, and returns that of the next check.
+-- read with one command and written with one. This is one long function, because many small ones would take longer to
+-- make than most checks take. It is given the position of the check's rules, and returns that of the next check.
 
+local tables, position, next_key, next_arg, operation, cost, rule_count, hash_count, idempotent, keys, numbers, arguments,
+  now, now_ms, grace_ms, parts, texts, upto, ms_until, time_for, div_ceil, expiry, read_counter, lengthen, remove_dead,
+  bucket, make_algorithm = ...
 local call, try, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
 local max, min = math.max, math.min
-local CONSUME, PEEK, REFUND = 1, 2, 3
-local SLACK_US, SEARCH_EVERY_MS, MOST_AT_ONCE = 1000000, 1000, 1000
+local SEARCH_EVERY_MS, MOST_AT_ONCE = 1000, 1000
 
--- Tables that serve one check after another. By limit: what was asked, and the counter as it was and as it is now.
-local kinds, as, bs, cs, places = tables[1], tables[2], tables[3], tables[4], tables[5]
-local kepts, searches, waits = tables[6], tables[7], tables[8]
-local xs, ys, zs, ws = tables[9], tables[10], tables[11], tables[12]
-local ds, es, logs = tables[13], tables[14], tables[15]
+-- The tables serve one check after another. The functions of algorithms, by kind.
+local judges, settles, refunders = tables.judges, tables.settles, tables.refunds
+-- By limit: its parameters, and the counter as it was and as it is now.
+local kinds, as, bs, cs, ds, es = tables.kinds, tables.a, tables.b, tables.c, tables.d, tables.e
+local places, kepts, searches, waits = tables.places, tables.kept, tables.searched, tables.waits
+local xs, ys, zs, ws, logs = tables.x, tables.y, tables.z, tables.numbers, tables.logs
 -- By rule. Rules that are charged together have the same group: 0, or the rule's number for one that is alone.
-local groups, lasts, rule_hashes = tables[16], tables[17], tables[18]
-local block_mss, block_keys, blocks = tables[19], tables[20], tables[21]
-local hashes = tables[22]
+local groups, lasts, rule_hashes = tables.groups, tables.lasts, tables.rule_hashes
+local block_mss, block_keys, blocks, hashes = tables.block_ms, tables.block_keys, tables.blocks, tables.hashes
 -- By group: whether it passes, and whether a limit denies it.
-local passes, denied = tables[23], tables[24]
+local passes, denied = tables.passes, tables.denied
 passes[0], denied[0] = true, false
--- Whether a step of the clock changed a counter: by limit, if any.
+-- By limit, if there is any: whether a step of the clock left the counter in the future.
 local pulls
 -- A key that holds another type than it should.
 local bad_key
 
--- What is asked: the idempotency record, the hashes, and the rules with their blocks and logs.
+-- Reads the request: the idempotency record, the hashes, and the rules with their blocks and logs.
 local record, fingerprint, text, record_ms = false
 if idempotent == 1 then
   record, fingerprint, text, record_ms = keys[next_key], arguments[next_arg], arguments[next_arg + 1], arguments[next_arg + 2]
@@ -65,13 +66,13 @@ for r = 1, rule_count do
     end
     count = count + 1
     kinds[count], as[count], bs[count], cs[count] = kind, a, b, c
-    if kind == 7 then
+    if kind == QUOTA then
       ds[count], es[count], after = unpack('<dd', numbers, after)
     end
-    if kind == 2 then
+    if kind == SLIDING_WINDOW_LOG then
       if not tables.log_read then
-        tables.decide_log, tables.log_read, tables.log_wait, tables.log_level, tables.log_write, tables.log_refund =
-          make_logs(now, now_ms, grace_ms, ms_until, expiry)
+        tables.log_read, tables.log_wait, tables.log_level, tables.log_write, tables.log_refund =
+          make_algorithm(kind, now, now_ms, grace_ms, ms_until, time_for, expiry)
       end
       local key = keys[next_key]
       next_key = next_key + 1
@@ -80,6 +81,10 @@ for r = 1, rule_count do
         bad_key = key
       end
     else
+      if not judges[kind] then
+        judges[kind], settles[kind], refunders[kind] =
+          make_algorithm(kind, now, ms_until, time_for, div_ceil, bucket)
+      end
       place = place + 1
       names[place], places[count] = name, place
     end
@@ -124,7 +129,7 @@ for h = 1, hash_count do
   end
 end
 if bad_key then
-  unreadable(parts, texts, bad_key)
+  parts[#parts + 1], texts[#texts + 1] = pack('<d', 5), bad_key
   return position, next_key, next_arg
 end
 
@@ -134,12 +139,12 @@ for r = 1, rule_count do
   local states, passing, pulled = rule_hashes[r].states, true
   for i = first, lasts[r] do
     local kind, wait = kinds[i]
-    if kind == 2 then
+    if kind == SLIDING_WINDOW_LOG then
       wait = tables.log_wait(logs[i], cost)
     else
       local kept_ms, x, y, z, searched_ms = read_counter(states[places[i]])
       kepts[i], searches[i] = kept_ms, searched_ms
-      wait, xs[i], ys[i], zs[i], ws[i], pulled = judge(kind, x, y, z, cost, as[i], bs[i], cs[i], ds[i], es[i])
+      wait, xs[i], ys[i], zs[i], ws[i], pulled = judges[kind](x, y, z, cost, as[i], bs[i], cs[i], ds[i], es[i])
       if pulled then
         pulls = pulls or {}
         pulls[i] = true
@@ -168,15 +173,15 @@ end
 
 -- Charges, refunds or denies, and answers.
 local first_part = #parts + 1
-local asks, writes = operation == CONSUME or operation == PEEK, operation == CONSUME or operation == REFUND
+local charges, writes = operation == CONSUME or operation == PEEK, operation == CONSUME or operation == REFUND
 if rule_count == 0 then
   parts[first_part] = pack('<d', 4)
 end
 first = 1
 for r = 1, rule_count do
   local last, group, block_ms, hash = lasts[r], groups[r], block_mss[r], rule_hashes[r]
-  local takes = asks and passes[group]
-  local denies, refunds = asks and not takes, operation == REFUND and group == 0
+  local takes = charges and passes[group]
+  local denies, refunds = charges and not takes, operation == REFUND and group == 0
   local blocked_ms, restarts, starts = 0, false, false
   if block_ms > 0 then
     restarts = blocks[r] > block_ms * 1000 + SLACK_US
@@ -193,8 +198,8 @@ for r = 1, rule_count do
   end
   for i = first, last do
     local kind, wait, a, b, c = kinds[i], waits[i], as[i], bs[i], cs[i]
-    local remaining, reset_ms, delay_ms = 0, 0, 0
-    if kind == 2 then
+    local delay_ms, remaining, reset_ms = 0
+    if kind == SLIDING_WINDOW_LOG then
       local log = logs[i]
       if takes or (denies and denied[group] and c == 1 and cost <= a) then
         log.pushed = cost
@@ -211,34 +216,20 @@ for r = 1, rule_count do
     else
       local x, y, z, w, pulled = xs[i], ys[i], zs[i], ws[i], pulls and pulls[i]
       local changes = takes or pulled
-      if refunds and kind ~= 5 then
-        -- Gives units back, never above full: to a bucket or spacing, or to the window they were taken from. A counter
-        -- of another window is left alone.
+      local refund, fourth = refunds and refunders[kind]
+      if refund then
         local value = hash.states[places[i]]
-        local _, before, _, before_z = read_counter(value)
-        local own = before
-        if kind == 3 then
-          local window_us = before and #value >= 48 and unpack('<d', value, 41) or b
-          own = before and window_us == b and (pulled or before == x or before + b == x)
-        elseif kind == 1 or kind == 7 then
-          own = before and (pulled or (before == x and (before_z == z or before_z == 0)))
-        end
-        if own then
-          changes = true
-          if kind == 6 then
-            x = 0
-          elseif kind == 4 then
-            y = max(0, y - cost * c)
-          elseif kind == 3 then
-            local from_current = min(cost, y)
-            y, z = y - from_current, max(0, z - (cost - from_current))
-          else
-            y = max(0, y - cost)
+        local _, stored_x, _, stored_z = read_counter(value)
+        if stored_x then
+          local stored_fourth = #value >= 48 and unpack('<d', value, 41) or nil
+          local at, rest, third = refund(x, y, z, cost, pulled, stored_x, stored_z, stored_fourth, a, b, c)
+          if at then
+            changes, x, y, z = true, at, rest, third
           end
-          wait = judge(kind, (kind ~= 6 or x > 0) and x or nil, y, z, cost, a, b, c, ds[i], es[i])
+          wait = judges[kind](x, y, z, cost, a, b, c, ds[i], es[i])
         end
       end
-      remaining, reset_ms, delay_ms, x, y, z = settle(kind, takes, cost, x, y, z, w, a, b, c)
+      remaining, reset_ms, delay_ms, x, y, z, fourth = settles[kind](takes, cost, x, y, z, w, a, b, c)
       if writes and changes then
         local name = hash.names[places[i]]
         if reset_ms == 0 then
@@ -263,7 +254,7 @@ for r = 1, rule_count do
             searched_ms, hash.searches = now_ms, true
           end
           hash.changes[changed + 1] = name
-          hash.changes[changed + 2] = kind == 3 and pack('<dddddd', expires, x, y, z, searched_ms, b)
+          hash.changes[changed + 2] = fourth and pack('<dddddd', expires, x, y, z, searched_ms, fourth)
             or pack('<ddddd', expires, x, y, z, searched_ms)
           hash.changed = changed + 2
         end
@@ -295,7 +286,7 @@ for h = 1, hash_count do
     call('HSET', key, upto(hash.changes, from, min(from + MOST_AT_ONCE - 1, hash.changed)))
   end
   if hash.lengthens then
-    is_new = lengthen(key, hash.longest)
+    is_new = lengthen(key, hash.longest, now_ms)
   elseif hash.shortens and call('HLEN', key) * 2 == hash.changed then
     call('PEXPIREAT', key, hash.longest)
   end

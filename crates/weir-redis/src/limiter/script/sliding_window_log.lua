@@ -1,14 +1,15 @@
-
--- sliding_window_log: a list of entries, oldest first.
+-- sliding_window_log: a list of entries in a key of its own, oldest first.
+-- Parameters: limit, window_us, count_denied (0, 1).
 -- Entry: at_us, units logged up to and with it (modulo LOGGED), its cost, and when the key expires (ms, holds in the
 -- newest entry). The running sum finds the units between any two entries without walking over them.
 -- Charges of the same microsecond share an entry.
 --
--- A step of the clock that is larger than SLACK_US: entries newer than now count as one entry of now.
+-- After a step of the clock that is larger than SLACK_US, entries newer than now count as one entry of now.
 
+local now, now_ms, grace_ms, ms_until, time_for, expiry = ...
 local call, try, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
 local floor, max, min = math.floor, math.max, math.min
-local AS_ENTRY, LOGGED, EXACT_MAX, SLACK_US, FOREVER = '<dddd', 4503599627370496, 9007199254740991, 1000000, -1
+local AS_ENTRY = '<dddd'
 
 -- The entry at an index. A damaged one is older than any window.
 local function log_entry(log, index)
@@ -69,7 +70,7 @@ local function log_read(key, a, b)
     return log
   end
   local at, logged, cost, kept_ms = log_entry(log, -1)
-  if at > now + SLACK_US then
+  if at > now and time_for(at, 0, now) ~= at then
     -- The clock was set back. The entries from merged_at on are newer than now.
     local from = log_search(log, 0, function(index)
       return log_entry(log, index) > now
@@ -89,7 +90,7 @@ local function log_read(key, a, b)
     log.first = log_search(log, 1, function(index)
       return log_entry(log, index) + b > log.at
     end)
-    oldest, first_logged, first_cost = log_entry(log, log.first)
+    first_logged, first_cost = select(2, log_entry(log, log.first))
   end
   log.base = first_logged - first_cost
   log.total = (logged - log.base) % LOGGED
@@ -189,25 +190,4 @@ local function log_refund(log, cost)
   call('PEXPIREAT', log.key, expires)
 end
 
--- Decides a consume of a single log. Returns the five numbers of the answer, or nil if the key holds another type.
-local function decide_single(key, cost, a, b, counts_denied)
-  local log = log_read(key, a, b)
-  if not log then
-    return nil
-  end
-  local wait = log_wait(log, cost)
-  local takes = wait == 0
-  if takes or (counts_denied == 1 and cost <= a) then
-    log.pushed = cost
-    if not takes then
-      wait = log_wait(log, cost)
-    end
-  end
-  local remaining, reset_ms = log_level(log)
-  if log.pushed > 0 or log.merged_at then
-    log_write(log, reset_ms)
-  end
-  return pack('<ddddd', takes and 1 or 0, remaining, reset_ms, wait, 0)
-end
-
-return decide_single, log_read, log_wait, log_level, log_write, log_refund
+return log_read, log_wait, log_level, log_write, log_refund

@@ -1,0 +1,189 @@
+//! What the file of an algorithm defines: [`Definition`] for its parameters, [`Counting`] for its counters.
+
+use super::parameter::Parameter;
+use super::period::Calendar;
+use crate::time::Micros;
+
+/// Facts that the other parts of Weir need of a limit.
+pub(crate) trait Definition {
+    /// The `limit` of answers: the limit, the capacity, or 1 for spacing.
+    fn limit(&self) -> u64;
+
+    /// The `window_ms` of answers; `None` if it varies with the calendar.
+    fn window_ms(&self) -> Option<u64>;
+
+    /// Whether units can be returned.
+    fn refundable(&self) -> bool;
+
+    /// Whether a rule with this limit can be leased.
+    fn leasable(&self) -> bool;
+
+    /// Whether denied checks are logged too.
+    fn counts_denied(&self) -> bool {
+        false
+    }
+
+    /// The windows at whose ends all units are available again at once.
+    fn windows(&self) -> Option<Windows<'_>>;
+
+    /// What the limit admits at most, if it can be compared with other limits.
+    fn bound(&self) -> Option<Bound>;
+
+    /// Whether its counters have a key of their own in Redis, instead of a field of the subject hash.
+    fn has_own_key(&self) -> bool {
+        false
+    }
+
+    /// The most units that any traffic can get through in any half-open stretch of this length, by requests of this cost.
+    fn worst_case(&self, stretch_us: u64, cost: u64) -> u64;
+
+    /// The shortest length that its window ever has.
+    fn shortest_window_ms(&self) -> u64 {
+        self.window_ms().unwrap_or(1).max(1)
+    }
+
+    /// The length of its window in pictures.
+    fn drawn_window_ms(&self) -> u64 {
+        self.window_ms().unwrap_or(1).max(1)
+    }
+
+    /// A sentence on what pictures simplify; mostly empty.
+    fn drawing_note(&self) -> &'static str {
+        ""
+    }
+}
+
+/// The words and the form of an algorithm.
+pub(crate) trait Described {
+    /// The name in the dashboard.
+    const TITLE: &'static str;
+    /// One or two sentences on what it is good for.
+    const HINT: &'static str;
+    /// The parameters, in the order of the form.
+    const PARAMETERS: &'static [Parameter];
+}
+
+/// The arithmetic of a counter. `now` is the time of Redis' clock.
+pub(crate) trait Counting {
+    /// What a counter stores.
+    type State;
+
+    /// The state as it must be stored after a step of the clock left it in the future; `None`: it stays.
+    fn settled(&self, state: &Self::State, now: Micros) -> Option<Self::State>;
+
+    /// Whether a charge of `cost` passes at `now`, and if not, when it could.
+    fn wait(&self, state: &Self::State, cost: u64, now: Micros) -> Wait;
+
+    /// Takes `cost`, which [`Counting::wait`] found to pass.
+    fn charge(&self, state: &mut Self::State, cost: u64, now: Micros);
+
+    /// Logs a charge that was denied, where the limit counts denials.
+    fn log_denied(&self, _state: &mut Self::State, _cost: u64, _now: Micros) {}
+
+    /// Returns `cost` units, never above full. Does nothing where units cannot be returned.
+    fn refund(&self, state: &mut Self::State, cost: u64, now: Micros);
+
+    /// The units that are left, and when the counter is as if never used.
+    fn level(&self, state: &Self::State, now: Micros) -> Level;
+
+    /// The time that a charge admitted at `now` must wait before it acts, in milliseconds.
+    fn delay_ms(&self, _state: &Self::State, _now: Micros) -> u64 {
+        0
+    }
+
+    /// Makes a state small that takes much memory. It then admits no more than before.
+    fn compact(&self, _state: &mut Self::State) {}
+
+    /// The parameters as the script in Redis takes them.
+    fn script_parameters(&self) -> ScriptParameters;
+
+    /// The time in which these parameters hold, in microseconds; `None`: always.
+    fn valid_us(&self) -> Option<(u64, u64)> {
+        None
+    }
+}
+
+/// Whether a charge passes, and if not, when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// It passes now.
+    None,
+    /// It passes after this many milliseconds and not one earlier, if nothing else happens.
+    Ms(u64),
+    /// It never passes: it costs more than the limit.
+    Forever,
+}
+
+/// The level of a counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    /// Whole units left.
+    pub remaining: u64,
+    /// Milliseconds until the counter is as if never used.
+    pub reset_after_ms: u64,
+}
+
+/// Windows that follow one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Windows<'a> {
+    /// Windows of this length, aligned to the epoch.
+    Aligned {
+        /// The length in milliseconds.
+        window_ms: u64,
+    },
+    /// The periods of a calendar.
+    Calendar(&'a Calendar),
+}
+
+/// What a limit admits at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// Units in any window of this length.
+    AnyWindow {
+        /// The units.
+        limit: u64,
+        /// The length in milliseconds.
+        window_ms: u64,
+    },
+    /// Units in each window of this length that is aligned to the epoch.
+    AlignedWindow {
+        /// The units.
+        limit: u64,
+        /// The length in milliseconds.
+        window_ms: u64,
+    },
+    /// One request in any interval of this length.
+    Distance {
+        /// The length in milliseconds.
+        interval_ms: u64,
+    },
+}
+
+/// The parameters of a limit in a call of the script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScriptParameters {
+    /// Of most algorithms.
+    Three([u64; 3]),
+    /// Of a quota.
+    Five([u64; 5]),
+}
+
+impl ScriptParameters {
+    /// The numbers in order.
+    pub fn as_slice(&self) -> &[u64] {
+        match self {
+            Self::Three(numbers) => numbers,
+            Self::Five(numbers) => numbers,
+        }
+    }
+}
+
+/// One gate's part of a limit; at least one unit.
+pub(super) fn part(limit: u64, gates: u64) -> u64 {
+    (limit / gates.max(1)).max(1)
+}
+
+/// How many of the windows that follow one another a stretch can touch.
+pub(super) fn windows_touched(stretch_us: u64, window_us: u64) -> u64 {
+    (stretch_us - 1).div_ceil(window_us) + 1
+}

@@ -1,0 +1,59 @@
+//! Calendar periods, in which quotas count.
+
+use super::parameter::FromNumber;
+
+/// Which periods a quota counts in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Calendar {
+    /// Length of a period.
+    pub period: Period,
+    /// IANA name of the time zone in which periods begin at midnight.
+    pub time_zone: String,
+    /// First day of a period: of the week 1 (Monday) … 7, of the month 1 … 31 (the last day in
+    /// shorter months), of the year 1 … 366; always 1 for days.
+    pub anchor_day: u16,
+}
+
+/// Length of a calendar period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Period {
+    /// Midnight to midnight; 23 or 25 hours long when daylight saving begins or ends.
+    Day,
+    /// Seven days.
+    Week,
+    /// One month.
+    Month,
+    /// One year.
+    Year,
+}
+
+impl Period {
+    /// All periods, shortest first.
+    pub const ALL: [Self; 4] = [Self::Day, Self::Week, Self::Month, Self::Year];
+
+    /// The word used in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Year => "year",
+        }
+    }
+
+    /// The greatest first day.
+    pub(super) const fn anchor_max(self) -> u16 {
+        match self {
+            Self::Day => 1,
+            Self::Week => 7,
+            Self::Month => 31,
+            Self::Year => 366,
+        }
+    }
+}
+
+impl FromNumber for Period {
+    fn from_number(number: u64) -> Self {
+        Self::ALL[usize::try_from(number).unwrap_or(0) % Self::ALL.len()]
+    }
+}

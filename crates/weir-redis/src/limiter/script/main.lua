@@ -1,0 +1,188 @@
+-- Decides checks: judges all limits of all rules of a check, then charges all of them or none.
+--
+-- KEYS, for each check in turn:
+--   the key of its idempotency record, if it has one; the keys of its subject hashes; then for each of its
+--   rules: the key of the rule's block, if it has one; then the key of each log.
+-- ARGV[1]: numbers as little-endian doubles, all whole and below 2^53, and names of 12 bytes:
+--   header   now_us (0: use Redis' clock), grace_ms (added to every expiry), number of checks,
+--            from_us, until_us: the time for which all quota periods below were chosen (0, 0: none)
+--   check    operation (CONSUME, PEEK, REFUND, INSPECT), cost, number of rules, number of subject hashes,
+--            idempotent (0, 1)
+--   rule     group (0 enforced, 1 alone), block_ms (0: none), which of the check's subject hashes (from 1),
+--            number of limits (at least 1)
+--   limit    name of its counter, kind and three parameters; QUOTA has two parameters more.
+--            The parameters stand at the head of the algorithm's file.
+-- ARGV[2…]: for each check with an idempotency record: fingerprint of the request, a text that is
+--   returned with a repeated answer, and how long the record lives in milliseconds.
+--
+-- Reply: { now_us, numbers, then the texts }. The numbers are little-endian doubles, for each check
+--   decided     for each limit: allowed (0, 1), remaining, reset_after_ms, retry_after_ms (FOREVER: never),
+--               delay_ms; a check without limits: 4
+--   repeated    2, how many numbers follow, the numbers of the first answer; its text is the next text
+--   misused     3: the idempotency key belongs to another request
+--   unreadable  5: a key holds another type than it should; the key is the next text
+-- { now_us } alone: now_us is not in from_us … until_us - 1 s; nothing was read or written.
+--
+-- Guarantees:
+-- - A denied check leaves every enforced counter byte for byte as it was, but for logs that count denials, for
+--   blocks, and for counters and blocks that a step of the clock left in the future.
+-- - Peek and inspect write nothing. Every key written has an expiry.
+-- - A key of the wrong type fails its check alone: all reads of a check come before its first write, and
+--   nothing of an unreadable check is written. A malformed value counts as untouched.
+--
+-- Example: one consume of cost 1 against one fixed window of 5 a minute, never used, is answered
+-- { 1763726400000000, pack('<ddddd', 1, 4, 60000, 0, 0) }.
+--
+-- How the files make one script: `source.rs` makes a function of every other file; its first line names the arguments.
+-- `make_algorithm(kind, …)` runs the file of the kind, which returns
+--   judge(x, y, z, cost, parameters…)      the wait in ms (0: passes), the state x y z at the present time, a number for
+--                                          settle, and whether a step of the clock left the counter in the future
+--   settle(passes, cost, x, y, z, number, parameters…)
+--                                          charges if the check passes: remaining, reset_ms, delay_ms, the state, and a
+--                                          fourth number to store, if there is one
+--   refund(x, y, z, cost, pulled_back, stored x, stored z, fourth number, parameters…)
+--                                          the state afterwards, or nothing where the units came from elsewhere; the
+--                                          function is nil where nothing is refunded
+-- SLIDING_WINDOW_LOG has a key of its own and its own functions.
+--
+-- Every check of a call waits for all of them, so the script is written for speed. Making a function takes time, and
+-- more for each outer variable that it refers to, so a call makes only the functions that it needs. There are two
+-- paths: a consume of a single limit is decided here, everything else by `decide_any`.
+--
+-- A step of the clock: a time x up to SLACK_US ahead of now holds, and time stands still for that counter. So does the
+-- start of the next window, up to STEP_US ahead. A time further ahead was written before the clock was set back: it is
+-- pulled back to now (a window's to the present window), and what was counted stays. That is written even if the check
+-- is denied, so that no caller waits longer than the limit says.
+
+local pack, unpack, upto = struct.pack, struct.unpack, unpack
+local call, try = redis.call, redis.pcall
+-- A hash is searched for dead counters at most this often for each counter.
+local SEARCH_EVERY_MS = 1000
+
+local keys, numbers = KEYS, ARGV[1]
+local now, grace_ms, checks, from_us, until_us, position = unpack('<ddddd', numbers)
+-- Decisions go by now, in µs; expiries by Redis' own clock, in ms.
+local now_ms
+do
+  local time = call('TIME')
+  now_ms = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
+  if now == 0 then
+    now = time[1] * 1000000 + time[2]
+  end
+end
+if until_us > 0 and not (from_us <= now and now + SLACK_US < until_us) then
+  return { now }
+end
+
+-- Whole division rounded up; exact for a below 2^53.
+local function div_ceil(a, b)
+  local rest = a % b
+  return rest > 0 and (a - rest) / b + 1 or a / b
+end
+
+-- Milliseconds from now until at, rounded up.
+local function ms_until(at, from)
+  local us = at - from + 999
+  return us > 999 and (us - us % 1000) / 1000 or 0
+end
+
+-- The time for a counter whose stamp x is ahead of now, and whether the stamp must be pulled back. next_start: where
+-- the window after the present one starts; 0 for what has no windows.
+local function time_for(x, next_start, clock)
+  if x <= clock + SLACK_US or (x <= next_start and x <= clock + STEP_US) then
+    return x, false
+  end
+  return clock, true
+end
+
+local expiry, read_counter = subject_hash(now_ms, grace_ms)
+local next_key, next_arg = 1, 2
+local parts, texts = {}, {}
+local made_kind, judge, settle, judges, settles, tables
+if checks > 1 then
+  judges = { false, false, false, false, false, false, false, false }
+  settles = { false, false, false, false, false, false, false, false }
+end
+
+for _ = 1, checks do
+  local operation, cost, rule_count, hash_count, idempotent, rules = unpack('<ddddd', numbers, position)
+  local answer
+  if operation == CONSUME and rule_count == 1 and idempotent == 0 then
+    local _, block_ms, _, limit_count, name, kind, a, b, c, after = unpack('<ddddc12dddd', numbers, rules)
+    local key = keys[next_key]
+    if limit_count ~= 1 or block_ms ~= 0 then
+      answer = nil
+    elseif kind == SLIDING_WINDOW_LOG then
+      -- The log's key comes after that of the subject hash, which it does not use.
+      answer = charge_log(keys[next_key + 1], cost, a, b, c, now, ms_until, expiry)
+      if answer then
+        position, next_key = after, next_key + 2
+      end
+    else
+      local d, e
+      if kind == QUOTA then
+        d, e, after = unpack('<dd', numbers, after)
+      end
+      local value = try('HGET', key, name)
+      local kept_ms, x, y, z, searched_ms = read_counter(value)
+      if kept_ms or not value or type(value) == 'string' then
+        if kind ~= made_kind then
+          judge, settle = judges and judges[kind], settles and settles[kind]
+          if not judge then
+            judge, settle = make_algorithm(kind, now, ms_until, time_for, div_ceil, bucket)
+            if judges then
+              judges[kind], settles[kind] = judge, settle
+            end
+          end
+          made_kind = kind
+        end
+        local wait, number, pulled_back, remaining, reset_ms, delay_ms, fourth
+        wait, x, y, z, number, pulled_back = judge(x, y, z, cost, a, b, c, d, e)
+        local passes = wait == 0
+        remaining, reset_ms, delay_ms, x, y, z, fourth = settle(passes, cost, x, y, z, number, a, b, c)
+        answer = pack('<ddddd', passes and 1 or 0, remaining, reset_ms, wait, passes and delay_ms or 0)
+        if passes or pulled_back then
+          local expires = expiry(kept_ms, reset_ms)
+          local searches, is_new = not searched_ms or now_ms - searched_ms >= SEARCH_EVERY_MS, false
+          searched_ms = searches and now_ms or searched_ms
+          call('HSET', key, name, fourth and pack('<dddddd', expires, x, y, z, searched_ms, fourth)
+            or pack('<ddddd', expires, x, y, z, searched_ms))
+          if not kept_ms or kept_ms < expires then
+            is_new = lengthen(key, expires, now_ms)
+          elseif expires < kept_ms and call('HLEN', key) == 1 then
+            call('PEXPIREAT', key, expires)
+          end
+          if searches and not is_new and call('HLEN', key) > 1 then
+            remove_dead(key, read_counter, now_ms, upto)
+          end
+        end
+        position, next_key = after, next_key + 1
+      end
+    end
+  end
+  if answer then
+    parts[#parts + 1] = answer
+  else
+    if not tables then
+      -- With room for eight kinds and ten limits: making room while they grow takes time.
+      tables = {
+        judges = { false, false, false, false, false, false, false, false },
+        settles = { false, false, false, false, false, false, false, false },
+        refunds = { false, false, false, false, false, false, false, false },
+        kinds = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, a = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+        b = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, c = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, d = {}, e = {},
+        places = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, kept = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+        searched = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, waits = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+        x = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, y = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+        z = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, numbers = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, logs = {},
+        groups = {}, lasts = {}, rule_hashes = {}, block_ms = {}, block_keys = {}, blocks = {}, hashes = {},
+        passes = {}, denied = {},
+        log_read = false, log_wait = false, log_level = false, log_write = false, log_refund = false,
+      }
+    end
+    position, next_key, next_arg = decide_any(tables, rules, next_key, next_arg, operation, cost, rule_count, hash_count,
+      idempotent, keys, numbers, ARGV, now, now_ms, grace_ms, parts, texts, upto, ms_until, time_for, div_ceil, expiry,
+      read_counter, lengthen, remove_dead, bucket, make_algorithm)
+  end
+end
+return { now, table.concat(parts), upto(texts, 1, #texts) }

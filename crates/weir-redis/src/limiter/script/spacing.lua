@@ -1,0 +1,33 @@
+-- spacing, whatever the cost.
+-- Parameter: interval_us. State: last_us (0: nothing was admitted).
+
+local now, ms_until, time_for = ...
+
+-- The number for settle: the time that holds.
+local function judge(x, _, _, _, interval_us)
+  if not x or x == 0 then
+    return 0, 0, 0, 0, now, false
+  end
+  local at, pulled_back = now, false
+  if x > now then
+    at, pulled_back = time_for(x, 0, now)
+    x = at
+  end
+  return x + interval_us > at and ms_until(x + interval_us, now) or 0, x, 0, 0, at, pulled_back
+end
+
+local function settle(passes, _, x, _, _, at, interval_us)
+  if passes then
+    x = at
+  end
+  if x + interval_us > at then
+    return 0, ms_until(x + interval_us, now), 0, x, 0, 0
+  end
+  return 1, 0, 0, x, 0, 0
+end
+
+local function refund()
+  return 0, 0, 0
+end
+
+return judge, settle, refund
