@@ -40,8 +40,8 @@ impl RequestIds {
         const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
         let value = (self.0)();
         let mut text = *b"req_00000000000000000000000000";
-        for (letter, place) in text[4..].iter_mut().zip((0..26).rev()) {
-            *letter = LETTERS[((value >> (place * 5)) & 31) as usize];
+        for (character, place) in text[4..].iter_mut().zip((0..26).rev()) {
+            *character = LETTERS[((value >> (place * 5)) & 31) as usize];
         }
         RequestId(text)
     }

@@ -1,4 +1,4 @@
-//! Which denials are cached, for how long, and which events remove them.
+//! The denials that are cached, their time to live, and the events that remove them.
 
 use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, RuleDraft};
 use weir_domain::overrides::Overrides;

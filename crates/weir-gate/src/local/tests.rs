@@ -104,8 +104,8 @@ fn log_never_exceeds_its_limit_and_its_entries_are_bounded() {
         }
     }
     for (at, first) in admitted.iter().enumerate() {
-        let within = admitted[at..].iter().take_while(|&&at| at < first + 60_000).count();
-        assert!(within <= 5_000, "{within} in a minute");
+        let in_a_minute = admitted[at..].iter().take_while(|&&at| at < first + 60_000).count();
+        assert!(in_a_minute <= 5_000, "{in_a_minute} in a minute");
     }
     assert!(admitted.len() > 3 * 4_900, "{} of four minutes", admitted.len());
     let mut entries = 0;

@@ -36,7 +36,7 @@ fn every_operation_of_the_document_has_a_row() {
 }
 
 #[tokio::test]
-async fn checks_need_a_key_with_the_scope_and_nothing_else_tells_who_is_known() {
+async fn checks_need_a_key_with_the_scope_and_unknown_keys_are_indistinguishable() {
     let (gate, keys, _) = Gate::with_two_tenants().await;
     for (method, path, body) in with_key() {
         for stranger in [None, Some("weir_nobody"), Some("x")] {

@@ -1,4 +1,4 @@
-//! What is refused, with which status, naming which field.
+//! Refused bodies, with their status and the field that the problem names.
 
 use std::collections::BTreeMap;
 

@@ -116,7 +116,7 @@ async fn http1_answers_with_the_peer_and_closes_when_idle() {
 }
 
 #[tokio::test]
-async fn trusted_proxy_says_who_the_client_is_and_that_it_used_tls() {
+async fn trusted_proxy_names_the_client_and_its_use_of_tls() {
     let trusted_proxies = "127.0.0.0/8".parse().expect("a network");
     let running = start(ServeSettings { trusted_proxies, ..quick() }).await;
     let request = b"GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 203.0.113.9, 192.0.2.7\r\n\

@@ -6,7 +6,7 @@ fn address(last: u8) -> IpAddr {
     IpAddr::from([192, 0, 2, last])
 }
 
-/// A connection that was last active so many seconds after the first.
+/// A connection that was last active `seconds` after the first.
 fn connection(first: Instant, seconds: u64) -> Arc<ConnectionState> {
     let state = ConnectionState::new(first);
     state.touch(first + Duration::from_secs(seconds));
@@ -59,7 +59,7 @@ fn one_address_has_its_share_and_closes_only_its_own_connections() {
 }
 
 #[test]
-fn address_whose_connections_are_all_busy_is_refused_unless_it_is_exempt() {
+fn address_with_only_busy_connections_is_refused_unless_it_is_exempt() {
     let registry = Registry::new(100, 1);
     let now = Instant::now();
     let state = connection(now, 0);

@@ -74,10 +74,10 @@ async fn requests_above_the_bound_in_flight_are_refused_and_health_is_not() {
     .await;
 }
 
-/// A process that has one thread, which each request keeps busy: whoever comes later waits.
+/// A process with one thread, which each request keeps busy, so that later requests wait.
 #[test]
 fn requests_that_waited_too_long_are_refused_at_once_and_later_ones_are_answered() {
-    let (tell, told) = mpsc::channel();
+    let (address, bound) = mpsc::channel();
     let stop = CancellationToken::new();
     let stopped = stop.clone();
     let server = std::thread::spawn(move || {
@@ -94,12 +94,12 @@ fn requests_that_waited_too_long_are_refused_at_once_and_later_ones_are_answered
                 PlaneSettings { request_ids: RequestIds::new(|| 0), request_deadline: None };
             let plane = Plane::new(Router::new().route("/", get(busy)), settings);
             let listener = bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
-            tell.send(listener.local_addr().expect("bound")).expect("the test waits");
+            address.send(listener.local_addr().expect("bound")).expect("the test waits");
             let settings = ServeSettings { wait_max: Duration::from_millis(40), ..patient() };
             serve(listener, plane, settings, stopped).await;
         });
     });
-    let addr = told.recv().expect("the server starts");
+    let addr = bound.recv().expect("the server starts");
     let clients: Vec<_> = (0..24).map(|_| std::thread::spawn(move || ask_blocking(addr))).collect();
     let answers: Vec<String> =
         clients.into_iter().map(|client| client.join().expect("no panic")).collect();
