@@ -113,9 +113,9 @@ async fn return_units(
     now: Instant,
 ) -> bool {
     for entry in &mut call {
-        entry.begin(&state.leases, now);
+        entry.begin(state.leases.ids(), now);
     }
-    let calls: Vec<_> = call.iter().map(|entry| entry.call(&state.leases)).collect();
+    let calls: Vec<_> = call.iter().map(|entry| entry.call(state.leases.ids())).collect();
     let results = state.limiter.give_back(&calls, ends_at).await;
     drop(calls);
     let mut all = true;
@@ -141,9 +141,9 @@ async fn repeat_requests(
     returns: &mut Vec<Unsettled>,
 ) -> bool {
     for request in &mut requests {
-        request.begin(&state.leases, now);
+        request.begin(state.leases.ids(), now);
     }
-    let calls: Vec<_> = requests.iter().map(|request| request.call(&state.leases)).collect();
+    let calls: Vec<_> = requests.iter().map(|request| request.call(state.leases.ids())).collect();
     let results = state.limiter.check(&calls).await;
     drop(calls);
     let mut all = true;

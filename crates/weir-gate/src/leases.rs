@@ -9,89 +9,62 @@
 //! the gate receives no announcements, and when it stops. Until Redis has confirmed the return, they are *unsettled*.
 //! Only a gate that is killed loses its leases: at most one for each counter, of at most 1 % of the limit.
 
+mod call_ids;
 mod lease;
 mod request;
+mod store;
 mod unsettled;
 
-use std::hash::{BuildHasher as _, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::draft::Consistency;
-use weir_domain::id::{RuleId, TenantId};
+use weir_domain::id::TenantId;
 use weir_domain::subject::SubjectKey;
-use weir_redis::limiter::Idempotency;
 
-use self::lease::Lease;
-use crate::sharded::Sharded;
-use crate::tenant_map::TenantMap;
+use self::call_ids::CallIds;
+#[cfg(test)]
+use self::store::Shard;
+use self::store::{LEASES_MAX, LeaseStore};
 
 pub(crate) use request::LeaseRequest;
 pub(crate) use unsettled::{Origin, Unsettled};
 
 /// The leases of one gate.
 #[derive(Debug)]
-pub(crate) struct Leases {
-    /// Whether announcements of resets are received.
-    connected: AtomicBool,
-    /// Identifies this run of the gate in idempotency keys.
-    nonce: u64,
-    next_id: AtomicU64,
-    lost: AtomicU64,
-    shards: Sharded<Shard>,
-}
+pub(crate) struct Leases(LeaseStore);
 
 /// The result of a check for the leases of this gate.
 #[derive(Debug)]
 pub(crate) enum LeaseOutcome<'a> {
     /// The check was admitted with units of a lease.
-    Spent(Vec<Decision>),
+    Admitted(Vec<Decision>),
     /// The lease needs units: take them from Redis together with the cost of the check.
     Take(LeaseRequest<'a>),
     /// No lease decides the check.
     NotLeased,
 }
 
-type Key = (SubjectKey, RuleId);
-
-#[derive(Debug)]
-struct Shard {
-    leases: TenantMap<Key, Lease>,
-    unsettled: Vec<Unsettled>,
-    /// The number of resets of counters of this shard's subjects.
-    resets: u64,
-}
-
-/// The most leases, and the most unsettled entries, of one shard. Redis alone decides for further counters.
-const LEASES_MAX: usize = 4096;
 /// The time without use after which units are returned.
 const IDLE: Duration = Duration::from_secs(1);
-
-impl Default for Shard {
-    fn default() -> Self {
-        Self { leases: TenantMap::new(LEASES_MAX), unsettled: Vec::new(), resets: 0 }
-    }
-}
 
 impl Leases {
     /// No leases. No units are taken before [`Leases::set_connected`].
     pub(crate) fn new() -> Self {
-        Self {
-            connected: AtomicBool::new(false),
-            nonce: RandomState::new().hash_one(Instant::now()),
-            next_id: AtomicU64::new(0),
-            lost: AtomicU64::new(0),
-            shards: Sharded::default(),
-        }
+        Self(LeaseStore::new())
+    }
+
+    /// The ids of calls that settle units.
+    pub(crate) fn ids(&self) -> &CallIds {
+        &self.0.ids
     }
 
     /// Sets whether announcements are received. While they are not, units are returned and none are taken.
     pub(crate) fn set_connected(&self, connected: bool, now: Instant) {
-        self.connected.store(connected, Ordering::SeqCst);
+        self.0.set_connected(connected);
         if !connected {
-            self.shards.each().for_each(|mut shard| shard.end(now, |_, _| true));
+            self.0.shards.each().for_each(|mut shard| shard.end(now, |_, _| true));
         }
     }
 
@@ -104,11 +77,11 @@ impl Leases {
         now: Instant,
     ) -> LeaseOutcome<'_> {
         let [charge] = rules else { return LeaseOutcome::NotLeased };
-        if !is_leased(charge) || !self.connected.load(Ordering::SeqCst) {
+        if !is_leased(charge) || !self.0.is_connected() {
             return LeaseOutcome::NotLeased;
         }
         let key = (charge.subject, charge.active.id);
-        let mut shard = self.shards.of(charge.subject);
+        let mut shard = self.0.shards.of(charge.subject);
         if shard.leases.get(tenant, &key).is_some_and(|lease| !lease.is_of(charge))
             && let Some(lease) = shard.leases.remove(tenant, &key)
         {
@@ -122,16 +95,16 @@ impl Leases {
             return LeaseOutcome::NotLeased;
         };
         if let Some(decision) = lease.spend(cost, now) {
-            return LeaseOutcome::Spent(vec![decision]);
+            return LeaseOutcome::Admitted(vec![decision]);
         }
         if lease.is_taking() {
             return LeaseOutcome::NotLeased;
         }
         let units = lease.next_units(cost, now);
-        let id = self.next_id();
+        let id = self.0.ids.next();
         lease.take(id);
         LeaseOutcome::Take(LeaseRequest::new(
-            self,
+            &self.0,
             (tenant, charge.clone()),
             (units, cost),
             (id, resets, now),
@@ -140,7 +113,7 @@ impl Leases {
 
     /// Drops the leases of a subject whose counters were reset.
     pub(crate) fn reset(&self, subject: SubjectKey) {
-        let mut shard = self.shards.of(subject);
+        let mut shard = self.0.shards.of(subject);
         shard.resets += 1;
         shard.leases.retain(|_, key, _| key.0 != subject);
         shard.unsettled.retain(|entry| entry.charge.subject != subject);
@@ -148,7 +121,7 @@ impl Leases {
 
     /// Drops all leases: Redis lost the counters from which they were taken.
     pub(crate) fn reset_all(&self) {
-        for mut shard in self.shards.each() {
+        for mut shard in self.0.shards.each() {
             shard.resets += 1;
             shard.leases.retain(|_, _, _| false);
             shard.unsettled.clear();
@@ -162,7 +135,7 @@ impl Leases {
         charge: &RuleCharge,
         now: Instant,
     ) -> Vec<Unsettled> {
-        let mut shard = self.shards.of(charge.subject);
+        let mut shard = self.0.shards.of(charge.subject);
         let lease = shard.leases.remove(tenant, &(charge.subject, charge.active.id));
         let unsettled = lease.and_then(|lease| lease.into_returned(None, now));
         let is_of = |entry: &mut Unsettled| {
@@ -176,7 +149,7 @@ impl Leases {
     /// Ends idle leases, or all, and takes out the unsettled entries.
     pub(crate) fn take_unsettled(&self, all: bool, now: Instant) -> Vec<Unsettled> {
         let mut unsettled = Vec::new();
-        for mut shard in self.shards.each() {
+        for mut shard in self.0.shards.each() {
             shard.end(now, |_, lease| all || lease.is_idle(now, IDLE));
             unsettled.append(&mut shard.unsettled);
         }
@@ -185,7 +158,7 @@ impl Leases {
 
     /// Puts back an entry that could not be settled, to be tried again while its window lasts.
     pub(crate) fn keep_unsettled(&self, entry: Unsettled, now: Instant) {
-        let mut shard = self.shards.of(entry.charge.subject);
+        let mut shard = self.0.shards.of(entry.charge.subject);
         if entry.can_be_tried_at(now) && shard.unsettled.len() < LEASES_MAX {
             shard.unsettled.push(entry);
         } else {
@@ -196,23 +169,12 @@ impl Leases {
 
     /// Counts units that this gate can neither use nor return.
     pub(crate) fn lose(&self, units: u64) {
-        self.lost.fetch_add(units, Ordering::Relaxed);
+        self.0.lose(units);
     }
 
     /// Returns the number of lost units, and sets it to 0.
     pub(crate) fn take_lost(&self) -> u64 {
-        self.lost.swap(0, Ordering::Relaxed)
-    }
-
-    /// The idempotency key of a request for units, or of their return, so that Redis runs each at most once.
-    pub(crate) fn idempotency(&self, id: u64) -> Idempotency {
-        // Callers' keys hold at most 128 bytes.
-        let key = format!("lease {:0>128x} {id}", self.nonce);
-        Idempotency { key, fingerprint: String::new(), text: String::new() }
-    }
-
-    fn next_id(&self) -> u64 {
-        self.next_id.fetch_add(1, Ordering::Relaxed)
+        self.0.take_lost()
     }
 
     /// The number of units in leases and unsettled returns.
@@ -226,37 +188,7 @@ impl Leases {
             });
             units + shard.unsettled.iter().map(Unsettled::units).sum::<u64>()
         };
-        self.shards.each().map(|mut shard| held(&mut shard)).sum()
-    }
-}
-
-impl Shard {
-    /// Opens a lease without units, if this tenant can have one more.
-    fn open(&mut self, tenant: TenantId, key: Key, charge: &RuleCharge, now: Instant) -> bool {
-        if self.unsettled.len() >= LEASES_MAX {
-            return false;
-        }
-        let unused = |lease: &Lease| !lease.is_taking() && lease.units() == 0;
-        match self.leases.reserve(tenant, unused, |lease| !lease.is_taking()) {
-            Err(_) => return false,
-            Ok(Some(evicted)) => self.unsettled.extend(evicted.value.into_returned(None, now)),
-            Ok(None) => {}
-        }
-        self.leases.insert(tenant, key, Lease::empty(tenant, charge.clone(), now));
-        true
-    }
-
-    /// Ends the leases for which `ends` holds. Their units become unsettled.
-    fn end(&mut self, now: Instant, ends: impl Fn(&Key, &Lease) -> bool) {
-        let Self { leases, unsettled, .. } = self;
-        leases.retain(|_, key, lease| {
-            if !ends(key, lease) {
-                return true;
-            }
-            // A request in flight will find no lease, and returns its units.
-            unsettled.extend(lease.take_returned(now));
-            false
-        });
+        self.0.shards.each().map(|mut shard| held(&mut shard)).sum()
     }
 }
 

@@ -5,42 +5,24 @@
 //! minute and writes these to Postgres.
 
 mod accumulator;
+mod event;
 mod leftover;
 mod minute_counts;
 mod recorder;
+mod rule_decision;
 mod sample;
 mod sample_batch;
 mod sketch;
+mod subject_text;
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-use weir_domain::id::{KeyId, TenantId};
-use weir_domain::matching::Matched;
-use weir_domain::request::Request;
-use weir_domain::sample::SamplePlan;
-use weir_domain::time::Timestamp;
-use weir_wire::check::CheckAnswer;
-
 use self::minute_counts::Shard;
 
+pub(crate) use event::DecisionEvent;
 pub use recorder::{Recorder, RecorderSettings};
-
-/// An answered request, to be counted.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DecisionEvent<'a> {
-    pub(crate) tenant: TenantId,
-    pub(crate) key: KeyId,
-    pub(crate) at: Timestamp,
-    /// Whether the request's namespace has rules. All namespaces without rules are counted as one.
-    pub(crate) known_namespace: bool,
-    /// The plan by which the check is sampled for what-if runs. `None`: it is not sampled.
-    pub(crate) sample: Option<&'a Arc<SamplePlan>>,
-    pub(crate) request: &'a Request,
-    pub(crate) matched: &'a Matched,
-    pub(crate) answer: &'a CheckAnswer,
-}
 
 /// The counts of all threads.
 #[derive(Debug)]

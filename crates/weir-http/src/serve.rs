@@ -21,11 +21,12 @@ use self::connection::Connection;
 use self::connection_state::ConnectionState;
 use self::overload::Overload;
 use self::registry::Registry;
-use crate::client_address::TrustedProxies;
+use self::shared::Shared;
 use crate::plane::Plane;
 
 pub use self::bind::{BACKLOG, bind};
 pub use self::meters::ListenerMeters;
+pub use self::settings::ServeSettings;
 
 mod answer;
 mod bind;
@@ -38,70 +39,9 @@ pub(crate) mod meters;
 mod overload;
 mod paced_body;
 mod registry;
+mod settings;
+mod shared;
 mod transport;
-
-/// The bounds of a listener.
-#[derive(Debug, Clone)]
-pub struct ServeSettings {
-    /// The most connections at a time.
-    pub connections_max: usize,
-    /// The most connections at a time of one address, or of one IPv6 network of 64 bits. Trusted proxies are exempt.
-    pub connections_per_address_max: usize,
-    /// The longest time until the first bytes identify the protocol.
-    pub first_bytes_deadline: Duration,
-    /// HTTP/1.1: the longest time from the end of a request to the complete head of the next. HTTP/2: the longest time in
-    /// which a client sends no request and reads nothing.
-    pub idle_deadline: Duration,
-    /// The longest time in which a write makes no progress.
-    pub write_deadline: Duration,
-    /// The age at which a connection is asked to end. Half a minute later it is cut.
-    pub connection_age_max: Duration,
-    /// The most headers of one request.
-    pub headers_max: usize,
-    /// The most requests in flight on one HTTP/2 connection.
-    pub streams_max: u32,
-    /// The most requests in flight on all connections; others are refused with 503.
-    pub requests_max: usize,
-    /// The longest wait of a request for this process. When all waits are longer for some time, such requests are refused
-    /// with 503.
-    pub wait_max: Duration,
-    /// The time from the request to shut down until connections are cut.
-    pub drain_deadline: Duration,
-    /// The proxies that can name the client of a request.
-    pub trusted_proxies: TrustedProxies,
-    /// The metrics of the listener.
-    pub meters: Arc<ListenerMeters>,
-}
-
-impl Default for ServeSettings {
-    fn default() -> Self {
-        Self {
-            connections_max: 8192,
-            connections_per_address_max: 1024,
-            first_bytes_deadline: Duration::from_secs(5),
-            idle_deadline: Duration::from_secs(30),
-            write_deadline: Duration::from_secs(30),
-            connection_age_max: Duration::from_hours(1),
-            headers_max: 64,
-            streams_max: 128,
-            requests_max: 8192,
-            wait_max: Duration::from_millis(100),
-            drain_deadline: Duration::from_secs(20),
-            trusted_proxies: TrustedProxies::default(),
-            meters: Arc::default(),
-        }
-    }
-}
-
-/// The state that the connections of a listener share.
-#[derive(Debug)]
-struct Shared {
-    plane: Plane,
-    settings: ServeSettings,
-    overload: Overload,
-    started: Instant,
-    shutdown: CancellationToken,
-}
 
 /// The most refused connections that are answered at a time; the others are closed without an answer.
 const REFUSALS_MAX: usize = 64;

@@ -32,7 +32,7 @@ pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<
 fn spend<'a>(state: &'a GateState, check: &mut PendingCheck<'a>) -> bool {
     let (tenant, cost) = (check.caller.tenant, check.request.cost());
     match state.leases.spend(tenant, check.charges(), cost, check.started) {
-        LeaseOutcome::Spent(decisions) => {
+        LeaseOutcome::Admitted(decisions) => {
             state.meters.leased();
             check.answer(&decisions);
         }

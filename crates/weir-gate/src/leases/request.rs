@@ -8,15 +8,15 @@ use weir_domain::id::TenantId;
 use weir_domain::time::Micros;
 use weir_redis::limiter::Idempotency;
 
+use super::store::{Key, LeaseStore};
 use super::unsettled::{Origin, TRIED_FOR, Unsettled, end_of};
-use super::{Key, Leases};
 
 /// A request for units. Only one request of a counter is in flight at a time.
 ///
 /// If it is dropped without an answer, Redis has possibly given the units: the request is then settled later.
 #[derive(Debug)]
 pub(crate) struct LeaseRequest<'a> {
-    leases: &'a Leases,
+    store: &'a LeaseStore,
     tenant: TenantId,
     charge: RuleCharge,
     units: u64,
@@ -33,12 +33,12 @@ const CLOCK_MARGIN: Duration = Duration::from_millis(2);
 
 impl<'a> LeaseRequest<'a> {
     pub(super) fn new(
-        leases: &'a Leases,
+        store: &'a LeaseStore,
         (tenant, charge): (TenantId, RuleCharge),
         (units, cost): (u64, u64),
         (id, resets, asked_at): (u64, u64, Instant),
     ) -> Self {
-        Self { leases, tenant, charge, units, cost, id, resets, asked_at, settled: false }
+        Self { store, tenant, charge, units, cost, id, resets, asked_at, settled: false }
     }
 
     /// The number of units to take: those of the check and those of the lease.
@@ -54,7 +54,7 @@ impl<'a> LeaseRequest<'a> {
 
     /// The idempotency key of the request. `None` if it is for the cost of the check alone.
     pub(crate) fn idempotency(&self) -> Option<Idempotency> {
-        self.asks_for_more().then(|| self.leases.idempotency(self.id))
+        self.asks_for_more().then(|| self.store.ids.idempotency(self.id))
     }
 
     /// Whether the request is for more units than the check needs.
@@ -90,14 +90,14 @@ impl<'a> LeaseRequest<'a> {
         let reset = Duration::from_millis(decision.reset_after_ms);
         let until = self.asked_at + reset.saturating_sub(CLOCK_MARGIN);
         let (surplus, key) = (self.units - self.cost, self.key());
-        let mut shard = self.leases.shards.of(key.0);
+        let mut shard = self.store.shards.of(key.0);
         if shard.resets != self.resets {
             // The units were possibly taken before the reset.
             drop(shard);
-            self.leases.lose(surplus);
+            self.store.lose(surplus);
             return decisions;
         }
-        let connected = self.leases.connected.load(std::sync::atomic::Ordering::SeqCst);
+        let connected = self.store.is_connected();
         let lease = shard.leases.get_mut(self.tenant, &key);
         if let Some(lease) = lease.filter(|lease| connected && lease.is_taken_by(self.id)) {
             lease.release();
@@ -125,7 +125,7 @@ impl<'a> LeaseRequest<'a> {
 impl Drop for LeaseRequest<'_> {
     fn drop(&mut self) {
         let key = self.key();
-        let mut shard = self.leases.shards.of(key.0);
+        let mut shard = self.store.shards.of(key.0);
         let lease = shard.leases.get_mut(self.tenant, &key);
         if let Some(lease) = lease.filter(|lease| lease.is_taken_by(self.id)) {
             lease.release();

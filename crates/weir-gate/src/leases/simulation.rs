@@ -223,7 +223,7 @@ impl<'a> History<'a> {
         let state = self.gates[at].state.clone();
         match state.leases.spend(self.tenant, &charges, cost, now) {
             LeaseOutcome::NotLeased => {}
-            LeaseOutcome::Spent(_) => self.window.consumed += cost,
+            LeaseOutcome::Admitted(_) => self.window.consumed += cost,
             LeaseOutcome::Take(request) => {
                 self.counts.lost_answers += 1;
                 if self.random.one_in(3) {

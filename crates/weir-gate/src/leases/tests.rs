@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use weir_domain::algorithm::Period;
 use weir_domain::draft::{Action, LimitDraft, Mode, OnStoreFailure, RuleDraft};
+use weir_domain::id::RuleId;
 use weir_domain::overrides::Overrides;
 use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
@@ -62,7 +63,7 @@ fn take<'a>(leases: &'a Leases, rules: &[RuleCharge], cost: u64, now: Instant) -
 }
 
 fn is_here(leases: &Leases, rules: &[RuleCharge], now: Instant) -> bool {
-    matches!(leases.spend(TENANT, rules, 1, now), LeaseOutcome::Spent(_))
+    matches!(leases.spend(TENANT, rules, 1, now), LeaseOutcome::Admitted(_))
 }
 
 /// A lease of three units more than the first check needed.
@@ -230,7 +231,7 @@ fn idle_units_are_returned_once() {
     assert_eq!(leases.take_unsettled(false, now).len(), 0);
     assert_eq!(returned(&leases.take_unsettled(false, now + IDLE)), [THREE]);
     assert_eq!(leases.take_unsettled(true, now).len(), 0);
-    assert!(leases.shards.each().all(|shard| shard.leases.len() == 0));
+    assert!(leases.0.shards.each().all(|shard| shard.leases.len() == 0));
 }
 
 #[test]
@@ -242,7 +243,7 @@ fn request_without_an_answer_is_settled_later_by_the_same_key() {
     drop(request);
     let unsettled = leases.take_unsettled(false, now);
     assert_eq!(returned(&unsettled), [Origin::Unanswered { units: 4, cost: 1 }]);
-    let call = unsettled[0].call(&leases);
+    let call = unsettled[0].call(leases.ids());
     assert_eq!(call.idempotency.map(|idempotency| idempotency.key), Some(key));
     assert!(is_taken_again(&leases, &rules, now), "the next check can request units");
 }
@@ -291,6 +292,6 @@ fn one_tenants_leases_leave_room_for_those_of_others() {
     }
     let other = leases.spend(TenantId::from_u128(2), &of(7), 1, now);
     assert!(matches!(other, LeaseOutcome::Take(_)));
-    let held: usize = leases.shards.each().map(|shard| shard.leases.len()).sum();
+    let held: usize = leases.0.shards.each().map(|shard| shard.leases.len()).sum();
     assert!(held <= 16 * LEASES_MAX / 4 + 1, "{held}");
 }

@@ -9,7 +9,7 @@ use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 use weir_redis::limiter::Asked;
 
-use super::Leases;
+use super::call_ids::CallIds;
 
 /// Units to be settled with Redis. Each call that settles them has an idempotency key, so it can be repeated.
 #[derive(Debug)]
@@ -48,9 +48,9 @@ impl Unsettled {
     }
 
     /// Prepares the call that settles the entry.
-    pub(crate) fn begin(&mut self, leases: &Leases, now: Instant) {
+    pub(crate) fn begin(&mut self, ids: &CallIds, now: Instant) {
         if self.id.is_none() {
-            self.id = Some(leases.next_id());
+            self.id = Some(ids.next());
             self.until = self.until.min(now + TRIED_FOR);
         }
     }
@@ -83,12 +83,12 @@ impl Unsettled {
     }
 
     /// The call that settles the entry: it returns the units, or repeats the request for them.
-    pub(crate) fn call(&self, leases: &Leases) -> Asked<'_> {
+    pub(crate) fn call(&self, ids: &CallIds) -> Asked<'_> {
         let (operation, cost) = match self.origin {
             Origin::Return { units, .. } => (Operation::Refund, units),
             Origin::Unanswered { units, .. } => (Operation::Consume, units),
         };
-        let idempotency = self.id.map(|id| leases.idempotency(id));
+        let idempotency = self.id.map(|id| ids.idempotency(id));
         let rules = std::slice::from_ref(&self.charge);
         Asked { tenant: self.tenant, operation, cost, rules, idempotency }
     }

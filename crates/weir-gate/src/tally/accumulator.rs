@@ -11,9 +11,10 @@ use weir_store::{
 };
 
 use super::Tally;
-use super::minute_counts::{Denial, MINUTE_MS, MinuteCounts, Shard, TenantCounts, subject};
+use super::minute_counts::{Denial, MINUTE_MS, MinuteCounts, Shard, TenantCounts};
 use super::sample_batch::SampleBatches;
 use super::sketch::Sketch;
+use super::subject_text::subject;
 
 /// The most rows in memory while Postgres is away: ten minutes of 20,000 busy rules.
 const ROWS_MAX: usize = 200_000;
@@ -213,7 +214,7 @@ impl TallyAccumulator {
                     self.count((tenant, Some(*rule), Arc::clone(&name)), minute_ms, counts);
                 }
                 for sample in &mut namespace.samples {
-                    self.samples.gather(tenant, sample);
+                    self.samples.add(tenant, sample);
                 }
             }
             self.add_subjects(tenant, minute_ms, counted);

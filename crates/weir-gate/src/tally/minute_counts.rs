@@ -4,26 +4,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use serde_json::Value;
 use weir_domain::ceilings::TENANT_RATE_RULE;
-use weir_domain::charge::RuleCharge;
 use weir_domain::id::{KeyId, RuleId, TenantId};
-use weir_domain::matching::{Matched, subject_key};
 use weir_domain::request::{Operation, Request};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::sample::SamplePlan;
-use weir_domain::subject::SubjectKey;
 use weir_domain::time::Timestamp;
 use weir_store::{DENIALS_PER_SECOND, TallyCounts};
-use weir_wire::check::{AnswerCode, LimitAnswer};
+use weir_wire::check::AnswerCode;
 
-use super::DecisionEvent;
+use super::event::DecisionEvent;
+use super::rule_decision::{RuleDecision, decisions};
 use super::sample::Sample;
 use super::sketch::Sketch;
+use super::subject_text::write_subject;
 
 pub(super) const MINUTE_MS: i64 = 60_000;
-/// The most characters of an attribute's value in a subject that is shown.
-const VALUE_CHARS_MAX: usize = 128;
 /// An odd number whose bits are as good as random.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// The most tenants of one shard whose subjects are counted. Of other tenants only the number of checks is known.
@@ -88,16 +84,6 @@ pub(super) struct Denial {
     pub(super) cost: u64,
     pub(super) retry_after_ms: Option<u64>,
     pub(super) degraded: bool,
-}
-
-/// The decision of one rule about a check.
-struct RuleDecision<'a> {
-    rule: &'a Arc<ActiveRule>,
-    subject: Option<SubjectKey>,
-    shadow: bool,
-    passes: bool,
-    retry_after_ms: Option<u64>,
-    refunded: bool,
 }
 
 impl Shard {
@@ -278,73 +264,3 @@ impl NamespaceCounts {
         }
     }
 }
-
-/// The decisions of the rules that match the request.
-fn decisions<'a>(event: &'a DecisionEvent<'_>) -> Vec<RuleDecision<'a>> {
-    match event.matched {
-        Matched::Denied(by) => by.iter().map(|rule| outright(rule, false, event.request)).collect(),
-        Matched::Allowed(rule) => vec![outright(rule, true, event.request)],
-        Matched::TooManyLimits => Vec::new(),
-        Matched::Charged(charges) => {
-            let mut limits = event.answer.limits.iter();
-            let decide = |charge| charged(charge, &mut limits);
-            charges.iter().map(decide).collect()
-        }
-    }
-}
-
-/// The decision of a rule that allows or denies without a limit.
-fn outright<'a>(rule: &'a Arc<ActiveRule>, passes: bool, request: &Request) -> RuleDecision<'a> {
-    let count_by = rule.rule.count_by();
-    let values: Option<Vec<&str>> = count_by.iter().map(|name| request.attribute(name)).collect();
-    let values = values.filter(|values| !values.is_empty());
-    let subject = values.map(|values| subject_key(count_by, &values));
-    let retry_after_ms = if passes { Some(0) } else { None };
-    RuleDecision { rule, subject, shadow: false, passes, retry_after_ms, refunded: false }
-}
-
-fn charged<'a>(
-    charge: &'a RuleCharge,
-    limits: &mut std::slice::Iter<'_, LimitAnswer>,
-) -> RuleDecision<'a> {
-    let (mut passes, mut refunded, mut retry_after_ms) = (true, false, Some(0));
-    for limit in limits.by_ref().take(charge.limits().len()) {
-        refunded |= limit.refunded == Some(true);
-        if !limit.allowed {
-            passes = false;
-            let longer = |(a, b): (u64, u64)| a.max(b);
-            retry_after_ms = retry_after_ms.zip(limit.retry_after_ms).map(longer);
-        }
-    }
-    let subject = (!charge.active.rule.count_by().is_empty()).then_some(charge.subject);
-    let shadow = charge.shadow();
-    RuleDecision { rule: &charge.active, subject, shadow, passes, retry_after_ms, refunded }
-}
-
-/// Writes the attributes that a rule counts by, with shortened values. Names and values contain no control characters, so
-/// control characters separate them.
-fn write_subject(text: &mut String, rule: &ActiveRule, request: &Request) {
-    for name in rule.rule.count_by() {
-        let Some(value) = request.attribute(name) else { continue };
-        let end = if value.len() <= VALUE_CHARS_MAX {
-            value.len()
-        } else {
-            value.char_indices().nth(VALUE_CHARS_MAX).map_or(value.len(), |(at, _)| at)
-        };
-        text.push_str(name);
-        text.push(NAME_END);
-        text.push_str(&value[..end]);
-        text.push(VALUE_END);
-    }
-}
-
-/// The JSON object of what [`write_subject`] wrote.
-pub(super) fn subject(text: &str) -> Value {
-    let attributes =
-        text.split_terminator(VALUE_END).filter_map(|attribute| attribute.split_once(NAME_END));
-    let texts = attributes.map(|(name, value)| (name.to_owned(), Value::String(value.to_owned())));
-    Value::Object(texts.collect())
-}
-
-const NAME_END: char = '\u{1f}';
-const VALUE_END: char = '\u{1e}';

@@ -30,7 +30,7 @@ pub(super) struct SampleBatches {
 
 impl SampleBatches {
     /// Adds the sample of one shard.
-    pub(super) fn gather(&mut self, tenant: TenantId, sample: &mut Sample) {
+    pub(super) fn add(&mut self, tenant: TenantId, sample: &mut Sample) {
         if sample.checks_total() == 0 {
             return;
         }

@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use weir_domain::id::RuleId;
-use weir_domain::matching::matched;
-use weir_domain::request::{Operation, RequestDraft};
+use weir_domain::id::{KeyId, RuleId, TenantId};
+use weir_domain::matching::{Matched, matched};
+use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::rulebook::TenantRules;
+use weir_domain::time::Timestamp;
 use weir_store::{DENIALS_PER_SECOND, TallyCounts, TallyRow};
 use weir_wire::stored::{StoredRule, StoredTenant};
 

@@ -17,7 +17,8 @@ use super::connection_state::ConnectionState;
 use super::head::Refusal;
 use super::overload::{Admitted, Shed};
 use super::paced_body::{PART_BYTES, PacedBody};
-use super::{ServeSettings, Shared};
+use super::settings::ServeSettings;
+use super::shared::Shared;
 use crate::problem::Problem;
 
 /// Answers a request of the connection `state` from `peer`.

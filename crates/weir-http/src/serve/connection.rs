@@ -10,11 +10,11 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::Shared;
 use super::answer::{answer, problem_of, refusal_bytes};
 use super::connection_state::ConnectionState;
 use super::head::HEAD_BYTES_MAX;
 use super::http1_stream::Http1Stream;
+use super::shared::Shared;
 use super::transport::{Protocol, Transport};
 use crate::problem::Problem;
 

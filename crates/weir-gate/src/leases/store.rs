@@ -1,0 +1,109 @@
+//! The leases of one gate, in shards by subject.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::id::{RuleId, TenantId};
+use weir_domain::subject::SubjectKey;
+
+use super::call_ids::CallIds;
+use super::lease::Lease;
+use super::unsettled::Unsettled;
+use crate::sharded::Sharded;
+use crate::tenant_map::TenantMap;
+
+/// The state that requests for units share with the leases.
+#[derive(Debug)]
+pub(super) struct LeaseStore {
+    /// Whether announcements of resets are received.
+    connected: AtomicBool,
+    /// The number of units that this gate can neither use nor return.
+    lost: AtomicU64,
+    pub(super) ids: CallIds,
+    pub(super) shards: Sharded<Shard>,
+}
+
+/// A lease belongs to a subject under a rule.
+pub(super) type Key = (SubjectKey, RuleId);
+
+/// The leases of some subjects.
+#[derive(Debug)]
+pub(super) struct Shard {
+    pub(super) leases: TenantMap<Key, Lease>,
+    pub(super) unsettled: Vec<Unsettled>,
+    /// The number of resets of counters of this shard's subjects.
+    pub(super) resets: u64,
+}
+
+/// The most leases, and the most unsettled entries, of one shard. Redis alone decides for further counters.
+pub(super) const LEASES_MAX: usize = 4096;
+
+impl LeaseStore {
+    pub(super) fn new() -> Self {
+        Self {
+            connected: AtomicBool::new(false),
+            lost: AtomicU64::new(0),
+            ids: CallIds::new(),
+            shards: Sharded::default(),
+        }
+    }
+
+    pub(super) fn set_connected(&self, connected: bool) {
+        self.connected.store(connected, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.connected.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn lose(&self, units: u64) {
+        self.lost.fetch_add(units, Ordering::Relaxed);
+    }
+
+    pub(super) fn take_lost(&self) -> u64 {
+        self.lost.swap(0, Ordering::Relaxed)
+    }
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self { leases: TenantMap::new(LEASES_MAX), unsettled: Vec::new(), resets: 0 }
+    }
+}
+
+impl Shard {
+    /// Opens a lease without units, if this tenant can have one more.
+    pub(super) fn open(
+        &mut self,
+        tenant: TenantId,
+        key: Key,
+        charge: &RuleCharge,
+        now: Instant,
+    ) -> bool {
+        if self.unsettled.len() >= LEASES_MAX {
+            return false;
+        }
+        let unused = |lease: &Lease| !lease.is_taking() && lease.units() == 0;
+        match self.leases.reserve(tenant, unused, |lease| !lease.is_taking()) {
+            Err(_) => return false,
+            Ok(Some(evicted)) => self.unsettled.extend(evicted.value.into_returned(None, now)),
+            Ok(None) => {}
+        }
+        self.leases.insert(tenant, key, Lease::empty(tenant, charge.clone(), now));
+        true
+    }
+
+    /// Ends the leases for which `ends` holds. Their units become unsettled.
+    pub(super) fn end(&mut self, now: Instant, ends: impl Fn(&Key, &Lease) -> bool) {
+        let Self { leases, unsettled, .. } = self;
+        leases.retain(|_, key, lease| {
+            if !ends(key, lease) {
+                return true;
+            }
+            // A request in flight will find no lease, and returns its units.
+            unsettled.extend(lease.take_returned(now));
+            false
+        });
+    }
+}

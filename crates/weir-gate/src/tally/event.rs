@@ -1,0 +1,25 @@
+//! The event that the statistics count.
+
+use std::sync::Arc;
+
+use weir_domain::id::{KeyId, TenantId};
+use weir_domain::matching::Matched;
+use weir_domain::request::Request;
+use weir_domain::sample::SamplePlan;
+use weir_domain::time::Timestamp;
+use weir_wire::check::CheckAnswer;
+
+/// An answered request, to be counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DecisionEvent<'a> {
+    pub(crate) tenant: TenantId,
+    pub(crate) key: KeyId,
+    pub(crate) at: Timestamp,
+    /// Whether the request's namespace has rules. All namespaces without rules are counted as one.
+    pub(crate) known_namespace: bool,
+    /// The plan by which the check is sampled for what-if runs. `None`: it is not sampled.
+    pub(crate) sample: Option<&'a Arc<SamplePlan>>,
+    pub(crate) request: &'a Request,
+    pub(crate) matched: &'a Matched,
+    pub(crate) answer: &'a CheckAnswer,
+}

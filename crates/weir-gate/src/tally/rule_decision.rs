@@ -1,0 +1,64 @@
+//! The decisions of the single rules about a check.
+
+use std::sync::Arc;
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::matching::{Matched, subject_key};
+use weir_domain::request::Request;
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::subject::SubjectKey;
+use weir_wire::check::LimitAnswer;
+
+use super::event::DecisionEvent;
+
+/// The decision of one rule about a check.
+pub(super) struct RuleDecision<'a> {
+    pub(super) rule: &'a Arc<ActiveRule>,
+    pub(super) subject: Option<SubjectKey>,
+    pub(super) shadow: bool,
+    pub(super) passes: bool,
+    pub(super) retry_after_ms: Option<u64>,
+    pub(super) refunded: bool,
+}
+
+/// The decisions of the rules that match the request.
+pub(super) fn decisions<'a>(event: &'a DecisionEvent<'_>) -> Vec<RuleDecision<'a>> {
+    match event.matched {
+        Matched::Denied(by) => by.iter().map(|rule| outright(rule, false, event.request)).collect(),
+        Matched::Allowed(rule) => vec![outright(rule, true, event.request)],
+        Matched::TooManyLimits => Vec::new(),
+        Matched::Charged(charges) => {
+            let mut limits = event.answer.limits.iter();
+            let decide = |charge| charged(charge, &mut limits);
+            charges.iter().map(decide).collect()
+        }
+    }
+}
+
+/// The decision of a rule that allows or denies without a limit.
+fn outright<'a>(rule: &'a Arc<ActiveRule>, passes: bool, request: &Request) -> RuleDecision<'a> {
+    let count_by = rule.rule.count_by();
+    let values: Option<Vec<&str>> = count_by.iter().map(|name| request.attribute(name)).collect();
+    let values = values.filter(|values| !values.is_empty());
+    let subject = values.map(|values| subject_key(count_by, &values));
+    let retry_after_ms = if passes { Some(0) } else { None };
+    RuleDecision { rule, subject, shadow: false, passes, retry_after_ms, refunded: false }
+}
+
+fn charged<'a>(
+    charge: &'a RuleCharge,
+    limits: &mut std::slice::Iter<'_, LimitAnswer>,
+) -> RuleDecision<'a> {
+    let (mut passes, mut refunded, mut retry_after_ms) = (true, false, Some(0));
+    for limit in limits.by_ref().take(charge.limits().len()) {
+        refunded |= limit.refunded == Some(true);
+        if !limit.allowed {
+            passes = false;
+            let longer = |(a, b): (u64, u64)| a.max(b);
+            retry_after_ms = retry_after_ms.zip(limit.retry_after_ms).map(longer);
+        }
+    }
+    let subject = (!charge.active.rule.count_by().is_empty()).then_some(charge.subject);
+    let shadow = charge.shadow();
+    RuleDecision { rule: &charge.active, subject, shadow, passes, retry_after_ms, refunded }
+}

@@ -1,0 +1,35 @@
+//! The text of a subject in statistics: the attributes that its rule counts by.
+
+use serde_json::Value;
+use weir_domain::request::Request;
+use weir_domain::rulebook::ActiveRule;
+
+/// The most characters of an attribute's value in a subject that is shown.
+const VALUE_CHARS_MAX: usize = 128;
+const NAME_END: char = '\u{1f}';
+const VALUE_END: char = '\u{1e}';
+
+/// Writes the attributes that a rule counts by, with shortened values. Names and values contain no control characters, so
+/// control characters separate them.
+pub(super) fn write_subject(text: &mut String, rule: &ActiveRule, request: &Request) {
+    for name in rule.rule.count_by() {
+        let Some(value) = request.attribute(name) else { continue };
+        let end = if value.len() <= VALUE_CHARS_MAX {
+            value.len()
+        } else {
+            value.char_indices().nth(VALUE_CHARS_MAX).map_or(value.len(), |(at, _)| at)
+        };
+        text.push_str(name);
+        text.push(NAME_END);
+        text.push_str(&value[..end]);
+        text.push(VALUE_END);
+    }
+}
+
+/// The JSON object of what [`write_subject`] wrote.
+pub(super) fn subject(text: &str) -> Value {
+    let attributes =
+        text.split_terminator(VALUE_END).filter_map(|attribute| attribute.split_once(NAME_END));
+    let texts = attributes.map(|(name, value)| (name.to_owned(), Value::String(value.to_owned())));
+    Value::Object(texts.collect())
+}

@@ -1,0 +1,19 @@
+//! The state that the connections of a listener share.
+
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+use super::overload::Overload;
+use super::settings::ServeSettings;
+use crate::plane::Plane;
+
+/// One listener.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) plane: Plane,
+    pub(super) settings: ServeSettings,
+    pub(super) overload: Overload,
+    pub(super) started: Instant,
+    pub(super) shutdown: CancellationToken,
+}
