@@ -1,9 +1,9 @@
-//! What the signed-in person may do in the tenant on screen, and what to tell them about the rest.
+//! The role of the signed-in person in the current tenant, and the message shown where that role is not enough.
 
 use leptos::prelude::*;
 use weir_wire::tenants::Role;
 
-/// The person's role there, once it is known; cheap to copy.
+/// The person's role, once it has loaded; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Access(Memo<Option<Role>>);
 
@@ -12,18 +12,18 @@ impl Access {
         Self(role)
     }
 
-    /// Why something that needs a role is off, in words; tracked. Nothing is off while the role is not known.
-    pub fn lacks(self, needed: Role) -> Option<String> {
+    /// The message to show if the person's role is below `needed`; tracked. `None` while the role is loading.
+    pub fn missing_role(self, needed: Role) -> Option<String> {
         let role = self.0.get()?;
-        (role < needed).then(|| lacking(role, needed))
+        (role < needed).then(|| missing_role_message(role, needed))
     }
 }
 
-/// From least to most.
+/// All roles, lowest first.
 pub const ROLES: [Role; 4] = [Role::Viewer, Role::Editor, Role::Admin, Role::Owner];
 
-/// What a role is called.
-pub const fn role_word(role: Role) -> &'static str {
+/// The display name of a role.
+pub const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Viewer => "viewer",
         Role::Editor => "editor",
@@ -32,20 +32,18 @@ pub const fn role_word(role: Role) -> &'static str {
     }
 }
 
-/// The same with its article.
-pub fn a_role(role: Role) -> String {
+/// The display name with its article.
+pub fn role_with_article(role: Role) -> String {
     let article = if role == Role::Viewer { "a" } else { "an" };
-    format!("{article} {}", role_word(role))
+    format!("{article} {}", role_name(role))
 }
 
-fn lacking(role: Role, needed: Role) -> String {
-    let who = match needed {
-        Role::Viewer => "members",
-        Role::Editor => "editors, admins and owners",
-        Role::Admin => "admins and owners",
-        Role::Owner => "owners",
-    };
-    format!("Only {who} may do this; you are {}.", a_role(role))
+fn missing_role_message(role: Role, needed: Role) -> String {
+    format!(
+        "You need the {} role to do this. You are {}.",
+        role_name(needed),
+        role_with_article(role)
+    )
 }
 
 #[cfg(test)]
@@ -53,11 +51,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_role_too_low_is_told_who_may() {
+    fn the_message_names_the_required_role() {
         assert_eq!(
-            lacking(Role::Viewer, Role::Editor),
-            "Only editors, admins and owners may do this; you are a viewer."
+            missing_role_message(Role::Viewer, Role::Editor),
+            "You need the editor role to do this. You are a viewer."
         );
-        assert_eq!(lacking(Role::Admin, Role::Owner), "Only owners may do this; you are an admin.");
+        assert_eq!(
+            missing_role_message(Role::Admin, Role::Owner),
+            "You need the owner role to do this. You are an admin."
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! The typed client of the admin API: the only place that knows its addresses.
+//! The typed client of the admin API, and the only module that knows its paths.
 //!
-//! Each method takes and returns the bodies of `weir-wire`, or the [`Problem`] that came instead. A token that is about to
-//! end is renewed first; one that is refused is renewed once, and if that fails the session is over.
+//! Methods take and return the bodies of `weir-wire`, or fail with a [`Problem`]. An access token is renewed shortly
+//! before it expires; a token that the server rejects is renewed once, and if that fails the session ends.
 
 mod accounts;
 mod alerts;
@@ -30,15 +30,15 @@ use weir_wire::problem::ErrorCode;
 use weir_wire::sessions::LoggedIn;
 
 use crate::browser;
-use crate::session::{Session, Why};
+use crate::session::{Session, SignOutReason};
 pub use gate::gate_address;
 pub use problem::Problem;
-pub use request::why_not_fetched;
-use request::{Call, decoded, send, sent};
-pub use rules::Having;
-pub use stats::About;
+pub use request::load_failure;
+use request::{Call, parse_body, send, send_text};
+pub use rules::RuleSelection;
+pub use stats::StatsScope;
 
-/// The client of whoever is signed in; cheap to copy.
+/// The API client for the current session; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Api {
     session: Session,
@@ -49,7 +49,7 @@ impl Api {
         Self { session }
     }
 
-    /// Tries the refresh cookie: gives a token, or ends the session.
+    /// Exchanges the refresh cookie for an access token, or ends the session.
     pub async fn refresh(self) -> Result<String, Problem> {
         let session = self.session;
         let running = REFRESH.with_borrow_mut(|running| {
@@ -61,16 +61,16 @@ impl Api {
     }
 
     async fn call<T: DeserializeOwned>(self, call: Call) -> Result<T, Problem> {
-        decoded(&self.fetch(call).await?)
+        parse_body(&self.fetch(call).await?)
     }
 
-    /// The text of the answer; in a box, so that it is there once and not inside each caller.
+    /// Returns the response body. Boxed so that the code is not duplicated for each response type.
     fn fetch(self, call: Call) -> LocalBoxFuture<'static, Result<String, Problem>> {
         let fetching = async move {
             let token = self.token().await?;
-            match sent(&call, Some(&token)).await {
-                Err(refused) if refused.code == Some(ErrorCode::Unauthenticated) => {
-                    sent(&call, Some(&self.refresh().await?)).await
+            match send_text(&call, Some(&token)).await {
+                Err(rejected) if rejected.code == Some(ErrorCode::Unauthenticated) => {
+                    send_text(&call, Some(&self.refresh().await?)).await
                 }
                 answer => answer,
             }
@@ -78,7 +78,7 @@ impl Api {
         fetching.boxed_local()
     }
 
-    /// A token that is good for a while.
+    /// An access token that is valid for at least [`EARLY_MS`].
     async fn token(self) -> Result<String, Problem> {
         match self.session.signed_in() {
             Some(signed_in) if signed_in.expires_at_ms > browser::now_ms() + EARLY_MS => {
@@ -110,7 +110,7 @@ async fn renewed(session: Session) -> Result<String, Problem> {
         }
         Err(problem) => {
             if matches!(problem.code, Some(ErrorCode::Unauthenticated | ErrorCode::Forbidden)) {
-                session.end(Why::Expired);
+                session.end(SignOutReason::Expired);
             }
             Err(problem)
         }
@@ -120,9 +120,9 @@ async fn renewed(session: Session) -> Result<String, Problem> {
 type Renewal = Shared<LocalBoxFuture<'static, Result<String, Problem>>>;
 
 thread_local! {
-    /// The refresh under way: calls that find their token spent at once share it.
+    /// The refresh in flight, shared by all calls that need a new token at the same time.
     static REFRESH: RefCell<Option<Renewal>> = const { RefCell::new(None) };
 }
 
-/// A token is renewed so long before it ends.
+/// How long before its expiry a token is renewed.
 const EARLY_MS: i64 = 20_000;

@@ -1,4 +1,4 @@
-//! Addresses and what stands there.
+//! The routes of the dashboard.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -9,25 +9,25 @@ use leptos_router::{NavigateOptions, path};
 use crate::api::Api;
 use crate::browser;
 use crate::components::feedback::ProblemPanel;
-use crate::components::rule_form::Carried;
+use crate::components::rule_form::DraftTransfer;
 use crate::pages::{
-    Accept, Alerts, Audit, Confirm, Home, Keys, Live, Members, NewRule, NotFound, Operator,
-    Overrides, Overview, Replicas, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp,
-    Start, Tenants, Tester, WhatIf,
+    Accept, Alerts, Audit, Confirm, Gates, Home, Keys, Live, Members, NewRule, NotFound, Operator,
+    Overrides, Overview, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start,
+    Tenants, Tester, WhatIf,
 };
-use crate::session::{Session, SessionState, Why};
+use crate::session::{Session, SessionState, SignOutReason};
 
-/// The whole dashboard.
+/// The root component.
 #[component]
 pub fn App() -> impl IntoView {
     let session = Session::new();
     let api = Api::new(session);
     provide_context(session);
     provide_context(api);
-    provide_context(Carried::new());
+    provide_context(DraftTransfer::new());
     view! {
         <Router>
-            <Guard />
+            <RequireSession />
             <Routes fallback=|| view! { <NotFound /> }>
                 <Route path=path!("/") view=Home />
                 <Route path=path!("/sign-in") view=SignIn />
@@ -52,7 +52,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("keys") view=Keys />
                     <Route path=path!("members") view=Members />
                     <Route path=path!("audit") view=Audit />
-                    <Route path=path!("replicas") view=Replicas />
+                    <Route path=path!("gates") view=Gates />
                     <Route path=path!("settings") view=Settings />
                     <Route path=path!("*any") view=NotFound />
                 </ParentRoute>
@@ -61,14 +61,15 @@ pub fn App() -> impl IntoView {
     }
 }
 
-/// Tries the refresh cookie, and leads whoever is not signed in to the sign-in page and from there back to where they were.
+/// Restores the session from the refresh cookie. Redirects people who are not signed in to the sign-in page, with a
+/// link back.
 #[component]
-fn Guard() -> impl IntoView {
+fn RequireSession() -> impl IntoView {
     let (session, api) = (expect_context::<Session>(), expect_context::<Api>());
     let location = use_location();
     let navigate = use_navigate();
     let failed = RwSignal::new(None);
-    let begin = move || {
+    let restore = move || {
         failed.set(None);
         spawn_local(async move {
             if let Err(problem) = api.refresh().await
@@ -79,27 +80,27 @@ fn Guard() -> impl IntoView {
         });
     };
     if session.is_unknown() {
-        begin();
+        restore();
     }
     Effect::new(move |_| {
         let (path, search) = (location.pathname.get(), location.search.get());
-        let open = matches!(path.as_str(), "/sign-in" | "/sign-up" | "/accept" | "/confirm");
+        let is_public = matches!(path.as_str(), "/sign-in" | "/sign-up" | "/accept" | "/confirm");
         if let SessionState::SignedOut(why) = session.state()
-            && !open
+            && !is_public
         {
-            let target = if path == "/" || why == Why::Left {
+            let target = if path == "/" || why == SignOutReason::SignedOut {
                 "/sign-in".to_owned()
             } else {
                 let here = if search.is_empty() { path } else { format!("{path}?{search}") };
-                format!("/sign-in?next={}", browser::encoded(&here))
+                format!("/sign-in?next={}", browser::encode_component(&here))
             };
             navigate(&target, NavigateOptions { replace: true, ..NavigateOptions::default() });
         }
     });
     move || {
-        let retry = Callback::new(move |()| begin());
+        let retry = Callback::new(move |()| restore());
         failed.get().map(
-            |problem| view! { <main class="narrow instead"><ProblemPanel problem retry /></main> },
+            |problem| view! { <main class="narrow standalone"><ProblemPanel problem retry /></main> },
         )
     }
 }

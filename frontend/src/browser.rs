@@ -1,4 +1,4 @@
-//! The few things of the browser that pages need besides the page itself.
+//! The browser APIs that pages need besides the DOM.
 
 use leptos::prelude::{document, request_animation_frame, window};
 use wasm_bindgen::{JsCast as _, JsValue};
@@ -6,7 +6,7 @@ use web_sys::{
     Element, HtmlElement, MouseEvent, ScrollIntoViewOptions, ScrollLogicalPosition, Storage,
 };
 
-/// What time it is, in milliseconds since 1970.
+/// The current time in milliseconds since 1970.
 pub fn now_ms() -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "whole milliseconds of this age fit")]
     let now_ms = js_sys::Date::now() as i64;
@@ -18,11 +18,11 @@ pub fn origin() -> String {
     window().location().origin().unwrap_or_default()
 }
 
-/// `next` as an address below this page's origin, or `None` if it leads anywhere else.
+/// Returns `next` as a path on this page's origin, or `None` if it leads elsewhere.
 ///
-/// The browser's own URL parser decides, without the characters that it skips. Paths of the dashboard are plain, so any
-/// other path is refused: the router decodes an address once more before it goes there.
-pub fn own_address(next: &str) -> Option<String> {
+/// The browser's own URL parser decides. Only plain paths are accepted, because the router decodes a path once more
+/// before it navigates.
+pub fn same_origin_path(next: &str) -> Option<String> {
     let bare: String = next.chars().filter(|c| !matches!(c, '\t' | '\r' | '\n')).collect();
     let url = web_sys::Url::new_with_base(&bare, &origin()).ok()?;
     let path = url.pathname();
@@ -30,31 +30,31 @@ pub fn own_address(next: &str) -> Option<String> {
     is_own.then(|| format!("{path}{}{}", url.search(), url.hash()))
 }
 
-/// Loads the whole dashboard anew, at the same address.
+/// Reloads the dashboard at the current address.
 pub fn reload() {
     drop(window().location().reload());
 }
 
-/// What was stored in this browser under a name.
+/// A value from local storage.
 pub fn stored(name: &str) -> Option<String> {
     storage()?.get_item(name).ok()?
 }
 
-/// Stores a preference; a browser that refuses forgets it.
+/// Stores a value; ignored if the browser has storage disabled.
 pub fn store(name: &str, value: &str) {
     if let Some(storage) = storage() {
         drop(storage.set_item(name, value));
     }
 }
 
-/// Forgets what was stored under a name.
-pub fn forget(name: &str) {
+/// Removes a value from local storage.
+pub fn remove_stored(name: &str) {
     if let Some(storage) = storage() {
         drop(storage.remove_item(name));
     }
 }
 
-/// Sets an attribute of the whole document.
+/// Sets an attribute of the document element.
 pub fn mark_document(name: &str, value: Option<&str>) {
     let Some(root) = document().document_element() else { return };
     drop(match value {
@@ -63,14 +63,14 @@ pub fn mark_document(name: &str, value: Option<&str>) {
     });
 }
 
-/// Puts the keyboard into the first field that is wrong, once the page shows it.
+/// Focuses the first invalid field once it has rendered.
 pub fn focus_first_invalid() {
     request_animation_frame(|| {
         focus(document().query_selector("[aria-invalid=true]").ok().flatten());
     });
 }
 
-/// Moves the navigation, where it does not fit, so that the present page is seen in it.
+/// Scrolls the navigation so that the current page's link is visible.
 pub fn show_current_page() {
     request_animation_frame(|| {
         let found = document().query_selector("nav [aria-current=page]").ok().flatten();
@@ -84,14 +84,14 @@ pub fn show_current_page() {
     });
 }
 
-/// Puts the keyboard into an element, if it is there and takes it.
+/// Focuses an element, if there is one that takes focus.
 pub fn focus(element: Option<Element>) {
     if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
         drop(element.focus());
     }
 }
 
-/// Scrolls a list so far that one of its lines is seen.
+/// Scrolls a list so that one of its options is visible.
 pub fn reveal(id: &str) {
     if let Some(line) = document().get_element_by_id(id) {
         let nearest = ScrollIntoViewOptions::new();
@@ -100,8 +100,8 @@ pub fn reveal(id: &str) {
     }
 }
 
-/// How far along the element that listens a pointer is, if the element were `width` wide.
-pub fn along(event: &MouseEvent, width: u64) -> Option<u64> {
+/// The horizontal position of a pointer in the listening element, scaled to `width`.
+pub fn pointer_position(event: &MouseEvent, width: u64) -> Option<u64> {
     let element = event.current_target()?.dyn_into::<Element>().ok()?;
     let place = element.get_bounding_client_rect();
     let part = (f64::from(event.client_x()) - place.left()) / place.width().max(1.0);
@@ -111,19 +111,19 @@ pub fn along(event: &MouseEvent, width: u64) -> Option<u64> {
         clippy::cast_precision_loss,
         reason = "a part of a width in pixels"
     )]
-    let along = (part.clamp(0.0, 1.0) * width as f64) as u64;
-    Some(along)
+    let pointer_position = (part.clamp(0.0, 1.0) * width as f64) as u64;
+    Some(pointer_position)
 }
 
-/// Whether the person asked their browser to transfer as little as it can; some browsers cannot be asked that.
-pub fn saves_data() -> bool {
+/// Whether the browser's data saver is on; `false` where the browser does not report it.
+pub fn data_saver_on() -> bool {
     let read = |from: &JsValue, name: &str| js_sys::Reflect::get(from, &name.into());
     read(&window().navigator(), "connection")
         .and_then(|connection| read(&connection, "saveData"))
         .is_ok_and(|saves| saves.is_truthy())
 }
 
-/// Waits.
+/// Waits for `ms` milliseconds.
 pub async fn wait_ms(time_ms: i32) {
     let wait = js_sys::Promise::new(&mut |done, _| {
         drop(window().set_timeout_with_callback_and_timeout_and_arguments_0(&done, time_ms));
@@ -131,7 +131,7 @@ pub async fn wait_ms(time_ms: i32) {
     drop(wasm_bindgen_futures::JsFuture::from(wait).await);
 }
 
-/// Puts a text onto the clipboard; whether that worked.
+/// Copies a text to the clipboard. Returns whether that succeeded.
 pub async fn copy(text: &str) -> bool {
     if !window().is_secure_context() {
         return false; // there is no clipboard on an unprotected connection
@@ -140,13 +140,13 @@ pub async fn copy(text: &str) -> bool {
     wasm_bindgen_futures::JsFuture::from(clipboard.write_text(text)).await.is_ok()
 }
 
-/// A time as the API writes it.
+/// A time in the format of the API.
 pub fn rfc3339(at_ms: i64) -> String {
     String::from(date(at_ms).to_iso_string())
 }
 
-/// A short local name of a time between others that are `step_s` apart: the minute, or the day.
-pub fn moment(at_ms: i64, step_s: u32) -> String {
+/// A short local label of a point on a time axis with steps of `step_s`: the minute, or the day.
+pub fn axis_label(at_ms: i64, step_s: u32) -> String {
     let parts: &[(&str, &str)] = match step_s {
         ..60 => &[("hour", "2-digit"), ("minute", "2-digit"), ("second", "2-digit")],
         60..1800 => &[("hour", "2-digit"), ("minute", "2-digit")],
@@ -163,27 +163,27 @@ pub fn moment(at_ms: i64, step_s: u32) -> String {
     String::from(date(at_ms).to_locale_string("default", &options))
 }
 
-/// A time in the person's own language and time zone.
+/// A time in the person's language and time zone.
 pub fn local_time(at_ms: i64) -> String {
     String::from(date(at_ms).to_locale_string("default", &JsValue::UNDEFINED))
 }
 
-/// The last moment of a day that is written as a date field writes it (`2026-11-21`), in the person's time zone.
+/// The last millisecond of a day such as `2026-11-21` in the person's time zone.
 pub fn day_end_ms(day: &str) -> Option<i64> {
-    moment_of(day, "23:59:59.999")
+    parse_local(day, "23:59:59.999")
 }
 
-/// The first moment of a day.
+/// The first millisecond of a day such as `2026-11-21` in the person's time zone.
 pub fn day_start_ms(day: &str) -> Option<i64> {
-    moment_of(day, "00:00:00.000")
+    parse_local(day, "00:00:00.000")
 }
 
-/// A text as a part of an address.
-pub fn encoded(text: &str) -> String {
+/// A text encoded as a URL component.
+pub fn encode_component(text: &str) -> String {
     String::from(js_sys::encode_uri_component(text))
 }
 
-/// Lets the person keep a text as a file.
+/// Downloads a text as a file.
 pub fn save_file(name: &str, kind: &str, text: &str) {
     let parts = js_sys::Array::of1(&text.into());
     let options = web_sys::BlobPropertyBag::new();
@@ -192,7 +192,10 @@ pub fn save_file(name: &str, kind: &str, text: &str) {
         return;
     };
     let Ok(url) = web_sys::Url::create_object_url_with_blob(&blob) else { return };
-    let link = document().create_element("a").ok().and_then(|it| it.dyn_into::<HtmlElement>().ok());
+    let link = document()
+        .create_element("a")
+        .ok()
+        .and_then(|element| element.dyn_into::<HtmlElement>().ok());
     if let Some(link) = link {
         drop(link.set_attribute("href", &url));
         drop(link.set_attribute("download", name));
@@ -201,8 +204,8 @@ pub fn save_file(name: &str, kind: &str, text: &str) {
     drop(web_sys::Url::revoke_object_url(&url));
 }
 
-/// The text of the file that was chosen in a field.
-pub async fn chosen_text(event: &web_sys::Event) -> Option<String> {
+/// The text of the file chosen in a file input.
+pub async fn read_chosen_file(event: &web_sys::Event) -> Option<String> {
     let field = event.target()?.dyn_into::<web_sys::HtmlInputElement>().ok()?;
     let file = field.files()?.get(0)?;
     let text = wasm_bindgen_futures::JsFuture::from(file.text()).await.ok()?;
@@ -215,7 +218,7 @@ fn is_plain_path(path: &str) -> bool {
     path.starts_with('/') && !path.contains("//") && path.chars().all(plain)
 }
 
-fn moment_of(day: &str, time: &str) -> Option<i64> {
+fn parse_local(day: &str, time: &str) -> Option<i64> {
     let at_ms = js_sys::Date::parse(&format!("{day}T{time}"));
     #[expect(clippy::cast_possible_truncation, reason = "whole milliseconds of this age fit")]
     at_ms.is_finite().then_some(at_ms as i64)

@@ -1,4 +1,4 @@
-//! Charts: where things stand, as pure numbers; the components draw them as SVG.
+//! The geometry of charts as pure functions; components draw it as SVG.
 
 pub mod geometry;
 pub mod spark;

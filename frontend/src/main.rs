@@ -1,7 +1,7 @@
-//! The dashboard: Leptos in the browser, over the admin API.
+//! The Weir dashboard: Leptos in the browser, over the admin API.
 //!
-//! Reading order: `app` (addresses), `session` and `api` (who is signed in, how the server is asked), `pages` (each fetches
-//! and acts), `components` (shown, without fetching), `charts` and `model` (pure logic with ordinary tests).
+//! Reading order: `app` (routes), `session` and `api` (authentication and requests), `pages` (fetch and act),
+//! `components` (display without fetching), `charts` and `model` (pure logic with unit tests).
 
 mod access;
 mod api;

@@ -1,8 +1,9 @@
-//! What the pages know without a browser: words for rules and times, and forms. Ordinary Rust with ordinary tests.
+//! Logic that needs no browser: texts for rules and times, forms, filters. Plain Rust with unit tests.
 
 pub mod age;
-pub mod alert_words;
+pub mod alert_labels;
 pub mod audit;
+pub mod ceilings;
 pub mod changes;
 pub mod csv;
 pub mod difference;
@@ -10,21 +11,21 @@ pub mod duration;
 pub mod effect;
 pub mod events;
 pub mod expiry;
+pub mod labels;
 pub mod number;
+pub mod override_labels;
 pub mod override_table;
-pub mod override_words;
 pub mod palette;
 pub mod picture;
+pub mod remark;
 pub mod request_link;
 pub mod rollout;
 pub mod rule_choice;
 pub mod rule_form;
 pub mod rule_list;
-pub mod said;
 pub mod snippet;
-pub mod span;
 pub mod subject;
 pub mod template;
+pub mod time_range;
 pub mod what_if;
 pub mod window;
-pub mod words;

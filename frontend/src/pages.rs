@@ -1,26 +1,27 @@
-//! The pages: each fetches what it shows, and acts.
+//! The pages: each fetches the data it shows.
 
 mod accept;
 mod alerts;
 mod audit;
 mod confirm;
+mod gates;
 mod home;
 mod keys;
-mod later;
+mod lazy;
 mod live;
 mod members;
 mod operator;
 mod overrides;
 mod overview;
-mod replicas;
+
 mod rule;
 mod rule_editor;
+mod rule_options;
 mod rules;
 mod settings;
 mod shell;
 mod sign_in;
 mod sign_up;
-mod some_rules;
 mod start;
 mod tenants;
 mod tester;
@@ -29,13 +30,13 @@ mod what_if;
 use leptos::prelude::*;
 
 use crate::components::feedback::Empty;
-use crate::components::page::PageHead;
+use crate::components::page::PageHeader;
 pub use accept::Accept;
 pub use confirm::Confirm;
 pub use home::Home;
-pub use later::{
-    Alerts, Audit, Keys, Live, Members, NewRule, Operator, Overrides, Overview, Replicas,
-    RuleEditor, RulePage, Settings, Tester, WhatIf,
+pub use lazy::{
+    Alerts, Audit, Gates, Keys, Live, Members, NewRule, Operator, Overrides, Overview, RuleEditor,
+    RulePage, Settings, Tester, WhatIf,
 };
 pub use rules::Rules;
 pub use shell::Shell;
@@ -44,14 +45,13 @@ pub use sign_up::SignUp;
 pub use start::Start;
 pub use tenants::Tenants;
 
-/// No page has this address.
 #[component]
 pub fn NotFound() -> impl IntoView {
     view! {
         <main class="narrow">
-            <PageHead title="Not found" />
-            <Empty title="No page has this address.">
-                <p><a href="/">"Go to the start"</a></p>
+            <PageHeader title="Page not found" />
+            <Empty title="There is no page at this address.">
+                <p><a href="/">"Back to the dashboard"</a></p>
             </Empty>
         </main>
     }

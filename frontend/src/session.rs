@@ -1,41 +1,39 @@
-//! Who is signed in: the access token lives in this tab's memory only, the refresh token in a cookie that scripts cannot read.
+//! The session: the access token is kept only in this tab's memory, the refresh token in a cookie that scripts cannot
+//! read.
 
 use leptos::prelude::*;
 use weir_wire::sessions::User;
 
 use crate::browser;
 
-/// Whether somebody is signed in; cheap to copy.
+/// The session state; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Session {
     state: RwSignal<SessionState>,
-    /// Secrets of keys made since the page was opened, for the check page; never stored.
-    secrets: RwSignal<Vec<KnownSecret>>,
+    /// Secrets of keys created since the page was opened, for the tester; never stored.
+    secrets: RwSignal<Vec<IssuedSecret>>,
 }
 
-/// Whether somebody is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionState {
-    /// The cookie has not been tried yet.
+    /// The refresh cookie has not been tried yet.
     Unknown,
-    /// Nobody.
-    SignedOut(Why),
-    /// Somebody.
+    SignedOut(SignOutReason),
     SignedIn(SignedIn),
 }
 
-/// Why nobody is signed in.
+/// Why there is no session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
-    /// This browser never was.
-    New,
-    /// The session came to its end.
+pub enum SignOutReason {
+    /// This browser has no session.
+    NoSession,
+    /// The session expired.
     Expired,
     /// The person signed out.
-    Left,
+    SignedOut,
 }
 
-/// Who, and until when the token is good.
+/// The signed-in person, with their access token and its expiry.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedIn {
     pub user: User,
@@ -43,21 +41,22 @@ pub struct SignedIn {
     pub expires_at_ms: i64,
 }
 
-/// A key whose secret is known because it was made here.
+/// A key whose secret is known because it was created in this tab.
 #[derive(Clone, PartialEq, Eq)]
-pub struct KnownSecret {
+pub struct IssuedSecret {
     pub tenant_id: String,
     pub key_id: String,
     pub secret: String,
 }
 
 impl Session {
-    /// Nothing is known yet, unless this browser never signed in: then asking would only fail.
+    /// Unknown until the refresh cookie has been tried. A browser that never signed in has no cookie, so it is not
+    /// tried.
     pub fn new() -> Self {
-        let state = if browser::stored(MARK).is_some() {
+        let state = if browser::stored(SIGNED_IN_KEY).is_some() {
             SessionState::Unknown
         } else {
-            SessionState::SignedOut(Why::New)
+            SessionState::SignedOut(SignOutReason::NoSession)
         };
         Self { state: RwSignal::new(state), secrets: RwSignal::new(Vec::new()) }
     }
@@ -66,12 +65,12 @@ impl Session {
         self.state.get()
     }
 
-    /// Whether the cookie is still to be tried; not tracked.
+    /// Whether the refresh cookie must still be tried; not tracked.
     pub fn is_unknown(self) -> bool {
         self.state.with_untracked(|state| *state == SessionState::Unknown)
     }
 
-    /// Who is signed in; not tracked.
+    /// The signed-in person, if there is one; not tracked.
     pub fn signed_in(self) -> Option<SignedIn> {
         match self.state.get_untracked() {
             SessionState::SignedIn(signed_in) => Some(signed_in),
@@ -79,9 +78,9 @@ impl Session {
         }
     }
 
-    /// Somebody signed in, or their token was renewed.
+    /// Starts a session, or stores a renewed token.
     pub fn begin(self, user: User, token: String, expires_in_s: u64) {
-        browser::store(MARK, "1");
+        browser::store(SIGNED_IN_KEY, "1");
         let lasts_ms = i64::try_from(expires_in_s.saturating_mul(1000)).unwrap_or(i64::MAX);
         self.state.set(SessionState::SignedIn(SignedIn {
             user,
@@ -90,26 +89,26 @@ impl Session {
         }));
     }
 
-    /// Nobody is signed in any more.
-    pub fn end(self, why: Why) {
-        browser::forget(MARK);
+    /// Ends the session.
+    pub fn end(self, why: SignOutReason) {
+        browser::remove_stored(SIGNED_IN_KEY);
         self.secrets.set(Vec::new());
         self.state.set(SessionState::SignedOut(why));
     }
 
-    /// Remembers the secret of a key that was just made.
-    pub fn remember(self, secret: KnownSecret) {
+    /// Stores the secret of a new key.
+    pub fn add_secret(self, secret: IssuedSecret) {
         self.secrets.update(|secrets| secrets.push(secret));
     }
 
-    /// Forgets the secret of a key that is no more.
-    pub fn forget(self, key_id: &str) {
+    /// Removes the secret of a revoked key.
+    pub fn remove_secret(self, key_id: &str) {
         self.secrets.update(|secrets| secrets.retain(|known| known.key_id != key_id));
     }
 
-    /// The newest secret known for a tenant; not tracked.
+    /// The newest known secret of a tenant's keys; not tracked.
     pub fn secret(self, tenant_id: &str) -> Option<String> {
-        let newest = |secrets: &Vec<KnownSecret>| {
+        let newest = |secrets: &Vec<IssuedSecret>| {
             let mut known = secrets.iter().rev();
             known.find(|known| known.tenant_id == tenant_id).map(|known| known.secret.clone())
         };
@@ -123,11 +122,11 @@ impl std::fmt::Debug for SignedIn {
     }
 }
 
-impl std::fmt::Debug for KnownSecret {
+impl std::fmt::Debug for IssuedSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("KnownSecret").field("key_id", &self.key_id).finish_non_exhaustive()
     }
 }
 
-/// Says that a refresh cookie may be there, so a first visit asks nothing.
-const MARK: &str = "weir.signed-in";
+/// The local storage key that records that a refresh cookie can exist, so that a first visit sends no request.
+const SIGNED_IN_KEY: &str = "weir.signed-in";

@@ -1,4 +1,4 @@
-// A browser for stories: headless Chromium that reports every console error, failed request and foreign host.
+// A browser for scenarios: headless Chromium that reports every console error, failed request and foreign host.
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -17,8 +17,8 @@ const ARGS = [
     "--disable-sync",
 ];
 
-/** Runs `story` in a fresh profile; rejects when it fails or when anything went wrong on the way. */
-export async function withBrowser({ baseUrl, hosts, screenshots }, story) {
+/** Runs a scenario in a fresh profile; rejects if it fails or if any fault occurs. */
+export async function withBrowser({ baseUrl, hosts, screenshots }, run) {
     const profile = await mkdtemp(join(tmpdir(), "weir-browser-"));
     const context = await chromium.launchPersistentContext(profile, {
         executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -34,7 +34,7 @@ export async function withBrowser({ baseUrl, hosts, screenshots }, story) {
     page.expectFault = (pattern) => expected.push(pattern);
     const shoot = camera(page, screenshots, faults);
     try {
-        await story({ page, shoot });
+        await run({ page, shoot });
     } catch (error) {
         await shoot("failed").catch(() => {});
         throw new Error([error.stack, ...faults].join("\n"));
@@ -44,15 +44,15 @@ export async function withBrowser({ baseUrl, hosts, screenshots }, story) {
     }
     const surprises = unexpected(faults, expected);
     if (surprises.length > 0) {
-        throw new Error(`the story was told, but:\n${surprises.join("\n")}`);
+        throw new Error(`the scenario passed, with these faults:\n${surprises.join("\n")}`);
     }
 }
 
-/** The faults that the story did not announce, and announcements that did not come true. */
+/** Faults that the scenario did not expect, and expected faults that did not occur. */
 function unexpected(faults, expected) {
     const surprises = faults.filter((fault) => !expected.some((pattern) => pattern.test(fault)));
     const missing = expected.filter((pattern) => !faults.some((fault) => pattern.test(fault)));
-    return [...surprises, ...missing.map((pattern) => `expected, and did not come: ${pattern}`)];
+    return [...surprises, ...missing.map((pattern) => `expected fault did not occur: ${pattern}`)];
 }
 
 function watch(page, hosts, faults) {
@@ -62,30 +62,29 @@ function watch(page, hosts, faults) {
         }
     });
     page.on("pageerror", (error) => faults.push(`page error: ${error.message}`));
-    const refused = new Set();
+    const rejected = new Set();
     page.on("requestfailed", (request) => {
-        // An answer that says no is reported below; whether the browser read it to its end does not matter.
-        if (refused.has(request) && request.failure()?.errorText === "net::ERR_ABORTED") return;
-        // The browser itself lets go of what a page had asked when that page is left; a server that
-        // is away or hangs up has other names.
+        // Error responses are reported below, whether or not the browser read them to the end.
+        if (rejected.has(request) && request.failure()?.errorText === "net::ERR_ABORTED") return;
+        // The browser aborts requests of a page that is left. An unreachable server causes other errors.
         if (request.failure()?.errorText === "net::ERR_ABORTED") return;
         faults.push(`request failed: ${request.method()} ${request.url()} (${request.failure()?.errorText})`);
     });
     page.on("response", (response) => {
         if (response.status() >= 400) {
-            refused.add(response.request());
+            rejected.add(response.request());
             faults.push(`status ${response.status()}: ${response.request().method()} ${response.url()}`);
         }
     });
     page.on("request", (request) => {
         const url = new URL(request.url());
         if (url.protocol.startsWith("http") && !hosts.has(url.host)) {
-            faults.push(`another host was asked: ${url}`);
+            faults.push(`request to another host: ${url}`);
         }
     });
 }
 
-/** Looks at the page in both themes, wide and narrow: nothing sticks out, axe finds nothing serious; keeps pictures. */
+/** Checks the page in both themes and three widths: nothing overflows, and axe finds nothing serious. Takes screenshots. */
 function camera(page, folder, faults) {
     return async (name) => {
         await page.evaluate(() => window.scrollTo(0, 0));
@@ -95,7 +94,7 @@ function camera(page, folder, faults) {
             for (const width of [1440, 1024, 390]) {
                 await page.setViewportSize({ width, height: 900 });
                 const found = await page.evaluate(() => document.documentElement.scrollWidth);
-                if (found > width) faults.push(`${name}: ${found} pixels wide on a screen of ${width}`);
+                if (found > width) faults.push(`${name}: ${found} pixels wide in a window of ${width}`);
                 if (folder) {
                     await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`), fullPage: true });
                 }
@@ -107,7 +106,7 @@ function camera(page, folder, faults) {
     };
 }
 
-/** What axe finds serious or critical. */
+/** The serious and critical violations that axe finds. */
 async function barriers(page) {
     await page.evaluate(AXE);
     const { violations } = await page.evaluate(() => globalThis.axe.run());

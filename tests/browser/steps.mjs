@@ -1,9 +1,11 @@
-// What stories do again and again.
+// Steps that scenarios share.
+import { execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
+import { promisify } from "node:util";
 
 import { withBrowser } from "./browser.mjs";
 
-/** Where the stack is: set by whoever runs the stories. */
+/** The stack under test, from the environment. */
 export const stack = {
     baseUrl: needed("BASE_URL"),
     email: needed("EMAIL"),
@@ -12,16 +14,16 @@ export const stack = {
     gates: (process.env.GATES ?? "").split(",").filter(Boolean),
 };
 
-/** Tells a story in a fresh browser; pictures of its pages go to the folder SCREENSHOTS, if that is set. */
-export async function tell(name, story) {
+/** Runs a scenario in a fresh browser profile. Screenshots go to the folder SCREENSHOTS, if it is set. */
+export async function scenario(name, run) {
     const screenshots = process.env.SCREENSHOTS;
     if (screenshots) await mkdir(screenshots, { recursive: true });
     const hosts = stack.gates.map((gate) => new URL(gate).host);
-    await withBrowser({ baseUrl: stack.baseUrl, hosts, screenshots }, story);
-    console.log(`${name}: told without a fault`);
+    await withBrowser({ baseUrl: stack.baseUrl, hosts, screenshots }, run);
+    console.log(`${name}: passed`);
 }
 
-/** From nothing to the page after signing in; `next` is an address on the dashboard. */
+/** Signs in; `next` is the path of the page to continue to. */
 export async function signIn(page, { email, password, next } = {}) {
     const query = next ? `?next=${encodeURIComponent(next)}` : "";
     await page.goto(`${stack.baseUrl}/sign-in${query}`);
@@ -31,29 +33,29 @@ export async function signIn(page, { email, password, next } = {}) {
     await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-/** Waits for the page with this title. */
+/** Waits for the page with this heading. */
 export async function heading(page, name) {
     await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
 }
 
-/** Goes to each page of the navigation, and on once it has loaded. */
-export async function walk(page, look) {
+/** Visits each page of the navigation, and calls `visit` once the page has loaded. */
+export async function walk(page, visit) {
     const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
     await links.first().waitFor();
     for (const name of await links.allTextContents()) {
         await links.getByText(name, { exact: true }).click();
         await heading(page, name);
         await loaded(page);
-        await look(name);
+        await visit(name);
     }
 }
 
-/** Waits until nothing of the page is on its way. */
+/** Waits until the page has no loading state. */
 export async function loaded(page) {
     await page.getByRole("status", { name: "Loading" }).first().waitFor({ state: "detached" });
 }
 
-/** Calls the admin API as the person of the stack: to prepare what a story is about. */
+/** Calls the admin API to prepare data, by default as the first person of the stack. */
 export async function api(method, path, body, { email, password, ifMatch } = {}) {
     const token = await accessToken(email ?? stack.email, password ?? stack.password);
     const headers = { authorization: `Bearer ${token}` };
@@ -65,24 +67,30 @@ export async function api(method, path, body, { email, password, ifMatch } = {})
     return text ? JSON.parse(text) : null;
 }
 
-/** Signs somebody new up, with a tenant of their own. */
+/** Signs up a new person with a tenant. */
 export async function newcomer(name, tenantName = `Tenant of ${name}`) {
     return signUp(name, { tenant_name: tenantName });
 }
 
-/** Brings somebody new into the tenant of `owner`. */
+/** Adds a new person to the tenant of `owner`. */
 export async function colleague(owner, name, role) {
     const invite = { email: address(name), role };
     const { token } = await api("POST", `/tenants/${owner.tenant}/invitations`, invite, owner);
     return signUp(name, { invitation: token });
 }
 
-async function signUp(name, how) {
+/** Gives a person the rights of an operator, with the command that people who run Weir use. */
+export async function makeOperator({ email }) {
+    const env = { ...process.env, WEIR_DATABASE_URL: needed("DATABASE_URL") };
+    await promisify(execFile)(needed("WEIR_BIN"), ["user", "operator", "--email", email], { env });
+}
+
+async function signUp(name, fields) {
     const person = { email: address(name), password: "correct horse staple" };
     const answer = await fetch(`${stack.baseUrl}/api/v1/auth/signup`, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ ...person, ...how }),
+        body: JSON.stringify({ ...person, ...fields }),
     });
     if (!answer.ok) throw new Error(`sign up of ${person.email}: ${answer.status} ${await answer.text()}`);
     const { access_token: token, tenant } = await answer.json();
@@ -94,9 +102,9 @@ function address(name) {
     return `${name}-${fresh}@example.com`;
 }
 
-/** A check at a gate with an API key, as a program sends it; sent once every gate serves what has been saved. */
+/** Sends a check to a gate with an API key, once every gate serves the current rulebook. */
 export async function check(gate, secret, body) {
-    await eventually("the gates serve what has been saved", inForce);
+    await eventually("the gates serve the current rulebook", rulebookIsLive);
     const answer = await fetch(`${gate}/check`, {
         method: "POST",
         headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
@@ -106,18 +114,18 @@ export async function check(gate, secret, body) {
     return answer.json();
 }
 
-/** Asks again and again until it holds. */
+/** Polls a condition until it holds. */
 export async function eventually(what, holds) {
     const ends = Date.now() + 20_000;
-    while (!(await holds())) if (Date.now() > ends) throw new Error(`waited in vain: ${what}`);
+    while (!(await holds())) if (Date.now() > ends) throw new Error(`timed out: ${what}`);
 }
 
-async function inForce() {
+async function rulebookIsLive() {
     const { rulebook_version: saved, data } = await api("GET", `/tenants/${stack.tenant}/replicas`);
     return data.length > 0 && data.every(({ rulebook_version: served }) => served >= saved);
 }
 
-/** A word that no other run used. */
+/** A suffix that is unique to this run. */
 export const fresh = Date.now().toString(36);
 
 const tokens = new Map();

@@ -5,11 +5,11 @@ use std::process::Command;
 
 use weir_local::ScratchDir;
 
-use crate::harness::{Dev, print};
+use crate::harness::{Dev, binary, print};
 
-/// Tells the stories of `tests/browser/stories`, one after the other. `cargo xtask setup` brings what they need.
+/// Runs `tests/browser/scenarios` one after the other. `cargo xtask setup` installs what they need.
 #[tokio::test]
-async fn stories_are_told_in_a_real_browser() {
+async fn scenarios_pass_in_a_real_browser() {
     let browser = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser");
     assert!(
         browser.join("node_modules").is_dir(),
@@ -18,13 +18,13 @@ async fn stories_are_told_in_a_real_browser() {
     );
     let scratch = ScratchDir::create().expect("a scratch folder");
     let dev = Dev::start(scratch.path()).await;
-    // Ignored by git: for whoever wants to see how every page looks.
+    // Ignored by git: a screenshot of every page.
     let screenshots = Path::new(env!("CARGO_MANIFEST_DIR")).join("../screenshots");
-    let stories = stories(&browser.join("stories"));
-    assert!(!stories.is_empty(), "there are stories to tell");
-    for script in stories {
-        let mut story = Command::new("node");
-        story
+    let scenarios = scenarios(&browser.join("scenarios"));
+    assert!(!scenarios.is_empty(), "there are scenarios");
+    for script in scenarios {
+        let mut command = Command::new("node");
+        command
             .arg(&script)
             .current_dir(&browser)
             .env("SCREENSHOTS", &screenshots)
@@ -32,21 +32,24 @@ async fn stories_are_told_in_a_real_browser() {
             .env("EMAIL", dev.text("/email"))
             .env("PASSWORD", dev.text("/password"))
             .env("TENANT", dev.text("/tenant"))
+            .env("WEIR_BIN", binary())
+            .env("DATABASE_URL", dev.text("/database_url"))
             .env("GATES", [dev.text("/gates/0"), dev.text("/gates/1")].join(","));
-        let told = tokio::task::spawn_blocking(move || story.output()).await.expect("it ends");
-        let told = told.unwrap_or_else(|error| panic!("node (20 or newer) is needed: {error}"));
-        let said = [told.stdout, told.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        assert!(told.status.success(), "{}: {said}", script.display());
-        print(said.trim_end());
+        let run =
+            tokio::task::spawn_blocking(move || command.output()).await.expect("the task ends");
+        let run = run.unwrap_or_else(|error| panic!("node (20 or newer) is needed: {error}"));
+        let output = [run.stdout, run.stderr].concat();
+        let output = String::from_utf8_lossy(&output);
+        assert!(run.status.success(), "{}: {output}", script.display());
+        print(output.trim_end());
     }
 }
 
-/// In the order of their names.
-fn stories(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("the folder of stories");
-    let mut stories: Vec<_> =
+/// The scripts, in the order of their names.
+fn scenarios(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder of scenarios");
+    let mut scenarios: Vec<_> =
         entries.map(|entry| entry.expect("an entry of that folder").path()).collect();
-    stories.sort();
-    stories
+    scenarios.sort();
+    scenarios
 }

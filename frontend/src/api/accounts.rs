@@ -1,4 +1,4 @@
-//! Signing in and out.
+//! Sign-in, sign-up, sign-out and the signed-in person's account.
 
 use gloo_net::http::Method;
 use weir_wire::page::Page;
@@ -9,10 +9,10 @@ use weir_wire::sessions::{
 
 use super::request::{Call, send};
 use super::{Api, Problem};
-use crate::session::Why;
+use crate::session::SignOutReason;
 
 impl Api {
-    /// What is open to whoever has no account.
+    /// The options of this installation for people without an account.
     pub async fn sign_in_options(self) -> Result<SignInOptions, Problem> {
         send(&Call::new(Method::GET, "/auth/options".to_owned()), None).await
     }
@@ -24,7 +24,7 @@ impl Api {
         Ok(())
     }
 
-    /// Makes an account with its first tenant, whose id comes back.
+    /// Creates an account and its first tenant. Returns the tenant's id.
     pub async fn sign_up(self, body: &SignUp) -> Result<String, Problem> {
         self.begin_with(Call::new(Method::POST, "/auth/signup".to_owned()).body(body)).await
     }
@@ -46,12 +46,12 @@ impl Api {
         Ok(tenant.id)
     }
 
-    /// Ends the session here even if the server cannot be told.
+    /// Ends the local session even if the server cannot be reached.
     pub async fn sign_out(self) {
         let call = Call::new(Method::POST, "/auth/logout".to_owned());
         let token = self.session.signed_in().map(|signed_in| signed_in.token);
         drop(send::<serde_json::Value>(&call, token.as_deref()).await);
-        self.session.end(Why::Left);
+        self.session.end(SignOutReason::SignedOut);
     }
 
     pub async fn rename_me(self, name: &str) -> Result<User, Problem> {
@@ -63,7 +63,7 @@ impl Api {
         self.create("/me/password".to_owned(), body).await
     }
 
-    /// One's own sessions, the latest used first.
+    /// The person's own sessions, most recently used first.
     pub async fn sessions(self) -> Result<Vec<Session>, Problem> {
         let page: Page<Session> = self.read("/me/sessions".to_owned()).await?;
         Ok(page.data)
@@ -73,10 +73,10 @@ impl Api {
         self.call(Call::new(Method::DELETE, format!("/me/sessions/{id}"))).await
     }
 
-    /// Ends all of one's sessions, this one included.
+    /// Ends all of the person's sessions, including this one.
     pub async fn sign_out_everywhere(self) -> Result<(), Problem> {
         self.call::<()>(Call::new(Method::DELETE, "/me/sessions".to_owned())).await?;
-        self.session.end(Why::Left);
+        self.session.end(SignOutReason::SignedOut);
         Ok(())
     }
 

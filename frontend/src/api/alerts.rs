@@ -1,4 +1,4 @@
-//! Alerts, webhooks and what came of them.
+//! Alerts, webhooks and webhook deliveries.
 
 use gloo_net::http::Method;
 use weir_wire::alerts::{Alert, AlertBody};
@@ -7,23 +7,23 @@ use weir_wire::webhooks::{Delivery, IssuedWebhook, RotateWebhook, Webhook, Webho
 
 use super::request::Call;
 use super::{Api, Problem};
-use crate::browser::encoded;
+use crate::browser::encode_component;
 
 impl Api {
-    /// The alerts of a tenant; no tenant may have more.
+    /// All alerts of a tenant; 200 is the maximum that a tenant can have.
     pub async fn alerts(self, tenant: &str) -> Result<Vec<Alert>, Problem> {
         let page: Page<Alert> = self.read(format!("/tenants/{tenant}/alerts?limit=200")).await?;
         Ok(page.data)
     }
 
-    /// The webhooks of a tenant; no tenant may have more.
+    /// All webhooks of a tenant; 200 is the maximum that a tenant can have.
     pub async fn webhooks(self, tenant: &str) -> Result<Vec<Webhook>, Problem> {
         let page: Page<Webhook> =
             self.read(format!("/tenants/{tenant}/webhooks?limit=200")).await?;
         Ok(page.data)
     }
 
-    /// Makes an alert, or changes the one with this id.
+    /// Creates an alert, or replaces the alert with this id.
     pub async fn save_alert(
         self,
         tenant: &str,
@@ -61,7 +61,7 @@ impl Api {
         self.call(Call::new(Method::PUT, path).body(webhook)).await
     }
 
-    /// Gives a webhook a new secret; the one before also signs for `overlap_s` seconds.
+    /// Issues a new secret for a webhook; the previous one also signs for `overlap_s` seconds.
     pub async fn rotate_webhook(
         self,
         tenant: &str,
@@ -81,18 +81,20 @@ impl Api {
         self.call(Call::new(Method::POST, path)).await
     }
 
-    /// One page of what a webhook was to tell, newest first.
+    /// One page of a webhook's deliveries, newest first.
     pub async fn deliveries(
         self,
         tenant: &str,
         id: &str,
         cursor: Option<&str>,
     ) -> Result<Page<Delivery>, Problem> {
-        let from = cursor.map(|cursor| format!("&cursor={}", encoded(cursor))).unwrap_or_default();
+        let from = cursor
+            .map(|cursor| format!("&cursor={}", encode_component(cursor)))
+            .unwrap_or_default();
         self.read(format!("/tenants/{tenant}/webhooks/{id}/deliveries?limit=20{from}")).await
     }
 
-    pub async fn send_again(
+    pub async fn resend_delivery(
         self,
         tenant: &str,
         id: &str,

@@ -4,16 +4,16 @@ use weir_wire::audit::AuditEntry;
 use weir_wire::page::Page;
 
 use super::{Api, Problem};
-use crate::browser::encoded;
+use crate::browser::encode_component;
 use crate::model::audit::AuditLog;
 
 impl Api {
-    /// One page of a log, newest first, restricted by parameters of a query.
+    /// One page of an audit log, newest first, filtered by query parameters.
     pub async fn audit(
         self,
         log: AuditLog,
         tenant: &str,
-        wanted: &[(&'static str, String)],
+        filter: &[(&'static str, String)],
         cursor: Option<String>,
     ) -> Result<Page<AuditEntry>, Problem> {
         let mut path = match log {
@@ -22,8 +22,8 @@ impl Api {
             AuditLog::Installation => "/operator/audit?limit=50".to_owned(),
         };
         let cursor = cursor.map(|cursor| ("cursor", cursor));
-        for (name, value) in wanted.iter().chain(&cursor) {
-            path.extend(["&", name, "=", &encoded(value)]);
+        for (name, value) in filter.iter().chain(&cursor) {
+            path.extend(["&", name, "=", &encode_component(value)]);
         }
         self.read(path).await
     }

@@ -1,4 +1,4 @@
-//! A real check at a gate, with a key: another host, so neither cookie nor token goes along.
+//! Checks sent directly to a gate with an API key. The gate is another host, so no cookie or access token is sent.
 
 use gloo_net::http::Request;
 use web_sys::RequestCredentials;
@@ -9,7 +9,7 @@ use super::{Api, Problem};
 use crate::browser;
 
 impl Api {
-    /// Asks the gate at `address`; a denial is an answer like any other.
+    /// Sends a check to the gate at `address`. A denial is a successful answer.
     pub async fn check(
         self,
         address: &str,
@@ -27,7 +27,7 @@ impl Api {
     }
 }
 
-/// A gate's address as the start of a link.
+/// A gate's address as the base of a URL.
 pub fn gate_address(listed: &str) -> String {
     if listed.contains("://") {
         return listed.to_owned();

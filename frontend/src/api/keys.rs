@@ -8,7 +8,7 @@ use super::request::Call;
 use super::{Api, Problem};
 
 impl Api {
-    /// The keys of a tenant; the first 200.
+    /// The first 200 keys of a tenant.
     pub async fn keys(self, tenant: &str) -> Result<Vec<ApiKey>, Problem> {
         let page: Page<ApiKey> = self.read(format!("/tenants/{tenant}/keys?limit=200")).await?;
         Ok(page.data)
@@ -18,7 +18,7 @@ impl Api {
         self.create(format!("/tenants/{tenant}/keys"), key).await
     }
 
-    /// Gives a key a new secret; the one before also works for `overlap_s` seconds.
+    /// Issues a new secret for a key; the previous one also works for `overlap_s` seconds.
     pub async fn rotate_key(
         self,
         tenant: &str,

@@ -1,4 +1,4 @@
-//! What happens now, as the server tells it once a second.
+//! The live stream: one event a second with the tenant's current rates and denials.
 
 use futures_util::FutureExt as _;
 use futures_util::future::{AbortHandle, Abortable};
@@ -17,26 +17,26 @@ use crate::browser;
 use crate::model::events::Events;
 
 impl Api {
-    /// Calls `tick` with what happens in a tenant, as long as whoever asked is on the page. A stream that ends, as the
-    /// server's do after a minute, or that breaks off is followed by the next; `lost` hears of the latter.
-    pub fn follow(self, tenant: String, tick: Callback<LiveTick>, lost: Callback<()>) {
+    /// Calls `tick` with each event of a tenant's stream until the owner of this call is disposed. When a stream ends,
+    /// which servers do after a minute, or breaks, another one is opened; `lost` is called only when a stream breaks.
+    pub fn subscribe(self, tenant: String, tick: Callback<LiveTick>, lost: Callback<()>) {
         let (handle, registration) = AbortHandle::new_pair();
         on_cleanup(move || handle.abort());
         let following = async move {
             loop {
-                if self.one_stream(&tenant, tick).await.is_err() {
+                if self.read_stream(&tenant, tick).await.is_err() {
                     lost.run(());
-                    browser::wait_ms(AGAIN_MS).await;
+                    browser::wait_ms(RETRY_MS).await;
                 }
             }
         };
         spawn_local(Abortable::new(following, registration).map(|_| ()));
     }
 
-    /// One stream until it ends.
-    async fn one_stream(self, tenant: &str, tick: Callback<LiveTick>) -> Result<(), Problem> {
-        let broken = |_: JsValue| Problem::unreachable("The server");
-        let stop = Stop(AbortController::new().map_err(broken)?);
+    /// Reads one stream to its end.
+    async fn read_stream(self, tenant: &str, tick: Callback<LiveTick>) -> Result<(), Problem> {
+        let broken = |_: JsValue| Problem::unreachable("Weir");
+        let stop = AbortOnDrop(AbortController::new().map_err(broken)?);
         let call = Call::new(Method::GET, format!("/tenants/{tenant}/stats/live"));
         let token = self.token().await?;
         let answer = open(&call.until(stop.0.signal()), &token).await?;
@@ -51,7 +51,7 @@ impl Api {
             }
             for event in events.push(&Uint8Array::new(&piece).to_vec()) {
                 match serde_json::from_str(&event.data) {
-                    Ok(told) if event.name == "tick" => tick.run(told),
+                    Ok(body) if event.name == "tick" => tick.run(body),
                     _ => {}
                 }
             }
@@ -59,14 +59,14 @@ impl Api {
     }
 }
 
-/// Ends the request when nobody listens any more.
-struct Stop(AbortController);
+/// Aborts the request when the subscriber is dropped.
+struct AbortOnDrop(AbortController);
 
-impl Drop for Stop {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-/// How long after a broken stream the next is tried.
-const AGAIN_MS: i32 = 5_000;
+/// The delay before a broken stream is reopened.
+const RETRY_MS: i32 = 5_000;

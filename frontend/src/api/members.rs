@@ -12,7 +12,7 @@ use super::request::{Call, send};
 use super::{Api, Problem};
 
 impl Api {
-    /// The members of a tenant; the first 200.
+    /// The first 200 members of a tenant.
     pub async fn members(self, tenant: &str) -> Result<Vec<Member>, Problem> {
         let page: Page<Member> = self.read(format!("/tenants/{tenant}/members?limit=200")).await?;
         Ok(page.data)
@@ -23,7 +23,7 @@ impl Api {
         self.call(Call::new(Method::PATCH, path).body(&ChangeMember { role })).await
     }
 
-    /// Removes a member (`me` for oneself). Returns what they made in the tenant, if anything.
+    /// Removes a member (`me` for the signed-in person). Returns what the member created in the tenant, if anything.
     pub async fn remove_member(
         self,
         tenant: &str,
@@ -32,7 +32,7 @@ impl Api {
         self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/members/{user}"))).await
     }
 
-    /// The open invitations; the newest 200.
+    /// The newest 200 open invitations.
     pub async fn invitations(self, tenant: &str) -> Result<Vec<Invitation>, Problem> {
         let path = format!("/tenants/{tenant}/invitations?limit=200");
         let page: Page<Invitation> = self.read(path).await?;
@@ -47,8 +47,8 @@ impl Api {
         self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/invitations/{id}"))).await
     }
 
-    /// What an invitation offers; nobody needs to be signed in for that.
-    pub async fn look_at_invitation(self, body: &PresentInvitation) -> Result<Offer, Problem> {
+    /// The preview of an invitation; needs no session.
+    pub async fn preview_invitation(self, body: &PresentInvitation) -> Result<Offer, Problem> {
         send(&Call::new(Method::POST, "/invitations/preview".to_owned()).body(body), None).await
     }
 

@@ -1,15 +1,57 @@
-//! What operators read and set for all tenants.
+//! Operator settings and the usage of all tenants.
 
 use gloo_net::http::Method;
+use weir_wire::ceilings::{CeilingsBody, DefaultCeilings, TenantCeilings};
 use weir_wire::page::Page;
-use weir_wire::tenants::{Enforcement, InstallationEnforcement};
+use weir_wire::tenants::{Enforcement, InstallationEnforcement, Tenant};
 use weir_wire::usage::UsageDay;
 
 use super::request::Call;
 use super::{Api, Problem};
+use crate::browser::encode_component;
 
 impl Api {
-    /// One page of what tenants used since a day, oldest first.
+    /// All tenants of the installation.
+    pub async fn all_tenants(self) -> Result<Vec<Tenant>, Problem> {
+        let (mut tenants, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page: Page<Tenant> =
+                self.read(format!("/operator/tenants?limit=200{cursor}")).await?;
+            tenants.extend(page.data);
+            let Some(next) = page.next_cursor else { return Ok(tenants) };
+            cursor = format!("&cursor={}", encode_component(&next));
+        }
+    }
+
+    /// The ceilings of tenants without values of their own.
+    pub async fn default_ceilings(self) -> Result<DefaultCeilings, Problem> {
+        self.read("/operator/ceilings".to_owned()).await
+    }
+
+    /// Replaces the default ceilings; a value that is not set returns to the built-in default.
+    pub async fn set_default_ceilings(
+        self,
+        body: &CeilingsBody,
+    ) -> Result<DefaultCeilings, Problem> {
+        self.call(Call::new(Method::PUT, "/operator/ceilings".to_owned()).body(body)).await
+    }
+
+    /// The ceilings of one tenant.
+    pub async fn tenant_ceilings(self, tenant: &str) -> Result<TenantCeilings, Problem> {
+        self.read(format!("/operator/tenants/{tenant}/ceilings")).await
+    }
+
+    /// Replaces the ceilings of one tenant; a value that is not set returns to the default.
+    pub async fn set_tenant_ceilings(
+        self,
+        tenant: &str,
+        body: &CeilingsBody,
+    ) -> Result<TenantCeilings, Problem> {
+        let path = format!("/operator/tenants/{tenant}/ceilings");
+        self.call(Call::new(Method::PUT, path).body(body)).await
+    }
+
+    /// One page of the usage by day and tenant since a day, oldest first.
     pub async fn usage(
         self,
         from: &str,
@@ -19,13 +61,13 @@ impl Api {
         self.read(format!("/operator/usage?limit=200&from={from}{cursor}")).await
     }
 
-    /// The same as a table, all of it.
+    /// The whole usage as CSV.
     pub async fn usage_table(self, from: &str) -> Result<String, Problem> {
         let path = format!("/operator/usage?format=csv&from={from}");
         self.fetch(Call::new(Method::GET, path)).await
     }
 
-    /// Whether limits hold at all.
+    /// Whether limits are on for the installation.
     pub async fn installation_enforcement(self) -> Result<InstallationEnforcement, Problem> {
         self.read("/operator/enforcement".to_owned()).await
     }

@@ -1,4 +1,4 @@
-//! Overrides, and the counters they stand beside.
+//! Overrides, and the counters of their subjects.
 
 use gloo_net::http::Method;
 use weir_wire::overrides::{BulkOverridesAnswer, BulkOverridesBody, OverrideAnswer, OverrideBody};
@@ -7,10 +7,10 @@ use weir_wire::tester::{InspectAnswer, InspectBody, ResetAnswer, ResetBody};
 
 use super::request::Call;
 use super::{Api, Problem};
-use crate::browser::encoded;
+use crate::browser::encode_component;
 
 impl Api {
-    /// A page of those with a text in their subject and of a rule, if these are given.
+    /// One page of overrides, filtered by a text in the subject and by rule, if given.
     pub async fn overrides(
         self,
         tenant: &str,
@@ -21,13 +21,13 @@ impl Api {
         let mut path = format!("/tenants/{tenant}/overrides?limit=200");
         for (name, value) in [("subject", Some(subject)), ("rule_id", rule), ("cursor", cursor)] {
             if let Some(value) = value.filter(|value| !value.is_empty()) {
-                path.extend(["&", name, "=", &encoded(value)]);
+                path.extend(["&", name, "=", &encode_component(value)]);
             }
         }
         self.read(path).await
     }
 
-    /// All of them.
+    /// All overrides of a tenant.
     pub async fn all_overrides(self, tenant: &str) -> Result<Vec<OverrideAnswer>, Problem> {
         let mut all = Vec::new();
         let mut cursor = None;
@@ -41,8 +41,8 @@ impl Api {
         }
     }
 
-    /// One as it is now.
-    pub async fn override_now(self, tenant: &str, id: &str) -> Result<OverrideAnswer, Problem> {
+    /// The current revision of an override.
+    pub async fn get_override(self, tenant: &str, id: &str) -> Result<OverrideAnswer, Problem> {
         self.read(format!("/tenants/{tenant}/overrides/{id}")).await
     }
 
@@ -54,7 +54,7 @@ impl Api {
         self.create(format!("/tenants/{tenant}/overrides"), body).await
     }
 
-    /// Writes an override over the revision it was read at; a newer one there is `stale`.
+    /// Replaces an override if its revision is still current; fails with `stale` otherwise.
     pub async fn replace_override(
         self,
         tenant: &str,
@@ -65,13 +65,17 @@ impl Api {
         self.call(Call::new(Method::PUT, path).if_match(before.revision).body(body)).await
     }
 
-    pub async fn delete_override(self, tenant: &str, it: &OverrideAnswer) -> Result<(), Problem> {
-        let path = format!("/tenants/{tenant}/overrides/{}", it.id);
-        self.call(Call::new(Method::DELETE, path).if_match(it.revision)).await
+    pub async fn delete_override(
+        self,
+        tenant: &str,
+        deleted: &OverrideAnswer,
+    ) -> Result<(), Problem> {
+        let path = format!("/tenants/{tenant}/overrides/{}", deleted.id);
+        self.call(Call::new(Method::DELETE, path).if_match(deleted.revision)).await
     }
 
-    /// Writes many: all or none.
-    pub async fn write_overrides(
+    /// Writes several overrides in one transaction.
+    pub async fn batch_overrides(
         self,
         tenant: &str,
         overrides: Vec<OverrideBody>,
@@ -80,8 +84,8 @@ impl Api {
         self.create(format!("/tenants/{tenant}/overrides/bulk"), &body).await
     }
 
-    /// How some subjects stand with a rule.
-    pub async fn look_at_counters(
+    /// The state of a rule's counters for some subjects.
+    pub async fn inspect_counters(
         self,
         tenant: &str,
         body: &InspectBody,
@@ -90,7 +94,7 @@ impl Api {
         self.call(Call::new(Method::POST, path).body(body)).await
     }
 
-    /// Forgets what a rule counted of a subject.
+    /// Resets the counters of a subject in a rule.
     pub async fn reset_counters(
         self,
         tenant: &str,

@@ -1,57 +1,58 @@
-//! What came instead of an answer.
+//! The error of an API call.
 
 use weir_wire::problem::{ErrorCode, FieldProblem, ProblemBody};
 
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Which kind; none when no server answered in our form.
+    /// The error code; `None` if the response did not come from Weir.
     pub code: Option<ErrorCode>,
-    /// In one line, for a person.
+    /// A summary in one line.
     pub title: String,
-    /// What exactly.
+    /// The details.
     pub detail: String,
-    /// Names the request in the server's logs.
+    /// The id of the request in the server's logs.
     pub request_id: Option<String>,
-    /// The fields that were refused.
+    /// The rejected fields.
     pub fields: Vec<FieldProblem>,
 }
 
 impl Problem {
-    /// No answer came.
-    pub fn unreachable(who: &str) -> Self {
+    /// The server did not respond.
+    pub fn unreachable(origin: &str) -> Self {
         Self {
             code: None,
-            title: format!("{who} cannot be reached"),
-            detail: "No answer came. It may be restarting, or the connection is down.".to_owned(),
+            title: format!("{origin} cannot be reached"),
+            detail: "No response. The server may be restarting, or the connection is down."
+                .to_owned(),
             request_id: None,
             fields: Vec::new(),
         }
     }
 
-    /// The server no longer has a part of this dashboard.
+    /// The server no longer serves this file of the dashboard.
     pub fn outdated() -> Self {
         Self {
             code: None,
-            title: "This page is gone".to_owned(),
-            detail: "The server has answered, but not with this page. It was probably updated since the dashboard was opened: reloading it brings the new one.".to_owned(),
+            title: "Weir was updated".to_owned(),
+            detail: "This page belongs to a version of the dashboard that is no longer served. Reload to get the new version.".to_owned(),
             request_id: None,
             fields: Vec::new(),
         }
     }
 
-    /// Whether only loading the dashboard anew can help.
+    /// Whether the dashboard must be reloaded.
     pub fn is_outdated(&self) -> bool {
         *self == Self::outdated()
     }
 
-    /// An answer came that is not in our form.
+    /// The response is not in Weir's format.
     pub fn unreadable(status: u16) -> Self {
         Self {
             code: None,
-            title: "The answer cannot be read".to_owned(),
+            title: "Unexpected response".to_owned(),
             detail: format!(
-                "It had the status {status} and was not what this page understands. Reloading the page may help."
+                "The server responded with status {status} in an unknown format. Try again, or reload the page."
             ),
             request_id: None,
             fields: Vec::new(),

@@ -1,4 +1,4 @@
-//! One HTTP request and its answer.
+//! One HTTP request and its response.
 
 use gloo_net::http::{Method, Request, RequestBuilder, Response};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use weir_wire::problem::ProblemBody;
 
 use super::Problem;
 
-/// A request that is not sent yet; it can be sent again.
+/// A request that can be sent more than once.
 pub(super) struct Call {
     method: Method,
     path: String,
@@ -18,7 +18,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// `path` is below `/api/v1`.
+    /// `path` is relative to `/api/v1`.
     pub fn new(method: Method, path: String) -> Self {
         Self { method, path, if_match: None, body: None, until: None }
     }
@@ -28,13 +28,13 @@ impl Call {
         self
     }
 
-    /// Only if this is still the revision.
+    /// Makes the request conditional on this revision.
     pub fn if_match(mut self, revision: u64) -> Self {
         self.if_match = Some(format!("\"{revision}\""));
         self
     }
 
-    /// Given up as soon as the signal says so.
+    /// Aborts the request when `signal` fires.
     pub fn until(mut self, signal: AbortSignal) -> Self {
         self.until = Some(signal);
         self
@@ -57,30 +57,30 @@ impl Call {
     }
 }
 
-/// Sends it and reads the answer.
+/// Sends the request and parses the response.
 pub(super) async fn send<T: DeserializeOwned>(
     call: &Call,
     token: Option<&str>,
 ) -> Result<T, Problem> {
-    decoded(&sent(call, token).await?)
+    parse_body(&send_text(call, token).await?)
 }
 
-/// Sends it and reads the answer's text. What a body is made of comes after, so that this is there once and not for each
-/// kind of body.
-pub(super) async fn sent(call: &Call, token: Option<&str>) -> Result<String, Problem> {
-    let unreachable = |_| Problem::unreachable("The server");
+/// Sends the request and returns the response text. Parsing is separate, so that this code is not duplicated for each
+/// type.
+pub(super) async fn send_text(call: &Call, token: Option<&str>) -> Result<String, Problem> {
+    let unreachable = |_| Problem::unreachable("Weir");
     let request = call.build(token).map_err(unreachable)?;
     text(request.send().await.map_err(unreachable)?).await
 }
 
-/// A body from its text.
-pub(super) fn decoded<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+/// Parses a response body.
+pub(super) fn parse_body<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
     serde_json::from_str(text).map_err(|_| Problem::unreadable(200))
 }
 
-/// Sends it and leaves the answer to be read piece by piece.
+/// Sends the request and returns the response for streaming.
 pub(super) async fn open(call: &Call, token: &str) -> Result<Response, Problem> {
-    let unreachable = |_| Problem::unreachable("The server");
+    let unreachable = |_| Problem::unreachable("Weir");
     let request = call.build(Some(token)).map_err(unreachable)?;
     let answer = request.send().await.map_err(unreachable)?;
     if answer.ok() {
@@ -90,23 +90,23 @@ pub(super) async fn open(call: &Call, token: &str) -> Result<Response, Problem> 
     }
 }
 
-/// Why a part of the dashboard itself did not come: the server is away, or it has another dashboard by now.
-pub async fn why_not_fetched() -> Problem {
+/// Explains why a file of the dashboard could not be loaded: the server is unreachable, or it serves another version.
+pub async fn load_failure() -> Problem {
     match Request::get("/").send().await {
         Ok(answer) if answer.ok() => Problem::outdated(),
-        _ => Problem::unreachable("The server"),
+        _ => Problem::unreachable("Weir"),
     }
 }
 
-/// Reads an answer.
+/// Reads a response.
 pub(super) async fn read<T: DeserializeOwned>(answer: Response) -> Result<T, Problem> {
-    decoded(&text(answer).await?)
+    parse_body(&text(answer).await?)
 }
 
-/// The text of an answer: a body, nothing (204), or a problem.
+/// The text of a response: a body, nothing (204), or a problem.
 async fn text(answer: Response) -> Result<String, Problem> {
     let status = answer.status();
-    let text = answer.text().await.map_err(|_| Problem::unreachable("The server"))?;
+    let text = answer.text().await.map_err(|_| Problem::unreachable("Weir"))?;
     if answer.ok() {
         return Ok(if text.is_empty() { "null".to_owned() } else { text });
     }

@@ -7,20 +7,20 @@ use weir_wire::rules::{RULE_IDS_MAX, RuleAnswer, RuleBody};
 
 use super::request::Call;
 use super::{Api, Problem};
-use crate::browser::encoded;
+use crate::browser::encode_component;
 
-/// What rules that are asked for have.
+/// The selection of rules to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Having {
-    /// Nothing special.
+pub enum RuleSelection {
+    /// Every rule.
     Anything,
-    /// Attributes that they count by.
+    /// Rules that count by at least one attribute.
     CountBy,
-    /// A limit that is a quota.
+    /// Rules with a quota.
     Quota,
 }
 
-impl Having {
+impl RuleSelection {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Anything => "",
@@ -40,7 +40,7 @@ impl Api {
         Ok(data)
     }
 
-    /// All rules that come after a first page of them.
+    /// All rules after the first page.
     pub async fn rules_after(
         self,
         tenant: &str,
@@ -48,7 +48,8 @@ impl Api {
     ) -> Result<Vec<RuleAnswer>, Problem> {
         let (mut rules, mut next) = (Vec::new(), Some(cursor));
         while let Some(cursor) = next {
-            let path = format!("/tenants/{tenant}/rules?limit=200&cursor={}", encoded(&cursor));
+            let path =
+                format!("/tenants/{tenant}/rules?limit=200&cursor={}", encode_component(&cursor));
             let mut page: Page<RuleAnswer> = self.read(path).await?;
             rules.append(&mut page.data);
             next = page.next_cursor;
@@ -56,16 +57,16 @@ impl Api {
         Ok(rules)
     }
 
-    /// A first page of the rules, or of those with a text in `namespace/name`.
+    /// The first page of rules whose `namespace/name` contains a text.
     pub async fn some_rules(self, tenant: &str, text: &str) -> Result<Page<RuleAnswer>, Problem> {
-        self.first_rules(tenant, 200, Having::Anything, text).await
+        self.first_rules(tenant, 200, RuleSelection::Anything, text).await
     }
 
-    /// A first page of the rules that have something, or of those of them with a text in `namespace/name`: a short one.
-    pub async fn rules_with(
+    /// A short first page of the selected rules whose `namespace/name` contains a text.
+    pub async fn search_rules(
         self,
         tenant: &str,
-        having: Having,
+        having: RuleSelection,
         text: &str,
     ) -> Result<Page<RuleAnswer>, Problem> {
         self.first_rules(tenant, if text.is_empty() { 200 } else { 50 }, having, text).await
@@ -75,50 +76,59 @@ impl Api {
         self,
         tenant: &str,
         most: u32,
-        having: Having,
+        having: RuleSelection,
         text: &str,
     ) -> Result<Page<RuleAnswer>, Problem> {
         let mut path = format!("/tenants/{tenant}/rules?limit={most}");
         for (name, value) in [("has", having.as_str()), ("search", text)] {
             if !value.is_empty() {
-                path.extend(["&", name, "=", &encoded(value)]);
+                path.extend(["&", name, "=", &encode_component(value)]);
             }
         }
         self.read(path).await
     }
 
-    /// The rules with these ids, as far as they are there.
-    pub async fn rules_of(self, tenant: &str, ids: &[String]) -> Result<Vec<RuleAnswer>, Problem> {
+    /// The rules with these ids; missing ids are skipped.
+    pub async fn rules_by_ids(
+        self,
+        tenant: &str,
+        ids: &[String],
+    ) -> Result<Vec<RuleAnswer>, Problem> {
         let mut rules = Vec::new();
         for ids in ids.chunks(RULE_IDS_MAX) {
-            let path = format!("/tenants/{tenant}/rules?limit=200&ids={}", encoded(&ids.join(",")));
+            let path = format!(
+                "/tenants/{tenant}/rules?limit=200&ids={}",
+                encode_component(&ids.join(","))
+            );
             rules.append(&mut self.read::<Page<RuleAnswer>>(path).await?.data);
         }
         Ok(rules)
     }
 
-    /// Whether a tenant has rules.
+    /// Whether a tenant has any rules.
     pub async fn has_rules(self, tenant: &str) -> Result<bool, Problem> {
         let path = format!("/tenants/{tenant}/rules?limit=1");
         Ok(!self.read::<Page<RuleAnswer>>(path).await?.data.is_empty())
     }
 
     pub async fn rule(self, tenant: &str, rule: &str) -> Result<RuleAnswer, Problem> {
-        self.read(format!("/tenants/{tenant}/rules/{}", encoded(rule))).await
+        self.read(format!("/tenants/{tenant}/rules/{}", encode_component(rule))).await
     }
 
-    /// One page of what it was before, newest first.
+    /// One page of a rule's revisions, newest first.
     pub async fn revisions(
         self,
         tenant: &str,
         rule: &str,
         cursor: Option<&str>,
     ) -> Result<Page<RuleRevision>, Problem> {
-        let from = cursor.map(|cursor| format!("?cursor={}", encoded(cursor))).unwrap_or_default();
+        let from = cursor
+            .map(|cursor| format!("?cursor={}", encode_component(cursor)))
+            .unwrap_or_default();
         self.read(format!("/tenants/{tenant}/rules/{rule}/revisions{from}")).await
     }
 
-    /// Makes what a revision said hold again; a newer revision than `now` is `stale`.
+    /// Reverts to an earlier revision if `now` is still the current one; fails with `stale` otherwise.
     pub async fn revert_rule(
         self,
         tenant: &str,
@@ -134,7 +144,7 @@ impl Api {
         self.create(format!("/tenants/{tenant}/rules"), rule).await
     }
 
-    /// Writes a rule over the revision it was read at; a newer one there is `stale`.
+    /// Replaces a rule if its revision is still current; fails with `stale` otherwise.
     pub async fn replace_rule(
         self,
         tenant: &str,

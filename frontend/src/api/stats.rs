@@ -5,16 +5,16 @@ use weir_wire::stats::{Denials, RulesSeries, Series, Summary, Top};
 use super::{Api, Problem};
 use crate::browser;
 
-/// What statistics are asked about; `None` is everything.
+/// The scope of statistics; `None` means all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct About {
+pub struct StatsScope {
     pub tenant: String,
     pub rule: Option<String>,
     pub from_ms: i64,
     pub to_ms: i64,
 }
 
-impl About {
+impl StatsScope {
     fn query(&self) -> String {
         let (from, to) = (browser::rfc3339(self.from_ms), browser::rfc3339(self.to_ms));
         let rule = self.rule.as_ref().map(|id| format!("&rule_id={id}")).unwrap_or_default();
@@ -23,16 +23,16 @@ impl About {
 }
 
 impl Api {
-    pub async fn series(self, about: About) -> Result<Series, Problem> {
+    pub async fn series(self, about: StatsScope) -> Result<Series, Problem> {
         self.read(format!("/tenants/{}/stats/series?{}", about.tenant, about.query())).await
     }
 
-    pub async fn summary(self, about: About) -> Result<Summary, Problem> {
+    pub async fn summary(self, about: StatsScope) -> Result<Summary, Problem> {
         self.read(format!("/tenants/{}/stats/summary?{}", about.tenant, about.query())).await
     }
 
-    /// The first ten; `by` is `subject` or `rule`.
-    pub async fn top(self, about: About, by: &str) -> Result<Top, Problem> {
+    /// The ten most denied subjects or rules; `by` is `subject` or `rule`.
+    pub async fn top(self, about: StatsScope, by: &str) -> Result<Top, Problem> {
         let query = about.query();
         self.read(format!("/tenants/{}/stats/top?by={by}&limit=10&{query}", about.tenant)).await
     }
@@ -42,7 +42,7 @@ impl Api {
         self.read(format!("/tenants/{tenant}/stats/rules")).await
     }
 
-    /// The newest denials, of one rule or of all.
+    /// The most recent denials of one rule or of all.
     pub async fn denials(self, tenant: &str, rule: Option<&str>) -> Result<Denials, Problem> {
         let rule = rule.map(|id| format!("&rule_id={id}")).unwrap_or_default();
         self.read(format!("/tenants/{tenant}/stats/denials?limit=20{rule}")).await

@@ -21,7 +21,7 @@ impl Api {
         self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body)).await
     }
 
-    /// Whether the tenant's limits hold from now on.
+    /// Turns the tenant's limits on or off.
     pub async fn set_enforcement(
         self,
         tenant: &str,
@@ -31,7 +31,7 @@ impl Api {
         self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body)).await
     }
 
-    /// The name is typed again: what is deleted does not come back.
+    /// Deletes a tenant; the API requires its name as confirmation, because deletion cannot be undone.
     pub async fn delete_tenant(self, tenant: &str, name: &str) -> Result<(), Problem> {
         let body = DeleteTenant { name: name.to_owned() };
         self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}")).body(&body)).await
@@ -41,7 +41,7 @@ impl Api {
         self.read(format!("/tenants/{tenant}/replicas")).await
     }
 
-    /// How each rule would meet a check; nothing is counted.
+    /// Evaluates a check against each rule without counting it.
     pub async fn test(self, tenant: &str, check: &CheckBody) -> Result<TestAnswer, Problem> {
         self.create(format!("/tenants/{tenant}/test"), check).await
     }

@@ -1,4 +1,4 @@
-//! What-if runs, and whether there is something to run them on.
+//! What-if runs and the recorded checks that they replay.
 
 use gloo_net::http::Method;
 use weir_wire::simulate::{Recorded, SimulateAnswer, SimulateBody};
@@ -8,7 +8,7 @@ use super::request::Call;
 use super::{Api, Problem};
 
 impl Api {
-    /// What a changed rule would have decided; nothing is counted or kept.
+    /// Replays checks against a changed rule. Nothing is counted or stored.
     pub async fn simulate(
         self,
         tenant: &str,
@@ -17,12 +17,12 @@ impl Api {
         self.create(format!("/tenants/{tenant}/simulate"), body).await
     }
 
-    /// What gates recorded.
+    /// How many checks each namespace has recorded.
     pub async fn recorded(self, tenant: &str) -> Result<Recorded, Problem> {
         self.read(format!("/tenants/{tenant}/recorded")).await
     }
 
-    /// Whether gates record from now on.
+    /// Turns the recording of checks on or off.
     pub async fn set_recording(self, tenant: &str, on: bool) -> Result<Tenant, Problem> {
         let body = UpdateTenant { name: None, record_checks: Some(on), enforcement: None };
         self.call(Call::new(Method::PATCH, format!("/tenants/{tenant}")).body(&body)).await

@@ -1,20 +1,20 @@
-//! Where the points of a chart stand, in whole units of its `viewBox`.
+//! Scales and areas in whole units of a chart's `viewBox`.
 
 use std::fmt::Write as _;
 
-/// From values to places along one side of a chart.
+/// Maps values to positions along one axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scale {
-    /// The value at the far end; values begin at 0.
+    /// The value at `end`; the value at `start` is 0.
     pub most: u64,
-    /// The place of 0.
+    /// The position of 0.
     pub start: u64,
-    /// The place of the far end; before `start` when values rise towards the origin.
+    /// The position of `max`; less than `start` when values grow towards the origin.
     pub end: u64,
 }
 
 impl Scale {
-    /// The place of a value; one beyond the far end stands there.
+    /// The position of a value, clamped to the axis.
     pub fn place(self, value: u64) -> u64 {
         let most = self.most.max(1);
         let along = u128::from(value.min(most)) * u128::from(self.start.abs_diff(self.end));
@@ -23,7 +23,7 @@ impl Scale {
     }
 }
 
-/// The area below a line through points, as the `d` of a path; nothing for no points.
+/// The area below a polyline as the `d` of a path; empty without points.
 pub fn area(x: Scale, y: Scale, points: &[(u64, u64)]) -> String {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return String::new() };
     let mut path = format!("M{} {}", x.place(first.0), y.start);
@@ -42,7 +42,7 @@ mod tests {
     const Y: Scale = Scale { most: 10, start: 100, end: 0 };
 
     #[test]
-    fn scales_hold_their_ends() {
+    fn scales_map_their_ends() {
         assert_eq!((X.place(0), X.place(30_000), X.place(60_000)), (0, 600, 1_200));
         assert_eq!((Y.place(0), Y.place(4), Y.place(10), Y.place(99)), (100, 60, 0, 0));
         assert_eq!(Scale { most: 0, start: 5, end: 9 }.place(7), 9);
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn areas_stand_on_the_ground() {
+    fn areas_start_at_the_baseline() {
         let points = [(0, 0), (30_000, 5), (60_000, 2)];
         assert_eq!(area(X, Y, &points), "M0 100L0 100L600 50L1200 80L1200 100Z");
         assert_eq!(area(X, Y, &[]), "");

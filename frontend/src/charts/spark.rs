@@ -1,15 +1,13 @@
-//! A small line among words: how much, step by step.
+//! Sparklines.
 
 use std::fmt::Write as _;
 
 use crate::charts::geometry::Scale;
 
-/// A spark is so wide.
 pub const WIDTH: u64 = 96;
-/// A spark is so high.
 pub const HEIGHT: u64 = 20;
 
-/// The `d` of a path along values, of which `most` stands at the top; nothing where there is nothing.
+/// The `d` of a path through the values, scaled to `max`; empty if all values are 0.
 pub fn spark(values: &[u64], most: u64) -> String {
     if values.iter().all(|value| *value == 0) {
         return String::new();
@@ -33,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_joined_by_a_line() {
+    fn values_are_joined_by_a_path() {
         assert_eq!(spark(&[0, 5, 10], 10), "M0 19L48 10L96 1");
         assert_eq!(spark(&[7], 7), "M0 1H96");
         assert_eq!(spark(&[0, 0], 0), "");

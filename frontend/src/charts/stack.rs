@@ -1,27 +1,25 @@
-//! Counts of equal steps of time, stacked: where the areas run, in units of a plot that is stretched to its place.
+//! Stacked step charts of counts in equal steps of time.
 
 use std::fmt::Write as _;
 
 use crate::charts::geometry::Scale;
 
-/// The plot is so wide.
 pub const WIDTH: u64 = 1000;
-/// The plot is so high.
 pub const HEIGHT: u64 = 200;
 
-/// What is drawn.
+/// The paths of a chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
-    /// The `d` of a path for each layer, the lowest first.
+    /// The `d` of a path for each layer, lowest first.
     pub areas: Vec<String>,
-    /// The `d` of a line that goes its own way.
+    /// The `d` of the line that is not part of the stack.
     pub line: String,
-    /// The value at the top.
+    /// The value at the top of the plot.
     pub most: u64,
 }
 
 impl Stack {
-    /// Layers of equally many counts, one a step; each stands on those before it. The line stands on the ground.
+    /// Stacks layers of counts of equal length. The line starts at zero.
     pub fn of(layers: &[&[u64]], line: &[u64]) -> Self {
         let steps = layers.iter().map(|layer| layer.len()).max().unwrap_or(0);
         let mut tops = vec![0_u64; steps];
@@ -35,17 +33,17 @@ impl Stack {
         let most = round_up(tops.iter().chain(line).copied().max().unwrap_or(0));
         let y = Scale { most, start: HEIGHT, end: 0 };
         let areas = edges.windows(2).map(|pair| band(y, &pair[0], &pair[1])).collect();
-        Self { areas, line: stairs(y, line), most }
+        Self { areas, line: step_line(y, line), most }
     }
 }
 
-/// Where a step begins, of `steps`.
-pub fn along(step: usize, steps: usize) -> u64 {
+/// The position of the start of a step, of `steps` steps.
+pub fn step_position(step: usize, steps: usize) -> u64 {
     let whole = |number: usize| u64::try_from(number).expect("there are few steps");
     Scale { most: whole(steps), start: 0, end: WIDTH }.place(whole(step))
 }
 
-/// The step below a place, given as a share of the width from 0 to 1; none without steps.
+/// The step at a share of the width from 0 to 1; `None` without steps.
 pub fn step_at(share: f64, steps: usize) -> Option<usize> {
     #[expect(
         clippy::cast_precision_loss,
@@ -57,13 +55,13 @@ pub fn step_at(share: f64, steps: usize) -> Option<usize> {
     (steps > 0).then(|| at.min(steps - 1))
 }
 
-/// Steps to write the time under: evenly apart, at most `labels`.
-pub fn labelled(steps: usize, labels: usize) -> Vec<usize> {
+/// At most `labels` evenly spaced steps to label.
+pub fn steps_to_label(steps: usize, labels: usize) -> Vec<usize> {
     let every = steps.div_ceil(labels.max(1)).max(1);
     (0..steps).step_by(every).collect()
 }
 
-/// The next of 1, 2, 5, 10, 20, 50 …
+/// The next of 1, 2, 5, 10, 20, 50, …
 pub fn round_up(most: u64) -> u64 {
     let mut unit = 1_u64;
     loop {
@@ -77,30 +75,30 @@ pub fn round_up(most: u64) -> u64 {
     }
 }
 
-/// Along the tops of steps; nothing where there is nothing.
-fn stairs(y: Scale, tops: &[u64]) -> String {
+/// A line along the tops of steps; empty if all are 0.
+fn step_line(y: Scale, tops: &[u64]) -> String {
     if tops.iter().all(|top| *top == 0) { String::new() } else { edge(y, tops) }
 }
 
-/// Between two edges: along the upper one, and back along the lower.
+/// The area between two edges.
 fn band(y: Scale, lower: &[u64], upper: &[u64]) -> String {
     if lower == upper {
         return String::new();
     }
     let mut path = edge(y, upper);
     for (step, bottom) in lower.iter().enumerate().rev() {
-        write!(path, "V{}H{}", y.place(*bottom), along(step, lower.len()))
+        write!(path, "V{}H{}", y.place(*bottom), step_position(step, lower.len()))
             .expect("a text takes all");
     }
     path.push('Z');
     path
 }
 
-/// From left to right along the tops of steps, of which there is at least one.
+/// A line from left to right along the tops of at least one step.
 fn edge(y: Scale, tops: &[u64]) -> String {
     let mut path = format!("M0 {}", y.place(tops[0]));
     for (step, top) in tops.iter().enumerate() {
-        write!(path, "V{}H{}", y.place(*top), along(step + 1, tops.len()))
+        write!(path, "V{}H{}", y.place(*top), step_position(step + 1, tops.len()))
             .expect("a text takes all");
     }
     path
@@ -111,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layers_stand_on_each_other() {
+    fn layers_are_stacked() {
         let stack = Stack::of(&[&[1, 3], &[1, 0]], &[0, 2]);
         assert_eq!(stack.most, 5);
         assert_eq!(stack.areas[0], "M0 160V160H500V80H1000V200H500V200H0Z");
@@ -120,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_one_point_and_very_much_are_drawn_too() {
+    fn empty_single_and_huge_series_are_drawn() {
         assert_eq!(Stack::of(&[&[], &[]], &[]).areas, ["", ""]);
         assert_eq!(Stack::of(&[&[0, 0], &[0, 0]], &[0, 0]).areas, ["", ""]);
         assert_eq!(Stack::of(&[&[7]], &[]).areas, ["M0 60V60H1000V200H0Z"]);
@@ -135,14 +133,14 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_of_one_step() {
+    fn each_position_belongs_to_one_step() {
         assert_eq!(
             [0.0, 0.49, 0.5, 1.0, 7.0].map(|share| step_at(share, 2)),
             [Some(0), Some(0), Some(1), Some(1), Some(1)]
         );
         assert_eq!(step_at(0.5, 0), None);
-        assert_eq!(labelled(60, 6), [0, 10, 20, 30, 40, 50]);
-        assert_eq!(labelled(1, 6), [0]);
-        assert_eq!(labelled(0, 6), [0_usize; 0]);
+        assert_eq!(steps_to_label(60, 6), [0, 10, 20, 30, 40, 50]);
+        assert_eq!(steps_to_label(1, 6), [0]);
+        assert_eq!(steps_to_label(0, 6), [0_usize; 0]);
     }
 }

@@ -1,17 +1,15 @@
-//! Short words with a colour: red for denied, amber for shadow.
+//! Coloured badges: red for denied, amber for shadow.
 
 use leptos::prelude::*;
 use weir_wire::words::Mode;
 
-use crate::model::words;
+use crate::model::labels;
 
-/// The mode of a rule.
 #[component]
 pub fn ModeBadge(mode: Mode) -> impl IntoView {
-    view! { <span class=format!("badge badge-{}", mode.as_str())>{words::mode(mode)}</span> }
+    view! { <span class=format!("badge badge-{}", mode.as_str())>{labels::mode(mode)}</span> }
 }
 
-/// Whether something passes.
 #[component]
 pub fn PassBadge(
     passes: bool,

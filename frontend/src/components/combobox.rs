@@ -1,24 +1,23 @@
-//! A field with a list below it: typing narrows the list, the arrows walk in it, Enter chooses.
+//! A combobox: typing filters the list, the arrow keys move in it, Enter chooses.
 
 use leptos::html;
 use leptos::prelude::*;
 
 use crate::components::field::fresh_id;
 
-/// Its kind, what it is called, and what tells it from others.
-pub type Line = (&'static str, String, String);
+/// Kind, label and detail of an option.
+pub type ComboboxOption = (&'static str, String, String);
 
-/// The field and the list.
 #[component]
 pub fn Combobox(
     #[prop(into)] label: String,
     typed: RwSignal<String>,
-    lines: Signal<Vec<Line>>,
+    options: Signal<Vec<ComboboxOption>>,
     choose: Callback<usize>,
 ) -> impl IntoView {
     let id = fresh_id();
     let list_id = format!("{id}-list");
-    let line_id = {
+    let option_id = {
         let id = id.clone();
         move |at: usize| format!("{id}-{at}")
     };
@@ -30,9 +29,9 @@ pub fn Combobox(
         }
     });
     let keys = {
-        let line_id = line_id.clone();
+        let option_id = option_id.clone();
         move |event: leptos::ev::KeyboardEvent| {
-            let (now, count) = (active.get_untracked(), lines.with_untracked(Vec::len).max(1));
+            let (now, count) = (active.get_untracked(), options.with_untracked(Vec::len).max(1));
             match event.key().as_str() {
                 "ArrowDown" => active.set((now + 1) % count),
                 "ArrowUp" => active.set((now + count - 1) % count),
@@ -40,15 +39,15 @@ pub fn Combobox(
                 _ => return,
             }
             event.prevent_default();
-            crate::browser::reveal(&line_id(active.get_untracked()));
+            crate::browser::reveal(&option_id(active.get_untracked()));
         }
     };
-    let pointed = {
-        let line_id = line_id.clone();
-        move || lines.with(|lines| !lines.is_empty()).then(|| line_id(active.get()))
+    let active_id = {
+        let option_id = option_id.clone();
+        move || options.with(|options| !options.is_empty()).then(|| option_id(active.get()))
     };
-    let nothing = move || lines.with(Vec::is_empty).then_some("Nothing has these words.");
-    let listed = list_id.clone();
+    let no_results = move || options.with(Vec::is_empty).then_some("No results");
+    let list_id_copy = list_id.clone();
     view! {
         <div class="field">
             <label for=id.clone()>{label.clone()}</label>
@@ -62,7 +61,7 @@ pub fn Combobox(
                 aria-autocomplete="list"
                 aria-expanded="true"
                 aria-controls=list_id
-                aria-activedescendant=pointed
+                aria-activedescendant=active_id
                 prop:value=typed
                 on:input=move |event| {
                     typed.set(event_target_value(&event));
@@ -71,31 +70,31 @@ pub fn Combobox(
                 on:keydown=keys
             />
         </div>
-        <ul id=listed class="options" role="listbox" aria-label=label>
-            {move || options(lines.get(), active, &line_id, choose)}
+        <ul id=list_id_copy class="options" role="listbox" aria-label=label>
+            {move || option_items(options.get(), active, &option_id, choose)}
         </ul>
-        <p class="note" role="status">{nothing}</p>
+        <p class="note" role="status">{no_results}</p>
     }
 }
 
-fn options(
-    lines: Vec<Line>,
+fn option_items(
+    options: Vec<ComboboxOption>,
     active: RwSignal<usize>,
-    line_id: &dyn Fn(usize) -> String,
+    option_id: &dyn Fn(usize) -> String,
     choose: Callback<usize>,
 ) -> Vec<impl IntoView + use<>> {
-    let option = |(at, (kind, label, detail)): (usize, Line)| {
+    let option = |(at, (kind, label, detail)): (usize, ComboboxOption)| {
         view! {
             <li
-                id=line_id(at)
+                id=option_id(at)
                 role="option"
                 aria-selected=move || if active.get() == at { "true" } else { "false" }
                 on:click=move |_| choose.run(at)
             >
-                <span class="name">{label}</span>" "<span class="quiet">{detail}</span>
+                <span class="name">{label}</span>" "<span class="muted">{detail}</span>
                 <span class="kind">{kind}</span>
             </li>
         }
     };
-    lines.into_iter().enumerate().map(option).collect()
+    options.into_iter().enumerate().map(option).collect()
 }

@@ -1,11 +1,11 @@
-//! Text to take along.
+//! Copy buttons.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::browser;
 
-/// A button that copies a text and says so.
+/// A button that copies a text and confirms it.
 #[component]
 pub fn CopyButton(
     #[prop(into)] text: Signal<String>,
@@ -26,12 +26,12 @@ pub fn CopyButton(
     let shown = move || match copied.get() {
         None => label.clone(),
         Some(true) => "Copied".to_owned(),
-        Some(false) => "Not permitted: select and copy".to_owned(),
+        Some(false) => "Copying is blocked. Select the text and press Ctrl+C.".to_owned(),
     };
     view! { <button type="button" class="button" on:click=copy aria-live="polite">{shown}</button> }
 }
 
-/// Code with a button that copies it.
+/// Code with a copy button.
 #[component]
 pub fn CodeBlock(#[prop(into)] code: Signal<String>, #[prop(into)] label: String) -> impl IntoView {
     let name = label.clone();

@@ -1,4 +1,4 @@
-//! A question in front of the page: the browser's own dialog, so the keyboard stays inside and Escape closes it.
+//! Modal dialogs, on the browser's `dialog` element: it traps focus and closes on Escape.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -6,7 +6,6 @@ use leptos::prelude::*;
 use crate::components::field::TextField;
 use crate::components::field::fresh_id;
 
-/// Shown while `open`.
 #[component]
 pub fn Dialog(
     #[prop(into)] title: String,
@@ -15,7 +14,7 @@ pub fn Dialog(
 ) -> impl IntoView {
     let node = NodeRef::<html::Dialog>::new();
     let id = fresh_id();
-    let labelled_by = id.clone();
+    let label_id = id.clone();
     Effect::new(move |_| {
         let Some(dialog) = node.get() else { return };
         match (open.get(), dialog.open()) {
@@ -24,34 +23,34 @@ pub fn Dialog(
             _ => {}
         }
     });
-    // The browser tells of it a little later: by then it may be open again.
+    // The event arrives asynchronously, so the dialog can already be open again.
     let closed = move |_| {
         if node.get_untracked().is_some_and(|dialog| !dialog.open()) {
             open.set(false);
         }
     };
     view! {
-        <dialog node_ref=node aria-labelledby=labelled_by on:close=closed>
+        <dialog node_ref=node aria-labelledby=label_id on:close=closed>
             <h2 id=id>{title}</h2>
             <Show when=move || open.get()>{children()}</Show>
         </dialog>
     }
 }
 
-/// A dangerous act: says what will happen and asks for the name.
+/// A confirmation that states the consequence and requires the object's name.
 #[component]
 pub fn ConfirmByName(
     #[prop(into)] title: String,
     #[prop(into)] consequence: String,
     #[prop(into)] name: String,
-    #[prop(into)] act: String,
+    #[prop(into)] action: String,
     open: RwSignal<bool>,
     #[prop(into)] on_confirm: Callback<()>,
 ) -> impl IntoView {
     let typed = RwSignal::new(String::new());
-    let wanted = StoredValue::new(name);
-    let matches = move || wanted.with_value(|name| *name == typed.get().trim());
-    let (consequence, act) = (StoredValue::new(consequence), StoredValue::new(act));
+    let name = StoredValue::new(name);
+    let matches = move || name.with_value(|name| *name == typed.get().trim());
+    let (consequence, action) = (StoredValue::new(consequence), StoredValue::new(action));
     let confirm = move |event: leptos::ev::SubmitEvent| {
         event.prevent_default();
         if matches() {
@@ -67,9 +66,9 @@ pub fn ConfirmByName(
         <Dialog title open>
             <form on:submit=confirm>
                 <p>{consequence.get_value()}</p>
-                <TextField label=format!("Type {} to confirm", wanted.get_value()) value=typed />
+                <TextField label=format!("Type {} to confirm", name.get_value()) value=typed />
                 <div class="actions">
-                    <button type="submit" class="button danger" disabled=move || !matches()>{act.get_value()}</button>
+                    <button type="submit" class="button danger" disabled=move || !matches()>{action.get_value()}</button>
                     <button type="button" class="button" on:click=move |_| open.set(false)>"Cancel"</button>
                 </div>
             </form>

@@ -1,43 +1,42 @@
-//! What was and what is, side by side.
+//! A table of the differences between two versions.
 
 use leptos::prelude::*;
 
 use crate::model::difference::Difference;
 
-/// A row for each thing that differs.
 #[component]
 pub fn DifferenceTable(
     #[prop(into)] label: String,
     differences: Vec<Difference>,
-    /// What the two are called, where neither came before the other.
+    /// The headings of the two sides, if they are not an earlier and a later version.
     #[prop(optional, into)]
     sides: Option<(&'static str, &'static str)>,
 ) -> impl IntoView {
-    let was = if sides.is_some() { "is" } else { "was" };
+    let before_class = if sides.is_some() { "after" } else { "before" };
     let sides = sides.unwrap_or(("Before", "After"));
-    let side = |said: Option<String>, class: &'static str| match said {
-        Some(said) if !said.is_empty() => view! { <span class=class>{said}</span> }.into_any(),
-        _ => view! { <span class="quiet">"none"</span> }.into_any(),
+    let side = |text: Option<String>, class: &'static str| match text {
+        Some(text) if !text.is_empty() => view! { <span class=class>{text}</span> }.into_any(),
+        _ => view! { <span class="muted">"none"</span> }.into_any(),
     };
     let rows: Vec<_> = differences
         .into_iter()
-        .map(|it| {
+        .map(|difference| {
             view! {
                 <tr>
-                    <th scope="row">{it.what}</th>
-                    <td>{side(it.before, was)}</td>
-                    <td>{side(it.after, "is")}</td>
+                    <th scope="row">{difference.label}</th>
+                    <td>{side(difference.before, before_class)}</td>
+                    <td>{side(difference.after, "after")}</td>
                 </tr>
             }
         })
         .collect();
     if rows.is_empty() {
-        return view! { <p class="note">"Nothing differs."</p> }.into_any();
+        return view! { <p class="note">"No differences"</p> }.into_any();
     }
     view! {
         <div class="table-wrap" tabindex="0" role="region" aria-label=label>
             <table class="difference">
-                <thead><tr><th scope="col">"What"</th><th scope="col">{sides.0}</th><th scope="col">{sides.1}</th></tr></thead>
+                <thead><tr><th scope="col">"Field"</th><th scope="col">{sides.0}</th><th scope="col">{sides.1}</th></tr></thead>
                 <tbody>{rows}</tbody>
             </table>
         </div>

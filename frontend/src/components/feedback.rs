@@ -1,14 +1,14 @@
-//! What stands where data is not: on its way, failed, or not there yet; and notes.
+//! Loading, error and empty states, and notices.
 
 use leptos::prelude::*;
 
 use crate::api::Problem;
-use crate::components::time::Exactly;
-use crate::model::said::{Part, sentence};
+use crate::components::time::ExactTime;
+use crate::model::remark::{Part, sentence};
 
-/// Grey bars in the place of what is on its way.
+/// A placeholder while data is loading.
 #[component]
-pub fn Skeleton() -> impl IntoView {
+pub fn LoadingSkeleton() -> impl IntoView {
     view! {
         <div class="skeleton" role="status" aria-label="Loading">
             <span></span><span></span><span></span><span></span>
@@ -16,21 +16,21 @@ pub fn Skeleton() -> impl IntoView {
     }
 }
 
-/// What went wrong, which request it was, and a way to try again.
+/// An error with its request id and an optional button.
 #[component]
 pub fn ProblemPanel(
     problem: Problem,
-    /// What the button does; without it there is none.
+    /// Called by the button; without it there is no button.
     #[prop(optional, into)]
     retry: Option<Callback<()>>,
-    /// What the button says.
+    /// The label of the button.
     #[prop(default = "Try again")]
-    act: &'static str,
+    action: &'static str,
 ) -> impl IntoView {
     let fields: Vec<_> = problem
         .fields
         .iter()
-        .map(|it| view! { <li><code>{it.field.clone()}</code>" "{it.reason.clone()}</li> })
+        .map(|field| view! { <li><code>{field.field.clone()}</code>" "{field.reason.clone()}</li> })
         .collect();
     let has_fields = !fields.is_empty();
     view! {
@@ -41,21 +41,21 @@ pub fn ProblemPanel(
             } else {
                 view! { <p>{problem.detail}</p> }.into_any()
             }}
-            {problem.request_id.map(|id| view! { <p class="quiet">"Request "<code>{id}</code></p> })}
+            {problem.request_id.map(|id| view! { <p class="muted">"Request ID: "<code>{id}</code></p> })}
             {retry.map(|retry| view! {
-                <button type="button" class="button" on:click=move |_| retry.run(())>{act}</button>
+                <button type="button" class="button" on:click=move |_| retry.run(())>{action}</button>
             })}
         </div>
     }
 }
 
-/// The problem of the last act, if it failed.
+/// The problem of the last request, if it failed.
 #[component]
-pub fn ActProblem(problem: RwSignal<Option<Problem>>) -> impl IntoView {
+pub fn SubmitProblem(problem: RwSignal<Option<Problem>>) -> impl IntoView {
     move || problem.get().map(|problem| view! { <ProblemPanel problem /> })
 }
 
-/// Nothing here yet, and what to do about it.
+/// An empty state: what is missing, and what to do next.
 #[component]
 pub fn Empty(#[prop(into)] title: String, children: Children) -> impl IntoView {
     view! {
@@ -66,16 +66,16 @@ pub fn Empty(#[prop(into)] title: String, children: Children) -> impl IntoView {
     }
 }
 
-/// What the API warns of, as a sentence.
-pub fn remark(said: &str) -> AnyView {
-    let parts = sentence(said).into_iter().map(|part| match part {
+/// A warning of the API as a sentence.
+pub fn remark(warning: &str) -> AnyView {
+    let parts = sentence(warning).into_iter().map(|part| match part {
         Part::Text(text) => text.into_any(),
-        Part::At(at) => view! { <Exactly at /> }.into_any(),
+        Part::At(at) => view! { <ExactTime at /> }.into_any(),
     });
     view! { <Warning><p>{parts.collect::<Vec<_>>()}</p></Warning> }.into_any()
 }
 
-/// Something to know that is not wrong.
+/// A notice that is not an error.
 #[component]
 pub fn Warning(children: Children) -> impl IntoView {
     view! { <div class="warning" role="note">{children()}</div> }

@@ -1,28 +1,27 @@
-//! Fields of forms: a label, an input, a hint, and the problem beside it.
+//! Form fields: label, input, hint, and the problem beside it.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use leptos::prelude::*;
 
-/// A value that a field shows and changes.
+/// A value that a field displays and changes.
 #[derive(Debug)]
-pub struct Bind<T: Send + Sync + 'static> {
+pub struct Binding<T: Send + Sync + 'static> {
     pub value: Signal<T>,
     pub set: Callback<T>,
 }
 
-/// One line of text.
 #[component]
 pub fn TextField(
     #[prop(into)] label: String,
-    #[prop(into)] value: Bind<String>,
+    #[prop(into)] value: Binding<String>,
     #[prop(optional, into)] problem: Signal<Option<String>>,
     #[prop(optional, into)] hint: Option<String>,
-    /// `type` of the input.
+    /// The `type` attribute of the input.
     #[prop(default = "text")]
     kind: &'static str,
     #[prop(default = "off")] autocomplete: &'static str,
-    /// A narrow one, for a number.
+    /// A narrow field for a number.
     #[prop(optional)]
     short: bool,
     #[prop(optional)] autofocus: bool,
@@ -49,11 +48,10 @@ pub fn TextField(
     }
 }
 
-/// Several lines of text.
 #[component]
 pub fn TextArea(
     #[prop(into)] label: String,
-    #[prop(into)] value: Bind<String>,
+    #[prop(into)] value: Binding<String>,
     #[prop(optional, into)] problem: Signal<Option<String>>,
     #[prop(optional, into)] hint: Option<String>,
 ) -> impl IntoView {
@@ -74,11 +72,11 @@ pub fn TextArea(
     }
 }
 
-/// One of several words, each with what it is called.
+/// A select with typed options.
 #[component]
 pub fn Choice<T>(
     #[prop(into)] label: String,
-    value: Bind<T>,
+    value: Binding<T>,
     options: Vec<(T, String)>,
     #[prop(optional, into)] problem: Signal<Option<String>>,
     #[prop(optional, into)] hint: Option<String>,
@@ -90,7 +88,8 @@ where
     let (options, labels): (Vec<T>, Vec<String>) = options.into_iter().unzip();
     let options = StoredValue::new(options);
     let chosen = Signal::derive(move || {
-        let place = |value: &T| options.with_value(|all| all.iter().position(|it| it == value));
+        let place =
+            |value: &T| options.with_value(|all| all.iter().position(|option| option == value));
         value.value.with(place)
     });
     let choose = Callback::new(move |at: usize| {
@@ -101,7 +100,7 @@ where
     view! { <Select label labels chosen choose problem hint short /> }
 }
 
-/// One of several lines, by its place.
+/// A select with options identified by index. Not generic, so that the code is not duplicated for each option type.
 #[component]
 fn Select(
     label: String,
@@ -139,11 +138,10 @@ fn Select(
     }
 }
 
-/// Yes or no.
 #[component]
-pub fn Tick(#[prop(into)] label: String, value: Bind<bool>) -> impl IntoView {
+pub fn Checkbox(#[prop(into)] label: String, value: Binding<bool>) -> impl IntoView {
     view! {
-        <label class="tick">
+        <label class="checkbox">
             <input
                 type="checkbox"
                 prop:checked=value.value
@@ -154,27 +152,27 @@ pub fn Tick(#[prop(into)] label: String, value: Bind<bool>) -> impl IntoView {
     }
 }
 
-/// An id for an element that others point to.
+/// A unique id for an element that others reference.
 pub fn fresh_id() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("f{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-impl<T: Send + Sync + 'static> Clone for Bind<T> {
+impl<T: Send + Sync + 'static> Clone for Binding<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T: Send + Sync + 'static> Copy for Bind<T> {}
+impl<T: Send + Sync + 'static> Copy for Binding<T> {}
 
-impl<T: Clone + Send + Sync + 'static> From<RwSignal<T>> for Bind<T> {
+impl<T: Clone + Send + Sync + 'static> From<RwSignal<T>> for Binding<T> {
     fn from(signal: RwSignal<T>) -> Self {
         Self { value: signal.into(), set: Callback::new(move |value| signal.set(value)) }
     }
 }
 
-/// The hint, or the problem in its place.
+/// The hint of a field, replaced by its problem if there is one.
 #[component]
 fn Note(id: String, hint: Option<String>, problem: Signal<Option<String>>) -> impl IntoView {
     let shown = move || match problem.get() {

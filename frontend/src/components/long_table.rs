@@ -1,24 +1,24 @@
-//! A table of any length: only the rows in sight exist, so ten thousand scroll like ten.
+//! A virtualised table: only visible rows are rendered, so ten thousand scroll like ten.
 
 use leptos::html;
 use leptos::prelude::*;
 
 use crate::model::window::Window;
 
-/// What is in sight of a long table; cheap to copy.
+/// The visible part of a table; cheap to copy.
 #[derive(Debug, Clone, Copy)]
-pub struct Sight {
+pub struct Viewport {
     node: NodeRef<html::Div>,
     scrolled_px: RwSignal<usize>,
     frame_px: RwSignal<usize>,
 }
 
-/// How high a row is, its line included; the style sheet says the same.
+/// The height of a row with its border; must equal the value in the style sheet.
 const ROW_PX: usize = 57;
-/// Until the browser tells.
+/// The height of the frame until it has been measured.
 const FRAME_PX: usize = 900;
 
-impl Sight {
+impl Viewport {
     pub fn new() -> Self {
         Self {
             node: NodeRef::new(),
@@ -27,19 +27,19 @@ impl Sight {
         }
     }
 
-    /// The rows of `count` to have; tracked.
+    /// The range of the `count` rows to render; tracked.
     pub fn window(self, count: usize) -> Window {
         Window::of(count, ROW_PX, self.scrolled_px.get(), self.frame_px.get())
     }
 
-    /// Back to the first row, as after another order.
+    /// Scrolls to the first row, for example after sorting.
     pub fn to_top(self) {
         if let Some(node) = self.node.get_untracked() {
             node.set_scroll_top(0);
         }
     }
 
-    fn look(self) {
+    fn measure(self) {
         let Some(node) = self.node.get_untracked() else { return };
         let whole = |px: i32| usize::try_from(px).unwrap_or(0);
         self.scrolled_px.set(whole(node.scroll_top()) / ROW_PX * ROW_PX);
@@ -47,16 +47,16 @@ impl Sight {
     }
 }
 
-/// The frame with the head, which stays, and between two spaces the rows of the window.
+/// The scrolling frame with a sticky head and spacers above and below the rendered rows.
 #[component]
 pub fn LongTable(
     #[prop(into)] label: String,
-    sight: Sight,
+    viewport: Viewport,
     count: Signal<usize>,
     head: AnyView,
     children: Children,
 ) -> impl IntoView {
-    let window = Memo::new(move |_| sight.window(count.get()));
+    let window = Memo::new(move |_| viewport.window(count.get()));
     let space = |px: usize| {
         (px > 0).then(|| view! { <tr class="space" aria-hidden="true"><td style=("height", format!("{px}px"))></td></tr> })
     };
@@ -66,8 +66,8 @@ pub fn LongTable(
             tabindex="0"
             role="region"
             aria-label=label
-            node_ref=sight.node
-            on:scroll=move |_| sight.look()
+            node_ref=viewport.node
+            on:scroll=move |_| viewport.measure()
         >
             <table aria-rowcount=move || count.get() + 1>
                 <thead>{head}</thead>

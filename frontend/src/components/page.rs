@@ -1,13 +1,12 @@
-//! The head of a page: its title, also in the browser's tab, and what can be done there.
+//! The head of a page: its title, which is also the document's title, and its actions.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use leptos::html;
 use leptos::prelude::*;
 
-/// Title, one line below it, and buttons.
 #[component]
-pub fn PageHead(
+pub fn PageHeader(
     #[prop(into)] title: Signal<String>,
     #[prop(optional, into)] lead: Option<String>,
     #[prop(optional)] children: Option<Children>,
@@ -16,7 +15,7 @@ pub fn PageHead(
     Effect::new(move |_| document().set_title(&format!("{} · Weir", title.get())));
     Effect::new(move |_| {
         if let Some(heading) = heading.get()
-            && LED_HERE.swap(true, Ordering::Relaxed)
+            && NAVIGATED.swap(true, Ordering::Relaxed)
         {
             drop(heading.focus());
         }
@@ -32,5 +31,5 @@ pub fn PageHead(
     }
 }
 
-/// Whether a page was shown before this one: whoever comes from there finds the keyboard at the new heading.
-static LED_HERE: AtomicBool = AtomicBool::new(false);
+/// Whether a page was shown before this one; if so, focus moves to the new page's heading.
+static NAVIGATED: AtomicBool = AtomicBool::new(false);

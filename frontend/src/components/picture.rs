@@ -1,94 +1,94 @@
-//! A picture of what a rule does to a pattern of traffic, and a table that says the same.
+//! A picture of how a rule treats a traffic pattern, and the same numbers as a table.
 
 use leptos::prelude::*;
 use weir_domain::rule::Rule;
 
-use crate::browser::along;
+use crate::browser::pointer_position;
 use crate::charts::geometry::{Scale, area};
-use crate::components::field::{Bind, Choice};
+use crate::components::field::{Binding, Choice};
 use crate::model::duration;
 use crate::model::number::grouped;
 use crate::model::picture::{Dot, Pattern, Picture, SLICES, Slice, WINDOWS};
 
-/// The picture of `rule`, which is `None` while it is not right or does not limit.
+/// The picture of `rule`, which is `None` while the form is invalid or the rule has no limits.
 #[component]
-pub fn RulePicture(#[prop(into)] rule: Signal<Option<Picturable>>) -> impl IntoView {
+pub fn RulePicture(#[prop(into)] rule: Signal<Option<SimulatedRule>>) -> impl IntoView {
     let (pattern, by_hand) = (RwSignal::new(Pattern::Boundary), RwSignal::new(Vec::<u64>::new()));
     let picture = Memo::new(move |_| {
         rule.with(|rule| {
-            let Picturable(rule) = rule.as_ref()?;
+            let SimulatedRule(rule) = rule.as_ref()?;
             Picture::of(rule, pattern.get(), &by_hand.get())
         })
     });
     let patterns = vec![
-        (Pattern::Boundary, "Before and after a boundary".to_owned()),
+        (Pattern::Boundary, "Burst across a reset".to_owned()),
         (Pattern::Burst, "Two bursts".to_owned()),
         (Pattern::Steady, "Steady, above the limit".to_owned()),
-        (Pattern::ByHand, "By hand".to_owned()),
+        (Pattern::ByHand, "Custom".to_owned()),
     ];
     let chosen =
-        Bind { value: pattern.into(), set: Callback::new(move |chosen| pattern.set(chosen)) };
+        Binding { value: pattern.into(), set: Callback::new(move |chosen| pattern.set(chosen)) };
     let summary = move || {
-        picture.with(|it| match it {
+        picture.with(|picture| match picture {
             Some(picture) => picture.summary(),
-            None => "Shown once the limits are right.".to_owned(),
+            None => "The preview appears when the limits are valid.".to_owned(),
         })
     };
-    let worst = move || picture.with(|it| it.as_ref().map(Picture::worst_case));
+    let worst = move || picture.with(|picture| picture.as_ref().map(Picture::worst_case));
     let put = Callback::new(move |at: u64| {
         if pattern.get_untracked() != Pattern::ByHand {
             by_hand.set(Vec::new());
             pattern.set(Pattern::ByHand);
         }
-        by_hand.update(|places| switch(places, at));
+        by_hand.update(|places| toggle(places, at));
     });
     view! {
         <section class="picture" aria-labelledby="picture-heading">
-            <h2 id="picture-heading">"What it does"</h2>
-            <Choice label="Traffic of one subject" value=chosen options=patterns />
-            <Show when=move || pattern.get() == Pattern::ByHand><Places by_hand /></Show>
-            {move || picture.get().map(|it| drawn(&it, put))}
+            <h2 id="picture-heading">"Preview"</h2>
+            <Choice label="Traffic pattern of one subject" value=chosen options=patterns />
+            <Show when=move || pattern.get() == Pattern::ByHand><PlaceCheckboxes by_hand /></Show>
+            {move || picture.get().map(|picture| drawing(&picture, put))}
             <p class="note" aria-live="polite">{summary}</p>
             <p class="note">{worst}</p>
-            {move || picture.get().map(|it| table(&it))}
+            {move || picture.get().map(|picture| table(&picture))}
         </section>
     }
 }
 
-/// A checked rule, equal when it was written alike.
+/// A valid rule, compared by its draft.
 #[derive(Debug, Clone)]
-pub struct Picturable(pub Rule);
+pub struct SimulatedRule(pub Rule);
 
-impl PartialEq for Picturable {
+impl PartialEq for SimulatedRule {
     fn eq(&self, other: &Self) -> bool {
         self.0.draft() == other.0.draft()
     }
 }
 
-/// Where requests come, ticked in by hand.
+/// Checkboxes that place requests by hand.
 #[component]
-fn Places(by_hand: RwSignal<Vec<u64>>) -> impl IntoView {
+fn PlaceCheckboxes(by_hand: RwSignal<Vec<u64>>) -> impl IntoView {
     let place = move |at: u64| {
         let on = move || by_hand.with(|places| places.contains(&at));
         view! {
             <input
                 type="checkbox"
-                aria-label=format!("Requests in part {} of {SLICES}", at + 1)
+                aria-label=format!("Requests in slot {} of {SLICES}", at + 1)
                 prop:checked=on
-                on:change=move |_| by_hand.update(|places| switch(places, at))
+                on:change=move |_| by_hand.update(|places| toggle(places, at))
             />
         }
     };
     view! {
-        <fieldset class="places">
-            <legend class="note">"Tick where requests come, or click into the picture"</legend>
+        <fieldset class="slots">
+            <legend class="note">"Select when requests arrive, or click in the chart"</legend>
             <div>{(0..SLICES).map(place).collect::<Vec<_>>()}</div>
         </fieldset>
     }
 }
 
-/// Puts requests at a place, or takes them away again.
-fn switch(places: &mut Vec<u64>, at: u64) {
+/// Adds requests at a place, or removes them.
+fn toggle(places: &mut Vec<u64>, at: u64) {
     match places.iter().position(|place| *place == at) {
         Some(found) => {
             places.remove(found);
@@ -97,32 +97,30 @@ fn switch(places: &mut Vec<u64>, at: u64) {
     }
 }
 
-fn drawn(picture: &Picture, put: Callback<u64>) -> impl IntoView + use<> {
+fn drawing(picture: &Picture, put: Callback<u64>) -> impl IntoView + use<> {
     let x = Scale { most: picture.span_us(), start: MARGIN, end: WIDTH - MARGIN };
     let y = Scale { most: picture.limit, start: GROUND, end: CEILING };
     let path = area(x, y, &picture.level);
     let dot = |dot: &Dot| {
         let (class, row) =
-            if dot.admitted { ("admitted", ADMITTED_ROW) } else { ("refused", DENIED_ROW) };
+            if dot.admitted { ("allowed", ADMITTED_ROW) } else { ("denied", DENIED_ROW) };
         view! { <circle class=class cx=x.place(dot.at_us) cy=row r="4" /> }
     };
     let dots: Vec<_> = picture.dots.iter().map(dot).collect();
     let boundary = |at: u64| {
         let along = x.place(picture.window_ms * 1000 * at);
-        view! { <line class="edge" x1=along x2=along y1=CEILING y2=GROUND /> }
+        view! { <line class="boundary" x1=along x2=along y1=CEILING y2=GROUND /> }
     };
     let boundaries: Vec<_> = (0..=WINDOWS).map(boundary).collect();
-    // The pointer's way; ticks are the keyboard's.
+    // For pointers only; the checkboxes are the keyboard's way.
     let click = move |event: leptos::ev::MouseEvent| {
-        let Some(along) = along(&event, WIDTH) else { return };
+        let Some(along) = pointer_position(&event, WIDTH) else { return };
         put.run((along.saturating_sub(MARGIN) * SLICES / (WIDTH - 2 * MARGIN)).min(SLICES - 1));
     };
-    let full = format!("full: {}", grouped(picture.limit));
+    let full = format!("Limit: {}", grouped(picture.limit));
     let length = duration::short(picture.window_ms * WINDOWS);
-    let label = format!(
-        "Admitted and denied requests over the level of the counter. {}",
-        picture.summary()
-    );
+    let label =
+        format!("Allowed and denied requests, and the level of the counter. {}", picture.summary());
     view! {
         <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") role="img" aria-label=label on:click=click>
             {boundaries}
@@ -134,9 +132,9 @@ fn drawn(picture: &Picture, put: Callback<u64>) -> impl IntoView + use<> {
             {dots}
         </svg>
         <p class="legend note">
-            <span class="admitted-mark">"admitted"</span>
-            <span class="refused-mark">"denied"</span>
-            <span class="level-mark">"level of the counter"</span>
+            <span class="allowed-mark">"allowed"</span>
+            <span class="denied-mark">"denied"</span>
+            <span class="level-mark">"counter"</span>
         </p>
     }
 }
@@ -155,14 +153,14 @@ fn table(picture: &Picture) -> impl IntoView + use<> {
     let rows: Vec<_> = picture.slices().into_iter().map(row).collect();
     view! {
         <details>
-            <summary class="note">"The same as a table"</summary>
+            <summary class="note">"View as table"</summary>
             <table>
                 <thead>
                     <tr>
                         <th scope="col">"From"</th>
-                        <th scope="col" class="number">"Admitted"</th>
+                        <th scope="col" class="number">"Allowed"</th>
                         <th scope="col" class="number">"Denied"</th>
-                        <th scope="col" class="number">"Level"</th>
+                        <th scope="col" class="number">"Counter"</th>
                     </tr>
                 </thead>
                 <tbody>{rows}</tbody>

@@ -1,30 +1,29 @@
-//! The rule editor's form, in three parts: who, how much, what then.
+//! The fields of the rule editor: match, limits, advanced.
 
-mod carried;
+mod draft_transfer;
 mod editor;
 mod limits;
-mod then;
-mod who;
+mod matching;
+mod outcome;
 
 use leptos::prelude::*;
 use weir_wire::words::Action;
 
-pub use carried::Carried;
+pub use draft_transfer::DraftTransfer;
 pub use editor::Editor;
 pub use limits::Limits;
-use then::{Modes, Then};
-use who::Who;
+use matching::MatchFields;
+use outcome::{AdvancedFields, IdentityFields};
 
-/// All fields of a rule.
 #[component]
 pub fn RuleFields(editor: Editor) -> impl IntoView {
     let limited = Memo::new(move |_| editor.form.with(|form| form.action == Action::Limit));
     view! {
-        <Modes editor />
-        <Who editor />
+        <IdentityFields editor />
+        <MatchFields editor />
         <Show when=move || limited.get()>
             <Limits editor />
-            <Then editor />
+            <AdvancedFields editor />
         </Show>
     }
 }

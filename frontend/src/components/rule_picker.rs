@@ -1,4 +1,4 @@
-//! One of the rules: of few in a list, of many in a field that finds them as one types.
+//! Choosing a rule: a select for few rules, a search field for many.
 
 mod suggest;
 
@@ -11,45 +11,45 @@ use weir_wire::rules::RuleAnswer;
 
 use crate::api::Problem;
 use crate::browser;
-use crate::components::field::{Bind, Choice};
-use crate::components::load::load;
-use crate::model::rule_choice::{Choosable, Search, found, said, searched};
+use crate::components::field::{Binding, Choice};
+use crate::components::remote_data::fetch_data;
+use crate::model::rule_choice::{RuleOption, Search, matching, search_text, status_text};
 use suggest::{Suggest, Suggestions};
 
-/// The first rules that can be chosen, and those that the page names.
+/// The first page of rules to choose from, and the rules that the page refers to by id.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SomeRules {
+pub struct RuleOptions {
     pub first: Page<RuleAnswer>,
     pub named: Vec<RuleAnswer>,
 }
 
-/// Asks the server for rules with a text.
-pub type Find = Callback<String, LocalBoxFuture<'static, Result<Page<RuleAnswer>, Problem>>>;
+/// Searches the server for rules that contain a text.
+pub type SearchRules = Callback<String, LocalBoxFuture<'static, Result<Page<RuleAnswer>, Problem>>>;
 
-/// The rules of a page, as far as they are known; cheap to copy.
+/// The rules that the page has loaded so far; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     first: StoredValue<Vec<RuleAnswer>>,
-    /// Whether there are more than the first.
+    /// Whether the server has more than the first page.
     more: bool,
     known: StoredValue<BTreeMap<String, RuleAnswer>>,
-    find: Find,
+    find: SearchRules,
 }
 
 impl Rules {
-    pub fn new(some: SomeRules, find: Find) -> Self {
+    pub fn new(some: RuleOptions, find: SearchRules) -> Self {
         let rules = Self {
             more: some.first.next_cursor.is_some(),
             known: StoredValue::new(BTreeMap::new()),
             first: StoredValue::new(some.first.data),
             find,
         };
-        rules.learn(rules.first.get_value());
-        rules.learn(some.named);
+        rules.add(rules.first.get_value());
+        rules.add(some.named);
         rules
     }
 
-    /// The rule with an id, if it was met.
+    /// The rule with an id, if it has been loaded.
     pub fn rule(self, id: &str) -> Option<RuleAnswer> {
         self.known.with_value(|known| known.get(id).cloned())
     }
@@ -58,13 +58,13 @@ impl Rules {
         self.first.with_value(|first| first.first().cloned())
     }
 
-    /// All that were met.
+    /// All loaded rules.
     pub fn known(self) -> Vec<RuleAnswer> {
         self.known.with_value(|known| known.values().cloned().collect())
     }
 
-    /// Those of the ids that were not met yet, each once.
-    pub fn unknown<'a>(self, ids: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+    /// The ids that have not been loaded yet, without duplicates.
+    pub fn missing<'a>(self, ids: impl IntoIterator<Item = &'a String>) -> Vec<String> {
         let known = |id: &String| self.known.try_with_value(|known| known.contains_key(id));
         let mut ids: Vec<_> =
             ids.into_iter().filter(|id| known(id) == Some(false)).cloned().collect();
@@ -73,23 +73,23 @@ impl Rules {
         ids
     }
 
-    /// Keeps rules that were met.
-    pub fn learn(self, rules: Vec<RuleAnswer>) {
+    /// Adds loaded rules.
+    pub fn add(self, rules: Vec<RuleAnswer>) {
         self.known.try_update_value(|known| {
             known.extend(rules.into_iter().map(|rule| (rule.id.clone(), rule)));
         });
     }
 }
 
-/// A field for one of the rules, or for another of the `options` that rules give, or for one of the `others`, which stand
-/// above them. The rule that is chosen is known by then.
+/// A field for one rule, or for one of the `options` derived from rules, or for one of the `others`, which are listed
+/// first. A chosen rule has always been loaded.
 #[component]
 pub fn RulePicker(
     #[prop(into)] label: String,
     rules: Rules,
-    value: Bind<String>,
-    options: fn(&[RuleAnswer]) -> Vec<Choosable>,
-    #[prop(optional)] others: Vec<Choosable>,
+    value: Binding<String>,
+    options: fn(&[RuleAnswer]) -> Vec<RuleOption>,
+    #[prop(optional)] others: Vec<RuleOption>,
     #[prop(optional, into)] problem: Signal<Option<String>>,
 ) -> impl IntoView {
     if !rules.more {
@@ -97,71 +97,75 @@ pub fn RulePicker(
         let options = others.into_iter().chain(all).collect();
         return view! { <Choice label value options problem /> }.into_any();
     }
-    view! { <Many label rules value options others problem /> }.into_any()
+    view! { <SearchField label rules value options others problem /> }.into_any()
 }
 
 #[component]
-fn Many(
+fn SearchField(
     label: String,
     rules: Rules,
-    value: Bind<String>,
-    options: fn(&[RuleAnswer]) -> Vec<Choosable>,
-    others: Vec<Choosable>,
+    value: Binding<String>,
+    options: fn(&[RuleAnswer]) -> Vec<RuleOption>,
+    others: Vec<RuleOption>,
     problem: Signal<Option<String>>,
 ) -> impl IntoView {
     let others = StoredValue::new(others);
     let (open, typed) = (RwSignal::new(false), RwSignal::new(String::new()));
-    let text = Memo::new(move |_| typed.with(|typed| searched(typed)));
-    let by_server = load(move || {
-        let asked = text.get();
+    let text = Memo::new(move |_| typed.with(|typed| search_text(typed)));
+    let by_server = fetch_data(move || {
+        let searched = text.get();
         async move {
             let first = || Page { data: rules.first.get_value(), next_cursor: Some(String::new()) };
-            if !asked.is_empty() {
+            if !searched.is_empty() {
                 browser::wait_ms(PAUSE_MS).await;
             }
-            // What was typed meanwhile asks for itself.
+            // Text typed meanwhile starts its own search.
             match text.try_get_untracked() {
-                Some(now) if now == asked && !asked.is_empty() => {
-                    rules.find.run(asked.clone()).await.map(|page| (asked, page))
+                Some(now) if now == searched && !searched.is_empty() => {
+                    rules.find.run(searched.clone()).await.map(|page| (searched, page))
                 }
-                _ => Ok((asked, first())),
+                _ => Ok((searched, first())),
             }
         }
     });
-    let lines = Memo::new(move |_| {
+    let labels = Memo::new(move |_| {
         let rules = by_server.data().map(|(_, page)| page.data).unwrap_or_default();
-        text.with(|text| found(others.get_value().into_iter().chain(options(&rules)), text))
+        text.with(|text| matching(others.get_value().into_iter().chain(options(&rules)), text))
     });
     let search = move || match by_server.data() {
         _ if !open.get() => Search::Closed,
         _ if text.with(String::is_empty) => Search::Begun,
-        Some((asked, page)) if text.with(|text| *text == asked) => {
-            Search::Done { shown: lines.with(Vec::len), more: page.next_cursor.is_some() }
+        Some((searched, page)) if text.with(|text| *text == searched) => {
+            Search::Done { shown: labels.with(Vec::len), more: page.next_cursor.is_some() }
         }
         _ => Search::Running,
     };
     let first = rules.first.with_value(Vec::len);
-    let told = Signal::derive(move || match by_server.problem() {
+    let status = Signal::derive(move || match by_server.problem() {
         Some(problem) if open.get() => problem.title,
-        _ => said(search(), first),
+        _ => status_text(search(), first),
     });
     let chosen = Signal::derive(move || {
         let value = value.value.get();
         let all = others.get_value().into_iter().chain(options(&rules.known()));
-        all.into_iter().find(|(it, _)| *it == value).map(|(_, label)| label).unwrap_or_default()
+        all.into_iter()
+            .find(|(candidate, _)| *candidate == value)
+            .map(|(_, label)| label)
+            .unwrap_or_default()
     });
     let choose = Callback::new(move |at: usize| {
-        if let Some((id, _)) = lines.with_untracked(|lines| lines.get(at).cloned()) {
+        if let Some((id, _)) = labels.with_untracked(|labels| labels.get(at).cloned()) {
             if let Some((_, page)) = untrack(|| by_server.data()) {
-                rules.learn(page.data);
+                rules.add(page.data);
             }
             value.set.run(id);
         }
     });
-    let labels = Signal::derive(move || lines.get().into_iter().map(|(_, label)| label).collect());
-    let suggestions = Suggestions { chosen, typed, open, lines: labels, choose, told };
+    let options =
+        Signal::derive(move || labels.get().into_iter().map(|(_, label)| label).collect());
+    let suggestions = Suggestions { chosen, typed, open, options, choose, status };
     view! { <Suggest label suggestions problem /> }
 }
 
-/// So long nobody types before the server is asked.
+/// The pause in typing after which the server is queried.
 const PAUSE_MS: i32 = 150;

@@ -1,5 +1,5 @@
-//! Allowed, denied and shadow-denied checks over time: to be read by pointer, by keyboard and as a table; a stretch that
-//! is dragged over can be looked at closer.
+//! Allowed, denied and shadow-denied checks over time, readable by pointer, by keyboard and as a table. Dragging zooms
+//! into a range.
 
 use leptos::ev::{KeyboardEvent, PointerEvent};
 use leptos::prelude::*;
@@ -7,24 +7,24 @@ use wasm_bindgen::JsCast as _;
 use weir_wire::stats::Series;
 
 use crate::browser;
-use crate::charts::stack::{HEIGHT, Stack, WIDTH, along, labelled, step_at};
+use crate::charts::stack::{HEIGHT, Stack, WIDTH, step_at, step_position, steps_to_label};
 use crate::model::number::{compact, grouped};
 
 const LABELS: usize = 6;
 
-/// The chart; `on_zoom` gets a stretch in milliseconds since 1970.
+/// The chart; `on_zoom` receives a range in milliseconds since 1970.
 #[component]
 pub fn SeriesChart(
     label: &'static str,
     series: Signal<Series>,
     on_zoom: Callback<(i64, i64)>,
-    /// Whether rules that only watch are part of it.
+    /// Whether the scope contains rules in shadow mode.
     #[prop(default = true)]
     shadows: bool,
 ) -> impl IntoView {
     let at = RwSignal::new(None::<usize>);
     let stack = Memo::new(move |_| {
-        series.with(|it| Stack::of(&[&it.allowed, &it.denied], &it.shadow_denied))
+        series.with(|series| Stack::of(&[&series.allowed, &series.denied], &series.shadow_denied))
     });
     let top = move || compact(stack.with(|stack| stack.most));
     let middle = move || {
@@ -33,15 +33,15 @@ pub fn SeriesChart(
     };
     view! {
         <figure class="chart" aria-label=label>
-            <div class="chart-y quiet" aria-hidden="true"><span>{top}</span><span>{middle}</span><span>"0"</span></div>
+            <div class="chart-y muted" aria-hidden="true"><span>{top}</span><span>{middle}</span><span>"0"</span></div>
             <Plot label series stack at on_zoom />
-            <div class="chart-x quiet" aria-hidden="true">{move || series.with(moments)}</div>
+            <div class="chart-x muted" aria-hidden="true">{move || series.with(time_labels)}</div>
             <figcaption>
-                <p class="chart-read" role="status">{move || at.get().and_then(|at| series.with(|it| read(it, at, shadows)))}</p>
+                <p class="chart-read" role="status">{move || at.get().and_then(|at| series.with(|series| readout(series, at, shadows)))}</p>
                 <p class="legend note">
                     <span class="allowed-mark">"allowed"</span>
                     <span class="denied-mark">"denied"</span>
-                    {shadows.then(|| view! { <span class="shadowed-mark">"shadow: would have been denied"</span> })}
+                    {shadows.then(|| view! { <span class="would-deny-mark">"would deny (shadow)"</span> })}
                 </p>
             </figcaption>
             <Numbers series />
@@ -49,7 +49,7 @@ pub fn SeriesChart(
     }
 }
 
-/// The drawing, which knows the step under the pointer or the keyboard: `at`.
+/// The plot; `at` is the step under the pointer or the keyboard cursor.
 #[component]
 fn Plot(
     label: &'static str,
@@ -58,17 +58,19 @@ fn Plot(
     at: RwSignal<Option<usize>>,
     on_zoom: Callback<(i64, i64)>,
 ) -> impl IntoView {
-    let begun = RwSignal::new(None::<usize>);
+    let drag_start = RwSignal::new(None::<usize>);
     let steps = Memo::new(move |_| series.with(|series| series.allowed.len()));
     let zoom = move |a: usize, b: usize| {
         let (from, to) = (a.min(b), a.max(b));
-        on_zoom.run(series.with_untracked(|it| (start_ms(it, from), start_ms(it, to + 1))));
+        on_zoom.run(
+            series.with_untracked(|series| (start_ms(series, from), start_ms(series, to + 1))),
+        );
     };
     let moved = move |event: PointerEvent| at.set(step_of(&event, steps.get_untracked()));
-    let pressed = move |event: PointerEvent| begun.set(step_of(&event, steps.get_untracked()));
+    let pressed = move |event: PointerEvent| drag_start.set(step_of(&event, steps.get_untracked()));
     let released = move |event: PointerEvent| {
-        let (from, to) = (begun.get_untracked(), step_of(&event, steps.get_untracked()));
-        begun.set(None);
+        let (from, to) = (drag_start.get_untracked(), step_of(&event, steps.get_untracked()));
+        drag_start.set(None);
         if let (Some(from), Some(to)) = (from, to)
             && from != to
         {
@@ -77,27 +79,28 @@ fn Plot(
     };
     let left = move |_| {
         at.set(None);
-        begun.set(None);
+        drag_start.set(None);
     };
     let keyed = move |event: KeyboardEvent| {
         let Some(last) = steps.get_untracked().checked_sub(1) else { return };
-        let here = at.get_untracked();
+        let current = at.get_untracked();
         let there = match event.key().as_str() {
-            "ArrowLeft" => here.map_or(last, |here| here.saturating_sub(1)),
-            "ArrowRight" => here.map_or(0, |here| (here + 1).min(last)),
+            "ArrowLeft" => current.map_or(last, |current| current.saturating_sub(1)),
+            "ArrowRight" => current.map_or(0, |current| (current + 1).min(last)),
             "Home" => 0,
             "End" => last,
-            "Enter" => return zoom(here.unwrap_or(last), here.unwrap_or(last)),
+            "Enter" => return zoom(current.unwrap_or(last), current.unwrap_or(last)),
             _ => return,
         };
         event.prevent_default();
         at.set(Some(there));
     };
     let marked = move || {
-        let (here, steps) = (at.get()?, steps.get());
-        let from = begun.get().unwrap_or(here);
-        let (left, right) = (along(from.min(here), steps), along(from.max(here) + 1, steps));
-        Some(view! { <rect class="marked" x=left y="0" width=right - left height=HEIGHT /> })
+        let (current, steps) = (at.get()?, steps.get());
+        let from = drag_start.get().unwrap_or(current);
+        let (left, right) =
+            (step_position(from.min(current), steps), step_position(from.max(current) + 1, steps));
+        Some(view! { <rect class="selection" x=left y="0" width=right - left height=HEIGHT /> })
     };
     view! {
         <svg
@@ -105,7 +108,7 @@ fn Plot(
             preserveAspectRatio="none"
             role="img"
             tabindex="0"
-            aria-label=format!("{label}: arrow keys read single steps, Enter looks closer")
+            aria-label=format!("{label}. Use the arrow keys to read values and Enter to zoom in.")
             on:pointermove=moved
             on:pointerdown=pressed
             on:pointerup=released
@@ -113,20 +116,20 @@ fn Plot(
             on:keydown=keyed
         >
             <line class="grid" x1="0" x2=WIDTH y1=HEIGHT / 2 y2=HEIGHT / 2 />
-            <path class="allowed" d=move || stack.with(|it| it.areas[0].clone()) />
-            <path class="denied" d=move || stack.with(|it| it.areas[1].clone()) />
-            <path class="shadowed" d=move || stack.with(|it| it.line.clone()) />
+            <path class="allowed" d=move || stack.with(|stack| stack.areas[0].clone()) />
+            <path class="denied" d=move || stack.with(|stack| stack.areas[1].clone()) />
+            <path class="would-deny" d=move || stack.with(|stack| stack.line.clone()) />
             {marked}
         </svg>
     }
 }
 
-/// The same numbers as a table, made once somebody opens it.
+/// The same numbers as a table, rendered when it is opened.
 #[component]
 fn Numbers(series: Signal<Series>) -> impl IntoView {
     let open = RwSignal::new(false);
     let toggled = move |event: leptos::ev::Event| {
-        let node = event.target().and_then(|it| it.dyn_into::<web_sys::HtmlElement>().ok());
+        let node = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlElement>().ok());
         open.set(node.is_some_and(|node| node.has_attribute("open")));
     };
     let row = |series: &Series, at: usize| {
@@ -140,13 +143,15 @@ fn Numbers(series: Signal<Series>) -> impl IntoView {
             </tr>
         }
     };
-    let rows =
-        move || series.with(|it| (0..it.allowed.len()).map(|at| row(it, at)).collect::<Vec<_>>());
+    let rows = move || {
+        series
+            .with(|series| (0..series.allowed.len()).map(|at| row(series, at)).collect::<Vec<_>>())
+    };
     view! {
         <details on:toggle=toggled>
-            <summary class="note">"The same as a table"</summary>
+            <summary class="note">"View as table"</summary>
             <Show when=move || open.get()>
-                <div class="table-wrap chart-table" tabindex="0" role="region" aria-label="Numbers">
+                <div class="table-wrap chart-table" tabindex="0" role="region" aria-label="Values">
                     <table>
                         <thead><tr>
                             <th scope="col">"From"</th><th scope="col" class="number">"Allowed"</th>
@@ -160,7 +165,7 @@ fn Numbers(series: Signal<Series>) -> impl IntoView {
     }
 }
 
-/// When a step begins; the one after the last is where it ends.
+/// The start of a step. The step after the last is the end of the series.
 fn start_ms(series: &Series, step: usize) -> i64 {
     let whole = i64::try_from(step).expect("there are few steps");
     let even = series.start.0.as_millis() + whole * i64::from(series.step_s) * 1000;
@@ -174,21 +179,21 @@ fn step_of(event: &PointerEvent, steps: usize) -> Option<usize> {
     step_at((f64::from(event.client_x()) - place.left()) / place.width().max(1.0), steps)
 }
 
-fn moments(series: &Series) -> Vec<impl IntoView + use<>> {
+fn time_labels(series: &Series) -> Vec<impl IntoView + use<>> {
     let steps = series.allowed.len();
     let label = |step: usize| {
-        let left = format!("{}%", along(step, steps) * 100 / WIDTH);
-        let text = browser::moment(start_ms(series, step), series.step_s);
+        let left = format!("{}%", step_position(step, steps) * 100 / WIDTH);
+        let text = browser::axis_label(start_ms(series, step), series.step_s);
         view! { <span style=("left", left)>{text}</span> }
     };
-    labelled(steps, LABELS).into_iter().map(label).collect()
+    steps_to_label(steps, LABELS).into_iter().map(label).collect()
 }
 
-fn read(series: &Series, at: usize, shadows: bool) -> Option<String> {
+fn readout(series: &Series, at: usize, shadows: bool) -> Option<String> {
     let number = |of: &[u64]| of.get(at).copied().map(grouped);
     let when = browser::local_time(start_ms(series, at));
     let (allowed, denied) = (number(&series.allowed)?, number(&series.denied)?);
     let shadow = number(&series.shadow_denied).filter(|_| shadows);
-    let shadow = shadow.map(|it| format!(", {it} in shadow")).unwrap_or_default();
+    let shadow = shadow.map(|count| format!(", {count} would be denied")).unwrap_or_default();
     Some(format!("{when}: {allowed} allowed, {denied} denied{shadow}"))
 }

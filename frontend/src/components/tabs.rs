@@ -1,11 +1,10 @@
-//! Tabs: one of several panels at a time, chosen with the pointer or the arrow keys.
+//! Tabs, chosen with the pointer or the arrow keys.
 
 use leptos::html;
 use leptos::prelude::*;
 
 use crate::components::field::fresh_id;
 
-/// The tabs and the panel of the chosen one.
 #[component]
 pub fn Tabs(
     #[prop(into)] label: String,

@@ -1,15 +1,14 @@
-//! Light, dark, or as the system has it.
+//! Light, dark or system theme.
 
 use leptos::prelude::*;
 
 use crate::browser;
 
-/// Applies what was chosen in this browser; call it once before the first page.
+/// Applies the stored theme; called once before the first render.
 pub fn apply_stored() {
     apply(&stored());
 }
 
-/// The choice.
 #[component]
 pub fn ThemeSwitch() -> impl IntoView {
     let chosen = RwSignal::new(stored());

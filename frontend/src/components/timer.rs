@@ -1,21 +1,21 @@
-//! Doing something again and again while a page is there: the only timer of pages.
+//! Repeating timers that stop with the page.
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use leptos::prelude::*;
 
-/// Does `again` every so often for as long as `every` says how often and the page is there; another answer of `every`
-/// starts the time anew.
+/// Calls `tick` at the interval that `every` returns, until the owner is disposed; `None` pauses. When `every` changes,
+/// the timer restarts.
 pub fn repeat(
     every: impl Fn() -> Option<Duration> + Send + Sync + 'static,
-    again: impl Fn() + 'static,
+    tick: impl Fn() + 'static,
 ) {
-    begun(Memo::new(move |_| every()), Rc::new(again));
+    start(Memo::new(move |_| every()), Rc::new(tick));
 }
 
-/// Once, whatever is done.
-fn begun(every: Memo<Option<Duration>>, again: Rc<dyn Fn()>) {
+/// Not generic, so that the code is not duplicated for each closure.
+fn start(every: Memo<Option<Duration>>, tick: Rc<dyn Fn()>) {
     let timer = StoredValue::new(None::<IntervalHandle>);
     let stop = move || {
         if let Some(timer) = timer.try_update_value(Option::take).flatten() {
@@ -25,8 +25,8 @@ fn begun(every: Memo<Option<Duration>>, again: Rc<dyn Fn()>) {
     Effect::new(move |_| {
         stop();
         if let Some(every) = every.get() {
-            let again = again.clone();
-            timer.set_value(set_interval_with_handle(move || again(), every).ok());
+            let tick = tick.clone();
+            timer.set_value(set_interval_with_handle(move || tick(), every).ok());
         }
     });
     on_cleanup(stop);

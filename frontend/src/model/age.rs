@@ -1,4 +1,4 @@
-//! How long ago something was.
+//! Relative times.
 
 use crate::model::duration;
 
@@ -10,7 +10,7 @@ pub fn relative(at_ms: i64, now_ms: i64) -> String {
     }
     let about = match distance_ms / 1_000 {
         seconds @ ..60 => format!("{seconds} s"),
-        // What was promised for a week is a week away, not six days and something.
+        // Rounded, so that an expiry set to one week reads as seven days and not six.
         seconds if at_ms > now_ms => duration::about((seconds + 30) * 1_000),
         seconds => duration::about(seconds * 1_000),
     };
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn past_and_future_are_told_apart() {
+    fn past_and_future_times_read_differently() {
         assert_eq!(relative(1_000, 2_000), "just now");
         assert_eq!(relative(0, 5_999), "5 s ago");
         assert_eq!(relative(0, 240_000), "4 min ago");

@@ -1,4 +1,4 @@
-//! In what two JSON values differ, field by field, as people read it.
+//! The differences between two JSON values, field by field.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 /// One field that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldChange {
-    /// Such as `limits[0].window_ms`.
+    /// The path, such as `limits[0].window_ms`.
     pub field: String,
-    /// What it was; none if it was not there.
+    /// The old value; `None` if the field was added.
     pub before: Option<String>,
-    /// What it became; none if it is gone.
+    /// The new value; `None` if the field was removed.
     pub after: Option<String>,
 }
 
-/// The fields that differ, in the order of their names; nothing that is missing, null or empty on both sides.
+/// The fields that differ, sorted by path. Missing, null and empty values are equal.
 pub fn changes(before: Option<&Value>, after: Option<&Value>) -> Vec<FieldChange> {
     let mut fields: BTreeMap<String, (Option<String>, Option<String>)> = BTreeMap::new();
     let mut leaves = Vec::new();
@@ -31,7 +31,7 @@ pub fn changes(before: Option<&Value>, after: Option<&Value>) -> Vec<FieldChange
     differing.map(|(field, (before, after))| FieldChange { field, before, after }).collect()
 }
 
-/// The values that hold no others, with the way to each. A list of plain values is one of them.
+/// Collects the leaf values with their paths. A list of scalars is one leaf.
 fn collect(path: String, value: &Value, leaves: &mut Vec<(String, String)>) {
     match value {
         Value::Null => {}
@@ -41,7 +41,7 @@ fn collect(path: String, value: &Value, leaves: &mut Vec<(String, String)>) {
                 collect(path, value, leaves);
             }
         }
-        Value::Array(items) if items.iter().any(|it| it.is_object() || it.is_array()) => {
+        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
             for (at, item) in items.iter().enumerate() {
                 collect(format!("{path}[{at}]"), item, leaves);
             }
@@ -71,16 +71,18 @@ mod tests {
 
     use super::*;
 
-    fn told(before: Option<&Value>, after: Option<&Value>) -> Vec<String> {
+    fn described(before: Option<&Value>, after: Option<&Value>) -> Vec<String> {
         let shown = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         changes(before, after)
             .into_iter()
-            .map(|it| format!("{}: {} > {}", it.field, shown(it.before), shown(it.after)))
+            .map(|change| {
+                format!("{}: {} > {}", change.field, shown(change.before), shown(change.after))
+            })
             .collect()
     }
 
     #[test]
-    fn only_what_differs_is_told_with_the_way_to_it() {
+    fn only_changed_fields_are_listed_with_their_paths() {
         let before = json!({
             "name": "login", "mode": "shadow", "count_by": ["user", "ip"], "block_ms": null,
             "limits": [{"limit": 5, "window_ms": 1000}],
@@ -90,7 +92,7 @@ mod tests {
             "limits": [{"limit": 5, "window_ms": 2000}, {"limit": 7}],
         });
         assert_eq!(
-            told(Some(&before), Some(&after)),
+            described(Some(&before), Some(&after)),
             [
                 "block_ms: - > 9",
                 "count_by: user, ip > user",
@@ -102,10 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_or_gone_has_one_side_and_nothing_empty() {
+    fn created_and_deleted_objects_have_one_side_without_empty_fields() {
         let key = json!({"name": "a", "scopes": [], "expires_at": null, "on": true});
-        assert_eq!(told(None, Some(&key)), ["name: - > a", "on: - > yes"]);
-        assert_eq!(told(Some(&key), None), ["name: a > -", "on: yes > -"]);
-        assert_eq!(told(None, None), [""; 0]);
+        assert_eq!(described(None, Some(&key)), ["name: - > a", "on: - > yes"]);
+        assert_eq!(described(Some(&key), None), ["name: a > -", "on: yes > -"]);
+        assert_eq!(described(None, None), [""; 0]);
     }
 }

@@ -1,23 +1,25 @@
-//! Tables as comma-separated values (RFC 4180), safe to open in a spreadsheet.
+//! Comma-separated values (RFC 4180) that are safe to open in a spreadsheet.
 //!
-//! A spreadsheet takes a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return for a formula. Such a cell is
-//! written with an apostrophe before it, and read without it.
+//! A spreadsheet evaluates a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return. Such a cell is
+//! written with an apostrophe before it, which is removed when it is read.
 
 use std::borrow::Cow;
 
-/// One line of a table.
+/// One record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Where it begins in the text, from 1.
+    /// The line of the text at which the record begins, from 1.
     pub line: usize,
     pub cells: Vec<String>,
 }
 
-/// Reads a table; cells are apart by commas, or by semicolons or tabs if the first line has no comma. Blank lines are left out.
+/// Parses a table separated by commas, or by semicolons or tabs if the first line has no comma. Blank lines are
+/// skipped.
 pub fn parse(text: &str) -> Result<Vec<Record>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let delimiter = [',', ';', '\t'].into_iter().find(|it| first.contains(*it)).unwrap_or(',');
+    let delimiter =
+        [',', ';', '\t'].into_iter().find(|delimiter| first.contains(*delimiter)).unwrap_or(',');
     let mut reader = Reader { rest: text, line: 1, delimiter };
     let mut records = Vec::new();
     while !reader.rest.is_empty() {
@@ -29,7 +31,7 @@ pub fn parse(text: &str) -> Result<Vec<Record>, String> {
     Ok(records)
 }
 
-/// Writes a line.
+/// Writes a record.
 pub fn write<'a>(cells: impl IntoIterator<Item = &'a str>, text: &mut String) {
     for (at, cell) in cells.into_iter().enumerate() {
         if at > 0 {
@@ -79,12 +81,12 @@ impl Reader<'_> {
     }
 
     fn quoted(&mut self) -> Result<String, String> {
-        let begun = self.line;
+        let start_line = self.line;
         self.rest = &self.rest[1..];
         let mut cell = String::new();
         loop {
             let Some(end) = self.rest.find('"') else {
-                return Err(format!("line {begun}: a quote is opened and never closed"));
+                return Err(format!("line {start_line}: a quote is opened and never closed"));
             };
             cell.push_str(&self.rest[..end]);
             self.line += self.rest[..end].matches('\n').count();
@@ -103,19 +105,19 @@ impl Reader<'_> {
         ended
     }
 
-    fn take(&mut self, wanted: char) -> bool {
-        let rest = self.rest.strip_prefix(wanted);
+    fn take(&mut self, expected: char) -> bool {
+        let rest = self.rest.strip_prefix(expected);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
     }
 }
 
-/// The cell as a spreadsheet shows it instead of computing it.
+/// Escapes a cell that a spreadsheet would evaluate.
 fn neutral(cell: &str) -> Cow<'_, str> {
     if is_formula(cell) { Cow::Owned(format!("'{cell}")) } else { Cow::Borrowed(cell) }
 }
 
-/// What [`neutral`] was given.
+/// Reverses [`neutral`].
 fn meant(cell: String) -> String {
     match cell.strip_prefix('\'') {
         Some(inner) if is_formula(inner) => inner.to_owned(),
@@ -123,7 +125,7 @@ fn meant(cell: String) -> String {
     }
 }
 
-/// Whether a cell would be taken for a formula, or already has apostrophes before something that would be.
+/// Whether a cell would be evaluated, or begins with apostrophes before a text that would be.
 fn is_formula(cell: &str) -> bool {
     cell.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
 }

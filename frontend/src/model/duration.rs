@@ -1,8 +1,8 @@
-//! Lengths of time: in words, and as a number with a unit in a form.
+//! Durations: as text, and as a number with a unit in a form.
 
-use crate::model::number::{grouped, typed};
+use crate::model::number::{grouped, parse};
 
-/// A unit in which a length of time is typed.
+/// A unit of duration in a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Milliseconds,
@@ -12,15 +12,15 @@ pub enum Unit {
     Days,
 }
 
-/// A length of time as it stands in a form.
+/// A duration as entered in a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct DurationInput {
     pub number: String,
     pub unit: Unit,
 }
 
 impl Unit {
-    /// From the shortest to the longest.
+    /// All units, shortest first.
     pub const ALL: [Self; 5] =
         [Self::Milliseconds, Self::Seconds, Self::Minutes, Self::Hours, Self::Days];
 
@@ -34,7 +34,7 @@ impl Unit {
         }
     }
 
-    /// As it is offered in a form.
+    /// The label in a form.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Milliseconds => "milliseconds",
@@ -66,26 +66,26 @@ impl Unit {
     }
 }
 
-impl Span {
-    /// In the largest unit that is whole.
+impl DurationInput {
+    /// The duration in the largest unit in which it is a whole number.
     pub fn of_ms(length_ms: u64) -> Self {
         let unit = whole_unit(length_ms);
         Self { number: (length_ms / unit.length_ms()).to_string(), unit }
     }
 
-    /// The length, if a whole number stands there.
+    /// The duration in milliseconds, if the text is a whole number.
     pub fn ms(&self) -> Option<u64> {
-        typed(&self.number)?.checked_mul(self.unit.length_ms())
+        parse(&self.number)?.checked_mul(self.unit.length_ms())
     }
 }
 
-/// `60 s` is `1 min`; what is not whole in a larger unit stays in the smaller: `90 s`.
+/// `1 min` for 60 s; durations that are not whole in a larger unit keep the smaller one: `90 s`.
 pub fn short(length_ms: u64) -> String {
     let unit = whole_unit(length_ms);
     format!("{} {}", grouped(length_ms / unit.length_ms()), unit.short())
 }
 
-/// As after "per" or "in any": `minute`, `5 minutes`.
+/// For use after "per": `minute`, `5 minutes`.
 pub fn period(length_ms: u64) -> String {
     let unit = whole_unit(length_ms);
     match length_ms / unit.length_ms() {
@@ -94,7 +94,7 @@ pub fn period(length_ms: u64) -> String {
     }
 }
 
-/// About how long, to two digits or so: `1.8 s`, `41 s`, `3 min`.
+/// The approximate duration to about two digits: `1.8 s`, `41 s`, `3 min`.
 pub fn about(length_ms: u64) -> String {
     match length_ms {
         0..1_000 => format!("{length_ms} ms"),
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_told_in_the_largest_whole_unit() {
+    fn durations_use_the_largest_whole_unit() {
         assert_eq!(short(60_000), "1 min");
         assert_eq!(short(90_000), "90 s");
         assert_eq!(short(1_500), "1,500 ms");
@@ -126,18 +126,18 @@ mod tests {
     }
 
     #[test]
-    fn forms_keep_every_length() {
+    fn forms_preserve_every_duration() {
         for length_ms in [1, 999, 1_000, 60_000, 90_000, 86_400_000, 31_622_400_000] {
-            assert_eq!(Span::of_ms(length_ms).ms(), Some(length_ms));
+            assert_eq!(DurationInput::of_ms(length_ms).ms(), Some(length_ms));
         }
-        let empty = Span { number: String::new(), unit: Unit::Seconds };
+        let empty = DurationInput { number: String::new(), unit: Unit::Seconds };
         assert_eq!(empty.ms(), None);
-        let huge = Span { number: u64::MAX.to_string(), unit: Unit::Days };
+        let huge = DurationInput { number: u64::MAX.to_string(), unit: Unit::Days };
         assert_eq!(huge.ms(), None);
     }
 
     #[test]
-    fn about_is_short() {
+    fn approximate_durations_are_short() {
         assert_eq!(about(40), "40 ms");
         assert_eq!(about(1_840), "1.8 s");
         assert_eq!(about(41_200), "41 s");

@@ -1,12 +1,11 @@
-//! Server-sent events, read from the pieces in which they arrive.
+//! A parser for server-sent events.
 
-/// What has arrived of an event that is not whole yet.
+/// The bytes of an incomplete event.
 #[derive(Debug, Default)]
 pub struct Events {
     rest: Vec<u8>,
 }
 
-/// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub name: String,
@@ -14,7 +13,7 @@ pub struct Event {
 }
 
 impl Events {
-    /// The events that a piece completes.
+    /// Adds a chunk and returns the events that it completes.
     pub fn push(&mut self, piece: &[u8]) -> Vec<Event> {
         self.rest.extend_from_slice(piece);
         let mut events = Vec::new();
@@ -26,7 +25,7 @@ impl Events {
     }
 }
 
-/// An event of whole lines; none when they are only a heartbeat.
+/// Parses the lines of an event; `None` for a heartbeat.
 fn event(block: &str) -> Option<Event> {
     let values = |field: &str| {
         let of_field = |line: &str| {
@@ -45,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_read_however_they_are_cut() {
+    fn events_are_parsed_from_chunks_of_any_length() {
         let stream =
             "event: tick\ndata: {\"note\":\"ü\"}\n\n: still here\n\ndata:one\ndata: two\n\n";
         let expected = [("tick", "{\"note\":\"ü\"}"), ("message", "one\ntwo")]
@@ -59,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_waits() {
+    fn incomplete_events_are_buffered() {
         let mut events = Events::default();
         assert_eq!(events.push(b"event: tick\ndata: {}\n"), []);
         assert_eq!(events.push(b"\n").len(), 1);

@@ -1,29 +1,28 @@
-//! When a key or an override shall end, as somebody chooses it.
+//! The expiry of a key or an override, as chosen in a form.
 
 use weir_domain::time::Timestamp;
 use weir_wire::time::DateTime;
 
-/// What can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expiry {
-    /// The end that is there.
+    /// The existing expiry.
     AsItIs(DateTime),
     Never,
     AfterDays(u16),
-    /// At the end of a day that is typed.
+    /// The end of an entered day.
     On,
 }
 
 impl Expiry {
-    /// The choices with what they are called.
+    /// The choices with their labels.
     pub fn choices() -> Vec<(Self, String)> {
-        let in_days = |days| (Self::AfterDays(days), format!("in {days} days"));
+        let in_days = |days| (Self::AfterDays(days), format!("In {days} days"));
         let never = (Self::Never, "never".to_owned());
-        let on = (Self::On, "at the end of a day".to_owned());
+        let on = (Self::On, "On a date".to_owned());
         vec![never, in_days(30), in_days(90), in_days(365), on]
     }
 
-    /// The time it stands for; `day_end_ms` is the end of the typed day, if that is one.
+    /// The time of the choice; `day_end_ms` is the end of the entered day, if it is valid.
     pub fn at(
         self,
         now_ms: i64,
@@ -42,14 +41,14 @@ impl Expiry {
     }
 }
 
-/// How long the secret before a rotation may go on, in seconds, with what that is called.
+/// How long the old secret can stay valid after a rotation, in seconds, with labels.
 pub fn overlaps() -> Vec<(u32, String)> {
     let overlap = |seconds, called: &str| (seconds, called.to_owned());
     vec![
-        overlap(0, "not at all: it ends at once"),
-        overlap(3_600, "for 1 hour"),
-        overlap(86_400, "for 24 hours"),
-        overlap(7 * 86_400, "for 7 days"),
+        overlap(0, "Revoke immediately"),
+        overlap(3_600, "Keep for 1 hour"),
+        overlap(86_400, "Keep for 24 hours"),
+        overlap(7 * 86_400, "Keep for 7 days"),
     ]
 }
 

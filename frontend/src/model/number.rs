@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Formatting and parsing of numbers.
 
 /// Digits in groups of three: `10,000`.
 pub fn grouped(number: u64) -> String {
@@ -13,7 +13,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// In at most four figures: `950`, `1.2 k`, `34 M`.
+/// At most four significant characters: `950`, `1.2 k`, `34 M`.
 pub fn compact(number: u64) -> String {
     let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
     let Some((unit, name)) = units.into_iter().find(|(unit, _)| number >= *unit) else {
@@ -26,7 +26,7 @@ pub fn compact(number: u64) -> String {
     }
 }
 
-/// So many in so many seconds, for one; a little is never none.
+/// A count per second over a number of seconds; more than none is never shown as 0.
 pub fn per_second(number: u64, seconds: u64) -> String {
     let tenths = u128::from(number) * 10 / u128::from(seconds.max(1));
     match (number, u64::try_from(tenths).unwrap_or(u64::MAX)) {
@@ -37,27 +37,27 @@ pub fn per_second(number: u64, seconds: u64) -> String {
     }
 }
 
-/// How much of a whole, in percent; a little is never none, and much never all.
+/// A share in percent; more than none is never shown as 0 %, and less than all never as 100 %.
 pub fn share(part: u64, whole: u64) -> String {
     if part == 0 || whole == 0 {
-        return "0 %".to_owned();
+        return "0%".to_owned();
     }
     let percent = u128::from(part) * 100 / u128::from(whole);
     match percent {
-        0 => "< 1 %".to_owned(),
-        99 if part < whole => "> 99 %".to_owned(),
-        _ => format!("{percent} %"),
+        0 => "< 1%".to_owned(),
+        99 if part < whole => "> 99%".to_owned(),
+        _ => format!("{percent}%"),
     }
 }
 
 /// `1 rule`, `2 rules`.
-pub fn counted(number: usize, one: &str, many: &str) -> String {
+pub fn quantity(number: usize, one: &str, many: &str) -> String {
     let shown = grouped(u64::try_from(number).unwrap_or(u64::MAX));
     format!("{shown} {}", if number == 1 { one } else { many })
 }
 
-/// A whole number as somebody typed it; groups may be set apart by commas, blanks or underscores.
-pub fn typed(text: &str) -> Option<u64> {
+/// Parses a whole number; digits can be grouped by commas, spaces or underscores.
+pub fn parse(text: &str) -> Option<u64> {
     let digits: String =
         text.chars().filter(|c| !matches!(c, ',' | '_') && !c.is_whitespace()).collect();
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
@@ -68,42 +68,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_of_three() {
+    fn digits_are_grouped_by_three() {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_000), "1,000");
         assert_eq!(grouped(1_000_000_000), "1,000,000,000");
-        assert_eq!(counted(1, "rule", "rules"), "1 rule");
-        assert_eq!(counted(0, "rule", "rules"), "0 rules");
+        assert_eq!(quantity(1, "rule", "rules"), "1 rule");
+        assert_eq!(quantity(0, "rule", "rules"), "0 rules");
     }
 
     #[test]
-    fn typed_numbers_may_be_grouped() {
-        assert_eq!(typed("10,000"), Some(10_000));
-        assert_eq!(typed(" 5 "), Some(5));
+    fn entered_numbers_can_be_grouped() {
+        assert_eq!(parse("10,000"), Some(10_000));
+        assert_eq!(parse(" 5 "), Some(5));
         for wrong in ["", "-1", "+1", "1.5", "five", "99999999999999999999"] {
-            assert_eq!(typed(wrong), None, "{wrong}");
+            assert_eq!(parse(wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn large_numbers_are_short() {
         let short = [0, 999, 1_000, 1_250, 34_900, 1_000_000_000, 5_100_000_000_000];
-        let said: Vec<_> = short.into_iter().map(compact).collect();
-        assert_eq!(said, ["0", "999", "1 k", "1.2 k", "34 k", "1 G", "5,100 G"]);
+        let shown: Vec<_> = short.into_iter().map(compact).collect();
+        assert_eq!(shown, ["0", "999", "1 k", "1.2 k", "34 k", "1 G", "5,100 G"]);
     }
 
     #[test]
-    fn a_rate_has_a_tenth_while_it_is_small() {
-        let said =
+    fn small_rates_have_one_decimal() {
+        let shown =
             [(0, 60), (1, 60), (90, 60), (600, 60), (9_999, 1)].map(|(n, s)| per_second(n, s));
-        assert_eq!(said, ["0", "< 0.1", "1.5", "10", "9.9 k"]);
+        assert_eq!(shown, ["0", "< 0.1", "1.5", "10", "9.9 k"]);
     }
 
     #[test]
-    fn a_share_is_none_or_all_only_when_it_is() {
-        let said =
+    fn shares_round_to_0_or_100_only_when_exact() {
+        let shown =
             [(0, 9), (1, 1000), (1, 3), (999, 1000), (7, 7), (0, 0)].map(|(a, b)| share(a, b));
-        assert_eq!(said, ["0 %", "< 1 %", "33 %", "> 99 %", "100 %", "0 %"]);
+        assert_eq!(shown, ["0%", "< 1%", "33%", "> 99%", "100%", "0%"]);
     }
 }

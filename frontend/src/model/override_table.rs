@@ -1,7 +1,7 @@
-//! Overrides as a table: one a line, with a column for each attribute of the subjects.
+//! Overrides as CSV: one per line, with a column for each attribute of the subjects.
 //!
-//! `namespace, rule, action, limits, expires_at, reason, subject.user`. `action` is `allow`, `deny`, or empty for limits.
-//! `limits` is the JSON of the API, or just a number: then it is the rule's own limit with that number instead.
+//! `namespace, rule, action, limits, expires_at, reason, subject.user`. `action` is `allow`, `deny`, or empty for
+//! limits. `limits` is the JSON of the API, or a number that replaces the limit of a rule with a single limit.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -14,20 +14,20 @@ use weir_wire::time::DateTime;
 use weir_wire::words::Action;
 
 use crate::model::csv::{self, Record};
-use crate::model::number::typed;
+use crate::model::number::parse;
 
-/// What a file says.
+/// The result of parsing a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Read {
-    /// The overrides that are right, with the lines of the file where they begin.
+pub struct ParsedTable {
+    /// The valid overrides, with the lines at which they begin.
     pub overrides: Vec<(usize, OverrideBody)>,
-    /// What is wrong, with its line.
+    /// The problems, each with its line.
     pub wrong: Vec<String>,
 }
 
-/// Reads a file; `rules` are those of the tenant.
-pub fn read(text: &str, rules: &[RuleAnswer]) -> Read {
-    let mut import = Read::default();
+/// Parses a file; `rules` are those of the tenant.
+pub fn read(text: &str, rules: &[RuleAnswer]) -> ParsedTable {
+    let mut import = ParsedTable::default();
     let records = match csv::parse(text) {
         Ok(records) => records,
         Err(problem) => {
@@ -43,13 +43,12 @@ pub fn read(text: &str, rules: &[RuleAnswer]) -> Read {
             return import;
         }
     };
-    let mut known = Known { rules, parsed: HashMap::new() };
+    let mut known = RuleIndex { rules, parsed: HashMap::new() };
     let mut subjects = HashSet::new();
     for record in records {
         let read = columns.read(record, &mut known).and_then(|body| {
             let new = subjects.insert((body.rule_id.clone(), body.subject.clone()));
-            new.then_some(body)
-                .ok_or_else(|| "the same subject of the same rule stands above".into())
+            new.then_some(body).ok_or_else(|| "duplicate of an earlier line".into())
         });
         match read {
             Ok(body) => import.overrides.push((record.line, body)),
@@ -61,18 +60,19 @@ pub fn read(text: &str, rules: &[RuleAnswer]) -> Read {
 
 /// Writes a file.
 pub fn write(overrides: &[OverrideAnswer], rules: &[RuleAnswer]) -> String {
-    let rules: HashMap<&str, &RuleAnswer> = rules.iter().map(|it| (it.id.as_str(), it)).collect();
+    let rules: HashMap<&str, &RuleAnswer> =
+        rules.iter().map(|rule| (rule.id.as_str(), rule)).collect();
     let attributes: BTreeSet<&str> =
-        overrides.iter().flat_map(|it| it.body.subject.keys()).map(String::as_str).collect();
+        overrides.iter().flat_map(|entry| entry.body.subject.keys()).map(String::as_str).collect();
     let mut text = String::new();
     let subjects: Vec<_> = attributes.iter().map(|name| format!("{SUBJECT}{name}")).collect();
-    csv::write(NAMED.into_iter().chain(subjects.iter().map(String::as_str)), &mut text);
+    csv::write(NAMED_COLUMNS.into_iter().chain(subjects.iter().map(String::as_str)), &mut text);
     for OverrideAnswer { body, .. } in overrides {
-        let rule = rules.get(body.rule_id.as_str()).map(|it| &it.rule);
+        let rule = rules.get(body.rule_id.as_str()).map(|answer| &answer.rule);
         let (namespace, name) = rule.map_or(("", body.rule_id.as_str()), |rule| {
             (rule.namespace.as_str(), rule.name.as_str())
         });
-        let limits = body.limits.as_ref().and_then(|it| serde_json::to_string(it).ok());
+        let limits = body.limits.as_ref().and_then(|limits| serde_json::to_string(limits).ok());
         let limits = limits.unwrap_or_default();
         let action = match body.action {
             Some(action @ (Action::Allow | Action::Deny)) => action.as_str(),
@@ -80,15 +80,16 @@ pub fn write(overrides: &[OverrideAnswer], rules: &[RuleAnswer]) -> String {
         };
         let expires_at = body.expires_at.map(DateTime::text).unwrap_or_default();
         let reason = body.reason.as_deref().unwrap_or_default();
-        let subject = attributes.iter().map(|it| body.subject.get(*it).map_or("", String::as_str));
+        let subject =
+            attributes.iter().map(|name| body.subject.get(*name).map_or("", String::as_str));
         let cells = [namespace, name, action, &limits, &expires_at, reason];
         csv::write(cells.into_iter().chain(subject), &mut text);
     }
     text
 }
 
-/// `overrides[3].limits` of a batch, as a line of the file.
-pub fn in_file(field: &str, batch: &[(usize, OverrideBody)]) -> String {
+/// Translates a problem of the API with `overrides[3].limits` to the line of the file.
+pub fn file_problem(field: &str, batch: &[(usize, OverrideBody)]) -> String {
     let place = field.strip_prefix("overrides[").and_then(|rest| rest.split_once(']'));
     let named = place.and_then(|(at, rest)| Some((batch.get(at.parse::<usize>().ok()?)?, rest)));
     named.map_or_else(
@@ -97,29 +98,31 @@ pub fn in_file(field: &str, batch: &[(usize, OverrideBody)]) -> String {
     )
 }
 
-/// The rules of the tenant, each checked at most once.
-struct Known<'a> {
+/// The rules of the tenant, each parsed at most once.
+struct RuleIndex<'a> {
     rules: &'a [RuleAnswer],
-    parsed: HashMap<(String, String), Result<Checked<'a>, String>>,
+    parsed: HashMap<(String, String), Result<ParsedRule<'a>, String>>,
 }
 
-impl<'a> Known<'a> {
-    fn rule(&mut self, namespace: &str, name: &str) -> &Result<Checked<'a>, String> {
+impl<'a> RuleIndex<'a> {
+    fn rule(&mut self, namespace: &str, name: &str) -> &Result<ParsedRule<'a>, String> {
         let rules = self.rules;
         self.parsed.entry((namespace.to_owned(), name.to_owned())).or_insert_with(|| {
-            let named = |it: &&RuleAnswer| it.rule.name == name && it.rule.namespace == namespace;
+            let named = |answer: &&RuleAnswer| {
+                answer.rule.name == name && answer.rule.namespace == namespace
+            };
             let found = rules.iter().find(named);
             let found =
                 found.ok_or_else(|| format!("no rule {name} in the namespace {namespace}"))?;
-            let parsed = found.rule.clone().parse().map_err(|wrong| told(&wrong))?;
+            let parsed = found.rule.clone().parse().map_err(|wrong| problem_text(&wrong))?;
             Ok((found, parsed))
         })
     }
 }
 
-type Checked<'a> = (&'a RuleAnswer, Rule);
+type ParsedRule<'a> = (&'a RuleAnswer, Rule);
 
-/// Which column is where.
+/// The indexes of the columns.
 struct Columns {
     named: HashMap<String, usize>,
     subject: BTreeMap<String, usize>,
@@ -131,12 +134,14 @@ impl Columns {
         for (at, name) in head.cells.iter().enumerate() {
             let before = match name.strip_prefix(SUBJECT) {
                 Some(attribute) => columns.subject.insert(attribute.to_owned(), at),
-                None if NAMED.contains(&name.as_str()) => columns.named.insert(name.clone(), at),
+                None if NAMED_COLUMNS.contains(&name.as_str()) => {
+                    columns.named.insert(name.clone(), at)
+                }
                 None if name.is_empty() => None,
-                None => return Err(format!("no column is called {name}: {COLUMNS}")),
+                None => return Err(format!("unknown column {name}; the columns are {COLUMNS}")),
             };
             if before.is_some() {
-                return Err(format!("two columns are called {name}"));
+                return Err(format!("duplicate column {name}"));
             }
         }
         if !columns.named.contains_key("rule") || columns.subject.is_empty() {
@@ -145,7 +150,7 @@ impl Columns {
         Ok(columns)
     }
 
-    fn read(&self, record: &Record, known: &mut Known<'_>) -> Result<OverrideBody, String> {
+    fn read(&self, record: &Record, known: &mut RuleIndex<'_>) -> Result<OverrideBody, String> {
         let cell = |at: &usize| record.cells.get(*at).map_or("", String::as_str);
         let named = |name: &str| self.named.get(name).map_or("", cell);
         let namespace = match named("namespace") {
@@ -158,7 +163,11 @@ impl Columns {
             "allow" => Some(Action::Allow),
             "deny" => Some(Action::Deny),
             "" | "limit" => None,
-            word => return Err(format!("{word} is no action: allow, deny, or empty for limits")),
+            word => {
+                return Err(format!(
+                    "unknown action {word}: use allow, deny, or leave empty for limits"
+                ));
+            }
         };
         let expires_at = match named("expires_at") {
             "" => None,
@@ -170,9 +179,9 @@ impl Columns {
             limits: limits(named("limits"), &found.rule.limits, action)?,
             action,
             expires_at,
-            reason: Some(named("reason").to_owned()).filter(|it| !it.is_empty()),
+            reason: Some(named("reason").to_owned()).filter(|reason| !reason.is_empty()),
         };
-        body.parse(rule).map_err(|wrong| told(&wrong))?;
+        body.parse(rule).map_err(|wrong| problem_text(&wrong))?;
         Ok(body)
     }
 }
@@ -185,19 +194,19 @@ fn limits(
     if text.is_empty() {
         return match action {
             Some(_) => Ok(None),
-            None => Err("limits must be given, or an action of allow or deny".to_owned()),
+            None => Err("limits or an action of allow or deny is required".to_owned()),
         };
     }
-    if let Some(number) = typed(text) {
+    if let Some(number) = parse(text) {
         return match own {
-            [one] => with_number(one, number).map(|it| Some(vec![it])),
-            _ => Err(format!("limits: the rule has {}; write them as JSON", own.len())),
+            [one] => with_number(one, number).map(|limit| Some(vec![limit])),
+            _ => Err(format!("limits: the rule has {}; use JSON", own.len())),
         };
     }
     serde_json::from_str(text).map(Some).map_err(|why| format!("limits: {why}"))
 }
 
-/// The limit with another number.
+/// A limit with another number.
 fn with_number(limit: &LimitBody, number: u64) -> Result<LimitBody, String> {
     let mut limit = limit.clone();
     match &mut limit {
@@ -208,7 +217,7 @@ fn with_number(limit: &LimitBody, number: u64) -> Result<LimitBody, String> {
         | LimitBody::TokenBucket { capacity: limit, .. }
         | LimitBody::LeakyBucket { capacity: limit, .. } => *limit = number,
         LimitBody::Spacing { .. } => {
-            return Err("limits: the rule's limit has no number; write it as JSON".to_owned());
+            return Err("limits: the rule's limit has no number; use JSON".to_owned());
         }
     }
     Ok(limit)
@@ -218,14 +227,18 @@ fn time(text: &str) -> Option<DateTime> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).ok()
 }
 
-fn told(wrong: &[FieldProblem]) -> String {
-    wrong.iter().map(|it| format!("{} {}", it.field, it.reason)).collect::<Vec<_>>().join("; ")
+fn problem_text(wrong: &[FieldProblem]) -> String {
+    wrong
+        .iter()
+        .map(|problem| format!("{} {}", problem.field, problem.reason))
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 const SUBJECT: &str = "subject.";
-const NAMED: [&str; 6] = ["namespace", "rule", "action", "limits", "expires_at", "reason"];
+const NAMED_COLUMNS: [&str; 6] = ["namespace", "rule", "action", "limits", "expires_at", "reason"];
 const COLUMNS: &str = "namespace, rule, action, limits, expires_at, reason, subject.<attribute>";
-const NO_TIME: &str = "expires_at must be a time such as 2026-12-31T23:59:59Z";
+const NO_TIME: &str = "expires_at must be a time, for example 2026-12-31T23:59:59Z";
 
 #[cfg(test)]
 mod tests;

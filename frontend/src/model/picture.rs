@@ -1,6 +1,7 @@
-//! What a rule does to a pattern of traffic: its own algorithms, run over three windows of invented requests.
+//! A simulation of a rule under a traffic pattern: its own algorithms over three windows of generated requests.
 //!
-//! One subject, one rule. The picture follows the limit with the shortest window; all limits and the block decide.
+//! One subject, one rule. The picture shows the counter of the limit with the shortest window; all limits and the block
+//! decide.
 
 mod worst;
 
@@ -9,7 +10,7 @@ use weir_domain::charge::{Check, Group, RuleMeters};
 use weir_domain::counter::{CounterName, CounterPart};
 use weir_domain::decide::{Counters, decide};
 use weir_domain::id::{RuleId, TenantId};
-use weir_domain::request::Act;
+use weir_domain::request::Operation;
 use weir_domain::rule::Rule;
 use weir_domain::subject::SubjectKey;
 use weir_domain::time::Micros;
@@ -18,69 +19,68 @@ use crate::model::duration;
 use crate::model::number::grouped;
 use worst::{most_in, shortest_ms};
 
-/// How requests come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// Evenly, half as many again as the limit.
+    /// Evenly spaced, at one and a half times the limit.
     Steady,
-    /// Many at once, twice.
+    /// Two bursts.
     Burst,
-    /// As many as the limit just before a window ends, and as many just after.
+    /// As many requests as the limit just before a window ends, and as many just after.
     Boundary,
-    /// Where somebody put them.
+    /// Placed by hand.
     ByHand,
 }
 
-/// A request and what became of it.
+/// A request and its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dot {
-    /// Since the picture begins.
+    /// The time since the start of the picture.
     pub at_us: u64,
     pub admitted: bool,
 }
 
-/// A rule at work.
+/// A simulated rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     pub window_ms: u64,
     pub limit: u64,
-    /// What each request costs, so that large limits take few requests.
+    /// The cost of each request, chosen so that a large limit needs few requests.
     pub cost: u64,
-    /// In the order of time.
+    /// The requests in order of time.
     pub dots: Vec<Dot>,
-    /// Units used, at times since the picture begins.
+    /// Units used, at times since the start of the picture.
     pub level: Vec<(u64, u64)>,
-    /// Most units admitted in any stretch as long as the window.
+    /// The most units admitted in_window any period as long as the window.
     pub most: u64,
-    /// The most units that any traffic can get through in [`Self::stretch_ms`].
+    /// The most units that any traffic can pass in [`Self::stretch_ms`].
     pub worst: u64,
-    /// As long as the shortest window ever is.
+    /// The shortest possible length of the window.
     pub stretch_ms: u64,
-    /// The calendar period that is drawn.
+    /// The calendar period of a quota.
     period: Option<Period>,
 }
 
-/// A row of the table that says the same.
+/// A row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slice {
     pub from_ms: u64,
     pub admitted: usize,
     pub denied: usize,
-    /// Units used at its end.
+    /// Units used at the end of the slice.
     pub used: u64,
 }
 
-/// Windows shown.
+/// The number of windows in the picture.
 pub const WINDOWS: u64 = 3;
-/// Places for requests put in by hand, and rows of the table.
+/// The number of places for requests by hand, and of rows in the table.
 pub const SLICES: u64 = 12;
 
-/// At most so many requests fill the limit.
+/// The maximum number of requests that fill the limit.
 const DOTS_PER_LIMIT: u64 = 24;
 const LEVEL_SAMPLES: u64 = 120;
 
 impl Picture {
-    /// The picture of a rule that limits; `by_hand` are places before [`SLICES`].
+    /// Simulates a rule with limits; `by_hand` are places below [`SLICES`]. `None` without limits.
     pub fn of(rule: &Rule, pattern: Pattern, by_hand: &[u64]) -> Option<Self> {
         let shown =
             (0..rule.limits().len()).min_by_key(|at| window_ms(&rule.limits()[*at].algorithm))?;
@@ -102,49 +102,50 @@ impl Picture {
         Some(picture)
     }
 
-    /// How long it is.
+    /// The length of the picture.
     pub fn span_us(&self) -> u64 {
         self.window_ms * 1000 * WINDOWS
     }
 
-    /// How many requests were admitted, and how many denied.
+    /// The numbers of admitted and denied requests.
     pub fn counts(&self) -> (usize, usize) {
         let admitted = self.dots.iter().filter(|dot| dot.admitted).count();
         (admitted, self.dots.len() - admitted)
     }
 
-    /// The picture in words.
+    /// The result as a sentence.
     pub fn summary(&self) -> String {
         let (admitted, denied) = self.counts();
         let of_cost = if self.cost > 1 {
-            format!(", each of cost {}", grouped(self.cost))
+            format!(", each with cost {}", grouped(self.cost))
         } else {
             String::new()
         };
         format!(
-            "{admitted} of {} requests admitted, {denied} denied{of_cost}. Most that passed in any {}: {}.",
+            "{admitted} of {} requests allowed, {denied} denied{of_cost}. Peak: {} per {}.",
             self.dots.len(),
-            duration::period(self.window_ms),
             grouped(self.most),
+            duration::period(self.window_ms),
         )
     }
 
-    /// The worst case in words, and what was assumed for the drawing.
+    /// The worst case as a sentence, with the assumptions of the picture.
     pub fn worst_case(&self) -> String {
         let units = if self.cost > 1 { " units" } else { "" };
         let assumed = match self.period {
-            Some(Period::Month) => " Months are drawn with 30 days each; real ones are counted.",
-            Some(Period::Year) => " Years are drawn with 365 days each; real ones are counted.",
+            Some(Period::Month) => {
+                " The preview uses months of 30 days; the rule uses calendar months."
+            }
+            Some(Period::Year) => {
+                " The preview uses years of 365 days; the rule uses calendar years."
+            }
             Some(Period::Day | Period::Week) | None => "",
         };
         let period = duration::period(self.stretch_ms);
-        format!(
-            "Whatever comes, no more than {}{units} pass in any {period}.{assumed}",
-            grouped(self.worst)
-        )
+        format!("Worst case: {}{units} per {period}.{assumed}", grouped(self.worst))
     }
 
-    /// The same numbers, for a table.
+    /// The result as a table.
     pub fn slices(&self) -> Vec<Slice> {
         let start = |at: u64| self.span_us() * at / SLICES;
         let slice = |at: u64| {
@@ -158,39 +159,43 @@ impl Picture {
         (0..SLICES).map(slice).collect()
     }
 
-    /// Sends requests at `times`, and looks at the counter now and then in between.
+    /// Sends requests at `times`, and samples the counter in between.
     fn run(&mut self, rule: &Rule, shown: usize, times: &[u64]) {
         // A whole number of windows, so that windows aligned to the epoch begin with the picture.
         let begin_us = self.window_ms * 1000 * 8;
         let meters = meters(rule, begin_us);
-        let check = |act| Check { act, cost: self.cost, rules: vec![meters.clone()] };
-        let (consume, look) = (check(Act::Consume), check(Act::Look));
+        let check = |operation| Check { operation, cost: self.cost, rules: vec![meters.clone()] };
+        let (consume, inspect) = (check(Operation::Consume), check(Operation::Inspect));
         let samples = (0..=LEVEL_SAMPLES).map(|at| (self.span_us() * at / LEVEL_SAMPLES, false));
-        let mut acts: Vec<_> = times.iter().map(|at_us| (*at_us, true)).chain(samples).collect();
-        acts.sort_unstable();
+        let mut events: Vec<_> = times.iter().map(|at_us| (*at_us, true)).chain(samples).collect();
+        events.sort_unstable();
         let mut counters = Counters::default();
-        for (at_us, sends) in acts {
-            let act = if sends { &consume } else { &look };
-            let decisions = decide(&mut counters, act, Micros(begin_us + at_us));
+        for (at_us, sends) in events {
+            let check = if sends { &consume } else { &inspect };
+            let decisions = decide(&mut counters, check, Micros(begin_us + at_us));
             self.level.push((at_us, self.limit.saturating_sub(decisions[shown].remaining)));
             if sends {
-                self.dots.push(Dot { at_us, admitted: decisions.iter().all(|it| it.allowed) });
+                self.dots.push(Dot {
+                    at_us,
+                    admitted: decisions.iter().all(|decision| decision.allowed),
+                });
             }
         }
     }
 
     fn most_in_a_window(&self) -> u64 {
-        let times: Vec<_> = self.dots.iter().filter(|it| it.admitted).map(|it| it.at_us).collect();
-        let within = |first: usize| {
+        let times: Vec<_> =
+            self.dots.iter().filter(|dot| dot.admitted).map(|dot| dot.at_us).collect();
+        let in_window = |first: usize| {
             let end_us = times[first] + self.window_ms * 1000;
             times[first..].partition_point(|at_us| *at_us < end_us)
         };
-        let most = (0..times.len()).map(within).max().unwrap_or(0);
+        let most = (0..times.len()).map(in_window).max().unwrap_or(0);
         u64::try_from(most).expect("there are few requests") * self.cost
     }
 }
 
-/// When requests come, in microseconds; `fill` of them use the limit up.
+/// The times of the requests, in microseconds; `fill` requests use up the limit.
 fn times_us(pattern: Pattern, by_hand: &[u64], window_us: u64, fill: u64) -> Vec<u64> {
     let spread = |from: u64, length: u64, number: u64| {
         (0..number).map(move |at| from + length * at / number)
@@ -239,7 +244,7 @@ fn meters(rule: &Rule, begin_us: u64) -> RuleMeters {
     let name = |part| CounterName { tenant, rule: id, part, subject: SubjectKey(0) };
     let bounds = |quota: &Quota| {
         let length_us = window_ms(&Algorithm::Quota(quota.clone())) * 1000;
-        // Three periods, as many as the picture shows when this limit is the one it follows.
+        // Three periods, the length of the picture when it shows this limit.
         let bound = |at: u64| begin_us + length_us * at;
         PeriodBounds { limit: quota.limit(), bounds_us: [bound(0), bound(1), bound(2), bound(3)] }
     };
@@ -248,7 +253,7 @@ fn meters(rule: &Rule, begin_us: u64) -> RuleMeters {
         group: Group::Enforced,
         block: rule.block_ms().map(|ms| (name(CounterPart::Block), ms)),
         limits: limits
-            .map(|it| (name(CounterPart::Slot(it.slot)), it.algorithm.meter(bounds)))
+            .map(|limit| (name(CounterPart::Slot(limit.slot)), limit.algorithm.meter(bounds)))
             .collect(),
     }
 }

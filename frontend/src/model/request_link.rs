@@ -1,4 +1,4 @@
-//! A request in an address, so that other pages can lead to the test of it: `test?namespace=…&attributes={…}`.
+//! A request encoded in a link to the tester: `test?namespace=…&attributes={…}`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use weir_wire::rules::{OperandBody, RuleBody};
 use weir_wire::stats::DenialEntry;
 use weir_wire::words::Op;
 
-/// The address below the tenant; without a namespace the page's own default stays.
+/// The path below the tenant; without a namespace the tester uses its default.
 pub fn request_link(namespace: Option<&str>, attributes: &BTreeMap<String, String>) -> String {
     let namespace =
         namespace.map(|namespace| format!("namespace={}&", encoded(namespace))).unwrap_or_default();
@@ -15,30 +15,35 @@ pub fn request_link(namespace: Option<&str>, attributes: &BTreeMap<String, Strin
     format!("test?{namespace}attributes={}", encoded(&json))
 }
 
-/// The attributes of an address, after decoding; none when they cannot be read.
+/// The attributes of a decoded URL parameter; empty if it is invalid.
 pub fn attributes(text: &str) -> BTreeMap<String, String> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// What a request needs to be counted by a rule, as far as the rule says; the rest is left empty, to be filled in.
-pub fn sample(rule: &RuleBody) -> BTreeMap<String, String> {
-    let counted = rule.count_by.iter().map(|name| (name.clone(), String::new()));
-    let conditions = rule.conditions.iter().filter(|it| it.op != Op::Absent).map(|it| {
-        let value = match (&it.value, it.op) {
-            (Some(OperandBody::One(text)), Op::Equals | Op::Prefix | Op::Suffix) => text.clone(),
-            (Some(OperandBody::Many(texts)), _) => texts.first().cloned().unwrap_or_default(),
-            _ => String::new(),
-        };
-        (it.attribute.clone(), value)
-    });
-    counted.chain(conditions).collect()
+/// A request that the rule counts, as far as its conditions allow; attributes without a known value are empty.
+pub fn sample_request(rule: &RuleBody) -> BTreeMap<String, String> {
+    let quantity = rule.count_by.iter().map(|name| (name.clone(), String::new()));
+    let conditions =
+        rule.conditions.iter().filter(|condition| condition.op != Op::Absent).map(|condition| {
+            let value = match (&condition.value, condition.op) {
+                (Some(OperandBody::One(text)), Op::Equals | Op::Prefix | Op::Suffix) => {
+                    text.clone()
+                }
+                (Some(OperandBody::Many(texts)), _) => texts.first().cloned().unwrap_or_default(),
+                _ => String::new(),
+            };
+            (condition.attribute.clone(), value)
+        });
+    quantity.chain(conditions).collect()
 }
 
-/// Of all denials of one subject by one rule the newest, and no more than a few.
-pub fn each_once(denials: Vec<DenialEntry>) -> Vec<DenialEntry> {
+/// The newest denial of each subject and rule, up to a maximum.
+pub fn distinct_subjects(denials: Vec<DenialEntry>) -> Vec<DenialEntry> {
     let mut once: Vec<DenialEntry> = Vec::new();
     for denial in denials {
-        let known = |it: &DenialEntry| it.rule_id == denial.rule_id && it.subject == denial.subject;
+        let known = |known_denial: &DenialEntry| {
+            known_denial.rule_id == denial.rule_id && known_denial.subject == denial.subject
+        };
         if !once.iter().any(known) && once.len() < SHOWN_MAX {
             once.push(denial);
         }
@@ -46,7 +51,7 @@ pub fn each_once(denials: Vec<DenialEntry>) -> Vec<DenialEntry> {
     once
 }
 
-/// Everything but letters, digits and `-_.~` as `%XX`.
+/// Percent-encodes everything except letters, digits and `-_.~`.
 fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -66,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_keep_every_value() {
+    fn links_preserve_every_value() {
         let subject = BTreeMap::from([("user".to_owned(), "o&n=\"ü\"".to_owned())]);
         assert_eq!(
             request_link(Some("api"), &subject),
@@ -77,18 +82,19 @@ mod tests {
     }
 
     #[test]
-    fn samples_meet_the_conditions_that_name_a_value() {
+    fn sample_requests_match_conditions_with_a_value() {
         let rule = r#"{"name":"r","count_by":["user"],"match":[
             {"attribute":"route","op":"prefix","value":"/v1"},
             {"attribute":"plan","op":"one_of","value":["free","trial"]},
             {"attribute":"ip","op":"cidr","value":"10.0.0.0/8"},
             {"attribute":"bot","op":"absent"}]}"#;
-        let sample = sample(&serde_json::from_str(rule).expect("a rule"));
-        let sample: Vec<_> = sample.iter().map(|(name, value)| (&**name, &**value)).collect();
-        assert_eq!(sample, [("ip", ""), ("plan", "free"), ("route", "/v1"), ("user", "")]);
+        let sample_request = sample_request(&serde_json::from_str(rule).expect("a rule"));
+        let sample_request: Vec<_> =
+            sample_request.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(sample_request, [("ip", ""), ("plan", "free"), ("route", "/v1"), ("user", "")]);
     }
     #[test]
-    fn whoever_is_denied_again_and_again_is_named_once() {
+    fn repeated_denials_of_a_subject_appear_once() {
         let denial = |rule: &str, user: u32| {
             let json = format!(
                 r#"{{"id":"d","at":"2026-11-21T10:00:00Z","namespace":"api","rule_id":"{rule}","rule":"{rule}",
@@ -98,10 +104,14 @@ mod tests {
             serde_json::from_str(&json).expect("a denial")
         };
         let denials = vec![denial("a", 1), denial("b", 1), denial("a", 1), denial("a", 2)];
-        let once =
-            each_once(denials).into_iter().map(|it| (it.rule_id, it.subject["user"].clone()));
+        let once = distinct_subjects(denials)
+            .into_iter()
+            .map(|denial| (denial.rule_id, denial.subject["user"].clone()));
         let expected = [("a", "u-1"), ("b", "u-1"), ("a", "u-2")];
         assert!(once.eq(expected.map(|(rule, user)| (rule.to_owned(), user.to_owned()))));
-        assert_eq!(each_once((0..20).map(|user| denial("a", user)).collect()).len(), SHOWN_MAX);
+        assert_eq!(
+            distinct_subjects((0..20).map(|user| denial("a", user)).collect()).len(),
+            SHOWN_MAX
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! How far a change has come.
+//! The rollout of a change to the gates.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use weir_wire::replicas::Replica;
 
 use crate::model::duration::about;
 
-/// On how many gates a version of the rulebook is live.
+/// The number of gates that serve a version of the rulebook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rollout {
     pub live: usize,
     pub gates: usize,
-    /// How long the slowest took, where that is still known: gates remember the last change only.
+    /// The delay of the slowest gate; `None` once a gate has reported a later change.
     pub after_ms: Option<u64>,
 }
 
 impl Rollout {
-    /// Of the version in which a change holds.
+    /// The rollout of the version in which a change takes effect.
     pub fn of(version: u64, gates: &[Replica]) -> Self {
         let live = gates.iter().filter(|gate| gate.rulebook_version >= version);
         let exactly = gates.iter().filter(|gate| gate.rulebook_version == version);
@@ -36,7 +36,7 @@ impl Rollout {
 impl fmt::Display for Rollout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.gates == 0 {
-            return write!(f, "no gate is running");
+            return write!(f, "no gates are running");
         }
         let gates = if self.gates == 1 { "gate" } else { "gates" };
         write!(f, "live on {} of {} {gates}", self.live, self.gates)?;
@@ -60,12 +60,12 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_gate_says_how_long_it_took_while_that_is_known() {
-        let said = |gates: &[Replica]| Rollout::of(7, gates).to_string();
-        assert_eq!(said(&[gate(7, 12), gate(7, 38)]), "live on 2 of 2 gates after 38 ms");
-        assert_eq!(said(&[gate(7, 12), gate(6, 38)]), "live on 1 of 2 gates");
-        assert_eq!(said(&[gate(8, 12), gate(7, 38)]), "live on 2 of 2 gates");
-        assert_eq!(said(&[gate(7, 5)]), "live on 1 of 1 gate after 5 ms");
-        assert_eq!(said(&[]), "no gate is running");
+    fn the_rollout_reports_the_delay_of_the_slowest_gate() {
+        let text = |gates: &[Replica]| Rollout::of(7, gates).to_string();
+        assert_eq!(text(&[gate(7, 12), gate(7, 38)]), "live on 2 of 2 gates after 38 ms");
+        assert_eq!(text(&[gate(7, 12), gate(6, 38)]), "live on 1 of 2 gates");
+        assert_eq!(text(&[gate(8, 12), gate(7, 38)]), "live on 2 of 2 gates");
+        assert_eq!(text(&[gate(7, 5)]), "live on 1 of 1 gate after 5 ms");
+        assert_eq!(text(&[]), "no gates are running");
     }
 }

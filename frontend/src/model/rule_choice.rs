@@ -1,60 +1,61 @@
-//! Choosing among many rules: what they are called, which of them what is typed finds, and what is said of that.
+//! Choosing from many rules: names, search, and the status line.
 
 use weir_wire::rules::RuleAnswer;
 
-/// A value, and what it is called.
-pub type Choosable = (String, String);
+/// A value and its label.
+pub type RuleOption = (String, String);
 
-/// Namespace and name.
+/// The namespace and name.
 pub fn name(rule: &RuleAnswer) -> String {
     format!("{} / {}", rule.rule.namespace, rule.rule.name)
 }
 
-/// The rules by their ids.
-pub fn by_id(rules: &[RuleAnswer]) -> Vec<Choosable> {
+/// The rules with their ids as values.
+pub fn by_id(rules: &[RuleAnswer]) -> Vec<RuleOption> {
     rules.iter().map(|rule| (rule.id.clone(), name(rule))).collect()
 }
 
-/// What is typed as the server searches for it: names have no blanks, so those around the slash say nothing.
-pub fn searched(typed: &str) -> String {
+/// The search text in the server's form: names contain no spaces, so spaces around the slash are removed.
+pub fn search_text(typed: &str) -> String {
     typed.split_whitespace().collect::<String>().to_lowercase()
 }
 
-/// Those with a text, as far as they are shown.
-pub fn found(all: impl IntoIterator<Item = Choosable>, text: &str) -> Vec<Choosable> {
-    all.into_iter().filter(|(_, label)| searched(label).contains(text)).take(SHOWN).collect()
+/// The options that contain a text, up to the maximum shown.
+pub fn matching(all: impl IntoIterator<Item = RuleOption>, text: &str) -> Vec<RuleOption> {
+    all.into_iter().filter(|(_, label)| search_text(label).contains(text)).take(SHOWN).collect()
 }
 
-/// How far a search is.
+/// The state of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Search {
-    /// Nobody looks for anything.
+    /// The list is closed.
     Closed,
-    /// Nothing is typed yet.
+    /// The search text is empty.
     Begun,
-    /// The server was not heard yet.
+    /// Waiting for the server.
     Running,
-    /// So many lines are shown, perhaps not of all.
+    /// The number of options shown, and whether there are more.
     Done { shown: usize, more: bool },
 }
 
-/// What is said below the field; `first` is how many rules are there without a search, and there are more.
-pub fn said(search: Search, first: usize) -> String {
+/// The status line below the field; `first` is the number of rules listed without a search, of which there are more.
+pub fn status_text(search: Search, first: usize) -> String {
     match search {
         Search::Closed => {
-            format!("More than {first} rules: type to find one")
+            format!("More than {first} rules. Type to search.")
         }
         Search::Begun => {
-            format!("{} of more than {first} rules: type to find others", SHOWN.min(first))
+            format!("Showing {} of more than {first} rules. Type to search.", SHOWN.min(first))
         }
         Search::Running => "Searching…".to_owned(),
-        Search::Done { shown: 0, .. } => "No rule has this in its namespace or name".to_owned(),
-        Search::Done { shown, more: true } => format!("The first {shown}: type more to see others"),
+        Search::Done { shown: 0, .. } => "No matching rules".to_owned(),
+        Search::Done { shown, more: true } => {
+            format!("Showing the first {shown}. Keep typing to narrow the search.")
+        }
         Search::Done { shown, more: false } => format!("{shown} found"),
     }
 }
 
-/// At most so many are shown at once.
 const SHOWN: usize = 50;
 
 #[cfg(test)]
@@ -62,12 +63,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_with_and_without_blanks() {
-        let all =
-            ["web / login", "web / logout", "api / login"].map(|it| (String::new(), it.to_owned()));
+    fn names_match_with_and_without_spaces() {
+        let all = ["web / login", "web / logout", "api / login"]
+            .map(|name| (String::new(), name.to_owned()));
         let labels = |typed: &str| {
-            let found = found(all.clone(), &searched(typed));
-            found.into_iter().map(|(_, label)| label).collect::<Vec<_>>()
+            let matching = matching(all.clone(), &search_text(typed));
+            matching.into_iter().map(|(_, label)| label).collect::<Vec<_>>()
         };
         assert_eq!(labels(" Web / LOG"), ["web / login", "web / logout"]);
         assert_eq!(labels("login"), ["web / login", "api / login"]);
@@ -76,12 +77,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_shown_is_said() {
+    fn the_status_reports_hidden_options() {
         let many = vec![(String::new(), "web / login".to_owned()); 60];
-        assert_eq!(found(many, "log").len(), 50);
-        let done = |shown, more| said(Search::Done { shown, more }, 200);
-        assert_eq!(done(50, true), "The first 50: type more to see others");
+        assert_eq!(matching(many, "log").len(), 50);
+        let done = |shown, more| status_text(Search::Done { shown, more }, 200);
+        assert_eq!(done(50, true), "Showing the first 50. Keep typing to narrow the search.");
         assert_eq!(done(1, false), "1 found");
-        assert!(done(0, false).starts_with("No rule"));
+        assert_eq!(done(0, false), "No matching rules");
     }
 }

@@ -1,7 +1,7 @@
-//! The rule editor's form: what is typed, and the rule it makes.
+//! The input of the rule editor, and its conversion to a rule.
 //!
-//! A number that cannot be read is a problem of its field; everything else is judged by the rule's own parsing, the same
-//! as on the server, so the words agree.
+//! A number that cannot be parsed is a problem of its field. Everything else is validated by the rule's own parsing,
+//! which the server also uses, so the messages are the same.
 
 mod limit_row;
 
@@ -10,41 +10,41 @@ use weir_wire::problem::FieldProblem;
 use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
 use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Op};
 
-use crate::model::duration::{Span, Unit};
+use crate::model::duration::{DurationInput, Unit};
 pub use limit_row::LimitRow;
 
-/// A rule as it stands in the form.
+/// The input of the rule editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleForm {
     pub namespace: String,
     pub name: String,
     pub description: String,
     pub conditions: Vec<ConditionRow>,
-    /// Attributes, apart by commas or blanks.
+    /// Attributes, separated by commas or spaces.
     pub count_by: String,
     pub action: Action,
     pub mode: Mode,
     pub limits: Vec<LimitRow>,
     pub blocks: bool,
-    pub block: Span,
+    pub block: DurationInput,
     pub on_store_failure: OnStoreFailure,
     pub consistency: Consistency,
     next_row: u32,
 }
 
-/// A condition as it stands in the form.
+/// The input of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionRow {
-    /// Names the row on the page, whatever its position.
+    /// Identifies the row on the page, independent of its position.
     pub row: u32,
     pub attribute: String,
     pub op: Op,
-    /// One text; for `one_of` one a line.
+    /// The value; for `one_of`, one per line.
     pub value: String,
 }
 
 impl RuleForm {
-    /// A new rule: nothing but one limit to fill in.
+    /// A new rule with one empty limit.
     pub fn new() -> Self {
         let mut form = Self {
             namespace: weir_domain::request::DEFAULT_NAMESPACE.to_owned(),
@@ -56,7 +56,7 @@ impl RuleForm {
             mode: Mode::Enforce,
             limits: Vec::new(),
             blocks: false,
-            block: Span { number: "5".to_owned(), unit: Unit::Minutes },
+            block: DurationInput { number: "5".to_owned(), unit: Unit::Minutes },
             on_store_failure: OnStoreFailure::Allow,
             consistency: Consistency::Exact,
             next_row: 0,
@@ -65,7 +65,7 @@ impl RuleForm {
         form
     }
 
-    /// A rule that is there.
+    /// The input that corresponds to an existing rule.
     pub fn of(rule: &RuleBody) -> Self {
         let mut form = Self::new();
         form.namespace.clone_from(&rule.namespace);
@@ -76,7 +76,7 @@ impl RuleForm {
         form.mode = rule.mode;
         form.blocks = rule.block_ms.is_some();
         if let Some(block_ms) = rule.block_ms {
-            form.block = Span::of_ms(block_ms);
+            form.block = DurationInput::of_ms(block_ms);
         }
         form.on_store_failure = rule.on_store_failure;
         form.consistency = rule.consistency;
@@ -94,7 +94,7 @@ impl RuleForm {
         form
     }
 
-    /// One more condition.
+    /// Adds a condition.
     pub fn add_condition(&mut self) {
         let row = self.row();
         self.conditions.push(ConditionRow {
@@ -105,13 +105,13 @@ impl RuleForm {
         });
     }
 
-    /// One more limit.
+    /// Adds a limit.
     pub fn add_limit(&mut self) {
         let row = self.row();
         self.limits.push(LimitRow::new(row));
     }
 
-    /// The rule as it would be sent, and everything that is wrong with it.
+    /// The rule to send, and all problems with it.
     pub fn read(&self) -> (RuleBody, Vec<FieldProblem>) {
         let mut wrong = Vec::new();
         let limited = self.action == Action::Limit;
@@ -148,7 +148,7 @@ impl RuleForm {
         (body, wrong)
     }
 
-    /// What the writer should know of a rule that is right.
+    /// The warnings of a valid rule.
     pub fn warnings(&self) -> Vec<String> {
         let (body, wrong) = self.read();
         match body.parse() {
@@ -157,7 +157,8 @@ impl RuleForm {
         }
     }
 
-    /// What the limits do, whatever else is not right yet: who is counted makes no difference to one subject.
+    /// The rule to simulate, from the limits alone: other fields can be invalid, and `count_by` makes no difference to
+    /// one subject.
     pub fn for_picture(&self) -> Option<Rule> {
         let mut bare = Self { limits: self.limits.clone(), ..Self::new() };
         "drawn".clone_into(&mut bare.name);
@@ -183,7 +184,7 @@ impl ConditionRow {
         Self { row, attribute: condition.attribute.clone(), op: condition.op, value }
     }
 
-    /// Whether it compares with anything.
+    /// Whether the operator takes a value.
     pub fn takes_value(&self) -> bool {
         !matches!(self.op, Op::Exists | Op::Absent)
     }
@@ -201,7 +202,7 @@ impl ConditionRow {
     }
 }
 
-/// Names apart by commas or blanks.
+/// Splits names at commas and spaces.
 fn listed(text: &str) -> Vec<String> {
     text.split(|c: char| c == ',' || c.is_whitespace())
         .filter(|name| !name.is_empty())

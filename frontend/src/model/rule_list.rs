@@ -1,28 +1,27 @@
-//! Which rules of a list somebody wants to see, in which order; kept in the address, so that it can be shared.
+//! The filter and order of the rule list, kept in the URL.
 
 use weir_wire::rules::RuleAnswer;
 use weir_wire::words::Mode;
 
-use crate::model::words;
+use crate::model::labels;
 
-/// What is wanted of the list.
+/// The filter of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Wanted {
-    /// Words that must all occur in the names or in what the rule says.
+pub struct RuleFilter {
+    /// Words that must all occur in the rule's names or text.
     pub typed: String,
     pub mode: Option<Mode>,
     pub order: Order,
     pub descending: bool,
 }
 
-/// What the list is sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// Namespace, then name.
+    /// By namespace, then name.
     #[default]
     Name,
     Mode,
-    /// When it was last changed.
+    /// By the time of the last change.
     Changed,
 }
 
@@ -38,21 +37,24 @@ impl Order {
     }
 }
 
-impl Wanted {
-    /// From the parameters of an address; what is not understood is left out.
+impl RuleFilter {
+    /// Reads the filter from URL parameters; unknown values are ignored.
     pub fn of(parameter: impl Fn(&str) -> Option<String>) -> Self {
         let mode = parameter("mode");
         let sort = parameter("sort").unwrap_or_default();
         let named = |order: &Order| order.as_str() == sort.trim_start_matches('-');
         Self {
             typed: parameter("q").unwrap_or_default(),
-            mode: Mode::ALL.iter().copied().find(|it| mode.as_deref() == Some(it.as_str())),
+            mode: Mode::ALL
+                .iter()
+                .copied()
+                .find(|candidate| mode.as_deref() == Some(candidate.as_str())),
             order: Order::ALL.into_iter().find(named).unwrap_or_default(),
             descending: sort.starts_with('-'),
         }
     }
 
-    /// The parameters that say the same; the usual is left out. `encode` makes a text fit for an address.
+    /// The URL query of the filter, without default values; `encode` encodes a component.
     pub fn query(&self, encode: impl Fn(&str) -> String) -> String {
         let mut parts = Vec::new();
         if !self.typed.is_empty() {
@@ -68,12 +70,12 @@ impl Wanted {
         if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) }
     }
 
-    /// Whether it takes the texts of rules to tell which are wanted.
-    pub fn reads(&self) -> bool {
+    /// Whether filtering needs the texts of the rules.
+    pub fn needs_texts(&self) -> bool {
         !self.typed.trim().is_empty()
     }
 
-    /// The places of the wanted rules, in the wanted order; `texts` are those of the rules, if it reads them.
+    /// The indexes of the matching rules in the chosen order; `texts` are the texts of the rules, if they are needed.
     pub fn arrange(&self, rules: &[RuleAnswer], texts: &[String]) -> Vec<usize> {
         let typed = self.typed.to_lowercase();
         let words: Vec<_> = typed.split_whitespace().collect();
@@ -99,11 +101,11 @@ impl Wanted {
     }
 }
 
-/// All by which a rule is found, in small letters.
+/// The searchable text of a rule, in lower case.
 pub fn text(rule: &RuleAnswer) -> String {
     let body = &rule.rule;
-    let said = words::sentence(body);
-    format!("{} {} {} {said}", body.namespace, body.name, body.description).to_lowercase()
+    let sentence = labels::sentence(body);
+    format!("{} {} {} {sentence}", body.namespace, body.name, body.description).to_lowercase()
 }
 
 #[cfg(test)]
@@ -120,49 +122,49 @@ mod tests {
         .expect("a rule")
     }
 
-    fn names(wanted: &Wanted) -> Vec<String> {
+    fn names(filter: &RuleFilter) -> Vec<String> {
         let rules =
             [rule("login", "enforce", 1), rule("export", "off", 3), rule("pay", "shadow", 2)];
         let texts: Vec<_> = rules.iter().map(text).collect();
-        wanted.arrange(&rules, &texts).into_iter().map(|at| rules[at].rule.name.clone()).collect()
+        filter.arrange(&rules, &texts).into_iter().map(|at| rules[at].rule.name.clone()).collect()
     }
 
     #[test]
     fn all_words_must_occur_somewhere() {
-        let typed = |typed: &str| Wanted { typed: typed.to_owned(), ..Wanted::default() };
+        let typed = |typed: &str| RuleFilter { typed: typed.to_owned(), ..RuleFilter::default() };
         assert_eq!(names(&typed("")), ["export", "login", "pay"]);
         assert_eq!(names(&typed("API Login")), ["login"]);
         assert_eq!(names(&typed("apart export")), ["export"]);
         assert_eq!(names(&typed("login nobody")), Vec::<String>::new());
-        let off = Wanted { mode: Some(Mode::Off), ..Wanted::default() };
+        let off = RuleFilter { mode: Some(Mode::Off), ..RuleFilter::default() };
         assert_eq!(names(&off), ["export"]);
     }
 
     #[test]
     fn each_order_goes_both_ways() {
-        let by = |order, descending| Wanted { order, descending, ..Wanted::default() };
+        let by = |order, descending| RuleFilter { order, descending, ..RuleFilter::default() };
         assert_eq!(names(&by(Order::Changed, false)), ["export", "pay", "login"]);
         assert_eq!(names(&by(Order::Mode, false)), ["login", "pay", "export"]);
         assert_eq!(names(&by(Order::Name, true)), ["pay", "login", "export"]);
     }
 
     #[test]
-    fn an_address_says_what_is_wanted_and_is_read_back() {
-        let wanted = Wanted {
+    fn filters_survive_the_url() {
+        let filter = RuleFilter {
             typed: "login".to_owned(),
             mode: Some(Mode::Shadow),
             order: Order::Changed,
             descending: true,
         };
-        let query = wanted.query(str::to_owned);
+        let query = filter.query(str::to_owned);
         assert_eq!(query, "?q=login&mode=shadow&sort=-changed");
         let read = |name: &str| {
             let found =
                 query[1..].split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
             found.map(str::to_owned)
         };
-        assert_eq!(Wanted::of(read), wanted);
-        assert_eq!(Wanted::default().query(str::to_owned), "");
-        assert_eq!(Wanted::of(|_| Some("nonsense".to_owned())).order, Order::Name);
+        assert_eq!(RuleFilter::of(read), filter);
+        assert_eq!(RuleFilter::default().query(str::to_owned), "");
+        assert_eq!(RuleFilter::of(|_| Some("nonsense".to_owned())).order, Order::Name);
     }
 }

@@ -1,11 +1,10 @@
-//! A check as code to paste: for the shell and for programs, each with nothing to install.
+//! A check as code to paste, for the shell and for programs; none needs a package to be installed.
 //!
-//! Programs read the answer as the contract has it: 200 may go on, 429 may not and `Retry-After` says in how many
-//! seconds it may (it is missing when it never may), everything else is an error.
+//! Programs read the response as documented: 200 is allowed; 429 is denied, and `Retry-After` gives the number of
+//! seconds to wait (it is missing if the request can never pass); everything else is an error.
 
 use weir_wire::check::CheckBody;
 
-/// What the code is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     Curl,
@@ -15,7 +14,7 @@ pub enum Language {
     Java,
 }
 
-/// A check, and where it is asked.
+/// A check and the gate to send it to.
 #[derive(Debug, Clone, Copy)]
 pub struct Snippet<'a> {
     pub gate: &'a str,
@@ -26,7 +25,6 @@ pub struct Snippet<'a> {
 impl Language {
     pub const ALL: [Self; 5] = [Self::Curl, Self::Python, Self::TypeScript, Self::Go, Self::Java];
 
-    /// What it is called.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Curl => "curl",
@@ -37,16 +35,16 @@ impl Language {
         }
     }
 
-    /// How the code is run.
+    /// How to run the code.
     pub const fn run(self) -> &'static str {
         match self {
-            Self::Curl => "Paste it into a shell.",
-            Self::Python => "Save it as check.py and run: python3 check.py (3.8 or newer).",
+            Self::Curl => "Run in a terminal.",
+            Self::Python => "Save as check.py and run: python3 check.py (Python 3.8 or later).",
             Self::TypeScript => {
-                "Save it as check.mts and run: node check.mts (23.6 or newer), deno or bun."
+                "Save as check.mts and run: node check.mts (Node.js 23.6 or later), or use Deno or Bun."
             }
-            Self::Go => "Save it as check.go and run: go run check.go (1.18 or newer).",
-            Self::Java => "Save it as Check.java and run: java Check.java (14 or newer).",
+            Self::Go => "Save as check.go and run: go run check.go (Go 1.18 or later).",
+            Self::Java => "Save as Check.java and run: java Check.java (Java 14 or later).",
         }
     }
 }
@@ -70,7 +68,7 @@ impl Snippet<'_> {
             .collect();
         let body = serde_json::to_string(self.check).unwrap_or_default();
         let mut text = template.to_owned();
-        // The attributes come last, so that nothing is looked for in values that people typed.
+        // Attributes are inserted last, so that placeholders in entered values are not replaced.
         for (name, value) in [
             ("URL", literal(&url)),
             ("BEARER", literal(&format!("Bearer {bearer}"))),
@@ -85,12 +83,12 @@ impl Snippet<'_> {
     }
 }
 
-/// The `curl` that asks a gate the same; a key that is not known is named by a variable.
+/// The same check with `curl`; an unknown key is replaced by a variable.
 pub fn curl(gate: &str, key: Option<&str>, check: &CheckBody) -> String {
     format!("curl -sS {}", arguments(gate, key, check))
 }
 
-/// A loop for the shell that asks until it is refused for the first time.
+/// A shell loop that sends the check until it is denied for the first time.
 pub fn curl_until_denied(gate: &str, key: Option<&str>, check: &CheckBody) -> String {
     let arguments = arguments(gate, key, check);
     format!(
@@ -108,12 +106,12 @@ fn arguments(gate: &str, key: Option<&str>, check: &CheckBody) -> String {
     )
 }
 
-/// Between single quotes for a POSIX shell.
+/// Quotes a text for a POSIX shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Between double quotes: what JSON escapes, and how, the four languages read alike.
+/// Quotes a text as JSON, which is also a valid literal in all four languages.
 fn literal(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }

@@ -1,11 +1,11 @@
-//! Subjects in words.
+//! The text of a subject.
 
 use std::collections::BTreeMap;
 
 /// `user u-17, region eu`.
-pub fn words(attributes: &BTreeMap<String, String>) -> String {
+pub fn label(attributes: &BTreeMap<String, String>) -> String {
     if attributes.is_empty() {
-        return "all together".to_owned();
+        return "all requests".to_owned();
     }
     let one = |(name, value): (&String, &String)| match value.as_str() {
         "" => format!("{name} (empty)"),
@@ -19,11 +19,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_are_named_in_order() {
+    fn attributes_are_sorted() {
         let of = |pairs: &[(&str, &str)]| {
-            words(&pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect())
+            label(&pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect())
         };
         assert_eq!(of(&[("user", "u-17"), ("region", "")]), "region (empty), user u-17");
-        assert_eq!(of(&[]), "all together");
+        assert_eq!(of(&[]), "all requests");
     }
 }

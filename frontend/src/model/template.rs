@@ -1,4 +1,4 @@
-//! Rules to start with: what most people come to limit first, with a request that each of them counts.
+//! Rule templates for the most common uses, each with a request that it counts.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,6 @@ use weir_wire::limits::LimitBody;
 use weir_wire::rules::RuleBody;
 use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Period};
 
-/// A rule to start with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Template {
     Login,
@@ -19,7 +18,6 @@ pub enum Template {
 impl Template {
     pub const ALL: [Self; 4] = [Self::Login, Self::Api, Self::Email, Self::Job];
 
-    /// What it is called.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Login => "Login protection",
@@ -29,19 +27,17 @@ impl Template {
         }
     }
 
-    /// Why one would want it.
+    /// The purpose of the template.
     pub const fn reason(self) -> &'static str {
         match self {
-            Self::Login => "Whoever guesses passwords is stopped after a few.",
-            Self::Api => "Customers may burst, and nobody takes the share of the others.",
-            Self::Email => "A mistake in a loop does not cost you your reputation as a sender.",
-            Self::Job => {
-                "Reports, exports and model calls: a large one takes more than a small one."
-            }
+            Self::Login => "Stops password guessing after 5 attempts per minute.",
+            Self::Api => "Customers can burst without affecting each other.",
+            Self::Email => "A runaway loop cannot harm your sender reputation.",
+            Self::Job => "For reports, exports and model calls. Larger jobs cost more.",
         }
     }
 
-    /// The rule, under its first name or, when names are taken, a later one.
+    /// The rule, with a number after its name if the name is taken.
     pub fn rule(self, attempt: u32) -> RuleBody {
         let (namespace, name, count_by) = match self {
             Self::Login => ("login", "login-per-user", "user"),
@@ -118,7 +114,7 @@ impl Template {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::words;
+    use crate::model::labels;
 
     #[test]
     fn every_template_is_a_rule_that_counts_its_own_request() {
@@ -134,21 +130,21 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_taken_are_numbered() {
+    fn taken_names_get_a_number() {
         let names = [1, 2, 3].map(|attempt| Template::Login.rule(attempt).name);
         assert_eq!(names, ["login-per-user", "login-per-user-2", "login-per-user-3"]);
     }
 
     #[test]
-    fn templates_are_told_in_a_sentence() {
-        let told = Template::ALL.map(|template| words::sentence(&template.rule(1)));
+    fn templates_read_as_sentences() {
+        let sentences = Template::ALL.map(|template| labels::sentence(&template.rule(1)));
         assert_eq!(
-            told,
+            sentences,
             [
-                "All requests, for each user: 5 in any minute.",
-                "All requests, for each customer: bursts of 20, refilled by 5 per second.",
-                "All requests, for each account: 10 in any minute, and 1,000 in each calendar day (UTC).",
-                "All requests, for each team: bursts of 100, refilled by 100 per hour.",
+                "All requests, for each user: 5 per minute.",
+                "All requests, for each customer: bursts of 20, then 5 per second.",
+                "All requests, for each account: 10 per minute, and 1,000 per calendar day (UTC).",
+                "All requests, for each team: bursts of 100, then 100 per hour.",
             ]
         );
     }

@@ -1,4 +1,4 @@
-//! What-if runs in words, and their sides as series.
+//! Texts for what-if runs, and their results as series.
 
 use weir_wire::simulate::{
     Interval, RecordedNamespace, SimulateAnswer, SimulatedSide, TRACE_BYTES_MAX, TraceBody,
@@ -6,28 +6,28 @@ use weir_wire::simulate::{
 };
 use weir_wire::stats::Series;
 
-use crate::model::number::{counted, grouped};
+use crate::model::number::{grouped, quantity};
 
-/// Which checks a run is about.
+/// The checks to replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
-    /// Recorded ones of the last so many minutes.
+pub enum TraceSource {
+    /// Checks recorded in the last number of minutes.
     Last(i64),
-    /// A file's.
+    /// Checks from a file.
     File,
 }
 
-impl From {
+impl TraceSource {
     pub const ALL: [(Self, &str); 5] = [
-        (Self::Last(15), "Recorded in the last 15 minutes"),
-        (Self::Last(60), "Recorded in the last hour"),
-        (Self::Last(6 * 60), "Recorded in the last 6 hours"),
-        (Self::Last(24 * 60), "Recorded in the last 24 hours"),
+        (Self::Last(15), "Last 15 minutes"),
+        (Self::Last(60), "Last hour"),
+        (Self::Last(6 * 60), "Last 6 hours"),
+        (Self::Last(24 * 60), "Last 24 hours"),
         (Self::File, "From a file"),
     ];
 }
 
-/// A text as a trace: lines of JSON, or else CSV.
+/// Detects the format of a trace: JSON lines or CSV.
 pub fn trace(text: String) -> Result<TraceBody, String> {
     if text.len() > TRACE_BYTES_MAX {
         return Err("must be at most 10 MiB".to_owned());
@@ -37,33 +37,38 @@ pub fn trace(text: String) -> Result<TraceBody, String> {
     Ok(TraceBody { format, text })
 }
 
-/// What is recorded of a namespace.
-pub fn recorded(it: &RecordedNamespace) -> String {
-    let (kept, seen) = (grouped(it.recorded), grouped(it.seen));
-    if it.rate >= 1.0 {
-        format!("Recorded are {kept} of {seen} checks, of all subjects")
+/// How much of a namespace's traffic is recorded.
+pub fn recorded(recorded: &RecordedNamespace) -> String {
+    let (stored, seen) = (grouped(recorded.recorded), grouped(recorded.seen));
+    if recorded.rate >= 1.0 {
+        format!("{stored} of {seen} checks recorded, for all subjects")
     } else {
-        format!("Recorded are {kept} of {seen} checks: all of {} of the subjects", percent(it.rate))
+        format!(
+            "{stored} of {seen} checks recorded: all checks of {} of the subjects",
+            percent(recorded.rate)
+        )
     }
 }
 
-/// How sure a run is, as one sentence.
+/// The accuracy of a run, as one sentence.
 pub fn certainty(answer: &SimulateAnswer) -> String {
-    let it = &answer.certainty;
+    let certainty = &answer.certainty;
     let subjects =
-        counted(usize::try_from(it.subjects).unwrap_or(usize::MAX), "subject", "subjects");
+        quantity(usize::try_from(certainty.subjects).unwrap_or(usize::MAX), "subject", "subjects");
     let checks = answer.candidate.allowed + answer.candidate.denied;
-    let checks = counted(usize::try_from(checks).unwrap_or(usize::MAX), "check", "checks");
-    if it.rate >= 1.0 {
-        return format!("{checks} of {subjects}: all there were, so nothing here is estimated.");
+    let checks = quantity(usize::try_from(checks).unwrap_or(usize::MAX), "check", "checks");
+    if certainty.rate >= 1.0 {
+        return format!(
+            "{checks} of {subjects}. Every check was replayed, so the results are exact."
+        );
     }
     let of = format!(
-        "{checks} of {subjects}, about {} of all, each with all its checks.",
-        percent(it.rate)
+        "{checks} of {subjects}, a sample of about {} of all subjects with all of their checks.",
+        percent(certainty.rate)
     );
-    match (it.denied_before, it.denied_after) {
+    match (certainty.denied_before, certainty.denied_after) {
         (Some(before), Some(after)) => format!(
-            "{of} With 95 % confidence {} of all checks are denied now, and {} would be.",
+            "{of} With 95% confidence, {} of all checks are denied now, and {} would be.",
             between(before),
             between(after)
         ),
@@ -71,7 +76,7 @@ pub fn certainty(answer: &SimulateAnswer) -> String {
     }
 }
 
-/// One side of a run as a chart shows it.
+/// One side of a run as a series for a chart.
 pub fn series(answer: &SimulateAnswer, side: &SimulatedSide) -> Series {
     let none = vec![0; side.allowed_series.len()];
     Series {
@@ -88,15 +93,15 @@ pub fn series(answer: &SimulateAnswer, side: &SimulatedSide) -> Series {
     }
 }
 
-fn between(it: Interval) -> String {
-    let (low, high) = (percent(it.low), percent(it.high));
+fn between(interval: Interval) -> String {
+    let (low, high) = (percent(interval.low), percent(interval.high));
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-/// With one decimal below 10 %.
+/// A percentage, with one decimal below 10 %.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+    if percent < 9.95 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
 }
 
 #[cfg(test)]
@@ -146,28 +151,28 @@ mod tests {
     }
 
     #[test]
-    fn certainty_is_one_sentence_and_bounds_come_with_a_sample() {
+    fn accuracy_is_one_sentence_with_bounds_for_a_sample() {
         assert_eq!(
             certainty(&answer(1.0)),
-            "10 checks of 2 subjects: all there were, so nothing here is estimated."
+            "10 checks of 2 subjects. Every check was replayed, so the results are exact."
         );
         assert_eq!(
             certainty(&answer(0.25)),
-            "10 checks of 2 subjects, about 25 % of all, each with all its checks. With 95 % confidence \
-             1.0 % to 5.0 % of all checks are denied now, and 38 % to 42 % would be."
+            "10 checks of 2 subjects, a sample of about 25% of all subjects with all of their checks. \
+             With 95% confidence, 1.0% to 5.0% of all checks are denied now, and 38% to 42% would be."
         );
     }
 
     #[test]
-    fn text_says_itself_how_it_is_written() {
-        let format = |text: &str| trace(text.to_owned()).map(|it| it.format);
+    fn trace_formats_are_detected() {
+        let format = |text: &str| trace(text.to_owned()).map(|trace| trace.format);
         assert_eq!(format("time,user\n"), Ok(TraceFormat::Csv));
         assert_eq!(format("\u{feff}\n {\"time\": 1}"), Ok(TraceFormat::JsonLines));
         assert!(trace("x".repeat(TRACE_BYTES_MAX + 1)).is_err());
     }
 
     #[test]
-    fn sides_are_series_of_the_same_steps() {
+    fn results_become_series_of_equal_steps() {
         let answer = answer(1.0);
         let series = series(&answer, &answer.candidate);
         assert_eq!((series.step_s, series.allowed, series.denied), (30, vec![6, 0], vec![4, 0]));

@@ -1,6 +1,6 @@
-//! Which rows of a long table are worth having: those in sight, and a few around them. All rows are equally high.
+//! The rows of a virtualised table to render: the visible ones and a few around them. All rows have the same height.
 
-/// Rows `from..to` of a list are shown, with empty space for the others.
+/// The rows `from..to`, with spacers for the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     pub from: usize,
@@ -9,13 +9,13 @@ pub struct Window {
     pub space_below_px: usize,
 }
 
-/// Rows above and below those in sight, so that fast scrolling meets rows and not emptiness.
+/// Extra rows above and below the visible ones, so that fast scrolling shows no gaps.
 const AROUND: usize = 20;
 
 impl Window {
-    /// What is seen of `count` rows, each `row_px` high, after scrolling down by `scrolled_px` in a frame of `frame_px`.
+    /// The rows to render of `count` rows of height `row_px`, in a frame of `frame_px` scrolled by `scrolled_px`.
     pub fn of(count: usize, row_px: usize, scrolled_px: usize, frame_px: usize) -> Self {
-        // In steps of a row, so that small movements change nothing.
+        // In steps of a row, so that small movements cause no rendering.
         let first = (scrolled_px / row_px).min(count);
         let seen = frame_px.div_ceil(row_px) + 1;
         let from = first.saturating_sub(AROUND);
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_list_is_shown_whole() {
+    fn short_lists_render_all_rows() {
         let whole = Window { from: 0, to: 7, space_above_px: 0, space_below_px: 0 };
         assert_eq!(Window::of(7, 50, 0, 800), whole);
         assert_eq!(Window::of(7, 50, 900, 800), whole);
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_in_sight_are_always_among_those_shown_and_the_height_never_changes() {
+    fn visible_rows_are_always_rendered_and_the_height_is_constant() {
         for scrolled_px in (0..=499_200).step_by(777) {
             let window = Window::of(10_000, 50, scrolled_px, 800);
             assert!(window.from * 50 <= scrolled_px, "{scrolled_px}");

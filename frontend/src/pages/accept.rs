@@ -1,4 +1,4 @@
-//! Accepting an invitation, with an account or by making one. The token is behind the hash of the address.
+//! Accepting an invitation, with an existing or a new account. The token is in the fragment of the URL.
 
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -6,108 +6,107 @@ use leptos_router::hooks::{use_location, use_navigate};
 use weir_wire::members::{InvitationToken, Offer, PresentInvitation};
 use weir_wire::sessions::{Password, SignUp};
 
-use crate::access::a_role;
+use crate::access::role_with_article;
 use crate::api::Api;
 use crate::browser;
-use crate::components::act::{Act, ActForm};
-use crate::components::feedback::{ActProblem, Skeleton};
+use crate::components::feedback::{LoadingSkeleton, SubmitProblem};
 use crate::components::field::TextField;
-use crate::components::load::{load, loaded};
-use crate::components::page::PageHead;
-use crate::components::time::When;
+use crate::components::page::PageHeader;
+use crate::components::remote_data::{fetch_data, show};
+use crate::components::submit::{SubmitAction, SubmitForm};
+use crate::components::time::RelativeTime;
 use crate::session::{Session, SessionState};
 
-/// The page.
 #[component]
 pub fn Accept() -> impl IntoView {
     let api = expect_context::<Api>();
     let hash = use_location().hash;
-    // On the way to another page the hash is empty already, and this one still here.
+    // During navigation to another page the fragment is already empty while this page still exists.
     let token = Memo::new(move |before: Option<&InvitationToken>| {
         let text = hash.with(|hash| hash.trim_start_matches('#').to_owned());
         before.filter(|_| text.is_empty()).cloned().unwrap_or(InvitationToken(text))
     });
-    let offer = load(move || {
+    let offer = fetch_data(move || {
         let token = token.get();
-        async move { api.look_at_invitation(&PresentInvitation { token }).await }
+        async move { api.preview_invitation(&PresentInvitation { token }).await }
     });
     view! {
         <main class="narrow">
             <p class="brand">"Weir"</p>
-            <PageHead title="Invitation" />
-            {loaded(offer, move |offer| view! { <Offered offer token=token.get_untracked() /> })}
+            <PageHeader title="Invitation" />
+            {show(offer, move |offer| view! { <Offer offer token=token.get_untracked() /> })}
             {move || offer.problem().map(|_| view! {
-                <p class="quiet">"Ask whoever invited you for a new link, or "<a href="/">"go to the start"</a>"."</p>
+                <p class="muted">"Ask the person who invited you for a new link, or "<a href="/">"go to the dashboard"</a>"."</p>
             })}
         </main>
     }
 }
 
 #[component]
-fn Offered(offer: Offer, token: InvitationToken) -> impl IntoView {
+fn Offer(offer: Offer, token: InvitationToken) -> impl IntoView {
     let session = expect_context::<Session>();
     let Offer { tenant_name, email, role, invited_by, expires_at } = offer;
     let (email, token) = (StoredValue::new(email), StoredValue::new(token));
     let way = move || match session.state() {
-        SessionState::Unknown => view! { <Skeleton /> }.into_any(),
+        SessionState::Unknown => view! { <LoadingSkeleton /> }.into_any(),
         SessionState::SignedOut(_) => {
             view! { <NewAccount email=email.get_value() token=token.get_value() /> }.into_any()
         }
-        // Both are in normal form.
+        // Both are normalised.
         SessionState::SignedIn(me) if me.user.email == email.get_value() => {
             view! { <Join token=token.get_value() /> }.into_any()
         }
         SessionState::SignedIn(me) => {
-            view! { <AnotherAccount mine=me.user.email wanted=email.get_value() /> }.into_any()
+            view! { <AnotherAccount current=me.user.email invited=email.get_value() /> }.into_any()
         }
     };
     view! {
         <p class="sentence">
-            {invited_by}" asks "{email.get_value()}" to join "<strong><bdi>{tenant_name}</bdi></strong>" as "{a_role(role)}"."
+            {invited_by}" asks "{email.get_value()}" to join "<strong><bdi>{tenant_name}</bdi></strong>" as "{role_with_article(role)}"."
         </p>
-        <p class="note">"The invitation ends "<When at=expires_at />"."</p>
+        <p class="note">"The invitation expires "<RelativeTime at=expires_at />"."</p>
         {way}
     }
 }
 
-/// Somebody with the right account is signed in.
+/// For people who are signed in with the invited account.
 #[component]
 fn Join(token: InvitationToken) -> impl IntoView {
     let api = expect_context::<Api>();
-    let act = Act::new();
+    let action = SubmitAction::new();
     let navigate = use_navigate();
     let join = move |_| {
         let (body, navigate) = (PresentInvitation { token: token.clone() }, navigate.clone());
-        act.run(async move { api.accept_invitation(&body).await }, move |tenant| {
+        action.run(async move { api.accept_invitation(&body).await }, move |tenant| {
             navigate(&format!("/t/{}/rules", tenant.id), NavigateOptions::default());
         });
     };
     view! {
-        <ActProblem problem=act.problem />
-        <button type="button" class="button primary" disabled=act.busy on:click=join>"Accept and join"</button>
+        <SubmitProblem problem=action.problem />
+        <button type="button" class="button primary" disabled=action.busy on:click=join>"Accept and join"</button>
     }
 }
 
-/// Somebody else is signed in.
+/// For people who are signed in with another account.
 #[component]
-fn AnotherAccount(mine: String, wanted: String) -> impl IntoView {
+fn AnotherAccount(current: String, invited: String) -> impl IntoView {
     let api = expect_context::<Api>();
     let sign_out = move |_| leptos::task::spawn_local(api.sign_out());
     view! {
-        <p>"You are signed in as "{mine}". Only "{wanted}" can accept this invitation."</p>
-        <button type="button" class="button" on:click=sign_out>"Sign out and go on"</button>
+        <p>"You are signed in as "{current}". This invitation is for "{invited}"."</p>
+        <button type="button" class="button" on:click=sign_out>"Sign out and continue"</button>
     }
 }
 
-/// Nobody is signed in: make the account, or sign in to the one that is there.
+/// For people who are not signed in: create the account, or sign in to an existing one.
 #[component]
 fn NewAccount(email: String, token: InvitationToken) -> impl IntoView {
     let api = expect_context::<Api>();
     let password = RwSignal::new(String::new());
-    let act = Act::with_fields(&["password"]);
+    let action = SubmitAction::with_fields(&["password"]);
     let navigate = use_navigate();
     let next = format!("/accept#{}", token.0);
-    let sign_in = format!("/sign-in?next={}", browser::encoded(&next));
+    let sign_in = format!("/sign-in?next={}", browser::encode_component(&next));
     let sign_up = Callback::new(move |()| {
         let body = SignUp {
             email: email.clone(),
@@ -116,22 +115,22 @@ fn NewAccount(email: String, token: InvitationToken) -> impl IntoView {
             invitation: Some(token.clone()),
         };
         let navigate = navigate.clone();
-        act.run(async move { api.sign_up(&body).await }, move |tenant| {
+        action.run(async move { api.sign_up(&body).await }, move |tenant| {
             navigate(&format!("/t/{tenant}/rules"), NavigateOptions::default());
         });
     });
     let incomplete = Signal::derive(move || password.with(String::is_empty));
     view! {
-        <ActForm act submit="Make an account and join" on_submit=sign_up incomplete class="stack">
+        <SubmitForm action submit="Create account and join" on_submit=sign_up incomplete class="stack">
             <TextField
-                label="Choose a password"
+                label="Password"
                 kind="password"
                 autocomplete="new-password"
                 value=password
-                problem=act.refused("password")
-                hint="8 to 128 characters, and not a common password"
+                problem=action.server_problem("password")
+                hint="At least 8 characters. Avoid common passwords."
             />
-        </ActForm>
-        <p class="quiet">"Have an account? "<a href=sign_in>"Sign in to accept"</a></p>
+        </SubmitForm>
+        <p class="muted">"Already have an account? "<a href=sign_in>"Sign in to accept"</a></p>
     }
 }

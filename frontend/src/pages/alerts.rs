@@ -1,10 +1,10 @@
-//! Alerts: what is told and when, the webhooks it is told to, and what came of that.
+//! Alerts, and the webhooks that they are sent to.
 
 mod alert_form;
-mod alert_lines;
+mod alert_table;
 mod deliveries;
 mod webhook_form;
-mod webhook_lines;
+mod webhook_table;
 
 use std::collections::BTreeSet;
 
@@ -13,133 +13,133 @@ use weir_wire::alerts::Alert;
 use weir_wire::tenants::Role;
 use weir_wire::webhooks::{IssuedWebhook, Webhook};
 
-use crate::api::{Api, Having, Problem};
+use crate::api::{Api, Problem, RuleSelection};
 use crate::components::feedback::Empty;
-use crate::components::load::{load, loaded};
-use crate::components::needs::Needs;
-use crate::components::page::PageHead;
-use crate::components::rule_picker::{Rules, SomeRules};
+use crate::components::guide_link::GuideLink;
+use crate::components::page::PageHeader;
+use crate::components::remote_data::{fetch_data, show};
+use crate::components::require_role::RequireRole;
+use crate::components::rule_picker::{RuleOptions, Rules};
+use crate::pages::rule_options;
 use crate::pages::shell::TenantId;
-use crate::pages::some_rules;
 use alert_form::AlertForm;
-use alert_lines::alert_lines;
+use alert_table::alert_table;
 use deliveries::Deliveries;
 use webhook_form::{Secret, WebhookForm};
-use webhook_lines::WebhookLines;
+use webhook_table::WebhookTable;
 
-/// Everything the page shows.
+/// The data of the page.
 #[derive(Debug, Clone)]
-struct Everything {
+struct PageData {
     alerts: Vec<Alert>,
     webhooks: Vec<Webhook>,
-    rules: SomeRules,
-    quotas: SomeRules,
+    rules: RuleOptions,
+    quotas: RuleOptions,
 }
 
-/// The rules of the page; cheap to copy.
+/// The rules to choose from; cheap to copy.
 #[derive(Debug, Clone, Copy)]
-struct Watchable {
+struct AlertTargets {
     all: Rules,
-    /// Those with a quota.
+    /// Rules with a quota.
     quotas: Rules,
 }
 
-/// What is being done on the page; cheap to copy.
+/// The state of the page; cheap to copy.
 #[derive(Debug, Clone, Copy)]
-struct Desk {
+struct AlertsState {
     changed: Callback<()>,
-    /// The alert that is being changed.
+    /// The alert being edited.
     editing: RwSignal<Option<Alert>>,
-    /// A webhook with its secret, until somebody says that it is stored.
+    /// A webhook with its secret, until the person confirms that it is stored.
     issued: RwSignal<Option<IssuedWebhook>>,
-    /// The webhook whose log is shown.
+    /// The webhook whose deliveries are shown.
     log_of: RwSignal<Option<(String, String)>>,
-    /// Rises when something was put into that log.
-    sent: RwSignal<u32>,
+    /// Incremented when a delivery was added to that log.
+    deliveries_added: RwSignal<u32>,
 }
 
-/// The page.
 #[component]
 pub fn Alerts() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let everything = load(move || {
+    let page_data = fetch_data(move || {
         let tenant = tenant.get();
-        async move { everything(api, &tenant).await }
+        async move { page_data(api, &tenant).await }
     });
-    let desk = Desk {
-        changed: Callback::new(move |()| everything.again()),
+    let state = AlertsState {
+        changed: Callback::new(move |()| page_data.refetch()),
         editing: RwSignal::new(None),
         issued: RwSignal::new(None),
         log_of: RwSignal::new(None),
-        sent: RwSignal::new(0),
+        deliveries_added: RwSignal::new(0),
     };
-    let head = move || match desk.issued.get() {
-        Some(issued) => view! { <Secret issued desk /> }.into_any(),
-        None => view! { <WebhookForm desk /> }.into_any(),
+    let head = move || match state.issued.get() {
+        Some(issued) => view! { <Secret issued state /> }.into_any(),
+        None => view! { <WebhookForm state /> }.into_any(),
     };
-    let log = move || desk.log_of.get().map(|(id, name)| view! { <Deliveries id name desk /> });
+    let log = move || state.log_of.get().map(|(id, name)| view! { <Deliveries id name state /> });
     view! {
-        <PageHead
+        <PageHeader
             title="Alerts"
-            lead="Have a signed request sent when somebody has nearly used up a quota, or when much is refused."
+            lead="Get notified when denials spike or a quota runs low."
         />
-        {loaded(everything, move |data| view! { <Told data desk /> })}
-        <Needs role=Role::Admin>{head}</Needs>
+        {show(page_data, move |data| view! { <Content data state /> })}
+        <RequireRole role=Role::Admin>{head}</RequireRole>
         {log}
     }
 }
 
-/// Alerts and webhooks, once both are known.
+/// Alerts and webhooks, once both have loaded.
 #[component]
-fn Told(data: Everything, desk: Desk) -> impl IntoView {
+fn Content(data: PageData, state: AlertsState) -> impl IntoView {
     if data.webhooks.is_empty() {
         return view! {
-            <Empty title="No webhooks yet.">
-                <p>"An alert is told to a webhook: an address of yours that gets a signed request. Create one below."</p>
+            <Empty title="No webhooks yet">
+                <p>"Alerts are sent to webhooks, as signed POST requests to your URL. Create a webhook first. "<GuideLink page="alerts" text="About alerts" /></p>
             </Empty>
         }
         .into_any();
     }
-    let Everything { alerts, webhooks, rules, quotas } = data;
-    let rules = Watchable {
-        all: some_rules::rules(rules, Having::Anything),
-        quotas: some_rules::rules(quotas, Having::Quota),
+    let PageData { alerts, webhooks, rules, quotas } = data;
+    let rules = AlertTargets {
+        all: rule_options::known_rules(rules, RuleSelection::Anything),
+        quotas: rule_options::known_rules(quotas, RuleSelection::Quota),
     };
     let form_webhooks = webhooks.clone();
-    // Another alert to change is another form.
+    // Recreates the form when another alert is edited.
     let form = move || {
-        let editing = desk.editing.get();
+        let editing = state.editing.get();
         let webhooks = form_webhooks.clone();
-        view! { <AlertForm editing webhooks rules desk /> }
+        view! { <AlertForm editing webhooks rules state /> }
     };
-    let lines = alert_lines(alerts, &webhooks, rules.all, desk);
+    let table = alert_table(alerts, &webhooks, rules.all, state);
     view! {
-        <Needs role=Role::Editor>{form}</Needs>
-        {lines}
+        <RequireRole role=Role::Editor>{form}</RequireRole>
+        {table}
         <h2>"Webhooks"</h2>
-        <WebhookLines webhooks desk />
+        <WebhookTable webhooks state />
     }
     .into_any()
 }
 
-async fn everything(api: Api, tenant: &str) -> Result<Everything, Problem> {
+async fn page_data(api: Api, tenant: &str) -> Result<PageData, Problem> {
     let (alerts, webhooks, all, quotas) = futures_util::future::join4(
         api.alerts(tenant),
         api.webhooks(tenant),
-        api.rules_with(tenant, Having::Anything, ""),
-        api.rules_with(tenant, Having::Quota, ""),
+        api.search_rules(tenant, RuleSelection::Anything, ""),
+        api.search_rules(tenant, RuleSelection::Quota, ""),
     )
     .await;
     let (alerts, all, quotas) = (alerts?, all?, quotas?);
-    let known: BTreeSet<_> = all.data.iter().chain(&quotas.data).map(|it| &it.id).collect();
-    let named = alerts.iter().filter_map(|it| it.body.rule_id.clone());
+    let known: BTreeSet<_> = all.data.iter().chain(&quotas.data).map(|rule| &rule.id).collect();
+    let named = alerts.iter().filter_map(|alert| alert.body.rule_id.clone());
     let named: BTreeSet<_> = named.filter(|id| !known.contains(id)).collect();
-    let mut named = api.rules_of(tenant, &named.into_iter().collect::<Vec<_>>()).await?;
+    let mut named = api.rules_by_ids(tenant, &named.into_iter().collect::<Vec<_>>()).await?;
     named.extend_from_slice(&quotas.data);
-    Ok(Everything {
+    Ok(PageData {
         alerts,
         webhooks: webhooks?,
-        quotas: SomeRules { first: quotas, named: named.clone() },
-        rules: SomeRules { first: all, named },
+        quotas: RuleOptions { first: quotas, named: named.clone() },
+        rules: RuleOptions { first: all, named },
     })
 }

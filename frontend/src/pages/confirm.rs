@@ -1,4 +1,4 @@
-//! Finishing a sign-up with the token that was sent to its address. The token is behind the hash of the address.
+//! Finishing a sign-up with the token that was sent to its address. The token is in the fragment of the URL.
 
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -6,24 +6,23 @@ use leptos_router::hooks::{use_location, use_navigate};
 use weir_wire::sessions::{ConfirmSignUp, Password, SignUpToken};
 
 use crate::api::Api;
-use crate::components::act::{Act, ActForm};
 use crate::components::field::TextField;
-use crate::components::page::PageHead;
+use crate::components::page::PageHeader;
+use crate::components::submit::{SubmitAction, SubmitForm};
 
-/// The page.
 #[component]
 pub fn Confirm() -> impl IntoView {
     let api = expect_context::<Api>();
     let hash = use_location().hash.get_untracked();
     let token = SignUpToken(hash.trim_start_matches('#').to_owned());
     let password = RwSignal::new(String::new());
-    let act = Act::with_fields(&["password"]);
+    let action = SubmitAction::with_fields(&["password"]);
     let navigate = use_navigate();
     let confirm = Callback::new(move |()| {
         let body =
             ConfirmSignUp { token: token.clone(), password: Password(password.get_untracked()) };
         let navigate = navigate.clone();
-        act.run(async move { api.confirm_sign_up(&body).await }, move |tenant| {
+        action.run(async move { api.confirm_sign_up(&body).await }, move |tenant| {
             navigate(&format!("/t/{tenant}/start"), NavigateOptions::default());
         });
     });
@@ -31,19 +30,19 @@ pub fn Confirm() -> impl IntoView {
     view! {
         <main class="narrow">
             <p class="brand">"Weir"</p>
-            <PageHead title="Finish signing up" />
-            <ActForm act submit="Make the account" on_submit=confirm incomplete class="stack">
+            <PageHeader title="Finish signing up" />
+            <SubmitForm action submit="Create account" on_submit=confirm incomplete class="stack">
                 <TextField
-                    label="Choose a password"
+                    label="Password"
                     kind="password"
                     autocomplete="new-password"
                     value=password
-                    problem=act.refused("password")
-                    hint="8 to 128 characters, and not a common password"
+                    problem=action.server_problem("password")
+                    hint="At least 8 characters. Avoid common passwords."
                     autofocus=true
                 />
-            </ActForm>
-            <p class="quiet">"Have an account? "<a href="/sign-in">"Sign in"</a></p>
+            </SubmitForm>
+            <p class="muted">"Already have an account? "<a href="/sign-in">"Sign in"</a></p>
         </main>
     }
 }

@@ -1,7 +1,7 @@
-//! API keys: make one, see its secret once, give it a new one, revoke it.
+//! API keys: create, show the secret once, rotate, revoke.
 
-mod line;
 mod new_key;
+mod row;
 mod secret;
 
 use leptos::prelude::*;
@@ -10,31 +10,30 @@ use weir_wire::tenants::Role;
 
 use crate::api::Api;
 use crate::components::feedback::Empty;
-use crate::components::load::{load, loaded};
-use crate::components::needs::Needs;
-use crate::components::page::PageHead;
+use crate::components::page::PageHeader;
+use crate::components::remote_data::{fetch_data, show};
+use crate::components::require_role::RequireRole;
 use crate::pages::shell::TenantId;
-use crate::session::{KnownSecret, Session};
-use line::Line;
+use crate::session::{IssuedSecret, Session};
 use new_key::NewKey;
+use row::KeyRow;
 use secret::Secret;
 
-/// The page.
 #[component]
 pub fn Keys() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let session = expect_context::<Session>();
-    let keys = load(move || {
+    let keys = fetch_data(move || {
         let tenant = tenant.get();
         async move { api.keys(&tenant).await }
     });
     let issued = RwSignal::new(None::<IssuedKey>);
     let changed = Callback::new(move |key: Option<IssuedKey>| {
-        keys.again();
+        keys.refetch();
         let Some(key) = key else { return };
-        session.forget(&key.id);
+        session.remove_secret(&key.id);
         if key.scopes.contains(&KeyScope::Check) {
-            session.remember(KnownSecret {
+            session.add_secret(IssuedSecret {
                 tenant_id: tenant.now(),
                 key_id: key.id.clone(),
                 secret: key.secret.clone(),
@@ -50,13 +49,13 @@ pub fn Keys() -> impl IntoView {
         None => view! { <NewKey changed /> }.into_any(),
     };
     view! {
-        <PageHead title="Keys" lead="Your programs authenticate with a key, as Authorization: Bearer." />
-        <Needs role=Role::Admin>{head}</Needs>
-        {loaded(keys, move |data| view! { <List data changed /> })}
+        <PageHeader title="API keys" lead="Your services authenticate to the gates with an API key, as Authorization: Bearer." />
+        <RequireRole role=Role::Admin>{head}</RequireRole>
+        {show(keys, move |data| view! { <List data changed /> })}
     }
 }
 
-/// What a scope is called.
+/// The display name of a scope.
 const fn scope_word(scope: KeyScope) -> &'static str {
     match scope {
         KeyScope::Check => "check",
@@ -70,17 +69,17 @@ const fn scope_word(scope: KeyScope) -> &'static str {
 fn List(data: Vec<ApiKey>, changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     if data.is_empty() {
         return view! {
-            <Empty title="No keys yet."><p>"Create one above; gates know it within a second."</p></Empty>
+            <Empty title="No API keys yet"><p>"Create one above. It works on all gates within a second."</p></Empty>
         }
         .into_any();
     }
     let rows: Vec<_> =
-        data.into_iter().map(|key| view! { <Line key_line=key changed /> }).collect();
+        data.into_iter().map(|key| view! { <KeyRow api_key=key changed /> }).collect();
     view! {
-        <div class="table-wrap" tabindex="0" role="region" aria-label="Keys">
+        <div class="table-wrap" tabindex="0" role="region" aria-label="API keys">
             <table>
                 <thead><tr>
-                    <th>"Name"</th><th>"Key"</th><th>"May"</th><th>"Created"</th><th>"Last used"</th><th>"Expires"</th>
+                    <th>"Name"</th><th>"Key"</th><th>"Scopes"</th><th>"Created"</th><th>"Last used"</th><th>"Expires"</th>
                     <th><span class="hidden">"Actions"</span></th>
                 </tr></thead>
                 <tbody>{rows}</tbody>

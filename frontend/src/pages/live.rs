@@ -1,4 +1,4 @@
-//! Denials as they happen.
+//! Denied checks in real time.
 
 use std::collections::VecDeque;
 
@@ -9,59 +9,58 @@ use crate::api::Api;
 use crate::charts::spark::{HEIGHT, WIDTH, spark};
 use crate::components::feedback::{Empty, Warning};
 use crate::components::field::TextField;
-use crate::components::page::PageHead;
-use crate::model::number::{counted, per_second};
+use crate::components::page::PageHeader;
+use crate::model::number::{per_second, quantity};
 use crate::model::subject;
-use crate::pages::overview::DenialLine;
+use crate::pages::overview::DenialRow;
 use crate::pages::shell::TenantId;
 
-/// The page.
 #[component]
 pub fn Live() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let stream = Stream::new();
-    let told = Callback::new(move |tick| stream.take(tick));
+    let on_tick = Callback::new(move |tick| stream.take(tick));
     let lost = Callback::new(move |()| stream.lost.set(true));
     let follow = move || {
-        api.follow(tenant.get(), told, lost);
+        api.subscribe(tenant.get(), on_tick, lost);
     };
     let typed = RwSignal::new(String::new());
     let pause = move |_| stream.pause();
     let paused = move || match (stream.paused.get(), stream.waiting.with(Vec::len)) {
         (false, _) => "Pause".to_owned(),
-        (true, 0) => "Go on".to_owned(),
-        (true, some) => format!("Go on with {}", counted(some, "new denial", "new denials")),
+        (true, 0) => "Resume".to_owned(),
+        (true, some) => format!("Resume ({})", quantity(some, "new denial", "new denials")),
     };
     view! {
-        <PageHead title="Live" lead="What is refused, as it happens.">
+        <PageHeader title="Live" lead="Denied checks in real time">
             <button type="button" class="button" aria-pressed=move || stream.paused.get().to_string() on:click=pause>{paused}</button>
-        </PageHead>
+        </PageHeader>
         {follow}
         <Show when=move || stream.lost.get()>
-            <Warning>"The stream is interrupted; it is tried again every few seconds. What happens meanwhile is in the Overview."</Warning>
+            <Warning>"The live stream was interrupted. Reconnecting; the Overview shows what you miss."</Warning>
         </Show>
-        <Now stream />
+        <CurrentRates stream />
         <div class="filter" role="search"><TextField label="Filter by subject, rule or namespace" kind="search" value=typed /></div>
-        <Shown stream typed />
+        <DenialTable stream typed />
     }
 }
 
-/// Everything that was told; cheap to copy.
+/// The events received so far; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 struct Stream {
     ticks: RwSignal<VecDeque<LiveTick>>,
     /// Newest first.
     denials: RwSignal<Vec<DenialEntry>>,
-    /// Told while paused, newest first.
+    /// Denials received while paused, newest first.
     waiting: RwSignal<Vec<DenialEntry>>,
     paused: RwSignal<bool>,
     lost: RwSignal<bool>,
 }
 
-/// Seconds of the small line.
-const TICKS_KEPT: usize = 60;
-/// Older denials are in the Overview.
-const DENIALS_KEPT: usize = 500;
+/// The number of seconds in the chart.
+const MAX_TICKS: usize = 60;
+/// The maximum number of denials listed.
+const MAX_DENIALS: usize = 500;
 
 impl Stream {
     fn new() -> Self {
@@ -79,34 +78,34 @@ impl Stream {
         self.lost.set(false);
         self.ticks.update(|ticks| {
             ticks.push_back(tick);
-            if ticks.len() > TICKS_KEPT {
+            if ticks.len() > MAX_TICKS {
                 ticks.pop_front();
             }
         });
         if !denials.is_empty() {
             let into = if self.paused.get_untracked() { self.waiting } else { self.denials };
-            into.update(|kept| put_before(kept, denials));
+            into.update(|listed| prepend(listed, denials));
         }
     }
 
-    /// Stops the list, or lets it go on with what came meanwhile.
+    /// Pauses the list, or resumes it with the denials received meanwhile.
     fn pause(self) {
         if self.paused.get_untracked() {
             let waiting = self.waiting.try_update(std::mem::take).unwrap_or_default();
-            self.denials.update(|kept| put_before(kept, waiting));
+            self.denials.update(|listed| prepend(listed, waiting));
         }
         self.paused.update(|paused| *paused = !*paused);
     }
 }
 
-fn put_before(kept: &mut Vec<DenialEntry>, newer: Vec<DenialEntry>) {
-    kept.splice(0..0, newer);
-    kept.truncate(DENIALS_KEPT);
+fn prepend(listed: &mut Vec<DenialEntry>, newer: Vec<DenialEntry>) {
+    listed.splice(0..0, newer);
+    listed.truncate(MAX_DENIALS);
 }
 
-/// How much is asked and refused now.
+/// The current rates.
 #[component]
-fn Now(stream: Stream) -> impl IntoView {
+fn CurrentRates(stream: Stream) -> impl IntoView {
     let rate = move |of: fn(&LiveTick) -> u64| {
         let newest = stream.ticks.with(|ticks| ticks.back().map(|tick| (of(tick), tick.span_ms)));
         newest.map_or_else(
@@ -122,10 +121,10 @@ fn Now(stream: Stream) -> impl IntoView {
     };
     view! {
         <dl class="tiles">
-            <div class="tile"><dt>"Checks a second, now"</dt><dd>{move || rate(|tick| tick.requests.checks())}</dd></div>
-            <div class="tile"><dt>"Denied a second, now"</dt><dd>{move || rate(|tick| tick.requests.denied)}</dd></div>
+            <div class="tile"><dt>"Checks per second, now"</dt><dd>{move || rate(|tick| tick.requests.checks())}</dd></div>
+            <div class="tile"><dt>"Denied per second, now"</dt><dd>{move || rate(|tick| tick.requests.denied)}</dd></div>
             <div class="tile">
-                <dt>"The last minute"</dt>
+                <dt>"Last minute"</dt>
                 <dd class="spark">
                     <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") role="img" aria-label="Checks and denials of the last minute">
                         <path class="checks" d=move || path(|tick| tick.requests.checks()) />
@@ -138,12 +137,12 @@ fn Now(stream: Stream) -> impl IntoView {
 }
 
 #[component]
-fn Shown(stream: Stream, typed: RwSignal<String>) -> impl IntoView {
+fn DenialTable(stream: Stream, typed: RwSignal<String>) -> impl IntoView {
     let shown = Memo::new(move |_| {
         let typed = typed.get().to_lowercase();
         let has = |denial: &&DenialEntry| {
             let text =
-                format!("{} {} {}", subject::words(&denial.subject), denial.rule, denial.namespace);
+                format!("{} {} {}", subject::label(&denial.subject), denial.rule, denial.namespace);
             text.to_lowercase().contains(&typed)
         };
         stream.denials.with(|all| all.iter().filter(has).cloned().collect::<Vec<_>>())
@@ -151,19 +150,19 @@ fn Shown(stream: Stream, typed: RwSignal<String>) -> impl IntoView {
     let none = move || shown.with(Vec::is_empty);
     view! {
         <Show when=move || !none() fallback=|| view! {
-            <Empty title="Nothing is refused at the moment.">
-                <p>"Denials appear here within two seconds, by themselves. Those of the last day are in the Overview."</p>
+            <Empty title="No denials right now">
+                <p>"New denials appear within two seconds. The Overview shows those of the last day."</p>
             </Empty>
         }>
             <div class="table-wrap" tabindex="0" role="region" aria-label="Denials">
                 <table>
                     <thead><tr>
-                        <th scope="col">"When"</th><th scope="col">"Subject"</th><th scope="col">"Rule"</th>
-                        <th scope="col" class="number">"Cost"</th><th scope="col">"The same check"</th>
+                        <th scope="col">"Time"</th><th scope="col">"Subject"</th><th scope="col">"Rule"</th>
+                        <th scope="col" class="number">"Cost"</th><th scope="col">"Retry"</th>
                     </tr></thead>
                     <tbody>
                         <For each=move || shown.get() key=|denial| denial.id.clone() let:denial>
-                            <DenialLine denial />
+                            <DenialRow denial />
                         </For>
                     </tbody>
                 </table>

@@ -1,21 +1,23 @@
-//! What operators see and do for all tenants: the switch of all limits, and the usage by day.
+//! The operator page: the switch for all limits, ceilings, and the usage of all tenants.
 
+mod ceilings;
 mod usage;
 
 use leptos::prelude::*;
 use weir_wire::tenants::{Enforcement, InstallationEnforcement};
 
 use crate::api::Api;
-use crate::components::act::Act;
 use crate::components::dialog::ConfirmByName;
-use crate::components::feedback::{ActProblem, Skeleton};
-use crate::components::load::{load, loaded};
-use crate::components::page::PageHead;
+use crate::components::feedback::{LoadingSkeleton, SubmitProblem};
+use crate::components::page::PageHeader;
+use crate::components::remote_data::{fetch_data, show};
+use crate::components::submit::SubmitAction;
 use crate::pages::shell::Account;
 use crate::session::{Session, SessionState};
+use ceilings::Ceilings;
 use usage::Usage;
 
-/// The page; it begins once somebody is signed in.
+/// The page; rendered once the person is signed in.
 #[component]
 pub fn Operator() -> impl IntoView {
     let session = expect_context::<Session>();
@@ -23,11 +25,12 @@ pub fn Operator() -> impl IntoView {
     view! {
         <main class="narrow wide">
             <p class="brand">"Weir"</p>
-            <PageHead title="Operator" lead="What concerns every tenant of this installation.">
+            <PageHeader title="Operator" lead="Settings and usage of all tenants of this installation">
                 <a class="button" href="/tenants">"Tenants"</a>
-            </PageHead>
-            <Show when=move || signed_in.get() fallback=|| view! { <Skeleton /> }>
+            </PageHeader>
+            <Show when=move || signed_in.get() fallback=|| view! { <LoadingSkeleton /> }>
                 <Limits />
+                <Ceilings />
                 <Usage />
                 <Account />
             </Show>
@@ -35,24 +38,24 @@ pub fn Operator() -> impl IntoView {
     }
 }
 
-/// The switch of every tenant's limits.
+/// The switch for the limits of every tenant.
 #[component]
 fn Limits() -> impl IntoView {
     let api = expect_context::<Api>();
-    let act = Act::new();
+    let action = SubmitAction::new();
     let open = RwSignal::new(false);
-    let current = load(move || api.installation_enforcement());
+    let current = fetch_data(move || api.installation_enforcement());
     let set = move |enforcement: Enforcement| {
-        act.run(api.set_installation_enforcement(enforcement), move |_| current.again());
+        action.run(api.set_installation_enforcement(enforcement), move |_| current.refetch());
     };
     let turn_off = Callback::new(move |()| set(Enforcement::Off));
-    let consequence = "Within a second every gate allows every check of every tenant, deny rules included, and nothing \
-                       is counted against a limit. Each page of every tenant shows a banner until limits are on again.";
+    let consequence = "All gates allow every check of every tenant within a second, including those that a deny rule matches. Nothing \
+                       is counted, and every page of every tenant shows a banner until limits are turned on again.";
     let body = move |current: InstallationEnforcement| {
         if current.enforcement.is_on() {
             view! {
                 <p role="status">"Limits are on."</p>
-                <button type="button" class="button danger" disabled=act.busy on:click=move |_| open.set(true)>"Turn limits off for every tenant…"</button>
+                <button type="button" class="button danger" disabled=action.busy on:click=move |_| open.set(true)>"Turn limits off for every tenant…"</button>
             }
             .into_any()
         } else {
@@ -61,7 +64,7 @@ fn Limits() -> impl IntoView {
                     <p class="problem-title">"Limits are off for every tenant"</p>
                     <p>"Every check is allowed."</p>
                 </div>
-                <button type="button" class="button" disabled=act.busy on:click=move |_| set(Enforcement::On)>"Turn limits on"</button>
+                <button type="button" class="button" disabled=action.busy on:click=move |_| set(Enforcement::On)>"Turn limits on"</button>
             }
             .into_any()
         }
@@ -69,13 +72,13 @@ fn Limits() -> impl IntoView {
     view! {
         <section class="panel" aria-label="Limits of every tenant">
             <h2>"Limits of every tenant"</h2>
-            <ActProblem problem=act.problem />
-            {loaded(current, body)}
+            <SubmitProblem problem=action.problem />
+            {show(current, body)}
             <ConfirmByName
                 title="Turn the limits of every tenant off?"
                 consequence
                 name="every tenant"
-                act="Turn limits off"
+                action="Turn limits off"
                 open
                 on_confirm=turn_off
             />

@@ -1,4 +1,4 @@
-//! Overrides: another limit, or none, for one subject of a rule until a date.
+//! Overrides: another limit for one subject of a rule, with an optional expiry.
 
 mod edit;
 mod export;
@@ -11,22 +11,23 @@ use leptos_router::hooks::use_query_map;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::tenants::Role;
 
-use crate::api::{Api, Having};
+use crate::api::{Api, RuleSelection};
 use crate::components::feedback::Empty;
-use crate::components::load::{load, loaded};
-use crate::components::needs::Needs;
-use crate::components::page::PageHead;
-use crate::components::rule_picker::SomeRules;
+use crate::components::guide_link::GuideLink;
+use crate::components::page::PageHeader;
+use crate::components::remote_data::{fetch_data, show};
+use crate::components::require_role::RequireRole;
+use crate::components::rule_picker::RuleOptions;
+use crate::pages::rule_options;
 use crate::pages::shell::TenantId;
-use crate::pages::some_rules;
 use edit::Edit;
 use import::Import;
 use list::List;
 use reset::Reset;
 
-/// What stands above the list.
+/// The form above the list.
 #[derive(Debug, Clone, PartialEq)]
-enum Open {
+enum OpenForm {
     Nothing,
     New,
     Edit(Box<OverrideAnswer>),
@@ -34,71 +35,73 @@ enum Open {
     Reset,
 }
 
-/// Which overrides are listed; cheap to copy.
+/// The filter of the list; cheap to copy.
 #[derive(Debug, Clone, Copy)]
-struct Wanted {
-    /// In their subject.
+struct OverrideFilter {
+    /// A text in the subject.
     typed: RwSignal<String>,
-    /// The id of their rule; empty for any.
+    /// The id of a rule; empty for any.
     rule: RwSignal<String>,
 }
 
-/// The page.
 #[component]
 pub fn Overrides() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let named = use_query_map().with_untracked(|query| query.get("rule"));
-    let rules = load(move || {
+    let rules = fetch_data(move || {
         let (tenant, named) = (tenant.get(), named.clone());
-        async move { some_rules::some_rules(api, &tenant, Having::CountBy, named).await }
+        async move { rule_options::load_rule_options(api, &tenant, RuleSelection::CountBy, named).await }
     });
     view! {
-        <PageHead title="Overrides" lead="Another limit, or none, for one subject of a rule, until a date." />
-        {loaded(rules, |rules| view! { <Page rules /> })}
+        <PageHeader title="Overrides" lead="Custom limits for individual subjects" />
+        {show(rules, |rules| view! { <Page rules /> })}
     }
 }
 
 #[component]
-fn Page(rules: SomeRules) -> impl IntoView {
+fn Page(rules: RuleOptions) -> impl IntoView {
     if rules.first.data.is_empty() {
         return view! {
-            <Empty title="No rule counts by an attribute.">
-                <p>"An override is for one subject of a rule, so there has to be a rule that counts by something, such as user."</p>
+            <Empty title="No rule counts by an attribute yet">
+                <p>"An override applies to one subject of a rule. Create a rule that counts by an attribute, for example user, first. "<GuideLink page="overrides" text="About overrides" /></p>
             </Empty>
         }
         .into_any();
     }
     let query = use_query_map();
-    let said = |name: &str| query.with_untracked(|query| query.get(name)).unwrap_or_default();
-    let wanted = Wanted { typed: RwSignal::new(said("q")), rule: RwSignal::new(said("rule")) };
-    let (open, turn) = (RwSignal::new(Open::Nothing), RwSignal::new(0_u32));
-    let rules = some_rules::rules(rules, Having::CountBy);
+    let parameter = |name: &str| query.with_untracked(|query| query.get(name)).unwrap_or_default();
+    let filter = OverrideFilter {
+        typed: RwSignal::new(parameter("q")),
+        rule: RwSignal::new(parameter("rule")),
+    };
+    let (open, writes) = (RwSignal::new(OpenForm::Nothing), RwSignal::new(0_u32));
+    let rules = rule_options::known_rules(rules, RuleSelection::CountBy);
     let done = Callback::new(move |()| {
-        open.set(Open::Nothing);
-        turn.update(|turn| *turn += 1);
+        open.set(OpenForm::Nothing);
+        writes.update(|writes| *writes += 1);
     });
     let panel = move || {
-        let cancel = Callback::new(move |()| open.set(Open::Nothing));
+        let cancel = Callback::new(move |()| open.set(OpenForm::Nothing));
         match open.get() {
-            Open::Nothing => ().into_any(),
-            Open::New => view! { <Edit before=None wanted rules done cancel /> }.into_any(),
-            Open::Edit(before) => {
-                view! { <Edit before=Some(*before) wanted rules done cancel /> }.into_any()
+            OpenForm::Nothing => ().into_any(),
+            OpenForm::New => view! { <Edit before=None filter rules done cancel /> }.into_any(),
+            OpenForm::Edit(before) => {
+                view! { <Edit before=Some(*before) filter rules done cancel /> }.into_any()
             }
-            Open::Import => view! { <Import done cancel /> }.into_any(),
-            Open::Reset => view! { <Reset rules cancel /> }.into_any(),
+            OpenForm::Import => view! { <Import done cancel /> }.into_any(),
+            OpenForm::Reset => view! { <Reset rules cancel /> }.into_any(),
         }
     };
     view! {
-        <Needs role=Role::Editor>
+        <RequireRole role=Role::Editor>
             <div class="actions">
-                <button type="button" class="button primary" on:click=move |_| open.set(Open::New)>"New override"</button>
-                <button type="button" class="button" on:click=move |_| open.set(Open::Import)>"Import CSV"</button>
-                <button type="button" class="button" on:click=move |_| open.set(Open::Reset)>"Reset a counter"</button>
+                <button type="button" class="button primary" on:click=move |_| open.set(OpenForm::New)>"New override"</button>
+                <button type="button" class="button" on:click=move |_| open.set(OpenForm::Import)>"Import CSV"</button>
+                <button type="button" class="button" on:click=move |_| open.set(OpenForm::Reset)>"Reset counters"</button>
             </div>
             {panel}
-        </Needs>
-        <List wanted rules turn open />
+        </RequireRole>
+        <List filter rules writes open />
     }
     .into_any()
 }

@@ -1,7 +1,7 @@
-//! What happens in the tenant: how much is let through and refused, by which rules, for whom.
+//! The traffic of the tenant: allowed and denied checks, by rule and by subject.
 
-mod busiest;
 mod latest;
+mod top_denied;
 mod totals;
 
 use std::time::Duration;
@@ -9,101 +9,103 @@ use std::time::Duration;
 use leptos::prelude::*;
 use leptos_router::components::A;
 
-use crate::api::{About, Api};
+use crate::api::{Api, StatsScope};
 use crate::browser;
-use crate::components::field::Bind;
-use crate::components::load::{Load, kept, load};
-use crate::components::page::PageHead;
+use crate::components::field::Binding;
+use crate::components::page::PageHeader;
+use crate::components::remote_data::{RemoteData, fetch_data, show_latest};
 use crate::components::series_chart::SeriesChart;
-use crate::components::stats_range::{Freshness, SpanChoice, span_by_address};
+use crate::components::time_range::{Freshness, TimeRangePicker, time_range_in_url};
 use crate::components::timer::repeat;
 use crate::model::rollout::Rollout;
-use crate::model::span::Span;
+use crate::model::time_range::TimeRange;
 use crate::pages::shell::TenantId;
-use busiest::Busiest;
-pub use latest::DenialLine;
-use latest::Latest;
+pub use latest::DenialRow;
+use latest::LatestDenials;
+use top_denied::TopDenied;
 use totals::Totals;
 
-/// The page.
 #[component]
 pub fn Overview() -> impl IntoView {
-    let span = span_by_address();
+    let range = time_range_in_url();
     view! {
-        <PageHead title="Overview">
-            <SpanChoice span />
-        </PageHead>
-        <Traffic rule=None span />
-        <Gates />
+        <PageHeader title="Overview">
+            <TimeRangePicker range />
+        </PageHeader>
+        <Traffic rule=None range />
+        <RulebookStatus />
     }
 }
 
-/// Whether what is configured is what is enforced.
+/// Whether the gates serve the current rules.
 #[component]
-fn Gates() -> impl IntoView {
+fn RulebookStatus() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let replicas = load(move || {
+    let replicas = fetch_data(move || {
         let tenant = tenant.get();
         async move { api.replicas(&tenant).await }
     });
-    kept(replicas, move |replicas| {
-        let said = move || replicas.with(|it| Rollout::of(it.tenant_version, &it.data).to_string());
+    show_latest(replicas, move |replicas| {
+        let status = move || {
+            replicas
+                .with(|replicas| Rollout::of(replicas.tenant_version, &replicas.data).to_string())
+        };
         view! {
             <p class="note">
-                "The present rules are "{said}". "<A href=move || tenant.page("replicas")>"Replicas"</A>
+                "Current rules: "{status}". "<A href=move || tenant.page("gates")>"Gates"</A>
             </p>
         }
     })
 }
 
-/// Everything counted of one rule, or of all.
+/// The statistics of one rule or of all.
 #[component]
-pub fn Traffic(rule: Option<String>, span: Bind<Span>) -> impl IntoView {
+pub fn Traffic(rule: Option<String>, range: Binding<TimeRange>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let wanted = StoredValue::new(rule);
+    let rule_id = StoredValue::new(rule);
     let about = move || {
-        let (from_ms, to_ms) = span.value.get().bounds_ms(browser::now_ms());
-        About { tenant: tenant.get(), rule: wanted.get_value(), from_ms, to_ms }
+        let (from_ms, to_ms) = range.value.get().bounds_ms(browser::now_ms());
+        StatsScope { tenant: tenant.get(), rule: rule_id.get_value(), from_ms, to_ms }
     };
-    let series = load(move || api.series(about()));
-    let summary = load(move || api.summary(about()));
-    let subjects = load(move || api.top(about(), "subject"));
-    let of_all = wanted.with_value(Option::is_none);
-    let rules = of_all.then(|| load(move || api.top(about(), "rule")));
-    let denials = load(move || {
-        let (tenant, rule) = (tenant.get(), wanted.get_value());
+    let series = fetch_data(move || api.series(about()));
+    let summary = fetch_data(move || api.summary(about()));
+    let subjects = fetch_data(move || api.top(about(), "subject"));
+    let all_rules = rule_id.with_value(Option::is_none);
+    let rules = all_rules.then(|| fetch_data(move || api.top(about(), "rule")));
+    let denials = fetch_data(move || {
+        let (tenant, rule) = (tenant.get(), rule_id.get_value());
         async move { api.denials(&tenant, rule.as_deref()).await }
     });
-    let every = move || span.value.get().refresh_s().map(Duration::from_secs);
+    let every = move || range.value.get().refresh_s().map(Duration::from_secs);
     repeat(every, move || {
-        series.again();
-        summary.again();
-        subjects.again();
+        series.refetch();
+        summary.refetch();
+        subjects.refetch();
         if let Some(rules) = rules {
-            rules.again();
+            rules.refetch();
         }
-        denials.again();
+        denials.refetch();
     });
     let zoom = Callback::new(move |(from_ms, to_ms)| {
-        span.set.run(Span::Between { from_ms, to_ms });
+        range.set.run(TimeRange::Between { from_ms, to_ms });
     });
     view! {
-        {kept(summary, |summary| view! { <Totals summary /> })}
-        {kept(series, move |series| view! {
+        {show_latest(summary, |summary| view! { <Totals summary /> })}
+        {show_latest(series, move |series| view! {
             <SeriesChart label="Checks" series on_zoom=zoom />
             <Freshness
-                as_of=Signal::derive(move || series.with(|it| it.as_of))
-                dropped=Signal::derive(move || series.with(|it| it.dropped))
+                as_of=Signal::derive(move || series.with(|series| series.as_of))
+                dropped=Signal::derive(move || series.with(|series| series.dropped))
             />
         })}
         <div class="columns">
-            {rules.map(|rules| busiest(rules, "Rules that deny most"))}
-            {busiest(subjects, "Subjects denied most")}
+            {rules.map(|rules| top_denied(rules, "Top rules by denials"))}
+            {top_denied(subjects, "Most denied subjects")}
         </div>
-        {kept(denials, |denials| view! { <Latest denials /> })}
+        {show_latest(denials, |denials| view! { <LatestDenials denials /> })}
     }
 }
 
-fn busiest(top: Load<weir_wire::stats::Top>, title: &'static str) -> impl IntoView {
-    kept(top, move |top| view! { <Busiest title top /> })
+fn top_denied(top: RemoteData<weir_wire::stats::Top>, title: &'static str) -> impl IntoView {
+    show_latest(top, move |top| view! { <TopDenied title top /> })
 }

@@ -1,4 +1,4 @@
-//! One rule: what it does, in words, and the ways to change or delete it.
+//! One rule: its text, traffic, denials and revisions.
 
 mod revisions;
 mod rollout;
@@ -15,28 +15,27 @@ use weir_wire::words::Action;
 use crate::api::{Api, Problem};
 use crate::components::badge::ModeBadge;
 use crate::components::dialog::ConfirmByName;
-use crate::components::feedback::{ActProblem, remark};
-use crate::components::load::{Load, load, loaded};
-use crate::components::needs::{ActLink, Needs};
-use crate::components::page::PageHead;
-use crate::components::stats_range::{SpanChoice, span_by_address};
-use crate::components::time::When;
-use crate::model::number::counted;
-use crate::model::request_link::{request_link, sample};
-use crate::model::words;
+use crate::components::feedback::{SubmitProblem, remark};
+use crate::components::page::PageHeader;
+use crate::components::remote_data::{RemoteData, fetch_data, show};
+use crate::components::require_role::{RequireRole, RoleLink};
+use crate::components::time::RelativeTime;
+use crate::components::time_range::{TimeRangePicker, time_range_in_url};
+use crate::model::labels;
+use crate::model::number::quantity;
+use crate::model::request_link::{request_link, sample_request};
 use crate::pages::overview::Traffic;
 use crate::pages::shell::TenantId;
 use revisions::Revisions;
-use rollout::RolloutLine;
+use rollout::RolloutStatus;
 
-/// The page.
 #[component]
 pub fn RulePage() -> impl IntoView {
     let rule = rule_of_address();
     let title = move || rule.data().map_or_else(|| "Rule".to_owned(), |rule| rule.rule.name);
     view! {
-        <PageHead title=Signal::derive(title) />
-        {loaded(rule, move |data| view! {
+        <PageHeader title=Signal::derive(title) />
+        {show(rule, move |data| view! {
             <Facts rule=data.clone() />
             <RuleTraffic id=data.id.clone() />
             <Revisions now=data rule />
@@ -44,12 +43,12 @@ pub fn RulePage() -> impl IntoView {
     }
 }
 
-/// The rule that the address names.
-pub(super) fn rule_of_address() -> Load<RuleAnswer> {
+/// The rule in the URL.
+pub(super) fn rule_of_address() -> RemoteData<RuleAnswer> {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let params = use_params_map();
     let id = Memo::new(move |_| params.with(|params| params.get("rule")).unwrap_or_default());
-    load(move || {
+    fetch_data(move || {
         let (tenant, id) = (tenant.get(), id.get());
         async move { api.rule(&tenant, &id).await }
     })
@@ -61,63 +60,64 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
     let body = rule.rule.clone();
     let edit = format!("rules/{}/edit", rule.id);
     let what_if = format!("what-if?rule={}", rule.id);
-    let test = request_link(Some(&body.namespace), &sample(&body));
-    let warnings: Vec<_> = rule.warnings.clone().into_iter().map(|it| remark(&it)).collect();
+    let test = request_link(Some(&body.namespace), &sample_request(&body));
+    let warnings: Vec<_> =
+        rule.warnings.clone().into_iter().map(|warning| remark(&warning)).collect();
     let limited = body.action == Action::Limit;
     let description = (!body.description.is_empty())
         .then(|| view! { <p class="prose">{body.description.clone()}</p> });
     view! {
-        <p class="sentence">{words::sentence(&body)}</p>
+        <p class="sentence">{labels::sentence(&body)}</p>
         {description}
         {warnings}
         <dl class="facts">
             <dt>"Namespace"</dt><dd><code>{body.namespace}</code></dd>
             <dt>"Mode"</dt><dd><ModeBadge mode=body.mode /></dd>
-            {limited.then(|| view! { <dt>"While Redis is away"</dt><dd>{words::failure(body.on_store_failure)}</dd> })}
-            <dt>"Revision"</dt><dd>{rule.revision}", in force from rulebook version "{rule.rulebook_version}</dd>
-            <RolloutLine version=rule.rulebook_version />
+            {limited.then(|| view! { <dt>"If Redis is unavailable"</dt><dd>{labels::failure(body.on_store_failure)}</dd> })}
+            <dt>"Revision"</dt><dd>{rule.revision}", live since rulebook version "{rule.rulebook_version}</dd>
+            <RolloutStatus version=rule.rulebook_version />
             <dt>"Overrides"</dt><dd><OverridesOf id=rule.id.clone() /></dd>
-            <dt>"Changed"</dt><dd><When at=rule.updated_at /></dd>
-            <dt>"Created"</dt><dd><When at=rule.created_at /></dd>
-            <dt>"Id"</dt><dd><code>{rule.id.clone()}</code></dd>
+            <dt>"Changed"</dt><dd><RelativeTime at=rule.updated_at /></dd>
+            <dt>"Created"</dt><dd><RelativeTime at=rule.created_at /></dd>
+            <dt>"ID"</dt><dd><code>{rule.id.clone()}</code></dd>
         </dl>
         <div class="actions">
-            <ActLink role=Role::Editor href=Signal::derive(move || tenant.page(&edit)) text="Edit rule" primary=true />
-            <A href=move || tenant.page(&test) attr:class="button">"Test it"</A>
-            <A href=move || tenant.page(&what_if) attr:class="button">"What if it were another limit?"</A>
-            <Needs role=Role::Editor told=true><Delete rule /></Needs>
+            <RoleLink role=Role::Editor href=Signal::derive(move || tenant.page(&edit)) text="Edit rule" primary=true />
+            <A href=move || tenant.page(&test) attr:class="button">"Test this request"</A>
+            <A href=move || tenant.page(&what_if) attr:class="button">"Try another limit"</A>
+            <RequireRole role=Role::Editor reason_shown=true><Delete rule /></RequireRole>
         </div>
     }
 }
 
-/// How many exceptions it has, and the way to them.
+/// The number of the rule's overrides, with a link to them.
 #[component]
 fn OverridesOf(id: String) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let page = format!("overrides?rule={id}");
-    let first = load(move || {
+    let first = fetch_data(move || {
         let (tenant, id) = (tenant.get(), id.clone());
         async move { api.overrides(&tenant, "", Some(&id), None).await }
     });
     let count = move || match first.data() {
         None => "Show".to_owned(),
         Some(page) if page.next_cursor.is_some() => format!("more than {}", page.data.len()),
-        Some(page) => counted(page.data.len(), "override", "overrides"),
+        Some(page) => quantity(page.data.len(), "override", "overrides"),
     };
     view! { <A href=move || tenant.page(&page)>{count}</A> }
 }
 
-/// What was decided by it.
+/// The decisions of the rule.
 #[component]
 fn RuleTraffic(id: String) -> impl IntoView {
-    let span = span_by_address();
+    let range = time_range_in_url();
     view! {
         <section class="stack" aria-labelledby="traffic-heading">
             <div class="page-head">
                 <h2 id="traffic-heading">"Decisions"</h2>
-                <SpanChoice span />
+                <TimeRangePicker range />
             </div>
-            <Traffic rule=Some(id) span />
+            <Traffic rule=Some(id) range />
         </section>
     }
 }
@@ -129,20 +129,20 @@ fn Delete(rule: RuleAnswer) -> impl IntoView {
     let navigate = use_navigate();
     let name = rule.rule.name.clone();
     let consequence =
-        format!("{name} stops limiting at once on all gates. Its overrides go with it.");
+        format!("{name} stops limiting immediately on all gates. Its overrides are deleted too.");
     let delete = Callback::new(move |()| {
         let (rule, navigate) = (rule.clone(), navigate.clone());
         spawn_local(async move {
             let id = tenant.now();
             match api.delete_rule(&id, &rule).await {
                 Ok(()) => navigate(&format!("/t/{id}/rules"), NavigateOptions::default()),
-                Err(refused) => drop(problem.try_set(Some(refused))),
+                Err(rejected) => drop(problem.try_set(Some(rejected))),
             }
         });
     });
     view! {
         <button type="button" class="button danger" on:click=move |_| open.set(true)>"Delete rule"</button>
-        <ActProblem problem />
-        <ConfirmByName title="Delete this rule?" consequence name act="Delete rule" open on_confirm=delete />
+        <SubmitProblem problem />
+        <ConfirmByName title="Delete this rule?" consequence name action="Delete rule" open on_confirm=delete />
     }
 }

@@ -1,4 +1,4 @@
-//! The rule editor: a new rule, or a change to one that is there.
+//! The rule editor, for new and existing rules.
 
 mod effect;
 mod stale;
@@ -15,30 +15,28 @@ use weir_wire::words::Action;
 
 use crate::api::{Api, Problem};
 use crate::browser;
-use crate::components::feedback::{ActProblem, remark};
-use crate::components::load::loaded;
-use crate::components::needs::Needs;
-use crate::components::page::PageHead;
-use crate::components::picture::{Picturable, RulePicture};
-use crate::components::rule_form::{Carried, Editor, RuleFields};
-use crate::model::number::counted;
+use crate::components::feedback::{SubmitProblem, remark};
+use crate::components::page::PageHeader;
+use crate::components::picture::{RulePicture, SimulatedRule};
+use crate::components::remote_data::show;
+use crate::components::require_role::RequireRole;
+use crate::components::rule_form::{DraftTransfer, Editor, RuleFields};
+use crate::model::labels;
+use crate::model::number::quantity;
 use crate::model::rule_form::RuleForm;
-use crate::model::words;
 use crate::pages::rule::rule_of_address;
 use crate::pages::shell::TenantId;
-use effect::Effects;
+use effect::SubjectEffects;
 use stale::Stale;
 
-/// A new rule.
 #[component]
 pub fn NewRule() -> impl IntoView {
     view! {
-        <PageHead title="New rule" />
+        <PageHeader title="New rule" />
         <Form before=None />
     }
 }
 
-/// A change to a rule.
 #[component]
 pub fn RuleEditor() -> impl IntoView {
     let rule = rule_of_address();
@@ -47,21 +45,21 @@ pub fn RuleEditor() -> impl IntoView {
             .map_or_else(|| "Edit rule".to_owned(), |rule| format!("Edit {}", rule.rule.name))
     };
     view! {
-        <PageHead title=Signal::derive(title) />
-        {loaded(rule, |rule| view! { <Form before=Some(rule) /> })}
+        <PageHeader title=Signal::derive(title) />
+        {show(rule, |rule| view! { <Form before=Some(rule) /> })}
     }
 }
 
 #[component]
 fn Form(before: Option<RuleAnswer>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let carried = expect_context::<Carried>();
-    let brought = carried.take(before.as_ref().map(|it| it.id.as_str()));
-    let start = brought.or_else(|| before.as_ref().map(|it| it.rule.clone()));
+    let draft_transfer = expect_context::<DraftTransfer>();
+    let draft = draft_transfer.take(before.as_ref().map(|rule| rule.id.as_str()));
+    let start = draft.or_else(|| before.as_ref().map(|rule| rule.rule.clone()));
     let editor = Editor::new(start.as_ref().map_or_else(RuleForm::new, RuleForm::of));
     let back =
         before.as_ref().map_or_else(|| "rules".to_owned(), |before| format!("rules/{}", before.id));
-    let act = if before.is_some() { "Save rule" } else { "Create rule" };
+    let action = if before.is_some() { "Save rule" } else { "Create rule" };
     let before = RwSignal::new(before);
     let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
     let navigate = use_navigate();
@@ -81,9 +79,9 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
                 Ok(rule) => {
                     navigate(&format!("/t/{id}/rules/{}", rule.id), NavigateOptions::default());
                 }
-                Err(refused) => {
-                    editor.refuse(named(&refused));
-                    problem.try_set(Some(refused));
+                Err(rejected) => {
+                    editor.refuse(named(&rejected));
+                    problem.try_set(Some(rejected));
                 }
             }
         });
@@ -97,87 +95,94 @@ fn Form(before: Option<RuleAnswer>) -> impl IntoView {
             <div class="stack"><RuleFields editor /></div>
             <div class="preview">
                 <Preview editor />
-                <Drawn editor />
+                <Simulation editor />
                 <Stale editor before problem save />
-                <Refused problem />
-                <Wrong editor />
+                <SaveProblem problem />
+                <ProblemCount editor />
                 <div class="actions">
-                    <Needs role=Role::Editor>
+                    <RequireRole role=Role::Editor>
                         <button type="submit" class="button primary" disabled=busy>
-                            {move || if busy.get() { "Saving…" } else { act }}
+                            {move || if busy.get() { "Saving…" } else { action }}
                         </button>
-                    </Needs>
-                    <Tried editor before />
+                    </RequireRole>
+                    <ReplayButton editor before />
                     <A href=move || tenant.page(&back) attr:class="button">"Cancel"</A>
                 </div>
-                <Effects editor before />
+                <SubjectEffects editor before />
             </div>
         </form>
     }
 }
 
-/// The rule as it stands, on the checks there were.
+/// Opens a what-if run with the unsaved rule.
 #[component]
-fn Tried(editor: Editor, before: RwSignal<Option<RuleAnswer>>) -> impl IntoView {
-    let (tenant, carried) = (expect_context::<TenantId>(), expect_context::<Carried>());
+fn ReplayButton(editor: Editor, before: RwSignal<Option<RuleAnswer>>) -> impl IntoView {
+    let (tenant, draft_transfer) =
+        (expect_context::<TenantId>(), expect_context::<DraftTransfer>());
     let navigate = use_navigate();
     let go = move |_| {
         let Some(rule) = editor.submit() else { return browser::focus_first_invalid() };
-        let id = before.with_untracked(|it| it.as_ref().map(|it| it.id.clone()));
+        let id = before.with_untracked(|rule| rule.as_ref().map(|rule| rule.id.clone()));
         let query = id.as_ref().map(|id| format!("?rule={id}")).unwrap_or_default();
-        carried.put(id, rule);
+        draft_transfer.put(id, rule);
         navigate(&format!("/t/{}/what-if{query}", tenant.now()), NavigateOptions::default());
     };
-    view! { <button type="button" class="button" on:click=go>"What would it do?"</button> }
+    view! { <button type="button" class="button" on:click=go>"Replay on recorded traffic"</button> }
 }
 
-/// The rule as one sentence, and what to know about it.
+/// The rule as a sentence, with its warnings.
 #[component]
 fn Preview(editor: Editor) -> impl IntoView {
-    let sentence = Memo::new(move |_| words::sentence(&editor.rule()));
+    let sentence = Memo::new(move |_| labels::sentence(&editor.rule()));
     let warnings = Memo::new(move |_| editor.form.with(RuleForm::warnings));
     let shown = move || {
         let warnings = warnings.get().into_iter();
-        warnings.map(|it| remark(&it)).collect::<Vec<_>>()
+        warnings.map(|warning| remark(&warning)).collect::<Vec<_>>()
     };
     view! {
-        <h2>"In words"</h2>
+        <h2>"Summary"</h2>
         <p class="sentence" aria-live="polite">{sentence}</p>
         {shown}
     }
 }
 
-/// What the rule does, for rules that limit.
+/// The simulation, for rules with limits.
 #[component]
-fn Drawn(editor: Editor) -> impl IntoView {
+fn Simulation(editor: Editor) -> impl IntoView {
     let limited = Memo::new(move |_| editor.form.with(|form| form.action == Action::Limit));
-    let rule = Memo::new(move |_| editor.form.with(RuleForm::for_picture).map(Picturable));
+    let rule = Memo::new(move |_| editor.form.with(RuleForm::for_picture).map(SimulatedRule));
     view! { <Show when=move || limited.get()><RulePicture rule /></Show> }
 }
 
-/// How much is wrong, once saving was tried.
+/// The number of problems, once saving was attempted.
 #[component]
-fn Wrong(editor: Editor) -> impl IntoView {
+fn ProblemCount(editor: Editor) -> impl IntoView {
     let text = move || match editor.shown_problems() {
         0 => String::new(),
-        some => format!("{} to mend before it can be saved", counted(some, "field", "fields")),
+        some => format!("Fix {} before saving", quantity(some, "field", "fields")),
     };
     view! { <p class="field-problem" role="status">{text}</p> }
 }
 
-/// What the server refused, unless it is a stale edit, which has its own panel.
+/// The server's problem, except a stale edit, which has a panel of its own.
 #[component]
-fn Refused(problem: RwSignal<Option<Problem>>) -> impl IntoView {
-    let stale =
-        move || problem.with(|it| it.as_ref().is_some_and(|it| it.code == Some(ErrorCode::Stale)));
-    view! { <Show when=move || !stale()><ActProblem problem /></Show> }
+fn SaveProblem(problem: RwSignal<Option<Problem>>) -> impl IntoView {
+    let stale = move || {
+        problem.with(|problem| {
+            problem.as_ref().is_some_and(|problem| problem.code == Some(ErrorCode::Stale))
+        })
+    };
+    view! { <Show when=move || !stale()><SubmitProblem problem /></Show> }
 }
 
-/// The refused fields; a name that is taken is a problem of the name.
+/// The rejected fields; a name that is taken is a problem of the name field.
 fn named(problem: &Problem) -> Vec<weir_wire::problem::FieldProblem> {
     let mut fields = problem.fields.clone();
     if problem.code == Some(ErrorCode::NameTaken) && fields.is_empty() {
-        fields.push(weir_wire::problem::FieldProblem::new("name", "is in use in this namespace"));
+        fields.push(weir_wire::problem::FieldProblem::new(
+            "name",
+            "is already used in this namespace",
+        ));
     }
     fields
 }

@@ -1,7 +1,7 @@
-//! All rules of a tenant, in words.
+//! The rules of a tenant.
 
-mod line;
-mod many;
+mod bulk_mode;
+mod row;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,38 +15,38 @@ use weir_wire::words::Mode;
 use crate::api::Api;
 use crate::browser;
 use crate::components::feedback::{Empty, ProblemPanel};
-use crate::components::field::{Bind, Choice, TextField};
-use crate::components::load::{load, loaded};
-use crate::components::long_table::{LongTable, Sight};
-use crate::components::needs::ActLink;
-use crate::components::page::PageHead;
-use crate::components::wanted::by_address;
-use crate::model::number::counted;
-use crate::model::rule_list::{Order, Wanted, text};
-use crate::model::words;
+use crate::components::field::{Binding, Choice, TextField};
+use crate::components::guide_link::GuideLink;
+use crate::components::long_table::{LongTable, Viewport};
+use crate::components::page::PageHeader;
+use crate::components::remote_data::{fetch_data, show};
+use crate::components::require_role::RoleLink;
+use crate::components::url_state::url_state;
+use crate::model::labels;
+use crate::model::number::quantity;
+use crate::model::rule_list::{Order, RuleFilter, text};
 use crate::pages::shell::TenantId;
-use line::Line;
-use many::SetMode;
+use bulk_mode::SetMode;
+use row::RuleRow;
 
-/// The list with its filter.
 #[component]
 pub fn Rules() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let rules = load(move || {
+    let rules = fetch_data(move || {
         let tenant = tenant.get();
         async move { api.some_rules(&tenant, "").await }
     });
     let new = Signal::derive(move || tenant.page("rules/new"));
     view! {
-        <PageHead title="Rules" lead="What is limited, for whom, and how much.">
-            <ActLink role=Role::Editor href=new text="New rule" primary=true />
-        </PageHead>
-        {loaded(rules, move |first| {
+        <PageHeader title="Rules" lead="Who can do what, and how often">
+            <RoleLink role=Role::Editor href=new text="New rule" primary=true />
+        </PageHeader>
+        {show(rules, move |first| {
             if first.data.is_empty() {
                 return view! {
-                    <Empty title="No rules yet: every check passes.">
-                        <p>"A rule says which requests count, for whom, and how many may pass."</p>
-                        <ActLink role=Role::Editor href=new text="Create the first rule" primary=true />
+                    <Empty title="No rules yet, so every check is allowed">
+                        <p>"A rule defines which requests are counted, by which attributes, and how many are allowed. "<GuideLink page="rules" text="About rules" /></p>
+                        <RoleLink role=Role::Editor href=new text="Create your first rule" primary=true />
                     </Empty>
                 }
                 .into_any();
@@ -56,57 +56,57 @@ pub fn Rules() -> impl IntoView {
     }
 }
 
-/// The rules of the page and which of them are ticked; cheap to copy.
+/// The loaded rules and the selection; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 struct Table {
     rules: RwSignal<Vec<RuleAnswer>>,
-    /// Ids.
-    ticked: RwSignal<BTreeSet<String>>,
-    /// What they decided in the last hour, by their ids; nothing while that is not known.
+    /// The ids of the selected rules.
+    selected: RwSignal<BTreeSet<String>>,
+    /// The decisions of the last hour by rule id; `None` while loading.
     hour: Memo<BTreeMap<String, RuleSeries>>,
-    /// Places in `rules`, as filtered and sorted.
+    /// Indexes into `rules`, filtered and sorted.
     shown: Memo<Vec<usize>>,
 }
 
-/// The first page of the list is shown at once, the others as soon as all of them are there.
+/// The first page of the list is shown at once; the rest follows when all rules have loaded.
 #[component]
 fn List(first: Page<RuleAnswer>) -> impl IntoView {
-    let wanted = by_address(
-        |said| Wanted::of(|name| said.get(name)),
-        |wanted| wanted.query(browser::encoded),
+    let filter = url_state(
+        |url| RuleFilter::of(|name| url.get(name)),
+        |filter| filter.query(browser::encode_component),
     );
     let Page { data, next_cursor } = first;
     let rules = RwSignal::new(data);
-    // Made when something is typed at last, and then once for all keystrokes.
+    // Computed when the filter first needs them, and then only when the rules change.
     let texts = Memo::new(move |_| rules.with(|rules| rules.iter().map(text).collect::<Vec<_>>()));
     let shown = Memo::new(move |_| {
-        let wanted = wanted.value.get();
+        let filter = filter.value.get();
         rules.with(|rules| {
-            if wanted.reads() {
-                texts.with(|texts| wanted.arrange(rules, texts))
+            if filter.needs_texts() {
+                texts.with(|texts| filter.arrange(rules, texts))
             } else {
-                wanted.arrange(rules, &[])
+                filter.arrange(rules, &[])
             }
         })
     });
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let hour = load(move || {
+    let hour = fetch_data(move || {
         let tenant = tenant.get();
         async move { api.rules_last_hour(&tenant).await }
     });
     let hour = Memo::new(move |_| {
         let series = hour.data().map(|hour| hour.data).unwrap_or_default();
-        series.into_iter().map(|it| (it.rule_id.clone(), it)).collect()
+        series.into_iter().map(|series| (series.rule_id.clone(), series)).collect()
     });
-    let table = Table { rules, ticked: RwSignal::new(BTreeSet::new()), hour, shown };
-    let sight = Sight::new();
+    let table = Table { rules, selected: RwSignal::new(BTreeSet::new()), hour, shown };
+    let viewport = Viewport::new();
     Effect::new(move |_| {
-        wanted.value.track();
-        sight.to_top();
+        filter.value.track();
+        viewport.to_top();
     });
     let in_sight = move || {
         let places = shown.get();
-        let window = sight.window(places.len());
+        let window = viewport.window(places.len());
         places[window.from..window.to]
             .iter()
             .copied()
@@ -119,30 +119,30 @@ fn List(first: Page<RuleAnswer>) -> impl IntoView {
     };
     let head = view! {
         <tr>
-            <th class="tick-cell"><TickAll table /></th>
-            <Sorted label="Rule" order=Order::Name wanted />
+            <th class="checkbox-cell"><SelectAll table /></th>
+            <SortHeader label="Rule" order=Order::Name filter />
             <th scope="col">"Matches"</th>
             <th scope="col">"Limits"</th>
             <th scope="col">"Denied, last hour"</th>
-            <Sorted label="Mode" order=Order::Mode wanted />
-            <Sorted label="Changed" order=Order::Changed wanted />
+            <SortHeader label="Mode" order=Order::Mode filter />
+            <SortHeader label="Changed" order=Order::Changed filter />
         </tr>
     };
     view! {
-        <Filter wanted table />
+        <Filter filter table />
         <SetMode table />
-        {next_cursor.map(|cursor| view! { <Others cursor rules /> })}
-        <LongTable label="Rules" sight count=Signal::derive(move || shown.with(Vec::len)) head=head.into_any()>
-            <For each=in_sight key let:((at, place))><Line at place table /></For>
+        {next_cursor.map(|cursor| view! { <RemainingRules cursor rules /> })}
+        <LongTable label="Rules" viewport count=Signal::derive(move || shown.with(Vec::len)) head=head.into_any()>
+            <For each=in_sight key let:((at, place))><RuleRow at place table /></For>
         </LongTable>
     }
 }
 
-/// Fetches the rules after those that are there, and says so meanwhile.
+/// Fetches the remaining rules, and says so meanwhile.
 #[component]
-fn Others(cursor: String, rules: RwSignal<Vec<RuleAnswer>>) -> impl IntoView {
+fn RemainingRules(cursor: String, rules: RwSignal<Vec<RuleAnswer>>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let others = load(move || {
+    let others = fetch_data(move || {
         let (tenant, cursor) = (tenant.now(), cursor.clone());
         async move { api.rules_after(&tenant, cursor).await }
     });
@@ -154,63 +154,63 @@ fn Others(cursor: String, rules: RwSignal<Vec<RuleAnswer>>) -> impl IntoView {
     move || match (others.data(), others.problem()) {
         (Some(_), _) => ().into_any(),
         (None, Some(problem)) => {
-            let retry = Callback::new(move |()| others.again());
+            let retry = Callback::new(move |()| others.refetch());
             view! { <ProblemPanel problem retry /> }.into_any()
         }
         (None, None) => {
-            let there = rules.with_untracked(Vec::len);
-            let said = format!("These are the first {there}; the others are on their way.");
-            view! { <p class="note" role="status">{said}</p> }.into_any()
+            let loaded = rules.with_untracked(Vec::len);
+            let notice = format!("Showing the first {loaded}. Loading more…");
+            view! { <p class="note" role="status">{notice}</p> }.into_any()
         }
     }
 }
 
 #[component]
-fn Filter(wanted: Bind<Wanted>, table: Table) -> impl IntoView {
-    let typed = Bind {
-        value: Signal::derive(move || wanted.value.get().typed),
+fn Filter(filter: Binding<RuleFilter>, table: Table) -> impl IntoView {
+    let typed = Binding {
+        value: Signal::derive(move || filter.value.get().typed),
         set: Callback::new(move |typed| {
-            wanted.set.run(Wanted { typed, ..wanted.value.get_untracked() });
+            filter.set.run(RuleFilter { typed, ..filter.value.get_untracked() });
         }),
     };
-    let mode = Bind {
-        value: Signal::derive(move || wanted.value.get().mode),
+    let mode = Binding {
+        value: Signal::derive(move || filter.value.get().mode),
         set: Callback::new(move |mode| {
-            wanted.set.run(Wanted { mode, ..wanted.value.get_untracked() });
+            filter.set.run(RuleFilter { mode, ..filter.value.get_untracked() });
         }),
     };
     let modes = std::iter::once((None, "Any mode".to_owned()))
-        .chain(Mode::ALL.iter().map(|it| (Some(*it), words::mode(*it).to_owned())))
+        .chain(Mode::ALL.iter().map(|mode| (Some(*mode), labels::mode(*mode).to_owned())))
         .collect();
     let count = move || {
-        let (some, all) = (table.shown.with(Vec::len), table.rules.with(Vec::len));
-        let all_counted = counted(all, "rule", "rules");
-        if some == all { all_counted } else { format!("{some} of {all_counted}") }
+        let (shown_count, all) = (table.shown.with(Vec::len), table.rules.with(Vec::len));
+        let all_counted = quantity(all, "rule", "rules");
+        if shown_count == all { all_counted } else { format!("{shown_count} of {all_counted}") }
     };
     view! {
         <div class="filter" role="search">
             <TextField label="Filter" kind="search" value=typed />
             <Choice label="Mode" value=mode options=modes />
-            <p class="quiet" role="status">{count}</p>
+            <p class="muted" role="status">{count}</p>
         </div>
     }
 }
 
-/// The head of a column that can be sorted by.
+/// The head of a sortable column.
 #[component]
-fn Sorted(label: &'static str, order: Order, wanted: Bind<Wanted>) -> impl IntoView {
+fn SortHeader(label: &'static str, order: Order, filter: Binding<RuleFilter>) -> impl IntoView {
     let direction = move || {
-        let wanted = wanted.value.get();
-        (wanted.order == order).then_some(if wanted.descending {
+        let filter = filter.value.get();
+        (filter.order == order).then_some(if filter.descending {
             "descending"
         } else {
             "ascending"
         })
     };
     let sort = move |_| {
-        let before = wanted.value.get_untracked();
+        let before = filter.value.get_untracked();
         let descending = before.order == order && !before.descending;
-        wanted.set.run(Wanted { order, descending, ..before });
+        filter.set.run(RuleFilter { order, descending, ..before });
     };
     view! {
         <th scope="col" aria-sort=direction>
@@ -219,12 +219,12 @@ fn Sorted(label: &'static str, order: Order, wanted: Bind<Wanted>) -> impl IntoV
     }
 }
 
-/// Ticks all that are shown, or none.
+/// Selects all listed rules, or none.
 #[component]
-fn TickAll(table: Table) -> impl IntoView {
+fn SelectAll(table: Table) -> impl IntoView {
     let all = move || {
         table.shown.with(|shown| {
-            table.ticked.with(|ticked| !shown.is_empty() && shown.len() == ticked.len())
+            table.selected.with(|selected| !shown.is_empty() && shown.len() == selected.len())
         })
     };
     let tick = move |event| {
@@ -234,7 +234,7 @@ fn TickAll(table: Table) -> impl IntoView {
                 .rules
                 .with_untracked(|rules| shown.iter().map(|at| rules[*at].id.clone()).collect())
         };
-        table.ticked.set(if event_target_checked(&event) { ids() } else { BTreeSet::new() });
+        table.selected.set(if event_target_checked(&event) { ids() } else { BTreeSet::new() });
     };
     view! { <input type="checkbox" aria-label="Select all rules shown" prop:checked=all on:change=tick /> }
 }

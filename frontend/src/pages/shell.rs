@@ -1,4 +1,4 @@
-//! What surrounds the pages of a tenant: where one is, where one can go, who one is.
+//! The frame around the pages of a tenant: navigation, tenant switch, account.
 
 mod palette;
 
@@ -12,35 +12,36 @@ use weir_wire::sessions::Me;
 use crate::access::Access;
 use crate::api::Api;
 use crate::browser;
-use crate::components::feedback::{ProblemPanel, Skeleton, Warning};
-use crate::components::load::{Load, load};
+use crate::components::feedback::{LoadingSkeleton, ProblemPanel, Warning};
+use crate::components::guide_link::GuideLink;
+use crate::components::remote_data::{RemoteData, fetch_data};
 use crate::components::theme::ThemeSwitch;
-use crate::pages::later::fetch_ahead;
+use crate::pages::lazy::fetch_ahead;
 use crate::session::{Session, SessionState};
 use palette::Palette;
 
-/// The tenant of the address, for the pages inside.
+/// The tenant in the URL, for the pages inside.
 #[derive(Debug, Clone, Copy)]
 pub struct TenantId(Memo<String>);
 
 impl TenantId {
-    /// Its id; tracked.
+    /// The tenant's id; tracked.
     pub fn get(self) -> String {
         self.0.get()
     }
 
-    /// Its id, for handlers.
+    /// The tenant's id, for event handlers; not tracked.
     pub fn now(self) -> String {
         self.0.get_untracked()
     }
 
-    /// The address of one of its pages; tracked.
+    /// The URL of one of the tenant's pages; tracked.
     pub fn page(self, page: &str) -> String {
         format!("/t/{}/{page}", self.get())
     }
 }
 
-/// The frame; its pages begin once somebody is signed in.
+/// The frame; its pages render once the person is signed in.
 #[component]
 pub fn Shell() -> impl IntoView {
     let session = expect_context::<Session>();
@@ -51,7 +52,7 @@ pub fn Shell() -> impl IntoView {
     provide_context(tenant);
     let signed_in = Memo::new(move |_| matches!(session.state(), SessionState::SignedIn(_)));
     view! {
-        <Show when=move || signed_in.get() fallback=|| view! { <main class="narrow"><Skeleton /></main> }>
+        <Show when=move || signed_in.get() fallback=|| view! { <main class="narrow"><LoadingSkeleton /></main> }>
             <Frame />
         </Show>
     }
@@ -60,28 +61,31 @@ pub fn Shell() -> impl IntoView {
 #[component]
 fn Frame() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let me = load(move || api.me());
+    let me = fetch_data(move || api.me());
     provide_context(me);
     let membership = Memo::new(move |_| {
         let id = tenant.get();
-        me.data().and_then(|me| me.memberships.into_iter().find(|it| it.tenant_id == id))
+        me.data()
+            .and_then(|me| me.memberships.into_iter().find(|membership| membership.tenant_id == id))
     });
-    provide_context(Access::new(Memo::new(move |_| membership.get().map(|it| it.role))));
+    provide_context(Access::new(Memo::new(move |_| {
+        membership.get().map(|membership| membership.role)
+    })));
     Effect::new(move |_| {
         if let Some(membership) = membership.get() {
             browser::store(LAST_TENANT, &membership.tenant_id);
         }
     });
-    Effect::new(move |begun: Option<bool>| {
-        let here = me.data().is_some();
-        if here && begun != Some(true) {
+    Effect::new(move |prefetched: Option<bool>| {
+        let loaded = me.data().is_some();
+        if loaded && prefetched != Some(true) {
             fetch_ahead();
         }
-        here || begun == Some(true)
+        loaded || prefetched == Some(true)
     });
-    // Without it neither the tenants nor the role are known, whatever the page says of its own data.
+    // Without this data neither the tenants nor the role are known, even if the page itself has loaded.
     let unknown = move || {
-        let retry = Callback::new(move |()| me.again());
+        let retry = Callback::new(move |()| me.refetch());
         me.problem().map(|problem| view! { <ProblemPanel problem retry /> })
     };
     let pathname = use_location().pathname;
@@ -89,13 +93,14 @@ fn Frame() -> impl IntoView {
         pathname.track();
         browser::show_current_page();
     });
-    let suspended = move || membership.get().is_some_and(|it| it.suspended);
-    let off = move || membership.get().is_some_and(|it| !it.enforcement.is_on());
-    let off_everywhere =
-        move || membership.get().is_some_and(|it| !it.installation_enforcement.is_on());
+    let suspended = move || membership.get().is_some_and(|membership| membership.suspended);
+    let off = move || membership.get().is_some_and(|membership| !membership.enforcement.is_on());
+    let off_everywhere = move || {
+        membership.get().is_some_and(|membership| !membership.installation_enforcement.is_on())
+    };
     view! {
         <div class="shell">
-            <a class="skip" href="#content">"Skip to the page"</a>
+            <a class="skip" href="#content">"Skip to content"</a>
             <aside class="side">
                 <p class="brand">"Weir"</p>
                 <TenantSwitch me />
@@ -107,18 +112,18 @@ fn Frame() -> impl IntoView {
             </aside>
             <main id="content" class="content">
                 <Show when=suspended>
-                    <Warning>"This tenant is suspended: checks are refused and nothing can be changed."</Warning>
+                    <Warning>"This tenant is suspended. Checks are denied and changes are disabled."</Warning>
                 </Show>
                 <Show when=off_everywhere>
                     <div class="problem" role="alert">
                         <p class="problem-title">"Limits are off for every tenant"</p>
-                        <p>"An operator has turned them off: every check is allowed, and nothing is counted against a limit."</p>
+                        <p>"An operator turned limits off. Every check is allowed, and nothing is counted."</p>
                     </div>
                 </Show>
                 <Show when=off>
                     <div class="problem" role="alert">
                         <p class="problem-title">"Limits are off"</p>
-                        <p>"Every check of this tenant is allowed, and nothing is counted against a limit. "<a href=tenant.page("settings")>"Turn them on in the settings"</a>"."</p>
+                        <p>"Every check of this tenant is allowed, and nothing is counted. "<a href=tenant.page("settings")>"Turn limits on in Settings"</a>"."</p>
                     </div>
                 </Show>
                 {unknown}
@@ -129,7 +134,7 @@ fn Frame() -> impl IntoView {
 }
 
 #[component]
-fn TenantSwitch(me: Load<Me>) -> impl IntoView {
+fn TenantSwitch(me: RemoteData<Me>) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let navigate = use_navigate();
     let choose = move |event| {
@@ -139,18 +144,18 @@ fn TenantSwitch(me: Load<Me>) -> impl IntoView {
     };
     let options = move || {
         let memberships = me.data().map(|me| me.memberships).unwrap_or_default();
-        let here = tenant.get();
-        let known = memberships.iter().any(|it| it.tenant_id == here);
+        let current = tenant.get();
+        let known = memberships.iter().any(|membership| membership.tenant_id == current);
         let items: Vec<_> = memberships
             .into_iter()
-            .map(|it| {
-                let chosen = it.tenant_id == here;
-                view! { <option value=it.tenant_id prop:selected=chosen>{it.tenant_name}</option> }
+            .map(|membership| {
+                let chosen = membership.tenant_id == current;
+                view! { <option value=membership.tenant_id prop:selected=chosen>{membership.tenant_name}</option> }
             })
             .collect();
-        let other =
-            (!known).then(|| view! { <option value=here.clone() prop:selected=true>"…"</option> });
-        view! { {other}{items}<option value="">"All tenants and new…"</option> }
+        let other = (!known)
+            .then(|| view! { <option value=current.clone() prop:selected=true>"…"</option> });
+        view! { {other}{items}<option value="">"Switch or create tenant…"</option> }
     };
     view! {
         <label class="tenant-switch">
@@ -160,7 +165,7 @@ fn TenantSwitch(me: Load<Me>) -> impl IntoView {
     }
 }
 
-/// Who is signed in, the theme, and the way out.
+/// The signed-in person, the theme switch and the sign-out button.
 #[component]
 pub fn Account() -> impl IntoView {
     let (session, api) = (expect_context::<Session>(), expect_context::<Api>());
@@ -171,18 +176,19 @@ pub fn Account() -> impl IntoView {
     let sign_out = move |_| spawn_local(api.sign_out());
     view! {
         <div class="account">
-            <p class="quiet email" title=email>{email}</p>
+            <p class="muted email" title=email>{email}</p>
             <ThemeSwitch />
+            <GuideLink page="" text="Guide" />
             <a href="/docs" rel="external" target="_blank">"API reference"</a>
             <button type="button" class="button" on:click=sign_out>"Sign out"</button>
         </div>
     }
 }
 
-/// Where the browser keeps which tenant was looked at last.
+/// The local storage key of the last used tenant.
 pub const LAST_TENANT: &str = "weir.tenant";
 
-/// The pages of a tenant, in the order of the navigation: address and name.
+/// The pages of a tenant in the order of the navigation: path and name.
 const PAGES: [(&str, &str); 13] = [
     ("start", "Get started"),
     ("overview", "Overview"),
@@ -192,9 +198,9 @@ const PAGES: [(&str, &str); 13] = [
     ("test", "Test"),
     ("what-if", "What-if"),
     ("alerts", "Alerts"),
-    ("keys", "Keys"),
+    ("keys", "API keys"),
     ("members", "Members"),
-    ("audit", "Audit"),
-    ("replicas", "Replicas"),
+    ("audit", "Audit log"),
+    ("gates", "Gates"),
     ("settings", "Settings"),
 ];

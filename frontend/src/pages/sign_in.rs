@@ -1,4 +1,4 @@
-//! Sign in, and go back to where one came from.
+//! Signing in, and returning to the requested page.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -9,13 +9,12 @@ use weir_wire::sessions::{LogIn, Password};
 
 use crate::api::{Api, Problem};
 use crate::browser;
-use crate::components::feedback::{ActProblem, Warning};
+use crate::components::feedback::{SubmitProblem, Warning};
 use crate::components::field::TextField;
-use crate::components::load::load;
-use crate::components::page::PageHead;
-use crate::session::{Session, SessionState, Why};
+use crate::components::page::PageHeader;
+use crate::components::remote_data::fetch_data;
+use crate::session::{Session, SessionState, SignOutReason};
 
-/// The sign-in page.
 #[component]
 pub fn SignIn() -> impl IntoView {
     let (session, api) = (expect_context::<Session>(), expect_context::<Api>());
@@ -26,7 +25,7 @@ pub fn SignIn() -> impl IntoView {
     Effect::new(move |_| {
         if matches!(session.state(), SessionState::SignedIn(_)) {
             let next = query.with_untracked(|query| query.get("next"));
-            let next = next.as_deref().and_then(browser::own_address);
+            let next = next.as_deref().and_then(browser::same_origin_path);
             let options = NavigateOptions { replace: true, ..NavigateOptions::default() };
             navigate(next.as_deref().unwrap_or("/"), options);
         }
@@ -43,28 +42,29 @@ pub fn SignIn() -> impl IntoView {
             problem.try_set(answer.err().map(plain));
         });
     };
-    let options = load(move || api.sign_in_options());
+    let options = fetch_data(move || api.sign_in_options());
     let no_account = move || {
         let open = options.data()?.signup_open;
         Some(if open {
-            view! { <p class="quiet">"No account yet? "<a href="/sign-up">"Sign up"</a></p> }
+            view! { <p class="muted">"No account yet? "<a href="/sign-up">"Sign up"</a></p> }
                 .into_any()
         } else {
-            view! { <p class="quiet">"No account yet? Ask an admin of your tenant for an invitation."</p> }.into_any()
+            view! { <p class="muted">"Sign-up is by invitation. Ask an admin of your tenant for one."</p> }.into_any()
         })
     };
-    let expired = move || matches!(session.state(), SessionState::SignedOut(Why::Expired));
+    let expired =
+        move || matches!(session.state(), SessionState::SignedOut(SignOutReason::Expired));
     view! {
         <main class="narrow">
             <p class="brand">"Weir"</p>
-            <PageHead title="Sign in" />
+            <PageHeader title="Sign in" />
             <Show when=expired>
-                <Warning>"Your session has ended. Sign in to go on where you were."</Warning>
+                <Warning>"Your session expired. Sign in to continue where you left off."</Warning>
             </Show>
             <form class="stack" on:submit=sign_in>
                 <TextField label="E-mail" kind="email" autocomplete="username" value=email autofocus=true />
                 <TextField label="Password" kind="password" autocomplete="current-password" value=password />
-                <ActProblem problem />
+                <SubmitProblem problem />
                 <button type="submit" class="button primary" disabled=busy>
                     {move || if busy.get() { "Signing in…" } else { "Sign in" }}
                 </button>
@@ -74,10 +74,10 @@ pub fn SignIn() -> impl IntoView {
     }
 }
 
-/// A refused sign-in says what to do, not what is needed.
+/// A rejected sign-in says how to fix it, not which credentials the API requires.
 fn plain(problem: Problem) -> Problem {
     if problem.code == Some(ErrorCode::Unauthenticated) {
-        Problem { title: "E-mail and password do not match".to_owned(), ..problem }
+        Problem { title: "Wrong e-mail or password".to_owned(), ..problem }
     } else {
         problem
     }

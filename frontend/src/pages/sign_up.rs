@@ -1,4 +1,4 @@
-//! Sign up: an account with its first tenant, where the installation lets anybody have one.
+//! Sign-up: an account with its first tenant, if the installation allows it.
 
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -7,17 +7,16 @@ use weir_domain::names;
 use weir_wire::sessions::{Password, PendingSignUp, SignInOptions, SignUp as SignUpBody};
 
 use crate::api::Api;
-use crate::components::act::{Act, ActForm};
 use crate::components::feedback::Empty;
 use crate::components::field::TextField;
-use crate::components::load::{load, loaded};
-use crate::components::page::PageHead;
+use crate::components::page::PageHeader;
+use crate::components::remote_data::{fetch_data, show};
+use crate::components::submit::{SubmitAction, SubmitForm};
 
-/// The sign-up page.
 #[component]
 pub fn SignUp() -> impl IntoView {
     let api = expect_context::<Api>();
-    let options = load(move || api.sign_in_options());
+    let options = fetch_data(move || api.sign_in_options());
     let form = |options: SignInOptions| {
         if options.signup_confirmed {
             return view! { <Request /> }.into_any();
@@ -26,8 +25,8 @@ pub fn SignUp() -> impl IntoView {
             return view! { <Form /> }.into_any();
         }
         view! {
-            <Empty title="Accounts are made by invitation here.">
-                <p>"Ask an admin of your tenant for one: its link makes your account."</p>
+            <Empty title="Sign-up is by invitation only">
+                <p>"Ask an admin of your tenant for an invitation link."</p>
             </Empty>
         }
         .into_any()
@@ -35,9 +34,9 @@ pub fn SignUp() -> impl IntoView {
     view! {
         <main class="narrow">
             <p class="brand">"Weir"</p>
-            <PageHead title="Sign up" />
-            {loaded(options, form)}
-            <p class="quiet">"Have an account? "<a href="/sign-in">"Sign in"</a></p>
+            <PageHeader title="Sign up" />
+            {show(options, form)}
+            <p class="muted">"Already have an account? "<a href="/sign-in">"Sign in"</a></p>
         </main>
     }
 }
@@ -47,7 +46,7 @@ fn Form() -> impl IntoView {
     let api = expect_context::<Api>();
     let (email, password) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let tenant = RwSignal::new(String::new());
-    let act = Act::with_fields(&["email", "password", "tenant_name"]);
+    let action = SubmitAction::with_fields(&["email", "password", "tenant_name"]);
     let navigate = use_navigate();
     let sign_up = Callback::new(move |()| {
         let body = SignUpBody {
@@ -57,40 +56,40 @@ fn Form() -> impl IntoView {
             invitation: None,
         };
         let navigate = navigate.clone();
-        act.run(async move { api.sign_up(&body).await }, move |tenant| {
+        action.run(async move { api.sign_up(&body).await }, move |tenant| {
             navigate(&format!("/t/{tenant}/start"), NavigateOptions::default());
         });
     });
     let empty = |field: RwSignal<String>| field.with(|typed| typed.trim().is_empty());
     let incomplete = Signal::derive(move || empty(email) || empty(password) || empty(tenant));
     view! {
-        <ActForm act submit="Sign up" on_submit=sign_up incomplete class="stack">
-            <TextField label="E-mail" kind="email" autocomplete="username" value=email problem=act.refused("email") autofocus=true />
+        <SubmitForm action submit="Sign up" on_submit=sign_up incomplete class="stack">
+            <TextField label="E-mail" kind="email" autocomplete="username" value=email problem=action.server_problem("email") autofocus=true />
             <TextField
                 label="Password"
                 kind="password"
                 autocomplete="new-password"
                 value=password
-                problem=act.refused("password")
-                hint="8 to 128 characters, and not a common password"
+                problem=action.server_problem("password")
+                hint="At least 8 characters. Avoid common passwords."
             />
             <TextField
-                label="Name of your tenant"
+                label="Tenant name"
                 value=tenant
-                problem=act.checked("tenant_name", tenant, names::title)
-                hint="Your company or product: rules and keys belong to it"
+                problem=action.validated("tenant_name", tenant, names::title)
+                hint="Usually your company or product. Rules and keys belong to it."
             />
-        </ActForm>
+        </SubmitForm>
     }
 }
 
-/// Where sign-ups are confirmed: asks for an account, and says how the sign-up goes on.
+/// Requests an account where sign-ups are confirmed by e-mail, and explains the next step.
 #[component]
 fn Request() -> impl IntoView {
     let api = expect_context::<Api>();
     let (email, tenant) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let pending = RwSignal::new(None::<PendingSignUp>);
-    let act = Act::with_fields(&["email", "tenant_name"]);
+    let action = SubmitAction::with_fields(&["email", "tenant_name"]);
     let sign_up = Callback::new(move |()| {
         let body = SignUpBody {
             email: email.get_untracked().trim().to_owned(),
@@ -98,7 +97,7 @@ fn Request() -> impl IntoView {
             tenant_name: Some(tenant.get_untracked().trim().to_owned()),
             invitation: None,
         };
-        act.run(async move { api.request_sign_up(&body).await }, move |answer| {
+        action.run(async move { api.request_sign_up(&body).await }, move |answer| {
             pending.set(Some(answer));
         });
     });
@@ -106,23 +105,23 @@ fn Request() -> impl IntoView {
     let incomplete = Signal::derive(move || empty(email) || empty(tenant));
     let form = move || {
         view! {
-            <ActForm act submit="Sign up" on_submit=sign_up incomplete class="stack">
-                <TextField label="E-mail" kind="email" autocomplete="username" value=email problem=act.refused("email") autofocus=true />
+            <SubmitForm action submit="Sign up" on_submit=sign_up incomplete class="stack">
+                <TextField label="E-mail" kind="email" autocomplete="username" value=email problem=action.server_problem("email") autofocus=true />
                 <TextField
-                    label="Name of your tenant"
+                    label="Tenant name"
                     value=tenant
-                    problem=act.checked("tenant_name", tenant, names::title)
-                    hint="Your company or product: rules and keys belong to it"
+                    problem=action.validated("tenant_name", tenant, names::title)
+                    hint="Usually your company or product. Rules and keys belong to it."
                 />
-            </ActForm>
+            </SubmitForm>
         }
     };
     move || {
         match pending.get() {
         None => form().into_any(),
         Some(pending) => view! {
-            <p class="sentence" role="status">"Check "{pending.email}" to finish."</p>
-            <p class="note">"If the address has no account, a link reaches it within a day. Choose your password there."</p>
+            <p class="sentence" role="status">"Check your inbox: "{pending.email}</p>
+            <p class="note">"If the address has no account yet, you will receive a link to choose a password. It is valid for a day."</p>
         }
         .into_any(),
     }

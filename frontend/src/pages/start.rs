@@ -1,4 +1,4 @@
-//! Get started: a rule from a template, a key, code to paste, and the first decision as it is made.
+//! Get started: a rule from a template, a key, code to paste, and the first decision in real time.
 
 mod pick;
 mod snippets;
@@ -10,53 +10,52 @@ use weir_wire::check::CheckBody;
 use weir_wire::rules::RuleAnswer;
 
 use crate::components::copy::CodeBlock;
-use crate::components::page::PageHead;
-use crate::model::words;
+use crate::components::page::PageHeader;
+use crate::model::labels;
 use crate::pages::shell::TenantId;
 use pick::Pick;
 use snippets::Snippets;
 use watch::Watch;
 
-/// The page.
 #[component]
 pub fn Start() -> impl IntoView {
-    let begun = RwSignal::new(None::<Begun>);
+    let started_state = RwSignal::new(None::<Started>);
     view! {
-        <PageHead title="Get started" lead="A rule, a key, and your first decision: about five minutes." />
-        {move || match begun.get() {
-            None => view! { <Pick begun /> }.into_any(),
-            Some(it) => view! { <Steps it begun /> }.into_any(),
+        <PageHeader title="Get started" lead="Create a rule and an API key, and see your first decision in about five minutes." />
+        {move || match started_state.get() {
+            None => view! { <Pick started_state /> }.into_any(),
+            Some(started) => view! { <Steps started started_state /> }.into_any(),
         }}
     }
 }
 
-/// What was made from the template.
+/// The rule and key created from the template.
 #[derive(Debug, Clone)]
-pub(super) struct Begun {
+pub(super) struct Started {
     rule: RuleAnswer,
     secret: String,
-    /// Whether the key was made just now, and so has to be stored.
+    /// Whether the key is new, so that its secret must be stored.
     new_key: bool,
     check: CheckBody,
 }
 
 #[component]
-fn Steps(it: Begun, begun: RwSignal<Option<Begun>>) -> impl IntoView {
+fn Steps(started: Started, started_state: RwSignal<Option<Started>>) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
-    let Begun { rule, secret, new_key, check } = it;
+    let Started { rule, secret, new_key, check } = started;
     let address = format!("rules/{}", rule.id);
     let name = rule.rule.name.clone();
     view! {
         <section class="panel" aria-label="Your rule">
             <h2>"1. Your rule "<A href=move || tenant.page(&address)>{name}</A></h2>
-            <p class="sentence">{words::sentence(&rule.rule)}</p>
-            <p class="note">"It is in force on all gates, in the namespace "<code>{rule.rule.namespace.clone()}</code>". You can change every part of it later."</p>
+            <p class="sentence">{labels::sentence(&rule.rule)}</p>
+            <p class="note">"Live on all gates, in namespace "<code>{rule.rule.namespace.clone()}</code>". You can edit it at any time."</p>
         </section>
         <Key secret=secret.clone() new_key />
         <Snippets secret check=check.clone() />
         <Watch rule_id=rule.id check />
         <div class="actions">
-            <button type="button" class="button" on:click=move |_| begun.set(None)>"Another template"</button>
+            <button type="button" class="button" on:click=move |_| started_state.set(None)>"Another template"</button>
             <A href=move || tenant.page("rules") attr:class="button">"All rules"</A>
         </div>
     }
@@ -68,13 +67,13 @@ fn Key(secret: String, new_key: bool) -> impl IntoView {
     let stored = RwSignal::new(!new_key);
     let shown = move || {
         if stored.get() {
-            return view! { <p>"Stored. The code below still has it, until you leave this page."</p> }
+            return view! { <p>"Saved. The code below contains the key until you leave this page."</p> }
                 .into_any();
         }
         view! {
-            <p>"Your programs show it to the gates. Store it now: it is shown this one time."</p>
-            <CodeBlock code=secret.clone() label="Copy the key" />
-            <button type="button" class="button" on:click=move |_| stored.set(true)>"I stored it"</button>
+            <p>"Your services send this key with every check. Copy it now: it is shown only once."</p>
+            <CodeBlock code=secret.clone() label="Copy key" />
+            <button type="button" class="button" on:click=move |_| stored.set(true)>"I have saved it"</button>
         }
         .into_any()
     };

@@ -1,24 +1,23 @@
-//! Test: how the rules would meet a request, with nothing counted, and a real check at a gate.
+//! Tests a request against the rules without counting it, and sends real checks to a gate.
 
-mod real;
+mod dry_run;
+mod real_check;
 mod recent;
 mod request;
-mod tested;
 
 use leptos::prelude::*;
 
-use crate::components::page::PageHead;
-use real::RealCheck;
+use crate::components::page::PageHeader;
+use dry_run::Test;
+use real_check::RealCheck;
 use recent::Recent;
 use request::{Fields, RequestForm};
-use tested::Test;
 
-/// The page.
 #[component]
 pub fn Tester() -> impl IntoView {
     let request = RequestForm::new();
     view! {
-        <PageHead title="Test" lead="Describe a request and see what your rules make of it." />
+        <PageHeader title="Test" lead="See which rules a request would match, without counting it" />
         <Test request fields=|request| view! { <Recent /><Fields request /> }.into_any() />
         <RealCheck request />
     }

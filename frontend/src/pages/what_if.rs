@@ -1,6 +1,6 @@
-//! What-if: a changed rule on the checks there were, beside the rule as it is.
+//! What-if: replays checks against a changed rule, beside the current rule.
 
-mod found;
+mod result;
 mod run;
 
 use leptos::prelude::*;
@@ -8,64 +8,66 @@ use leptos_router::components::A;
 use leptos_router::hooks::use_query_map;
 use weir_wire::rules::RuleBody;
 
-use crate::api::{Api, Having};
+use crate::api::{Api, RuleSelection};
 use crate::components::feedback::Empty;
-use crate::components::load::{load, loaded};
-use crate::components::page::PageHead;
-use crate::components::rule_form::Carried;
-use crate::components::rule_picker::{RulePicker, SomeRules};
+use crate::components::guide_link::GuideLink;
+use crate::components::page::PageHeader;
+use crate::components::remote_data::{fetch_data, show};
+use crate::components::rule_form::DraftTransfer;
+use crate::components::rule_picker::{RuleOptions, RulePicker};
 use crate::model::rule_choice::by_id;
 use crate::model::rule_form::RuleForm;
+use crate::pages::rule_options;
 use crate::pages::shell::TenantId;
-use crate::pages::some_rules;
 use run::Run;
 
-/// The page.
 #[component]
 pub fn WhatIf() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let named = use_query_map().with_untracked(|query| query.get("rule"));
-    let rules = load(move || {
+    let rules = fetch_data(move || {
         let (tenant, named) = (tenant.get(), named.clone());
-        async move { some_rules::some_rules(api, &tenant, Having::Anything, named).await }
+        async move {
+            rule_options::load_rule_options(api, &tenant, RuleSelection::Anything, named).await
+        }
     });
     view! {
-        <PageHead title="What-if" lead="Change a limit and see what it would have done to the checks there were. Nothing is changed for anybody." />
-        {loaded(rules, |rules| view! { <Page rules /> })}
+        <PageHeader title="What-if" lead="Replay recorded traffic against a different limit. Nothing goes live." />
+        {show(rules, |rules| view! { <Page rules /> })}
     }
 }
 
 #[component]
-fn Page(rules: SomeRules) -> impl IntoView {
+fn Page(rules: RuleOptions) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let query = use_query_map();
-    let said = query.with_untracked(|query| query.get("rule"));
-    let carried = expect_context::<Carried>().take(said.as_deref());
-    let new = said.is_none().then(|| carried.clone()).flatten();
+    let rule_id = query.with_untracked(|query| query.get("rule"));
+    let draft = expect_context::<DraftTransfer>().take(rule_id.as_deref());
+    let new = rule_id.is_none().then(|| draft.clone()).flatten();
     if rules.first.data.is_empty() && new.is_none() {
         return view! {
-            <Empty title="No rules yet.">
-                <p>"There has to be a rule before one can ask what another limit would do. "
-                <A href=move || tenant.page("rules/new")>"Write the first rule"</A></p>
+            <Empty title="No rules yet">
+                <p>"A what-if run needs a rule to compare with. "
+                <A href=move || tenant.page("rules/new")>"Create your first rule"</A>". "<GuideLink page="what-if" text="About what-if runs" /></p>
             </Empty>
         }
         .into_any();
     }
-    let rules = some_rules::rules(rules, Having::Anything);
-    let known = said.as_deref().and_then(|id| rules.rule(id)).or_else(|| rules.first());
-    let start = known.filter(|_| new.is_none()).map(|it| it.id).unwrap_or_default();
+    let rules = rule_options::known_rules(rules, RuleSelection::Anything);
+    let known = rule_id.as_deref().and_then(|id| rules.rule(id)).or_else(|| rules.first());
+    let start = known.filter(|_| new.is_none()).map(|rule| rule.id).unwrap_or_default();
     let chosen = RwSignal::new(start.clone());
     let others = new
         .iter()
-        .map(|it| (String::new(), format!("New: {} / {}", it.namespace, it.name)))
+        .map(|rule| (String::new(), format!("New: {} / {}", rule.namespace, rule.name)))
         .collect::<Vec<_>>();
-    let carried = StoredValue::new(carried);
+    let draft = StoredValue::new(draft);
     let run = move || {
         let id = chosen.get();
         let before = rules.rule(&id);
-        // What was brought along is for the rule it was brought for.
-        let brought: Option<RuleBody> = carried.get_value().filter(|_| id == start);
-        let body = brought.or_else(|| before.as_ref().map(|it| it.rule.clone()));
+        // An unsaved rule from the editor is used only for the rule it belongs to.
+        let unsaved: Option<RuleBody> = draft.get_value().filter(|_| id == start);
+        let body = unsaved.or_else(|| before.as_ref().map(|rule| rule.rule.clone()));
         body.map(|body| view! { <Run before form=RuleForm::of(&body) /> })
     };
     view! {

@@ -1,24 +1,23 @@
-// What a person feels of a long list of rules: how long until it is there, whether scrolling stutters, how soon a letter
-// that is typed has its effect. Figures in milliseconds.
+// The responsiveness of a long list of rules: rendered rows, scrolling, and typing into the filter, in milliseconds.
 
-/** Measures the list on the page, which shows `count` rules; prints the figures and answers them. */
+/** Measures the list of `count` rules on the page, prints the figures and returns them. */
 export async function measureList(page, count) {
     const table = page.getByRole("region", { name: "Rules" });
     const rows = await table.getByRole("row").count();
     const wheel = spread(await table.evaluate(scroll, { frames: 240, to: 240 * 120 }));
     const drag = spread(await table.evaluate(scroll, { frames: 120 }));
     const typed = [];
-    for (const letter of "every user") typed.push(await page.getByLabel("Filter").evaluate(type, letter));
+    for (const key of "every user") typed.push(await page.getByLabel("Filter").evaluate(type, key));
     await page.getByLabel("Filter").fill("");
     const keystrokes = spread(typed);
     console.log(
-        `${count} rules, ${rows} rows at once: a frame of turning the wheel ${told(wheel)}; ` +
-            `of dragging from end to end ${told(drag)}; a letter of the filter ${told(keystrokes)}`,
+        `${count} rules, ${rows} rows at once: a frame of turning the wheel ${text(wheel)}; ` +
+            `of dragging from end to end ${text(drag)}; a key of the filter ${text(keystrokes)}`,
     );
     return { rows, wheel, drag, keystrokes };
 }
 
-/** In the page: from the first row so far, or to the last, in as many frames; the length of each. */
+/** In the page: scrolls from the first row to `to`, or to the last row, in `frames` frames; returns the length of each. */
 async function scroll(frame, { frames, to }) {
     const lengths = [];
     const height = Math.min(to ?? frame.scrollHeight, frame.scrollHeight);
@@ -33,10 +32,10 @@ async function scroll(frame, { frames, to }) {
     return lengths;
 }
 
-/** In the page: from a letter until the frame after the one that shows what it does. */
-function type(input, letter) {
+/** In the page: the time from a key until the frame after the one that shows its effect. */
+function type(input, key) {
     const began = performance.now();
-    input.value += letter;
+    input.value += key;
     input.dispatchEvent(new InputEvent("input", { bubbles: true }));
     return new Promise((resolve) => {
         requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - began)));
@@ -49,6 +48,6 @@ function spread(all) {
     return { median: at(0.5), p95: at(0.95), worst: all.at(-1) };
 }
 
-function told({ median, p95, worst }) {
+function text({ median, p95, worst }) {
     return `${median.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms, worst ${worst.toFixed(0)} ms`;
 }

@@ -1,10 +1,9 @@
-// By hand: makes rules over the API, 10,000 or as many as are said, and measures their list in a browser.
+// Run by hand: creates rules through the API, 10,000 by default, and measures their list in a browser.
 //
 //     BASE_URL=… EMAIL=… PASSWORD=… TENANT=… node measure/ten-thousand-rules.mjs [count]
 //
-// Against a server that is built for release: after each rule each gate compiles all of them anew, and one that is built to
-// be debugged does not keep up with so many.
-import { heading, newcomer, api, signIn, tell } from "../steps.mjs";
+// Use a release build: after each change every gate compiles all rules, and a debug build cannot keep up with that many.
+import { heading, newcomer, api, signIn, scenario } from "../steps.mjs";
 import { measureList } from "./list.mjs";
 
 const count = Number(process.argv[2] ?? 10_000);
@@ -16,7 +15,7 @@ await Promise.all(Array.from({ length: AT_ONCE }, make));
 const took_ms = performance.now() - began;
 console.log(`${count} rules made in ${(took_ms / 1000).toFixed(0)} s, ${(took_ms / count).toFixed(1)} ms each`);
 
-await tell(`${count} rules`, async ({ page }) => {
+await scenario(`${count} rules`, async ({ page }) => {
     await signIn(page, { ...owner, next: `/t/${owner.tenant}/overview` });
     await heading(page, "Overview");
     const asked = performance.now();

@@ -1,4 +1,4 @@
-//! The state of the editor: what is typed, what is wrong with it, and what of that is shown yet.
+//! The state of the editor: the input, its problems, and which of them are visible.
 
 use std::collections::BTreeSet;
 
@@ -6,19 +6,19 @@ use leptos::prelude::*;
 use weir_wire::problem::FieldProblem;
 use weir_wire::rules::RuleBody;
 
-use crate::components::field::Bind;
+use crate::components::field::Binding;
 use crate::model::rule_form::{ConditionRow, LimitRow, RuleForm};
 
-/// Cheap to copy.
+/// The editor's state; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Editor {
     pub form: RwSignal<RuleForm>,
     read: Memo<(RuleBody, Vec<FieldProblem>)>,
-    /// What the server refused of the rule as it was sent; cleared by the next change.
-    refused: RwSignal<Vec<FieldProblem>>,
-    /// The fields that were typed in.
+    /// The server's problems with the rule as it was sent; cleared by the next change.
+    rejected: RwSignal<Vec<FieldProblem>>,
+    /// The fields that have been edited.
     touched: RwSignal<BTreeSet<String>>,
-    /// Whether saving was tried: then everything wrong is shown.
+    /// Whether saving was attempted; from then on all problems are visible.
     tried: RwSignal<bool>,
 }
 
@@ -28,53 +28,53 @@ impl Editor {
         Self {
             form,
             read: Memo::new(move |_| form.with(RuleForm::read)),
-            refused: RwSignal::new(Vec::new()),
+            rejected: RwSignal::new(Vec::new()),
             touched: RwSignal::new(BTreeSet::new()),
             tried: RwSignal::new(false),
         }
     }
 
-    /// The rule as it stands; tracked.
+    /// The rule and its problems; tracked.
     pub fn rule(self) -> RuleBody {
         self.read.with(|(rule, _)| rule.clone())
     }
 
-    /// The rule to send, or nothing while something is wrong, which is shown from now on.
+    /// The rule to send; `None` if it has problems, which become visible.
     pub fn submit(self) -> Option<RuleBody> {
         self.tried.set(true);
         self.read.with_untracked(|(rule, wrong)| wrong.is_empty().then(|| rule.clone()))
     }
 
-    /// The rule as it stands, or nothing while something is wrong; tracked.
+    /// The rule if it is valid; tracked.
     pub fn right(self) -> Option<RuleBody> {
         self.read.with(|(rule, wrong)| wrong.is_empty().then(|| rule.clone()))
     }
 
-    /// How much is wrong that is shown.
+    /// The number of visible problems.
     pub fn shown_problems(self) -> usize {
         if self.tried.get() { self.read.with(|(_, wrong)| wrong.len()) } else { 0 }
     }
 
-    /// Shows what the server refused.
+    /// Shows the server's problems.
     pub fn refuse(self, fields: Vec<FieldProblem>) {
-        self.refused.set(fields);
+        self.rejected.set(fields);
     }
 
-    /// Starts anew with another rule.
+    /// Replaces the form with another rule.
     pub fn reset(self, form: RuleForm) {
         self.form.set(form);
-        self.refused.set(Vec::new());
+        self.rejected.set(Vec::new());
         self.touched.set(BTreeSet::new());
         self.tried.set(false);
     }
 
-    /// A field of the form, with its place in the rule.
+    /// Binds a field of the form, with its path in the rule.
     pub fn bind<T>(
         self,
         path: impl Fn(&RuleForm) -> String + Send + Sync + 'static,
         value: impl Fn(&RuleForm) -> T + Send + Sync + 'static,
         set: impl Fn(&mut RuleForm, T) + Send + Sync + 'static,
-    ) -> Bind<T>
+    ) -> Binding<T>
     where
         T: Clone + PartialEq + Send + Sync + 'static,
     {
@@ -84,15 +84,15 @@ impl Editor {
             self.touched.update(|touched| {
                 touched.insert(path);
             });
-            self.refused.update(Vec::clear);
+            self.rejected.update(Vec::clear);
         };
-        Bind {
+        Binding {
             value: Memo::new(move |_| self.form.with(|form| value(form))).into(),
             set: Callback::new(set),
         }
     }
 
-    /// What is wrong with a field, as far as it is shown.
+    /// The visible problem of a field.
     pub fn problem(
         self,
         path: impl Fn(&RuleForm) -> String + Send + Sync + 'static,
@@ -104,33 +104,35 @@ impl Editor {
                     || path == "count_by" && problem.field.starts_with("count_by[")
             };
             let reason = |problem: &FieldProblem| problem.reason.clone();
-            let refused = self.refused.with(|refused| refused.iter().find(below).map(reason));
+            let rejected = self.rejected.with(|rejected| rejected.iter().find(below).map(reason));
             let shown = self.tried.get() || self.touched.with(|touched| touched.contains(&path));
             let wrong = || self.read.with(|(_, wrong)| wrong.iter().find(below).map(reason));
-            refused.or_else(|| if shown { wrong() } else { None })
+            rejected.or_else(|| if shown { wrong() } else { None })
         })
     }
 
-    /// A field of a limit; nothing happens once the row is gone.
+    /// Binds a field of a limit; does nothing once the limit has been removed.
     pub fn limit<T: Clone + PartialEq + Default + Send + Sync + 'static>(
         self,
         row: u32,
         name: fn(&LimitRow) -> &'static str,
         value: impl Fn(&LimitRow) -> T + Send + Sync + 'static,
         set: impl Fn(&mut LimitRow, T) + Send + Sync + 'static,
-    ) -> Bind<T> {
+    ) -> Binding<T> {
         self.bind(
             move |form| limit_path(form, row, name),
-            move |form| form.limits.iter().find(|it| it.row == row).map(&value).unwrap_or_default(),
+            move |form| {
+                form.limits.iter().find(|limit| limit.row == row).map(&value).unwrap_or_default()
+            },
             move |form, new| {
-                if let Some(limit) = form.limits.iter_mut().find(|it| it.row == row) {
+                if let Some(limit) = form.limits.iter_mut().find(|limit| limit.row == row) {
                     set(limit, new);
                 }
             },
         )
     }
 
-    /// What is wrong with a field of a limit.
+    /// The visible problem of a field of a limit.
     pub fn limit_problem(
         self,
         row: u32,
@@ -139,38 +141,40 @@ impl Editor {
         self.problem(move |form| limit_path(form, row, name))
     }
 
-    /// A field of a condition.
+    /// Binds a field of a condition.
     pub fn condition<T: Clone + PartialEq + Send + Sync + 'static>(
         self,
         row: u32,
         name: &'static str,
         value: impl Fn(Option<&ConditionRow>) -> T + Send + Sync + 'static,
         set: impl Fn(&mut ConditionRow, T) + Send + Sync + 'static,
-    ) -> Bind<T> {
+    ) -> Binding<T> {
         self.bind(
             move |form| condition_path(form, row, name),
-            move |form| value(form.conditions.iter().find(|it| it.row == row)),
+            move |form| value(form.conditions.iter().find(|condition| condition.row == row)),
             move |form, new| {
-                if let Some(condition) = form.conditions.iter_mut().find(|it| it.row == row) {
+                if let Some(condition) =
+                    form.conditions.iter_mut().find(|condition| condition.row == row)
+                {
                     set(condition, new);
                 }
             },
         )
     }
 
-    /// What is wrong with a field of a condition.
+    /// The visible problem of a field of a condition.
     pub fn condition_problem(self, row: u32, name: &'static str) -> Signal<Option<String>> {
         self.problem(move |form| condition_path(form, row, name))
     }
 }
 
 fn limit_path(form: &RuleForm, row: u32, name: fn(&LimitRow) -> &'static str) -> String {
-    let at = form.limits.iter().position(|it| it.row == row);
+    let at = form.limits.iter().position(|limit| limit.row == row);
     at.map(|at| format!("limits[{at}].{}", name(&form.limits[at]))).unwrap_or_default()
 }
 
 fn condition_path(form: &RuleForm, row: u32, name: &str) -> String {
-    let at = form.conditions.iter().position(|it| it.row == row);
+    let at = form.conditions.iter().position(|condition| condition.row == row);
     let at = at.map(|at| format!("match[{at}]")).unwrap_or_default();
     if name.is_empty() { at } else { format!("{at}.{name}") }
 }

@@ -1,4 +1,4 @@
-//! A changed rule over counters that somebody else looked at.
+//! The effect of changed rules on inspected counters.
 
 use serde_json::{Value, json};
 use weir_wire::rules::RuleBody;
@@ -32,7 +32,7 @@ fn after(before: &Rule, changed: &Rule, answers: &[LimitAnswer]) -> (bool, u64, 
 }
 
 #[test]
-fn what_is_used_stays_used_when_the_limit_changes() {
+fn usage_is_retained_when_the_limit_changes() {
     for algorithm in ["fixed_window", "sliding_window_log", "sliding_window_counter"] {
         let limit = |limit: u64| {
             rule(&json!([{ "algorithm": algorithm, "limit": limit, "window_ms": 60_000 }]), None)
@@ -49,7 +49,7 @@ fn what_is_used_stays_used_when_the_limit_changes() {
 }
 
 #[test]
-fn another_algorithm_starts_anew_and_the_least_of_several_limits_tells() {
+fn another_algorithm_resets_and_the_tightest_limit_decides() {
     let before = rule(&json!([window(5, 60_000)]), None);
     let bucket = json!([{ "algorithm": "token_bucket", "capacity": 7, "refill_tokens": 1, "refill_interval_ms": 1000 }]);
     let full = [answer(5, 0, false, 30_000)];
@@ -59,7 +59,7 @@ fn another_algorithm_starts_anew_and_the_least_of_several_limits_tells() {
 }
 
 #[test]
-fn a_distance_goes_on_from_the_last_admission() {
+fn spacing_continues_from_the_last_admission() {
     let apart = |ms: u64| rule(&json!([{ "algorithm": "spacing", "interval_ms": ms }]), None);
     let waits = [answer(1, 0, false, 4_000)];
     assert!(after(&apart(10_000), &apart(5_000), &waits).0, "the last was 6 s ago");
@@ -67,7 +67,7 @@ fn a_distance_goes_on_from_the_last_admission() {
 }
 
 #[test]
-fn a_block_holds_as_long_as_the_rule_still_blocks() {
+fn a_block_holds_while_the_rule_has_a_block() {
     let of = |block_ms| rule(&json!([window(5, 60_000)]), block_ms);
     let blocked = [answer(5, 4, false, 20_000)];
     assert!(!after(&of(Some(60_000)), &of(Some(60_000)), &blocked).0);

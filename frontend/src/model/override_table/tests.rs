@@ -1,4 +1,4 @@
-//! Files of overrides.
+//! Override files.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn problems(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_number_is_the_rules_own_limit_with_it() {
+fn a_number_replaces_the_rules_limit() {
     let import = read("rule,subject.user,limits,reason\nlogin,u-1,50,pays\n", &rules());
     assert_eq!(import.wrong, [""; 0]);
     let body = json!({
@@ -37,14 +37,14 @@ fn a_number_is_the_rules_own_limit_with_it() {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_tables_parse_to_the_same_values() {
     let answer = |body: Value| {
-        let mut it = json!({
+        let mut answer = json!({
             "id": "override_1", "revision": 1, "rulebook_version": 1,
             "created_at": "2026-11-21T03:00:00Z", "updated_at": "2026-11-21T03:00:00Z"
         });
-        it.as_object_mut().expect("an object").extend(body.as_object().expect("one").clone());
-        serde_json::from_value::<OverrideAnswer>(it).expect("an override")
+        answer.as_object_mut().expect("an object").extend(body.as_object().expect("one").clone());
+        serde_json::from_value::<OverrideAnswer>(answer).expect("an override")
     };
     let overrides = [
         answer(json!({"rule_id": "rule_login", "subject": {"user": "=cmd|' /C calc'!A0"},
@@ -58,11 +58,11 @@ fn what_is_written_is_read_back() {
     let import = read(&text, &rules());
     assert_eq!(import.wrong, [""; 0]);
     let bodies: Vec<_> = import.overrides.into_iter().map(|(_, body)| body).collect();
-    assert_eq!(bodies, overrides.map(|it| it.body));
+    assert_eq!(bodies, overrides.map(|answer| answer.body));
 }
 
 #[test]
-fn problems_name_their_lines() {
+fn problems_report_their_lines() {
     assert_eq!(
         problems("rule,subject.user\n")
             .into_iter()
@@ -70,8 +70,8 @@ fn problems_name_their_lines() {
             .chain(problems("rule,subject.user,rule\nx"))
             .collect::<Vec<_>>(),
         [
-            format!("line 1: no column is called name: {COLUMNS}"),
-            "line 1: two columns are called rule".to_owned()
+            format!("line 1: unknown column name; the columns are {COLUMNS}"),
+            "line 1: duplicate column rule".to_owned()
         ]
     );
     assert_eq!(
@@ -90,22 +90,22 @@ fn problems_name_their_lines() {
         [
             "line 2: no rule nobody in the namespace default",
             "line 3: subject.user must be given: the rule counts by it",
-            "line 4: maybe is no action: allow, deny, or empty for limits",
-            "line 5: limits must be given, or an action of allow or deny",
+            "line 4: unknown action maybe: use allow, deny, or leave empty for limits",
+            "line 5: limits or an action of allow or deny is required",
             "line 6: limits[0].limit must be from 1 to 1000000000",
-            "line 7: limits: the rule has 2; write them as JSON",
-            "line 8: expires_at must be a time such as 2026-12-31T23:59:59Z",
-            "line 10: the same subject of the same rule stands above",
+            "line 7: limits: the rule has 2; use JSON",
+            "line 8: expires_at must be a time, for example 2026-12-31T23:59:59Z",
+            "line 10: duplicate of an earlier line",
         ]
     );
     assert_eq!(problems("a\n\"b"), ["line 2: a quote is opened and never closed"]);
 }
 
 #[test]
-fn fields_of_a_batch_are_lines_of_the_file() {
+fn batch_fields_map_to_lines_of_the_file() {
     let text = "rule,subject.user,action,reason\n\nlogin,u-1,allow,\"two\nlines\"\nlogin,u-2,allow";
     let read = read(text, &rules());
     assert_eq!(read.wrong, [""; 0]);
-    assert_eq!(in_file("overrides[1].reason", &read.overrides), "line 5 reason");
-    assert_eq!(in_file("reason", &read.overrides), "reason");
+    assert_eq!(file_problem("overrides[1].reason", &read.overrides), "line 5 reason");
+    assert_eq!(file_problem("reason", &read.overrides), "reason");
 }

@@ -84,7 +84,7 @@ fn svg(picture: &Picture) -> String {
     );
     let _ = writeln!(
         svg,
-        "<text x=\"{MARGIN}\" y=\"{}\">full: {}</text>\n<text x=\"{MARGIN}\" y=\"{}\">0</text>\n\
+        "<text x=\"{MARGIN}\" y=\"{}\">Limit: {}</text>\n<text x=\"{MARGIN}\" y=\"{}\">0</text>\n\
          <text class=\"end\" x=\"{end}\" y=\"{}\">{}</text>",
         CEILING - 6,
         grouped(picture.limit),

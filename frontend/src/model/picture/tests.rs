@@ -18,27 +18,27 @@ fn picture(limit: LimitBody, pattern: Pattern) -> Picture {
 }
 
 #[test]
-fn fixed_window_lets_twice_the_limit_through_at_a_boundary() {
+fn fixed_window_admits_twice_the_limit_around_a_reset() {
     let fixed = picture(LimitBody::FixedWindow { limit: 10, window_ms: MINUTE }, Pattern::Boundary);
     assert_eq!((fixed.counts(), fixed.most), ((20, 0), 20));
     let exact = LimitBody::SlidingWindowLog { limit: 10, window_ms: MINUTE, count_denied: false };
     let exact = picture(exact, Pattern::Boundary);
     assert_eq!((exact.counts(), exact.most), ((10, 10), 10));
-    let summary = "10 of 20 requests admitted, 10 denied. Most that passed in any minute: 10.";
+    let summary = "10 of 20 requests allowed, 10 denied. Peak: 10 per minute.";
     assert_eq!(exact.summary(), summary);
 }
 
 #[test]
-fn large_limits_take_few_requests_of_a_greater_cost() {
+fn large_limits_use_few_requests_of_higher_cost() {
     let limit = LimitBody::FixedWindow { limit: 1_000_000_000, window_ms: MINUTE };
     let picture = picture(limit, Pattern::Burst);
     assert!(picture.dots.len() < 100, "{}", picture.dots.len());
     assert!(picture.cost > 1 && picture.most <= picture.limit);
-    assert!(picture.summary().contains("each of cost 41,666,667"), "{}", picture.summary());
+    assert!(picture.summary().contains("each with cost 41,666,667"), "{}", picture.summary());
 }
 
 #[test]
-fn every_algorithm_is_drawn_under_every_pattern() {
+fn every_algorithm_is_simulated_under_every_pattern() {
     let longest_ms = 366 * 86_400_000;
     let quota =
         |period| LimitBody::Quota { limit: 30, period, time_zone: "UTC".to_owned(), anchor_day: 1 };
@@ -59,14 +59,15 @@ fn every_algorithm_is_drawn_under_every_pattern() {
             assert!(picture.counts().0 > 0, "{limit:?} {pattern:?} admits something");
             assert!(picture.dots.is_sorted_by_key(|dot| dot.at_us), "{limit:?} {pattern:?}");
             assert!(picture.level.iter().all(|(_, used)| *used <= picture.limit));
-            let told: usize = picture.slices().iter().map(|it| it.admitted + it.denied).sum();
-            assert_eq!(told, picture.dots.len(), "the table tells of every request");
+            let total: usize =
+                picture.slices().iter().map(|slice| slice.admitted + slice.denied).sum();
+            assert_eq!(total, picture.dots.len(), "the table tells of every request");
         }
     }
 }
 
 #[test]
-fn quotas_begin_anew_with_each_period() {
+fn quotas_reset_with_each_period() {
     let quota = LimitBody::Quota {
         limit: 10,
         period: PeriodWord::Month,
@@ -77,7 +78,7 @@ fn quotas_begin_anew_with_each_period() {
 }
 
 #[test]
-fn all_limits_decide_and_the_shortest_is_drawn() {
+fn all_limits_decide_and_the_shortest_is_shown() {
     let hour = LimitBody::FixedWindow { limit: 12, window_ms: 60 * MINUTE };
     let minute = LimitBody::FixedWindow { limit: 10, window_ms: MINUTE };
     let picture = Picture::of(&rule(&[hour, minute]), Pattern::Boundary, &[]).expect("it limits");

@@ -1,27 +1,27 @@
-//! A limit as it stands in the form: the parameters of all algorithms, of which the chosen one shows its own.
+//! The input of a limit: the parameters of all algorithms, of which the form shows those of the chosen one.
 
 use weir_wire::limits::{AlgorithmName, LimitBody};
 use weir_wire::problem::FieldProblem;
 use weir_wire::words::Period;
 
 use super::NOT_WHOLE;
-use crate::model::duration::{Span, Unit};
-use crate::model::number::typed;
+use crate::model::duration::{DurationInput, Unit};
+use crate::model::number::parse;
 
-/// A limit as it stands in the form.
+/// The input of a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitRow {
-    /// Names the row on the page, whatever its position.
+    /// Identifies the row on the page, independent of its position.
     pub row: u32,
     pub algorithm: AlgorithmName,
     /// The limit or the capacity.
     pub units: String,
-    /// The window or the distance.
-    pub window: Span,
+    /// The window or the interval.
+    pub window: DurationInput,
     pub count_denied: bool,
     /// Tokens refilled or units drained per `every`.
     pub rate: String,
-    pub every: Span,
+    pub every: DurationInput,
     pub period: Period,
     pub time_zone: String,
     pub anchor_day: String,
@@ -33,10 +33,10 @@ impl LimitRow {
             row,
             algorithm: AlgorithmName::SlidingWindowCounter,
             units: "100".to_owned(),
-            window: Span { number: "1".to_owned(), unit: Unit::Minutes },
+            window: DurationInput { number: "1".to_owned(), unit: Unit::Minutes },
             count_denied: false,
             rate: "10".to_owned(),
-            every: Span { number: "1".to_owned(), unit: Unit::Seconds },
+            every: DurationInput { number: "1".to_owned(), unit: Unit::Seconds },
             period: Period::Month,
             time_zone: "UTC".to_owned(),
             anchor_day: "1".to_owned(),
@@ -50,11 +50,11 @@ impl LimitRow {
             LimitBody::FixedWindow { limit, window_ms }
             | LimitBody::SlidingWindowCounter { limit, window_ms } => {
                 new.units = limit.to_string();
-                new.window = Span::of_ms(*window_ms);
+                new.window = DurationInput::of_ms(*window_ms);
             }
             LimitBody::SlidingWindowLog { limit, window_ms, count_denied } => {
                 new.units = limit.to_string();
-                new.window = Span::of_ms(*window_ms);
+                new.window = DurationInput::of_ms(*window_ms);
                 new.count_denied = *count_denied;
             }
             LimitBody::TokenBucket {
@@ -66,9 +66,9 @@ impl LimitRow {
             {
                 new.units = capacity.to_string();
                 new.rate = rate.to_string();
-                new.every = Span::of_ms(*every_ms);
+                new.every = DurationInput::of_ms(*every_ms);
             }
-            LimitBody::Spacing { interval_ms } => new.window = Span::of_ms(*interval_ms),
+            LimitBody::Spacing { interval_ms } => new.window = DurationInput::of_ms(*interval_ms),
             LimitBody::Quota { limit, period, time_zone, anchor_day } => {
                 new.units = limit.to_string();
                 new.period = *period;
@@ -79,7 +79,7 @@ impl LimitRow {
         new
     }
 
-    /// The limit; what cannot be read counts as 1 and is a problem below `path`.
+    /// The limit to send. A number that cannot be parsed becomes 1 and is a problem below `path`.
     pub(super) fn read(&self, path: &str, wrong: &mut Vec<FieldProblem>) -> LimitBody {
         let mut whole = |name: &str, value: Option<u64>| {
             value.unwrap_or_else(|| {
@@ -87,7 +87,7 @@ impl LimitRow {
                 1
             })
         };
-        let (units, rate) = (typed(&self.units), typed(&self.rate));
+        let (units, rate) = (parse(&self.units), parse(&self.rate));
         let (window_ms, every_ms) = (self.window.ms(), self.every.ms());
         match self.algorithm {
             AlgorithmName::FixedWindow => LimitBody::FixedWindow {
@@ -117,7 +117,7 @@ impl LimitRow {
                 LimitBody::Spacing { interval_ms: whole("interval_ms", window_ms) }
             }
             AlgorithmName::Quota => {
-                let day = typed(&self.anchor_day).and_then(|day| u16::try_from(day).ok());
+                let day = parse(&self.anchor_day).and_then(|day| u16::try_from(day).ok());
                 LimitBody::Quota {
                     limit: whole("limit", units),
                     period: self.period,

@@ -1,4 +1,4 @@
-//! The form and the rule it makes.
+//! The conversion between input and rules.
 
 use serde_json::json;
 use weir_wire::limits::AlgorithmName;
@@ -33,20 +33,20 @@ fn every_rule_survives_the_form() {
 }
 
 #[test]
-fn unreadable_numbers_and_refused_values_stand_beside_each_other() {
+fn parse_errors_and_invalid_values_are_reported_together() {
     let mut form = RuleForm::new();
     form.name = "Not A Name".to_owned();
     form.limits[0].units = "many".to_owned();
     form.limits[0].window.number = "0".to_owned();
     form.add_condition();
     let (_, wrong) = form.read();
-    let fields: Vec<&str> = wrong.iter().map(|it| it.field.as_str()).collect();
+    let fields: Vec<&str> = wrong.iter().map(|problem| problem.field.as_str()).collect();
     assert_eq!(fields, ["limits[0].limit", "name", "match[0].attribute", "limits[0].window_ms"]);
     assert_eq!(wrong[0].reason, NOT_WHOLE);
 }
 
 #[test]
-fn limits_and_block_are_left_out_unless_the_rule_limits() {
+fn limits_and_block_are_omitted_for_allow_and_deny() {
     let mut form = RuleForm::new();
     form.name = "closed".to_owned();
     form.blocks = true;
@@ -59,7 +59,7 @@ fn limits_and_block_are_left_out_unless_the_rule_limits() {
 }
 
 #[test]
-fn warnings_come_only_with_a_right_rule() {
+fn only_valid_rules_have_warnings() {
     let mut form = RuleForm::new();
     form.name = "twice".to_owned();
     form.add_limit();
@@ -72,6 +72,6 @@ fn warnings_come_only_with_a_right_rule() {
 }
 
 #[test]
-fn names_may_be_apart_by_commas_or_blanks() {
+fn names_can_be_separated_by_commas_or_spaces() {
     assert_eq!(listed(" user, ip  tenant,"), ["user", "ip", "tenant"]);
 }

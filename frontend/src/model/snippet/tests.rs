@@ -20,7 +20,7 @@ fn quotes_in_values_stay_in_the_body() {
 }
 
 #[test]
-fn every_language_names_the_gate_the_key_and_the_request() {
+fn every_language_contains_gate_key_and_request() {
     let check = check(r#"{"namespace":"jobs","attributes":{"team":"t-3"},"cost":20}"#);
     for language in Language::ALL {
         let text = text(language, &check);
@@ -32,7 +32,7 @@ fn every_language_names_the_gate_the_key_and_the_request() {
 }
 
 #[test]
-fn values_that_people_typed_stay_values() {
+fn entered_values_are_not_replaced() {
     let check = check(r#"{"namespace":"api","attributes":{"note":"a \"b\" \\ «URL» ü"}}"#);
     for language in [Language::Python, Language::TypeScript, Language::Go] {
         let text = text(language, &check);
@@ -43,7 +43,7 @@ fn values_that_people_typed_stay_values() {
 }
 
 #[test]
-fn denials_are_told_apart_from_errors() {
+fn denials_are_distinguished_from_errors() {
     let check = check(r#"{"namespace":"api","attributes":{"user":"u-1"}}"#);
     for language in [Language::Python, Language::TypeScript, Language::Java] {
         assert!(text(language, &check).contains("429"), "{language:?}");

@@ -1,4 +1,4 @@
-//! What a webhook was to tell, and what came of it.
+//! The deliveries of a webhook.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -6,34 +6,36 @@ use weir_wire::page::Page;
 use weir_wire::tenants::Role;
 use weir_wire::webhooks::{Delivery, DeliveryState};
 
-use super::Desk;
+use super::AlertsState;
 use crate::api::Api;
 use crate::browser;
-use crate::components::act::Act;
-use crate::components::feedback::{ActProblem, Empty};
-use crate::components::load::{load, loaded};
-use crate::components::needs::Needs;
-use crate::components::time::{Exactly, When};
+use crate::components::feedback::{Empty, SubmitProblem};
+use crate::components::remote_data::{fetch_data, show};
+use crate::components::require_role::RequireRole;
+use crate::components::submit::SubmitAction;
+use crate::components::time::{ExactTime, RelativeTime};
 use crate::pages::shell::TenantId;
 
-/// The log, fetched again while something is on its way.
+/// The log, refetched while a delivery is pending.
 #[component]
-pub(super) fn Deliveries(id: String, name: String, desk: Desk) -> impl IntoView {
+pub(super) fn Deliveries(id: String, name: String, state: AlertsState) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let webhook = StoredValue::new(id);
-    let newest = load(move || {
-        desk.sent.track();
+    let newest = fetch_data(move || {
+        state.deliveries_added.track();
         let (tenant, id) = (tenant.get(), webhook.get_value());
         async move { api.deliveries(&tenant, &id, None).await }
     });
-    let again = Callback::new(move |()| newest.again());
-    // What waits for its first attempt is sent within a second or two.
+    let changed = Callback::new(move |()| newest.refetch());
+    // First attempts are made within a second or two.
     Effect::new(move |_| {
-        let fresh = |it: &Delivery| it.state == DeliveryState::Pending && it.attempts == 0;
-        if newest.data().is_some_and(|page| page.data.iter().any(fresh)) {
+        let is_new = |delivery: &Delivery| {
+            delivery.state == DeliveryState::Pending && delivery.attempts == 0
+        };
+        if newest.data().is_some_and(|page| page.data.iter().any(is_new)) {
             spawn_local(async move {
                 browser::wait_ms(1000).await;
-                again.try_run(());
+                changed.try_run(());
             });
         }
     });
@@ -42,20 +44,24 @@ pub(super) fn Deliveries(id: String, name: String, desk: Desk) -> impl IntoView 
             <div class="page-head">
                 <h2>"Deliveries of "{name}</h2>
                 <div class="actions">
-                    <button type="button" class="button" on:click=move |_| again.run(())>"Look again"</button>
-                    <button type="button" class="button" on:click=move |_| desk.log_of.set(None)>"Close the log"</button>
+                    <button type="button" class="button" on:click=move |_| changed.run(())>"Refresh"</button>
+                    <button type="button" class="button" on:click=move |_| state.log_of.set(None)>"Close"</button>
                 </div>
             </div>
-            {loaded(newest, move |page| view! { <Log page webhook again /> })}
+            {show(newest, move |page| view! { <DeliveryTable page webhook changed /> })}
         </section>
     }
 }
 
 #[component]
-fn Log(page: Page<Delivery>, webhook: StoredValue<String>, again: Callback<()>) -> impl IntoView {
+fn DeliveryTable(
+    page: Page<Delivery>,
+    webhook: StoredValue<String>,
+    changed: Callback<()>,
+) -> impl IntoView {
     if page.data.is_empty() {
         return view! {
-            <Empty title="Nothing was told yet."><p>"Press Test to send something that tells nothing."</p></Empty>
+            <Empty title="No deliveries yet"><p>"Choose Test to send a test event."</p></Empty>
         }
         .into_any();
     }
@@ -64,87 +70,87 @@ fn Log(page: Page<Delivery>, webhook: StoredValue<String>, again: Callback<()>) 
         <div class="table-wrap" tabindex="0" role="region" aria-label="Delivery log">
             <table>
                 <thead><tr>
-                    <th>"What"</th><th>"State"</th><th>"Answer"</th><th>"When"</th>
+                    <th>"Event"</th><th>"Status"</th><th>"Response"</th><th>"Time"</th>
                     <th><span class="hidden">"Actions"</span></th>
                 </tr></thead>
                 <tbody>
-                    <For each=move || rows.get() key=|it| it.id.clone() let:it>{line(it, webhook, again)}</For>
+                    <For each=move || rows.get() key=|delivery| delivery.id.clone() let:delivery>{row(delivery, webhook, changed)}</For>
                 </tbody>
             </table>
         </div>
-        <Older rows cursor webhook />
+        <OlderDeliveries rows cursor webhook />
     }
     .into_any()
 }
 
-/// The way to what was told before.
+/// Loads older deliveries.
 #[component]
-fn Older(
+fn OlderDeliveries(
     rows: RwSignal<Vec<Delivery>>,
     cursor: RwSignal<Option<String>>,
     webhook: StoredValue<String>,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let act = Act::new();
+    let action = SubmitAction::new();
     let more = move |_| {
         let (id, from) = (webhook.get_value(), cursor.get_untracked());
         let work = async move { api.deliveries(&tenant.now(), &id, from.as_deref()).await };
-        act.run(work, move |mut page| {
+        action.run(work, move |mut page| {
             rows.try_update(|rows| rows.append(&mut page.data));
             cursor.try_set(page.next_cursor);
         });
     };
     view! {
-        <ActProblem problem=act.problem />
+        <SubmitProblem problem=action.problem />
         <Show when=move || cursor.with(Option::is_some)>
-            <button type="button" class="button" disabled=act.busy on:click=more>"Load older ones"</button>
+            <button type="button" class="button" disabled=action.busy on:click=more>"Load more"</button>
         </Show>
     }
 }
 
-fn line(it: Delivery, webhook: StoredValue<String>, again: Callback<()>) -> AnyView {
-    let (word, class) = match it.state {
+fn row(delivery: Delivery, webhook: StoredValue<String>, changed: Callback<()>) -> AnyView {
+    let (state_name, class) = match delivery.state {
         DeliveryState::Delivered => ("Delivered", "badge badge-allowed"),
-        DeliveryState::Pending if it.attempts == 0 => ("On its way", "badge"),
-        DeliveryState::Pending => ("Will be tried again", "badge badge-shadow"),
+        DeliveryState::Pending if delivery.attempts == 0 => ("Sending", "badge"),
+        DeliveryState::Pending => ("Retrying", "badge badge-shadow"),
         DeliveryState::Failed => ("Failed", "badge badge-shadow"),
     };
-    let attempts = (it.attempts > 1).then(|| format!("{} attempts", it.attempts));
-    let next = it.next_at.filter(|_| it.attempts > 0).map(|at| {
-        view! { <div class="quiet">"next "<Exactly at /></div> }
+    let attempts = (delivery.attempts > 1).then(|| format!("{} attempts", delivery.attempts));
+    let next = delivery.next_at.filter(|_| delivery.attempts > 0).map(|at| {
+        view! { <div class="muted">"next "<ExactTime at /></div> }
     });
-    let status = it.response_status.map(|status| status.to_string());
-    let took = it.took_ms.filter(|_| status.is_some()).map(|ms| format!(" in {ms} ms"));
-    let response = it.response.filter(|text| !text.is_empty());
+    let status = delivery.response_status.map(|status| status.to_string());
+    let took = delivery.took_ms.filter(|_| status.is_some()).map(|ms| format!(" in {ms} ms"));
+    let response = delivery.response.filter(|text| !text.is_empty());
     view! {
         <tr>
             <td>
-                <code>{it.kind}</code>
-                <details><summary>"Body"</summary><pre tabindex="0"><code>{it.payload}</code></pre></details>
+                <code>{delivery.kind}</code>
+                <details><summary>"Body"</summary><pre tabindex="0"><code>{delivery.payload}</code></pre></details>
             </td>
-            <td><span class=class>{word}</span><div class="quiet">{attempts}</div>{next}</td>
+            <td><span class=class>{state_name}</span><div class="muted">{attempts}</div>{next}</td>
             <td>
-                {status}{took}{it.error.map(|why| view! { <div>{why}</div> })}
-                {response.map(|text| view! { <div class="quiet two-lines">{text}</div> })}
+                {status}{took}{delivery.error.map(|reason| view! { <div>{reason}</div> })}
+                {response.map(|text| view! { <div class="muted two-lines">{text}</div> })}
             </td>
-            <td><When at=it.created_at /></td>
-            <td class="number"><Needs role=Role::Editor told=true><Again id=it.id webhook again /></Needs></td>
+            <td><RelativeTime at=delivery.created_at /></td>
+            <td class="number"><RequireRole role=Role::Editor reason_shown=true><ResendButton id=delivery.id webhook changed /></RequireRole></td>
         </tr>
     }
     .into_any()
 }
 
 #[component]
-fn Again(id: String, webhook: StoredValue<String>, again: Callback<()>) -> impl IntoView {
+fn ResendButton(id: String, webhook: StoredValue<String>, changed: Callback<()>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let act = Act::new();
+    let action = SubmitAction::new();
     let send = move |_| {
         let (webhook, id) = (webhook.get_value(), id.clone());
-        let work = async move { api.send_again(&tenant.now(), &webhook, &id).await };
-        act.run(work, move |_| again.run(()));
+        let work = async move { api.resend_delivery(&tenant.now(), &webhook, &id).await };
+        action.run(work, move |_| changed.run(()));
     };
     view! {
-        <button type="button" class="button quiet-button" disabled=act.busy on:click=send>"Send again"</button>
-        <ActProblem problem=act.problem />
+        <button type="button" class="button plain-button" disabled=action.busy on:click=send>"Resend"</button>
+        <SubmitProblem problem=action.problem />
     }
 }

@@ -1,4 +1,4 @@
-//! One entry of the log: a line, and under it the details once somebody asks.
+//! One entry of the log, with details rendered when it is opened.
 
 use leptos::prelude::*;
 use serde_json::Value;
@@ -6,17 +6,17 @@ use weir_wire::audit::AuditEntry;
 use weir_wire::rules::RuleBody;
 
 use crate::components::field::fresh_id;
-use crate::components::time::{Exactly, When};
-use crate::model::audit::{deed, who};
+use crate::components::time::{ExactTime, RelativeTime};
+use crate::model::audit::{actor_label, description};
 use crate::model::changes::{FieldChange, changes};
-use crate::model::words;
+use crate::model::labels;
 
-/// The line with its details.
 #[component]
 pub(super) fn Entry(entry: AuditEntry) -> impl IntoView {
     let open = RwSignal::new(false);
     let id = fresh_id();
-    let (what, who, at) = (words::capital(&deed(&entry)), who(&entry.actor), entry.at);
+    let (what, actor_label, at) =
+        (labels::capital(&description(&entry)), actor_label(&entry.actor), entry.at);
     let ip = entry.ip.clone().unwrap_or_default();
     let controls = id.clone();
     view! {
@@ -31,9 +31,9 @@ pub(super) fn Entry(entry: AuditEntry) -> impl IntoView {
                         on:click=move |_| open.update(|open| *open = !*open)
                     >{what}</button>
                 </td>
-                <td class="whom">{who}</td>
+                <td class="actor">{actor_label}</td>
                 <td><code>{ip}</code></td>
-                <td><When at /></td>
+                <td><RelativeTime at /></td>
             </tr>
             <tr id=id class="details" hidden=move || !open.get()>
                 <td colspan="4">{move || open.get().then(|| details(&entry))}</td>
@@ -50,11 +50,11 @@ fn details(entry: &AuditEntry) -> AnyView {
         <div class="stack">
             {(entry.object_kind == "rule").then(|| in_words(before, after))}
             {(!changed.is_empty()).then(|| difference(changed, before.is_some(), after.is_some()))}
-            {nothing.then(|| view! { <p class="quiet">"Nothing differs."</p> })}
+            {nothing.then(|| view! { <p class="muted">"No differences"</p> })}
             <dl class="facts">
-                <dt>"When"</dt><dd><Exactly at=entry.at /></dd>
+                <dt>"Time"</dt><dd><ExactTime at=entry.at /></dd>
                 <dt>"Action"</dt><dd><code>{entry.action.clone()}</code></dd>
-                <dt>"On"</dt><dd><code>{entry.object_id.clone()}</code></dd>
+                <dt>"Object"</dt><dd><code>{entry.object_id.clone()}</code></dd>
                 <dt>"Request"</dt><dd><code>{entry.request_id.clone()}</code></dd>
             </dl>
         </div>
@@ -66,13 +66,13 @@ fn details(entry: &AuditEntry) -> AnyView {
 fn in_words(before: Option<&Value>, after: Option<&Value>) -> AnyView {
     let sentence = |title, rule: Option<&Value>| {
         let rule: RuleBody = serde_json::from_value(rule?.clone()).ok()?;
-        Some(view! { <dt>{title}</dt><dd>{words::sentence(&rule)}</dd> })
+        Some(view! { <dt>{title}</dt><dd>{labels::sentence(&rule)}</dd> })
     };
     view! { <dl class="facts">{sentence("Before", before)}{sentence("After", after)}</dl> }
         .into_any()
 }
 
-/// The fields that differ, with the sides that there are.
+/// The fields that differ, with the sides that exist.
 fn difference(changed: Vec<FieldChange>, before: bool, after: bool) -> AnyView {
     let side = |there: bool, text: Option<String>| {
         let text = text.unwrap_or_else(|| "–".to_owned());
@@ -80,12 +80,12 @@ fn difference(changed: Vec<FieldChange>, before: bool, after: bool) -> AnyView {
     };
     let rows: Vec<_> = changed
         .into_iter()
-        .map(|it| {
-            view! { <tr><td><code>{it.field}</code></td>{side(before, it.before)}{side(after, it.after)}</tr> }
+        .map(|change| {
+            view! { <tr><td><code>{change.field}</code></td>{side(before, change.before)}{side(after, change.after)}</tr> }
         })
         .collect();
     view! {
-        <table class="changes" aria-label="What differs">
+        <table class="changes" aria-label="Changes">
             <thead><tr>
                 <th>"Field"</th>
                 {before.then(|| view! { <th>"Before"</th> })}

@@ -1,4 +1,4 @@
-//! The secret of a key that was just made or rotated: shown once, until somebody says that it is stored.
+//! The secret of a new or rotated key: shown once, until the person confirms that it is stored.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -6,10 +6,10 @@ use weir_wire::api_keys::IssuedKey;
 
 use crate::browser;
 use crate::components::copy::CodeBlock;
-use crate::components::time::Exactly;
+use crate::components::time::ExactTime;
 use crate::pages::shell::TenantId;
 
-/// The panel; the keyboard goes there, wherever the key was made.
+/// The panel with the secret; takes focus.
 #[component]
 pub(super) fn Secret(issued_key: IssuedKey, stored: Callback<()>) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
@@ -22,19 +22,19 @@ pub(super) fn Secret(issued_key: IssuedKey, stored: Callback<()>) -> impl IntoVi
     let what = if issued_key.previous_expires_at.is_some() { "New secret of " } else { "Key " };
     let before = issued_key.previous_expires_at.map(|at| {
         if at.0.as_millis() <= browser::now_ms() {
-            return view! { <p>"The old secret has stopped working."</p> }.into_any();
+            return view! { <p>"The old secret has been revoked."</p> }.into_any();
         }
-        view! { <p>"The old secret works until "<Exactly at />"."</p> }.into_any()
+        view! { <p>"The old secret is valid until "<ExactTime at />"."</p> }.into_any()
     });
     view! {
         <div class="panel" role="group" aria-label="New key">
             <h2 node_ref=heading tabindex="-1">{what}{issued_key.name}</h2>
-            <p>"Store it now: it is shown this one time."</p>
-            <CodeBlock code=issued_key.secret label="Copy the key" />
+            <p>"Copy it now: it is shown only once."</p>
+            <CodeBlock code=issued_key.secret label="Copy key" />
             {before}
             <div class="actions">
-                <button type="button" class="button primary" on:click=move |_| stored.run(())>"I stored it"</button>
-                <a class="button" href=move || tenant.page("test")>"Try it with a real check"</a>
+                <button type="button" class="button primary" on:click=move |_| stored.run(())>"I have saved it"</button>
+                <a class="button" href=move || tenant.page("test")>"Send a real check"</a>
             </div>
         </div>
     }

@@ -1,36 +1,39 @@
-//! Invitations that are not accepted yet.
+//! Open invitations.
 
 use leptos::prelude::*;
 use weir_wire::members::Invitation;
 use weir_wire::tenants::Role;
 
-use crate::access::role_word;
+use crate::access::role_name;
 use crate::api::Api;
-use crate::components::act::Act;
-use crate::components::feedback::ActProblem;
-use crate::components::load::Load;
-use crate::components::needs::Needs;
-use crate::components::time::When;
+use crate::components::feedback::SubmitProblem;
+use crate::components::remote_data::RemoteData;
+use crate::components::require_role::RequireRole;
+use crate::components::submit::SubmitAction;
+use crate::components::time::RelativeTime;
 use crate::pages::shell::TenantId;
 
-/// The list; nothing while there is none.
+/// The list; empty if there are none.
 #[component]
 pub(super) fn Invitations(
     data: Vec<Invitation>,
-    invitations: Load<Vec<Invitation>>,
+    invitations: RemoteData<Vec<Invitation>>,
 ) -> impl IntoView {
     if data.is_empty() {
         return ().into_any();
     }
-    let act = Act::new();
-    let rows: Vec<_> = data.into_iter().map(|it| view! { <Line it invitations act /> }).collect();
+    let action = SubmitAction::new();
+    let rows: Vec<_> = data
+        .into_iter()
+        .map(|invitation| view! { <InvitationRow invitation invitations action /> })
+        .collect();
     view! {
         <h2>"Open invitations"</h2>
-        <ActProblem problem=act.problem />
+        <SubmitProblem problem=action.problem />
         <div class="table-wrap" tabindex="0" role="region" aria-label="Open invitations">
             <table>
                 <thead><tr>
-                    <th>"Invited"</th><th>"Role"</th><th>"By"</th><th>"Ends"</th>
+                    <th>"Invited"</th><th>"Role"</th><th>"By"</th><th>"Expires"</th>
                     <th><span class="hidden">"Actions"</span></th>
                 </tr></thead>
                 <tbody>{rows}</tbody>
@@ -41,26 +44,30 @@ pub(super) fn Invitations(
 }
 
 #[component]
-fn Line(it: Invitation, invitations: Load<Vec<Invitation>>, act: Act) -> impl IntoView {
+fn InvitationRow(
+    invitation: Invitation,
+    invitations: RemoteData<Vec<Invitation>>,
+    action: SubmitAction,
+) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let Invitation { id, email, role, invited_by, expires_at, .. } = it;
+    let Invitation { id, email, role, invited_by, expires_at, .. } = invitation;
     let revoke = move |_| {
         let id = id.clone();
-        act.run(async move { api.revoke_invitation(&tenant.now(), &id).await }, move |()| {
-            invitations.again();
+        action.run(async move { api.revoke_invitation(&tenant.now(), &id).await }, move |()| {
+            invitations.refetch();
         });
     };
     let label = format!("Revoke the invitation of {email}");
     view! {
         <tr>
             <td class="name">{email}</td>
-            <td>{role_word(role)}</td>
+            <td>{role_name(role)}</td>
             <td>{invited_by}</td>
-            <td><When at=expires_at /></td>
+            <td><RelativeTime at=expires_at /></td>
             <td class="number">
-                <Needs role=Role::Admin told=true>
-                    <button type="button" class="button quiet-button" aria-label=label disabled=act.busy on:click=revoke>"Revoke"</button>
-                </Needs>
+                <RequireRole role=Role::Admin reason_shown=true>
+                    <button type="button" class="button plain-button" aria-label=label disabled=action.busy on:click=revoke>"Revoke"</button>
+                </RequireRole>
             </td>
         </tr>
     }

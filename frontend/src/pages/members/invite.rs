@@ -1,4 +1,4 @@
-//! Asking somebody to join, and the link to give them, once.
+//! Inviting a person, and the link, shown once.
 
 use leptos::prelude::*;
 use weir_domain::names;
@@ -6,15 +6,15 @@ use weir_wire::members::{Invite, IssuedInvitation};
 use weir_wire::tenants::Role;
 
 use super::role_options;
-use crate::access::a_role;
+use crate::access::role_with_article;
 use crate::api::Api;
 use crate::browser;
-use crate::components::act::{Act, ActForm};
 use crate::components::copy::CodeBlock;
 use crate::components::field::{Choice, TextField};
+use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::pages::shell::TenantId;
 
-/// The form, or the link just made until it is passed on.
+/// The form, or the link until the person confirms that it was sent.
 #[component]
 pub(super) fn NewInvitation(on_invited: Callback<()>) -> impl IntoView {
     let issued = RwSignal::new(None::<IssuedInvitation>);
@@ -28,46 +28,46 @@ pub(super) fn NewInvitation(on_invited: Callback<()>) -> impl IntoView {
 fn Form(issued: RwSignal<Option<IssuedInvitation>>, on_invited: Callback<()>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let (email, role) = (RwSignal::new(String::new()), RwSignal::new(Role::Viewer));
-    let act = Act::with_fields(&["email"]);
+    let action = SubmitAction::with_fields(&["email"]);
     let invite = Callback::new(move |()| {
         let body =
             Invite { email: email.get_untracked().trim().to_owned(), role: role.get_untracked() };
-        act.run(async move { api.invite(&tenant.now(), &body).await }, move |made| {
+        action.run(async move { api.invite(&tenant.now(), &body).await }, move |made| {
             on_invited.run(());
             issued.set(Some(made));
         });
     });
-    let wrong = act.checked("email", email, |typed| Ok(names::email(typed)?));
+    let wrong = action.validated("email", email, |typed| Ok(names::email(typed)?));
     let incomplete =
         Signal::derive(move || email.with(|email| names::email(email.trim()).is_err()));
     view! {
-        <ActForm act submit="Invite" on_submit=invite incomplete>
-            <h2>"Invite somebody"</h2>
+        <SubmitForm action submit="Invite" on_submit=invite incomplete>
+            <h2>"Invite a member"</h2>
             <div class="row">
                 <TextField label="E-mail" kind="email" value=email problem=wrong />
                 <Choice label="Role" value=role.into() options=role_options() />
             </div>
-        </ActForm>
+        </SubmitForm>
     }
 }
 
 #[component]
 fn Link(made: IssuedInvitation, issued: RwSignal<Option<IssuedInvitation>>) -> impl IntoView {
     let IssuedInvitation { invitation, token } = made;
-    // Behind the hash, so that no server's log has it.
+    // In the fragment, so that it does not appear in server logs.
     let link = format!("{}/accept#{}", browser::origin(), token.0);
     let lead = format!(
-        "Give {} this link; it makes them {} of this tenant. Weir sends no mail.",
+        "Send this link to {}. It lets them join this tenant as {}. Weir does not send e-mail.",
         invitation.email,
-        a_role(invitation.role)
+        role_with_article(invitation.role)
     );
     view! {
         <div class="panel" role="group" aria-label="New invitation">
             <h2>"Invitation of "{invitation.email}</h2>
             <p>{lead}</p>
-            <CodeBlock code=link label="Copy the link" />
-            <p class="note">"Shown this one time. It works once, for this address, in the next 7 days."</p>
-            <button type="button" class="button primary" on:click=move |_| issued.set(None)>"I passed it on"</button>
+            <CodeBlock code=link label="Copy link" />
+            <p class="note">"The link is shown only once. It can be used once, by this address, within 7 days."</p>
+            <button type="button" class="button primary" on:click=move |_| issued.set(None)>"Done"</button>
         </div>
     }
 }

@@ -1,4 +1,4 @@
-//! One override: a new one, or a change to one that is there.
+//! Creating or editing an override.
 
 mod form;
 mod stale;
@@ -8,39 +8,40 @@ use weir_wire::overrides::OverrideAnswer;
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::RuleAnswer;
 
-use super::Wanted;
+use super::OverrideFilter;
 use crate::api::Api;
 use crate::browser;
-use crate::components::act::{Act, ActForm};
-use crate::components::field::{Bind, Choice, TextField};
+use crate::components::field::{Binding, Choice, TextField};
 use crate::components::rule_form::Limits;
 use crate::components::rule_picker::{RulePicker, Rules};
+use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::model::expiry::Expiry;
 use crate::model::rule_choice::by_id;
 use crate::model::rule_form::RuleForm;
 use crate::pages::shell::TenantId;
-use form::{Form, Instead};
+use form::{Effect, Form};
 pub(super) use form::{Subject, fields_of, typed};
-use stale::{Meets, Stale};
+use stale::{SaveTarget, Stale};
 
-/// The form; `done` follows once it is saved.
+/// The form; `done` is called once it is saved.
 #[component]
 pub(super) fn Edit(
     before: Option<OverrideAnswer>,
-    wanted: Wanted,
+    filter: OverrideFilter,
     rules: Rules,
     done: Callback<()>,
     cancel: Callback<()>,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let asked =
-        before.as_ref().map_or_else(|| wanted.rule.get_untracked(), |it| it.body.rule_id.clone());
+    let preferred = before
+        .as_ref()
+        .map_or_else(|| filter.rule.get_untracked(), |before| before.body.rule_id.clone());
     let counts = |rule: &RuleAnswer| !rule.rule.count_by.is_empty();
-    let rule = rules.rule(&asked).filter(counts).or_else(|| rules.first());
+    let rule = rules.rule(&preferred).filter(counts).or_else(|| rules.first());
     let form =
         Form::of(before.as_ref(), &rule.expect("the page has a rule that counts by something"));
-    let act = Act::with_fields(&["reason", "expires_at"]);
-    let title = if before.is_some() { "Edit the override" } else { "New override" };
+    let action = SubmitAction::with_fields(&["reason", "expires_at"]);
+    let title = if before.is_some() { "Edit override" } else { "New override" };
     let is_new = before.is_none();
     let before = RwSignal::new(before);
     let save = Callback::new(move |()| {
@@ -52,35 +53,38 @@ pub(super) fn Edit(
                 None => api.create_override(&id, &body).await,
             }
         };
-        act.run(work, move |_| done.run(()));
+        action.run(work, move |_| done.run(()));
     });
     let refused_subject = move || {
-        act.problem.with(|problem| {
-            let fields = problem.as_ref().map(|it| it.fields.clone()).unwrap_or_default();
-            fields.into_iter().find(|it| it.field.starts_with("subject")).map(|it| it.reason)
+        action.problem.with(|problem| {
+            let fields = problem.as_ref().map(|problem| problem.fields.clone()).unwrap_or_default();
+            fields
+                .into_iter()
+                .find(|rejected| rejected.field.starts_with("subject"))
+                .map(|rejected| rejected.reason)
         })
     };
-    let meets = Meets { before, rules, act, save };
+    let target = SaveTarget { before, rules, action, save };
     view! {
-        <ActForm act submit="Save override" on_submit=save cancel=cancel told_apart=ErrorCode::Stale class="panel editor-panel">
+        <SubmitForm action submit="Save override" on_submit=save cancel=cancel handled_code=ErrorCode::Stale class="panel editor-panel">
             <h2>{title}</h2>
             <Show when=move || is_new><RuleChoice form rules /></Show>
             <SubjectFields subject=form.subject />
             <p class="field-problem">{refused_subject}</p>
-            <What form />
-            <Until form refused=act.refused("expires_at") />
-            <TextField label="Reason" value=form.reason problem=act.refused("reason") hint="For people; shown in the list and in the audit log" />
-            <Stale form meets />
-        </ActForm>
+            <EffectFields form />
+            <ExpiryFields form rejected=action.server_problem("expires_at") />
+            <TextField label="Reason" value=form.reason problem=action.server_problem("reason") hint="Optional. Shown here and in the audit log." />
+            <Stale form target />
+        </SubmitForm>
     }
 }
 
-/// A value for each attribute that a rule counts by.
+/// A field for each attribute that the rule counts by.
 #[component]
 pub(super) fn SubjectFields(subject: Subject) -> impl IntoView {
     move || {
         let field = |(name, value): (String, RwSignal<String>)| {
-            view! { <TextField label=format!("Subject: {name}") value hint="* stands for any" /> }
+            view! { <TextField label=format!("Subject: {name}") value hint="Use * for any value" /> }
         };
         subject.get().into_iter().map(field).collect::<Vec<_>>()
     }
@@ -95,42 +99,42 @@ fn RuleChoice(form: Form, rules: Rules) -> impl IntoView {
             form.rule.set(id);
         }
     });
-    let value = Bind { value: form.rule.into(), set: choose };
+    let value = Binding { value: form.rule.into(), set: choose };
     view! { <RulePicker label="Rule" rules value options=by_id /> }
 }
 
 #[component]
-fn What(form: Form) -> impl IntoView {
+fn EffectFields(form: Form) -> impl IntoView {
     let options = vec![
-        (Instead::Limits, "other limits".to_owned()),
-        (Instead::Allow, "it always passes".to_owned()),
-        (Instead::Deny, "it is always refused".to_owned()),
+        (Effect::Limits, "Custom limits".to_owned()),
+        (Effect::Allow, "Allow".to_owned()),
+        (Effect::Deny, "Deny".to_owned()),
     ];
     view! {
-        <Choice label="Instead" value=form.instead.into() options />
-        <Show when=move || form.instead.get() == Instead::Limits><Limits editor=form.editor /></Show>
+        <Choice label="Effect" value=form.effect.into() options />
+        <Show when=move || form.effect.get() == Effect::Limits><Limits editor=form.editor /></Show>
     }
 }
 
-/// When it ends; `refused` is what the server said of that.
+/// The expiry; `rejected` is the server's problem with it.
 #[component]
-fn Until(form: Form, refused: Signal<Option<String>>) -> impl IntoView {
+fn ExpiryFields(form: Form, rejected: Signal<Option<String>>) -> impl IntoView {
     let on_day = Memo::new(move |_| form.expiry.get() == Expiry::On);
-    let problem = move || form.end_problem().or_else(|| refused.get());
+    let problem = move || form.end_problem().or_else(|| rejected.get());
     let of_choice = Signal::derive(move || if on_day.get() { None } else { problem() });
     let of_day = Signal::derive(problem);
     let choice = move || {
         let as_it_is = form.end_before.get().map(|at| {
             let when = browser::local_time(at.0.as_millis());
-            (Expiry::AsItIs(at), format!("as it is: {when}"))
+            (Expiry::AsItIs(at), format!("Unchanged: {when}"))
         });
         let options = as_it_is.into_iter().chain(Expiry::choices()).collect();
-        view! { <Choice label="Ends" value=form.expiry.into() options problem=of_choice /> }
+        view! { <Choice label="Expires" value=form.expiry.into() options problem=of_choice /> }
     };
     view! {
         {choice}
         <Show when=move || on_day.get()>
-            <TextField label="Day" kind="date" value=form.day problem=of_day hint="At its end, in your time zone" />
+            <TextField label="Day" kind="date" value=form.day problem=of_day hint="At the end of the day, in your time zone" />
         </Show>
     }
 }

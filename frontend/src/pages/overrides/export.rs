@@ -1,36 +1,41 @@
-//! All overrides as a CSV file.
+//! Exporting all overrides as CSV.
 
 use leptos::prelude::*;
 
 use crate::api::Api;
 use crate::browser;
-use crate::components::act::Act;
-use crate::components::feedback::ActProblem;
+use crate::components::feedback::SubmitProblem;
 use crate::components::rule_picker::Rules;
+use crate::components::submit::SubmitAction;
 use crate::model::override_table;
+use crate::pages::rule_options::load_missing_rules;
 use crate::pages::shell::TenantId;
-use crate::pages::some_rules::meet;
 
-/// The button.
 #[component]
 pub(super) fn Export(rules: Rules) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let act = Act::new();
+    let action = SubmitAction::new();
     let export = move |_| {
-        let asked = async move {
+        let preferred = async move {
             let overrides = api.all_overrides(&tenant.now()).await?;
-            meet(api, &tenant.now(), rules, overrides.iter().map(|it| &it.body.rule_id)).await?;
+            load_missing_rules(
+                api,
+                &tenant.now(),
+                rules,
+                overrides.iter().map(|entry| &entry.body.rule_id),
+            )
+            .await?;
             Ok(overrides)
         };
-        act.run(asked, move |overrides| {
+        action.run(preferred, move |overrides| {
             let text = override_table::write(&overrides, &rules.known());
             browser::save_file("overrides.csv", "text/csv", &text);
         });
     };
     view! {
-        <button type="button" class="button" disabled=act.busy on:click=export>
-            {move || if act.busy.get() { "Exporting…" } else { "Export CSV" }}
+        <button type="button" class="button" disabled=action.busy on:click=export>
+            {move || if action.busy.get() { "Exporting…" } else { "Export CSV" }}
         </button>
-        <ActProblem problem=act.problem />
+        <SubmitProblem problem=action.problem />
     }
 }

@@ -1,4 +1,4 @@
-//! The overrides that were searched for, a page at a time.
+//! The filtered overrides, one page at a time.
 
 use leptos::prelude::*;
 use leptos_router::components::A;
@@ -8,50 +8,50 @@ use weir_wire::tenants::Role;
 use weir_wire::time::DateTime;
 
 use super::export::Export;
-use super::{Open, Wanted};
+use super::{OpenForm, OverrideFilter};
 use crate::api::{Api, Problem};
 use crate::browser;
-use crate::components::act::Act;
 use crate::components::dialog::ConfirmByName;
-use crate::components::feedback::{ActProblem, Empty};
+use crate::components::feedback::{Empty, SubmitProblem};
 use crate::components::field::TextField;
-use crate::components::load::{kept, load};
-use crate::components::long_table::{LongTable, Sight};
-use crate::components::needs::Needs;
+use crate::components::long_table::{LongTable, Viewport};
+use crate::components::remote_data::{fetch_data, show_latest};
+use crate::components::require_role::RequireRole;
 use crate::components::rule_picker::{RulePicker, Rules};
-use crate::components::time::When;
+use crate::components::submit::SubmitAction;
+use crate::components::time::RelativeTime;
 use crate::model::rule_choice::by_id;
-use crate::model::{override_words, subject};
+use crate::model::{override_labels, subject};
+use crate::pages::rule_options::load_missing_rules;
 use crate::pages::shell::TenantId;
-use crate::pages::some_rules::meet;
 
-/// The list with its search; `turn` rises when something was written.
+/// The list with its search field; `writes` is incremented after each write.
 #[component]
 pub(super) fn List(
-    wanted: Wanted,
+    filter: OverrideFilter,
     rules: Rules,
-    turn: RwSignal<u32>,
-    open: RwSignal<Open>,
+    writes: RwSignal<u32>,
+    open: RwSignal<OpenForm>,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let first = load(move || {
-        turn.track();
-        let (tenant, typed, rule) = (tenant.get(), wanted.typed.get(), wanted.rule.get());
+    let first = fetch_data(move || {
+        writes.track();
+        let (tenant, typed, rule) = (tenant.get(), filter.typed.get(), filter.rule.get());
         async move { overrides(api, &tenant, rules, (&typed, &rule), None).await }
     });
     view! {
         <div class="filter" role="search">
-            <TextField label="Search a subject" kind="search" value=wanted.typed />
-            <div class="of-rules">
-                <RulePicker label="Of the rule" rules value=wanted.rule.into() options=by_id others=vec![(String::new(), "Any rule".to_owned())] />
+            <TextField label="Search subjects" kind="search" value=filter.typed />
+            <div class="rule-filter">
+                <RulePicker label="Rule" rules value=filter.rule.into() options=by_id others=vec![(String::new(), "Any rule".to_owned())] />
             </div>
             <Export rules />
         </div>
-        {kept(first, move |page| view! { <Pages page wanted rules turn open /> })}
+        {show_latest(first, move |page| view! { <Pages page filter rules writes open /> })}
     }
 }
 
-/// A page of those with a text in their subject and of a rule, with what their rules are called.
+/// One page of the filtered overrides; also loads the names of their rules.
 async fn overrides(
     api: Api,
     tenant: &str,
@@ -60,27 +60,28 @@ async fn overrides(
     cursor: Option<String>,
 ) -> Result<Page<OverrideAnswer>, Problem> {
     let page = api.overrides(tenant, typed, Some(rule), cursor.as_deref()).await?;
-    meet(api, tenant, rules, page.data.iter().map(|it| &it.body.rule_id)).await?;
+    load_missing_rules(api, tenant, rules, page.data.iter().map(|answer| &answer.body.rule_id))
+        .await?;
     Ok(page)
 }
 
-/// The first page, and those that were asked for after it.
+/// The first page and the pages loaded after it.
 #[component]
 fn Pages(
     page: Signal<Page<OverrideAnswer>>,
-    wanted: Wanted,
+    filter: OverrideFilter,
     rules: Rules,
-    turn: RwSignal<u32>,
-    open: RwSignal<Open>,
+    writes: RwSignal<u32>,
+    open: RwSignal<OpenForm>,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let shown = RwSignal::new(Page { data: Vec::new(), next_cursor: None });
     Effect::new(move |_| shown.set(page.get()));
-    let act = Act::new();
+    let action = SubmitAction::new();
     let more = move |_| {
-        let (typed, rule) = (wanted.typed.get_untracked(), wanted.rule.get_untracked());
+        let (typed, rule) = (filter.typed.get_untracked(), filter.rule.get_untracked());
         let cursor = shown.get_untracked().next_cursor;
-        act.run(
+        action.run(
             async move { overrides(api, &tenant.now(), rules, (&typed, &rule), cursor).await },
             move |mut next| {
                 shown.update(|shown| {
@@ -90,37 +91,37 @@ fn Pages(
             },
         );
     };
-    let sight = Sight::new();
+    let viewport = Viewport::new();
     let count = Signal::derive(move || shown.with(|shown| shown.data.len()));
     let in_sight = move || {
         shown.with(|shown| {
-            let window = sight.window(shown.data.len());
+            let window = viewport.window(shown.data.len());
             let rows = shown.data[window.from..window.to].iter().cloned().enumerate();
-            rows.map(|(at, it)| (window.from + at, it)).collect::<Vec<_>>()
+            rows.map(|(at, entry)| (window.from + at, entry)).collect::<Vec<_>>()
         })
     };
     let empty = move || shown.with(|shown| shown.data.is_empty());
     let title = move || {
-        if wanted.typed.with(String::is_empty) && wanted.rule.with(String::is_empty) {
-            "No overrides yet: the rules hold for everybody alike."
+        if filter.typed.with(String::is_empty) && filter.rule.with(String::is_empty) {
+            "No overrides yet"
         } else {
-            "No override has this in its subject."
+            "No matching overrides"
         }
     };
     let has_more = move || shown.with(|shown| shown.next_cursor.is_some());
     view! {
         <Show when=move || !empty() fallback=move || view! {
-            <Empty title=title()><p>"Give one subject a higher limit, a pass or a ban with New override, or many with Import CSV."</p></Empty>
+            <Empty title=title()><p>"Use New override to give one subject another limit, or to always allow or deny it. Use Import CSV for many subjects."</p></Empty>
         }>
-            <LongTable label="Overrides" sight count head=head()>
-                <For each=in_sight key=move |(_, it)| (it.id.clone(), it.revision) let:((at, it))>
-                    <Line at it rules turn open act />
+            <LongTable label="Overrides" viewport count head=head()>
+                <For each=in_sight key=move |(_, entry)| (entry.id.clone(), entry.revision) let:((at, entry))>
+                    <OverrideRow at entry rules writes open action />
                 </For>
             </LongTable>
         </Show>
-        <ActProblem problem=act.problem />
+        <SubmitProblem problem=action.problem />
         <Show when=has_more>
-            <button type="button" class="button" disabled=act.busy on:click=more>"Show more"</button>
+            <button type="button" class="button" disabled=action.busy on:click=more>"Load more"</button>
         </Show>
     }
 }
@@ -128,66 +129,69 @@ fn Pages(
 fn head() -> AnyView {
     view! {
         <tr>
-            <th scope="col">"Subject"</th><th scope="col">"Rule"</th><th scope="col">"Instead"</th>
-            <th scope="col">"Until"</th><th scope="col">"Reason"</th>
+            <th scope="col">"Subject"</th><th scope="col">"Rule"</th><th scope="col">"Effect"</th>
+            <th scope="col">"Expires"</th><th scope="col">"Reason"</th>
             <th scope="col"><span class="hidden">"Actions"</span></th>
         </tr>
     }
     .into_any()
 }
 
-/// The row at `at` of those shown; `act` is that of the list, for its problem stands below the table.
+/// The row at index `at`; `action` belongs to the list, which shows its problem below the table.
 #[component]
-fn Line(
+fn OverrideRow(
     at: usize,
-    it: OverrideAnswer,
+    entry: OverrideAnswer,
     rules: Rules,
-    turn: RwSignal<u32>,
-    open: RwSignal<Open>,
-    act: Act,
+    writes: RwSignal<u32>,
+    open: RwSignal<OpenForm>,
+    action: SubmitAction,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let asking = RwSignal::new(false);
     let rule_name = rules
-        .rule(&it.body.rule_id)
-        .map_or_else(|| "a rule that is gone".to_owned(), |rule| rule.rule.name);
-    let rule_id = it.body.rule_id.clone();
-    let who = subject::words(&it.body.subject);
-    let instead = override_words::instead(&it.body);
-    let until = it.body.expires_at;
-    let reason = it.body.reason.clone().unwrap_or_default();
-    let before = StoredValue::new(it);
+        .rule(&entry.body.rule_id)
+        .map_or_else(|| "Deleted rule".to_owned(), |rule| rule.rule.name);
+    let rule_id = entry.body.rule_id.clone();
+    let subject_label = subject::label(&entry.body.subject);
+    let effect = override_labels::effect(&entry.body);
+    let until = entry.body.expires_at;
+    let reason = entry.body.reason.clone().unwrap_or_default();
+    let before = StoredValue::new(entry);
     let delete = Callback::new(move |()| {
-        act.run(
+        action.run(
             async move { api.delete_override(&tenant.now(), &before.get_value()).await },
-            move |()| turn.update(|turn| *turn += 1),
+            move |()| writes.update(|writes| *writes += 1),
         );
     });
-    let edit = move |_| open.set(Open::Edit(Box::new(before.get_value())));
-    let consequence =
-        format!("The limits of {rule_name} hold for {who} again, on all gates at once.");
-    let (edit_label, delete_label) =
-        (format!("Edit the override of {who}"), format!("Delete the override of {who}"));
+    let edit = move |_| open.set(OpenForm::Edit(Box::new(before.get_value())));
+    let consequence = format!(
+        "The normal limits of {rule_name} apply to {subject_label} again, immediately and on all gates."
+    );
+    let (edit_label, delete_label) = (
+        format!("Edit override of {subject_label}"),
+        format!("Delete override of {subject_label}"),
+    );
     view! {
         <tr aria-rowindex=at + 2>
-            <td class="name"><div class="two-lines" title=who.clone()><bdi>{who.clone()}</bdi></div></td>
+            <td class="name"><div class="two-lines" title=subject_label.clone()><bdi>{subject_label.clone()}</bdi></div></td>
             <td><div class="two-lines"><A href=move || tenant.page(&format!("rules/{rule_id}"))>{rule_name}</A></div></td>
-            <td><div class="two-lines" title=instead.clone()>{instead.clone()}</div></td>
-            <td>{until.map_or_else(|| "it is removed".into_any(), ends)}</td>
+            <td><div class="two-lines" title=effect.clone()>{effect.clone()}</div></td>
+            <td>{until.map_or_else(|| "Never".into_any(), expiry)}</td>
             <td><div class="two-lines" title=reason.clone()><bdi>{reason.clone()}</bdi></div></td>
             <td class="number">
-                <Needs role=Role::Editor told=true>
-                    <button type="button" class="button quiet-button" aria-label=edit_label on:click=edit>"Edit"</button>
-                    <button type="button" class="button quiet-button" aria-label=delete_label on:click=move |_| asking.set(true)>"Delete"</button>
-                </Needs>
-                <ConfirmByName title="Delete this override?" consequence name=who act="Delete override" open=asking on_confirm=delete />
+                <RequireRole role=Role::Editor reason_shown=true>
+                    <button type="button" class="button plain-button" aria-label=edit_label on:click=edit>"Edit"</button>
+                    <button type="button" class="button plain-button" aria-label=delete_label on:click=move |_| asking.set(true)>"Delete"</button>
+                </RequireRole>
+                <ConfirmByName title="Delete this override?" consequence name=subject_label action="Delete override" open=asking on_confirm=delete />
             </td>
         </tr>
     }
 }
 
-fn ends(at: DateTime) -> AnyView {
+fn expiry(at: DateTime) -> AnyView {
     let over = at.0.as_millis() <= browser::now_ms();
-    let badge = over.then(|| view! { <span class="badge badge-shadow">"Over"</span>" " });
-    view! { {badge}<When at /> }.into_any()
+    let badge = over.then(|| view! { <span class="badge badge-shadow">"Expired"</span>" " });
+    view! { {badge}<RelativeTime at /> }.into_any()
 }

@@ -1,48 +1,49 @@
-//! Forgetting what a rule counted of one subject: whoever was denied may go on now.
+//! Resetting the counters of one subject, which allows a denied subject again.
 
 use leptos::prelude::*;
 use weir_wire::tester::ResetBody;
 
 use super::edit::{SubjectFields, fields_of, typed};
 use crate::api::Api;
-use crate::components::act::{Act, ActForm};
-use crate::components::field::Bind;
+use crate::components::field::Binding;
 use crate::components::rule_picker::{RulePicker, Rules};
-use crate::model::number::counted;
+use crate::components::submit::{SubmitAction, SubmitForm};
+use crate::model::number::quantity;
 use crate::model::rule_choice::by_id;
 use crate::pages::shell::TenantId;
 
-/// The form.
 #[component]
 pub(super) fn Reset(rules: Rules, cancel: Callback<()>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let rule = RwSignal::new(rules.first().map(|it| it.id).unwrap_or_default());
+    let rule = RwSignal::new(rules.first().map(|rule| rule.id).unwrap_or_default());
     let fields = move |id: &str| rules.rule(id).as_ref().map(fields_of).unwrap_or_default();
     let subject = RwSignal::new(fields(&rule.get_untracked()));
-    let said = RwSignal::new(String::new());
-    let act = Act::new();
+    let status = RwSignal::new(String::new());
+    let action = SubmitAction::new();
     let choose = Callback::new(move |id: String| {
         subject.set(fields(&id));
         rule.set(id);
     });
     let reset = Callback::new(move |()| {
-        said.set(String::new());
+        status.set(String::new());
         let body = ResetBody { rule_id: rule.get_untracked(), subject: untrack(|| typed(subject)) };
-        act.run(async move { api.reset_counters(&tenant.now(), &body).await }, move |answer| {
+        action.run(async move { api.reset_counters(&tenant.now(), &body).await }, move |answer| {
             let counters = usize::try_from(answer.counters).unwrap_or(usize::MAX);
-            said.set(match counters {
-                0 => "Nothing was counted of this subject.".to_owned(),
-                some => format!("Forgot {}; it starts anew.", counted(some, "counter", "counters")),
+            status.set(match counters {
+                0 => "This subject has no counters.".to_owned(),
+                some => {
+                    format!("Reset {}.", quantity(some, "counter", "counters"))
+                }
             });
         });
     });
     view! {
-        <ActForm act submit="Reset" on_submit=reset cancel=cancel>
-            <h2>"Reset a counter"</h2>
-            <p class="note">"What was counted of one subject is forgotten, blocks too, on all gates at once."</p>
-            <RulePicker label="Rule" rules value=Bind { value: rule.into(), set: choose } options=by_id />
+        <SubmitForm action submit="Reset" on_submit=reset cancel=cancel>
+            <h2>"Reset counters"</h2>
+            <p class="note">"Clears the usage and the blocks of one subject on all gates."</p>
+            <RulePicker label="Rule" rules value=Binding { value: rule.into(), set: choose } options=by_id />
             <SubjectFields subject />
-            <p class="note" role="status">{said}</p>
-        </ActForm>
+            <p class="note" role="status">{status}</p>
+        </SubmitForm>
     }
 }

@@ -1,4 +1,4 @@
-//! What the change would mean for subjects that exist now: those denied most of late, and any that is typed.
+//! The effect of the change on current subjects: the most denied ones, and any that is entered.
 
 use std::collections::BTreeMap;
 
@@ -9,41 +9,44 @@ use weir_wire::tester::{InspectBody, InspectedSubject};
 use weir_wire::words::Action;
 
 use crate::access::Access;
-use crate::api::{About, Api, Problem};
+use crate::api::{Api, Problem, StatsScope};
 use crate::browser;
 use crate::components::badge::PassBadge;
 use crate::components::field::TextField;
-use crate::components::load::{kept, load};
-use crate::components::picture::Picturable;
+use crate::components::picture::SimulatedRule;
+use crate::components::remote_data::{fetch_data, show_latest};
 use crate::components::rule_form::Editor;
-use crate::model::effect::{Change, Standing, stands};
-use crate::model::number::counted;
+use crate::model::effect::{Change, Standing, standing_of};
+use crate::model::number::quantity;
 use crate::model::rule_form::RuleForm;
 use crate::model::subject;
 use crate::pages::shell::TenantId;
 
 type Subject = BTreeMap<String, String>;
 
-/// For a rule that is there and limits; nothing for those who may not look at counters.
+/// For an existing rule with limits; empty for people subject_label cannot inspect counters.
 #[component]
-pub(super) fn Effects(editor: Editor, before: RwSignal<Option<RuleAnswer>>) -> impl IntoView {
+pub(super) fn SubjectEffects(
+    editor: Editor,
+    before: RwSignal<Option<RuleAnswer>>,
+) -> impl IntoView {
     let access = expect_context::<Access>();
     let limits = |rule: &RuleAnswer| rule.rule.action == Action::Limit;
     let stored = Memo::new(move |_| before.get().filter(limits));
     let counted_alike = Memo::new(move |_| {
-        let before = stored.with(|it| it.as_ref().map(|it| it.rule.count_by.clone()));
+        let before = stored.with(|rule| rule.as_ref().map(|rule| rule.rule.count_by.clone()));
         before.is_some_and(|before| editor.rule().count_by == before)
     });
     let shown = move || {
-        let rule = stored.get().filter(|_| access.lacks(Role::Editor).is_none())?;
+        let rule = stored.get().filter(|_| access.missing_role(Role::Editor).is_none())?;
         let counted_alike = move || counted_alike.get();
         Some(view! {
             <section class="picture" aria-labelledby="effect-heading">
-                <h2 id="effect-heading">"Subjects now"</h2>
+                <h2 id="effect-heading">"Impact on current subjects"</h2>
                 <Show when=counted_alike fallback=|| view! {
-                    <p class="note">"Counted by other attributes, every subject starts anew."</p>
+                    <p class="note">"Counting by other attributes resets all counters."</p>
                 }>
-                    <Seen editor rule=rule.clone() />
+                    <EffectList editor rule=rule.clone() />
                 </Show>
             </section>
         })
@@ -52,25 +55,29 @@ pub(super) fn Effects(editor: Editor, before: RwSignal<Option<RuleAnswer>>) -> i
 }
 
 #[component]
-fn Seen(editor: Editor, rule: RuleAnswer) -> impl IntoView {
+fn EffectList(editor: Editor, rule: RuleAnswer) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let typed = RwSignal::new(Vec::<Subject>::new());
-    let fields: Vec<_> =
-        rule.rule.count_by.iter().map(|it| (it.clone(), RwSignal::new(String::new()))).collect();
+    let fields: Vec<_> = rule
+        .rule
+        .count_by
+        .iter()
+        .map(|attribute| (attribute.clone(), RwSignal::new(String::new())))
+        .collect();
     let (id, alone) = (rule.id.clone(), fields.is_empty());
-    let looked = load(move || {
+    let inspected = fetch_data(move || {
         let (tenant, id, typed) = (tenant.get(), id.clone(), typed.get());
-        async move { look(api, &tenant, id, typed, alone).await }
+        async move { inspect(api, &tenant, id, typed, alone).await }
     });
     let stored = StoredValue::new(RuleForm::of(&rule.rule).for_picture());
     view! {
-        {kept(looked, move |seen| view! { <Table editor stored seen /> })}
-        <Another fields typed again=Callback::new(move |()| looked.again()) />
+        {show_latest(inspected, move |seen| view! { <Table editor stored seen /> })}
+        <OtherSubject fields typed again=Callback::new(move |()| inspected.refetch()) />
     }
 }
 
-/// What was typed first, then those of the last day that were denied most.
-async fn look(
+/// Entered subjects first, then the most denied ones of the last day.
+async fn inspect(
     api: Api,
     tenant: &str,
     rule_id: String,
@@ -83,9 +90,11 @@ async fn look(
     } else {
         let to_ms = browser::now_ms();
         let (tenant, rule) = (tenant.to_owned(), Some(rule_id.clone()));
-        let about = About { tenant, rule, from_ms: to_ms - DAY_MS, to_ms };
-        let top = api.top(about, "subject").await?.data.into_iter().filter_map(|it| it.subject);
-        let whole = |it: &Subject| it.values().all(|value| value.chars().count() < CUT_CHARS);
+        let about = StatsScope { tenant, rule, from_ms: to_ms - DAY_MS, to_ms };
+        let top =
+            api.top(about, "subject").await?.data.into_iter().filter_map(|entry| entry.subject);
+        let whole =
+            |subject: &Subject| subject.values().all(|value| value.chars().count() < CUT_CHARS);
         for subject in top.filter(whole) {
             if !subjects.contains(&subject) {
                 subjects.push(subject);
@@ -96,7 +105,7 @@ async fn look(
         return Ok(Vec::new());
     }
     subjects.truncate(weir_wire::tester::INSPECT_MAX);
-    Ok(api.look_at_counters(tenant, &InspectBody { rule_id, subjects }).await?.data)
+    Ok(api.inspect_counters(tenant, &InspectBody { rule_id, subjects }).await?.data)
 }
 
 #[component]
@@ -105,31 +114,29 @@ fn Table(
     stored: StoredValue<Option<weir_domain::rule::Rule>>,
     seen: Signal<Vec<InspectedSubject>>,
 ) -> impl IntoView {
-    let changed = Memo::new(move |_| editor.form.with(RuleForm::for_picture).map(Picturable));
-    let told = Memo::new(move |_| {
+    let changed = Memo::new(move |_| editor.form.with(RuleForm::for_picture).map(SimulatedRule));
+    let effect_rows = Memo::new(move |_| {
         changed.with(|changed| {
             stored.with_value(|stored| {
-                let (stored, Picturable(changed)) = (stored.as_ref()?, changed.as_ref()?);
+                let (stored, SimulatedRule(changed)) = (stored.as_ref()?, changed.as_ref()?);
                 let change = Change::new(stored, changed, browser::now_ms().unsigned_abs());
-                Some(seen.with(|seen| Told::of(&change, seen)))
+                Some(seen.with(|seen| EffectRows::of(&change, seen)))
             })
         })
     });
-    let summary = move || match told.get() {
-        _ if seen.with(Vec::is_empty) => {
-            "Nobody was counted by it in the last 24 hours.".to_owned()
-        }
-        None => "Shown once the limits are right.".to_owned(),
-        Some(told) => told.summary(),
+    let summary = move || match effect_rows.get() {
+        _ if seen.with(Vec::is_empty) => "No subjects in the last 24 hours".to_owned(),
+        None => "The preview appears when the limits are valid.".to_owned(),
+        Some(effect_rows) => effect_rows.summary(),
     };
     let rows = move || {
-        let told = told.get()?;
-        let rows = told.rows.into_iter().map(|(who, now, then)| {
+        let effect_rows = effect_rows.get()?;
+        let rows = effect_rows.rows.into_iter().map(|(subject_label, now, then)| {
             view! {
                 <tr>
-                    <th scope="row"><div class="two-lines" title=who.clone()><bdi>{who.clone()}</bdi></div></th>
-                    <td>{said(now)}</td>
-                    <td>{said(then)}</td>
+                    <th scope="row"><div class="two-lines" title=subject_label.clone()><bdi>{subject_label.clone()}</bdi></div></th>
+                    <td>{standing_view(now)}</td>
+                    <td>{standing_view(then)}</td>
                 </tr>
             }
         });
@@ -138,34 +145,34 @@ fn Table(
     view! {
         <p class="note" role="status">{summary}</p>
         <Show when=move || !seen.with(Vec::is_empty)>
-            <div class="table-wrap" tabindex="0" role="region" aria-label="Subjects now">
+            <div class="table-wrap" tabindex="0" role="region" aria-label="Impact on current subjects">
                 <table class="effect">
-                    <thead><tr><th scope="col">"Who"</th><th scope="col">"Now"</th><th scope="col">"Changed"</th></tr></thead>
+                    <thead><tr><th scope="col">"Subject"</th><th scope="col">"Current"</th><th scope="col">"Proposed"</th></tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
         </Show>
         <p class="note">
-            "Of the last 24 hours those denied most, with their counters as they stand; a next request of cost 1."
-            {move || told.with(|it| it.as_ref().is_some_and(|it| it.estimated)).then_some(ESTIMATED)}
+            "The most denied subjects of the last 24 hours with their current counters, for a request with cost 1."
+            {move || effect_rows.with(|rows| rows.as_ref().is_some_and(|rows| rows.estimated)).then_some(ESTIMATED)}
         </p>
     }
 }
 
-/// Whom it touches, and how.
+/// The number of affected subjects, as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Told {
+struct EffectRows {
     rows: Vec<(String, Option<Standing>, Option<Standing>)>,
     estimated: bool,
 }
 
-impl Told {
+impl EffectRows {
     fn of(change: &Change<'_>, seen: &[InspectedSubject]) -> Self {
-        let row = |it: &InspectedSubject| {
-            let held = it.override_id.is_some();
-            let now = if held { None } else { stands(&it.limits) };
-            let then = if held { None } else { change.standing(&it.limits) };
-            (subject::words(&it.subject), now, then)
+        let row = |inspected: &InspectedSubject| {
+            let held = inspected.override_id.is_some();
+            let now = if held { None } else { standing_of(&inspected.limits) };
+            let then = if held { None } else { change.standing(&inspected.limits) };
+            (subject::label(&inspected.subject), now, then)
         };
         Self { rows: seen.iter().map(row).collect(), estimated: change.is_estimate() }
     }
@@ -178,31 +185,31 @@ impl Told {
                 self.rows.iter().filter_map(|(_, now, then)| now.as_ref().zip(then.as_ref()));
             both.filter(|(now, then)| turns(now, then)).count()
         };
-        let all = counted(self.rows.len(), "subject", "subjects");
+        let all = quantity(self.rows.len(), "subject", "subjects");
         match (turned(true), turned(false)) {
-            (0, 0) => format!("For none of {all} would the next request fare otherwise."),
-            (freed, 0) => format!("Of {all}, {freed} denied now would pass."),
-            (0, caught) => format!("Of {all}, {caught} passing now would be denied."),
+            (0, 0) => format!("No change for {all}."),
+            (freed, 0) => format!("Of {all}, {freed} denied now would be allowed."),
+            (0, caught) => format!("Of {all}, {caught} allowed now would be denied."),
             (freed, caught) => format!(
-                "Of {all}, {freed} denied now would pass, and {caught} passing now would be denied."
+                "Of {all}, {freed} denied now would be allowed, and {caught} allowed now would be denied."
             ),
         }
     }
 }
 
-fn said(standing: Option<Standing>) -> AnyView {
+fn standing_view(standing: Option<Standing>) -> AnyView {
     match standing {
-        Some(it) => {
-            view! { <PassBadge passes=it.passes yes="passes" no="denied" />" "<span class="whole">{it.words()}</span> }
+        Some(state) => {
+            view! { <PassBadge passes=state.passes yes="allowed" no="denied" />" "<span class="nowrap">{state.label()}</span> }
                 .into_any()
         }
-        None => view! { <span class="quiet">"has an override"</span> }.into_any(),
+        None => view! { <span class="muted">"has an override"</span> }.into_any(),
     }
 }
 
-/// Somebody else to look at. Enter is caught, for it would save the rule.
+/// Adds another subject. Enter is handled here, because it would otherwise save the rule.
 #[component]
-fn Another(
+fn OtherSubject(
     fields: Vec<(String, RwSignal<String>)>,
     typed: RwSignal<Vec<Subject>>,
     again: Callback<()>,
@@ -215,7 +222,7 @@ fn Another(
         let subject: Subject = fields.with_value(|fields| fields.iter().map(value).collect());
         if subject.values().all(|value| !value.is_empty()) {
             typed.update(|typed| {
-                typed.retain(|it| *it != subject);
+                typed.retain(|entered| *entered != subject);
                 typed.insert(0, subject);
             });
             fields
@@ -229,18 +236,18 @@ fn Another(
         }
     };
     let inputs = fields.get_value().into_iter().map(|(name, value)| {
-        view! { <TextField label=format!("Somebody else: {name}") value /> }
+        view! { <TextField label=format!("Another subject: {name}") value /> }
     });
     view! {
         <div on:keydown=caught>{inputs.collect::<Vec<_>>()}</div>
         <div class="actions">
             {(!alone).then(|| view! { <button type="button" class="button" on:click=move |_| add()>"Add"</button> })}
-            <button type="button" class="button" on:click=move |_| again.run(())>"Look again"</button>
+            <button type="button" class="button" on:click=move |_| again.run(())>"Refresh"</button>
         </div>
     }
 }
 
-const ESTIMATED: &str = " An estimate: a counter says how much is used, not when it was, and denied requests may be counted too.";
-/// So long are values in the statistics at most; a longer one is cut and names nobody.
+const ESTIMATED: &str = " This is an estimate: counters record how much was used, but not when.";
+/// The maximum length of values in statistics; a longer value is truncated and identifies no subject.
 const CUT_CHARS: usize = 128;
 const DAY_MS: i64 = 86_400_000;

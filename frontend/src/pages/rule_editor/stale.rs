@@ -1,18 +1,18 @@
-//! Somebody else changed the rule meanwhile: both versions in words, and the choice.
+//! The conflict shown when the rule was changed by someone else: both versions as text, and the choice.
 
 use leptos::prelude::*;
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::RuleAnswer;
 
 use crate::api::{Api, Problem};
-use crate::components::load::{load, loaded};
+use crate::components::remote_data::{fetch_data, show};
 use crate::components::rule_form::Editor;
 use crate::model::difference::fields;
+use crate::model::labels;
 use crate::model::rule_form::RuleForm;
-use crate::model::words;
 use crate::pages::shell::TenantId;
 
-/// Shown after a save that was stale.
+/// Shown after a save that failed with `stale`.
 #[component]
 pub(super) fn Stale(
     editor: Editor,
@@ -20,8 +20,11 @@ pub(super) fn Stale(
     problem: RwSignal<Option<Problem>>,
     save: Callback<()>,
 ) -> impl IntoView {
-    let stale =
-        move || problem.with(|it| it.as_ref().is_some_and(|it| it.code == Some(ErrorCode::Stale)));
+    let stale = move || {
+        problem.with(|problem| {
+            problem.as_ref().is_some_and(|problem| problem.code == Some(ErrorCode::Stale))
+        })
+    };
     view! { <Show when=stale><Versions editor before problem save /></Show> }
 }
 
@@ -33,21 +36,24 @@ fn Versions(
     save: Callback<()>,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let theirs = load(move || {
-        let (tenant, id) =
-            (tenant.now(), before.with_untracked(|it| it.as_ref().map(|it| it.id.clone())));
+    let theirs = fetch_data(move || {
+        let (tenant, id) = (
+            tenant.now(),
+            before.with_untracked(|before| before.as_ref().map(|before| before.id.clone())),
+        );
         async move { api.rule(&tenant, &id.unwrap_or_default()).await }
     });
-    let request_id = problem.with_untracked(|it| it.as_ref().and_then(|it| it.request_id.clone()));
+    let request_id = problem
+        .with_untracked(|problem| problem.as_ref().and_then(|problem| problem.request_id.clone()));
     let choice = move |theirs: RuleAnswer| {
-        let (kept, taken) = (theirs.clone(), theirs.clone());
+        let (own, taken) = (theirs.clone(), theirs.clone());
         let other = theirs.rule.clone();
         let differ = move || match fields(&editor.rule(), &other) {
             same if same.is_empty() => "nothing".to_owned(),
             names => names.join(", "),
         };
         let overwrite = move |_| {
-            before.set(Some(kept.clone()));
+            before.set(Some(own.clone()));
             save.run(());
         };
         let reload = move |_| {
@@ -56,22 +62,22 @@ fn Versions(
             problem.set(None);
         };
         view! {
-            <p>"They differ in: "{differ}"."</p>
-            <h3>"Theirs, revision "{theirs.revision}</h3>
-            <p class="sentence">{words::sentence(&theirs.rule)}</p>
+            <p>"Changed: "{differ}"."</p>
+            <h3>"Saved version, revision "{theirs.revision}</h3>
+            <p class="sentence">{labels::sentence(&theirs.rule)}</p>
             <h3>"Yours"</h3>
-            <p class="sentence">{move || words::sentence(&editor.rule())}</p>
+            <p class="sentence">{move || labels::sentence(&editor.rule())}</p>
             <div class="actions">
-                <button type="button" class="button" on:click=reload>"Load theirs"</button>
-                <button type="button" class="button danger" on:click=overwrite>"Overwrite with mine"</button>
+                <button type="button" class="button" on:click=reload>"Discard my changes"</button>
+                <button type="button" class="button danger" on:click=overwrite>"Save mine anyway"</button>
             </div>
         }
     };
     view! {
         <div class="warning" role="alert">
-            <h2>"Changed by someone else meanwhile"</h2>
-            {loaded(theirs, choice)}
-            {request_id.map(|id| view! { <p class="quiet">"Request "<code>{id}</code></p> })}
+            <h2>"Someone else changed this while you were editing"</h2>
+            {show(theirs, choice)}
+            {request_id.map(|id| view! { <p class="muted">"Request ID: "<code>{id}</code></p> })}
         </div>
     }
 }

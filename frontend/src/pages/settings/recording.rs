@@ -1,50 +1,49 @@
-//! Whether gates record checks, for what-if runs.
+//! The switch for recording checks, which what-if runs replay.
 
 use leptos::prelude::*;
 use weir_wire::simulate::Recorded;
 use weir_wire::tenants::Role;
 
 use crate::api::Api;
-use crate::components::act::Act;
-use crate::components::feedback::ActProblem;
-use crate::components::load::{load, loaded};
-use crate::components::needs::Needs;
+use crate::components::feedback::SubmitProblem;
+use crate::components::remote_data::{fetch_data, show};
+use crate::components::require_role::RequireRole;
+use crate::components::submit::SubmitAction;
 use crate::pages::shell::TenantId;
 
-/// The switch.
 #[component]
 pub(super) fn Recording() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let act = Act::new();
-    let recorded = load(move || {
+    let action = SubmitAction::new();
+    let recorded = fetch_data(move || {
         let tenant = tenant.get();
         async move { api.recorded(&tenant).await }
     });
     let switch = Callback::new(move |on: bool| {
-        act.run(async move { api.set_recording(&tenant.now(), on).await }, move |_| {
-            recorded.again();
+        action.run(async move { api.set_recording(&tenant.now(), on).await }, move |_| {
+            recorded.refetch();
         });
     });
-    let body = move |it: Recorded| {
-        let on = it.recording;
-        let said = if on { "Gates record checks." } else { "Gates do not record checks." };
-        let button = if on { "Stop recording" } else { "Record checks" };
+    let body = move |recorded: Recorded| {
+        let on = recorded.recording;
+        let status = if on { "Recording is on." } else { "Recording is off." };
+        let button = if on { "Stop recording" } else { "Start recording" };
         view! {
-            <p role="status">{said}</p>
-            <Needs role=Role::Admin>
-                <ActProblem problem=act.problem />
-                <button type="button" class="button" disabled=act.busy on:click=move |_| switch.run(!on)>{button}</button>
-            </Needs>
+            <p role="status">{status}</p>
+            <RequireRole role=Role::Admin>
+                <SubmitProblem problem=action.problem />
+                <button type="button" class="button" disabled=action.busy on:click=move |_| switch.run(!on)>{button}</button>
+            </RequireRole>
         }
     };
     view! {
         <section class="panel" aria-label="Recorded checks">
             <h2>"Recorded checks"</h2>
             <p class="note">
-                "So that a changed rule can be tried on the checks there were (What-if), gates keep the attributes that your rules look at, \
-                 for 24 hours. When this is turned off, what is there goes with its age."
+                "What-if runs replay recorded checks. Gates record the attributes that your rules use and keep them for 24 hours. \
+                 Turning this off stops recording; existing data expires within a day."
             </p>
-            {loaded(recorded, body)}
+            {show(recorded, body)}
         </section>
     }
 }

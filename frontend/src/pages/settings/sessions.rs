@@ -1,51 +1,59 @@
-//! One's own sessions: where one is signed in, and signing out there.
+//! The signed-in person's sessions.
 
 use leptos::prelude::*;
 use weir_wire::sessions::Session;
 
 use crate::api::Api;
-use crate::components::act::Act;
-use crate::components::feedback::ActProblem;
-use crate::components::load::{Load, load, loaded};
-use crate::components::time::When;
+use crate::components::feedback::SubmitProblem;
+use crate::components::remote_data::{RemoteData, fetch_data, show};
+use crate::components::submit::SubmitAction;
+use crate::components::time::RelativeTime;
 
-/// The list.
 #[component]
 pub(super) fn OwnSessions() -> impl IntoView {
     let api = expect_context::<Api>();
-    let sessions = load(move || api.sessions());
-    let act = Act::new();
-    let everywhere = move |_| act.run(async move { api.sign_out_everywhere().await }, |()| ());
+    let sessions = fetch_data(move || api.sessions());
+    let action = SubmitAction::new();
+    let sign_out_everywhere =
+        move |_| action.run(async move { api.sign_out_everywhere().await }, |()| ());
     view! {
         <section class="panel" aria-label="Sessions">
             <h2>"Sessions"</h2>
-            <p class="note">"Where you are signed in. A session ends after seven days without use."</p>
-            <ActProblem problem=act.problem />
-            {loaded(sessions, move |data| view! { <List data sessions act /> })}
-            <button type="button" class="button" disabled=act.busy on:click=everywhere>"Sign out everywhere"</button>
+            <p class="note">"Devices and programs signed in to your account. Sessions expire after seven days without use."</p>
+            <SubmitProblem problem=action.problem />
+            {show(sessions, move |data| view! { <List data sessions action /> })}
+            <button type="button" class="button" disabled=action.busy on:click=sign_out_everywhere>"Sign out everywhere"</button>
         </section>
     }
 }
 
 #[component]
-fn List(data: Vec<Session>, sessions: Load<Vec<Session>>, act: Act) -> impl IntoView {
-    let lines: Vec<_> =
-        data.into_iter().map(|session| view! { <Line session sessions act /> }).collect();
+fn List(
+    data: Vec<Session>,
+    sessions: RemoteData<Vec<Session>>,
+    action: SubmitAction,
+) -> impl IntoView {
+    let rows: Vec<_> =
+        data.into_iter().map(|session| view! { <SessionRow session sessions action /> }).collect();
     view! {
         <div class="table-wrap" tabindex="0" role="region" aria-label="Your sessions">
             <table>
                 <thead><tr>
-                    <th>"Browser or program"</th><th>"Network"</th><th>"Began"</th><th>"Last used"</th>
+                    <th>"Device or program"</th><th>"Network"</th><th>"Signed in"</th><th>"Last used"</th>
                     <th><span class="hidden">"Actions"</span></th>
                 </tr></thead>
-                <tbody>{lines}</tbody>
+                <tbody>{rows}</tbody>
             </table>
         </div>
     }
 }
 
 #[component]
-fn Line(session: Session, sessions: Load<Vec<Session>>, act: Act) -> impl IntoView {
+fn SessionRow(
+    session: Session,
+    sessions: RemoteData<Vec<Session>>,
+    action: SubmitAction,
+) -> impl IntoView {
     let api = expect_context::<Api>();
     let Session { id, current, user_agent, network, created_at, refreshed_at, .. } = session;
     let agent = if user_agent.is_empty() { "unknown".to_owned() } else { user_agent };
@@ -53,13 +61,13 @@ fn Line(session: Session, sessions: Load<Vec<Session>>, act: Act) -> impl IntoVi
     let label = format!("Sign out {agent} from {network}");
     let end = move |_| {
         let id = id.clone();
-        act.run(async move { api.end_session(&id).await }, move |()| sessions.again());
+        action.run(async move { api.end_session(&id).await }, move |()| sessions.refetch());
     };
     let action = if current {
         view! { <span class="badge badge-enforce">"This session"</span> }.into_any()
     } else {
         view! {
-            <button type="button" class="button quiet-button" aria-label=label disabled=act.busy on:click=end>"Sign out"</button>
+            <button type="button" class="button plain-button" aria-label=label disabled=action.busy on:click=end>"Sign out"</button>
         }
         .into_any()
     };
@@ -67,8 +75,8 @@ fn Line(session: Session, sessions: Load<Vec<Session>>, act: Act) -> impl IntoVi
         <tr>
             <td class="name">{agent}</td>
             <td>{network}</td>
-            <td><When at=created_at /></td>
-            <td><When at=refreshed_at /></td>
+            <td><RelativeTime at=created_at /></td>
+            <td><RelativeTime at=refreshed_at /></td>
             <td class="number">{action}</td>
         </tr>
     }

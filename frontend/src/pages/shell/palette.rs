@@ -1,4 +1,4 @@
-//! The palette: Ctrl-K, a few letters, Enter.
+//! The command palette, opened with Ctrl-K.
 
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -13,31 +13,33 @@ use crate::api::{Api, Problem};
 use crate::browser;
 use crate::components::combobox::Combobox;
 use crate::components::dialog::Dialog;
-use crate::components::load::load;
-use crate::model::palette::{Entry, found, searched};
-use crate::model::{override_words, subject};
+use crate::components::remote_data::fetch_data;
+use crate::model::palette::{Entry, search, server_query};
+use crate::model::{override_labels, subject};
 
-/// The button that opens it, and the palette itself.
+/// The button that opens the palette, and the palette.
 #[component]
 pub(super) fn Palette() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let access = expect_context::<Access>();
     let open = RwSignal::new(false);
-    // Fetched anew each time it opens; what was there the last time is found meanwhile.
-    let there = load(move || {
-        let wanted = open.get();
-        let (tenant, keys) = (tenant.get(), access.lacks(Role::Admin).is_none());
-        async move { if wanted { rules_and_keys(api, &tenant, keys).await.map(Some) } else { Ok(None) } }
+    // Refetched each time the palette opens; the previous entries are searchable meanwhile.
+    let loaded_entries = fetch_data(move || {
+        let is_open = open.get();
+        let (tenant, keys) = (tenant.get(), access.missing_role(Role::Admin).is_none());
+        async move {
+            if is_open { rules_and_keys(api, &tenant, keys).await.map(Some) } else { Ok(None) }
+        }
     });
-    let kept = RwSignal::new(Kept::default());
+    let cache = RwSignal::new(PaletteCache::default());
     Effect::new(move |_| {
-        if let Some(Some(entries)) = there.data() {
-            kept.set(entries);
+        if let Some(Some(entries)) = loaded_entries.data() {
+            cache.set(entries);
         }
     });
     Effect::new(move |_| {
         tenant.get();
-        kept.set(Kept::default());
+        cache.set(PaletteCache::default());
     });
     let listener = window_event_listener(leptos::ev::keydown, move |event| {
         if (event.ctrl_key() || event.meta_key()) && event.key().eq_ignore_ascii_case("k") {
@@ -48,55 +50,57 @@ pub(super) fn Palette() -> impl IntoView {
     on_cleanup(move || listener.remove());
     view! {
         <button type="button" class="button search" aria-keyshortcuts="Control+K" on:click=move |_| open.set(true)>
-            "Go to…"<kbd aria-hidden="true">"Ctrl K"</kbd>
+            "Search or jump to…"<kbd aria-hidden="true">"Ctrl K"</kbd>
         </button>
-        <Dialog title="Go to" open><Search open kept /></Dialog>
+        <Dialog title="Search" open><Search open cache /></Dialog>
     }
 }
 
-/// What is there without typing.
+/// The entries that need no server search.
 #[derive(Debug, Clone, Default)]
-struct Kept {
+struct PaletteCache {
     entries: Vec<Entry>,
     /// Whether there are more rules than these.
     more_rules: bool,
 }
 
 #[component]
-fn Search(open: RwSignal<bool>, kept: RwSignal<Kept>) -> impl IntoView {
+fn Search(open: RwSignal<bool>, cache: RwSignal<PaletteCache>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let navigate = use_navigate();
     let typed = RwSignal::new(String::new());
-    let text = Memo::new(move |_| typed.with(|typed| searched(typed)));
-    let more_rules = Memo::new(move |_| kept.with(|kept| kept.more_rules));
-    let by_server = load(move || {
-        let (tenant, asked, rules) = (tenant.get(), text.get(), more_rules.get());
+    let text = Memo::new(move |_| typed.with(|typed| server_query(typed)));
+    let more_rules = Memo::new(move |_| cache.with(|cache| cache.more_rules));
+    let by_server = fetch_data(move || {
+        let (tenant, query, rules) = (tenant.get(), text.get(), more_rules.get());
         async move {
-            let Some(asked) = asked else { return Ok(BySearch::default()) };
+            let Some(query) = query else { return Ok(ServerResults::default()) };
             browser::wait_ms(PAUSE_MS).await;
-            if text.try_get_untracked().flatten().as_ref() != Some(&asked) {
-                return Ok(BySearch::default());
+            if text.try_get_untracked().flatten().as_ref() != Some(&query) {
+                return Ok(ServerResults::default());
             }
-            by_search(api, &tenant, &asked, rules).await
+            search_server(api, &tenant, &query, rules).await
         }
     });
     let entries = Memo::new(move |_| {
         let mut entries = pages();
-        kept.with(|kept| entries.extend_from_slice(&kept.entries));
-        let BySearch { rules, overrides } = by_server.data().unwrap_or_default();
+        cache.with(|cache| entries.extend_from_slice(&cache.entries));
+        let ServerResults { rules, overrides } = by_server.data().unwrap_or_default();
         for rule in rules {
             if !entries.contains(&rule) {
                 entries.push(rule);
             }
         }
-        let mut found = typed.with(|typed| found(typed, &entries));
-        let asked = text.get().unwrap_or_default().to_lowercase();
-        found.extend(overrides.into_iter().filter(|it| it.label.to_lowercase().contains(&asked)));
+        let mut found = typed.with(|typed| search(typed, &entries));
+        let query = text.get().unwrap_or_default().to_lowercase();
+        found.extend(
+            overrides.into_iter().filter(|entry| entry.label.to_lowercase().contains(&query)),
+        );
         found
     });
-    let lines = Signal::derive(move || {
-        let line = |entry: Entry| (entry.kind, entry.label, entry.detail);
-        entries.get().into_iter().map(line).collect()
+    let options = Signal::derive(move || {
+        let option = |entry: Entry| (entry.kind, entry.label, entry.detail);
+        entries.get().into_iter().map(option).collect()
     });
     let choose = Callback::new(move |at: usize| {
         if let Some(entry) = entries.with_untracked(|entries| entries.get(at).cloned()) {
@@ -105,11 +109,11 @@ fn Search(open: RwSignal<bool>, kept: RwSignal<Kept>) -> impl IntoView {
         }
     });
     view! {
-        <Combobox label="Page, rule, key, or attribute=value" typed lines choose />
+        <Combobox label="Search pages, rules, keys, or subjects (user=u-17)" typed options choose />
     }
 }
 
-/// What is always there.
+/// The pages and actions.
 fn pages() -> Vec<Entry> {
     let entry = |kind, label: &str, page: &str| Entry {
         kind,
@@ -118,53 +122,61 @@ fn pages() -> Vec<Entry> {
         page: page.to_owned(),
     };
     let pages = PAGES.iter().map(|(page, name)| entry("Page", name, page));
-    pages.chain([entry("Do", "Create a rule", "rules/new")]).collect()
+    pages.chain([entry("Action", "Create rule", "rules/new")]).collect()
 }
 
-async fn rules_and_keys(api: Api, tenant: &str, keys: bool) -> Result<Kept, Problem> {
+async fn rules_and_keys(api: Api, tenant: &str, keys: bool) -> Result<PaletteCache, Problem> {
     let rules = api.some_rules(tenant, "").await?;
     let keys = if keys { api.keys(tenant).await? } else { Vec::new() };
-    let keys = keys.into_iter().map(|it| Entry {
+    let keys = keys.into_iter().map(|key| Entry {
         kind: "Key",
-        label: it.name,
-        detail: format!("weir_{}_…", it.hint),
+        label: key.name,
+        detail: format!("weir_{}_…", key.hint),
         page: "keys".to_owned(),
     });
     let more_rules = rules.next_cursor.is_some();
-    Ok(Kept { entries: rules.data.into_iter().map(of_rule).chain(keys).collect(), more_rules })
+    Ok(PaletteCache {
+        entries: rules.data.into_iter().map(rule_entry).chain(keys).collect(),
+        more_rules,
+    })
 }
 
-/// What the server found by what is typed.
+/// The entries that the server found.
 #[derive(Debug, Clone, Default)]
-struct BySearch {
+struct ServerResults {
     rules: Vec<Entry>,
     overrides: Vec<Entry>,
 }
 
-/// Rules only where those that are there already are not all.
-async fn by_search(api: Api, tenant: &str, text: &str, rules: bool) -> Result<BySearch, Problem> {
+/// Searches rules only if not all of them have been loaded.
+async fn search_server(
+    api: Api,
+    tenant: &str,
+    text: &str,
+    rules: bool,
+) -> Result<ServerResults, Problem> {
     let rules = if rules { api.some_rules(tenant, text).await?.data } else { Vec::new() };
     let overrides = api.overrides(tenant, text, None, None).await?.data.into_iter();
-    let entry = |it: OverrideAnswer| Entry {
+    let entry = |found: OverrideAnswer| Entry {
         kind: "Override",
-        label: subject::words(&it.body.subject),
-        detail: override_words::instead(&it.body),
-        page: format!("overrides?q={}", browser::encoded(text)),
+        label: subject::label(&found.body.subject),
+        detail: override_labels::effect(&found.body),
+        page: format!("overrides?q={}", browser::encode_component(text)),
     };
     let overrides = overrides.take(OVERRIDES).map(entry).collect();
-    Ok(BySearch { rules: rules.into_iter().map(of_rule).collect(), overrides })
+    Ok(ServerResults { rules: rules.into_iter().map(rule_entry).collect(), overrides })
 }
 
-fn of_rule(it: RuleAnswer) -> Entry {
+fn rule_entry(rule: RuleAnswer) -> Entry {
     Entry {
         kind: "Rule",
-        label: it.rule.name,
-        detail: it.rule.namespace,
-        page: format!("rules/{}", it.id),
+        label: rule.rule.name,
+        detail: rule.rule.namespace,
+        page: format!("rules/{}", rule.id),
     }
 }
 
-/// So long nobody types before the server is asked.
+/// The pause in typing after which the server is queried.
 const PAUSE_MS: i32 = 150;
-/// At most so many overrides are shown.
+/// The maximum number of overrides listed.
 const OVERRIDES: usize = 5;

@@ -1,4 +1,4 @@
-//! The templates; choosing one makes its rule, and a key unless one is known.
+//! The templates. Choosing one creates its rule, and a key unless one is known.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -7,17 +7,17 @@ use weir_wire::api_keys::{CreateKey, KeyScope};
 use weir_wire::rules::{RuleAnswer, RuleBody};
 use weir_wire::tenants::Role;
 
-use super::Begun;
+use super::Started;
 use crate::api::{Api, Problem};
-use crate::components::feedback::ActProblem;
-use crate::components::needs::Needs;
+use crate::components::feedback::SubmitProblem;
+use crate::components::require_role::RequireRole;
+use crate::model::labels;
 use crate::model::template::Template;
-use crate::model::words;
 use crate::pages::shell::TenantId;
-use crate::session::{KnownSecret, Session};
+use crate::session::{IssuedSecret, Session};
 
 #[component]
-pub(super) fn Pick(begun: RwSignal<Option<Begun>>) -> impl IntoView {
+pub(super) fn Pick(started_state: RwSignal<Option<Started>>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let session = expect_context::<Session>();
     let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
@@ -26,18 +26,18 @@ pub(super) fn Pick(begun: RwSignal<Option<Begun>>) -> impl IntoView {
         problem.set(None);
         spawn_local(async move {
             match begin(api, session, &tenant.now(), template).await {
-                Ok(it) => drop(begun.try_set(Some(it))),
-                Err(refused) => drop(problem.try_set(Some(refused))),
+                Ok(started) => drop(started_state.try_set(Some(started))),
+                Err(rejected) => drop(problem.try_set(Some(rejected))),
             }
             busy.try_set(false);
         });
     });
     let cards = Template::ALL.map(|template| card(template, busy, choose));
     view! {
-        <p>"What do you want to protect? Each template makes a rule that works at once, and a key."</p>
-        <Needs role=Role::Admin><div class="cards">{cards}</div></Needs>
-        <ActProblem problem />
-        <p class="quiet">
+        <p>"What do you want to protect? Pick a template to create a rule and an API key."</p>
+        <RequireRole role=Role::Admin><div class="cards">{cards}</div></RequireRole>
+        <SubmitProblem problem />
+        <p class="muted">
             "None of these? "<A href=move || tenant.page("rules/new")>"Write your own rule"</A>"."
         </p>
     }
@@ -52,7 +52,7 @@ fn card(
     view! {
         <section class="panel" aria-label=template.title()>
             <h2>{template.title()}</h2>
-            <p>{words::sentence(&rule)}</p>
+            <p>{labels::sentence(&rule)}</p>
             <p class="note">{template.reason()}</p>
             <button
                 type="button"
@@ -60,7 +60,7 @@ fn card(
                 disabled=busy
                 on:click=move |_| choose.run(template)
             >
-                "Use this"
+                "Use template"
             </button>
         </section>
     }
@@ -71,11 +71,11 @@ async fn begin(
     session: Session,
     tenant: &str,
     template: Template,
-) -> Result<Begun, Problem> {
+) -> Result<Started, Problem> {
     let rule = create(api, tenant, template).await?;
     let check = template.check();
     if let Some(secret) = session.secret(tenant) {
-        return Ok(Begun { rule, secret, new_key: false, check });
+        return Ok(Started { rule, secret, new_key: false, check });
     }
     let body = CreateKey {
         name: format!("get started: {}", rule.rule.name),
@@ -84,19 +84,21 @@ async fn begin(
     };
     let key = api.create_key(tenant, &body).await?;
     let secret = key.secret;
-    session.remember(KnownSecret {
+    session.add_secret(IssuedSecret {
         tenant_id: tenant.to_owned(),
         key_id: key.id,
         secret: secret.clone(),
     });
-    Ok(Begun { rule, secret, new_key: true, check })
+    Ok(Started { rule, secret, new_key: true, check })
 }
 
-/// The rule, under the first name that is free.
+/// Creates the rule under the first free name.
 async fn create(api: Api, tenant: &str, template: Template) -> Result<RuleAnswer, Problem> {
-    let there = api.rules(tenant).await?;
+    let existing = api.rules(tenant).await?;
     let free = |rule: &RuleBody| {
-        !there.iter().any(|it| (&it.rule.namespace, &it.rule.name) == (&rule.namespace, &rule.name))
+        !existing.iter().any(|rule_answer| {
+            (&rule_answer.rule.namespace, &rule_answer.rule.name) == (&rule.namespace, &rule.name)
+        })
     };
     let mut rules = (1..).map(|attempt| template.rule(attempt));
     let rule = rules.find(free).expect("there are fewer rules than numbers");

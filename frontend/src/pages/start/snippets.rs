@@ -5,7 +5,7 @@ use weir_wire::check::CheckBody;
 
 use crate::api::{Api, gate_address};
 use crate::components::copy::CodeBlock;
-use crate::components::load::{load, loaded};
+use crate::components::remote_data::{fetch_data, show};
 use crate::components::tabs::Tabs;
 use crate::model::snippet::{Language, Snippet, curl_until_denied};
 use crate::pages::shell::TenantId;
@@ -13,7 +13,7 @@ use crate::pages::shell::TenantId;
 #[component]
 pub(super) fn Snippets(secret: String, check: CheckBody) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let replicas = load(move || {
+    let replicas = fetch_data(move || {
         let tenant = tenant.get();
         async move { api.replicas(&tenant).await }
     });
@@ -24,12 +24,12 @@ pub(super) fn Snippets(secret: String, check: CheckBody) -> impl IntoView {
         view! { <Tabs label="Language" names panel=Callback::new(panel) /> }.into_any()
     };
     view! {
-        <section class="panel" aria-label="Ask before you act">
-            <h2>"3. Ask before you act"</h2>
-            <p class="note">"A gate says whether the request may pass. Run this, and see below what it decided."</p>
-            {loaded(replicas, move |replicas| match replicas.data.first().and_then(|gate| gate.address.as_deref()) {
+        <section class="panel" aria-label="Send a check">
+            <h2>"3. Send a check"</h2>
+            <p class="note">"Run this code. The decision of the gate appears below."</p>
+            {show(replicas, move |replicas| match replicas.data.first().and_then(|gate| gate.address.as_deref()) {
                 Some(address) => tabs(address),
-                None => view! { <p>"No gate is running, so there is nothing to ask yet."</p> }.into_any(),
+                None => view! { <p>"No gates are running, so checks cannot be sent yet."</p> }.into_any(),
             })}
         </section>
     }
@@ -37,12 +37,12 @@ pub(super) fn Snippets(secret: String, check: CheckBody) -> impl IntoView {
 
 fn code(gate: &str, secret: &str, check: &CheckBody, language: Language) -> impl IntoView + use<> {
     let text = Snippet { gate, key: secret, check }.text(language);
-    let label = format!("Copy the {} code", language.label());
+    let label = format!("Copy {} code", language.label());
     let until_denied = (language == Language::Curl).then(|| {
         let text = curl_until_denied(gate, Some(secret), check);
         view! {
-            <h3>"Again and again, until it is denied"</h3>
-            <CodeBlock code=text label="Copy the loop" />
+            <h3>"Loop until denied"</h3>
+            <CodeBlock code=text label="Copy loop" />
         }
     });
     view! {

@@ -1,4 +1,4 @@
-//! The first decision, as it is made: what the rule decides, told by the server once a second.
+//! The first decision in real time, from the live stream.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -8,9 +8,9 @@ use weir_wire::tester::TestedRule;
 
 use crate::api::Api;
 use crate::components::badge::PassBadge;
-use crate::components::verdict::again;
+use crate::components::verdict::retry_text;
 use crate::model::number::grouped;
-use crate::model::words;
+use crate::model::subject;
 use crate::pages::shell::TenantId;
 
 #[component]
@@ -18,8 +18,8 @@ pub(super) fn Watch(rule_id: String, check: CheckBody) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let (decided, state) = (RwSignal::new(Counts::default()), RwSignal::new(None::<TestedRule>));
     let id = rule_id.clone();
-    // Where the rule stands now, which counts nothing.
-    let look = Callback::new(move |()| {
+    // The rule's current counters; inspecting them counts nothing.
+    let inspect = Callback::new(move |()| {
         let (id, check) = (id.clone(), check.clone());
         spawn_local(async move {
             let Ok(answer) = api.test(&tenant.now(), &check).await else { return };
@@ -32,10 +32,10 @@ pub(super) fn Watch(rule_id: String, check: CheckBody) -> impl IntoView {
                 decided.allowed += rule.counts.allowed;
                 decided.denied += rule.counts.denied;
             });
-            look.run(());
+            inspect.run(());
         }
     });
-    api.follow(tenant.now(), tick, Callback::new(|()| ()));
+    api.subscribe(tenant.now(), tick, Callback::new(|()| ()));
     let shown = move || match decided.get() {
         counts if counts.checks() == 0 => {
             view! { <p class="waiting">"Waiting for the first check…"</p> }.into_any()
@@ -53,26 +53,23 @@ pub(super) fn Watch(rule_id: String, check: CheckBody) -> impl IntoView {
 #[component]
 fn Decided(counts: Counts, state: RwSignal<Option<TestedRule>>) -> impl IntoView {
     let passes = counts.denied == 0;
-    let told = if passes {
-        "It works: the first check has arrived."
-    } else {
-        "It works: a check was refused."
-    };
+    let sentence =
+        if passes { "It works: the first check arrived." } else { "It works: a check was denied." };
     view! {
-        <p class="sentence"><PassBadge passes yes="Allowed" no="Denied" />" "{told}</p>
-        <p>"So far "{grouped(counts.allowed)}" allowed and "{grouped(counts.denied)}" denied. "{move || state.with(|it| it.as_ref().map(stands))}</p>
+        <p class="sentence"><PassBadge passes yes="Allowed" no="Denied" />" "{sentence}</p>
+        <p>"So far: "{grouped(counts.allowed)}" allowed, "{grouped(counts.denied)}" denied. "{move || state.with(|tested| tested.as_ref().map(subject_state))}</p>
     }
 }
 
-/// Where the rule stands with the subject of the code above.
-fn stands(rule: &TestedRule) -> String {
-    let subject = rule.subject.as_ref().map(words::subject).unwrap_or_default();
+/// The state of the subject in the code above.
+fn subject_state(rule: &TestedRule) -> String {
+    let subject = rule.subject.as_ref().map(subject::label).unwrap_or_default();
     if let Some(wait_ms) =
-        rule.limits.iter().filter(|it| !it.allowed).map(|it| it.retry_after_ms).max()
+        rule.limits.iter().filter(|limit| !limit.allowed).map(|limit| limit.retry_after_ms).max()
     {
-        return format!("The next check of {subject} could {}.", again(wait_ms));
+        return format!("{} for {subject}.", retry_text(wait_ms));
     }
-    let known = rule.limits.iter().filter_map(|it| Some((it.remaining?, it.limit)));
+    let known = rule.limits.iter().filter_map(|limit| Some((limit.remaining?, limit.limit)));
     let left: Vec<_> = known
         .map(|(left, limit)| format!("{} of {} left", grouped(left), grouped(limit)))
         .collect();

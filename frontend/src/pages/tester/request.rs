@@ -1,4 +1,4 @@
-//! The request: namespace, cost and attributes, typed or taken over from the address.
+//! The request to test: namespace, cost and attributes, entered or read from the URL.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,19 +7,19 @@ use leptos::prelude::*;
 use weir_wire::check::{CheckBody, CheckMode};
 
 use crate::components::field::TextField;
-use crate::model::number::typed;
+use crate::model::number::parse;
 
-/// The request as it is typed; cheap to copy.
+/// The input of the request; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RequestForm {
     namespace: RwSignal<String>,
     cost: RwSignal<String>,
     rows: RwSignal<Vec<Attribute>>,
-    /// What is typed lives as long as the page, whoever adds its row.
+    /// The owner of the input signals, so that they live as long as the page, whichever code adds a row.
     page: StoredValue<Owner>,
 }
 
-/// One attribute; the number names the row.
+/// One attribute; `row` identifies it on the page.
 #[derive(Debug, Clone, Copy)]
 struct Attribute {
     row: u32,
@@ -37,8 +37,8 @@ impl RequestForm {
         }
     }
 
-    /// Takes over the request of the address, to which other pages lead with one of theirs. Returns whether there is one to
-    /// test that is not this one already.
+    /// Reads the request from the URL, to which other pages link. Returns whether there is a request to test that
+    /// differs from the current one.
     pub fn take(self, namespace: Option<String>, mut given: BTreeMap<String, String>) -> bool {
         let complete = !given.is_empty() && given.values().all(|value| !value.is_empty());
         let now = untrack(|| self.body());
@@ -59,39 +59,39 @@ impl RequestForm {
     }
 
     fn add(self, name: &str, value: &str) {
-        let typed =
+        let signal =
             |text: &str| self.page.with_value(|page| page.with(|| RwSignal::new(text.to_owned())));
-        let (name, value) = (typed(name), typed(value));
+        let (name, value) = (signal(name), signal(value));
         self.rows.update(|rows| {
             let row = NEXT_ROW.fetch_add(1, Ordering::Relaxed);
             rows.push(Attribute { row, name, value });
         });
     }
 
-    /// The check as it would be sent; a cost that cannot be read is 0, which is refused. Tracked.
+    /// The check to send; a cost that cannot be parsed becomes 0, which the API rejects. Tracked.
     pub fn body(self) -> CheckBody {
         let attributes: BTreeMap<String, String> = self
             .rows
             .get()
             .iter()
-            .map(|it| (it.name.get().trim().to_owned(), it.value.get()))
+            .map(|attribute| (attribute.name.get().trim().to_owned(), attribute.value.get()))
             .filter(|(name, value)| !name.is_empty() && !value.is_empty())
             .collect();
         CheckBody {
             namespace: self.namespace.get().trim().to_owned(),
             attributes,
-            cost: typed(&self.cost.get()).unwrap_or(0),
+            cost: parse(&self.cost.get()).unwrap_or(0),
             mode: CheckMode::Consume,
             idempotency_key: None,
         }
     }
 
-    /// What is wrong with a field, by its place in the body.
+    /// The problem of a field, by its path in the body.
     fn problem(self, field: impl Fn() -> String + Send + Sync + 'static) -> Signal<Option<String>> {
         Signal::derive(move || {
             let wrong = self.body().parse().err().unwrap_or_default();
             let field = field();
-            wrong.into_iter().find(|it| it.field == field).map(|it| it.reason)
+            wrong.into_iter().find(|problem| problem.field == field).map(|problem| problem.reason)
         })
     }
 }
@@ -103,25 +103,25 @@ pub(super) fn Fields(request: RequestForm) -> impl IntoView {
             <TextField label="Namespace" value=request.namespace problem=request.problem(|| "namespace".to_owned()) />
             <TextField label="Cost" short=true value=request.cost problem=request.problem(|| "cost".to_owned()) />
         </div>
-        <For each=move || request.rows.get() key=|it| it.row let:attribute>
+        <For each=move || request.rows.get() key=|attribute| attribute.row let:attribute>
             <AttributeFields request attribute />
         </For>
-        <button type="button" class="button" on:click=move |_| request.add("", "")>"Add an attribute"</button>
+        <button type="button" class="button" on:click=move |_| request.add("", "")>"Add attribute"</button>
     }
 }
 
 #[component]
 fn AttributeFields(request: RequestForm, attribute: Attribute) -> impl IntoView {
-    let remove = move |_| request.rows.update(|rows| rows.retain(|it| it.row != attribute.row));
+    let remove = move |_| request.rows.update(|rows| rows.retain(|row| row.row != attribute.row));
     let problem = request.problem(move || format!("attributes.{}", attribute.name.get().trim()));
     view! {
         <div class="row" role="group" aria-label="Attribute">
             <TextField label="Attribute" value=attribute.name />
             <TextField label="Value" value=attribute.value problem />
-            <button type="button" class="button quiet-button" aria-label="Remove the attribute" on:click=remove>"Remove"</button>
+            <button type="button" class="button plain-button" aria-label="Remove attribute" on:click=remove>"Remove"</button>
         </div>
     }
 }
 
-/// Rows are never named alike, not even those of one request after another.
+/// Row numbers are unique across requests.
 static NEXT_ROW: AtomicU32 = AtomicU32::new(0);

@@ -1,4 +1,4 @@
-//! The changed rule, the checks to try it on, and the run.
+//! The changed rule, the checks to replay, and the run.
 
 use std::time::Duration;
 
@@ -11,69 +11,69 @@ use weir_wire::simulate::{Recorded, SimulateAnswer, SimulateBody, Source};
 use weir_wire::time::DateTime;
 use weir_wire::words::Action;
 
-use super::found::Found;
+use super::result::RunResult;
 use crate::api::Api;
 use crate::browser;
-use crate::components::act::{Act, ActForm};
 use crate::components::feedback::{Empty, Warning};
 use crate::components::field::Choice;
-use crate::components::load::{Load, kept, load};
+use crate::components::remote_data::{RemoteData, fetch_data, show_latest};
 use crate::components::rule_form::{Editor, Limits};
-use crate::components::time::When;
+use crate::components::submit::{SubmitAction, SubmitForm};
+use crate::components::time::RelativeTime;
+use crate::model::labels;
 use crate::model::rule_form::RuleForm;
-use crate::model::what_if::{self, From};
-use crate::model::words;
+use crate::model::what_if::{self, TraceSource};
 use crate::pages::shell::TenantId;
 
-/// What is asked; cheap to copy.
+/// The input of a run; cheap to copy.
 #[derive(Debug, Clone, Copy)]
-struct Asked {
+struct RunInput {
     editor: Editor,
     before: StoredValue<Option<RuleAnswer>>,
-    from: RwSignal<From>,
+    from: RwSignal<TraceSource>,
     file: RwSignal<String>,
-    /// A stretch that was marked in a chart, in milliseconds since 1970.
-    marked: RwSignal<Option<(i64, i64)>>,
+    /// A range selected in a chart, in milliseconds since 1970.
+    zoomed: RwSignal<Option<(i64, i64)>>,
 }
 
-/// As often as gates write.
+/// The interval at which gates write recorded checks.
 const REFRESH: Duration = Duration::from_secs(5);
 
-/// The form and what came of it.
+/// The form and the result.
 #[component]
 pub(super) fn Run(before: Option<RuleAnswer>, form: RuleForm) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let limited = form.action == Action::Limit;
     let editor = Editor::new(form);
-    let asked = Asked {
+    let input = RunInput {
         editor,
         before: StoredValue::new(before),
-        from: RwSignal::new(From::Last(60)),
+        from: RwSignal::new(TraceSource::Last(60)),
         file: RwSignal::new(String::new()),
-        marked: RwSignal::new(None),
+        zoomed: RwSignal::new(None),
     };
     let answer = RwSignal::new(None::<(SimulateAnswer, RuleBody)>);
-    let act = Act::with_fields(&["trace.text"]);
+    let action = SubmitAction::with_fields(&["trace.text"]);
     let run = Callback::new(move |()| {
         let Some(rule) = editor.submit() else { return browser::focus_first_invalid() };
-        let Some(body) = asked.body(rule.clone()) else { return };
-        act.run(async move { api.simulate(&tenant.now(), &body).await }, move |found| {
-            answer.set(Some((found, rule)));
+        let Some(body) = input.body(rule.clone()) else { return };
+        action.run(async move { api.simulate(&tenant.now(), &body).await }, move |result| {
+            answer.set(Some((result, rule)));
         });
     });
     let start = Callback::new(move |()| {
-        asked.marked.set(None);
+        input.zoomed.set(None);
         run.run(());
     });
     let zoom = Callback::new(move |stretch: Option<(i64, i64)>| {
-        asked.marked.set(stretch);
+        input.zoomed.set(stretch);
         run.run(());
     });
-    let recorded = load(move || {
+    let recorded = fetch_data(move || {
         let tenant = tenant.get();
         async move { api.recorded(&tenant).await }
     });
-    let timer = set_interval_with_handle(move || recorded.again(), REFRESH).ok();
+    let timer = set_interval_with_handle(move || recorded.refetch(), REFRESH).ok();
     on_cleanup(move || {
         if let Some(timer) = timer {
             timer.clear();
@@ -81,64 +81,65 @@ pub(super) fn Run(before: Option<RuleAnswer>, form: RuleForm) -> impl IntoView {
     });
     let nothing = Memo::new(move |_| {
         let recorded = recorded.data();
-        asked.from.get() != From::File && recorded.is_some_and(|it| of(&it, asked.editor).is_none())
+        input.from.get() != TraceSource::File
+            && recorded.is_some_and(|recorded| of(&recorded, input.editor).is_none())
     });
-    let incomplete = Signal::derive(move || match asked.from.get() {
-        From::File => asked.file.with(String::is_empty),
-        From::Last(_) => nothing.get(),
+    let incomplete = Signal::derive(move || match input.from.get() {
+        TraceSource::File => input.file.with(String::is_empty),
+        TraceSource::Last(_) => nothing.get(),
     });
-    let sentence = Memo::new(move |_| words::sentence(&editor.rule()));
-    let found = move || {
-        let before = asked.before.get_value();
-        answer
-            .get()
-            .map(|(answer, rule)| view! { <Found answer rule before zoom marked=asked.marked /> })
+    let sentence = Memo::new(move |_| labels::sentence(&editor.rule()));
+    let result = move || {
+        let before = input.before.get_value();
+        answer.get().map(
+            |(answer, rule)| view! { <RunResult answer rule before zoom zoomed=input.zoomed /> },
+        )
     };
     view! {
-        <ActForm act submit="See what it would do" on_submit=start incomplete class="editor what-if">
+        <SubmitForm action submit="Run replay" on_submit=start incomplete class="editor what-if">
             <div class="stack">{if limited {
                 view! { <Limits editor /> }.into_any()
             } else {
                 view! { <Warning>"This rule has no limits to change here. Change it in the editor and come back from there with \u{201c}What would it do?\u{201d}."</Warning> }.into_any()
             }}</div>
             <div class="stack">
-                <Checks asked act recorded />
+                <Checks input action recorded />
                 <p class="sentence" aria-live="polite">{sentence}</p>
             </div>
-        </ActForm>
-        {found}
+        </SubmitForm>
+        {result}
     }
 }
 
-/// Which checks.
+/// The checks to replay.
 #[component]
-fn Checks(asked: Asked, act: Act, recorded: Load<Recorded>) -> impl IntoView {
-    let options = From::ALL.map(|(from, name)| (from, name.to_owned())).to_vec();
-    let by_file = move || asked.from.get() == From::File;
+fn Checks(input: RunInput, action: SubmitAction, recorded: RemoteData<Recorded>) -> impl IntoView {
+    let options = TraceSource::ALL.map(|(from, name)| (from, name.to_owned())).to_vec();
+    let by_file = move || input.from.get() == TraceSource::File;
     let chosen = move |event: leptos::ev::Event| {
-        act.problem.set(None);
+        action.problem.set(None);
         spawn_local(async move {
-            if let Some(content) = browser::chosen_text(&event).await {
-                asked.file.try_set(content);
+            if let Some(content) = browser::read_chosen_file(&event).await {
+                input.file.try_set(content);
             }
         });
     };
-    let refused = act.refused("trace.text");
-    let too_long = move || asked.file.with(|text| what_if::trace(text.clone()).err());
-    let wrong = move || refused.get().or_else(too_long);
+    let rejected = action.server_problem("trace.text");
+    let too_long = move || input.file.with(|text| what_if::trace(text.clone()).err());
+    let wrong = move || rejected.get().or_else(too_long);
     view! {
         <fieldset>
-            <legend>"On which checks"</legend>
-            <div class="row"><Choice label="Checks" value=asked.from.into() options /></div>
-            <Show when=by_file fallback=move || view! { {kept(recorded, move |it| move || there(&it.get(), asked.editor))} }>
+            <legend>"Traffic"</legend>
+            <div class="row"><Choice label="Checks" value=input.from.into() options /></div>
+            <Show when=by_file fallback=move || view! { {show_latest(recorded, move |recorded| move || recording_status(&recorded.get(), input.editor))} }>
                 <label class="field">
                     <span>"File"</span>
                     <input type="file" accept=".csv,.jsonl,.ndjson,text/csv,application/json" aria-describedby="trace-note" on:change=chosen />
                 </label>
                 <p id="trace-note" class="note">
-                    "CSV with a column "<code>"time"</code>", one for each attribute and perhaps "<code>"cost"</code>
-                    "; or one JSON object a line: "<code>"{\"time\": \"2026-11-21T12:00:00Z\", \"attributes\": {\"user\": \"u-17\"}}"</code>
-                    ". At most 10 MiB and 200,000 lines. Nothing of it is kept."
+                    "CSV with a column "<code>"time"</code>", one per attribute and optionally "<code>"cost"</code>
+                    "; or one JSON object per line: "<code>"{\"time\": \"2026-11-21T12:00:00Z\", \"attributes\": {\"user\": \"u-17\"}}"</code>
+                    ". At most 10 MiB and 200,000 lines. The file is not stored."
                 </p>
                 <p class="field-problem" role="alert">{wrong}</p>
             </Show>
@@ -146,26 +147,26 @@ fn Checks(asked: Asked, act: Act, recorded: Load<Recorded>) -> impl IntoView {
     }
 }
 
-/// What is recorded, or what to do that something is.
-fn there(recorded: &Recorded, editor: Editor) -> AnyView {
+/// How much is recorded, or how to turn recording on.
+fn recording_status(recorded: &Recorded, editor: Editor) -> AnyView {
     let tenant = expect_context::<TenantId>();
     let off = (!recorded.recording).then(|| {
         view! {
             <Warning>
-                <p>"Checks are not recorded at present. "<A href=move || tenant.page("settings")>"Turn it on in the settings"</A></p>
+                <p>"Recording is off. "<A href=move || tenant.page("settings")>"Turn it on in Settings"</A></p>
             </Warning>
         }
     });
     match of(recorded, editor) {
-        Some(it) => view! {
+        Some(recorded) => view! {
             {off}
-            <p class="note">{what_if::recorded(&it)}", the first "<When at=it.from />"."</p>
+            <p class="note">{what_if::recorded(&recorded)}", the first "<RelativeTime at=recorded.from />"."</p>
         }
         .into_any(),
         None if off.is_some() => off.into_any(),
         None => view! {
-            <Empty title="Nothing is recorded of this namespace yet.">
-                <p>"Gates record checks as they come, and write them down every five seconds. Send some, or choose a file above. "
+            <Empty title="Nothing has been recorded in this namespace yet.">
+                <p>"Gates write recorded checks every five seconds. Send some, or choose a file above. "
                 <A href=move || tenant.page("test")>"Send a check"</A></p>
             </Empty>
         }
@@ -173,34 +174,34 @@ fn there(recorded: &Recorded, editor: Editor) -> AnyView {
     }
 }
 
-/// What is recorded of the rule's namespace.
+/// The recording of the rule's namespace.
 fn of(recorded: &Recorded, editor: Editor) -> Option<weir_wire::simulate::RecordedNamespace> {
     let namespace = editor.form.with(|form| form.namespace.trim().to_owned());
-    recorded.data.iter().find(|it| it.namespace == namespace).cloned()
+    recorded.data.iter().find(|recorded| recorded.namespace == namespace).cloned()
 }
 
-impl Asked {
-    /// What is sent; nothing without a usable file.
+impl RunInput {
+    /// The body to send; `None` without a valid file.
     fn body(self, rule: RuleBody) -> Option<SimulateBody> {
         let at = |ms: i64| DateTime(Timestamp::from_millis(ms));
-        let marked = self.marked.get_untracked();
+        let zoomed = self.zoomed.get_untracked();
         let (source, trace, between) = match self.from.get_untracked() {
-            From::Last(minutes) => {
+            TraceSource::Last(minutes) => {
                 let now = browser::now_ms();
                 (Source::Recorded, None, Some((now - minutes * 60_000, now)))
             }
-            From::File => {
+            TraceSource::File => {
                 let trace = what_if::trace(self.file.get_untracked()).ok()?;
                 (Source::Trace, Some(trace), None)
             }
         };
-        let between = marked.or(between);
+        let between = zoomed.or(between);
         Some(SimulateBody {
             rule,
-            rule_id: self.before.with_value(|it| it.as_ref().map(|it| it.id.clone())),
+            rule_id: self.before.with_value(|rule| rule.as_ref().map(|rule| rule.id.clone())),
             source,
-            from: between.map(|it| at(it.0)),
-            to: between.map(|it| at(it.1)),
+            from: between.map(|range| at(range.0)),
+            to: between.map(|range| at(range.1)),
             trace,
         })
     }

@@ -6,7 +6,7 @@ use super::*;
 use crate::model::picture::tests::rule;
 use crate::model::picture::{Pattern, Picture, window_ms};
 
-/// The most that passed in any stretch of `stretch_ms`, when requests that cost 1 come at `times`.
+/// The most requests of cost 1 at `times` that pass in any period of `stretch_ms`.
 fn passed(limits: &[LimitBody], stretch_ms: u64, times: &[u64]) -> u64 {
     let rule = rule(limits);
     let mut picture = Picture::of(&rule, Pattern::ByHand, &[]).expect("it limits");
@@ -37,7 +37,7 @@ fn each_algorithm(limit: u64, window_ms: u64, rate: u64) -> [LimitBody; 7] {
 }
 
 #[test]
-fn two_bursts_just_less_than_a_window_apart_reach_it() {
+fn two_bursts_less_than_a_window_apart_reach_the_bound() {
     for (limit, window_ms, rate) in [(1, 1, 1), (5, 1_000, 3), (7, 60_000, 2), (9, 4, 13)] {
         for limit_body in each_algorithm(limit, window_ms, rate) {
             let limits = std::slice::from_ref(&limit_body);
@@ -53,7 +53,7 @@ fn two_bursts_just_less_than_a_window_apart_reach_it() {
 }
 
 #[test]
-fn calendar_quotas_are_held_in_their_shortest_period() {
+fn calendar_quotas_are_bounded_in_their_shortest_period() {
     let quota = |period, time_zone: &str| {
         let time_zone = time_zone.to_owned();
         let body = LimitBody::Quota { limit: 10, period, time_zone, anchor_day: 1 };
@@ -66,7 +66,7 @@ fn calendar_quotas_are_held_in_their_shortest_period() {
 
 proptest! {
     #[test]
-    fn no_traffic_passes_it(
+    fn no_traffic_exceeds_the_bound(
         (limit, window_ms, rate) in (1_u64..9, 1_u64..40, 1_u64..9),
         (chosen, other) in (0_usize..6, 0_usize..6),
         both: bool,

@@ -1,4 +1,4 @@
-//! What is typed into the form of an override.
+//! The input of the override form.
 
 use std::collections::BTreeMap;
 
@@ -16,37 +16,37 @@ use crate::model::rule_form::RuleForm;
 /// A value for each attribute that a rule counts by.
 pub(in super::super) type Subject = RwSignal<Vec<(String, RwSignal<String>)>>;
 
-/// What holds instead.
+/// The effect in place of the rule's limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Instead {
+pub(super) enum Effect {
     Limits,
     Allow,
     Deny,
 }
 
-/// What is typed; cheap to copy.
+/// The input; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Form {
     pub rule: RwSignal<String>,
     pub subject: Subject,
-    pub instead: RwSignal<Instead>,
+    pub effect: RwSignal<Effect>,
     pub editor: Editor,
     pub expiry: RwSignal<Expiry>,
     pub day: RwSignal<String>,
-    /// The end that was there.
+    /// The stored expiry.
     pub end_before: RwSignal<Option<DateTime>>,
     pub reason: RwSignal<String>,
-    /// Whether saving was tried: then everything wrong is shown.
+    /// Whether saving was attempted; from then on all problems are visible.
     tried: RwSignal<bool>,
 }
 
 impl Form {
-    /// Of an override of a rule that is there, or of a new one.
+    /// The input for an existing override, or for a new one.
     pub fn of(before: Option<&OverrideAnswer>, rule: &RuleAnswer) -> Self {
         let form = Self {
             rule: RwSignal::new(rule.id.clone()),
             subject: RwSignal::new(fields_of(rule)),
-            instead: RwSignal::new(Instead::Limits),
+            effect: RwSignal::new(Effect::Limits),
             editor: Editor::new(RuleForm::of(&rule.rule)),
             expiry: RwSignal::new(Expiry::Never),
             day: RwSignal::new(String::new()),
@@ -60,17 +60,17 @@ impl Form {
         form
     }
 
-    /// Says what an override of the rule says.
+    /// Copies the values of an override.
     pub fn fill(self, body: &OverrideBody, rule: &RuleAnswer) {
         let mut shape = rule.rule.clone();
         if let Some(limits) = &body.limits {
             shape.limits.clone_from(limits);
         }
         self.editor.reset(RuleForm::of(&shape));
-        self.instead.set(match (&body.limits, body.action) {
-            (None, Some(Action::Deny)) => Instead::Deny,
-            (None, _) => Instead::Allow,
-            _ => Instead::Limits,
+        self.effect.set(match (&body.limits, body.action) {
+            (None, Some(Action::Deny)) => Effect::Deny,
+            (None, _) => Effect::Allow,
+            _ => Effect::Limits,
         });
         self.subject.with_untracked(|fields| {
             for (name, value) in fields {
@@ -83,12 +83,12 @@ impl Form {
         self.tried.set(false);
     }
 
-    /// The override as it stands; tracked. Nothing while its end or its limits are wrong.
+    /// The override; tracked. `None` while its expiry or its limits are invalid.
     pub fn body(self) -> Option<OverrideBody> {
-        let (limits, action) = match self.instead.get() {
-            Instead::Limits => (Some(self.editor.right()?.limits), None),
-            Instead::Allow => (None, Some(Action::Allow)),
-            Instead::Deny => (None, Some(Action::Deny)),
+        let (limits, action) = match self.effect.get() {
+            Effect::Limits => (Some(self.editor.right()?.limits), None),
+            Effect::Allow => (None, Some(Action::Allow)),
+            Effect::Deny => (None, Some(Action::Deny)),
         };
         let reason = self.reason.get();
         Some(OverrideBody {
@@ -101,7 +101,7 @@ impl Form {
         })
     }
 
-    /// The override to send, or nothing while something is wrong, which is shown from now on.
+    /// The override to send; `None` if it has problems, which become visible.
     pub fn submit(self) -> Option<OverrideBody> {
         self.tried.set(true);
         self.editor.submit();
@@ -112,7 +112,7 @@ impl Form {
         body
     }
 
-    /// What is wrong with the chosen end; of a day that is not typed yet only once saving was tried.
+    /// The problem of the chosen expiry. An empty day is a problem only after saving was attempted.
     pub fn end_problem(self) -> Option<String> {
         let unsaid = self.expiry.get() == Expiry::On && self.day.with(String::is_empty);
         let wrong = self.end().err()?;
@@ -130,7 +130,7 @@ pub(in super::super) fn fields_of(rule: &RuleAnswer) -> Vec<(String, RwSignal<St
     rule.rule.count_by.iter().map(|name| (name.clone(), RwSignal::new(String::new()))).collect()
 }
 
-/// What is typed into the fields of a subject; tracked.
+/// The values of the subject fields; tracked.
 pub(in super::super) fn typed(subject: Subject) -> BTreeMap<String, String> {
     let value = |(name, value): &(String, RwSignal<String>)| (name.clone(), value.get());
     subject.with(|fields| fields.iter().map(value).collect())

@@ -1,0 +1,149 @@
+//! Data fetched from the server: loading, ready or failed.
+
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+
+use crate::api::Problem;
+use crate::components::feedback::{LoadingSkeleton, ProblemPanel};
+
+/// Data of a page, with a way to fetch it again; cheap to copy.
+#[derive(Debug)]
+pub struct RemoteData<T: Send + Sync + 'static> {
+    state: RwSignal<RemoteState<T>>,
+    refetches: RwSignal<u32>,
+}
+
+/// The state of fetched data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RemoteState<T> {
+    Loading,
+    Ready(T),
+    Failed(Problem),
+}
+
+type Fetch<T> = Box<dyn Fn() -> LocalBoxFuture<'static, Result<T, Problem>>>;
+
+/// Fetches now, on `refetch`, and when a signal changes that `fetch` reads before its first await. The previous data
+/// stays until the new data arrives, so the page does not jump.
+pub fn fetch_data<T, F, Answer>(fetch: F) -> RemoteData<T>
+where
+    T: Clone + Send + Sync + 'static,
+    F: Fn() -> Answer + 'static,
+    Answer: Future<Output = Result<T, Problem>> + 'static,
+{
+    start(Box::new(move || fetch().boxed_local()))
+}
+
+/// Boxed, so that the code is generic only over the data.
+fn start<T: Clone + Send + Sync + 'static>(fetch: Fetch<T>) -> RemoteData<T> {
+    let data =
+        RemoteData { state: RwSignal::new(RemoteState::Loading), refetches: RwSignal::new(0) };
+    let latest = StoredValue::new(0_u32);
+    Effect::new(move |_| {
+        data.refetches.track();
+        let current = latest.get_value() + 1;
+        latest.set_value(current);
+        let answer = fetch();
+        spawn_local(async move {
+            let answer = answer.await;
+            if latest.try_get_value() == Some(current) {
+                data.state.try_set(answer.map_or_else(RemoteState::Failed, RemoteState::Ready));
+            }
+        });
+    });
+    data
+}
+
+/// Shows the data, a skeleton while it loads, or the problem with a retry button.
+pub fn show<T, V>(
+    data: RemoteData<T>,
+    view: impl Fn(T) -> V + Send + Sync + 'static,
+) -> impl IntoView
+where
+    T: Clone + Send + Sync + 'static,
+    V: IntoView + 'static,
+{
+    move || match data.state.get() {
+        RemoteState::Loading => view! { <LoadingSkeleton /> }.into_any(),
+        RemoteState::Ready(data) => view(data).into_any(),
+        RemoteState::Failed(problem) => {
+            problem_panel(problem, Callback::new(move |()| data.refetch()))
+        }
+    }
+}
+
+fn problem_panel(problem: Problem, retry: Callback<()>) -> AnyView {
+    view! { <ProblemPanel problem retry /> }.into_any()
+}
+
+/// Like [`show`], but `view` is created once and its signal updates: for pages that refetch. If a refetch fails, the
+/// last data stays and the problem is shown above it.
+pub fn show_latest<T, V>(
+    data: RemoteData<T>,
+    view: impl Fn(Signal<T>) -> V + Send + Sync + 'static,
+) -> impl IntoView
+where
+    T: Clone + Send + Sync + 'static,
+    V: IntoView + 'static,
+{
+    let last = RwSignal::new(None::<T>);
+    Effect::new(move |_| {
+        if let Some(data) = data.data() {
+            last.set(Some(data));
+        }
+    });
+    let ready = Memo::new(move |_| last.with(Option::is_some));
+    let problem = move || match data.state.get() {
+        RemoteState::Failed(problem) => {
+            Some(problem_panel(problem, Callback::new(move |()| data.refetch())))
+        }
+        RemoteState::Loading | RemoteState::Ready(_) => None,
+    };
+    let shown = move || {
+        if ready.get() {
+            let data = Signal::derive(move || last.get().expect("it was there once and stays"));
+            view(data).into_any()
+        } else {
+            view! { <Show when=move || data.is_loading()><LoadingSkeleton /></Show> }.into_any()
+        }
+    };
+    view! { {problem}{shown} }
+}
+
+impl<T: Clone + Send + Sync + 'static> RemoteData<T> {
+    /// Fetches again.
+    pub fn refetch(self) {
+        self.refetches.update(|refetches| *refetches += 1);
+    }
+
+    /// The problem, if the last fetch failed.
+    pub fn problem(self) -> Option<Problem> {
+        match self.state.get() {
+            RemoteState::Failed(problem) => Some(problem),
+            RemoteState::Loading | RemoteState::Ready(_) => None,
+        }
+    }
+
+    /// Whether no response has arrived yet; tracked.
+    fn is_loading(self) -> bool {
+        self.state.with(|state| matches!(state, RemoteState::Loading))
+    }
+
+    /// The data, once it has loaded.
+    pub fn data(self) -> Option<T> {
+        match self.state.get() {
+            RemoteState::Ready(data) => Some(data),
+            RemoteState::Loading | RemoteState::Failed(_) => None,
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> Clone for RemoteData<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Send + Sync + 'static> Copy for RemoteData<T> {}

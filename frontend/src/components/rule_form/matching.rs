@@ -1,0 +1,106 @@
+//! The requests that a rule matches, and the subjects that it counts separately.
+
+use leptos::prelude::*;
+use weir_wire::words::Op;
+
+use super::Editor;
+use crate::components::field::{Choice, TextArea, TextField};
+use crate::model::labels;
+use crate::model::rule_form::ConditionRow;
+
+#[component]
+pub(super) fn MatchFields(editor: Editor) -> impl IntoView {
+    let rows = Memo::new(move |_| {
+        editor
+            .form
+            .with(|form| form.conditions.iter().map(|condition| condition.row).collect::<Vec<_>>())
+    });
+    let quantity = editor.bind(
+        |_| "count_by".to_owned(),
+        |form| form.count_by.clone(),
+        |form, value| form.count_by = value,
+    );
+    let whole = editor.problem(|_| "match".to_owned());
+    view! {
+        <fieldset>
+            <legend>"Match"</legend>
+            <p class="note">"The rule matches requests that meet all conditions. Without conditions it matches every request in its namespace."</p>
+            <For each=move || rows.get() key=|row| *row let:row>
+                <Condition editor row />
+            </For>
+            <button
+                type="button"
+                class="button"
+                on:click=move |_| editor.form.update(crate::model::rule_form::RuleForm::add_condition)
+            >
+                "Add condition"
+            </button>
+            <p class="field-problem">{whole}</p>
+            <TextField
+                label="Count by"
+                value=quantity
+                problem=editor.problem(|_| "count_by".to_owned())
+                hint="Attributes that are counted separately, for example: user, ip. Leave empty for one shared counter."
+            />
+        </fieldset>
+    }
+}
+
+#[component]
+fn Condition(editor: Editor, row: u32) -> impl IntoView {
+    let attribute = editor.condition(
+        row,
+        "attribute",
+        |condition| condition.map(|condition| condition.attribute.clone()).unwrap_or_default(),
+        |condition, value| condition.attribute = value,
+    );
+    let op = editor.condition(
+        row,
+        "op",
+        |condition| condition.map_or(Op::Equals, |condition| condition.op),
+        |condition, op| condition.op = op,
+    );
+    let ops = Op::ALL.iter().map(|op| (*op, labels::op(*op).to_owned())).collect();
+    let takes_value = Memo::new(move |_| {
+        editor.form.with(|form| {
+            form.conditions
+                .iter()
+                .find(|condition| condition.row == row)
+                .is_some_and(ConditionRow::takes_value)
+        })
+    });
+    let remove = move |_| {
+        editor.form.update(|form| form.conditions.retain(|condition| condition.row != row))
+    };
+    let whole = editor.condition_problem(row, "");
+    view! {
+        <div class="row condition" role="group" aria-label="Condition">
+            <TextField label="Attribute" value=attribute problem=editor.condition_problem(row, "attribute") />
+            <Choice label="Comparison" value=op options=ops />
+            <Show when=move || takes_value.get()>
+                <Operand editor row op=op.value />
+            </Show>
+            <button type="button" class="button plain-button" on:click=remove aria-label="Remove condition">"Remove"</button>
+            <p class="field-problem whole-row">{whole}</p>
+        </div>
+    }
+}
+
+#[component]
+fn Operand(editor: Editor, row: u32, op: Signal<Op>) -> impl IntoView {
+    let several = Memo::new(move |_| op.get() == Op::OneOf);
+    let value = editor.condition(
+        row,
+        "value",
+        |condition| condition.map(|condition| condition.value.clone()).unwrap_or_default(),
+        |condition, value| condition.value = value,
+    );
+    let problem = editor.condition_problem(row, "value");
+    move || {
+        if several.get() {
+            view! { <TextArea label="Values, one per line" value problem /> }.into_any()
+        } else {
+            view! { <TextField label="Value" value problem /> }.into_any()
+        }
+    }
+}

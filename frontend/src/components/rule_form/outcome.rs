@@ -1,0 +1,105 @@
+//! The identity of a rule, its action and mode, and its advanced settings.
+
+use leptos::prelude::*;
+use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure};
+
+use super::Editor;
+use super::limits::NumberAndUnit;
+use crate::components::field::{Checkbox, Choice, TextArea, TextField};
+use crate::model::labels;
+
+/// Namespace, name, action, mode and description.
+#[component]
+pub(super) fn IdentityFields(editor: Editor) -> impl IntoView {
+    let at = |name: &'static str| move |_: &_| name.to_owned();
+    let namespace = editor.bind(
+        at("namespace"),
+        |form| form.namespace.clone(),
+        |form, value| form.namespace = value,
+    );
+    let name = editor.bind(at("name"), |form| form.name.clone(), |form, value| form.name = value);
+    let description = editor.bind(
+        at("description"),
+        |form| form.description.clone(),
+        |form, value| form.description = value,
+    );
+    let action = editor.bind(at("action"), |form| form.action, |form, value| form.action = value);
+    let mode = editor.bind(at("mode"), |form| form.mode, |form, value| form.mode = value);
+    let actions = vec![
+        (Action::Limit, "Limit".to_owned()),
+        (Action::Allow, "Allow".to_owned()),
+        (Action::Deny, "Deny".to_owned()),
+    ];
+    let modes = vec![
+        (Mode::Enforce, "Enforce".to_owned()),
+        (Mode::Shadow, "Shadow: report only, block nothing".to_owned()),
+        (Mode::Off, "Off".to_owned()),
+    ];
+    view! {
+        <fieldset>
+            <legend>"Rule"</legend>
+            <div class="row">
+                <TextField label="Namespace" value=namespace problem=editor.problem(at("namespace")) hint="Checks in this namespace use the rule" />
+                <TextField label="Name" value=name problem=editor.problem(at("name")) hint="For example login-per-user" />
+            </div>
+            <div class="row">
+                <Choice label="Action" value=action options=actions />
+                <Choice label="Mode" value=mode options=modes />
+            </div>
+            <TextArea label="Description" value=description problem=editor.problem(at("description")) />
+        </fieldset>
+    }
+}
+
+/// Block, failure mode and consistency.
+#[component]
+pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
+    let at = |name: &'static str| move |_: &_| name.to_owned();
+    let blocks = editor.bind(at("blocks"), |form| form.blocks, |form, value| form.blocks = value);
+    let number = editor.bind(
+        at("block_ms"),
+        |form| form.block.number.clone(),
+        |form, value| form.block.number = value,
+    );
+    let unit = editor.bind(
+        at("block unit"),
+        |form| form.block.unit,
+        |form, value| form.block.unit = value,
+    );
+    let failure = editor.bind(
+        at("on_store_failure"),
+        |form| form.on_store_failure,
+        |form, value| form.on_store_failure = value,
+    );
+    let consistency = editor.bind(
+        at("consistency"),
+        |form| form.consistency,
+        |form, value| form.consistency = value,
+    );
+    let failures = OnStoreFailure::ALL
+        .iter()
+        .map(|failure| (*failure, labels::failure(*failure).to_owned()))
+        .collect();
+    let ways = vec![
+        (Consistency::Exact, "Exact: Redis decides every request".to_owned()),
+        (
+            Consistency::Leased,
+            "Leased: gates reserve units in advance, for lower latency".to_owned(),
+        ),
+    ];
+    view! {
+        <fieldset>
+            <legend>"Advanced"</legend>
+            <Checkbox label="Block the subject after a denial" value=blocks />
+            <Show when=move || blocks.value.get()>
+                <div class="row">
+                    <NumberAndUnit label="Block for" number unit problem=editor.problem(at("block_ms")) />
+                </div>
+            </Show>
+            <div class="row">
+                <Choice label="If Redis is unavailable" value=failure options=failures />
+                <Choice label="Consistency" value=consistency options=ways problem=editor.problem(at("consistency")) />
+            </div>
+        </fieldset>
+    }
+}

@@ -1,0 +1,88 @@
+//! Texts for rules.
+
+use serde_json::json;
+
+use super::*;
+
+fn rule(value: serde_json::Value) -> RuleBody {
+    serde_json::from_value(value).expect("a rule")
+}
+
+fn limit_of(value: serde_json::Value) -> String {
+    limit(&serde_json::from_value(value).expect("a limit"))
+}
+
+#[test]
+fn rule_reads_as_a_sentence() {
+    let login = rule(json!({
+        "name": "login", "match": [{"attribute": "route", "op": "equals", "value": "/login"}],
+        "count_by": ["user"], "block_ms": 300_000,
+        "limits": [
+            {"algorithm": "sliding_window_log", "limit": 5, "window_ms": 60_000},
+            {"algorithm": "spacing", "interval_ms": 1_000}
+        ]
+    }));
+    assert_eq!(
+        sentence(&login),
+        "Requests where route is /login, for each user: 5 per minute, and at least 1 s apart. \
+         Denied subjects are blocked for 5 min."
+    );
+    let closed = rule(json!({"name": "x", "action": "deny", "mode": "shadow"}));
+    assert_eq!(
+        sentence(&closed),
+        "All requests are always denied. Shadow: denials are reported but not enforced."
+    );
+}
+
+#[test]
+fn each_algorithm_has_its_text() {
+    for (value, words) in [
+        (
+            json!({"algorithm": "fixed_window", "limit": 10_000, "window_ms": 60_000}),
+            "10,000 per minute (fixed window)",
+        ),
+        (
+            json!({"algorithm": "fixed_window", "limit": 1, "window_ms": 90_000}),
+            "1 per 90 seconds (fixed window)",
+        ),
+        (
+            json!({"algorithm": "sliding_window_log", "limit": 5, "window_ms": 1_000, "count_denied": true}),
+            "5 per second, including denied requests",
+        ),
+        (
+            json!({"algorithm": "sliding_window_counter", "limit": 5, "window_ms": 3_600_000}),
+            "5 per hour (approximate)",
+        ),
+        (
+            json!({"algorithm": "token_bucket", "capacity": 20, "refill_tokens": 10, "refill_interval_ms": 1_000}),
+            "bursts of 20, then 10 per second",
+        ),
+        (
+            json!({"algorithm": "leaky_bucket", "capacity": 20, "drain_units": 1, "drain_interval_ms": 500}),
+            "a queue of 20, drained at 1 per 500 milliseconds",
+        ),
+        (json!({"algorithm": "spacing", "interval_ms": 250}), "at least 250 ms apart"),
+        (
+            json!({"algorithm": "quota", "limit": 9, "period": "month"}),
+            "9 per calendar month (UTC)",
+        ),
+        (
+            json!({"algorithm": "quota", "limit": 9, "period": "week", "anchor_day": 3, "time_zone": "Europe/Berlin"}),
+            "9 per calendar week from Wednesday (Europe/Berlin)",
+        ),
+    ] {
+        assert_eq!(limit_of(value), words);
+    }
+}
+
+#[test]
+fn long_lists_are_shortened() {
+    let many = rule(json!({
+        "name": "x", "match": [{"attribute": "plan", "op": "one_of", "value": ["a", "b", "c", "d", "e"]},
+                               {"attribute": "ip", "op": "absent"}]
+    }));
+    assert_eq!(
+        matches(&many.conditions),
+        "requests where plan is one of a, b, c and 2 more and ip does not exist"
+    );
+}

@@ -1,0 +1,192 @@
+// A webhook whose secret is shown once, a signed test event at a real receiver, an alert that fires once, a failing receiver
+// with a resent delivery, and the page of a viewer.
+import { strict as assert } from "node:assert";
+import { createHmac } from "node:crypto";
+import { createServer } from "node:http";
+
+import { api, check, colleague, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
+
+const owner = await newcomer("alerts");
+const home = `/t/${owner.tenant}`;
+const receiver = await receive();
+
+try {
+    await scenario("alerts", async ({ page, shoot }) => {
+        await signIn(page, { ...owner, next: `${home}/alerts` });
+        await heading(page, "Alerts");
+        await page.getByText("No webhooks yet").waitFor();
+        await shoot("alerts-nothing");
+        const secret = await makeWebhook(page, shoot);
+        await test(page, secret, shoot);
+        await makeRule();
+        await page.reload();
+        await makeAlert(page, shoot);
+        await firesOnce(page, secret, shoot);
+        await edit(page, shoot);
+        await failure(page, shoot);
+        await rotate(page);
+        await editWebhook(page, shoot);
+    });
+    await scenario("alerts of a viewer", async ({ page, shoot }) => {
+        const viewer = await colleague(owner, "alerts-viewer", "viewer");
+        await signIn(page, { ...viewer, next: `${home}/alerts` });
+        await heading(page, "Alerts");
+        await row(page, "night shift").first().waitFor();
+        assert.ok(await page.getByRole("button", { name: "Create alert" }).isDisabled());
+        assert.ok(await page.getByRole("button", { name: "Create webhook" }).isDisabled());
+        await page.getByRole("button", { name: "Deliveries of night shift" }).click();
+        await page.getByText("webhook.test", { exact: true }).first().waitFor();
+        await shoot("alerts-viewer");
+    });
+} finally {
+    receiver.server.close();
+}
+
+async function makeWebhook(page, shoot) {
+    await page.getByLabel("Webhook name").fill("on call");
+    await page.getByLabel("URL").fill(receiver.url);
+    await page.getByRole("button", { name: "Create webhook" }).click();
+    await page.getByRole("heading", { level: 2, name: "Secret of on call" }).waitFor();
+    const secret = await page.getByRole("group", { name: "Copy secret" }).locator("code").textContent();
+    assert.match(secret, /^whsec_/);
+    await shoot("alerts-secret");
+    await page.getByRole("button", { name: "I have saved it" }).click();
+    await page.getByText("No alerts yet").waitFor();
+    return secret;
+}
+
+async function test(page, secret, shoot) {
+    await page.getByRole("button", { name: "Send a test event to on call" }).click();
+    const message = await receiver.next();
+    assert.equal(JSON.parse(message.body).type, "webhook.test");
+    signed(message, secret);
+    await page.getByText("Delivered", { exact: true }).waitFor();
+    await shoot("alerts-test");
+    await page.getByRole("button", { name: "Close" }).click();
+}
+
+async function makeRule() {
+    const limits = [{ algorithm: "quota", limit: 5, period: "month" }];
+    await api("POST", `/tenants/${owner.tenant}/rules`, { name: `monthly-${fresh}`, limits }, owner);
+}
+
+async function makeAlert(page, shoot) {
+    await page.getByLabel("Name", { exact: true }).fill("nearly used up");
+    await page.getByText("Fires when 20% or more of at least 100 checks are denied within 5 minutes").waitFor();
+    await page.getByLabel("Denial rate, percent").fill("many");
+    await page.getByText("must be a whole number from 1 to 100").waitFor();
+    assert.ok(await page.getByRole("button", { name: "Create alert" }).isDisabled());
+    await page.getByLabel("Condition").selectOption({ label: "Quota usage" });
+    await page.getByLabel("Rule with a quota").selectOption({ label: `default / monthly-${fresh}` });
+    await page.getByLabel("Percent of the quota").fill("60, 100");
+    await page.getByText(`Fires when a subject of default / monthly-${fresh} reaches 60 or 100% of its quota`).waitFor();
+    await shoot("alerts-form");
+}
+
+/** The alert is created when three of five units are used already, so its first evaluation fires. */
+async function firesOnce(page, secret, shoot) {
+    const key = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "checks", scopes: ["check"] }, owner);
+    for (let at = 0; at < 3; at += 1) await check(stack.gates[0], key.secret, { attributes: {} });
+    await page.getByRole("button", { name: "Create alert" }).click();
+    await row(page, "nearly used up").waitFor();
+    const message = await receiver.next();
+    signed(message, secret);
+    const event = JSON.parse(message.body);
+    assert.equal(event.type, "alert.quota");
+    assert.deepEqual([event.data.threshold_percent, event.data.used, event.data.limit], [60, 3, 5]);
+    await page.reload();
+    await row(page, "nearly used up").getByText(/^(just now|\d+ s ago)$/).waitFor();
+    await page.getByRole("button", { name: "Deliveries of on call" }).click();
+    await page.getByText("alert.quota", { exact: true }).waitFor();
+    await shoot("alerts-fired");
+}
+
+async function edit(page, shoot) {
+    await page.getByRole("button", { name: "Edit nearly used up" }).click();
+    await page.getByRole("heading", { level: 2, name: "Change nearly used up" }).waitFor();
+    await page.getByLabel("Enabled").uncheck();
+    await page.getByRole("button", { name: "Save alert" }).click();
+    await row(page, "nearly used up").getByText("Off", { exact: true }).waitFor();
+    await shoot("alerts-list");
+}
+
+async function failure(page, shoot) {
+    receiver.status = 503;
+    await page.getByRole("button", { name: "Send a test event to on call" }).click();
+    await receiver.next();
+    await page.getByText("Retrying", { exact: true }).waitFor();
+    await shoot("alerts-failure");
+    receiver.status = 200;
+    await page.getByRole("region", { name: "Delivery log" }).getByRole("button", { name: "Resend" }).first().click();
+    await receiver.next();
+}
+
+async function rotate(page) {
+    await page.getByRole("button", { name: "Rotate on call" }).click();
+    const dialog = page.getByRole("dialog", { name: "Rotate on call?" });
+    await dialog.getByLabel("Old secret").selectOption({ label: "Keep for 24 hours" });
+    await dialog.getByRole("button", { name: "Rotate secret" }).click();
+    await page.getByRole("heading", { level: 2, name: "Secret of on call" }).waitFor();
+    await page.getByText("Deliveries are also signed with the previous secret until").waitFor();
+    await page.getByRole("button", { name: "Send a test event to on call" }).click();
+    const message = await receiver.next();
+    assert.equal(message.headers["webhook-signature"].split(" ").length, 2);
+}
+
+/** A new name and address apply to the next delivery; an invalid address is reported at the field. */
+async function editWebhook(page, shoot) {
+    await page.getByRole("button", { name: "I have saved it" }).click();
+    await page.getByRole("button", { name: "Edit on call" }).click();
+    const dialog = page.getByRole("dialog", { name: "Change on call" });
+    const url = dialog.getByLabel("URL");
+    assert.equal(await url.inputValue(), receiver.url);
+    page.expectFault(/status 422: PUT .*\/webhooks\//);
+    page.expectFault(/console: Failed to load resource.*422/);
+    await url.fill("ftp://hooks.example.com/weir");
+    await dialog.getByRole("button", { name: "Save webhook" }).click();
+    await dialog.locator("input[aria-invalid=true]").waitFor();
+    await shoot("alerts-webhook-edit");
+    await url.fill(`${receiver.url}?who=night`);
+    await dialog.getByLabel("Webhook name").fill("night shift");
+    await dialog.getByRole("button", { name: "Save webhook" }).click();
+    await page.getByRole("heading", { name: "Deliveries of night shift" }).waitFor();
+    await row(page, `${receiver.url}?who=night`).getByText("night shift", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Send a test event to night shift" }).click();
+    assert.equal((await receiver.next()).url, "/hook?who=night");
+}
+
+/** Verifies the signature as the documentation describes. */
+function signed({ headers, body }, secret) {
+    const key = Buffer.from(secret.slice("whsec_".length), "base64");
+    const text = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
+    const expected = `v1,${createHmac("sha256", key).update(text).digest("base64")}`;
+    assert.equal(headers["webhook-signature"], expected);
+}
+
+/** A real receiver; `next` returns the messages in order of arrival. */
+async function receive() {
+    const [messages, waiting] = [[], []];
+    const receiver = { status: 200 };
+    receiver.server = createServer(async (request, response) => {
+        let body = "";
+        for await (const part of request) body += part;
+        response.writeHead(receiver.status).end("thank you");
+        const message = { headers: request.headers, url: request.url, body };
+        const next = waiting.shift();
+        if (next) next(message);
+        else messages.push(message);
+    });
+    await new Promise((ready) => receiver.server.listen(0, "127.0.0.1", ready));
+    receiver.url = `http://127.0.0.1:${receiver.server.address().port}/hook`;
+    receiver.next = async () => {
+        const late = new Promise((_, fail) => {
+            setTimeout(() => fail(new Error("nothing was received")), 60_000).unref();
+        });
+        return messages.shift() ?? Promise.race([new Promise((got) => waiting.push(got)), late]);
+    };
+    return receiver;
+}
+
+function row(page, name) {
+    return page.getByRole("row", { name });
+}

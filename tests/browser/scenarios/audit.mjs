@@ -1,0 +1,74 @@
+// Audit entries with their differences, loading older entries, filters, and access for admins only.
+import { strict as assert } from "node:assert";
+
+import { api, colleague, heading, newcomer, signIn, scenario } from "../steps.mjs";
+
+const owner = await newcomer("auditor");
+const home = `/tenants/${owner.tenant}`;
+
+await scenario("audit", async ({ page, shoot }) => {
+    await changeThings();
+    await signIn(page, { ...owner, next: `/t/${owner.tenant}/audit` });
+    await heading(page, "Audit log");
+    await page.getByText("50 entries; older entries are not loaded yet").waitFor();
+    await shoot("audit");
+    await older(page);
+    await difference(page, shoot);
+    await asViewer(page, shoot);
+});
+
+/** A rule is created and changed, followed by more than a page of other entries. */
+async function changeThings() {
+    const rule = { name: "login", count_by: ["user"], limits: [{ algorithm: "spacing", interval_ms: 1000 }] };
+    const { id } = await api("POST", `${home}/rules`, rule, owner);
+    const stricter = { ...rule, mode: "shadow", limits: [{ algorithm: "spacing", interval_ms: 5000 }] };
+    await api("PUT", `${home}/rules/${id}`, stricter, { ...owner, ifMatch: 1 });
+    for (let at = 0; at < 55; at += 1) {
+        await api("PATCH", home, { name: `Audited ${at}` }, owner);
+    }
+}
+
+async function older(page) {
+    await page.getByRole("button", { name: "Load older entries" }).click();
+    await page.getByText("58 entries", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Created the tenant Tenant of auditor" }).waitFor();
+}
+
+/** The filter runs on the server, is kept in the URL, and entries open by keyboard. */
+async function difference(page, shoot) {
+    await page.getByLabel("Event", { exact: true }).selectOption({ label: "All rule events" });
+    await page.getByText("2 entries", { exact: true }).waitFor();
+    await page.getByLabel("Event", { exact: true }).selectOption({ label: "Rule changed" });
+    await page.getByLabel("Actor").fill("AUDITOR");
+    await page.getByLabel("Name, ID or IP address").fill("log");
+    await page.getByText("1 entry", { exact: true }).waitFor();
+    await page.getByLabel("To").fill("2020-01-31");
+    await page.getByText("0 entries", { exact: true }).waitFor();
+    await page.getByLabel("To").fill("");
+    await page.getByText("1 entry", { exact: true }).waitFor();
+    await page.reload();
+    await page.getByText("1 entry", { exact: true }).waitFor();
+    assert.equal(await page.getByLabel("Actor").inputValue(), "AUDITOR");
+    const entry = page.getByRole("button", { name: "Changed rule login" });
+    await entry.focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await entry.getAttribute("aria-expanded"), "true");
+    await page.getByText("All requests, for each user: at least 5 s apart. Shadow").waitFor();
+    const row = page.getByRole("table", { name: "Changes" }).getByRole("row").nth(1);
+    assert.deepEqual(await row.getByRole("cell").allTextContents(), ["limits[0].interval_ms", "1000", "5000"]);
+    await shoot("audit-entry");
+}
+
+async function asViewer(page, shoot) {
+    const viewer = await colleague(owner, "looker", "viewer");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await heading(page, "Sign in");
+    await signIn(page, { ...viewer, next: `/t/${owner.tenant}/audit` });
+    await heading(page, "Audit log");
+    await page.getByText("You need the admin role to do this. You are a viewer.").waitFor();
+    await shoot("audit-as-viewer");
+    await page.getByLabel("Log", { exact: true }).selectOption({ label: "Your account" });
+    await page.getByRole("button", { name: "Signed in" }).first().waitFor();
+    assert.equal(await page.getByLabel("Log", { exact: true }).getByRole("option").count(), 2);
+    await shoot("audit-of-an-account");
+}

@@ -1,0 +1,58 @@
+// The effect of a raised limit on current subjects, shown before it is saved and confirmed after.
+import { strict as assert } from "node:assert";
+
+import { api, check, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
+
+const owner = await newcomer("raiser");
+const rules = `/tenants/${owner.tenant}/rules`;
+const limit = (most, window_ms = 3600000) => ({ algorithm: "sliding_window_log", limit: most, window_ms });
+const made = await api("POST", rules, {
+    name: `raised-${fresh}`,
+    // A condition for which no sample request can be generated.
+    match: [{ attribute: "route", op: "regex", value: "^/v[12]/(login|token)$" }],
+    count_by: ["user"],
+    limits: [limit(3)],
+}, owner);
+await api("POST", `/tenants/${owner.tenant}/overrides`, { rule_id: made.id, subject: { user: "u-vip" }, action: "allow" }, owner);
+const { secret } = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "k", scopes: ["check"] }, owner);
+
+await scenario("effect", async ({ page, shoot }) => {
+    await signIn(page, { ...owner, next: `/t/${owner.tenant}/overview` });
+    await heading(page, "Overview");
+    await page.getByText("No denials in the last 24 hours").waitFor();
+    for (const user of ["u-full", "u-full", "u-full", "u-full", "u-full", "u-some"]) await ask(user);
+    await page.getByRole("region", { name: "Most denied subjects" }).last().getByText("user u-full").waitFor({ timeout: 30_000 });
+    await page.getByRole("link", { name: "Rules", exact: true }).click();
+    await page.getByRole("link", { name: made.name }).click();
+    await page.getByRole("link", { name: "Edit rule" }).click();
+    await heading(page, `Edit ${made.name}`);
+    await stands(page, "user u-full", ["denied 0 of 3 left", "denied 0 of 3 left"]);
+    await page.getByText("No change for 2 subjects.").waitFor();
+
+    const most = page.getByRole("group", { name: "Limit" }).getByLabel("Limit", { exact: true });
+    await most.fill("5");
+    await stands(page, "user u-full", ["denied 0 of 3 left", "allowed 2 of 5 left"]);
+    await stands(page, "user u-some", ["allowed 2 of 3 left", "allowed 4 of 5 left"]);
+    await page.getByText("Of 2 subjects, 1 denied now would be allowed.").waitFor();
+    await page.getByLabel("Another subject: user").fill("u-vip");
+    await page.keyboard.press("Enter");
+    await stands(page, "user u-vip", ["has an override", "has an override"]);
+    await shoot("rule-effect");
+
+    await most.fill("1");
+    await page.getByText("Of 3 subjects, 1 allowed now would be denied.").waitFor();
+    await most.fill("5");
+    await page.getByRole("button", { name: "Save rule" }).click();
+    await heading(page, made.name);
+    await page.getByText(/^Live on 2 of 2 gates/).waitFor();
+    assert.equal((await ask("u-full")).remaining, 1, "the prediction, less this check");
+});
+
+async function ask(user) {
+    return check(stack.gates[0], secret, { attributes: { user, route: "/v1/login" } });
+}
+
+async function stands(page, subject, cells) {
+    const row = page.getByRole("region", { name: "Impact on current subjects" }).getByRole("row", { name: `${subject} ${cells.join(" ")}` });
+    await row.waitFor();
+}

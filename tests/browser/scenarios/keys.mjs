@@ -1,0 +1,105 @@
+// A key that expires on a date, a rotation with an overlap during which both secrets are valid, and a revocation.
+import { strict as assert } from "node:assert";
+
+import { api, check, eventually, fresh, heading, signIn, stack, scenario } from "../steps.mjs";
+
+const name = `billing ${fresh}`;
+
+await scenario("keys", async ({ page, shoot }) => {
+    const tenant = await api("POST", "/tenants", { name: `Keys ${fresh}` });
+    await signIn(page, { next: `/t/${tenant.id}/keys` });
+    await heading(page, "API keys");
+    await page.getByText("No API keys yet").waitFor();
+    const first = await create(page, shoot);
+    await page.getByRole("button", { name: "I have saved it" }).click();
+    await page.getByRole("button", { name: "Create key" }).waitFor();
+    await row(page).getByRole("cell", { name: "Never" }).waitFor();
+    await passes(first);
+    await used(tenant.id);
+    await page.reload();
+    await row(page).getByRole("cell", { name: /^(just now|\d+ s ago)$/ }).waitFor();
+    const second = await rotate(page, shoot, "Keep for 24 hours");
+    assert.notEqual(first, second, "rotation issues another secret");
+    await passes(first);
+    await passes(second);
+    const third = await rotate(page, shoot, "Revoke immediately");
+    await passes(third);
+    await revoke(page);
+});
+
+async function create(page, shoot) {
+    const submit = page.getByRole("button", { name: "Create key" });
+    assert.ok(await submit.isDisabled(), "a key needs a name");
+    await page.getByLabel("Name", { exact: true }).fill("x".repeat(101));
+    await page.getByText("must be at most 100 characters").waitFor();
+    await page.getByLabel("Name", { exact: true }).fill(name);
+    await page.getByLabel("Expires").selectOption({ label: "On a date" });
+    await page.getByLabel("Expires on").fill("2020-02-29");
+    await page.getByText("must be in the future").waitFor();
+    assert.ok(await submit.isDisabled());
+    await shoot("keys-expiry");
+    await page.getByLabel("Expires on").fill(inDays(10));
+    await submit.click();
+    const secret = await shown(page, `Key ${name}`);
+    await row(page).getByText(/^in (9|10) d/).waitFor();
+    await shoot("keys-secret");
+    return secret;
+}
+
+async function rotate(page, shoot, overlap) {
+    await page.getByRole("button", { name: `Rotate ${name}` }).click();
+    const dialog = page.getByRole("dialog", { name: `Rotate ${name}?` });
+    await dialog.getByLabel("Old secret").selectOption({ label: overlap });
+    await shoot("keys-rotate");
+    await dialog.getByRole("button", { name: "Rotate key" }).click();
+    const secret = await shown(page, `New secret of ${name}`);
+    if (overlap.startsWith("Keep")) {
+        await row(page).getByText("old secret valid until").waitFor();
+        await shoot("keys-rotated");
+    } else {
+        await page.getByText("The old secret has been revoked.").waitFor();
+    }
+    await page.getByRole("button", { name: "I have saved it" }).click();
+    return secret;
+}
+
+async function revoke(page) {
+    await page.getByRole("button", { name: `Revoke ${name}` }).click();
+    const dialog = page.getByRole("dialog", { name: "Revoke this key?" });
+    await dialog.getByLabel(`Type ${name} to confirm`).fill(name);
+    await dialog.getByRole("button", { name: "Revoke key" }).click();
+    await page.getByText("No API keys yet").waitFor();
+}
+
+/** The displayed secret; its heading has focus. */
+async function shown(page, title) {
+    const heading = page.getByRole("heading", { level: 2, name: title });
+    await heading.waitFor();
+    await page.waitForFunction((title) => document.activeElement?.textContent === title, title);
+    const secret = await page.getByRole("group", { name: "Copy key" }).locator("code").textContent();
+    assert.match(secret, /^weir_/);
+    return secret;
+}
+
+async function passes(secret) {
+    const answer = await check(stack.gates[0], secret, { attributes: { user: "u-1" } });
+    assert.equal(answer.allowed, true);
+}
+
+/** Gates report every few seconds which keys were used. */
+async function used(tenant) {
+    await eventually("the use of the key is reported", async () => {
+        const { data } = await api("GET", `/tenants/${tenant}/keys`);
+        return data.every(({ last_used_at: at }) => at !== null);
+    });
+}
+
+function row(page) {
+    return page.getByRole("row", { name });
+}
+
+function inDays(days) {
+    const day = new Date(Date.now() + days * 86_400_000);
+    const two = (number) => String(number).padStart(2, "0");
+    return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
+}

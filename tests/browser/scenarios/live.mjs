@@ -1,0 +1,39 @@
+// Denials appear in real time, wait while the page is paused, and can be filtered.
+import { strict as assert } from "node:assert";
+
+import { api, check, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
+
+const owner = await newcomer("onlooker");
+const name = `none-${fresh}`;
+await api("POST", `/tenants/${owner.tenant}/rules`, { name, action: "deny", count_by: ["user"] }, owner);
+const { secret } = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "k", scopes: ["check"] }, owner);
+
+await scenario("live", async ({ page, shoot }) => {
+    await signIn(page, { ...owner, next: `/t/${owner.tenant}/live` });
+    await heading(page, "Live");
+    await page.getByText("No denials right now").waitFor();
+    await shoot("live-empty");
+    const denials = page.getByRole("region", { name: "Denials" });
+    await deny("u-1");
+    await denials.getByText("user u-1").waitFor();
+
+    await page.getByRole("button", { name: "Pause" }).click();
+    await deny("u-2");
+    const resume = page.getByRole("button", { name: "Resume (1 new denial)" });
+    await resume.waitFor();
+    assert.equal(await denials.getByText("user u-2").count(), 0, "paused");
+    await shoot("live-paused");
+    await resume.click();
+    await denials.getByText("user u-2").waitFor();
+
+    await page.getByLabel("Filter by subject, rule or namespace").fill("U-1");
+    await denials.getByText("user u-2").waitFor({ state: "detached" });
+    await denials.getByRole("link", { name: "Test this request" }).click();
+    await heading(page, "Test");
+    assert.equal(await page.getByLabel("Value").inputValue(), "u-1");
+});
+
+async function deny(user) {
+    const answer = await check(stack.gates[0], secret, { attributes: { user } });
+    assert.equal(answer.allowed, false);
+}

@@ -1,0 +1,88 @@
+// An owner invites a person without an account, who joins by the link with the permissions of the role.
+import { strict as assert } from "node:assert";
+
+import { api, fresh, heading, newcomer, signIn, scenario } from "../steps.mjs";
+
+const owner = await newcomer("owner");
+const guest = { email: `guest-${fresh}@example.com`, password: "guest horse staple" };
+
+await scenario("members", async ({ page, shoot }) => {
+    await signIn(page, { ...owner, next: `/t/${owner.tenant}/members` });
+    await heading(page, "Members");
+    const members = page.getByRole("region", { name: "Members", exact: true });
+    await members.getByRole("row", { name: owner.email }).getByText("(you)").waitFor();
+
+    await lastOwnerStays(page);
+    const link = await invite(page, shoot);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await heading(page, "Sign in");
+    await join(page, link, shoot);
+    await lookAsViewer(page, shoot);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await heading(page, "Sign in");
+    await promoteAndRemove(page, shoot);
+});
+
+/** The server rejects the change, the page shows the reason, and the select returns to the stored role. */
+async function lastOwnerStays(page) {
+    const status = page.waitForResponse((answer) => answer.request().method() === "PATCH");
+    page.expectFault(/status 409: PATCH .*members/);
+    page.expectFault(/console: Failed to load resource.*409/);
+    await page.getByLabel(`Role of ${owner.email}`).selectOption("viewer");
+    await status;
+    await page.getByText("the last owner stays: make somebody else an owner first").waitFor();
+    await page.waitForFunction(
+        (label) => document.querySelector(`[aria-label="${label}"]`)?.value === "owner",
+        `Role of ${owner.email}`,
+    );
+}
+
+async function invite(page, shoot) {
+    await page.getByLabel("E-mail").fill(guest.email);
+    await page.getByLabel("Role", { exact: true }).selectOption({ label: "viewer: read-only" });
+    await page.getByRole("button", { name: "Invite", exact: true }).click();
+    await page.getByText("The link is shown only once.").waitFor();
+    await shoot("members");
+    const open = page.getByRole("region", { name: "Open invitations" });
+    await open.getByRole("cell", { name: guest.email, exact: true }).waitFor();
+    const link = await page.getByRole("group", { name: "Copy link" }).locator("pre").innerText();
+    assert.match(link, /\/accept#invite_/);
+    return link;
+}
+
+async function join(page, link, shoot) {
+    await page.goto(link);
+    await heading(page, "Invitation");
+    await page.getByText(`asks ${guest.email} to join`).waitFor();
+    await page.getByLabel("Password").fill(guest.password);
+    await shoot("accept");
+    await page.getByRole("button", { name: "Create account and join" }).click();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+}
+
+/** A viewer sees the members but cannot change them. */
+async function lookAsViewer(page, shoot) {
+    await page.getByRole("link", { name: "Members" }).click();
+    await heading(page, "Members");
+    await page.getByText("You need the admin role to do this. You are a viewer.").waitFor();
+    assert.ok(await page.getByRole("button", { name: "Invite", exact: true }).isDisabled());
+    assert.ok(await page.getByLabel(`Role of ${owner.email}`).isDisabled());
+    assert.ok(await page.getByRole("button", { name: `Leave ${guest.email}` }).isEnabled());
+    await shoot("members-as-viewer");
+}
+
+async function promoteAndRemove(page, shoot) {
+    await signIn(page, { ...owner, next: `/t/${owner.tenant}/members` });
+    await heading(page, "Members");
+    const saved = page.waitForResponse((answer) => answer.request().method() === "PATCH" && answer.ok());
+    await page.getByLabel(`Role of ${guest.email}`).selectOption("editor");
+    await saved;
+    const { data } = await api("GET", `/tenants/${owner.tenant}/members`, undefined, owner);
+    assert.equal(data.find(({ email }) => email === guest.email).role, "editor");
+    await page.getByRole("button", { name: `Remove ${guest.email}` }).click();
+    const dialog = page.getByRole("dialog", { name: "Remove this member?" });
+    await dialog.getByLabel(`Type ${guest.email} to confirm`).fill(guest.email);
+    await shoot("remove-member");
+    await dialog.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("button", { name: `Remove ${guest.email}` }).waitFor({ state: "detached" });
+}

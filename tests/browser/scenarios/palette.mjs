@@ -1,0 +1,80 @@
+// The command palette finds pages, rules, keys and subjects, with the keyboard only.
+import { strict as assert } from "node:assert";
+
+import { api, fresh, heading, signIn, stack, scenario } from "../steps.mjs";
+
+const rule = `found-${fresh}`;
+
+await scenario("palette", async ({ page, shoot }) => {
+    const { id } = await api("POST", `/tenants/${stack.tenant}/rules`, {
+        namespace: "palette",
+        name: rule,
+        count_by: ["user"],
+        limits: [{ algorithm: "fixed_window", limit: 5, window_ms: 60000 }],
+    });
+    await api("POST", `/tenants/${stack.tenant}/keys`, { name: `key ${fresh}`, scopes: ["read"] });
+    const override = { rule_id: id, subject: { user: `vip-${fresh}` }, action: "allow" };
+    await api("POST", `/tenants/${stack.tenant}/overrides`, override);
+    await signIn(page);
+    await heading(page, "Rules");
+    const field = page.getByRole("combobox", { name: "Search pages, rules, keys, or subjects (user=u-17)" });
+    const chosen = page.getByRole("listbox").getByRole("option", { selected: true });
+
+    await page.keyboard.press("Control+k");
+    await chosen.getByText("Get started").waitFor();
+    await page.getByRole("listbox").getByRole("option").getByText("api-per-user").waitFor();
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await chosen.getByText("Overview").waitFor();
+    await shoot("palette");
+    await page.keyboard.press("Escape");
+    await field.waitFor({ state: "detached" });
+
+    await lead(page, rule, rule);
+    await lead(page, `key ${fresh}`, "API keys");
+    await lead(page, "create", "New rule");
+    await lead(page, `user=u-${fresh}`, "Test");
+    assert.equal(await page.getByLabel("Value").inputValue(), `u-${fresh}`);
+
+    await page.keyboard.press("Control+k");
+    await field.fill(`user=vip-${fresh}`);
+    await page.getByRole("option", { name: `user vip-${fresh} Allow Override` }).click();
+    await heading(page, "Overrides");
+    await page.getByRole("row", { name: `user vip-${fresh}` }).waitFor();
+    assert.equal(await page.getByRole("region", { name: "Overrides" }).getByRole("row").count(), 2);
+    await amongMany(page, field);
+
+    const button = page.getByRole("button", { name: "Search or jump to…" });
+    await button.focus();
+    await page.keyboard.press("Enter");
+    await field.fill("no such thing at all");
+    await page.getByText("No results").waitFor();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Escape");
+    await field.waitFor({ state: "detached" });
+    assert.ok(await button.evaluate((node) => node === document.activeElement), "focus returns to the button");
+});
+
+/** If a tenant has more than one page of rules, the palette searches on the server. */
+async function amongMany(page, field) {
+    const first = /\/rules\?limit=200&search=$/;
+    await page.route(first, async (route) => {
+        const answer = await (await route.fetch()).json();
+        await route.fulfill({ json: { data: answer.data.slice(0, 1), next_cursor: "more" } });
+    });
+    await page.keyboard.press("Control+k");
+    await field.fill(`palette ${rule}`);
+    await page.getByRole("option", { name: `${rule} palette Rule` }).click();
+    await heading(page, rule);
+    await page.unroute(first);
+}
+
+/** Opens the palette, types the words, presses Enter once there is a result, and waits for the page with the title. */
+async function lead(page, words, title) {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(words);
+    await page.getByRole("listbox").getByRole("option", { selected: true }).waitFor();
+    await page.keyboard.press("Enter");
+    await heading(page, title);
+}

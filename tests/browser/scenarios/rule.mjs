@@ -1,0 +1,62 @@
+// The rollout of a rule, its revisions, a revert, and a concurrent edit.
+import { strict as assert } from "node:assert";
+
+import { api, fresh, heading, signIn, stack, scenario } from "../steps.mjs";
+
+const path = `/tenants/${stack.tenant}/rules`;
+const limit = (most) => ({ algorithm: "fixed_window", limit: most, window_ms: 60000 });
+const made = await api("POST", path, { name: `revised-${fresh}`, count_by: ["user"], limits: [limit(5)] });
+
+await scenario("rule", async ({ page, shoot }) => {
+    await change(2, { count_by: ["user"], limits: [limit(50), { algorithm: "spacing", interval_ms: 1000 }] });
+    await signIn(page, { next: `/t/${stack.tenant}/rules/${made.id}` });
+    await heading(page, made.name);
+    await page.getByText(/^Live on 2 of 2 gates/).waitFor();
+    await revert(page, shoot);
+    await staleEdit(page, shoot);
+});
+
+/** Saves the rule as another person; `revision` is the resulting revision. */
+async function change(revision, body) {
+    await api("PUT", `${path}/${made.id}`, { name: made.name, ...body }, { ifMatch: revision - 1 });
+}
+
+async function revert(page, shoot) {
+    await page.getByText("Revision 2", { exact: true }).click();
+    const changed = page.getByRole("region", { name: "Changes in revision 2" });
+    const first = changed.getByRole("row", { name: "Limit 5 per minute" });
+    await first.getByText("5 per minute (fixed window)", { exact: true }).waitFor();
+    await first.getByText("50 per minute (fixed window)").waitFor();
+    await changed.getByRole("row", { name: "Limit none at least 1 s apart" }).waitFor();
+    await page.getByText("Revision 1", { exact: true }).click();
+    await shoot("rule-revisions");
+    await page.getByRole("button", { name: "Revert to revision 1" }).click();
+    const dialog = page.getByRole("dialog", { name: "Revert to revision 1?" });
+    await dialog.getByRole("row", { name: "Limit at least 1 s apart none" }).waitFor();
+    await shoot("rule-revert");
+    await dialog.getByRole("button", { name: "Revert", exact: true }).click();
+    await page.getByText("3, live since rulebook version").waitFor();
+    await page.getByText(/^Live on 2 of 2 gates/).waitFor();
+}
+
+/** Both versions are shown, and saving anyway overwrites the other one. */
+async function staleEdit(page, shoot) {
+    page.expectFault(/status 412: PUT/);
+    page.expectFault(/console: Failed to load resource.*412/);
+    await page.getByRole("link", { name: "Edit rule" }).click();
+    await heading(page, `Edit ${made.name}`);
+    const field = page.getByRole("group", { name: "Limit" }).getByLabel("Limit", { exact: true });
+    await field.fill("7");
+    await change(4, { count_by: ["user"], limits: [limit(8)] });
+    await page.getByRole("button", { name: "Save rule" }).click();
+    const stale = page.getByRole("alert");
+    await stale.getByText("Changed: limits.").waitFor();
+    await stale.getByText("8 per minute (fixed window)", { exact: false }).waitFor();
+    assert.equal(await field.inputValue(), "7", "the input is kept");
+    await shoot("rule-stale");
+    await stale.getByRole("button", { name: "Save mine anyway" }).click();
+    await heading(page, made.name);
+    await page.getByText("5, live since rulebook version").waitFor();
+    const { limits } = await api("GET", `${path}/${made.id}`);
+    assert.equal(limits[0].limit, 7);
+}
