@@ -1,51 +1,51 @@
-//! When a tenant is to be told: what is watched, from where on it is too much, and how often it is said.
+//! Conditions of alerts: the quota or share that is watched, and its thresholds.
 
 use crate::id::RuleId;
 use crate::names::{self, InvalidField};
 
-/// A condition as somebody wrote it; fields of the other kind are refused.
+/// A condition as a tenant wrote it; fields of the other kind are refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConditionDraft {
     /// `quota` or `denial_share`.
     pub kind: String,
-    /// Which rule.
+    /// The id of the rule.
     pub rule_id: Option<String>,
-    /// Which namespace.
+    /// The namespace whose denials are counted.
     pub namespace: Option<String>,
-    /// At which parts of a quota.
+    /// The parts of a quota, in percent.
     pub thresholds_percent: Option<Vec<u32>>,
-    /// From which share of refusals on.
+    /// The share of denied checks, in percent.
     pub share_percent: Option<u32>,
-    /// In which time.
+    /// The time over which the share is taken, in seconds.
     pub window_s: Option<u32>,
-    /// Among at least so many checks.
+    /// The least number of checks in that time.
     pub checks_min: Option<u64>,
 }
 
-/// When an alert fires.
+/// The condition under which an alert fires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
-    /// A subject has used so much of a quota of a rule; once per period, subject and threshold.
+    /// A subject has used a part of a rule's quota. Fires once per period, subject and threshold.
     Quota {
         /// The rule; each of its quotas is watched.
         rule_id: RuleId,
         /// Rising, at most five, each from 1 to 100.
         thresholds_percent: Vec<u8>,
     },
-    /// So much was refused; once per window.
+    /// A share of the checks was denied. Fires once per window.
     DenialShare {
-        /// Of what.
+        /// The checks that are counted.
         of: Watched,
         /// From 1 to 100.
         share_percent: u8,
-        /// Whole minutes.
+        /// The length of the window: whole minutes.
         window_s: u32,
-        /// Fewer checks say nothing.
+        /// With fewer checks the alert does not fire.
         checks_min: u64,
     },
 }
 
-/// What is counted for a share.
+/// The checks that are counted for a share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Watched {
     /// All requests of the tenant.
@@ -56,11 +56,11 @@ pub enum Watched {
     Rule(RuleId),
 }
 
-/// Where thresholds lie unless something else is said.
+/// The default thresholds.
 pub const THRESHOLDS_PERCENT: [u8; 3] = [80, 90, 100];
-/// The window unless something else is said.
+/// The default window, in seconds.
 pub const WINDOW_S: u32 = 300;
-/// The least number of checks unless something else is said.
+/// The default for the least number of checks.
 pub const CHECKS_MIN: u64 = 100;
 /// Most thresholds of an alert.
 pub const THRESHOLDS_MAX: usize = 5;
@@ -130,7 +130,7 @@ fn quota(draft: &ConditionDraft, wrong: &mut Vec<InvalidField>) -> Option<Condit
 
 fn thresholds(draft: &ConditionDraft, wrong: &mut Vec<InvalidField>) -> Option<Vec<u8>> {
     let Some(given) = &draft.thresholds_percent else { return Some(THRESHOLDS_PERCENT.to_vec()) };
-    let mut parsed: Vec<u8> = given.iter().filter_map(|&it| percent(it)).collect();
+    let mut parsed: Vec<u8> = given.iter().filter_map(|&value| percent(value)).collect();
     let complete = parsed.len() == given.len();
     parsed.sort_unstable();
     parsed.dedup();

@@ -1,11 +1,11 @@
 //! The seven algorithms as pure functions: (counter, cost, now) → whether it passes, what is left.
 //!
 //! Everything that is specific to an algorithm is in its file: bounds of parameters, arithmetic, words, what the dashboard
-//! draws, and what a gate can do with it. `definition` says what such a file defines; the list at the end of this file is
+//! draws, and what a gate can do with it. `definition` has the traits that such a file implements; the list at the end of this file is
 //! the only list of algorithms, from which all types that enumerate them are made.
 //!
 //! Each algorithm has a twin of the same name in the Redis script; both use the same integer arithmetic, so they agree to
-//! the unit and to the millisecond. What a step of Redis' clock does to counters is in `clock`.
+//! the unit and to the millisecond. `clock` says what a step of Redis' clock does to counters.
 
 mod bucket;
 mod clock;
@@ -304,7 +304,7 @@ impl Algorithm {
         self.definition().windows()
     }
 
-    /// What the limit admits at most, if it can be compared with other limits.
+    /// The most that the limit admits, if it can be compared with other limits.
     pub fn bound(&self) -> Option<Bound> {
         self.definition().bound()
     }

@@ -21,10 +21,10 @@ pub struct ApiKeySecret(String);
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyDigest(pub [u8; 32]);
 
-/// What a key may be used for.
+/// A group of operations that a key permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
-    /// Ask the data plane.
+    /// Check requests at the data plane.
     Check,
     /// Read the tenant's configuration and statistics.
     Read,
@@ -64,7 +64,7 @@ impl ApiKeySecret {
         self.0["weir_".len()..][..PUBLIC_LEN].to_owned()
     }
 
-    /// What is stored of it.
+    /// The digest, which is stored.
     pub fn digest(&self) -> KeyDigest {
         KeyDigest(Sha256::digest(self.0.as_bytes()).into())
     }
@@ -111,7 +111,7 @@ impl Scope {
         }
     }
 
-    /// From its word.
+    /// The scope with this name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.as_str() == word)
     }

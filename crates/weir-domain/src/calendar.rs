@@ -28,8 +28,8 @@ pub fn bounds(quota: &Quota, now: Micros) -> PeriodBounds {
     PeriodBounds { limit: quota.limit(), bounds_us: starts.map(|date| midnight_us(&zone, date)) }
 }
 
-/// What answers call `window_ms`: the window, the interval, the time to refill or drain, or the length
-/// of the quota's period around `now`.
+/// The `window_ms` of answers: the window, the interval, the time to refill or drain, or the length of the quota's period
+/// around `now`.
 pub fn window_ms(algorithm: &Algorithm, now: Micros) -> u64 {
     match algorithm {
         Algorithm::Quota(quota) => bounds(quota, now).length_ms(now),

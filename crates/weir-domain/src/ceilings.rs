@@ -1,10 +1,10 @@
-//! Ceilings: what one tenant can use at most of what all tenants share.
+//! Ceilings: the most that one tenant can use of resources that all tenants share.
 //!
 //! An operator sets a value for a tenant, or a default for all; where neither is set, the value below holds.
 
 use crate::id::RuleId;
 
-/// One thing that is bounded for each tenant.
+/// A resource that is bounded for each tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ceiling {
     /// Checks a second, on all gates together; each check of a batch counts.
@@ -19,13 +19,13 @@ pub enum Ceiling {
     LiveSubjects,
     /// Requests a second to the admin API, for each control plane.
     AdminRequestsPerSecond,
-    /// Revisions kept of each rule; the oldest are removed.
+    /// Stored revisions of each rule; the oldest are removed.
     RevisionsPerRule,
     /// Tests of webhooks a minute.
     WebhookTestsPerMinute,
     /// What-if runs at a time, for each control plane.
     WhatIfRuns,
-    /// Days for which statistics are kept; the installation's own setting holds where it is shorter.
+    /// Days for which statistics are stored; the installation's own setting applies where it is shorter.
     StatisticsDays,
 }
 
@@ -78,7 +78,7 @@ impl Ceiling {
         Self::ALL.into_iter().find(|ceiling| ceiling.as_str() == name)
     }
 
-    /// The value where nobody set one.
+    /// The value if none is set.
     pub const fn default_value(self) -> u64 {
         match self {
             Self::ChecksPerSecond => CHECKS_PER_SECOND_MAX,

@@ -1,4 +1,4 @@
-//! Charges: which limits of which rules a request meets, and whose counters they are.
+//! Charges: the limits that apply to a request, and their counters.
 
 use std::sync::Arc;
 
@@ -11,36 +11,36 @@ use crate::request::Operation;
 use crate::rulebook::ActiveRule;
 use crate::subject::SubjectKey;
 
-/// One rule met by one request.
+/// A rule that applies to a request.
 #[derive(Debug, Clone)]
 pub struct RuleCharge {
     /// The rule.
     pub active: Arc<ActiveRule>,
-    /// Whom it counts.
+    /// The subject whose counters are charged.
     pub subject: SubjectKey,
-    /// Limits of an override that hold instead of the rule's.
+    /// The limits of an override, which replace the rule's.
     pub override_limits: Option<Arc<[Limit]>>,
 }
 
-/// A check ready to be decided: acts, costs and meters, names of counters; nothing about people.
+/// A check ready to be decided: operation, cost, meters and names of counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What is to be done.
+    /// The operation.
     pub operation: Operation,
-    /// How much to take.
+    /// The units to take.
     pub cost: u64,
-    /// The rules met.
+    /// The rules that apply.
     pub rules: Vec<RuleMeters>,
 }
 
 /// The meters of one rule in a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleMeters {
-    /// With whom it is judged.
+    /// The rules with which it is judged.
     pub group: Group,
-    /// The counter that blocks its subject, and for how many milliseconds.
+    /// The counter that blocks the subject, and the length of a block in milliseconds.
     pub block: Option<(CounterName, u64)>,
-    /// Its limits.
+    /// The limits, with the names of their counters.
     pub limits: Vec<(CounterName, Meter)>,
 }
 
@@ -54,26 +54,26 @@ pub enum Group {
 }
 
 impl RuleCharge {
-    /// The limits that hold.
+    /// The limits in effect.
     pub fn limits(&self) -> &[Limit] {
         self.override_limits.as_deref().unwrap_or_else(|| self.active.rule.limits())
     }
 
-    /// Whether these limits, of the same override, hold instead of the rule's; `None`: the rule's own hold.
+    /// Whether the charge uses these limits of an override; `None`: the rule's own.
     pub fn uses_override(&self, override_limits: Option<&Arc<[Limit]>>) -> bool {
         match (override_limits, &self.override_limits) {
             (None, None) => true,
-            (Some(theirs), Some(own)) => Arc::ptr_eq(theirs, own),
+            (Some(limits), Some(own)) => Arc::ptr_eq(limits, own),
             _ => false,
         }
     }
 
-    /// Whether the rule only watches.
+    /// Whether the rule is in shadow mode.
     pub fn shadow(&self) -> bool {
         self.active.rule.mode() == Mode::Shadow
     }
 
-    /// Its meters for a tenant; `bounds` resolves the calendar of a quota.
+    /// The meters for a tenant; `bounds` resolves the calendar of a quota.
     pub fn meters(
         &self,
         tenant: TenantId,
@@ -86,15 +86,17 @@ impl RuleCharge {
             limits: self
                 .limits()
                 .iter()
-                .map(|it| (name(CounterPart::Slot(it.slot)), it.algorithm.meter(&mut bounds)))
+                .map(|limit| {
+                    (name(CounterPart::Slot(limit.slot)), limit.algorithm.meter(&mut bounds))
+                })
                 .collect(),
         }
     }
 
-    /// The names of all counters this rule may have for its subject.
+    /// The names of all counters that this rule can have for its subject.
     pub fn counters(&self, tenant: TenantId) -> Vec<CounterName> {
         let name = |part| CounterName { tenant, rule: self.active.id, part, subject: self.subject };
-        let slots = self.limits().iter().chain(self.active.rule.limits()).map(|it| it.slot);
+        let slots = self.limits().iter().chain(self.active.rule.limits()).map(|limit| limit.slot);
         let mut names: Vec<_> = slots.map(|slot| name(CounterPart::Slot(slot))).collect();
         names.push(name(CounterPart::Block));
         names
@@ -102,7 +104,7 @@ impl RuleCharge {
 }
 
 impl Check {
-    /// How many decisions it will have.
+    /// The number of decisions it has.
     pub fn limit_count(&self) -> usize {
         self.rules.iter().map(|rule| rule.limits.len()).sum()
     }

@@ -1,4 +1,4 @@
-//! Conditions of a rule: what must hold of a request's attributes.
+//! Conditions of a rule on the attributes of a request.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,7 +9,7 @@ use crate::names::{self, InvalidField};
 #[cfg(feature = "regex")]
 use crate::pattern::Pattern;
 
-/// Most values a `one_of` may list.
+/// Most values of a `one_of`.
 pub const OPERANDS_MAX: usize = 1000;
 
 /// A checked condition.
@@ -37,7 +37,7 @@ enum Test {
 }
 
 impl Condition {
-    /// Checks a draft; `path` is where it stands in the body.
+    /// Checks a draft; `path` is its place in the body.
     pub fn parse(draft: ConditionDraft, path: &str) -> Result<Self, InvalidField> {
         if let Err(reason) = names::attribute(&draft.attribute) {
             return Err(InvalidField::new(format!("{path}.attribute"), reason));
@@ -47,7 +47,7 @@ impl Condition {
         Ok(Self { attribute: draft.attribute.clone(), test, draft })
     }
 
-    /// The attribute it looks at.
+    /// The attribute that the condition tests.
     pub fn attribute(&self) -> &str {
         &self.attribute
     }
@@ -57,7 +57,7 @@ impl Condition {
         &self.draft
     }
 
-    /// Whether it holds for an attribute's value, or for its absence.
+    /// Whether the condition holds for an attribute's value, or for its absence.
     pub fn holds(&self, value: Option<&str>) -> bool {
         let Some(value) = value else {
             return matches!(self.test, Test::Absent);

@@ -1,7 +1,7 @@
 //! Decides a whole check: all limits of all rules are judged first, then all are charged or none.
 //!
-//! The twin of the Redis script. The gate uses it where a rule decides locally while Redis is away,
-//! the dashboard to draw what a rule does, the tests to hold the script to it.
+//! The twin of the Redis script. Gates use it for rules that decide locally while Redis is away, the dashboard draws
+//! pictures of rules with it, and the tests compare the script with it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// What it is after some time in which nothing else happened but that time passed.
+    /// The decision after this time, if no other check came.
     #[must_use]
     pub fn later(self, passed: Duration) -> Self {
         let passed_ms = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
@@ -48,10 +48,10 @@ pub struct Counters(pub HashMap<CounterName, Counter>);
 #[derive(Debug)]
 struct Judged<'a> {
     meters: &'a RuleMeters,
-    /// Milliseconds its subject is still blocked.
+    /// Milliseconds for which the subject is still blocked.
     blocked_ms: u64,
     block_starts: bool,
-    /// Whether it was longer than the rule says, and begins again.
+    /// Whether the block was longer than the rule says, so that it restarts.
     block_restarts: bool,
     limits: Vec<JudgedLimit<'a>>,
 }
@@ -61,9 +61,9 @@ struct JudgedLimit<'a> {
     name: CounterName,
     meter: &'a Meter,
     counter: Counter,
-    /// Whether it let the check pass when it was judged.
+    /// Whether the limit passed the check when it was judged.
     passes: bool,
-    /// How long to wait by the counter as it is now.
+    /// The wait by the counter as it is now.
     wait: Wait,
     delay_ms: u64,
     changed: bool,
@@ -73,9 +73,9 @@ struct JudgedLimit<'a> {
 pub fn decide(counters: &mut Counters, check: &Check, now: Micros) -> Vec<Decision> {
     let mut judged: Vec<_> =
         check.rules.iter().map(|rule| judge(counters, rule, check.cost, now)).collect();
-    let enforced_pass = judged.iter().filter(|it| it.enforced()).all(Judged::passes);
+    let enforced_pass = judged.iter().filter(|rule| rule.enforced()).all(Judged::passes);
     let enforced_denied_by_limit =
-        judged.iter().filter(|it| it.enforced()).any(Judged::denied_by_limit);
+        judged.iter().filter(|rule| rule.enforced()).any(Judged::denied_by_limit);
     let mut decisions = Vec::with_capacity(check.limit_count());
     for rule in &mut judged {
         let (passes, denied_by_limit) = if rule.enforced() {
@@ -129,8 +129,8 @@ fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, cost: u64, now: Micros) 
     Judged { meters: rule, blocked_ms, block_restarts, block_starts: false, limits }
 }
 
-/// What is left of a block in milliseconds, and whether it begins again because a step of the clock (or an edit of the
-/// rule) had left it longer than the rule says.
+/// The rest of a block in milliseconds, and whether it restarts because a step of the clock or an edit of the rule left
+/// it longer than the rule says.
 fn block_left(until_us: u64, block_ms: u64, now: Micros) -> (u64, bool) {
     let left_us = until_us.saturating_sub(now.0);
     if left_us > block_ms * 1000 + SLACK_US {
@@ -150,7 +150,7 @@ impl Judged<'_> {
     }
 
     fn denied_by_limit(&self) -> bool {
-        self.limits.iter().any(|it| !it.passes)
+        self.limits.iter().any(|limit| !limit.passes)
     }
 
     fn charge(&mut self, cost: u64, now: Micros) {
@@ -160,14 +160,14 @@ impl Judged<'_> {
         }
     }
 
-    /// After a denial only logs that count denials change, and a block may start.
+    /// After a denial only logs that count denials change, and a block can start.
     fn deny(&mut self, cost: u64, denied_by_limit: bool, now: Micros) {
-        let waits = self.limits.iter().any(|it| matches!(it.wait, Wait::Ms(_)));
+        let waits = self.limits.iter().any(|limit| matches!(limit.wait, Wait::Ms(_)));
         self.block_starts = self.meters.block.is_some() && self.blocked_ms == 0 && waits;
         if !denied_by_limit {
             return;
         }
-        for limit in self.limits.iter_mut().filter(|it| it.meter.counts_denied()) {
+        for limit in self.limits.iter_mut().filter(|limit| limit.meter.counts_denied()) {
             limit.meter.log_denied(&mut limit.counter, cost, now);
             limit.wait = limit.meter.wait(&mut limit.counter, cost, now);
             limit.changed = true;
@@ -196,20 +196,20 @@ impl Judged<'_> {
                 Wait::Ms(ms) => Some(ms.max(blocked_ms)),
                 Wait::Forever => None,
             };
-            let operations = outcome != Outcome::Denied && allowed;
+            let acts = outcome != Outcome::Denied && allowed;
             Decision {
                 allowed,
                 remaining: level.remaining,
                 reset_after_ms: level.reset_after_ms,
                 retry_after_ms,
-                delay_ms: if operations { limit.delay_ms } else { 0 },
+                delay_ms: if acts { limit.delay_ms } else { 0 },
             }
         };
         self.limits.iter_mut().map(report).collect()
     }
 
     fn store(&mut self, counters: &mut Counters, now: Micros) {
-        for limit in self.limits.iter_mut().filter(|it| it.changed) {
+        for limit in self.limits.iter_mut().filter(|limit| limit.changed) {
             counters.0.insert(limit.name, std::mem::take(&mut limit.counter));
         }
         let begins = self.block_starts || self.block_restarts;

@@ -1,4 +1,4 @@
-//! Drafts: rules and limits as somebody wrote them, not yet checked.
+//! Drafts: rules and limits as a tenant wrote them, not yet checked.
 //!
 //! A draft mirrors the JSON; `Rule::parse` is the only way from a draft to a rule.
 
@@ -7,42 +7,42 @@ pub use crate::algorithm::LimitDraft;
 /// A rule as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleDraft {
-    /// Which group of rules.
+    /// The namespace.
     pub namespace: String,
-    /// Unique in the namespace.
+    /// The name, unique in the namespace.
     pub name: String,
-    /// For people.
+    /// A description for people.
     pub description: String,
-    /// All of these must hold; none matches everything.
+    /// The conditions, all of which must hold; an empty list matches every request.
     pub conditions: Vec<ConditionDraft>,
     /// The attributes that form the subject.
     pub count_by: Vec<String>,
-    /// What happens to matching requests.
+    /// The action on matching requests.
     pub action: Action,
-    /// Whether it is in force.
+    /// The mode.
     pub mode: Mode,
-    /// What is admitted; only with [`Action::Limit`].
+    /// The limits; only with [`Action::Limit`].
     pub limits: Vec<LimitDraft>,
-    /// How long a subject is refused after a denial, in milliseconds.
+    /// The time for which a subject is blocked after a denial, in milliseconds.
     pub block_ms: Option<u64>,
-    /// What answers while Redis cannot be asked.
+    /// The answer while Redis is not available.
     pub on_store_failure: OnStoreFailure,
-    /// Who decides.
+    /// Whether gates can decide with leased units.
     pub consistency: Consistency,
 }
 
 /// A condition as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionDraft {
-    /// The attribute it looks at.
+    /// The attribute that the condition tests.
     pub attribute: String,
-    /// How it compares.
+    /// The operator.
     pub op: Op,
-    /// With what; several only for [`Op::OneOf`], none for [`Op::Exists`] and [`Op::Absent`].
+    /// The operand; several values only for [`Op::OneOf`], none for [`Op::Exists`] and [`Op::Absent`].
     pub value: Option<Operand>,
 }
 
-/// What a condition compares with.
+/// The operand of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operand {
     /// One text.
@@ -58,7 +58,7 @@ macro_rules! words {
         pub enum $name { $($(#[$variant_doc])* $variant,)+ }
 
         impl $name {
-            /// All of them.
+            /// All values.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
             /// The word used in JSON.
@@ -70,13 +70,13 @@ macro_rules! words {
 }
 
 words! {
-    /// What happens to requests that match a rule. `Deny` wins over `Allow`, `Allow` over `Limit`.
+    /// The action on requests that match a rule. `Deny` wins over `Allow`, `Allow` over `Limit`.
     Action {
-        /// Its limits are asked.
+        /// The limits decide.
         Limit = "limit",
-        /// They pass and no limit is asked.
+        /// The request passes without a limit.
         Allow = "allow",
-        /// They are refused.
+        /// The request is denied.
         Deny = "deny",
     }
 }
@@ -84,43 +84,43 @@ words! {
 words! {
     /// Whether a rule is in force.
     Mode {
-        /// It decides.
+        /// The rule decides.
         Enforce = "enforce",
-        /// It is decided and counted on its own, and influences nothing.
+        /// The rule is decided and counted separately, and does not affect the answer.
         Shadow = "shadow",
-        /// It does nothing.
+        /// The rule has no effect.
         Off = "off",
     }
 }
 
 words! {
-    /// What answers for a rule while Redis cannot be asked.
+    /// The answer of a rule while Redis is not available.
     OnStoreFailure {
         /// The request passes.
         Allow = "allow",
-        /// The request is refused.
+        /// The request is denied.
         Deny = "deny",
-        /// The gate decides alone, with the limit divided by the live gates.
+        /// Each gate decides with its share of the limit: the limit divided by the live gates.
         Local = "local",
     }
 }
 
 words! {
-    /// Who decides.
+    /// The place where checks are decided.
     Consistency {
-        /// Redis, each time.
+        /// Redis decides each check.
         Exact = "exact",
-        /// A gate, from units taken in advance: never more than the limit in total.
+        /// A gate decides with units taken in advance: never more than the limit in total.
         Leased = "leased",
     }
 }
 
 words! {
-    /// How a condition compares.
+    /// The operator of a condition.
     Op {
         /// The value is the operand.
         Equals = "equals",
-        /// The value is there and is not the operand.
+        /// The attribute exists and its value is not the operand.
         NotEquals = "not_equals",
         /// The value is one of the operands.
         OneOf = "one_of",
@@ -132,9 +132,9 @@ words! {
         Cidr = "cidr",
         /// The value matches this regular expression somewhere.
         Regex = "regex",
-        /// The attribute is there.
+        /// The attribute exists.
         Exists = "exists",
-        /// The attribute is not there.
+        /// The attribute does not exist.
         Absent = "absent",
     }
 }

@@ -9,7 +9,7 @@ use ulid::Ulid;
 
 use crate::time::Timestamp;
 
-/// Why a text is not an identifier of the wanted kind.
+/// A text that is not an identifier of the expected kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidId {
     /// The prefix that was expected, without the underscore.
@@ -101,17 +101,17 @@ ids! {
     RuleId = "rule";
     /// A per-subject override of a rule.
     OverrideId = "override";
-    /// Somebody asked to join a tenant.
+    /// An invitation to join a tenant.
     InvitationId = "invitation";
     /// An entry of the audit log.
     AuditId = "audit";
     /// An entry of the log of refused checks.
     DenialId = "denial";
-    /// Where a tenant is told things.
+    /// A webhook of a tenant.
     WebhookId = "webhook";
-    /// One thing that is told, however often it is tried.
+    /// A delivery to a webhook, however often it is attempted.
     DeliveryId = "delivery";
-    /// When a tenant is told.
+    /// An alert of a tenant.
     AlertId = "alert";
     /// One running gate process.
     GateId = "gate";

@@ -1,11 +1,11 @@
-//! What Weir means by its words: rules, limits, subjects, charges, counters, decisions.
+//! The domain of Weir: rules, limits, subjects, charges, counters, decisions.
 //!
 //! Pure: no I/O, no async, no serde, no clock and no randomness of its own; compiles to WASM.
 //! Suggested reading order is the order of the modules below.
 //!
 //! - A **tenant** writes **rules**; a rule holds one or more **limits**.
-//! - A request (`request`) meets the rules of its namespace (`matching`), which makes **charges**
-//!   (`charge`): one limit applied to one **subject** at some **cost**.
+//! - A request (`request`) is matched with the rules of its namespace (`matching`). The limits of the rules that match,
+//!   applied to its **subject** at its **cost**, are **charges** (`charge`).
 //! - An algorithm judges a charge against its **counter** (`algorithm`, `counter`), all charges of a
 //!   check are judged together (`decide`), and the answer is the **verdict** (`verdict`).
 //! - All rules of all tenants, compiled, are the **rulebook**.

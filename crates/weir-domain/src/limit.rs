@@ -13,7 +13,7 @@ pub const LOG_LIMIT_MAX: u64 = 10_000;
 pub const SPAN_MS_MAX: u64 = 366 * 24 * 60 * 60 * 1000;
 /// The greatest cost of one check.
 pub const COST_MAX: u64 = 1_000_000;
-/// Limits a rule may hold.
+/// Most limits of a rule.
 pub const LIMITS_PER_RULE_MAX: usize = 8;
 /// Integers below this are exact in Lua's doubles.
 pub const EXACT_MAX: u64 = (1 << 53) - 1;
@@ -24,18 +24,18 @@ pub const EXACT_MAX: u64 = (1 << 53) - 1;
 /// used again within the rule, so an edit keeps counters and a removal never hands them to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
-    /// Which of the rule's counters this limit owns.
+    /// The number of the limit's counters within the rule.
     pub slot: u16,
-    /// How it limits.
+    /// The algorithm with its parameters.
     pub algorithm: Algorithm,
 }
 
 /// A parameter outside its bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidLimit {
-    /// The parameter, as it is named in JSON.
+    /// The name of the parameter in JSON.
     pub field: &'static str,
-    /// What it must be.
+    /// The requirement, to follow the name of the field.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! Matching: which rules of a namespace apply to a request, and with which limits.
+//! Matching: finds the rules of a namespace that apply to a request, and their limits.
 
 use std::sync::Arc;
 
@@ -11,36 +11,36 @@ use crate::rulebook::{ActiveRule, Namespace};
 use crate::subject::{SubjectHasher, SubjectKey};
 use crate::time::Timestamp;
 
-/// Most limits that one request meets, enforced and shadow ones together.
+/// Most limits that apply to one request, enforced and shadow ones together.
 pub const LIMITS_PER_CHECK_MAX: usize = 64;
 
-/// What the rules say before any counter is asked.
+/// The result of matching a request with all rules, before any counter is read.
 #[derive(Debug, Clone)]
 pub enum Matched {
-    /// Refused by these rules; no limit is asked.
+    /// These rules deny the request; no limit decides.
     Denied(Vec<Arc<ActiveRule>>),
-    /// Let pass by this rule; no limit is asked.
+    /// This rule allows the request; no limit decides.
     Allowed(Arc<ActiveRule>),
-    /// These limits decide; none: nothing matched.
+    /// These limits decide; empty if no rule matched.
     Charged(Vec<RuleCharge>),
-    /// The request meets more than [`LIMITS_PER_CHECK_MAX`] limits, so it cannot be decided.
+    /// More than [`LIMITS_PER_CHECK_MAX`] limits apply, so the request cannot be decided.
     TooManyLimits,
 }
 
-/// How one rule meets a request.
+/// The result of matching a request with one rule.
 #[derive(Debug, Clone)]
 pub enum RuleMatch {
     /// This condition, by position, does not hold.
     ConditionFailed(usize),
     /// The request lacks this attribute, which the rule counts by.
     NotCounted(String),
-    /// The rule (or an override) lets it pass without asking a limit.
+    /// The rule or an override decides without a limit.
     Passes(Effect),
-    /// Its limits are asked.
+    /// The rule's limits decide.
     Charged(RuleCharge),
 }
 
-/// Meets a request with the rules of its namespace.
+/// Matches a request with the rules of its namespace.
 pub fn matched_in(namespace: &Namespace, request: &Request, now: Timestamp) -> Matched {
     let rules = &namespace.rules;
     match &namespace.index {
@@ -52,7 +52,7 @@ pub fn matched_in(namespace: &Namespace, request: &Request, now: Timestamp) -> M
     }
 }
 
-/// Meets a request with rules, given enforced first. Stops at the first limit beyond [`LIMITS_PER_CHECK_MAX`].
+/// Matches a request with rules, enforced ones first. Stops at the first limit beyond [`LIMITS_PER_CHECK_MAX`].
 pub fn matched<'a>(
     rules: impl IntoIterator<Item = &'a Arc<ActiveRule>>,
     request: &Request,
@@ -65,7 +65,7 @@ pub fn matched<'a>(
     let mut subjects = Subjects::default();
     for active in rules {
         let enforced = active.rule.mode() == Mode::Enforce;
-        match meet_counting(active, request, now, &mut subjects) {
+        match match_with_subjects(active, request, now, &mut subjects) {
             RuleMatch::Charged(charge) => {
                 limits += charge.limits().len();
                 if limits > LIMITS_PER_CHECK_MAX {
@@ -93,9 +93,9 @@ pub fn matched<'a>(
     }
 }
 
-/// Meets a request with one rule.
+/// Matches a request with one rule.
 pub fn match_rule(active: &Arc<ActiveRule>, request: &Request, now: Timestamp) -> RuleMatch {
-    meet_counting(active, request, now, &mut Subjects::default())
+    match_with_subjects(active, request, now, &mut Subjects::default())
 }
 
 /// The last subject found: rules in a row mostly count by the same attributes.
@@ -115,14 +115,14 @@ impl<'a> Subjects<'a> {
     }
 }
 
-fn meet_counting<'a>(
+fn match_with_subjects<'a>(
     active: &'a Arc<ActiveRule>,
     request: &Request,
     now: Timestamp,
     subjects: &mut Subjects<'a>,
 ) -> RuleMatch {
     let rule = &active.rule;
-    let holds = |it: &Condition| it.holds(request.attribute(it.attribute()));
+    let holds = |condition: &Condition| condition.holds(request.attribute(condition.attribute()));
     if let Some(at) = rule.first_unmet(holds) {
         return RuleMatch::ConditionFailed(at);
     }

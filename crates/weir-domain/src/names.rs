@@ -12,12 +12,12 @@ pub const EMAIL_BYTES_MAX: usize = 254;
 pub struct InvalidField {
     /// Path in the JSON body, such as `limits[0].window_ms`.
     pub field: String,
-    /// What it must be.
+    /// The requirement, to follow the name of the field.
     pub reason: String,
 }
 
 impl InvalidField {
-    /// Names a field and what it must be.
+    /// A wrong field, and the requirement it fails.
     pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { field: field.into(), reason: reason.into() }
     }
@@ -69,7 +69,7 @@ pub fn prose(text: &str, chars_max: usize) -> Result<(), String> {
     }
 }
 
-/// Checks what a tenant, a key or a person is called.
+/// Checks the name of a tenant, a key or a person.
 pub fn title(text: &str) -> Result<(), String> {
     if text.is_empty() || text.trim() != text {
         Err("must not be empty or begin or end with a blank".to_owned())

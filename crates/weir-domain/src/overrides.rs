@@ -1,4 +1,4 @@
-//! Overrides: other limits, or none, for one subject of a rule until a date.
+//! Overrides: other limits, or none, for one subject of a rule until an expiry.
 //!
 //! A subject is named by the rule's `count_by` attributes; `*` as a value stands for any. The most
 //! exact one wins: fewest stars, then the star that stands latest in `count_by`.
@@ -23,14 +23,14 @@ const OWN_SLOTS_FROM: u16 = SLOTS_MAX;
 pub struct OverrideDraft {
     /// A value, or `*`, for each attribute the rule counts by.
     pub subject: BTreeMap<String, String>,
-    /// What holds instead of the rule's limits.
+    /// The effect, in place of the rule's limits.
     pub effect: EffectDraft,
 }
 
-/// What an override does.
+/// The effect of an override as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EffectDraft {
-    /// These limits hold instead.
+    /// These limits replace the rule's.
     Limits(Vec<LimitDraft>),
     /// The rule does not limit this subject.
     Allow,
@@ -45,10 +45,10 @@ pub struct Override {
     effect: Effect,
 }
 
-/// What an override does.
+/// The effect of an override.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// These limits hold instead; slots are the rule's where the algorithm is the same.
+    /// These limits replace the rule's; slots are the rule's where the algorithm is the same.
     Limits(Arc<[Limit]>),
     /// The rule does not limit this subject.
     Allow,
@@ -59,7 +59,7 @@ pub enum Effect {
 /// All overrides of one rule, found by hash.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
-    /// Which positions of `count_by` are stars, most exact first.
+    /// The sets of positions in `count_by` that are stars, most exact first.
     masks: Vec<u8>,
     by_subject: HashMap<SubjectKey, Active>,
 }
@@ -67,11 +67,11 @@ pub struct Overrides {
 /// An override with its dates.
 #[derive(Debug, Clone)]
 pub struct Active {
-    /// Its id.
+    /// The id of the override.
     pub id: OverrideId,
-    /// What it does.
+    /// The effect.
     pub effect: Effect,
-    /// From then on it does nothing.
+    /// The time from which the override has no effect.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -114,7 +114,7 @@ impl Override {
         hasher.finish()
     }
 
-    /// What it does.
+    /// The effect.
     pub fn effect(&self) -> &Effect {
         &self.effect
     }
@@ -127,19 +127,19 @@ impl Overrides {
         all: impl IntoIterator<Item = (OverrideId, Override, Option<Timestamp>)>,
     ) -> Self {
         let mut overrides = Self::default();
-        for (id, it, expires_at) in all {
-            let mask = mask_of(&it);
+        for (id, found, expires_at) in all {
+            let mask = mask_of(&found);
             if !overrides.masks.contains(&mask) {
                 overrides.masks.push(mask);
             }
-            let key = it.subject_key(rule);
-            overrides.by_subject.insert(key, Active { id, effect: it.effect, expires_at });
+            let key = found.subject_key(rule);
+            overrides.by_subject.insert(key, Active { id, effect: found.effect, expires_at });
         }
         overrides.masks.sort_unstable_by_key(|mask| (mask.count_ones(), *mask));
         overrides
     }
 
-    /// The override that holds for a subject whose values are given in the order of `count_by`.
+    /// The override for the subject with these values, which are in the order of `count_by`.
     pub fn find(&self, rule: &Rule, values: &[&str], now: Timestamp) -> Option<&Active> {
         self.masks.iter().find_map(|mask| {
             let mut hasher = SubjectHasher::default();
@@ -181,7 +181,7 @@ fn subject(
     rule: &Rule,
     wrong: &mut Vec<InvalidField>,
 ) -> Vec<Option<String>> {
-    for attribute in given.keys().filter(|it| !rule.count_by().contains(it)) {
+    for attribute in given.keys().filter(|name| !rule.count_by().contains(name)) {
         let reason =
             format!("is not counted by; the rule counts by [{}]", rule.count_by().join(", "));
         wrong.push(InvalidField::new(format!("subject.{attribute}"), reason));
@@ -211,8 +211,9 @@ fn subject(
 
 /// The stars of an override; the first attribute is the highest bit, so that, among as many stars,
 /// a star further back sorts first.
-fn mask_of(it: &Override) -> u8 {
-    it.subject
+fn mask_of(found: &Override) -> u8 {
+    found
+        .subject
         .iter()
         .zip(bits())
         .filter(|(value, _)| value.is_none())

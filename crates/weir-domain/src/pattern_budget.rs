@@ -1,11 +1,11 @@
-//! How many regular expressions a tenant may have, and how large. Gates keep all of them compiled in memory.
+//! The budget of regular expressions of a tenant: their number and size. Gates hold all of them compiled in memory.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use crate::rule::Rule;
 
-/// Most regular expressions in the rules of a namespace, all of which one check can meet.
+/// Most regular expressions in the rules of a namespace, all of which one check can evaluate.
 pub const NAMESPACE_PATTERNS_MAX: u64 = 100;
 /// Most bytes of the compiled regular expressions of a namespace.
 pub const NAMESPACE_PATTERN_BYTES_MAX: u64 = 1 << 20;
@@ -14,10 +14,10 @@ pub const TENANT_PATTERNS_MAX: u64 = 200;
 /// Most bytes of the compiled regular expressions of a tenant.
 pub const TENANT_PATTERN_BYTES_MAX: u64 = 4 << 20;
 
-/// What the regular expressions of some rules cost. A pattern that stands in two rules counts twice.
+/// The cost of the regular expressions of some rules. A pattern that occurs in two rules counts twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PatternCost {
-    /// How many.
+    /// The number of patterns.
     pub patterns: u64,
     /// Bytes once compiled.
     pub bytes: u64,

@@ -9,12 +9,12 @@ pub struct RateBucket {
     full_at_ns: u64,
 }
 
-/// What a bucket gave.
+/// The units that a bucket gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
     /// Units that were admitted, of those that were wanted.
     pub units: u64,
-    /// When the next unit is there, if fewer were admitted than wanted; otherwise 0.
+    /// Milliseconds until the next unit, if fewer were admitted than wanted; otherwise 0.
     pub retry_after_ms: u64,
 }
 
@@ -32,7 +32,7 @@ impl RateBucket {
         Taken { units, retry_after_ms }
     }
 
-    /// Whether nothing is missing, so that the bucket need not be kept.
+    /// Whether the bucket is full, so that it can be dropped.
     pub fn is_full(&self, now_ns: u64) -> bool {
         self.full_at_ns <= now_ns
     }

@@ -1,4 +1,4 @@
-//! Requests: what a caller asks about.
+//! Requests: the checks, peeks, refunds and inspections that callers send.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,26 @@ pub const DEFAULT_NAMESPACE: &str = "default";
 /// A request as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestDraft {
-    /// Which group of rules.
+    /// The namespace of the rules.
     pub namespace: String,
-    /// What is known of the request.
+    /// The attributes that rules match and count by.
     pub attributes: BTreeMap<String, String>,
-    /// How much to take.
+    /// The units to take.
     pub cost: u64,
-    /// Whether to take it.
+    /// The operation.
     pub operation: Operation,
-    /// Names the request, so that a repeat takes nothing.
+    /// Identifies the request, so that a repeat takes nothing.
     pub idempotency_key: Option<String>,
 }
 
-/// What is to be done.
+/// An operation on counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// Decide, and take what was admitted.
+    /// Decide, and take the cost if admitted.
     Consume,
     /// Answer as `Consume` would, and write nothing.
     Peek,
-    /// Give units back.
+    /// Return units.
     Refund,
     /// Report counters as they are, and write nothing.
     Inspect,
@@ -77,7 +77,7 @@ impl Request {
         if wrong.is_empty() { Ok(Self(draft)) } else { Err(wrong) }
     }
 
-    /// Which group of rules.
+    /// The namespace of the rules.
     pub fn namespace(&self) -> &str {
         &self.0.namespace
     }
@@ -92,17 +92,17 @@ impl Request {
         &self.0.attributes
     }
 
-    /// How much to take.
+    /// The units to take.
     pub fn cost(&self) -> u64 {
         self.0.cost
     }
 
-    /// What is to be done.
+    /// The operation.
     pub fn operation(&self) -> Operation {
         self.0.operation
     }
 
-    /// Names the request, so that a repeat takes nothing.
+    /// Identifies the request, so that a repeat takes nothing.
     pub fn idempotency_key(&self) -> Option<&str> {
         self.0.idempotency_key.as_deref()
     }

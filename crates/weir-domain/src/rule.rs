@@ -1,4 +1,4 @@
-//! Rules: the checked form of what a tenant wrote.
+//! Rules, in their checked form.
 
 use crate::algorithm::Algorithm;
 use crate::condition::Condition;
@@ -23,7 +23,7 @@ pub struct Rule {
     limits: Vec<Limit>,
 }
 
-/// Which slots a rule's limits have, and the next that was never used.
+/// The slots of a rule's limits, and the next slot that was never used.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Slots {
     /// One for each limit, in order.
@@ -59,7 +59,7 @@ impl Rule {
         if wrong.is_empty() { Ok(Self { draft, conditions, limits }.fitted()) } else { Err(wrong) }
     }
 
-    /// Without room to grow, which nothing does: gates keep many rules.
+    /// Without spare capacity, because gates hold many rules.
     fn fitted(mut self) -> Self {
         self.draft.conditions.shrink_to_fit();
         self.draft.count_by.shrink_to_fit();
@@ -69,12 +69,12 @@ impl Rule {
         self
     }
 
-    /// As it was written.
+    /// The rule as written.
     pub fn draft(&self) -> &RuleDraft {
         &self.draft
     }
 
-    /// All of these must hold.
+    /// The conditions, all of which must hold.
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
@@ -92,52 +92,52 @@ impl Rule {
         })
     }
 
-    /// What is admitted.
+    /// The limits.
     pub fn limits(&self) -> &[Limit] {
         &self.limits
     }
 
-    /// Its name, unique in its namespace.
+    /// The name, unique in its namespace.
     pub fn name(&self) -> &str {
         &self.draft.name
     }
 
-    /// Its namespace.
+    /// The namespace.
     pub fn namespace(&self) -> &str {
         &self.draft.namespace
     }
 
-    /// Who decides: Redis alone, or gates with units taken in advance.
+    /// Whether Redis decides each check, or gates decide with leased units.
     pub fn consistency(&self) -> Consistency {
         self.draft.consistency
     }
 
-    /// Whether it is in force.
+    /// The mode.
     pub fn mode(&self) -> Mode {
         self.draft.mode
     }
 
-    /// What happens to matching requests.
+    /// The action on matching requests.
     pub fn action(&self) -> Action {
         self.draft.action
     }
 
-    /// What answers while Redis cannot be asked.
+    /// The answer while Redis is not available.
     pub fn on_store_failure(&self) -> OnStoreFailure {
         self.draft.on_store_failure
     }
 
-    /// The attributes that form its subject.
+    /// The attributes that form the subject.
     pub fn count_by(&self) -> &[String] {
         &self.draft.count_by
     }
 
-    /// How long a subject is refused after a denial.
+    /// The time for which a subject is blocked after a denial, in milliseconds.
     pub fn block_ms(&self) -> Option<u64> {
         self.draft.block_ms
     }
 
-    /// Gives its limits these slots, as stored with the rule.
+    /// Sets the slots of the limits, as stored with the rule.
     #[must_use]
     pub fn with_slots(mut self, slots: &[u16]) -> Self {
         for (limit, slot) in self.limits.iter_mut().zip(slots) {
@@ -164,16 +164,16 @@ impl Rule {
         Ok(carried)
     }
 
-    /// How many limits every request of the namespace meets because of this rule, if it has the attributes the rule
-    /// counts by: none if the rule has conditions or is off.
+    /// The number of limits that apply to every request of the namespace because of this rule: 0 if the rule has
+    /// conditions or is off.
     pub fn unconditional_limits(&self) -> usize {
         let always = self.conditions.is_empty() && self.mode() != Mode::Off;
         if always { self.limits.len() } else { 0 }
     }
 }
 
-/// Slots for `after` so that counters live on: a limit takes the slot of the first unclaimed limit
-/// of the same algorithm and window, else of the first of the same algorithm, else a new one.
+/// Slots for `after` that keep counters: a limit takes the slot of the first unclaimed limit of the same algorithm and
+/// window, else of the first of the same algorithm, else a new one.
 pub fn carry_slots(before: &[Limit], after: &[Limit], next: u16) -> Slots {
     let mut unclaimed: Vec<&Limit> = before.iter().collect();
     let mut taken: Vec<Option<u16>> = vec![None; after.len()];
@@ -182,7 +182,7 @@ pub fn carry_slots(before: &[Limit], after: &[Limit], next: u16) -> Slots {
             a.name() == b.name() && (any_window || a.window_ms() == b.window_ms())
         };
         for (limit, slot) in after.iter().zip(&mut taken).filter(|(_, slot)| slot.is_none()) {
-            let found = unclaimed.iter().position(|it| same(&it.algorithm, &limit.algorithm));
+            let found = unclaimed.iter().position(|old| same(&old.algorithm, &limit.algorithm));
             *slot = found.map(|at| unclaimed.remove(at).slot);
         }
     }
@@ -230,7 +230,7 @@ fn block_fits(draft: &RuleDraft) -> Result<(), String> {
         Some(_) if draft.action != Action::Limit => {
             Err("must be null unless the action is `limit`".to_owned())
         }
-        Some(block_ms) => span_ms("block_ms", block_ms).map(drop).map_err(|it| it.reason),
+        Some(block_ms) => span_ms("block_ms", block_ms).map(drop).map_err(|invalid| invalid.reason),
     }
 }
 

@@ -1,8 +1,8 @@
-//! Which rules of a namespace may match a request, found by hash instead of by asking each.
+//! An index that finds the rules of a namespace that can match a request, by hash instead of by trying each.
 //!
-//! Most rules demand that some attribute has a certain value (`equals`) or one of a few (`one_of`). Such
-//! a rule is filed under the demand that fewest rules share, and is looked at only when a request has
-//! that value. Rules without such a demand are always looked at.
+//! Most rules require a certain value of an attribute (`equals`) or one of a few (`one_of`). Such a rule is filed under
+//! the requirement that the fewest rules share, and is tried only when a request has that value. Rules without such a
+//! requirement are always tried.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::rulebook::ActiveRule;
 pub struct RuleIndex {
     /// By attribute, then by value.
     filed: HashMap<String, HashMap<String, Vec<usize>>>,
-    /// Without a demand; in order.
+    /// The rules without a requirement, in order.
     others: Vec<usize>,
 }
 
-/// Rules up to which asking each is as fast.
+/// Up to this number of rules, trying each is as fast.
 const LINEAR_MAX: usize = 8;
 /// A `one_of` with more values is not filed.
 const VALUES_MAX: usize = 64;
 
 impl RuleIndex {
-    /// The index of these rules; none where it would gain nothing.
+    /// The index of these rules; `None` where trying each is as fast.
     pub fn of(rules: &[Arc<ActiveRule>]) -> Option<Self> {
         if rules.len() <= LINEAR_MAX {
             return None;
         }
         let mut sharing: HashMap<(&str, &str), usize> = HashMap::new();
-        for (attribute, values) in rules.iter().flat_map(|it| demands(it)) {
+        for (attribute, values) in rules.iter().flat_map(|rule| requirements(rule)) {
             for value in values {
                 *sharing.entry((attribute, value)).or_default() += 1;
             }
@@ -41,7 +41,7 @@ impl RuleIndex {
             let shared = |(attribute, values): &(&str, &[String])| {
                 values.iter().map(|value| sharing[&(*attribute, value.as_str())]).sum::<usize>()
             };
-            match demands(rule).min_by_key(shared) {
+            match requirements(rule).min_by_key(shared) {
                 Some((attribute, values)) => index.file(position, attribute, values),
                 None => index.others.push(position),
             }
@@ -49,7 +49,7 @@ impl RuleIndex {
         (!index.filed.is_empty()).then_some(index)
     }
 
-    /// The positions of the rules that may match, in order.
+    /// The positions of the rules that can match, in order.
     pub fn candidates(&self, request: &Request) -> Vec<usize> {
         let mut positions = self.others.clone();
         for (attribute, by_value) in &self.filed {
@@ -71,10 +71,10 @@ impl RuleIndex {
 }
 
 /// The attributes that must have one of these values for the rule to match.
-fn demands(rule: &ActiveRule) -> impl Iterator<Item = (&str, &[String])> {
-    rule.rule.conditions().iter().filter_map(|it| {
-        let values = it.one_of()?;
-        (values.len() <= VALUES_MAX).then_some((it.attribute(), values))
+fn requirements(rule: &ActiveRule) -> impl Iterator<Item = (&str, &[String])> {
+    rule.rule.conditions().iter().filter_map(|condition| {
+        let values = condition.one_of()?;
+        (values.len() <= VALUES_MAX).then_some((condition.attribute(), values))
     })
 }
 

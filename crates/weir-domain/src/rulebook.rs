@@ -1,6 +1,6 @@
-//! The rulebook: all rules and keys of all tenants at one version, ready to decide by.
+//! The rulebook: all rules and keys of all tenants at one version, compiled.
 //!
-//! Immutable: a newer one is built beside it and swapped in whole.
+//! It is immutable: a newer rulebook is built beside it and swapped in whole.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -28,17 +28,17 @@ pub struct Rulebook {
 /// One tenant's part.
 #[derive(Debug, Default)]
 pub struct TenantRules {
-    /// What holds of it as a whole.
+    /// The settings of the tenant as a whole.
     pub state: TenantState,
-    /// Its keys.
+    /// The keys of the tenant.
     pub keys: Vec<(KeyDigest, Arc<ApiKey>)>,
-    /// All its rules, those that are off too, by id.
+    /// All rules, including those that are off, by id.
     rules: Vec<Arc<ActiveRule>>,
-    /// Its namespaces that have rules.
+    /// The namespaces that have rules.
     namespaces: HashMap<String, Arc<Namespace>>,
 }
 
-/// What holds for all tenants.
+/// The settings for all tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstallationState {
     /// Off: every check of every tenant is allowed.
@@ -47,18 +47,18 @@ pub struct InstallationState {
     pub checks_per_second: u64,
 }
 
-/// What holds of a tenant as a whole.
+/// The settings of a tenant as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TenantState {
     /// The version at which the tenant last changed.
     pub version: u64,
     /// A suspended tenant's keys are refused.
     pub suspended: bool,
-    /// Whether some of its checks are kept for what-if runs.
+    /// Whether a sample of its checks is recorded for what-if runs.
     pub sampled: bool,
     /// Off: every check of the tenant is allowed.
     pub enforced: bool,
-    /// Its own ceiling of checks a second.
+    /// The tenant's own ceiling of checks a second.
     pub checks_per_second: Option<u64>,
 }
 
@@ -78,31 +78,31 @@ impl Default for TenantState {
 /// A namespace of one tenant.
 #[derive(Debug, Default)]
 pub struct Namespace {
-    /// Its rules, oldest first, enforced ones before shadow ones; none that is off.
+    /// The rules that are not off: enforced ones before shadow ones, oldest first.
     pub rules: Vec<Arc<ActiveRule>>,
-    /// Finds the rules that may match; none: ask each.
+    /// Finds the rules that can match; `None`: every rule is tried.
     pub index: Option<RuleIndex>,
-    /// What of its checks is kept for what-if runs; none: nothing.
+    /// The parts of checks that are recorded for what-if runs; `None`: no check is recorded.
     pub sample: Option<Arc<SamplePlan>>,
-    /// What the regular expressions that one check can meet cost.
+    /// The cost of the regular expressions that one check can evaluate.
     pub patterns: PatternCost,
 }
 
 /// A key in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Its id.
+    /// The id of the key.
     pub id: KeyId,
-    /// What it may be used for.
+    /// The operations that the key permits.
     pub scopes: Vec<Scope>,
-    /// From then on it is refused.
+    /// The time from which the key is refused.
     pub expires_at: Option<Timestamp>,
 }
 
-/// Whose request it is.
+/// The owner of a request.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// The tenant the key belongs to.
+    /// The tenant that owns the key.
     pub tenant: TenantId,
     /// The key.
     pub key: Arc<ApiKey>,
@@ -111,7 +111,7 @@ pub struct Caller {
 /// A rule with its id and overrides.
 #[derive(Debug)]
 pub struct ActiveRule {
-    /// Its id.
+    /// The id of the rule.
     pub id: RuleId,
     /// The rule.
     pub rule: Rule,
@@ -123,15 +123,15 @@ pub struct ActiveRule {
 }
 
 impl Rulebook {
-    /// The version it holds.
+    /// The version of the rulebook.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Whose key this is, if it is known and not expired, and its tenant is not suspended.
+    /// The owner of a key, if the key is known and not expired, and its tenant is not suspended.
     pub fn caller(&self, digest: &KeyDigest, now: Timestamp) -> Option<&Caller> {
         let caller = self.keys.get(digest)?;
-        let suspended = self.tenants.get(&caller.tenant).is_none_or(|it| it.state.suspended);
+        let suspended = self.tenants.get(&caller.tenant).is_none_or(|part| part.state.suspended);
         let expired = caller.key.expires_at.is_some_and(|expires_at| expires_at <= now);
         (!suspended && !expired).then_some(caller)
     }
@@ -150,7 +150,7 @@ impl Rulebook {
 
     /// The rules of a tenant's namespace.
     pub fn rules(&self, tenant: TenantId, namespace: &str) -> &[Arc<ActiveRule>] {
-        self.namespace(tenant, namespace).map_or(&[], |it| it.rules.as_slice())
+        self.namespace(tenant, namespace).map_or(&[], |namespace| namespace.rules.as_slice())
     }
 
     /// A tenant's namespace, if it has rules.
@@ -168,7 +168,7 @@ impl Rulebook {
         self.tenants.len()
     }
 
-    /// This rulebook with what holds for all tenants replaced.
+    /// This rulebook with other settings for all tenants.
     #[must_use]
     pub fn with_installation(self, installation: InstallationState) -> Self {
         Self { installation, ..self }
@@ -207,12 +207,12 @@ impl ActiveRule {
         Self { id, rule, overrides, name, id_text }
     }
 
-    /// Its name.
+    /// The name of the rule.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// Its id as text.
+    /// The id as text.
     pub fn id_text(&self) -> &Arc<str> {
         &self.id_text
     }
@@ -225,7 +225,11 @@ impl TenantRules {
         keys: Vec<(KeyDigest, ApiKey)>,
         rules: impl IntoIterator<Item = ActiveRule>,
     ) -> Self {
-        Self::default().with_changes(state, keys, rules.into_iter().map(|it| (it.id, Some(it))))
+        Self::default().with_changes(
+            state,
+            keys,
+            rules.into_iter().map(|rule| (rule.id, Some(rule))),
+        )
     }
 
     /// This part with other keys, and with some rules replaced (`None`: gone). Rules and namespaces that
@@ -239,17 +243,17 @@ impl TenantRules {
     ) -> Self {
         let changes: BTreeMap<_, _> =
             changes.into_iter().map(|(id, rule)| (id, rule.map(Arc::new))).collect();
-        let (gone, kept): (Vec<_>, Vec<_>) =
-            self.rules.iter().partition(|it| changes.contains_key(&it.id));
-        let came = changes.into_values().flatten();
-        let mut rules: Vec<_> = kept.into_iter().cloned().collect();
+        let (replaced, shared): (Vec<_>, Vec<_>) =
+            self.rules.iter().partition(|rule| changes.contains_key(&rule.id));
+        let added = changes.into_values().flatten();
+        let mut rules: Vec<_> = shared.into_iter().cloned().collect();
         let mut touched: HashSet<String> =
-            gone.into_iter().map(|it| it.rule.namespace().to_owned()).collect();
-        for rule in came {
+            replaced.into_iter().map(|rule| rule.rule.namespace().to_owned()).collect();
+        for rule in added {
             touched.insert(rule.rule.namespace().to_owned());
             rules.push(rule);
         }
-        rules.sort_by_key(|it| it.id);
+        rules.sort_by_key(|rule| rule.id);
         rules.shrink_to_fit();
         if state.sampled != self.state.sampled {
             touched.extend(self.namespaces.keys().cloned());
@@ -264,25 +268,24 @@ impl TenantRules {
         Self { state, keys, rules, namespaces }
     }
 
-    /// All its rules, those that are off too, by id.
+    /// All rules, including those that are off, by id.
     pub fn all_rules(&self) -> &[Arc<ActiveRule>] {
         &self.rules
     }
 
     /// The rules of a namespace, enforced ones first, oldest first.
     pub fn rules(&self, namespace: &str) -> &[Arc<ActiveRule>] {
-        self.namespaces.get(namespace).map_or(&[], |it| it.rules.as_slice())
+        self.namespaces.get(namespace).map_or(&[], |namespace| namespace.rules.as_slice())
     }
 }
 
 impl Namespace {
-    /// Rules that are off are only looked at for what they would need of a sample, which is kept if
-    /// `sampled`.
+    /// Rules that are off count only for the attributes that a sample must hold for them.
     fn new(name: &str, mut rules: Vec<Arc<ActiveRule>>, sampled: bool) -> Self {
-        let sample =
-            sampled.then(|| Arc::new(SamplePlan::of_rules(name, rules.iter().map(|it| &it.rule))));
-        rules.retain(|it| it.rule.mode() != Mode::Off);
-        rules.sort_unstable_by_key(|it| (it.rule.mode() == Mode::Shadow, it.id));
+        let sample = sampled
+            .then(|| Arc::new(SamplePlan::of_rules(name, rules.iter().map(|active| &active.rule))));
+        rules.retain(|active| active.rule.mode() != Mode::Off);
+        rules.sort_unstable_by_key(|active| (active.rule.mode() == Mode::Shadow, active.id));
         rules.shrink_to_fit();
         let index = RuleIndex::of(&rules);
         let costs = rules.iter().map(|active| PatternCost::of(&active.rule));
@@ -291,13 +294,13 @@ impl Namespace {
     }
 }
 
-/// The rules of each of these namespaces that has any.
+/// The rules of these namespaces, without namespaces that have none.
 fn grouped(
     rules: &[Arc<ActiveRule>],
     namespaces: &HashSet<String>,
 ) -> HashMap<String, Vec<Arc<ActiveRule>>> {
     let mut groups: HashMap<String, Vec<Arc<ActiveRule>>> = HashMap::new();
-    for rule in rules.iter().filter(|it| namespaces.contains(it.rule.namespace())) {
+    for rule in rules.iter().filter(|rule| namespaces.contains(rule.rule.namespace())) {
         match groups.get_mut(rule.rule.namespace()) {
             Some(group) => group.push(Arc::clone(rule)),
             None => drop(groups.insert(rule.rule.namespace().to_owned(), vec![Arc::clone(rule)])),

@@ -1,9 +1,8 @@
-//! Which checks are kept for what-if runs: those of some subjects, and of these all.
+//! The sample of checks that is recorded for what-if runs: all checks of some subjects.
 //!
-//! What a limiter decides for a subject depends on everything the subject asked before, so a share of
-//! all checks says nothing, and all checks of a share of the subjects says much. Each subject has a
-//! mark, a number that looks random; kept is who has a mark up to a threshold. The marks do not depend
-//! on who computes them, so all gates keep the same subjects.
+//! A decision depends on all earlier checks of the same subject. A random share of all checks could therefore not be
+//! decided again, but all checks of a share of the subjects can. Each subject has a mark, a hash of its values; a subject
+//! is in the sample if its mark is at most a threshold. All gates compute the same marks and so choose the same subjects.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -11,12 +10,12 @@ use std::fmt::Write as _;
 use crate::request::Request;
 use crate::rule::Rule;
 
-/// Bytes of a value that are kept; of a longer one the beginning and a digest.
-pub const KEPT_BYTES_MAX: usize = 200;
-/// The threshold under which every subject is kept.
+/// Most bytes of a recorded value; a longer value is cut and ends with a digest.
+pub const RECORDED_BYTES_MAX: usize = 200;
+/// The threshold that includes every subject.
 pub const ALL: u32 = u32::MAX;
 
-/// What of a namespace's checks is kept: what its rules look at, and whom they count.
+/// The parts of a namespace's checks that are recorded: the attributes that its rules use, and the subjects they count.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SamplePlan {
     namespace: String,
@@ -29,7 +28,7 @@ impl SamplePlan {
     pub fn of_rules<'a>(namespace: &str, rules: impl IntoIterator<Item = &'a Rule>) -> Self {
         let mut plan = Self { namespace: namespace.to_owned(), ..Self::default() };
         for rule in rules {
-            plan.attributes.extend(looked_at(rule).map(str::to_owned));
+            plan.attributes.extend(used_attributes(rule).map(str::to_owned));
             plan.count_by.push(rule.count_by().to_vec());
         }
         plan.attributes.sort_unstable();
@@ -41,72 +40,73 @@ impl SamplePlan {
         plan
     }
 
-    /// A plan read back.
+    /// A plan that was stored.
     pub fn new(namespace: String, attributes: Vec<String>, count_by: Vec<Vec<String>>) -> Self {
         Self { namespace, attributes, count_by }
     }
 
-    /// Whose checks are meant.
+    /// The namespace of the checks.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// The attributes that are kept, sorted.
+    /// The attributes that are recorded, sorted.
     pub fn attributes(&self) -> &[String] {
         &self.attributes
     }
 
-    /// Whose checks are kept as a whole.
+    /// The `count_by` lists of the rules, which define the subjects.
     pub fn count_by(&self) -> &[Vec<String>] {
         &self.count_by
     }
 
-    /// The least mark of the request's subjects; none: no rule tells whose it is.
+    /// The least mark of the request's subjects; `None` if no rule counts it by subject.
     pub fn mark(&self, request: &Request) -> Option<u32> {
-        let marks = self.count_by.iter().filter_map(|it| mark(it, |name| request.attribute(name)));
+        let marks =
+            self.count_by.iter().filter_map(|names| mark(names, |name| request.attribute(name)));
         marks.min()
     }
 
-    /// The first attribute that the rule looks at and that is not kept.
+    /// The first attribute that the rule uses and that is not recorded.
     pub fn lacks<'a>(&self, rule: &'a Rule) -> Option<&'a str> {
-        looked_at(rule)
-            .find(|it| self.attributes.binary_search_by(|kept| kept[..].cmp(it)).is_err())
+        used_attributes(rule)
+            .find(|name| self.attributes.binary_search_by(|own| own[..].cmp(name)).is_err())
     }
 
-    /// Whether the subjects kept are subjects of the rule: then a share of them is a sample of its own.
+    /// Whether the recorded subjects are subjects of the rule, so that they are a sample of the rule's checks.
     pub fn samples(&self, rule: &Rule) -> bool {
-        !rule.count_by().is_empty() && self.count_by.iter().any(|it| it == rule.count_by())
+        !rule.count_by().is_empty() && self.count_by.iter().any(|names| names == rule.count_by())
     }
 }
 
-/// A subject's mark; none if the request lacks one of the attributes, or if all are counted together.
+/// The mark of a subject; `None` if the request lacks an attribute, or if all requests are counted together.
 pub fn mark<'a>(count_by: &[String], value: impl Fn(&str) -> Option<&'a str>) -> Option<u32> {
     if count_by.is_empty() {
         return None;
     }
     let mut hash = Fnv::default();
     for name in count_by {
-        let value = kept_value(value(name)?);
+        let value = recorded_value(value(name)?);
         hash.eat(name.as_bytes());
         hash.eat(value.as_bytes());
     }
     Some(hash.finish())
 }
 
-/// A value as it is kept.
-pub fn kept_value(value: &str) -> Cow<'_, str> {
-    if value.len() <= KEPT_BYTES_MAX {
+/// A value as it is recorded.
+pub fn recorded_value(value: &str) -> Cow<'_, str> {
+    if value.len() <= RECORDED_BYTES_MAX {
         return Cow::Borrowed(value);
     }
-    let mut end = KEPT_BYTES_MAX - 20;
+    let mut end = RECORDED_BYTES_MAX - 20;
     while !value.is_char_boundary(end) {
         end -= 1;
     }
     let mut hash = Fnv::default();
     hash.eat(value.as_bytes());
-    let mut kept = value[..end].to_owned();
-    write!(kept, "…{:016x}", hash.spread()).expect("writing to a string cannot fail");
-    Cow::Owned(kept)
+    let mut recorded = value[..end].to_owned();
+    write!(recorded, "…{:016x}", hash.spread()).expect("writing to a string cannot fail");
+    Cow::Owned(recorded)
 }
 
 /// The share of subjects with a mark up to a threshold.
@@ -115,13 +115,13 @@ pub fn share(threshold: u32) -> f64 {
 }
 
 /// The attributes whose values the rule depends on.
-fn looked_at(rule: &Rule) -> impl Iterator<Item = &str> {
+fn used_attributes(rule: &Rule) -> impl Iterator<Item = &str> {
     let tested = rule.conditions().iter().map(crate::condition::Condition::attribute);
     tested.chain(rule.count_by().iter().map(String::as_str))
 }
 
-/// FNV-1a: short texts, quickly. Who can choose a subject's name can choose its mark, and gains to be
-/// kept or not.
+/// FNV-1a, which is fast for short texts. A caller that chooses its subject can choose its mark; it gains nothing by
+/// being in the sample or not.
 struct Fnv(u64);
 
 impl Default for Fnv {

@@ -1,4 +1,4 @@
-//! Subjects: whom a counter belongs to, named by a digest so user input never enters a key.
+//! Subjects of counters, named by a digest so that user input never enters a key.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ impl SubjectHasher {
         self.field(1, attribute, value);
     }
 
-    /// Adds one attribute that may have any value.
+    /// Adds one attribute that can have any value.
     pub fn any(&mut self, attribute: &str) {
         self.field(2, attribute, "");
     }

@@ -11,7 +11,7 @@ pub struct Timestamp(i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Micros(pub u64);
 
-/// Where an edge takes its time from; tests supply their own.
+/// The source of time; tests supply their own.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
@@ -51,12 +51,12 @@ impl Micros {
 }
 
 impl Clock {
-    /// A clock that asks `now` each time.
+    /// A clock that calls `now` each time.
     pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
 
-    /// What time it is.
+    /// The present time.
     pub fn now(&self) -> Timestamp {
         (self.0)()
     }

@@ -1,29 +1,29 @@
-//! The verdict: all decisions of a check combined; the strictest wins.
+//! The verdict: all decisions of a check combined. The strictest one decides.
 
 use crate::decide::Decision;
 
-/// One limit's decision with what it is called.
+/// The decision of a limit, with its rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// Name of its rule.
+    /// The name of the rule.
     pub rule: &'a str,
-    /// Whether its rule only watches.
+    /// Whether the rule is in shadow mode.
     pub shadow: bool,
     /// The limit, the capacity, or 1 for spacing.
     pub limit: u64,
-    /// What it decided.
+    /// The decision.
     pub decision: Decision,
 }
 
 /// The answer to a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether the caller may go on.
+    /// Whether the check is admitted.
     pub allowed: bool,
     /// The first entry of each enforced rule that refused, in rule order.
     pub denied_by: Vec<usize>,
-    /// Which entry decides: on denial the enforced one with the longest wait, else the enforced one
-    /// with the least left; none when no enforced limit was asked.
+    /// The entry that decides: of a denial the enforced one with the longest wait, else the enforced one with the
+    /// smallest share left; `None` without enforced limits.
     pub deciding: Option<usize>,
     /// 0 when allowed; `None` when the check can never pass.
     pub retry_after_ms: Option<u64>,
@@ -33,9 +33,9 @@ pub struct Verdict {
 
 /// Combines the entries of a check.
 pub fn combine(entries: &[Entry<'_>]) -> Verdict {
-    let enforced = || entries.iter().enumerate().filter(|(_, it)| !it.shadow);
+    let enforced = || entries.iter().enumerate().filter(|(_, entry)| !entry.shadow);
     let mut denied_by = Vec::new();
-    for (at, entry) in enforced().filter(|(_, it)| !it.decision.allowed) {
+    for (at, entry) in enforced().filter(|(_, entry)| !entry.decision.allowed) {
         if denied_by.last().is_none_or(|&last: &usize| entries[last].rule != entry.rule) {
             denied_by.push(at);
         }
@@ -43,10 +43,11 @@ pub fn combine(entries: &[Entry<'_>]) -> Verdict {
     let allowed = denied_by.is_empty();
     let deciding = if allowed {
         // Least share left; compared as remaining × other limit, exact in 128 bits.
-        enforced().reduce(|least, it| if share_less(it.1, least.1) { it } else { least })
+        enforced().reduce(|least, next| if share_less(next.1, least.1) { next } else { least })
     } else {
-        let wait = |it: &Entry<'_>| it.decision.retry_after_ms.unwrap_or(u64::MAX);
-        enforced().reduce(|longest, it| if wait(it.1) > wait(longest.1) { it } else { longest })
+        let wait = |entry: &Entry<'_>| entry.decision.retry_after_ms.unwrap_or(u64::MAX);
+        enforced()
+            .reduce(|longest, next| if wait(next.1) > wait(longest.1) { next } else { longest })
     };
     Verdict {
         allowed,
@@ -55,14 +56,14 @@ pub fn combine(entries: &[Entry<'_>]) -> Verdict {
             Some((_, entry)) if !allowed => entry.decision.retry_after_ms,
             _ => Some(0),
         },
-        delay_ms: enforced().map(|(_, it)| it.decision.delay_ms).max().unwrap_or(0),
+        delay_ms: enforced().map(|(_, entry)| entry.decision.delay_ms).max().unwrap_or(0),
         denied_by,
     }
 }
 
 fn share_less(a: &Entry<'_>, b: &Entry<'_>) -> bool {
-    let share = |it: &Entry<'_>, other: &Entry<'_>| {
-        u128::from(it.decision.remaining) * u128::from(other.limit)
+    let share = |entry: &Entry<'_>, other: &Entry<'_>| {
+        u128::from(entry.decision.remaining) * u128::from(other.limit)
     };
     share(a, b) < share(b, a)
 }

@@ -4,10 +4,12 @@
 //! nothing waits for a timer and a busy gate makes few, large calls. A call blocks Redis for everybody, so its script time is
 //! bounded (`cost`, `pace`) and shared fairly between tenants.
 
+mod asked;
 mod batcher;
 mod connector;
 mod cost;
 mod deadline;
+mod in_flight;
 mod pace;
 mod pending;
 mod periods;
@@ -15,11 +17,11 @@ mod queue;
 mod refusals;
 mod reset;
 mod script;
+mod settings;
 mod source;
 mod status;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,18 +30,16 @@ use smallvec::SmallVec;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use weir_domain::charge::RuleCharge;
 use weir_domain::counter::CounterName;
-use weir_domain::decide::Decision;
-use weir_domain::id::TenantId;
-use weir_domain::request::Operation;
 use weir_domain::time::Micros;
 
+pub use self::asked::{Answer, Asked, Idempotency};
 use self::batcher::Batcher;
 use self::pending::{PendingCheck, Reply};
 use self::periods::Periods;
 use self::queue::FairQueue;
 use self::script::Encoded;
+pub use self::settings::{DecidingClock, LimiterSettings};
 use self::status::Status;
 use crate::error::RedisError;
 use crate::keys::{INVALIDATION_CHANNEL, RESET};
@@ -58,86 +58,18 @@ pub struct Limiter {
 #[derive(Debug)]
 struct OpenQueue(Arc<FairQueue>);
 
-/// What the limiter knows of Redis.
+/// The state of Redis as the limiter sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct RedisHealth {
     /// Whether Redis decides checks. False after a second of nothing but refusals, too.
     pub up: bool,
-    /// How often Redis did not have the script.
+    /// The number of times that Redis did not have the script.
     pub script_loads: u64,
-}
-
-/// How the limiter asks.
-#[derive(Debug, Clone)]
-pub struct LimiterSettings {
-    /// Longest that a check waits for Redis, connection included.
-    pub budget: Duration,
-    /// Added to the expiry of every key, against rounding: at most one second.
-    pub grace: Duration,
-    /// The deciding clock; `None`: Redis' own.
-    pub clock: Option<DecidingClock>,
-}
-
-/// A clock that decides instead of Redis' own: for tests, which supply the time.
-#[derive(Clone)]
-pub struct DecidingClock(Arc<dyn Fn() -> Micros + Send + Sync>);
-
-/// One check as it is asked.
-#[derive(Debug, Clone)]
-pub struct Asked<'a> {
-    /// Whose counters.
-    pub tenant: TenantId,
-    /// What is to be done.
-    pub operation: Operation,
-    /// How much to take.
-    pub cost: u64,
-    /// The rules it meets.
-    pub rules: &'a [RuleCharge],
-    /// Names the request, so that a repeat takes nothing.
-    pub idempotency: Option<Idempotency>,
-}
-
-/// What makes a check repeatable.
-#[derive(Debug, Clone)]
-pub struct Idempotency {
-    /// The caller's key.
-    pub key: String,
-    /// Tells requests apart that use the same key.
-    pub fingerprint: String,
-    /// Handed back with a repeated answer.
-    pub text: String,
-}
-
-/// The answer to one check.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// Decided at this time, one decision for each limit of each rule.
-    Decided(Micros, Vec<Decision>),
-    /// The first answer to the same request, with the text given then. Nothing was taken.
-    Repeated(Micros, String, Vec<Decision>),
-    /// The idempotency key was used for another request. Nothing was taken.
-    KeyReused,
-    /// This key of the check holds another type than it should, so nothing of the check was decided or taken.
-    Unreadable(String),
 }
 
 type Receiver = oneshot::Receiver<Result<Reply, RedisError>>;
 
 const RESET_TIMEOUT: Duration = Duration::from_secs(1);
-
-impl Default for LimiterSettings {
-    fn default() -> Self {
-        Self { budget: Duration::from_millis(10), grace: Duration::from_secs(1), clock: None }
-    }
-}
-
-impl LimiterSettings {
-    /// The time that decides the next call, if it is supplied, and the grace in milliseconds.
-    fn clock_and_grace(&self) -> (Option<Micros>, u64) {
-        let grace_ms = u64::try_from(self.grace.as_millis()).unwrap_or(1000);
-        (self.clock.as_ref().map(DecidingClock::now), grace_ms)
-    }
-}
 
 impl Drop for OpenQueue {
     fn drop(&mut self) {
@@ -145,25 +77,8 @@ impl Drop for OpenQueue {
     }
 }
 
-impl DecidingClock {
-    /// A clock that asks `now` once for each call of the script.
-    pub fn new(now: impl Fn() -> Micros + Send + Sync + 'static) -> Self {
-        Self(Arc::new(now))
-    }
-
-    fn now(&self) -> Micros {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for DecidingClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DecidingClock")
-    }
-}
-
 impl Limiter {
-    /// Starts the task that asks Redis; it ends with `stop`, or with the last handle.
+    /// Starts the task that calls Redis; it ends with `stop`, or with the last handle.
     pub fn start(client: Client, settings: LimiterSettings, stop: CancellationToken) -> Self {
         let (queue, status) = (Arc::<FairQueue>::default(), Arc::<Status>::default());
         let budget = settings.budget;
@@ -179,7 +94,7 @@ impl Limiter {
         self.status.up()
     }
 
-    /// What the limiter knows of Redis.
+    /// The state of Redis as the limiter sees it.
     pub fn health(&self) -> RedisHealth {
         RedisHealth { up: self.up(), script_loads: self.status.script_loads() }
     }
@@ -203,7 +118,7 @@ impl Limiter {
     }
 
     /// Returns units that were taken before `ends`, unless Redis' clock is within a second of it: afterwards they
-    /// would be those of others. Returns one result for each check; [`RedisError::WindowOver`] means that it was too late.
+    /// would be other callers' units. Returns one result for each check; [`RedisError::WindowOver`] means that it was too late.
     pub async fn give_back(
         &self,
         asked: &[Asked<'_>],
@@ -239,11 +154,11 @@ impl Limiter {
             Reply::OtherPeriod(now) => now,
         };
         // The script compares periods before it reads or writes anything, so sending the checks again is safe.
-        self.periods.heard(now);
+        self.periods.redis_time(now);
         match received(self.send(part, self.encode(part), deadline)).await? {
             Reply::Answers(answers) => Ok(answers),
             Reply::OtherPeriod(now) => {
-                self.periods.heard(now);
+                self.periods.redis_time(now);
                 Err(RedisError::WindowOver)
             }
         }
@@ -268,25 +183,25 @@ impl Limiter {
         Ok(received)
     }
 
-    /// Forgets counters, as if they had never been used, and says how many there were.
+    /// Resets counters, as if they had never been used. Returns how many existed.
     pub async fn reset(&self, counters: &[CounterName]) -> Result<u64, RedisError> {
         if counters.is_empty() {
             return Ok(0);
         }
-        let forget = async {
+        let reset = async {
             let mut connection = self.client.get_multiplexed_async_connection().await?;
             let mut both = redis::pipe();
             both.atomic();
             both.add_command(reset::call(counters));
-            let subjects: BTreeSet<_> = counters.iter().map(|it| it.subject).collect();
+            let subjects: BTreeSet<_> = counters.iter().map(|counter| counter.subject).collect();
             for subject in subjects {
-                let said = format!("{RESET}{}", subject.to_hex());
-                both.cmd("PUBLISH").arg(INVALIDATION_CHANNEL).arg(said).ignore();
+                let message = format!("{RESET}{}", subject.to_hex());
+                both.cmd("PUBLISH").arg(INVALIDATION_CHANNEL).arg(message).ignore();
             }
             both.query_async::<(u64,)>(&mut connection).await
         };
-        let forgotten = tokio::time::timeout(RESET_TIMEOUT, forget).await;
-        let (count,) = forgotten.map_err(|_| RedisError::Timeout)??;
+        let reset = tokio::time::timeout(RESET_TIMEOUT, reset).await;
+        let (count,) = reset.map_err(|_| RedisError::Timeout)??;
         Ok(count)
     }
 }

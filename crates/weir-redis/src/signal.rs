@@ -1,36 +1,18 @@
-//! The signal: "look, the rulebook is at version 42". Published after a change, received by every gate.
+//! The signal that announces a version of the rulebook. It is published after a change and received by every gate.
 //!
-//! Pub/sub loses messages, so a signal is only a reason to look. A new subscription counts as one:
-//! what was published while nobody listened is lost.
+//! Pub/sub loses messages, so a signal only wakes a gate, which then reads the version itself. A new subscription wakes
+//! it too, because messages published before are lost.
 
 mod announcer;
 mod marker;
 mod subscription;
+mod wake;
 
 use redis::Client;
 use tokio_util::sync::CancellationToken;
-use weir_domain::subject::SubjectKey;
 
 pub use self::announcer::Signal;
-
-/// Why a follower should look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wake {
-    /// This version was announced.
-    Announced(u64),
-    /// A subscription began: something was possibly missed.
-    Subscribed,
-    /// Units were refunded to this subject.
-    Refunded(SubjectKey),
-    /// This subject's counters were reset.
-    Reset(SubjectKey),
-    /// A message that is neither a version nor a subject.
-    Malformed,
-    /// The subscription ended, or Redis does not answer on it. Noticed within two seconds.
-    Disconnected,
-    /// Redis lost its data: counters that were there are gone. Noticed within about half a second.
-    DataLost,
-}
+pub use self::wake::Wake;
 
 /// Calls `wake` for each signal, each new subscription and each loss of data until `stop`.
 pub async fn follow(client: Client, stop: CancellationToken, wake: impl Fn(Wake)) {

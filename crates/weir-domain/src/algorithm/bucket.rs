@@ -1,8 +1,7 @@
 //! The bucket that token bucket and leaky bucket share: work that drains continuously.
 //!
 //! A token bucket with `t` tokens of `capacity` is a bucket filled with `capacity − t`: what was
-//! taken drains at the refill rate. Raising a capacity thus gives room at once, as raising the
-//! limit of a window does.
+//! taken drains at the refill rate. A raised capacity is thus available at once, like a raised limit of a window.
 //!
 //! The rate `units ÷ interval` is reduced to `per_us ÷ scale`; the level counts in `1 ÷ scale` of a
 //! unit, so it falls by the whole number `per_us` each microsecond and nothing is ever rounded.

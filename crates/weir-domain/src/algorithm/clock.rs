@@ -7,9 +7,9 @@
 
 use crate::time::Micros;
 
-/// How far a counter's stamp may lie ahead of the clock and still be believed.
+/// The most by which a counter's stamp can be ahead of the clock and still hold.
 pub const SLACK_US: u64 = 1_000_000;
-/// How far the start of the next window may lie ahead of the clock and still be believed.
+/// The most by which the start of the next window can be ahead of the clock and still hold.
 pub const STEP_US: u64 = 60_000_000;
 
 /// The stamp by this clock: one that is too far ahead is pulled back to `now`.

@@ -1,4 +1,5 @@
-//! What the file of an algorithm defines: [`Definition`] for its parameters, [`Counting`] for its counters.
+//! The traits that the file of an algorithm implements: [`Definition`] and [`Described`] for its parameters, [`Counting`]
+//! for its counters.
 
 use super::parameter::Parameter;
 use super::period::Calendar;
@@ -26,7 +27,7 @@ pub(crate) trait Definition {
     /// The windows at whose ends all units are available again at once.
     fn windows(&self) -> Option<Windows<'_>>;
 
-    /// What the limit admits at most, if it can be compared with other limits.
+    /// The most that the limit admits, if it can be compared with other limits.
     fn bound(&self) -> Option<Bound>;
 
     /// Whether its counters have a key of their own in Redis, instead of a field of the subject hash.
@@ -65,7 +66,7 @@ pub(crate) trait Described {
 
 /// The arithmetic of a counter. `now` is the time of Redis' clock.
 pub(crate) trait Counting {
-    /// What a counter stores.
+    /// The state that a counter stores.
     type State;
 
     /// The state as it must be stored after a step of the clock left it in the future; `None`: it stays.
@@ -135,7 +136,7 @@ pub enum Windows<'a> {
     Calendar(&'a Calendar),
 }
 
-/// What a limit admits at most.
+/// The most that a limit admits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// Units in any window of this length.

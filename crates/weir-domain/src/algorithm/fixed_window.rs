@@ -61,13 +61,7 @@ impl FixedWindow {
     }
 
     pub(super) fn describe(limit: &u64, window_ms: &u64) -> String {
-        let length = period(*window_ms);
-        let window = if length.starts_with(|c: char| c.is_ascii_digit()) {
-            format!("window of {length}")
-        } else {
-            format!("{length} of the clock")
-        };
-        format!("{} in each {window}", grouped(*limit))
+        format!("{} per {} (fixed window)", grouped(*limit), period(*window_ms))
     }
 
     fn window(&self, state: WindowState, now: Micros) -> Window {
@@ -81,10 +75,11 @@ impl FixedWindow {
 
 impl Described for FixedWindow {
     const TITLE: &'static str = "Fixed window";
-    const HINT: &'static str = "A number of units in each window of the clock. Cheapest; up to twice the limit can pass around a boundary.";
+    const HINT: &'static str =
+        "Resets at fixed times. Cheapest, but up to twice the limit can pass around a reset.";
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::new("limit", "Limit", Input::Units),
-        Parameter::new("window_ms", "in each", Input::Window),
+        Parameter::new("window_ms", "per", Input::Window),
     ];
 }
 

@@ -1,8 +1,8 @@
 //! Leaky bucket as a queue: a charge passes when queued work plus `c` fits the capacity; work drains
 //! continuously at `drain_units ÷ drain_interval`.
 //!
-//! The answer's delay is the time until the work that was ahead has drained, so callers who wait as
-//! told leave the queue in order and at a constant rate.
+//! The delay in the answer is the time until the work ahead has drained, so callers that observe it leave the queue in
+//! order and at a constant rate.
 
 use super::bucket::{Bucket, BucketState};
 use super::definition::{
@@ -62,7 +62,7 @@ impl LeakyBucket {
 
     pub(super) fn describe(capacity: &u64, drain_units: &u64, drain_interval_ms: &u64) -> String {
         format!(
-            "a queue of {}, drained by {} per {}",
+            "a queue of {}, drained at {} per {}",
             grouped(*capacity),
             grouped(*drain_units),
             period(*drain_interval_ms)
@@ -73,7 +73,7 @@ impl LeakyBucket {
 impl Described for LeakyBucket {
     const TITLE: &'static str = "Leaky bucket";
     const HINT: &'static str =
-        "A queue with a constant outflow: the answer to an admitted request says how long to wait.";
+        "A queue with a constant outflow. The answer says how long an allowed request must wait.";
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::new("capacity", "Capacity", Input::Units),
         Parameter::new("drain_units", "Drain", Input::Rate),

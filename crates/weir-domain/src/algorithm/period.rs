@@ -2,7 +2,7 @@
 
 use super::parameter::FromNumber;
 
-/// Which periods a quota counts in.
+/// The periods of a quota.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Calendar {
     /// Length of a period.

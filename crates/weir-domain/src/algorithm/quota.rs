@@ -1,7 +1,7 @@
 //! Quota: as fixed window, with calendar periods of a time zone.
 //!
-//! Which instants bound the periods is calendar knowledge and lives in `calendar`; here four bounds
-//! around now are given, so the deciding clock can pick its own period among three.
+//! `calendar` computes the instants that bound the periods. A meter has four bounds around now, so that the deciding
+//! clock can choose among three periods.
 
 use super::clock::{SLACK_US, window_time};
 use super::definition::{
@@ -80,7 +80,7 @@ impl Quota {
         anchor_day: &u16,
     ) -> String {
         let start = anchor(*period, *anchor_day);
-        format!("{} in each calendar {}{start} ({time_zone})", grouped(*limit), period.as_str())
+        format!("{} per calendar {}{start} ({time_zone})", grouped(*limit), period.as_str())
     }
 }
 
@@ -100,12 +100,12 @@ fn anchor(period: Period, day: u16) -> String {
 
 impl Described for Quota {
     const TITLE: &'static str = "Calendar quota";
-    const HINT: &'static str = "A number of units in each day, week, month or year of a time zone.";
+    const HINT: &'static str = "Resets each calendar day, week, month or year in a time zone.";
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::new("limit", "Limit", Input::Units),
-        Parameter::new("period", "in each calendar", Input::Period),
+        Parameter::new("period", "per calendar", Input::Period),
         Parameter::new("time_zone", "Time zone", Input::TimeZone),
-        Parameter::new("anchor_day", "First day", Input::AnchorDay),
+        Parameter::new("anchor_day", "Starts on day", Input::AnchorDay),
     ];
 }
 

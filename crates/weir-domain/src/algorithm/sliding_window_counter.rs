@@ -75,7 +75,7 @@ impl SlidingWindowCounter {
     }
 
     pub(super) fn describe(limit: &u64, window_ms: &u64) -> String {
-        format!("{} in any {}, estimated", grouped(*limit), period(*window_ms))
+        format!("{} per {} (approximate)", grouped(*limit), period(*window_ms))
     }
 
     const fn state(&self, view: View) -> PairState {
@@ -121,12 +121,12 @@ impl SlidingWindowCounter {
 }
 
 impl Described for SlidingWindowCounter {
-    const TITLE: &'static str = "Sliding window, estimated";
+    const TITLE: &'static str = "Sliding window counter";
     const HINT: &'static str =
-        "A number of units in any window, estimated from two. Constant memory: for large limits.";
+        "Approximate in any window. Constant memory, so best for high limits.";
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::new("limit", "Limit", Input::Units),
-        Parameter::new("window_ms", "in any", Input::Window),
+        Parameter::new("window_ms", "per", Input::Window),
     ];
 }
 

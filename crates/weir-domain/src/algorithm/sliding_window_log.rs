@@ -1,7 +1,7 @@
 //! Sliding window log: units of entries younger than the window, plus `c`, are at most the limit.
 //!
-//! Exact in every window, at the price of one entry for each admitted check. With `count_denied` a
-//! denied check is logged too, so whoever keeps hammering stays out.
+//! Exact in every window, at the price of one entry for each admitted check. With `count_denied` a denied check is logged
+//! too, so repeated attempts extend the block.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub struct SlidingWindowLog {
     count_denied: bool,
 }
 
-/// What was admitted (or counted as denied), oldest first.
+/// Admitted checks, and denied ones if they count, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogState {
     pub(crate) entries: VecDeque<Entry>,
@@ -68,8 +68,8 @@ impl SlidingWindowLog {
     }
 
     pub(super) fn describe(limit: &u64, window_ms: &u64, count_denied: &bool) -> String {
-        let denied = if *count_denied { ", counting denied ones too" } else { "" };
-        format!("{} in any {}{denied}", grouped(*limit), period(*window_ms))
+        let denied = if *count_denied { ", including denied requests" } else { "" };
+        format!("{} per {}{denied}", grouped(*limit), period(*window_ms))
     }
 
     /// Entries younger than the window, at the times that hold.
@@ -102,11 +102,12 @@ impl SlidingWindowLog {
 }
 
 impl Described for SlidingWindowLog {
-    const TITLE: &'static str = "Sliding window, exact";
-    const HINT: &'static str = "A number of units in any window, exactly. Stores every request: for small limits such as log-ins.";
+    const TITLE: &'static str = "Sliding window log";
+    const HINT: &'static str =
+        "Exact in any window. Stores every request, so best for low limits such as sign-ins.";
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::new("limit", "Limit", Input::Units),
-        Parameter::new("window_ms", "in any", Input::Window),
+        Parameter::new("window_ms", "per", Input::Window),
         Parameter::new(
             "count_denied",
             "Count denied requests too: repeated attempts extend the block",
@@ -124,7 +125,7 @@ impl Definition for SlidingWindowLog {
         Some(self.window_ms)
     }
 
-    /// Units of denied checks cannot be told from those of admitted ones.
+    /// Units of denied checks cannot be distinguished from those of admitted ones.
     fn refundable(&self) -> bool {
         !self.count_denied
     }
@@ -185,7 +186,7 @@ impl Counting for SlidingWindowLog {
             }
             excess -= entry.cost;
         }
-        // Unreachable in fact: without any entry a cost within the limit passes.
+        // Not reached: without entries a cost within the limit passes.
         Wait::Ms(self.window_ms)
     }
 

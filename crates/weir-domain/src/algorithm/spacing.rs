@@ -51,9 +51,9 @@ impl Spacing {
 
 impl Described for Spacing {
     const TITLE: &'static str = "Spacing";
-    const HINT: &'static str = "One request at a time, with a minimum distance.";
+    const HINT: &'static str = "A minimum time between requests.";
     const PARAMETERS: &'static [Parameter] =
-        &[Parameter::new("interval_ms", "At least apart", Input::Window)];
+        &[Parameter::new("interval_ms", "Minimum interval", Input::Window)];
 }
 
 impl Definition for Spacing {

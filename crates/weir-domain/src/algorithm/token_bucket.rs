@@ -66,7 +66,7 @@ impl TokenBucket {
         refill_interval_ms: &u64,
     ) -> String {
         format!(
-            "bursts of {}, refilled by {} per {}",
+            "bursts of {}, then {} per {}",
             grouped(*capacity),
             grouped(*refill_tokens),
             period(*refill_interval_ms)
@@ -76,7 +76,7 @@ impl TokenBucket {
 
 impl Described for TokenBucket {
     const TITLE: &'static str = "Token bucket";
-    const HINT: &'static str = "Bursts up to the capacity, then a steady rate.";
+    const HINT: &'static str = "Allows bursts up to the capacity, then a steady rate.";
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::new("capacity", "Capacity", Input::Units),
         Parameter::new("refill_tokens", "Refill", Input::Rate),

@@ -89,8 +89,8 @@ fn marks_are_spread_evenly_and_always_the_same() {
 fn long_value_is_cut_and_stays_apart_from_others_and_keeps_its_mark() {
     let long = |end: &str| format!("{}{end}", "ü".repeat(150));
     let (one, other) = (long("a"), long("b"));
-    let (kept, kept_other) = (kept_value(&one), kept_value(&other));
-    assert!(kept.len() <= KEPT_BYTES_MAX && kept != kept_other, "{kept}");
+    let (kept, kept_other) = (recorded_value(&one), recorded_value(&other));
+    assert!(kept.len() <= RECORDED_BYTES_MAX && kept != kept_other, "{kept}");
     assert_eq!(by_user(&one), by_user(&kept), "of what is kept");
-    assert_eq!(kept_value("short"), "short");
+    assert_eq!(recorded_value("short"), "short");
 }

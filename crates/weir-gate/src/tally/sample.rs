@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use weir_domain::names::ATTRIBUTES_MAX;
 use weir_domain::request::{Operation, Request};
-use weir_domain::sample::{ALL, KEPT_BYTES_MAX, SamplePlan, kept_value};
+use weir_domain::sample::{ALL, RECORDED_BYTES_MAX, SamplePlan, recorded_value};
 use weir_domain::time::Timestamp;
 use weir_wire::kept::KeptChecks;
 
@@ -18,7 +18,7 @@ pub(super) const CHECKS_MAX: usize = 1_000;
 const BYTES_MAX: usize = 1 << 20;
 
 /// The size of a check with the most and longest attributes.
-const CHECK_BYTES_MAX: usize = 128 + ATTRIBUTES_MAX * (KEPT_BYTES_MAX + 32);
+const CHECK_BYTES_MAX: usize = 128 + ATTRIBUTES_MAX * (RECORDED_BYTES_MAX + 32);
 
 /// The sampled checks of a namespace by one plan.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Sample {
             return;
         }
         let value =
-            |name: &String| request.attribute(name).map(|value| kept_value(value).into_owned());
+            |name: &String| request.attribute(name).map(|value| recorded_value(value).into_owned());
         let values = self.plan.attributes().iter().map(value).collect();
         let cost = i64::try_from(request.cost()).unwrap_or(i64::MAX);
         let cost = if request.operation() == Operation::Refund { -cost } else { cost };

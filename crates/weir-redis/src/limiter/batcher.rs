@@ -13,12 +13,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::LimiterSettings;
 use super::connector::{Connected, Connector, is_unknown_script};
-use super::pending::{PendingCheck, Reply, encoded, reply_in_time, reply_other_period};
+use super::in_flight::{encoded, reply_in_time, reply_other_period};
+use super::pending::{PendingCheck, Reply};
 use super::queue::FairQueue;
 use super::refusals::Refusals;
 use super::script;
+use super::settings::LimiterSettings;
 use super::status::Status;
 use crate::error::RedisError;
 

@@ -8,9 +8,9 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, ErrorKind, ServerErrorKind, Value};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::LimiterSettings;
 use super::pace::Pace;
 use super::script;
+use super::settings::LimiterSettings;
 use super::status::Status;
 use crate::error::RedisError;
 

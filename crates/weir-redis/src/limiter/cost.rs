@@ -6,7 +6,7 @@
 use weir_domain::charge::RuleCharge;
 use weir_domain::limit::Limit;
 
-use super::Asked;
+use super::asked::Asked;
 
 /// A batch is sent in parts of at most this cost, unless a single check costs more.
 const PART_MAX: u32 = 100;

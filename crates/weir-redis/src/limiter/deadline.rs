@@ -2,7 +2,7 @@
 //!
 //! On a machine that is busy or was paused, this process may wake long after a deadline, with the
 //! answer already in the socket. Such lost time is waited again (a few times at most), so a stall of
-//! our own is not taken for one of Redis, and no check passes unasked because of it.
+//! this process is not mistaken for one of Redis, and no check is degraded because of it.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_never_comes_is_given_up() {
+    async fn reply_that_never_comes_is_given_up() {
         let deadline = Instant::now() + Duration::from_millis(10);
         let mut answer = pin!(std::future::pending::<()>());
         assert_eq!(StallTolerantDeadline::default().wait(answer.as_mut(), deadline).await, None);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_was_due_as_well_when_it_was_given_up_is_not_kept_waiting() {
+    async fn further_deadlines_that_passed_meanwhile_are_not_waited_for() {
         let mut looks = 0;
         let mut answer = pin!(std::future::poll_fn(|_| {
             looks += 1;

@@ -1,15 +1,10 @@
-//! Checks on their way: queued, or in the call at hand.
+//! Checks that are queued or in flight.
 
-use std::pin::pin;
-
-use redis::Value;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use weir_domain::time::Micros;
 
-use super::Answer;
-use super::deadline::StallTolerantDeadline;
-use super::queue::FairQueue;
+use super::asked::Answer;
 use super::script::Encoded;
 use crate::error::RedisError;
 
@@ -46,50 +41,5 @@ impl PendingCheck {
     /// Whether the caller still waits.
     pub(super) fn is_awaited(&self) -> bool {
         self.reply.as_ref().is_some_and(|reply| !reply.is_closed())
-    }
-}
-
-pub(super) fn encoded(batch: &[PendingCheck]) -> Vec<&Encoded> {
-    batch.iter().map(|pending| &pending.encoded).collect()
-}
-
-/// Replies to the checks whose periods do not hold at this time, and returns the others: one check's periods never fail
-/// the others in its batch.
-pub(super) fn reply_other_period(batch: Vec<PendingCheck>, now: Micros) -> Vec<PendingCheck> {
-    let count = batch.len();
-    let (mut right, mut others): (Vec<_>, Vec<_>) =
-        batch.into_iter().partition(|pending| pending.encoded.holds_at(now));
-    if right.len() == count {
-        // The script compared the same bounds, so this cannot be; asking again would change nothing.
-        std::mem::swap(&mut right, &mut others);
-    }
-    for mut pending in others {
-        pending.reply(Ok(Reply::OtherPeriod(now)));
-    }
-    right
-}
-
-/// The reply of Redis, while a check of the batch waits for it. Checks whose time is over, in the batch or still in the
-/// queue, get their reply meanwhile.
-pub(super) async fn reply_in_time(
-    reply: impl Future<Output = redis::RedisResult<Value>>,
-    batch: &mut [PendingCheck],
-    queue: &FairQueue,
-) -> Result<Value, RedisError> {
-    let (mut reply, mut deadline) = (pin!(reply), StallTolerantDeadline::default());
-    loop {
-        let waiting = batch.iter().filter(|pending| pending.reply.is_some());
-        let Some(first) = waiting.map(|pending| pending.deadline).min() else {
-            return Err(RedisError::Timeout);
-        };
-        // Checks that are queued from now on are due later than those in the batch: all have the same budget.
-        let first = queue.earliest_deadline().map_or(first, |queued| queued.min(first));
-        if let Some(value) = deadline.wait(reply.as_mut(), first).await {
-            return Ok(value?);
-        }
-        for pending in batch.iter_mut().filter(|pending| pending.deadline <= first) {
-            pending.reply(Err(RedisError::Timeout));
-        }
-        queue.expire(first);
     }
 }

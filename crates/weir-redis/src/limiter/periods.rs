@@ -1,4 +1,4 @@
-//! Bounds of quota periods, kept while they hold: calendars are asked seldom, not for each check.
+//! A cache of the bounds of quota periods, so that calendars are not computed for each check.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -8,24 +8,24 @@ use weir_domain::algorithm::{Calendar, PeriodBounds, Quota};
 use weir_domain::calendar;
 use weir_domain::time::Micros;
 
-/// The bounds of each calendar in use, around Redis' time as far as it is known without asking: the script refuses
-/// periods that do not hold, and says what time it is.
+/// The bounds of each calendar in use, around an estimate of Redis' time: the script refuses periods that do not hold,
+/// and replies with its time.
 #[derive(Debug, Default)]
 pub(super) struct Periods(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    heard: Option<(Micros, Instant)>,
+    redis_time: Option<(Micros, Instant)>,
     bounds: HashMap<Calendar, [u64; 4]>,
 }
 
-/// Calendars kept at once; all are forgotten when there are more.
+/// Most cached calendars; the cache is cleared when there are more.
 const CALENDARS_MAX: usize = 10_000;
 
 impl Periods {
-    /// What time it is by Redis.
-    pub(super) fn heard(&self, now: Micros) {
-        self.lock().heard = Some((now, Instant::now()));
+    /// Notes Redis' present time.
+    pub(super) fn redis_time(&self, now: Micros) {
+        self.lock().redis_time = Some((now, Instant::now()));
     }
 
     /// The bounds of a quota's periods, with the present in the middle one.
@@ -54,7 +54,7 @@ impl Periods {
 
 impl Known {
     fn now(&self) -> Micros {
-        let now = self.heard.map(|(now, at)| {
+        let now = self.redis_time.map(|(now, at)| {
             Micros(now.0 + u64::try_from(at.elapsed().as_micros()).unwrap_or(u64::MAX / 2))
         });
         now.unwrap_or_default()

@@ -106,7 +106,7 @@ impl FairQueue {
         tenants.queues.values().filter_map(|queue| Some(queue.pending.front()?.deadline)).min()
     }
 
-    /// Replies to the checks whose deadline is not after `until` that time is over.
+    /// Replies a timeout to the checks whose deadline is not after `until`.
     pub(super) fn expire(&self, until: Instant) {
         let expired = self.lock().take_expired(until);
         reply_all(expired, &RedisError::Timeout);

@@ -1,4 +1,4 @@
-//! Errors that Redis itself answers with: since when there is nothing else, and what was logged of them.
+//! Errors with which Redis itself answers: the time since the last success, and a bounded log of them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,9 +21,9 @@ struct Logged {
     more: u64,
 }
 
-/// Refusals for so long, and nothing else, count as an outage.
+/// Refusals for this time, and nothing else, count as an outage.
 const OUTAGE_AFTER: Duration = Duration::from_secs(1);
-/// At most one line for each reason in so long.
+/// At most one line for each reason in this time.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
 impl Refusals {

@@ -1,4 +1,4 @@
-//! The call that forgets counters, as if they had never been used.
+//! The call that resets counters, as if they had never been used.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,34 @@ use crate::keys;
 
 const SCRIPT: &str = include_str!("script/reset.lua");
 
-/// Forgets these; answered by how many there were. Whether a limit keeps a log is not asked: both of its places are emptied.
+/// Resets these counters; the reply is the number that existed. Both possible places of a counter are emptied, whether or
+/// not its limit is a log.
 pub(super) fn call(counters: &[CounterName]) -> Cmd {
     let mut counter_hashes: BTreeMap<String, Vec<[u8; 12]>> = BTreeMap::new();
     let mut others = Vec::new();
-    for it in counters {
-        let (tenant, rule) = (it.tenant.to_string(), it.rule.to_string());
+    for counter in counters {
+        let (tenant, rule) = (counter.tenant.to_string(), counter.rule.to_string());
         let key = |write: &dyn Fn(&mut String)| {
             let mut key = String::new();
             write(&mut key);
             key
         };
-        match it.part {
+        match counter.part {
             CounterPart::Slot(slot) => {
-                let counter_hash = key(&|to| keys::counter_hash(to, &tenant, it.subject));
-                counter_hashes.entry(counter_hash).or_default().push(keys::counter(it.rule, slot));
-                others.push(key(&|to| keys::log(to, &tenant, &rule, slot, it.subject)));
+                let counter_hash = key(&|to| keys::counter_hash(to, &tenant, counter.subject));
+                counter_hashes
+                    .entry(counter_hash)
+                    .or_default()
+                    .push(keys::counter(counter.rule, slot));
+                others.push(key(&|to| keys::log(to, &tenant, &rule, slot, counter.subject)));
             }
             CounterPart::Block => {
-                others.push(key(&|to| keys::block(to, &tenant, &rule, it.subject)));
+                others.push(key(&|to| keys::block(to, &tenant, &rule, counter.subject)));
             }
         }
     }
     let counts = std::iter::once(counter_hashes.len()).chain(counter_hashes.values().map(Vec::len));
-    let numbers: Vec<u8> = counts.flat_map(|it| number(it as u64)).collect();
+    let numbers: Vec<u8> = counts.flat_map(|count| number(count as u64)).collect();
     let mut call = redis::cmd("EVAL");
     call.arg(SCRIPT).arg(counter_hashes.len() + others.len());
     call.arg(counter_hashes.keys().collect::<Vec<_>>()).arg(others).arg(numbers);

@@ -11,8 +11,8 @@ use weir_domain::id::TenantId;
 use weir_domain::limit::EXACT_MAX;
 use weir_domain::time::Micros;
 
+use super::asked::{Answer, Asked};
 use super::source::{FOREVER, SCRIPT, operation};
-use super::{Answer, Asked};
 use crate::error::RedisError;
 use crate::keys;
 
@@ -22,7 +22,7 @@ static HASH: LazyLock<String> = LazyLock::new(|| redis::Script::new(&SCRIPT).get
 /// How long the record of an idempotency key lives.
 const RECORD_MS: u64 = 60_000;
 const NUMBERS_PER_LIMIT: usize = 5;
-/// So many of what most callers have one or two of are held without memory of their own.
+/// This many keys, checks and limits are held without an allocation; most callers have one or two.
 const FEW: usize = 4;
 /// First numbers of answers that are no decisions.
 const REPEATED: f64 = 2.0;
@@ -33,40 +33,40 @@ const UNREADABLE: f64 = 5.0;
 const NEVER: f64 = FOREVER as f64;
 const CUT_SHORT: RedisError = RedisError::BadReply("cut short");
 
-/// The checks of one caller as they travel: encoded by whoever asks, so that the line only joins them.
+/// The checks of one caller, encoded by the caller's task, so that the batcher only joins them.
 #[derive(Debug)]
 pub(super) struct Encoded {
     keys: String,
     key_ends: SmallVec<[usize; FEW]>,
     numbers: Vec<u8>,
     texts: Vec<String>,
-    /// How many limits each check has.
+    /// The number of limits of each check.
     limits: SmallVec<[usize; FEW]>,
-    /// For which time the periods of its quotas were chosen.
+    /// The time for which the periods of its quotas were chosen.
     from_us: u64,
     until_us: u64,
 }
 
-/// What a call says.
+/// The reply to a call.
 #[derive(Debug)]
 pub(super) enum Reply {
-    /// For each caller one answer to each of its checks.
+    /// One answer to each check of each caller.
     Answers(Vec<Vec<Answer>>),
     /// The periods of a quota did not hold this time; nothing was done.
     OtherPeriod(Micros),
 }
 
-/// The call for what these callers ask, by the script's hash; Redis may have forgotten the script.
+/// The call for these callers' checks, by the script's hash, which Redis possibly does not know.
 pub(super) fn by_hash(all: &[&Encoded], clock: Option<Micros>, grace_ms: u64) -> Cmd {
     command("EVALSHA", &HASH, all, clock, grace_ms)
 }
 
-/// With the script itself, which Redis then remembers.
+/// The call with the text of the script, which Redis then caches.
 pub(super) fn by_text(all: &[&Encoded], clock: Option<Micros>, grace_ms: u64) -> Cmd {
     command("EVAL", &SCRIPT, all, clock, grace_ms)
 }
 
-/// Reads the reply to what these callers asked.
+/// Reads the reply to these callers' checks.
 pub(super) fn reply(all: &[&Encoded], value: Value) -> Result<Reply, RedisError> {
     let Value::Array(items) = value else {
         return Err(RedisError::BadReply("not an array"));
@@ -83,7 +83,8 @@ pub(super) fn reply(all: &[&Encoded], value: Value) -> Result<Reply, RedisError>
         return Err(RedisError::BadReply("no numbers"));
     };
     let mut answers = Answers { now, numbers: &numbers, texts: items };
-    let mut own = |it: &&Encoded| it.limits.iter().map(|&limits| answers.next(limits)).collect();
+    let mut own =
+        |encoded: &&Encoded| encoded.limits.iter().map(|&limits| answers.next(limits)).collect();
     let all = all.iter().map(&mut own).collect::<Result<_, _>>()?;
     if !answers.numbers.is_empty() {
         return Err(RedisError::BadReply("another number of checks"));
@@ -109,7 +110,7 @@ impl Encoded {
         encoded
     }
 
-    /// The same, to be done only while Redis' clock is more than a second before `end`.
+    /// The same checks, to be decided only while Redis' clock is more than a second before `end`.
     pub(super) fn only_before(self, end: Micros) -> Self {
         Self { until_us: self.until_us.min(end.0), ..self }
     }
@@ -130,9 +131,10 @@ impl Encoded {
             hash_count,
             u64::from(idempotent),
         ]);
-        if let Some(it) = &check.idempotency {
-            self.key(|keys| keys.push_str(&keys::idempotency(check.tenant, &it.key)));
-            let texts = [it.fingerprint.clone(), it.text.clone(), RECORD_MS.to_string()];
+        if let Some(idempotency) = &check.idempotency {
+            self.key(|keys| keys.push_str(&keys::idempotency(check.tenant, &idempotency.key)));
+            let texts =
+                [idempotency.fingerprint.clone(), idempotency.text.clone(), RECORD_MS.to_string()];
             self.texts.extend(texts);
         }
         let mut buffer = TenantId::TEXT;
@@ -191,12 +193,13 @@ impl Encoded {
     }
 }
 
-/// On which of the check's counter_hashes each rule's counters lie, from 1 in the order in which the rules need them.
+/// The number of each rule's subject hash among those of the check, from 1 in the order in which the rules need them.
 fn counter_hashes(rules: &[RuleCharge]) -> SmallVec<[u64; 2 * FEW]> {
     let mut count = 0;
     let mut counter_hashes = SmallVec::new();
     for rule in rules {
-        let before = rules.iter().zip(&counter_hashes).find(|(it, _)| it.subject == rule.subject);
+        let before =
+            rules.iter().zip(&counter_hashes).find(|(other, _)| other.subject == rule.subject);
         counter_hashes.push(before.map_or_else(
             || {
                 count += 1;
@@ -215,28 +218,29 @@ fn command(
     clock: Option<Micros>,
     grace_ms: u64,
 ) -> Cmd {
-    let key_count: usize = all.iter().map(|it| it.key_ends.len()).sum();
-    let checks: usize = all.iter().map(|it| it.limits.len()).sum();
-    let from_us = all.iter().map(|it| it.from_us).max().unwrap_or(0);
-    let until_us = all.iter().map(|it| it.until_us).min().unwrap_or(EXACT_MAX);
+    let key_count: usize = all.iter().map(|encoded| encoded.key_ends.len()).sum();
+    let checks: usize = all.iter().map(|encoded| encoded.limits.len()).sum();
+    let from_us = all.iter().map(|encoded| encoded.from_us).max().unwrap_or(0);
+    let until_us = all.iter().map(|encoded| encoded.until_us).min().unwrap_or(EXACT_MAX);
     let until_us = if until_us == EXACT_MAX { 0 } else { until_us };
     let header = [clock.map_or(0, |now| now.0), grace_ms, checks as u64, from_us, until_us];
-    let mut numbers = Vec::with_capacity(40 + all.iter().map(|it| it.numbers.len()).sum::<usize>());
+    let mut numbers =
+        Vec::with_capacity(40 + all.iter().map(|encoded| encoded.numbers.len()).sum::<usize>());
     numbers.extend(header.into_iter().flat_map(number));
-    let key_bytes: usize = all.iter().map(|it| it.keys.len()).sum();
+    let key_bytes: usize = all.iter().map(|encoded| encoded.keys.len()).sum();
     let mut command =
         Cmd::with_capacity(4 + key_count, 64 + script.len() + key_bytes + numbers.capacity());
     command.arg(name).arg(script).arg(key_count);
-    for it in all {
+    for encoded in all {
         let mut begin = 0;
-        for &end in &it.key_ends {
-            command.arg(&it.keys[begin..end]);
+        for &end in &encoded.key_ends {
+            command.arg(&encoded.keys[begin..end]);
             begin = end;
         }
-        numbers.extend_from_slice(&it.numbers);
+        numbers.extend_from_slice(&encoded.numbers);
     }
     command.arg(numbers.as_slice());
-    for text in all.iter().flat_map(|it| &it.texts) {
+    for text in all.iter().flat_map(|encoded| &encoded.texts) {
         command.arg(text);
     }
     command
@@ -250,9 +254,9 @@ struct Answers<'a, I> {
 }
 
 impl<I: Iterator<Item = Value>> Answers<'_, I> {
-    /// The answer to the next check, which has so many limits.
+    /// The answer to the next check, which has this number of limits.
     fn next(&mut self, limits: usize) -> Result<Answer, RedisError> {
-        let first = self.numbers.first_chunk().map(|it| f64::from_le_bytes(*it));
+        let first = self.numbers.first_chunk().map(|bytes| f64::from_le_bytes(*bytes));
         match first.ok_or(RedisError::BadReply("another number of checks"))? {
             DECIDED_WITHOUT_LIMITS => {
                 self.take()?;

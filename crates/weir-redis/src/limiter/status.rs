@@ -1,4 +1,4 @@
-//! What the limiter knows of Redis, for its handles to read.
+//! The state of Redis as the limiter sees it, shared with its handles.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ impl Status {
         self.up.load(Ordering::Relaxed)
     }
 
-    /// Returns what it was.
+    /// Returns the previous value.
     pub(super) fn set_up(&self, up: bool) -> bool {
         self.up.swap(up, Ordering::Relaxed)
     }

@@ -10,7 +10,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client};
 use tokio::time::sleep;
 
-use super::Wake;
+use super::wake::Wake;
 use crate::error::RedisError;
 use crate::keys::MARKER;
 

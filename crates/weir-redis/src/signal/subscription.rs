@@ -9,7 +9,7 @@ use redis::{Client, Msg, Value};
 use tokio::time::{Instant, sleep, timeout};
 use weir_domain::subject::SubjectKey;
 
-use super::Wake;
+use super::wake::Wake;
 use crate::error::RedisError;
 use crate::keys::{INVALIDATION_CHANNEL, RESET, SIGNAL_CHANNEL};
 

@@ -1,16 +1,16 @@
 #!lua
--- Forgets counters, as if they had never been used.
+-- Resets counters, as if they had never been used.
 --
 -- KEYS: subject hashes (see subject_hash.lua); then logs and blocks.
 -- ARGV[1]: little-endian doubles: how many subject hashes, and how many counters in each.
 -- ARGV[2…]: the names of these counters.
--- Reply: how many of them there were. A key of another type is removed.
+-- Reply: the number of counters that existed. A key of another type is removed.
 
 local unpack, call, try = struct.unpack, redis.call, redis.pcall
 local time = call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 local counter_hashes, position = unpack('<d', ARGV[1])
-local forgotten, next_name = 0, 2
+local removed, next_name = 0, 2
 
 for s = 1, counter_hashes do
   local count
@@ -18,15 +18,15 @@ for s = 1, counter_hashes do
   for name = next_name, next_name + count - 1 do
     local state = try('HGET', KEYS[s], ARGV[name])
     if type(state) == 'table' then
-      forgotten = forgotten + call('UNLINK', KEYS[s])
+      removed = removed + call('UNLINK', KEYS[s])
     elseif state then
       call('HDEL', KEYS[s], ARGV[name])
-      forgotten = forgotten + (#state >= 8 and unpack('<d', state) > now_ms and 1 or 0)
+      removed = removed + (#state >= 8 and unpack('<d', state) > now_ms and 1 or 0)
     end
   end
   next_name = next_name + count
 end
 for k = counter_hashes + 1, #KEYS do
-  forgotten = forgotten + call('UNLINK', KEYS[k])
+  removed = removed + call('UNLINK', KEYS[k])
 end
-return forgotten
+return removed

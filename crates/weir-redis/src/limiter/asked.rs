@@ -1,0 +1,46 @@
+//! Checks to decide, and their answers.
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::decide::Decision;
+use weir_domain::id::TenantId;
+use weir_domain::request::Operation;
+use weir_domain::time::Micros;
+
+/// One check to decide.
+#[derive(Debug, Clone)]
+pub struct Asked<'a> {
+    /// The tenant that owns the counters.
+    pub tenant: TenantId,
+    /// The operation.
+    pub operation: Operation,
+    /// The units to take.
+    pub cost: u64,
+    /// The rules that apply.
+    pub rules: &'a [RuleCharge],
+    /// Identifies the request, so that a repeat takes nothing.
+    pub idempotency: Option<Idempotency>,
+}
+
+/// The idempotency key of a check, with what its record needs.
+#[derive(Debug, Clone)]
+pub struct Idempotency {
+    /// The caller's key.
+    pub key: String,
+    /// Distinguishes requests that use the same key.
+    pub fingerprint: String,
+    /// Returned with a repeated answer.
+    pub text: String,
+}
+
+/// The answer to one check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Decided at this time, one decision for each limit of each rule.
+    Decided(Micros, Vec<Decision>),
+    /// The first answer to the same request, with its text. Nothing was taken.
+    Repeated(Micros, String, Vec<Decision>),
+    /// The idempotency key was used for another request. Nothing was taken.
+    KeyReused,
+    /// This key of the check holds another type than it should, so nothing of the check was decided or taken.
+    Unreadable(String),
+}
