@@ -1,7 +1,8 @@
 # syntax=docker/dockerfile:1
 # The image of the one binary. Build: docker build -t weir .
-# Stages: the dashboard's optimiser, the build, a one-shot maker of secrets for docker-compose.yml,
-# and last the image itself, which runs as nobody's root.
+# Stages: the dashboard's optimiser, the build, the container that creates the secrets of docker-compose.yml, and the image
+# itself, which does not run as root. The image carries the stripped binary; weir.debug in the stage `build` has its debug
+# information.
 
 FROM node:22-bookworm-slim AS tools
 WORKDIR /tools
@@ -20,7 +21,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     && cargo xtask dashboard \
     && cargo xtask release \
     && cargo xtask sbom --out /usr/local/share/weir.cdx.json \
-    && cp /cache/target/release/weir /usr/local/bin/weir
+    && cp /cache/target/release/weir /cache/target/release/weir.debug /usr/local/bin/
 
 FROM debian:bookworm-slim AS base
 RUN groupadd --gid 10001 weir \
@@ -33,41 +34,7 @@ RUN apt-get update \
     && install -d -o weir -g weir -m 0750 /secrets/postgres /secrets/redis \
         /secrets/weir /secrets/owner /secrets/control /secrets/gate
 USER 10001:10001
-# Makes what is missing and changes nothing that exists.
-COPY --chmod=0555 <<'SCRIPT' /usr/local/bin/make-secrets
-#!/bin/sh
-set -eu
-umask 0227
-cd /secrets
-if [ ! -e postgres/password ]; then
-    openssl rand -hex 24 | tr -d '\n' >postgres/password
-fi
-if [ ! -e redis/password ]; then
-    openssl rand -hex 24 | tr -d '\n' >redis/password
-fi
-if [ ! -e redis/redis.conf ]; then
-    {
-        echo 'port 6379'
-        echo 'save ""'
-        echo 'appendonly no'
-        echo 'maxmemory-policy noeviction'
-        echo "requirepass $(cat redis/password)"
-    } >redis/redis.conf
-fi
-[ -e owner/database_url ] ||
-    printf 'postgres://weir:%s@postgres:5432/weir' "$(cat postgres/password)" >owner/database_url
-# A login for each plane, which `weir migrate` creates; only that plane reads its address.
-for plane in control gate; do
-    [ -e owner/${plane}_password ] ||
-        openssl rand -hex 24 | tr -d '\n' >owner/${plane}_password
-    [ -e $plane/database_url ] ||
-        printf 'postgres://weir_%s_login:%s@postgres:5432/weir' \
-            "$plane" "$(cat owner/${plane}_password)" >$plane/database_url
-done
-[ -e weir/redis_url ] ||
-    printf 'redis://:%s@redis:6379/0' "$(cat redis/password)" >weir/redis_url
-[ -e control/jwt_key ] || openssl rand -base64 32 >control/jwt_key
-SCRIPT
+COPY deploy/make-secrets /usr/local/bin/make-secrets
 ENTRYPOINT ["make-secrets"]
 
 FROM base AS weir

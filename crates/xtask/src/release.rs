@@ -1,14 +1,17 @@
-//! `cargo xtask release`: builds the server for a release, without a path of this machine in its binary.
+//! `cargo xtask release`: builds the server for a release, without a path of this machine in its binary, and puts its debug
+//! information into a file of its own.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
 use crate::workspace::{Workspace, call, capture, step};
 
-/// A folder of this machine, and what stands in the binary instead.
+/// A folder of this machine, and the name that replaces it in the binary.
 struct Prefix {
     path: PathBuf,
     name: &'static str,
@@ -23,7 +26,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let prefixes = prefixes(workspace)?;
     let mut cargo = workspace.cargo();
     cargo.args(["build", "--release", "--locked", "--package", "weir-server"]);
-    // Whatever the caller's environment adds stays. Separated as cargo does for paths with blanks.
+    // Flags of the caller's environment stay in force. The separator is the one that cargo uses for paths with blanks.
     let mut flags: Vec<String> =
         env::var("RUSTFLAGS").unwrap_or_default().split_whitespace().map(str::to_owned).collect();
     flags.extend(prefixes.iter().map(|prefix| prefix.flag("--remap-path-prefix")));
@@ -34,13 +37,34 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     cargo.env("CFLAGS", format!("{} {}", env::var("CFLAGS").unwrap_or_default(), mapped.join(" ")));
     step("release build", || call(&mut cargo))?;
     let binary = workspace.target.join("release").join("weir");
-    step("no build path in the binary", || clean(&binary, &prefixes))
+    step("no build path in the binary", || clean(&binary, &prefixes))?;
+    step("debug information in a file of its own", || separate_debug(&binary))
 }
 
-/// Folders of this machine, and what stands in the binary instead. Of two that match, the compiler takes the last.
-/// With each a folder inside it: its path alone could be part of a text by chance.
+/// Moves debug information and symbols into `BINARY.debug`. Debuggers find it there by the name that the binary keeps.
+fn separate_debug(binary: &Path) -> Result<()> {
+    if !cfg!(target_os = "linux") {
+        println!("   only done on Linux");
+        return Ok(());
+    }
+    let debug = binary.with_extension("debug");
+    let stripped = binary.with_extension("stripped");
+    call(Command::new("objcopy").arg("--only-keep-debug").args([binary, &debug]))?;
+    let mut link = OsString::from("--add-gnu-debuglink=");
+    link.push(&debug);
+    call(Command::new("objcopy").arg("--strip-all").arg(link).args([binary, &stripped]))?;
+    // Cargo has another link to the whole binary, which stays as it is.
+    fs::rename(&stripped, binary).context("replace the binary by the stripped one")?;
+    for file in [binary, &debug] {
+        println!("   {:>6} KiB: {}", fs::metadata(file)?.len() / 1024, file.display());
+    }
+    Ok(())
+}
+
+/// The folders of this machine. Of two that match, the compiler takes the last. Each comes with a folder inside it, because
+/// its path alone could be part of a text by chance.
 fn prefixes(workspace: &Workspace) -> Result<Vec<Prefix>> {
-    let sysroot = capture(std::process::Command::new("rustc").args(["--print", "sysroot"]))?;
+    let sysroot = capture(Command::new("rustc").args(["--print", "sysroot"]))?;
     let home = PathBuf::from(env::var_os("HOME").context("HOME is not set")?);
     let cargo = env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
     let prefix = |path: PathBuf, name, inside| Prefix { path, name, inside };
@@ -78,6 +102,23 @@ fn count(bytes: &[u8], needle: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stripped_binary_runs_and_its_debug_information_is_beside_it() {
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let folder = env::temp_dir().join(format!("weir-strip-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let binary = folder.join("tests");
+        let whole = fs::copy(env::current_exe().expect("this binary"), &binary).expect("copied");
+        separate_debug(&binary).expect("stripped");
+        let stripped = fs::metadata(&binary).expect("the binary").len();
+        let listed = Command::new(&binary).arg("--list").output().expect("it starts");
+        let debug = folder.join("tests.debug").is_file();
+        fs::remove_dir_all(&folder).expect("removed");
+        assert!(stripped < whole && listed.status.success() && debug);
+    }
 
     #[test]
     fn path_in_a_binary_is_found() {
