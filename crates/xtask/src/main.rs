@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
 mod bench;
+mod checkers;
 mod compress;
 mod dashboard;
 mod dependencies;
@@ -78,7 +79,7 @@ struct Tool {
 enum Task {
     /// Installs what is missing on this machine
     Setup {
-        /// What the machine is for
+        /// The purpose of the machine
         #[arg(long = "for", value_enum, default_value_t = Purpose::Dev)]
         purpose: Purpose,
     },

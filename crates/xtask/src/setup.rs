@@ -1,34 +1,22 @@
-//! `cargo xtask setup`: what this machine lacks, installed once. Each step looks first, so a
-//! machine that is ready is done in no time.
+//! `cargo xtask setup`: installs the programs that are missing on this machine. Each step checks first, so nothing is done on
+//! a machine that is ready.
 
 mod limiters;
 mod packages;
+mod purpose;
 mod system;
 mod tools;
 mod wasm_std;
 
 use anyhow::Result;
-use clap::ValueEnum;
 
 use crate::workspace::Workspace;
 
 pub use limiters::throttlecrab;
 pub use packages::browser_tool;
-pub use tools::{bindgen, splitter};
+pub use purpose::Purpose;
+pub use tools::{bindgen, machete, splitter};
 pub use wasm_std::{WasmStd, wasm_std};
-
-/// What the machine is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Purpose {
-    /// Running Weir: Postgres, Redis, the dashboard's tools
-    Dev,
-    /// Building the container image: only the dashboard's tools
-    Image,
-    /// Measuring: a load generator, and another limiter to compare with
-    Bench,
-    /// Also the tests: a browser, and the packages of the browser tests
-    Test,
-}
 
 pub fn run(workspace: &Workspace, purpose: Purpose) -> Result<()> {
     if purpose != Purpose::Image {
@@ -42,6 +30,7 @@ pub fn run(workspace: &Workspace, purpose: Purpose) -> Result<()> {
     tools::install(workspace)?;
     if purpose == Purpose::Test {
         packages::install(workspace)?;
+        tools::install_checkers(workspace)?;
     }
     Ok(())
 }

@@ -1,5 +1,4 @@
-//! `cargo xtask test`: every check and every test, in the order in which they are cheapest to
-//! fail. The last thing printed is cargo's own summary.
+//! `cargo xtask test`: every check and every test, the cheapest first. The last line printed is cargo's own summary.
 
 use anyhow::Result;
 
@@ -7,7 +6,7 @@ use crate::bench::instructions;
 use crate::dashboard::{self, wasm_cargo};
 use crate::setup::{self, Purpose};
 use crate::workspace::{Mode, Workspace, call, step};
-use crate::{dependencies, guide, layers, openapi, sqlx, tidy};
+use crate::{checkers, dependencies, guide, layers, openapi, sqlx, tidy};
 
 pub fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, Purpose::Test)?;
@@ -16,6 +15,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     step("tidy", || tidy::run(workspace))?;
     guide::run(workspace)?;
     step("dependencies", || dependencies::run(workspace))?;
+    step("unused dependencies", || checkers::unused_dependencies(workspace))?;
+    step("Lua", || checkers::lua(workspace))?;
     dashboard::run(workspace)?;
     step("lints", || {
         call(workspace.cargo().args([

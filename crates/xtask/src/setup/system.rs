@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail};
 
-use super::Purpose;
+use super::purpose::Purpose;
 use crate::workspace::{call, on_path, step};
 
 pub fn install(purpose: Purpose) -> Result<()> {
@@ -30,12 +30,12 @@ struct Need {
     title: &'static str,
     debian: &'static str,
     brew: &'static str,
-    /// None: for every purpose.
+    /// The purposes that need it; empty for all.
     only_for: &'static [Purpose],
     present: fn() -> bool,
 }
 
-const NEEDS: [Need; 9] = [
+const NEEDS: [Need; 10] = [
     // The server's allocator is built from its sources.
     Need {
         title: "make",
@@ -72,6 +72,13 @@ const NEEDS: [Need; 9] = [
         brew: "python3",
         only_for: &[Purpose::Test],
         present: || on_path("python3").is_some(),
+    },
+    Need {
+        title: "luacheck",
+        debian: "lua-check",
+        brew: "luacheck",
+        only_for: &[Purpose::Test],
+        present: || on_path("luacheck").is_some(),
     },
     Need {
         title: "curl",

@@ -1,5 +1,5 @@
-//! The command-line tools that finish the dashboard's program, built from the registry at exact versions:
-//! `wasm-bindgen`, which must be of the library's version, and the splitter that makes groups of pages files of their own.
+//! Command-line tools that are built from the registry at exact versions: `wasm-bindgen`, which must have the version of the
+//! library; the splitter that puts groups of pages into separate files; and the finder of unused dependencies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,19 @@ pub fn install(workspace: &Workspace) -> Result<()> {
     }
     if splitter(workspace).is_none() {
         splitter_tool().install(workspace)?;
+    }
+    Ok(())
+}
+
+/// The finder of unused dependencies, if it is installed.
+pub fn machete(workspace: &Workspace) -> Option<PathBuf> {
+    machete_tool().installed(workspace)
+}
+
+/// Installs the tools that check the sources.
+pub fn install_checkers(workspace: &Workspace) -> Result<()> {
+    if machete(workspace).is_none() {
+        machete_tool().install(workspace)?;
     }
     Ok(())
 }
@@ -98,6 +111,15 @@ fn splitter_tool() -> Tool {
         program: "wasm-split-cli",
         features: "build-binary",
         version: SPLITTER_VERSION.to_owned(),
+    }
+}
+
+fn machete_tool() -> Tool {
+    Tool {
+        package: "cargo-machete",
+        program: "cargo-machete",
+        features: "",
+        version: "0.9.2".to_owned(),
     }
 }
 

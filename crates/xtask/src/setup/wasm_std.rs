@@ -6,16 +6,20 @@
 //! routes are never mixed in one toolchain: that would stop every build (E0464).
 
 mod debian;
+mod toolchain;
 mod web;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::workspace::{Workspace, call, capture, has_extension, step};
+use crate::workspace::{Workspace, call, step};
+use toolchain::Toolchain;
 
-/// What can compile for the browser on this machine.
+pub use toolchain::TARGET;
+
+/// The toolchain that can compile for the browser on this machine.
 #[derive(Debug)]
 pub enum WasmStd {
     /// The toolchain in use.
@@ -24,7 +28,7 @@ pub enum WasmStd {
     DebianWeb { linker: PathBuf },
 }
 
-/// What is there, if anything.
+/// The toolchain that can compile for the browser, if there is one.
 pub fn wasm_std() -> Result<Option<WasmStd>> {
     let toolchain = Toolchain::find()?;
     if toolchain.has_wasm_std() {
@@ -72,53 +76,3 @@ pub fn install(workspace: &Workspace) -> Result<()> {
     }
     Ok(())
 }
-
-/// The compiler in use.
-#[derive(Debug)]
-struct Toolchain {
-    sysroot: PathBuf,
-    version: String,
-    host: String,
-}
-
-impl Toolchain {
-    fn find() -> Result<Self> {
-        let sysroot = capture(Command::new("rustc").args(["--print", "sysroot"]))?;
-        let about = capture(Command::new("rustc").arg("-vV"))?;
-        let line = |label: &str| {
-            let found = about.lines().find_map(|line| line.strip_prefix(label));
-            found.map(str::to_owned).context("rustc -vV is incomplete")
-        };
-        Ok(Self {
-            sysroot: PathBuf::from(sysroot.trim()),
-            version: line("release: ")?,
-            host: line("host: ")?,
-        })
-    }
-
-    fn rustlib(&self) -> PathBuf {
-        self.sysroot.join("lib").join("rustlib")
-    }
-
-    fn wasm_lib(&self) -> PathBuf {
-        self.rustlib().join(TARGET).join("lib")
-    }
-
-    fn linker(&self) -> PathBuf {
-        self.rustlib().join(&self.host).join("bin").join("rust-lld")
-    }
-
-    fn has_wasm_std(&self) -> bool {
-        list(&self.wasm_lib()).iter().any(|file| {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with("libstd-") && has_extension(file, "rlib")
-        })
-    }
-}
-
-fn list(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).collect()
-}
-
-pub const TARGET: &str = "wasm32-unknown-unknown";

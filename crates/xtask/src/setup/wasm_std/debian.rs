@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::{TARGET, Toolchain, list};
+use super::toolchain::{TARGET, Toolchain, list};
 use crate::workspace::{Workspace, call, capture, files_below, has_extension, on_path};
 
 pub fn install(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
@@ -33,7 +33,7 @@ pub fn install(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
         fs::copy(&file, into.join(name)).context("copy a library")?;
     }
     ensure!(toolchain.has_wasm_std(), "the build gave no libstd");
-    // What was compiled against an older library cannot be linked with this one (E0463).
+    // Output that was compiled against an older library cannot be linked with this one (E0463).
     let stale = workspace.target.join(TARGET);
     if stale.exists() {
         fs::remove_dir_all(&stale).context("remove output for the older library")?;
