@@ -1,4 +1,4 @@
-//! What holds a tenant back, and what lets it pass: its ceiling of checks a second, and the switch that turns limits off.
+//! A tenant's ceiling of checks a second, and the switch that turns limits off.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Reply, Tenant, shared};
 
-/// A rule that admits so many units an hour for each user.
+/// A rule that admits `limit` units an hour for each user.
 fn hourly(name: &str, limit: u64) -> Value {
     json!({ "name": name, "count_by": ["user"],
         "limits": [{ "algorithm": "sliding_window_log", "limit": limit, "window_ms": 3_600_000 }] })

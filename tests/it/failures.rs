@@ -63,7 +63,7 @@ const ROWS: [(&str, &str, &str); 23] = [
     (
         "connections to Postgres go silent",
         "tests/it/postgres_silence.rs",
-        "revoked_key_is_refused_by_a_gate_whose_connections_went_silent",
+        "revoked_key_is_refused_by_a_gate_with_silent_connections",
     ),
     (
         "Postgres is read-only, or its disk is full",

@@ -1,4 +1,4 @@
-//! What every test needs: a stack of real processes, people who use it, and waiting with a deadline.
+//! Parts of every test: a stack of real processes, people who use it, and waiting with a deadline.
 
 mod dev;
 mod http;
@@ -20,16 +20,20 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 ///
 /// # Panics
 /// When that takes longer than `within`.
-pub async fn until(within: Duration, what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration {
+pub async fn until(
+    at_most: Duration,
+    what: &str,
+    mut holds: impl AsyncFnMut() -> bool,
+) -> Duration {
     let began = Instant::now();
     while !holds().await {
-        assert!(began.elapsed() < within, "waited {within:?} for this: {what}");
+        assert!(began.elapsed() < at_most, "waited {at_most:?} for this: {what}");
         tokio::time::sleep(LOOK_AGAIN).await;
     }
     began.elapsed()
 }
 
-/// What a plane answers to Prometheus.
+/// The metrics of a plane.
 pub async fn metrics(url: &str) -> String {
     let request = Http::new().request(reqwest::Method::GET, &format!("{url}/metrics"));
     let response = request.send().await.expect("a scrape");
@@ -37,7 +41,7 @@ pub async fn metrics(url: &str) -> String {
 }
 
 /// Shows what was measured.
-#[expect(clippy::print_stdout, reason = "figures are for whoever runs the tests")]
+#[expect(clippy::print_stdout, reason = "figures are for the person who runs the tests")]
 pub fn print(figures: &str) {
     println!("{figures}");
 }

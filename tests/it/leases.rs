@@ -69,12 +69,13 @@ fn body(mode: &str) -> Value {
     json!({ "attributes": { "user": "ada" }, "mode": mode })
 }
 
-/// What a gate has counted under this name.
+/// The value of a gate's counter.
 async fn counted(gate: &Server, name: &str) -> u64 {
     let text = Http::new().request(Method::GET, &format!("{}/metrics", gate.url)).send().await;
     let text = text.expect("a scrape").text().await.expect("text");
     let line = text.lines().find(|line| line.starts_with(&format!("{name} ")));
-    line.and_then(|line| line.rsplit_once(' ')).map_or(0, |(_, it)| it.parse().expect("a number"))
+    line.and_then(|line| line.rsplit_once(' '))
+        .map_or(0, |(_, number)| number.parse().expect("a number"))
 }
 
 async fn until_leasing(gate: &Server) {

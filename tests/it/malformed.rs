@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Reply, Rule, Tenant, shared, try_send};
 
-/// One bad request and what it is told.
+/// One bad request and the expected answer.
 #[derive(Debug)]
 struct Case {
     name: &'static str,
@@ -87,7 +87,7 @@ impl Case {
         answer.unwrap_or_else(|error| panic!("{}: {error:?}", self.name))
     }
 
-    /// What is wrong with the answer.
+    /// The fault of the answer.
     fn fault(&self, reply: &Reply) -> Option<String> {
         let (status, code, field) = self.expected;
         let problem = std::panic::catch_unwind(|| reply.problem().to_owned());
@@ -99,7 +99,7 @@ impl Case {
         };
         let named = |field: &str| {
             let fields = reply.body["fields"].as_array();
-            fields.is_some_and(|fields| fields.iter().any(|it| it["field"] == field))
+            fields.is_some_and(|fields| fields.iter().any(|fault| fault["field"] == field))
         };
         let as_expected = reply.status == status
             && got == code

@@ -1,4 +1,4 @@
-//! What is said about metrics in documents, dashboards and alerts is true of a real scrape.
+//! Documents, dashboards and alert rules name the metrics of a real scrape.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn document(name: &str) -> String {
 
 /// Names of metrics in a text, without what Prometheus adds to the name of a histogram.
 fn names(text: &str) -> BTreeSet<String> {
-    let words = text.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let bare = |word: &str| {
         let parts = ["_bucket", "_sum", "_count"];
         let bare = parts.iter().find_map(|part| word.strip_suffix(part));
@@ -60,7 +60,7 @@ async fn every_metric_that_is_named_exists_and_none_has_a_label_that_grows() {
     for line in gate.lines().chain(control.lines()).filter(|line| !line.starts_with('#')) {
         let labels = line.split_once('{').map_or("", |(_, rest)| rest);
         let labels = labels.rsplit_once('}').map_or("", |(labels, _)| labels);
-        for label in labels.split(',').filter_map(|it| it.split_once('=')) {
+        for label in labels.split(',').filter_map(|label| label.split_once('=')) {
             assert!(known.contains(&label.0), "{line}");
         }
         assert!(!line.contains(&tenant.id) && !line.contains("u-canary"), "{line}");
@@ -78,7 +78,7 @@ fn dashboard_is_json_and_its_panels_ask_something() {
         for target in targets {
             let expression = target["expr"].as_str().expect("an expression");
             assert!(!names(expression).is_empty(), "{}", panel["title"]);
-            let count = |sign: char| expression.chars().filter(|it| *it == sign).count();
+            let count = |sign: char| expression.chars().filter(|c| *c == sign).count();
             assert_eq!(count('('), count(')'), "{expression}");
             assert_eq!(count('{'), count('}'), "{expression}");
         }

@@ -49,7 +49,7 @@ async fn gates_decide_without_postgres_and_restart_from_their_disk_copies() {
     }
 }
 
-/// Both gates together let through exactly so many.
+/// Both gates together admit exactly `admitted` checks.
 async fn assert_exactly(tenant: &Tenant<'_>, user: &str, limit: usize) {
     let mut passed = 0;
     for at in 0..limit * 2 {

@@ -21,7 +21,7 @@ fn of(user: &str) -> Value {
 
 /// G-24: a key that is revoked while the gate's connections are silent.
 #[tokio::test]
-async fn revoked_key_is_refused_by_a_gate_whose_connections_went_silent() {
+async fn revoked_key_is_refused_by_a_gate_with_silent_connections() {
     let mut stack = Stack::start(1_000).await;
     let relay = Relay::start(stack.postgres.port()).expect("a relay");
     let database_url = Some(stack.through(&relay, &stack.gate_url()));
@@ -45,7 +45,7 @@ async fn revoked_key_is_refused_by_a_gate_whose_connections_went_silent() {
 
 /// G-25: the outbox is read again, and requests are answered, although every connection went silent.
 #[tokio::test]
-async fn webhooks_are_sent_and_changes_made_by_a_control_plane_whose_connections_went_silent() {
+async fn webhooks_are_sent_and_changes_made_by_a_control_plane_with_silent_connections() {
     let mut stack = Stack::start(1_000).await;
     let relay = Relay::start(stack.postgres.port()).expect("a relay");
     let control = stack.another_control(stack.through(&relay, &stack.control_url()));

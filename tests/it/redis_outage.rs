@@ -1,4 +1,4 @@
-//! Redis is away, stalled, full, empty or has forgotten the script: rules answer as they were told to, at
+//! Redis is away, stalled, full, empty or has forgotten the script: rules answer by `on_store_failure`, at
 //! once, and everything is normal soon after.
 
 use std::time::{Duration, Instant};
@@ -8,9 +8,9 @@ use tokio::task::JoinSet;
 
 use crate::harness::{Reply, Stack, Tenant, millis, print, seconds, until};
 
-/// What `weir serve` waits for by default.
+/// The default budget of `weir serve`.
 const BUDGET_MS: u32 = 10;
-/// What one request may take on a machine that runs other tests beside; most must be far quicker.
+/// The longest time of one request on a machine that runs other tests as well; most must be far quicker.
 const WORST: Duration = millis(1_500);
 const TYPICAL: Duration = millis(250);
 const RECOVERED: Duration = seconds(2);
@@ -194,7 +194,7 @@ async fn remaining(tenant: &Tenant<'_>) -> u64 {
     until(seconds(10), "a peek meets its budget", async || {
         let reply = tenant.check(0, &peek).await;
         // A peek says what would be left after it.
-        left = reply.body["remaining"].as_u64().map_or(0, |it| it + 1);
+        left = reply.body["remaining"].as_u64().map_or(0, |remaining| remaining + 1);
         reply.body["degraded"].is_null()
     })
     .await;
@@ -235,10 +235,10 @@ async fn both_gates_know_of_each_other(tenant: &Tenant<'_>) {
     let ages = async || {
         let reply = tenant.admin(reqwest::Method::GET, "/replicas", &Value::Null).await.expect(200);
         let data = reply.body["data"].as_array().expect("a list").clone();
-        data.iter().map(|it| it["age_ms"].as_u64().expect("an age")).collect::<Vec<_>>()
+        data.iter().map(|gate| gate["age_ms"].as_u64().expect("an age")).collect::<Vec<_>>()
     };
     until(seconds(20), "both gates report", async || ages().await.len() == 2).await;
-    // Whoever reports after both were there has counted both.
+    // A gate that reports after both have started has counted both.
     let both = Instant::now();
     until(seconds(20), "both gates have reported again", async || {
         let since = u64::try_from(both.elapsed().as_millis()).expect("a short time");

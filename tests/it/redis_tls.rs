@@ -10,7 +10,7 @@ use weir_local::free_port;
 use crate::harness::{GateSettings, Server, Stack, Tenant, seconds, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn checks_travel_encrypted_to_a_redis_whose_certificate_is_believed() {
+async fn checks_are_encrypted_to_a_redis_with_a_trusted_certificate() {
     let stack = Stack::start(1_000).await;
     let tenant = Tenant::sign_up(&stack).await;
     let rule = json!({ "namespace": "default", "name": "one", "count_by": ["user"], "on_store_failure": "deny",

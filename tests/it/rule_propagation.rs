@@ -11,7 +11,7 @@ use crate::harness::{
 
 const PROMISED: Duration = millis(100);
 const PROMISED_WITHOUT_SIGNAL: Duration = seconds(3);
-/// What a machine that is busy with other tests may add.
+/// The delay that a machine busy with other tests can add.
 const SLACK: Duration = seconds(2);
 
 fn limited_to(limit: u64) -> Value {
@@ -187,12 +187,18 @@ async fn replicas_tell_the_version_of_each_gate() {
         assert_eq!(reply.number("/tenant_version"), rule.version);
         let data = reply.body["data"].as_array().expect("a list");
         stack.gates.iter().all(|gate| {
-            let found = data.iter().find(|it| it["address"] == gate.url.as_str());
-            found.is_some_and(|it| {
-                assert!(it["id"].as_str().is_some_and(|id| id.starts_with("gate_")), "{it}");
-                assert!(it["age_ms"].as_u64().is_some_and(|age| age < 15_000), "{it}");
-                assert!(it["applied_at"].is_string() && it["started_at"].is_string(), "{it}");
-                it["rulebook_version"].as_u64().is_some_and(|version| version >= rule.version)
+            let found = data.iter().find(|replica| replica["address"] == gate.url.as_str());
+            found.is_some_and(|replica| {
+                assert!(
+                    replica["id"].as_str().is_some_and(|id| id.starts_with("gate_")),
+                    "{replica}"
+                );
+                assert!(replica["age_ms"].as_u64().is_some_and(|age| age < 15_000), "{replica}");
+                assert!(
+                    replica["applied_at"].is_string() && replica["started_at"].is_string(),
+                    "{replica}"
+                );
+                replica["rulebook_version"].as_u64().is_some_and(|version| version >= rule.version)
             })
         })
     })

@@ -1,4 +1,4 @@
-//! What a gate decides without asking Redis, remembered denials and leased units, is what Redis would have decided: over
+//! Decisions of a gate without Redis, from cached denials and leased units, are those that Redis would have made: over
 //! two gates, with refunds, resets and edits in between.
 
 use std::sync::Arc;
@@ -52,17 +52,18 @@ async fn resets(tenant: &Tenant<'_>, rule: &Rule) {
     tenant.admin(Method::POST, "/counters/reset", &body).await.expect(200);
 }
 
-/// What a gate's counter of this name says.
+/// The value of a gate's counter.
 async fn counted(tenant: &Tenant<'_>, gate: usize, name: &str) -> u64 {
     let url = format!("{}/metrics", tenant.stack.gates[gate].url);
     let request = tenant.http.request(Method::GET, &url);
     let text = request.send().await.expect("a scrape").text().await.expect("text");
     let line = text.lines().find(|line| line.starts_with(&format!("{name} ")));
-    line.and_then(|line| line.rsplit_once(' ')).map_or(0, |(_, it)| it.parse().expect("a number"))
+    line.and_then(|line| line.rsplit_once(' '))
+        .map_or(0, |(_, number)| number.parse().expect("a number"))
 }
 
 #[tokio::test]
-async fn remembered_denial_ends_with_a_refund_a_reset_and_an_edit_elsewhere() {
+async fn cached_denial_ends_with_a_refund_a_reset_and_an_edit_elsewhere() {
     let (tenant, rule) = with_rule(3, "exact").await;
     let before = counted(&tenant, 0, "weir_cached_denials_total").await;
     assert_eq!(drain(&tenant, 0).await, 3);

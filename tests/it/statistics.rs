@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Reply, Server, Stack, Tenant, print, seconds, send_signal, until};
 
-/// What was sent, and how it must be counted.
+/// The requests that are sent, and the expected counts.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Sent {
     allowed: u64,
@@ -44,7 +44,7 @@ async fn until_counted(tenant: &Tenant<'_>, sent: Sent, when: &str) {
     let series = read(tenant, "series?step_s=60").await.expect(200);
     let sum = |name: &str| -> u64 {
         let column = series.body[name].as_array().expect("a list");
-        column.iter().map(|it| it.as_u64().expect("a count")).sum()
+        column.iter().map(|count| count.as_u64().expect("a count")).sum()
     };
     assert_eq!(Sent { allowed: sum("allowed"), denied: sum("denied") }, sent, "{when}");
     assert_eq!(series.body["dropped"], 0, "{when}");
@@ -53,7 +53,7 @@ async fn until_counted(tenant: &Tenant<'_>, sent: Sent, when: &str) {
 async fn failures(gate: &Server, tenant: &Tenant<'_>) -> u64 {
     let text = tenant.http.request(Method::GET, &format!("{}/metrics", gate.url)).send().await;
     let text = text.expect("metrics").text().await.expect("text");
-    let line = text.lines().find_map(|it| it.strip_prefix("weir_stats_flush_failures_total "));
+    let line = text.lines().find_map(|line| line.strip_prefix("weir_stats_flush_failures_total "));
     line.expect("there is such a metric").trim().parse().expect("a number")
 }
 
@@ -119,7 +119,7 @@ async fn lost_by_killing(stack: &Stack, tenant: &Tenant<'_>, sent: &mut Sent) ->
     lost
 }
 
-/// What else is known: the busiest, the refused, and when the key was used.
+/// The other statistics: the busiest subjects, the denied checks, and the last use of the key.
 async fn assert_details(tenant: &Tenant<'_>, barred: &str, sent: Sent) {
     let top = read(tenant, "top?by=rule").await.expect(200);
     assert_eq!(top.text("/data/0/rule"), "barred");
@@ -131,7 +131,7 @@ async fn assert_details(tenant: &Tenant<'_>, barred: &str, sent: Sent) {
     .await;
     let denials = read(tenant, &format!("denials?rule_id={barred}")).await.expect(200);
     let denials = denials.body["data"].as_array().expect("a list").clone();
-    assert!(!denials.is_empty() && denials.iter().all(|it| it["rule"] == "barred"));
+    assert!(!denials.is_empty() && denials.iter().all(|denial| denial["rule"] == "barred"));
     let keys = tenant.admin(Method::GET, "/keys", &Value::Null).await.expect(200);
     assert!(keys.body["data"][0]["last_used_at"].is_string(), "{}", keys.body);
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use weir_local::{Guarded, Launch, ScratchDir, StopSignal};
+use weir_local::{Launch, ScratchDir, StopSignal, WatchedProcess};
 
 use crate::harness::{base_port, binary, folder, print, seconds, until};
 
@@ -78,15 +78,15 @@ fn runs_here(step: &Step) -> bool {
 }
 
 /// Starts the processes of `cargo xtask dev`, and waits for the greeting.
-async fn start(folder: &Path) -> Guarded {
+async fn start(folder: &Path) -> WatchedProcess {
     let launch = Launch::new(binary(), folder, &folder.join("log"))
         .args(["dev", "--redis-budget-ms", "1000"])
         .args(["--base-port", &base_port().to_string()])
         .stdout(&folder.join("said"))
         .stop_by(StopSignal::Interrupt, seconds(30));
-    let dev = Guarded::spawn(launch).expect("start weir dev");
+    let dev = WatchedProcess::spawn(launch).expect("start weir dev");
     until(seconds(60), "weir dev greets", async || {
-        assert_eq!(dev.exit_code(), None, "weir dev ended: {}", dev.last_words());
+        assert_eq!(dev.exit_code(), None, "weir dev ended: {}", dev.log_tail());
         dev.stdout().contains("Ctrl-C stops")
     })
     .await;

@@ -1,4 +1,4 @@
-//! What gates record, replayed by the same rule, gives what they decided: over both gates, with refunds and
+//! Recorded checks, replayed by the same rule, give the same decisions: over both gates, with refunds and
 //! repeats; nothing is recorded of who turned it off; and of whom too much comes, some subjects are whole.
 
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ async fn record_replayed_by_the_same_rule_is_what_the_gates_decided() {
 
 /// More than is kept: ten checks of each of 800 users, a hundred checks at a time.
 #[tokio::test]
-async fn of_too_many_checks_some_subjects_are_kept_and_each_of_them_whole() {
+async fn sampled_subjects_are_recorded_completely() {
     let tenant = Tenant::sign_up(shared().await).await;
     let body = |capacity: u64| {
         json!({ "name": "per-user", "count_by": ["user"], "limits": [
@@ -110,11 +110,11 @@ async fn of_too_many_checks_some_subjects_are_kept_and_each_of_them_whole() {
         tenant.ask(gate, "/check/batch", &json!({ "checks": checks })).await.expect(200);
     }
     until(seconds(30), "all checks were seen", async || recorded(&tenant).await.0 == 8_000).await;
-    let (_, kept) = recorded(&tenant).await;
+    let (_, count) = recorded(&tenant).await;
     let run = json!({ "rule": body(5), "rule_id": id, "source": "recorded" });
     let answer = tenant.admin(Method::POST, "/simulate", &run).await.expect(200);
     let rate = answer.body["certainty"]["rate"].as_f64().expect("a share");
-    assert!(rate < 1.0 && kept < 8_000, "{kept} kept, rate {rate}");
+    assert!(rate < 1.0 && count < 8_000, "{count} recorded, rate {rate}");
     let subjects = answer.number("/certainty/subjects");
     assert!(subjects > 20, "{subjects}");
     assert_eq!(answer.number("/present/denied"), 2 * subjects);

@@ -1,4 +1,4 @@
-//! Closed loop: wrk asks again as soon as it was answered, on so many connections.
+//! Closed loop: on each of several connections wrk sends the next request as soon as the former is answered.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use tokio::process::Command;
 
-use crate::arms::{Arm, SUBJECTS};
+use crate::variants::{SUBJECTS, Variant};
 
-/// What one run of wrk saw.
+/// The result of one run of wrk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClosedRun {
     pub requests: u64,
@@ -19,21 +19,21 @@ pub struct ClosedRun {
     pub errors: u64,
 }
 
-/// Loads one arm.
+/// Loads one variant.
 pub async fn run(
-    arm: &Arm,
+    variant: &Variant,
     connections: u16,
     length: Duration,
     folder: &Path,
 ) -> Result<ClosedRun> {
-    let script = folder.join(format!("{}.lua", arm.label));
-    std::fs::write(&script, lua(arm)).context("write the script of wrk")?;
+    let script = folder.join(format!("{}.lua", variant.label));
+    std::fs::write(&script, lua(variant)).context("write the script of wrk")?;
     let threads = connections.min(2);
     let output = Command::new("wrk")
         .args(["-t", &threads.to_string(), "-c", &connections.to_string()])
         .args(["-d", &format!("{}s", length.as_secs().max(1)), "--timeout", "5s", "-s"])
         .arg(&script)
-        .arg(format!("http://{}", arm.address))
+        .arg(format!("http://{}", variant.address))
         .kill_on_drop(true)
         .output()
         .await
@@ -44,8 +44,8 @@ pub async fn run(
 }
 
 /// Every thread asks for all subjects in an order that no cache likes, from its own beginning.
-fn lua(arm: &Arm) -> String {
-    let Arm { path, bearer, body, .. } = arm;
+fn lua(variant: &Variant) -> String {
+    let Variant { path, bearer, body, .. } = variant;
     format!(
         r#"local threads = 0
 function setup(thread)
@@ -75,7 +75,7 @@ end
 
 fn result(text: &str) -> Option<ClosedRun> {
     let line = text.lines().find_map(|line| line.strip_prefix("RESULT "))?;
-    let numbers: Vec<u64> = line.split(' ').map_while(|it| it.parse().ok()).collect();
+    let numbers: Vec<u64> = line.split(' ').map_while(|word| word.parse().ok()).collect();
     let [requests, us, refusals, errors] = numbers[..] else { return None };
     let seconds = Duration::from_micros(us).as_secs_f64();
     let per_second = crate::numbers::float(requests) / seconds;

@@ -1,4 +1,4 @@
-//! The rounds: in each, every arm is warmed up and loaded in turn, so that what else the machine
+//! The rounds: in each, every variant is warmed up and loaded in turn, so that what else the machine
 //! does meets all of them.
 
 mod outcomes;
@@ -11,13 +11,13 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use tokio::process::Command;
 
-use crate::arms::{self, Arm, Kind, Programs};
 use crate::closed::{self, ClosedRun};
 use crate::compare::outcomes::Outcomes;
+use crate::fixture::Fixture;
 use crate::numbers::float;
 use crate::report::{self, Findings};
-use crate::usage::{Usage, Witness};
-use crate::world::World;
+use crate::usage::{RedisUsage, Usage};
+use crate::variants::{self, Kind, Programs, Variant};
 
 #[derive(Debug, Args)]
 pub struct CompareArgs {
@@ -36,61 +36,68 @@ pub struct CompareArgs {
     /// The page whose tables are written; none: only printed
     #[arg(long, env = "BENCH_PAGE")]
     page: Option<PathBuf>,
-    /// How often all arms take their turn
+    /// How often all variants take their turn
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// How long each turn is
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
-    /// Which arms, such as `a,d,e2`
-    #[arg(long, value_delimiter = ',', default_values_t = arms::LABELS.map(str::to_owned))]
-    arms: Vec<String>,
-    /// All arms with 1, 16, 64 and 256 connections
+    /// The variants to measure, such as `a,d,e2`
+    #[arg(long, value_delimiter = ',', default_values_t = variants::LABELS.map(str::to_owned))]
+    variants: Vec<String>,
+    /// All variants with 1, 16, 64 and 256 connections
     #[arg(long)]
     full: bool,
 }
 
-/// One turn of one arm in the closed loop.
+/// One turn of one variant in the closed loop.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    pub arm: &'static str,
+    pub variant: &'static str,
     pub connections: u16,
     pub run: ClosedRun,
     pub usage: Usage,
     /// Why its figures mean nothing.
-    pub spoilt: Option<String>,
+    pub invalidated: Option<String>,
 }
 
 pub async fn run(args: CompareArgs) -> Result<()> {
-    for arm in &args.arms {
-        ensure!(arms::LABELS.contains(&arm.as_str()), "arms are {}", arms::LABELS.join(","));
+    for variant in &args.variants {
+        ensure!(
+            variants::LABELS.contains(&variant.as_str()),
+            "variants are {}",
+            variants::LABELS.join(",")
+        );
     }
-    let world = World::start(&args.weir).await.context("start Weir")?;
-    let mut witness = Witness::new(&world.redis_url()).await.context("ask Redis")?;
+    let fixture = Fixture::start(&args.weir).await.context("start Weir")?;
+    let mut redis_usage = RedisUsage::new(&fixture.redis_url()).await.context("ask Redis")?;
     let programs =
         Programs { constant: &args.constant, throttlecrab: args.throttlecrab.as_deref() };
     let mut running = Vec::new();
-    for label in arms::LABELS.into_iter().filter(|label| args.arms.iter().any(|arm| arm == label)) {
-        println!("   starting arm ({label})");
-        let arm = arms::start(label, &world, programs).await;
-        running.extend(arm.with_context(|| format!("start arm ({label})"))?);
+    for label in variants::LABELS
+        .into_iter()
+        .filter(|label| args.variants.iter().any(|variant| variant == label))
+    {
+        println!("   starting variant ({label})");
+        let variant = variants::start(label, &fixture, programs).await;
+        running.extend(variant.with_context(|| format!("start variant ({label})"))?);
     }
     let mut turns = Vec::new();
     for round in 1..=args.rounds {
-        for (arm, connections) in cells(&running, args.full) {
+        for (variant, connections) in cells(&running, args.full) {
             let length = Duration::from_secs(args.seconds);
-            let turn = turn(&world, &mut witness, arm, connections, length).await?;
+            let turn = turn(&fixture, &mut redis_usage, variant, connections, length).await?;
             println!("   round {round}: {}", report::line(&turn));
             turns.push(turn);
         }
     }
-    let paced = paced::run(&world, &mut witness, &running, &turns, &args).await?;
+    let paced = paced::run(&fixture, &mut redis_usage, &running, &turns, &args).await?;
     let match_us = match &args.parts {
         Some(parts) => Some(match_us(parts).await.context("time the matching")?),
         None => None,
     };
     let seconds = args.seconds;
-    let findings = Findings { arms: &running, turns: &turns, paced: &paced, match_us, seconds };
+    let findings = Findings { variants: &running, turns: &turns, paced: &paced, match_us, seconds };
     publish("compare", &report::tables(&findings), args.page.as_deref())
 }
 
@@ -106,61 +113,66 @@ async fn match_us(parts: &Path) -> Result<f64> {
     Ok(best)
 }
 
-/// Which arm is loaded with how many connections.
-fn cells(arms: &[Arm], full: bool) -> Vec<(&Arm, u16)> {
+/// The pairs of variant and number of connections that are measured.
+fn cells(variants: &[Variant], full: bool) -> Vec<(&Variant, u16)> {
     let mut cells = Vec::new();
     for connections in [64, 1, 16, 256] {
-        cells.extend(arms.iter().filter_map(|arm| {
-            let alone = connections == 1 && ["a", "b", "d"].contains(&arm.label);
-            (full || connections == 64 || alone).then_some((arm, connections))
+        cells.extend(variants.iter().filter_map(|variant| {
+            let alone = connections == 1 && ["a", "b", "d"].contains(&variant.label);
+            (full || connections == 64 || alone).then_some((variant, connections))
         }));
     }
     cells
 }
 
 async fn turn(
-    world: &World,
-    witness: &mut Witness,
-    arm: &Arm,
+    fixture: &Fixture,
+    redis_usage: &mut RedisUsage,
+    variant: &Variant,
     connections: u16,
     length: Duration,
 ) -> Result<Turn> {
-    let folder = world.folder();
+    let folder = fixture.folder();
     // Also the time in which a flood's subjects use up what they have.
-    closed::run(arm, connections.max(16), WARM_UP, folder).await?;
-    let before = (witness.look(arm.pid).await?, Outcomes::of(world, arm).await?);
-    let run = closed::run(arm, connections, length, folder).await?;
-    let after = (witness.look(arm.pid).await?, Outcomes::of(world, arm).await?);
+    closed::run(variant, connections.max(16), WARM_UP, folder).await?;
+    let before = (redis_usage.read(variant.pid).await?, Outcomes::of(fixture, variant).await?);
+    let run = closed::run(variant, connections, length, folder).await?;
+    let after = (redis_usage.read(variant.pid).await?, Outcomes::of(fixture, variant).await?);
     let outcomes = after.1.since(&before.1);
     Ok(Turn {
-        arm: arm.label,
+        variant: variant.label,
         connections,
         run,
         usage: after.0.since(&before.0),
-        spoilt: spoilt(arm, &run, &outcomes, connections),
+        invalidated: invalidated(variant, &run, &outcomes, connections),
     })
 }
 
 const WARM_UP: Duration = Duration::from_secs(2);
 
 /// Why a turn does not count: wrk saw other answers than expected, or the gate gave others.
-fn spoilt(arm: &Arm, run: &ClosedRun, outcomes: &Outcomes, connections: u16) -> Option<String> {
-    let expected = if arm.refuses { run.requests } else { 0 };
+fn invalidated(
+    variant: &Variant,
+    run: &ClosedRun,
+    outcomes: &Outcomes,
+    connections: u16,
+) -> Option<String> {
+    let expected = if variant.refuses { run.requests } else { 0 };
     if run.errors > 0 {
         return Some(format!("{} requests without an answer", run.errors));
     }
     if run.refusals != expected {
         return Some(format!("{} of {} answers refused", run.refusals, run.requests));
     }
-    if arm.kind != Kind::Weir {
+    if variant.kind != Kind::Weir {
         return None;
     }
-    let (right, wrong) = if arm.refuses {
+    let (right, wrong) = if variant.refuses {
         (outcomes.denied, outcomes.allowed)
     } else {
         (outcomes.allowed, outcomes.denied)
     };
-    // What is in flight when wrk stops is decided, but not counted by it.
+    // Requests in flight when wrk stops are decided, but wrk does not count them.
     let close = (right - float(run.requests)).abs() <= 2.0 * f64::from(connections);
     if outcomes.degraded > 0.0 || wrong > 0.0 || !close {
         return Some(format!("{} requests, and the gate says {outcomes:?}", run.requests));

@@ -13,9 +13,9 @@ use clap::Args;
 use serde_json::json;
 
 use self::attack::Attack;
-use crate::arms::{self, Arm};
+use crate::fixture::Fixture;
 use crate::steady::{self, Plan, SteadyRun};
-use crate::world::World;
+use crate::variants::{self, Variant};
 
 #[derive(Debug, Args)]
 pub struct FairnessArgs {
@@ -46,22 +46,22 @@ struct Noticed {
 }
 
 pub async fn run(args: FairnessArgs) -> Result<()> {
-    let world = World::with_budget(&args.weir, args.budget_ms).await.context("start Weir")?;
-    let victim = victim(&world).await.context("make the victim")?;
+    let fixture = Fixture::with_budget(&args.weir, args.budget_ms).await.context("start Weir")?;
+    let victim = victim(&fixture).await.context("make the victim")?;
     println!(
         "| round | beside | p50 ms | p99 ms | p99 / alone | degraded | attacker's checks a second |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     let attacks = [
-        Attack::many_limits(&world).await.context("make the attacker with many limits")?,
-        Attack::wrong_types(&world).await.context("make the attacker with damaged keys")?,
-        Attack::many_patterns(&world).await.context("make the attacker with many patterns")?,
+        Attack::many_limits(&fixture).await.context("make the attacker with many limits")?,
+        Attack::wrong_types(&fixture).await.context("make the attacker with damaged keys")?,
+        Attack::many_patterns(&fixture).await.context("make the attacker with many patterns")?,
     ];
     for round in 1..=args.rounds {
         let alone = measure(&victim, &args).await?;
         print(round, "nobody", alone, alone, 0.0);
         for attack in &attacks {
-            let attacking = attack.start(&world);
+            let attacking = attack.start(&fixture);
             let beside = measure(&victim, &args).await?;
             print(round, &attack.title, beside, alone, attacking.stop().await);
         }
@@ -69,16 +69,16 @@ pub async fn run(args: FairnessArgs) -> Result<()> {
     Ok(())
 }
 
-async fn victim(world: &World) -> Result<Arm> {
-    let tenant = world.tenant("victim").await?;
-    let mut rule = arms::rule("one", &[arms::bucket(1_000_000)]);
+async fn victim(fixture: &Fixture) -> Result<Variant> {
+    let tenant = fixture.tenant("victim").await?;
+    let mut rule = variants::rule("one", &[variants::bucket(1_000_000)]);
     rule["on_store_failure"] = json!("deny");
-    world.rule(&tenant, &rule).await?;
-    world.served(&tenant.secret, &arms::check("/hot"), 1).await?;
-    Ok(arms::of_gate("v", "the victim", world, &tenant))
+    fixture.rule(&tenant, &rule).await?;
+    fixture.served(&tenant.secret, &variants::check("/hot"), 1).await?;
+    Ok(variants::of_gate("v", "the victim", fixture, &tenant))
 }
 
-async fn measure(victim: &Arm, args: &FairnessArgs) -> Result<Noticed> {
+async fn measure(victim: &Variant, args: &FairnessArgs) -> Result<Noticed> {
     let plan = Plan {
         per_second: f64::from(args.per_second),
         connections: 8,

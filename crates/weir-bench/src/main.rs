@@ -1,16 +1,16 @@
-//! Measures Weir beside the ceiling of its HTTP set-up and beside plain limiters, on one machine.
+//! Measures Weir, the ceiling of its HTTP set-up, and plain limiters, on one machine.
 //!
-//! Reading order: `arms` (what is compared), `compare` (rounds), `closed` and `steady` (the two
-//! kinds of load), `usage` (who spent the time), `report` (the table); `scale` and `fairness`
-//! are other questions. `world` and `service` start
-//! what is measured.
+//! Reading order: `variants` (what is compared), `compare` (rounds), `closed` and `steady` (the two
+//! kinds of load), `usage` (processor time), `report` (the table); `scale` and `fairness`
+//! measure start-up with much data and the isolation of tenants. `fixture` and `service` start
+//! the measured processes.
 
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
-mod arms;
 mod closed;
 mod compare;
 mod fairness;
+mod fixture;
 mod numbers;
 mod plain;
 mod report;
@@ -18,7 +18,7 @@ mod scale;
 mod service;
 mod steady;
 mod usage;
-mod world;
+mod variants;
 
 use clap::{Parser, Subcommand};
 
@@ -40,7 +40,7 @@ struct Tool {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Runs the arms side by side and writes the table
+    /// Runs the variants side by side and writes the table
     Compare(compare::CompareArgs),
     /// Measures start-up, memory and changes with much data
     Scale(scale::ScaleArgs),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What several rounds of one measurement came to.
+/// The results of several rounds of one measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     pub median: f64,
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn the_median_is_the_middle() {
-        let of = |values: &[f64]| Spread::of(values.iter().copied()).map(|it| it.median);
+        let of = |values: &[f64]| Spread::of(values.iter().copied()).map(|spread| spread.median);
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(of(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));

@@ -5,16 +5,16 @@ mod targets;
 
 use std::fmt::Write as _;
 
-use crate::arms::{Arm, Kind, LABELS, THROTTLECRAB};
 use crate::compare::Turn;
 use crate::compare::paced::Paced;
 use crate::numbers::{Spread, Thousands, float};
 use crate::usage;
+use crate::variants::{Kind, LABELS, THROTTLECRAB, Variant};
 
 /// Everything that was measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Findings<'a> {
-    pub arms: &'a [Arm],
+    pub variants: &'a [Variant],
     pub turns: &'a [Turn],
     pub paced: &'a [Paced],
     /// Matching against 10,000 rules, if that was timed.
@@ -22,7 +22,7 @@ pub struct Findings<'a> {
     pub seconds: u64,
 }
 
-/// What is compared of one arm at so many connections: medians and spreads over the rounds.
+/// The compared figures of one variant at one number of connections: medians and spreads over the rounds.
 #[derive(Debug, Clone, Copy)]
 pub struct Summary {
     pub per_second: Spread,
@@ -33,44 +33,45 @@ pub struct Summary {
 }
 
 impl Findings<'_> {
-    /// `None`: never measured, or every turn spoilt.
+    /// `None`: never measured, or every turn invalidated.
     pub fn summary(&self, label: &str, connections: u16) -> Option<Summary> {
         let turns: Vec<&Turn> = self.sound(label, connections).collect();
         let median = |of: fn(&Turn) -> u64| {
-            let values = turns.iter().map(|it| float(of(it)) / float(it.run.requests.max(1)));
-            Spread::of(values).map(|it| it.median)
+            let values = turns.iter().map(|turn| float(of(turn)) / float(turn.run.requests.max(1)));
+            Spread::of(values).map(|spread| spread.median)
         };
         Some(Summary {
-            per_second: Spread::of(turns.iter().map(|it| it.run.per_second))?,
-            service_us: median(|it| it.usage.service_us)?,
-            redis_us: median(|it| it.usage.redis_us)?,
-            script_us: median(|it| it.usage.script_us)?,
-            calls: median(|it| it.usage.calls)?,
+            per_second: Spread::of(turns.iter().map(|turn| turn.run.per_second))?,
+            service_us: median(|turn| turn.usage.service_us)?,
+            redis_us: median(|turn| turn.usage.redis_us)?,
+            script_us: median(|turn| turn.usage.script_us)?,
+            calls: median(|turn| turn.usage.calls)?,
         })
     }
 
     fn sound<'a>(&'a self, label: &'a str, connections: u16) -> impl Iterator<Item = &'a Turn> {
-        let of_cell = move |it: &&Turn| it.arm == label && it.connections == connections;
-        self.turns.iter().filter(of_cell).filter(|it| it.spoilt.is_none())
+        let of_cell = move |turn: &&Turn| turn.variant == label && turn.connections == connections;
+        self.turns.iter().filter(of_cell).filter(|turn| turn.invalidated.is_none())
     }
 
     fn connections(&self) -> Vec<u16> {
-        let mut all: Vec<u16> = self.turns.iter().map(|it| it.connections).collect();
+        let mut all: Vec<u16> = self.turns.iter().map(|turn| turn.connections).collect();
         all.sort_unstable();
         all.dedup();
         all
     }
 }
 
-/// One turn, as it is told while it happens.
+/// The line that is printed for one turn.
 pub fn line(turn: &Turn) -> String {
     let checks = float(turn.run.requests.max(1));
     let each = |total: u64| float(total) / checks;
-    let spoilt = turn.spoilt.as_ref().map_or(String::new(), |why| format!("  SPOILT: {why}"));
+    let invalidated =
+        turn.invalidated.as_ref().map_or(String::new(), |why| format!("  INVALIDATED: {why}"));
     format!(
         "({}) {:>3} connections {:>9}/s  service {:5.1} µs  Redis {:5.1} µs  in scripts {:4.1} µs  \
-         {:.2} calls{spoilt}",
-        turn.arm,
+         {:.2} calls{invalidated}",
+        turn.variant,
         turn.connections,
         Thousands(turn.run.per_second).to_string(),
         each(turn.usage.service_us),
@@ -80,12 +81,13 @@ pub fn line(turn: &Turn) -> String {
     )
 }
 
-/// One paced turn, as it is told while it happens.
+/// The line that is printed for one paced turn.
 pub fn paced_line(paced: &Paced) -> String {
-    let spoilt = paced.spoilt.as_ref().map_or(String::new(), |why| format!("  SPOILT: {why}"));
+    let invalidated =
+        paced.invalidated.as_ref().map_or(String::new(), |why| format!("  INVALIDATED: {why}"));
     format!(
-        "({}) at {:>2} %: {:>7}/s  p50 {:.2} ms  p99 {:.2} ms  most {:.2} ms{spoilt}",
-        paced.arm,
+        "({}) at {:>2} %: {:>7}/s  p50 {:.2} ms  p99 {:.2} ms  most {:.2} ms{invalidated}",
+        paced.variant,
         paced.percent,
         Thousands(paced.per_second).to_string(),
         paced.p50_ms,
@@ -96,8 +98,8 @@ pub fn paced_line(paced: &Paced) -> String {
 
 /// Everything, for the page.
 pub fn tables(findings: &Findings<'_>) -> String {
-    let rounds = findings.turns.iter().filter(|it| Some(it.arm) == first_arm(findings));
-    let rounds = rounds.filter(|it| it.connections == 64).count();
+    let rounds = findings.turns.iter().filter(|turn| Some(turn.variant) == first_arm(findings));
+    let rounds = rounds.filter(|turn| turn.connections == 64).count();
     let mut text = format!(
         "{}; {rounds} rounds of {} s each after a warm-up of 2 s; median, and in brackets the \
          least and the most.\n",
@@ -113,13 +115,13 @@ pub fn tables(findings: &Findings<'_>) -> String {
 }
 
 fn first_arm(findings: &Findings<'_>) -> Option<&'static str> {
-    findings.arms.first().map(|it| it.label)
+    findings.variants.first().map(|variant| variant.label)
 }
 
 fn closed(findings: &Findings<'_>, connections: u16) -> String {
     let mut text = format!(
         "\n**Closed loop, {connections} connection{}**\n\n\
-         | | arm | checks/s | of (a) | of (b) | service µs/check | Redis µs/check | of it in \
+         | | variant | checks/s | of (a) | of (b) | service µs/check | Redis µs/check | of it in \
          scripts | Redis calls/check |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | \
          ---: |\n",
         if connections == 1 { "" } else { "s" }
@@ -127,8 +129,8 @@ fn closed(findings: &Findings<'_>, connections: u16) -> String {
     let ceiling = findings.summary("a", connections);
     let plain = findings.summary("b", connections);
     for label in LABELS {
-        if let Some(arm) = findings.arms.iter().find(|it| it.label == label) {
-            text.push_str(&row(findings, arm, connections, (ceiling, plain)));
+        if let Some(variant) = findings.variants.iter().find(|variant| variant.label == label) {
+            text.push_str(&row(findings, variant, connections, (ceiling, plain)));
         } else if label == "c" {
             let _ = writeln!(text, "| (c) | {THROTTLECRAB} | not measured: not installed |");
         }
@@ -136,47 +138,48 @@ fn closed(findings: &Findings<'_>, connections: u16) -> String {
     text
 }
 
-/// One arm at so many connections, beside (a) and (b).
+/// One variant at one number of connections, relative to (a) and (b).
 fn row(
     findings: &Findings<'_>,
-    arm: &Arm,
+    variant: &Variant,
     connections: u16,
     (ceiling, plain): (Option<Summary>, Option<Summary>),
 ) -> String {
     let turns = findings.turns.iter();
-    let turns = turns.filter(|it| it.arm == arm.label && it.connections == connections);
-    let (sound, spoilt) = turns.partition::<Vec<&Turn>, _>(|it| it.spoilt.is_none());
-    let Some(summary) = findings.summary(arm.label, connections) else {
-        let why = spoilt.first().and_then(|it| it.spoilt.as_ref());
+    let turns =
+        turns.filter(|turn| turn.variant == variant.label && turn.connections == connections);
+    let (sound, invalidated) = turns.partition::<Vec<&Turn>, _>(|turn| turn.invalidated.is_none());
+    let Some(summary) = findings.summary(variant.label, connections) else {
+        let why = invalidated.first().and_then(|turn| turn.invalidated.as_ref());
         return why.map_or(String::new(), |why| {
-            format!("| ({}) | {} | spoilt: {why} |\n", arm.label, arm.title)
+            format!("| ({}) | {} | invalidated: {why} |\n", variant.label, variant.title)
         });
     };
     let rate = summary.per_second;
     let ratio = |to: Option<Summary>| {
-        to.map_or("–".to_owned(), |it| format!("{:.2}", rate.median / it.per_second.median))
+        to.map_or("–".to_owned(), |base| format!("{:.2}", rate.median / base.per_second.median))
     };
-    let note = if spoilt.is_empty() {
+    let note = if invalidated.is_empty() {
         String::new()
     } else {
-        format!(" ({} of {} turns spoilt)", spoilt.len(), spoilt.len() + sound.len())
+        format!(" ({} of {} turns invalidated)", invalidated.len(), invalidated.len() + sound.len())
     };
     format!(
         "| ({}) | {}{note} | {} ({}–{}) | {} | {} | {:.1} | {} |\n",
-        arm.label,
-        arm.title,
+        variant.label,
+        variant.title,
         Thousands(rate.median),
         Thousands(rate.least),
         Thousands(rate.most),
         ratio(ceiling),
         ratio(plain),
         summary.service_us,
-        redis(arm, &summary),
+        redis(variant, &summary),
     )
 }
 
-fn redis(arm: &Arm, summary: &Summary) -> String {
-    if matches!(arm.kind, Kind::Constant | Kind::InMemory) {
+fn redis(variant: &Variant, summary: &Summary) -> String {
+    if matches!(variant.kind, Kind::Constant | Kind::InMemory) {
         return "– | – | –".to_owned();
     }
     format!("{:.1} | {:.1} | {:.3}", summary.redis_us, summary.script_us, summary.calls)

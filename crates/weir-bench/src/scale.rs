@@ -11,12 +11,12 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use serde_json::json;
 
-use crate::arms;
 use crate::compare::publish;
+use crate::fixture::{Fixture, Tenant};
 use crate::numbers::float;
 use crate::steady::{self, Plan, SteadyRun};
 use crate::usage::resident_bytes;
-use crate::world::{Tenant, World};
+use crate::variants;
 
 #[derive(Debug, Args)]
 pub struct ScaleArgs {
@@ -40,7 +40,7 @@ pub struct ScaleArgs {
     per_second: u32,
 }
 
-/// What is told of one amount of data.
+/// The results for one amount of data.
 #[derive(Debug)]
 pub struct Found {
     pub title: String,
@@ -84,24 +84,26 @@ impl Amount {
 
 async fn measure(args: &ScaleArgs, amount: Amount) -> Result<Found> {
     println!("   preparing: {}", amount.title());
-    let mut world = World::start(&args.weir).await.context("start Weir")?;
-    let tenant = world.tenant("live").await?;
-    let mut hot = arms::rule("hot", &[arms::bucket(1_000_000)]);
-    hot["match"] = arms::route("/hot");
-    world.rule(&tenant, &hot).await?;
+    let mut fixture = Fixture::start(&args.weir).await.context("start Weir")?;
+    let tenant = fixture.tenant("live").await?;
+    let mut hot = variants::rule("hot", &[variants::bucket(1_000_000)]);
+    hot["match"] = variants::route("/hot");
+    fixture.rule(&tenant, &hot).await?;
     match amount {
         Amount::None => {}
-        Amount::Tenants(count) => fill::tenants(&world, count).await?,
-        Amount::Rules(count) => fill::rules(&world, &tenant, count).await?,
+        Amount::Tenants(count) => fill::tenants(&fixture, count).await?,
+        Amount::Rules(count) => fill::rules(&fixture, &tenant, count).await?,
     }
-    let start = world.restart_gate(world.version().await?).await?;
-    let resident_bytes = resident_bytes(world.pid())?;
-    let arm = arms::of_gate("s", "readers", &world, &tenant);
-    world.served(&tenant.secret, &arms::check("/hot"), 1).await?;
+    let start = fixture.restart_gate(fixture.version().await?).await?;
+    let resident_bytes = resident_bytes(fixture.pid())?;
+    let variant = variants::of_gate("s", "readers", &fixture, &tenant);
+    fixture.served(&tenant.secret, &variants::check("/hot"), 1).await?;
     let length = PAUSE * args.changes;
-    let quiet = steady::run(&arm, plan(args, length)).await?;
-    let (changing, changes) =
-        tokio::join!(steady::run(&arm, plan(args, length)), follow(&world, &tenant, args.changes));
+    let quiet = steady::run(&variant, plan(args, length)).await?;
+    let (changing, changes) = tokio::join!(
+        steady::run(&variant, plan(args, length)),
+        follow(&fixture, &tenant, args.changes)
+    );
     let (whole_ms, applied_ms) = changes?.into_iter().unzip();
     let title = amount.title();
     Ok(Found { title, start, resident_bytes, applied_ms, whole_ms, quiet, changing: changing? })
@@ -117,18 +119,18 @@ fn plan(args: &ScaleArgs, length: Duration) -> Plan {
 
 /// Makes rules, one after the other; answers how long each took as a whole, and from the control
 /// plane's answer on, in milliseconds.
-async fn follow(world: &World, tenant: &Tenant, changes: u32) -> Result<Vec<(f64, f64)>> {
+async fn follow(fixture: &Fixture, tenant: &Tenant, changes: u32) -> Result<Vec<(f64, f64)>> {
     let mut found = Vec::new();
     let mut turn = tokio::time::interval(PAUSE);
     for nth in 0..changes {
         turn.tick().await;
-        let mut rule = arms::rule(&format!("change-{nth}"), &[arms::bucket(1)]);
+        let mut rule = variants::rule(&format!("change-{nth}"), &[variants::bucket(1)]);
         // A namespace of their own: a full one takes no more.
         rule["namespace"] = json!("changes");
         let asked = Instant::now();
-        let version = world.rule(tenant, &rule).await?;
+        let version = fixture.rule(tenant, &rule).await?;
         let answered = Instant::now();
-        world.until_served(version).await?;
+        fixture.until_served(version).await?;
         found.push((millis(asked.elapsed()), millis(answered.elapsed())));
     }
     Ok(found)

@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use tokio::net::TcpStream;
-use weir_local::{Guarded, Launch, free_port};
+use weir_local::{Launch, WatchedProcess, free_port};
 
 /// One running HTTP service on loopback.
 #[derive(Debug)]
 pub struct Service {
-    process: Guarded,
+    process: WatchedProcess,
     /// Host and port.
     pub address: String,
 }
 
 impl Service {
-    /// Starts a program that is told its address and answers there soon.
+    /// Starts a program with an address, and waits until it answers there.
     pub async fn start(
         program: &Path,
         log: &Path,
@@ -25,17 +25,17 @@ impl Service {
         let address = format!("127.0.0.1:{}", free_port()?);
         let folder = log.parent().unwrap_or(Path::new("/"));
         let launch = command(&address, Launch::new(program, folder, log));
-        let process = Guarded::spawn(launch)?;
+        let process = WatchedProcess::spawn(launch)?;
         for _ in 0..START_POLLS {
             if let Some(code) = process.exit_code() {
-                bail!("{} ended with {code}: {}", program.display(), process.last_words());
+                bail!("{} ended with {code}: {}", program.display(), process.log_tail());
             }
             if TcpStream::connect(&address).await.is_ok() {
                 return Ok(Self { process, address });
             }
             tokio::time::sleep(POLL).await;
         }
-        bail!("{} does not listen: {}", program.display(), process.last_words());
+        bail!("{} does not listen: {}", program.display(), process.log_tail());
     }
 
     /// Asks it to end, and waits.

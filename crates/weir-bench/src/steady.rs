@@ -16,8 +16,8 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::task::JoinSet;
 
-use crate::arms::{Arm, SUBJECTS};
 use crate::steady::answers::Listener;
+use crate::variants::{SUBJECTS, Variant};
 
 /// At which rate, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ pub struct Plan {
     pub length: Duration,
 }
 
-/// What one run saw; times in microseconds.
+/// The result of one run, in microseconds.
 #[derive(Debug)]
 pub struct SteadyRun {
     pub latencies: Histogram<u64>,
@@ -40,21 +40,21 @@ pub struct SteadyRun {
     pub unanswered: u64,
 }
 
-/// Sends at the rate to one arm.
-pub async fn run(arm: &Arm, plan: Plan) -> Result<SteadyRun> {
-    let requests: Vec<Vec<u8>> = (1..=SUBJECTS).map(|subject| request(arm, subject)).collect();
+/// Sends at the rate to one variant.
+pub async fn run(variant: &Variant, plan: Plan) -> Result<SteadyRun> {
+    let requests: Vec<Vec<u8>> = (1..=SUBJECTS).map(|subject| request(variant, subject)).collect();
     let (free, freed) = channel();
     let begun = Instant::now() + Duration::from_millis(50);
     let mut listeners = JoinSet::new();
     let mut lines = Vec::new();
     for at in 0..usize::from(plan.connections) {
-        let stream = TcpStream::connect(&arm.address).await.context("connect")?;
+        let stream = TcpStream::connect(&variant.address).await.context("connect")?;
         stream.set_nodelay(true)?;
         let (reader, writer) = stream.into_split();
         writer.writable().await?;
         let due_us = Arc::new(AtomicU64::new(0));
-        lines.push(Line { writer, due_us: Arc::clone(&due_us) });
-        let expected = if arm.refuses { 429 } else { 200 };
+        lines.push(Connection { writer, due_us: Arc::clone(&due_us) });
+        let expected = if variant.refuses { 429 } else { 200 };
         let from_us = micros(plan.warm_up);
         let listener = Listener { at, begun, due_us, from_us, expected, free: free.clone() };
         listeners.spawn(listener.run(reader));
@@ -72,7 +72,7 @@ pub async fn run(arm: &Arm, plan: Plan) -> Result<SteadyRun> {
 }
 
 /// One connection, as the pacer has it.
-struct Line {
+struct Connection {
     writer: OwnedWriteHalf,
     /// When its present request was meant to leave, after the beginning.
     due_us: Arc<AtomicU64>,
@@ -80,7 +80,7 @@ struct Line {
 
 /// Sends each request when it is due, on a connection that is free, or else as soon as one is.
 struct Pacer {
-    lines: Vec<Line>,
+    lines: Vec<Connection>,
     requests: Vec<Vec<u8>>,
     begun: Instant,
     plan: Plan,
@@ -147,8 +147,8 @@ fn wait_until(moment: Instant) {
     }
 }
 
-fn request(arm: &Arm, subject: u32) -> Vec<u8> {
-    let Arm { path, address, bearer, body, .. } = arm;
+fn request(variant: &Variant, subject: u32) -> Vec<u8> {
+    let Variant { path, address, bearer, body, .. } = variant;
     let body = body.replace("SUBJECT", &subject.to_string());
     format!(
         "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {bearer}\r\n\

@@ -1,4 +1,4 @@
-//! Who spent the time: processor time of processes, and what Redis says of its commands.
+//! Processor time of processes, and Redis' own statistics of its commands.
 
 use std::fs;
 
@@ -18,25 +18,26 @@ pub struct Usage {
     pub script_us: u64,
 }
 
-/// Redis, as a witness.
+/// A connection that reads the statistics of Redis.
 #[derive(Debug)]
-pub struct Witness {
+pub struct RedisUsage {
     connection: MultiplexedConnection,
     redis_pid: u32,
 }
 
-impl Witness {
+impl RedisUsage {
     pub async fn new(redis_url: &str) -> Result<Self> {
         let client = redis::Client::open(redis_url)?;
         let mut connection = client.get_multiplexed_async_connection().await?;
         let server: String = redis::cmd("INFO").arg("server").query_async(&mut connection).await?;
         let pid = server.lines().find_map(|line| line.strip_prefix("process_id:"));
-        let redis_pid = pid.and_then(|it| it.trim().parse().ok()).context("Redis' process id")?;
+        let redis_pid =
+            pid.and_then(|text| text.trim().parse().ok()).context("Redis' process id")?;
         Ok(Self { connection, redis_pid })
     }
 
     /// The counters now, with those of this process.
-    pub async fn look(&mut self, service_pid: u32) -> Result<Usage> {
+    pub async fn read(&mut self, service_pid: u32) -> Result<Usage> {
         let stats: String =
             redis::cmd("INFO").arg("commandstats").query_async(&mut self.connection).await?;
         let (calls, script_us) = scripts(&stats);
@@ -46,7 +47,7 @@ impl Witness {
 }
 
 impl Usage {
-    /// What was spent since.
+    /// The usage since an earlier reading.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             service_us: self.service_us.saturating_sub(before.service_us),
@@ -68,7 +69,7 @@ pub fn processor_us(pid: u32) -> Result<u64> {
 pub fn resident_bytes(pid: u32) -> Result<u64> {
     let path = format!("/proc/{pid}/status");
     let text = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
-    kibibytes(&text, "VmRSS:").map(|it| it * 1024).with_context(|| format!("understand {path}"))
+    kibibytes(&text, "VmRSS:").map(|kib| kib * 1024).with_context(|| format!("understand {path}"))
 }
 
 /// Cores and memory of this machine.
@@ -97,10 +98,12 @@ fn kibibytes(text: &str, name: &str) -> Option<u64> {
 /// Calls of scripts and the time inside them, from `INFO commandstats`.
 fn scripts(stats: &str) -> (u64, u64) {
     let field = |line: &str, name: &str| {
-        line.split([',', ':']).find_map(|it| it.strip_prefix(name)?.parse::<u64>().ok())
+        line.split([',', ':']).find_map(|field| field.strip_prefix(name)?.parse::<u64>().ok())
     };
     let lines = stats.lines().filter(|line| {
-        ["evalsha", "eval", "fcall"].iter().any(|it| line.starts_with(&format!("cmdstat_{it}:")))
+        ["evalsha", "eval", "fcall"]
+            .iter()
+            .any(|command| line.starts_with(&format!("cmdstat_{command}:")))
     });
     lines.fold((0, 0), |(calls, us), line| {
         (calls + field(line, "calls=").unwrap_or(0), us + field(line, "usec=").unwrap_or(0))

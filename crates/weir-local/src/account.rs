@@ -9,7 +9,7 @@ use crate::LocalError;
 /// The user a process runs as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Account {
-    /// Whoever we are.
+    /// The account of this process.
     Ours,
     /// Another user, which only root can choose.
     Other { name: String, uid: u32, gid: u32 },

@@ -1,4 +1,4 @@
-//! What can go wrong with a local server, in words a person at a terminal can act on.
+//! Errors of local servers, in words that a person at a terminal can act on.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -4,7 +4,7 @@
 //! - [`Postgres`] and [`Redis`]: one server each, on loopback, in a folder of its own.
 //! - [`shared`]: one server of each kind per test process.
 //! - [`Relay`]: a network that silences connections.
-//! - [`Guarded`]: any process that must not outlive us; tests start `weir serve` under it.
+//! - [`WatchedProcess`]: any process that must not outlive us; tests start `weir serve` under it.
 //!
 //! Invariants: nothing started here survives its owner, even one that was killed; no server runs
 //! as root; nothing listens on anything but loopback; the calls block and need no runtime.
@@ -14,7 +14,6 @@ pub mod shared;
 mod account;
 mod error;
 mod folder;
-mod guard;
 mod port;
 mod postgres;
 mod programs;
@@ -22,13 +21,14 @@ mod redis;
 mod relay;
 mod scratch;
 mod secret;
+mod watchdog;
 
 pub use account::Account;
 pub use error::LocalError;
-pub use guard::{Guarded, Launch, StopSignal};
 pub use port::free_port;
 pub use postgres::{Postgres, PostgresOptions};
 pub use programs::{postgres_folder, redis_server};
 pub use redis::{Redis, RedisOptions};
 pub use relay::Relay;
 pub use scratch::ScratchDir;
+pub use watchdog::{Launch, StopSignal, WatchedProcess};

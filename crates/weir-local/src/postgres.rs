@@ -7,10 +7,10 @@ use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::guard::last_words;
 use crate::port::is_free;
 use crate::programs::postgres_folder;
-use crate::{Account, Guarded, Launch, LocalError, StopSignal, folder, free_port, secret};
+use crate::watchdog::log_tail;
+use crate::{Account, Launch, LocalError, StopSignal, WatchedProcess, folder, free_port, secret};
 
 /// Where the data lies, and whether it must survive a crash of the machine.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub struct Postgres {
     durable: bool,
     password: String,
     port: u16,
-    process: Mutex<Option<Guarded>>,
+    process: Mutex<Option<WatchedProcess>>,
 }
 
 impl Postgres {
@@ -78,12 +78,12 @@ impl Postgres {
 
     /// The server's process, if it runs.
     pub fn pid(&self) -> Option<u32> {
-        self.with(Guarded::pid).ok()
+        self.with(WatchedProcess::pid).ok()
     }
 
     pub fn create_database(&self, name: &str) -> Result<(), LocalError> {
-        let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
-        if name.is_empty() || !name.chars().all(|letter| plain(letter) || letter == '_') {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        if name.is_empty() || !name.chars().all(|c| plain(c) || c == '_') {
             return Err(LocalError::Name(name.to_owned()));
         }
         self.psql("postgres", &["-c", &format!("CREATE DATABASE {name}")])?;
@@ -115,18 +115,18 @@ impl Postgres {
 
     /// Kills the server and its sessions, as a crash would.
     pub fn kill(&self) -> Result<(), LocalError> {
-        self.with(Guarded::kill)?;
+        self.with(WatchedProcess::kill)?;
         self.forget();
         Ok(())
     }
 
     /// Freezes the server: connections stay open and nothing answers.
     pub fn pause(&self) -> Result<(), LocalError> {
-        self.with(Guarded::pause)
+        self.with(WatchedProcess::pause)
     }
 
     pub fn resume(&self) -> Result<(), LocalError> {
-        self.with(Guarded::resume)
+        self.with(WatchedProcess::resume)
     }
 
     /// Starts the server again, on the same port; stops it first if it runs.
@@ -174,7 +174,7 @@ impl Postgres {
         fs::rename(&staged, self.cluster()).map_err(LocalError::file("move", &staged))
     }
 
-    /// The guardian of an owner that has just ended may still be stopping its server.
+    /// The watchdog of an owner that has just ended may still be stopping its server.
     fn await_predecessor(&self) {
         let until = Instant::now() + Duration::from_secs(15);
         while Instant::now() < until && self.status().is_some_and(|status| is_alive(status.pid)) {
@@ -195,14 +195,14 @@ impl Postgres {
     }
 
     fn run(&self) -> Result<(), LocalError> {
-        let process = Guarded::spawn(self.launch())?;
+        let process = WatchedProcess::spawn(self.launch())?;
         let until = Instant::now() + START_LIMIT;
         loop {
             if let Some(code) = process.exit_code() {
                 return Err(LocalError::Ended {
                     program: "postgres",
                     code,
-                    log: last_words(&self.log()),
+                    log: log_tail(&self.log()),
                 });
             }
             let ready =
@@ -214,7 +214,7 @@ impl Postgres {
                 return Err(LocalError::NotReady {
                     program: "postgres",
                     waited: START_LIMIT,
-                    log: last_words(&self.log()),
+                    log: log_tail(&self.log()),
                 });
             }
             pause_between_polls();
@@ -243,7 +243,7 @@ impl Postgres {
             .stop_by(signal, Duration::from_secs(20))
     }
 
-    /// What the server says about itself in its lock file.
+    /// The server's own entry in its lock file.
     fn status(&self) -> Option<Status> {
         let text = fs::read_to_string(self.cluster().join("postmaster.pid")).ok()?;
         let mut lines = text.lines();
@@ -252,9 +252,9 @@ impl Postgres {
         Some(Status { pid, ready })
     }
 
-    fn with<T>(&self, act: impl FnOnce(&Guarded) -> T) -> Result<T, LocalError> {
+    fn with<T>(&self, action: impl FnOnce(&WatchedProcess) -> T) -> Result<T, LocalError> {
         let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
-        process.as_ref().map(act).ok_or(LocalError::NotRunning)
+        process.as_ref().map(action).ok_or(LocalError::NotRunning)
     }
 
     fn forget(&self) {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::port::is_free;
 use crate::postgres::pause_between_polls;
 use crate::programs::redis_server;
-use crate::{Account, Guarded, Launch, LocalError, StopSignal, folder, free_port, secret};
+use crate::{Account, Launch, LocalError, StopSignal, WatchedProcess, folder, free_port, secret};
 
 /// Where the server works, and further lines of its configuration (cluster mode, memory limits).
 #[derive(Debug, Clone, Default)]
@@ -28,7 +28,7 @@ pub struct Redis {
     account: Account,
     password: String,
     port: u16,
-    process: Mutex<Option<Guarded>>,
+    process: Mutex<Option<WatchedProcess>>,
 }
 
 impl Redis {
@@ -73,7 +73,7 @@ impl Redis {
 
     /// The server's process, if it runs.
     pub fn pid(&self) -> Option<u32> {
-        self.with(Guarded::pid).ok()
+        self.with(WatchedProcess::pid).ok()
     }
 
     /// Sends one command of plain words; returns the first bytes of the reply.
@@ -85,25 +85,25 @@ impl Redis {
     }
 
     pub fn stop(&self) -> Result<(), LocalError> {
-        self.with(Guarded::stop)?;
+        self.with(WatchedProcess::stop)?;
         self.forget();
         Ok(())
     }
 
     /// Kills the server, as a crash would.
     pub fn kill(&self) -> Result<(), LocalError> {
-        self.with(Guarded::kill)?;
+        self.with(WatchedProcess::kill)?;
         self.forget();
         Ok(())
     }
 
     /// Freezes the server: connections stay open and nothing answers.
     pub fn pause(&self) -> Result<(), LocalError> {
-        self.with(Guarded::pause)
+        self.with(WatchedProcess::pause)
     }
 
     pub fn resume(&self) -> Result<(), LocalError> {
-        self.with(Guarded::resume)
+        self.with(WatchedProcess::resume)
     }
 
     /// Starts the server again, empty, on the same port; stops it first if it runs.
@@ -134,7 +134,7 @@ impl Redis {
             .args([self.data_dir.join("redis.conf")])
             .run_as(self.account.clone())
             .stop_by(StopSignal::Terminate, Duration::from_secs(5));
-        let process = Guarded::spawn(launch)?;
+        let process = WatchedProcess::spawn(launch)?;
         process.go_first();
         let until = Instant::now() + START_LIMIT;
         while !self.ask("PING").is_ok_and(|reply| reply.contains("PONG")) {
@@ -142,14 +142,14 @@ impl Redis {
                 return Err(LocalError::Ended {
                     program: "redis-server",
                     code,
-                    log: process.last_words(),
+                    log: process.log_tail(),
                 });
             }
             if Instant::now() >= until {
                 return Err(LocalError::NotReady {
                     program: "redis-server",
                     waited: START_LIMIT,
-                    log: process.last_words(),
+                    log: process.log_tail(),
                 });
             }
             pause_between_polls();
@@ -171,9 +171,9 @@ impl Redis {
         read_some(&mut stream)
     }
 
-    fn with<T>(&self, act: impl FnOnce(&Guarded) -> T) -> Result<T, LocalError> {
+    fn with<T>(&self, action: impl FnOnce(&WatchedProcess) -> T) -> Result<T, LocalError> {
         let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
-        process.as_ref().map(act).ok_or(LocalError::NotRunning)
+        process.as_ref().map(action).ok_or(LocalError::NotRunning)
     }
 
     fn forget(&self) {

@@ -49,7 +49,7 @@ impl Drop for ScratchDir {
     }
 }
 
-/// Waits for the owner to end, then for the guardians of processes that use the folder (each keeps
+/// Waits for the owner to end, then for the watchdogs of processes that use the folder (each keeps
 /// a `.running` file there), then removes it.
 const SWEEP: &str = r#"
 while read -r _; do :; done

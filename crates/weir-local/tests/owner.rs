@@ -1,4 +1,4 @@
-//! What an owner leaves behind: nothing, however it ends.
+//! An owner leaves no process behind, however it ends.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use weir_local::{Guarded, Launch, ScratchDir};
+use weir_local::{Launch, ScratchDir, WatchedProcess};
 
 #[test]
 fn killed_owner_leaves_no_server_behind() {
@@ -38,10 +38,10 @@ fn guarded_process_ends_with_its_code_and_output() {
         .args(["-c", "echo $GREETING; echo trouble >&2; exit 3"])
         .env("GREETING", "hello")
         .stdout(&scratch.path().join("out"));
-    let process = Guarded::spawn(launch).unwrap();
+    let process = WatchedProcess::spawn(launch).unwrap();
     assert_eq!(process.wait_exit(Duration::from_secs(20)), Some(3));
     assert_eq!(process.stdout(), "hello\n");
-    assert_eq!(process.last_words(), "trouble");
+    assert_eq!(process.log_tail(), "trouble");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn guarded_process_that_ignores_the_signal_is_killed() {
     let launch = Launch::new("/bin/sh", scratch.path(), &scratch.path().join("log"))
         .args(["-c", "trap '' TERM; echo up; while :; do sleep 1; done"])
         .stop_by(weir_local::StopSignal::Terminate, Duration::from_secs(1));
-    let process = Guarded::spawn(launch).unwrap();
+    let process = WatchedProcess::spawn(launch).unwrap();
     await_that(|| process.stdout() == "up\n");
     assert_eq!(process.stop(), 128 + 9);
 }

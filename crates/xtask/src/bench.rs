@@ -14,7 +14,7 @@ use crate::workspace::{Mode, Workspace, call, step};
 /// Without a task named in `args`: the comparison.
 pub fn run(workspace: &Workspace, args: &[String]) -> Result<()> {
     if args.first().is_some_and(|first| first == "instructions") {
-        let write = args.iter().any(|it| it == "--write");
+        let write = args.iter().any(|arg| arg == "--write");
         return instructions::run(workspace, if write { Mode::Write } else { Mode::Check });
     }
     setup::run(workspace, Purpose::Bench)?;

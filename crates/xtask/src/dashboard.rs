@@ -3,7 +3,7 @@
 //! Compile to WebAssembly, split groups of pages off, bind, optimise (when the tool is installed),
 //! name every file by its content so that browsers may keep it for ever, compress, and write the
 //! page that names them. Skipped when no input changed. A draft is compiled fast instead of small
-//! and is not split, for whoever works on it.
+//! and is not split, for work on the dashboard.
 
 mod files;
 
@@ -105,7 +105,7 @@ fn bind(workspace: &Workspace, program: &Path) -> Result<PathBuf> {
     Ok(bound)
 }
 
-/// What the splitter made besides the program: the parts, and the script that fetches them.
+/// Copies the other output of the splitter: the parts, and the script that fetches them.
 fn take_parts(parts: &Path, bound: &Path) -> Result<()> {
     for file in files_below(parts)? {
         let name = file.file_name().context("a file has a name")?;
@@ -145,7 +145,7 @@ fn compile(workspace: &Workspace, profile: &str, how: &[&str]) -> Result<PathBuf
         .get_envs()
         .find(|(name, _)| *name == "CARGO_TARGET_DIR")
         .and_then(|(_, value)| value.map(PathBuf::from))
-        .context("cargo is told where to put its output")?;
+        .context("cargo has a target directory")?;
     call(&mut command)?;
     let compiled = target.join("wasm32-unknown-unknown").join(profile).join("weir-frontend.wasm");
     ensure!(compiled.is_file(), "cargo made no {}", compiled.display());
@@ -167,7 +167,7 @@ fn optimise(tool: &Path, bound: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the last build was made from.
+/// The inputs of the last build.
 struct Stamp {
     file: PathBuf,
     inputs: String,
@@ -207,7 +207,7 @@ impl Stamp {
     }
 }
 
-/// What the compiler emits by default, and every browser of the last years can read. All that the
+/// The features that the compiler uses by default, and that every browser of the last years supports. All that the
 /// tool knows would be more than Chromium does.
 const BROWSER_FEATURES: [&str; 8] = [
     "--enable-bulk-memory",

@@ -29,7 +29,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
         // The lock file also names what no feature turns on, so the tree that is compiled decides.
         let tree = users_of(workspace, library)?;
         let direct = tree.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-        for user in direct.filter(|user| !users.iter().any(|it| it == user)) {
+        for user in direct.filter(|user| !users.iter().any(|known| known == user)) {
             faults.push(format!("{user} uses {library}, which is banned"));
         }
     }
@@ -39,7 +39,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     bail!("dependencies that deny.toml refuses:\n  {}", faults.join("\n  "));
 }
 
-/// What is compiled and uses a library directly; empty if nothing does.
+/// The compiled packages that use a library directly; empty if there is none.
 fn users_of(workspace: &Workspace, library: &str) -> Result<String> {
     let mut cargo = workspace.cargo();
     cargo.args([
@@ -200,7 +200,7 @@ mod tests {
             { "name": "unlicensed", "source": CRATES_IO },
         ] });
         let faults = faults(&metadata, &policy()).expect("metadata");
-        let names: Vec<_> = faults.iter().filter_map(|it| it.split(' ').next()).collect();
+        let names: Vec<_> = faults.iter().filter_map(|fault| fault.split(' ').next()).collect();
         assert_eq!(names, ["forked", "viral", "unlicensed"]);
     }
 }

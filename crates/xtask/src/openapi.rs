@@ -14,14 +14,14 @@ pub fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
     call(Command::new(weir).args(["openapi", "--out"]).arg(&fresh))?;
     for name in ["control.json", "gate.json"] {
         let made = fs::read(fresh.join(name)).with_context(|| format!("read the new {name}"))?;
-        let kept = workspace.path("openapi").join(name);
-        if fs::read(&kept).is_ok_and(|found| found == made) {
+        let committed = workspace.path("openapi").join(name);
+        if fs::read(&committed).is_ok_and(|found| found == made) {
             continue;
         }
         if mode == Mode::Check {
             bail!("openapi/{name} is not what the server prints; run: cargo xtask openapi");
         }
-        fs::write(&kept, made).with_context(|| format!("write openapi/{name}"))?;
+        fs::write(&committed, made).with_context(|| format!("write openapi/{name}"))?;
         println!("   openapi/{name} changed");
     }
     Ok(())

@@ -67,8 +67,8 @@ fn compile_store(workspace: &Workspace, url: &str, descriptions: &Path) -> Resul
 }
 
 /// Makes `kept` equal to `fresh`, or fails where it is not.
-fn settle(fresh: &Path, kept: &Path, mode: Mode) -> Result<()> {
-    let (new, old) = (contents(fresh)?, contents(kept)?);
+fn settle(fresh: &Path, committed: &Path, mode: Mode) -> Result<()> {
+    let (new, old) = (contents(fresh)?, contents(committed)?);
     if new == old {
         return Ok(());
     }
@@ -81,12 +81,12 @@ fn settle(fresh: &Path, kept: &Path, mode: Mode) -> Result<()> {
             unused.count()
         );
     }
-    fs::create_dir_all(kept).context("create .sqlx")?;
+    fs::create_dir_all(committed).context("create .sqlx")?;
     for name in old.keys().filter(|name| !new.contains_key(*name)) {
-        fs::remove_file(kept.join(name)).context("remove an unused description")?;
+        fs::remove_file(committed.join(name)).context("remove an unused description")?;
     }
     for (name, text) in &new {
-        fs::write(kept.join(name), text).context("write a description")?;
+        fs::write(committed.join(name), text).context("write a description")?;
     }
     println!("   .sqlx holds {} descriptions", new.len());
     Ok(())

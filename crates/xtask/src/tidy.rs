@@ -119,10 +119,10 @@ fn inspect_rust(file: &Path, text: &str) -> Vec<Fault> {
         return faults;
     }
     for (number, line) in text.lines().enumerate() {
-        for (word, instead) in UNWANTED {
+        for (word, advice) in UNWANTED {
             if line.contains(word) {
                 let at = number + 1;
-                faults.push(Fault::Wrong(format!("line {at}: {word}: {instead}")));
+                faults.push(Fault::Wrong(format!("line {at}: {word}: {advice}")));
             }
         }
     }

@@ -92,10 +92,10 @@ pub fn explain(error: &anyhow::Error) {
 }
 
 /// Announces a step, runs it, says how long it took.
-pub fn step<T>(what: &str, act: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn step<T>(what: &str, action: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("== {what}");
     let begun = Instant::now();
-    let outcome = act().with_context(|| format!("step failed: {what}"))?;
+    let outcome = action().with_context(|| format!("step failed: {what}"))?;
     println!("   done in {:.1} s", begun.elapsed().as_secs_f64());
     Ok(outcome)
 }

@@ -36,12 +36,12 @@ async fn refund_gives_back_never_above_full_and_says_what_it_left_alone() {
     let refund = with(of("u-1"), "cost", 3);
     let reply = tenant.ask(&tenant.stack.gates[1], "/refund", &refund).await.expect(200);
     let refunded: Vec<_> = reply.body["limits"].as_array().expect("a list").iter().collect();
-    let flags: Vec<_> = refunded.iter().map(|it| it["refunded"].clone()).collect();
+    let flags: Vec<_> = refunded.iter().map(|answer| answer["refunded"].clone()).collect();
     assert_eq!(flags, [json!(true), json!(true), json!(false)], "{}", reply.body);
 
     let left = |body: &serde_json::Value| {
         let limits = body["limits"].as_array().expect("a list").clone();
-        limits.iter().map(|it| it["remaining"].as_u64().expect("known")).collect::<Vec<_>>()
+        limits.iter().map(|limit| limit["remaining"].as_u64().expect("known")).collect::<Vec<_>>()
     };
     // A refund cannot make more than full, however much it gives back.
     let much = with(of("u-1"), "cost", 1_000_000);
@@ -59,8 +59,10 @@ async fn batch_is_decided_in_order_and_each_check_for_itself() {
     let gate = &tenant.stack.gates[0];
     let reply = tenant.ask(gate, "/check/batch", &checks).await.expect(200);
     let results = reply.body["results"].as_array().expect("a list");
-    let seen: Vec<_> =
-        results.iter().map(|it| (it["allowed"].clone(), it["remaining"].clone())).collect();
+    let seen: Vec<_> = results
+        .iter()
+        .map(|result| (result["allowed"].clone(), result["remaining"].clone()))
+        .collect();
     let expected = [
         (json!(true), json!(1)),
         (json!(true), json!(0)),
@@ -120,7 +122,7 @@ async fn shadow_rule_is_listed_last_and_decides_nothing() {
         assert_eq!(reply.number("/remaining"), remaining);
         assert_eq!(reply.number("/limit"), 3);
         let limits = reply.body["limits"].as_array().expect("a list");
-        let modes: Vec<_> = limits.iter().map(|it| it["mode"].clone()).collect();
+        let modes: Vec<_> = limits.iter().map(|limit| limit["mode"].clone()).collect();
         assert_eq!(modes, ["enforce", "shadow"]);
         assert_eq!(limits[1]["allowed"], round == 0);
         assert_eq!(reply.body["denied_by"], json!([]));

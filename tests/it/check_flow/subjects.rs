@@ -1,4 +1,4 @@
-//! Subjects are whatever a caller sends: nobody's counters meet because of how they are spelt.
+//! A subject can be any text that a caller sends, and different subjects never share a counter.
 
 use serde_json::json;
 

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use weir_local::{Guarded, Launch, StopSignal, free_port};
+use weir_local::{Launch, StopSignal, WatchedProcess, free_port};
 
 use super::{binary, folder, seconds, until};
 
 /// A running `weir dev --json` and what it said.
 #[derive(Debug)]
 pub struct Dev {
-    pub process: Guarded,
+    pub process: WatchedProcess,
     pub said: Value,
 }
 
@@ -20,8 +20,8 @@ const READY: std::time::Duration = seconds(60);
 
 impl Dev {
     /// Starts it in `within` (again, with the data of the last time) and waits until it is ready.
-    pub async fn start(within: &Path) -> Self {
-        let folder = folder(within, "dev");
+    pub async fn start(parent: &Path) -> Self {
+        let folder = folder(parent, "dev");
         // Made here, where other accounts may pass through: the servers then keep their data inside.
         std::fs::create_dir_all(folder.join("data")).expect("a folder for its data");
         let said = folder.join(format!("said-{}", free_port().expect("a port is free")));
@@ -30,11 +30,11 @@ impl Dev {
             .args(["--base-port", &base_port().to_string()])
             .stdout(&said)
             .stop_by(StopSignal::Interrupt, seconds(30));
-        let process = Guarded::spawn(launch).expect("start weir dev");
+        let process = WatchedProcess::spawn(launch).expect("start weir dev");
         let mut line = Value::Null;
         until(READY, "weir dev is ready", async || {
             let code = process.exit_code();
-            assert_eq!(code, None, "weir dev ended: {}", process.last_words());
+            assert_eq!(code, None, "weir dev ended: {}", process.log_tail());
             line = serde_json::from_str(process.stdout().trim()).unwrap_or_default();
             line.is_object()
         })

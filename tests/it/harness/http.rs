@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 pub struct Http(Client);
 
-/// What came back.
+/// An answer.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -79,7 +79,7 @@ impl Reply {
     pub fn problem(&self) -> &str {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{}", self.body);
         assert_eq!(self.body["status"], self.status, "{}", self.body);
-        assert!(self.body["request_id"].as_str().is_some_and(|it| !it.is_empty()), "{}", self.body);
+        assert!(self.body["request_id"].as_str().is_some_and(|id| !id.is_empty()), "{}", self.body);
         assert_eq!(self.body["request_id"].as_str(), self.header("x-request-id"));
         for text in ["type", "title", "detail"] {
             assert!(self.body[text].is_string(), "{text}: {}", self.body);

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use weir_local::{Guarded, Launch, StopSignal};
+use weir_local::{Launch, StopSignal, WatchedProcess};
 
 /// One `weir serve`, which can be stopped and started again at the same address.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Server {
     pub url: String,
     pub folder: PathBuf,
     launch: Launch,
-    process: Mutex<Option<Guarded>>,
+    process: Mutex<Option<WatchedProcess>>,
 }
 
 const GRACE: Duration = Duration::from_secs(25);
@@ -29,8 +29,8 @@ pub fn binary() -> PathBuf {
 }
 
 /// A new folder inside `within`.
-pub fn folder(within: &Path, name: &str) -> PathBuf {
-    let folder = within.join(name);
+pub fn folder(parent: &Path, name: &str) -> PathBuf {
+    let folder = parent.join(name);
     std::fs::create_dir_all(&folder).expect("a folder of the test");
     folder
 }
@@ -71,7 +71,7 @@ impl Server {
 
     /// Starts the process after it was stopped.
     pub fn start_again(&self) {
-        let process = Guarded::spawn(self.launch.clone());
+        let process = WatchedProcess::spawn(self.launch.clone());
         *self.process() = Some(process.unwrap_or_else(|error| panic!("start a server: {error}")));
     }
 
@@ -89,12 +89,12 @@ impl Server {
         self.process().as_ref().expect("it was started").exit_code()
     }
 
-    /// What the process logged.
+    /// The log of the process.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
-    fn process(&self) -> MutexGuard<'_, Option<Guarded>> {
+    fn process(&self) -> MutexGuard<'_, Option<WatchedProcess>> {
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

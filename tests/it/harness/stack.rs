@@ -68,7 +68,7 @@ impl Stack {
             ("WEIR_GATE_DATABASE_PASSWORD", PASSWORD.to_owned()),
         ];
         let migrated =
-            weir(&["migrate"], &env.each_ref().map(|(name, it)| (*name, it.as_str())), "");
+            weir(&["migrate"], &env.each_ref().map(|(name, value)| (*name, value.as_str())), "");
         assert!(migrated.status.success(), "{}", String::from_utf8_lossy(&migrated.stderr));
         let signing_key = signing_key();
         let control_url = postgres.url_as("weir", "weir_control_login", PASSWORD);
@@ -198,7 +198,7 @@ fn start_control(folder: PathBuf, env: &[(&'static str, String)]) -> Server {
 /// A signing key for access tokens, as `weir serve` wants it.
 pub fn signing_key() -> String {
     let mut seed = [0; 32];
-    let source = File::open("/dev/urandom").and_then(|mut it| it.read_exact(&mut seed));
+    let source = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut seed));
     source.expect("the operating system gives randomness");
     STANDARD.encode(seed)
 }

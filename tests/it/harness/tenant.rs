@@ -116,7 +116,7 @@ impl<'a> Tenant<'a> {
         let what = format!("{url} serves version {version}");
         until(seconds(10), &what, async || {
             let reply = self.http.get(&url).await;
-            reply.body["rulebook_version"].as_u64().is_some_and(|it| it >= version)
+            reply.body["rulebook_version"].as_u64().is_some_and(|served| served >= version)
         })
         .await;
     }

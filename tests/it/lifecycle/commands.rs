@@ -95,7 +95,7 @@ async fn port_that_is_taken_is_said() {
 }
 
 #[tokio::test]
-async fn health_tells_whether_a_process_is_ready() {
+async fn health_reports_whether_a_process_is_ready() {
     let stack = shared().await;
     for server in [&stack.control, &stack.gates[0]] {
         let output = weir(&["health", "--url", &server.url], &[], "");

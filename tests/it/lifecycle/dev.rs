@@ -16,7 +16,7 @@ async fn weir_dev_stops_everything_it_started_and_comes_back_with_the_same_demo(
     assert!(!processes_with(&data).is_empty(), "no server works in {data}");
 
     send_signal(first.process.pid(), "INT");
-    assert_eq!(first.process.wait_exit(seconds(30)), Some(0), "{}", first.process.last_words());
+    assert_eq!(first.process.wait_exit(seconds(30)), Some(0), "{}", first.process.log_tail());
     // By Ctrl-C everything has ended before it does.
     assert!(ports.iter().all(|port| !listens(*port)), "{}", first.said);
     assert_eq!(processes_with(&data), Vec::<String>::new());
@@ -56,7 +56,7 @@ async fn assert_serves(dev: &Dev) {
     }
 }
 
-/// What the command lines of its servers hold.
+/// A text that is in the command lines of its servers.
 fn data_folders(scratch: &ScratchDir) -> String {
     scratch.path().join("dev").join("data").display().to_string()
 }

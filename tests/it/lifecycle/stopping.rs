@@ -14,7 +14,7 @@ use crate::harness::{
 
 /// F-16.
 #[tokio::test]
-async fn gate_that_is_told_to_stop_answers_what_is_in_flight_and_ends_with_0() {
+async fn stopping_gate_answers_requests_in_flight_and_ends_with_0() {
     let stack = shared().await;
     let gate = stack.gate(GateSettings::default());
     stack.until_ready(&gate).await;

@@ -7,7 +7,7 @@ use super::{Case, assert_no_fault, assert_nothing_was_taken, text, watched};
 use crate::harness::Tenant;
 
 #[tokio::test]
-async fn every_bad_admin_request_is_told_what_is_wrong_and_changes_nothing() {
+async fn every_bad_admin_request_gets_a_reason_and_changes_nothing() {
     let (tenant, rule) = watched().await;
     let before = state(&tenant).await;
     let mut cases = rules();

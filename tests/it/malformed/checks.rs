@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Case, assert_no_fault, assert_nothing_was_taken, text, watched};
 
 #[tokio::test]
-async fn every_bad_check_is_told_what_is_wrong_and_takes_nothing() {
+async fn every_bad_check_gets_a_reason_and_takes_nothing() {
     let (tenant, rule) = watched().await;
     let mut cases = bodies();
     cases.extend(json_oddities());

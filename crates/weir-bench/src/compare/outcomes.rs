@@ -1,11 +1,11 @@
-//! What a gate says that it decided: the second witness beside the client.
+//! The decisions that a gate counted: a check of the numbers of the client.
 
 use anyhow::Result;
 
-use crate::arms::{Arm, Kind};
-use crate::world::World;
+use crate::fixture::Fixture;
+use crate::variants::{Kind, Variant};
 
-/// What a gate counted.
+/// The decisions that a gate counted.
 #[derive(Debug, Default)]
 pub(super) struct Outcomes {
     pub allowed: f64,
@@ -14,11 +14,11 @@ pub(super) struct Outcomes {
 }
 
 impl Outcomes {
-    pub async fn of(world: &World, arm: &Arm) -> Result<Self> {
-        if arm.kind != Kind::Weir {
+    pub async fn of(fixture: &Fixture, variant: &Variant) -> Result<Self> {
+        if variant.kind != Kind::Weir {
             return Ok(Self::default());
         }
-        let text = world.metrics().await?;
+        let text = fixture.metrics().await?;
         let sum = |name: &str| {
             let lines = text.lines().filter(|line| line.starts_with(name));
             lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()

@@ -1,4 +1,4 @@
-//! The open-loop rounds: arms at a quarter, a half and three quarters of what they can.
+//! The open-loop rounds: variants at a quarter, a half and three quarters of what they can.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use anyhow::Result;
 
 use super::outcomes::Outcomes;
 use super::{CompareArgs, Turn};
-use crate::arms::Arm;
+use crate::fixture::Fixture;
 use crate::numbers::{Spread, float};
 use crate::report;
 use crate::steady::{self, Plan, SteadyRun};
-use crate::usage::{Witness, processor_us};
-use crate::world::World;
+use crate::usage::{RedisUsage, processor_us};
+use crate::variants::Variant;
 
-/// One paced turn of one arm.
+/// One paced turn of one variant.
 #[derive(Debug, Clone)]
 pub struct Paced {
-    pub arm: &'static str,
+    pub variant: &'static str,
     /// Of the closed loop's throughput.
     pub percent: u8,
     pub per_second: f64,
@@ -31,31 +31,33 @@ pub struct Paced {
     pub redis_us: f64,
     pub client_us: f64,
     /// Why its figures mean nothing.
-    pub spoilt: Option<String>,
+    pub invalidated: Option<String>,
 }
 
 /// The loads, in percent.
 pub const LOADS: [u8; 3] = [25, 50, 75];
 
 pub async fn run(
-    world: &World,
-    witness: &mut Witness,
-    arms: &[Arm],
+    fixture: &Fixture,
+    redis_usage: &mut RedisUsage,
+    variants: &[Variant],
     turns: &[Turn],
     args: &CompareArgs,
 ) -> Result<Vec<Paced>> {
     let mut all = Vec::new();
     for round in 1..=args.rounds {
         for percent in LOADS {
-            for arm in arms.iter().filter(|arm| args.full || ["a", "d"].contains(&arm.label)) {
-                let Some(most) = throughput(turns, arm.label) else { continue };
+            for variant in
+                variants.iter().filter(|variant| args.full || ["a", "d"].contains(&variant.label))
+            {
+                let Some(most) = throughput(turns, variant.label) else { continue };
                 let plan = Plan {
                     per_second: most * f64::from(percent) / 100.0,
                     connections: CONNECTIONS,
                     warm_up: Duration::from_secs(1),
                     length: Duration::from_secs(args.seconds),
                 };
-                let paced = turn(world, witness, arm, percent, plan).await?;
+                let paced = turn(fixture, redis_usage, variant, percent, plan).await?;
                 println!("   round {round}: {}", report::paced_line(&paced));
                 all.push(paced);
             }
@@ -67,22 +69,23 @@ pub async fn run(
 const CONNECTIONS: u16 = 64;
 
 async fn turn(
-    world: &World,
-    witness: &mut Witness,
-    arm: &Arm,
+    fixture: &Fixture,
+    redis_usage: &mut RedisUsage,
+    variant: &Variant,
     percent: u8,
     plan: Plan,
 ) -> Result<Paced> {
     let ourselves = std::process::id();
-    let before = Outcomes::of(world, arm).await?;
-    let (used, ours) = (witness.look(arm.pid).await?, processor_us(ourselves)?);
-    let run = steady::run(arm, plan).await?;
-    let (used, ours) = (witness.look(arm.pid).await?.since(&used), processor_us(ourselves)? - ours);
-    let outcomes = Outcomes::of(world, arm).await?.since(&before);
+    let before = Outcomes::of(fixture, variant).await?;
+    let (used, ours) = (redis_usage.read(variant.pid).await?, processor_us(ourselves)?);
+    let run = steady::run(variant, plan).await?;
+    let (used, ours) =
+        (redis_usage.read(variant.pid).await?.since(&used), processor_us(ourselves)? - ours);
+    let outcomes = Outcomes::of(fixture, variant).await?.since(&before);
     let requests = plan.per_second * (plan.warm_up + plan.length).as_secs_f64();
     let at = |quantile| float(run.latencies.value_at_quantile(quantile)) / 1_000.0;
     Ok(Paced {
-        arm: arm.label,
+        variant: variant.label,
         percent,
         per_second: plan.per_second,
         p50_ms: at(0.5),
@@ -93,11 +96,11 @@ async fn turn(
         service_us: float(used.service_us) / requests,
         redis_us: float(used.redis_us) / requests,
         client_us: float(ours) / requests,
-        spoilt: spoilt(&run, &outcomes),
+        invalidated: invalidated(&run, &outcomes),
     })
 }
 
-fn spoilt(run: &SteadyRun, outcomes: &Outcomes) -> Option<String> {
+fn invalidated(run: &SteadyRun, outcomes: &Outcomes) -> Option<String> {
     let degraded = outcomes.degraded;
     match (run.unexpected, run.unanswered) {
         (0, 0) if degraded > 0.0 => Some(format!("{degraded} degraded answers")),
@@ -108,7 +111,7 @@ fn spoilt(run: &SteadyRun, outcomes: &Outcomes) -> Option<String> {
 }
 
 fn throughput(turns: &[Turn], label: &str) -> Option<f64> {
-    let of_arm = |it: &&Turn| it.arm == label && it.connections == CONNECTIONS;
-    let sound = turns.iter().filter(of_arm).filter(|it| it.spoilt.is_none());
-    Spread::of(sound.map(|it| it.run.per_second)).map(|it| it.median)
+    let of_arm = |turn: &&Turn| turn.variant == label && turn.connections == CONNECTIONS;
+    let sound = turns.iter().filter(of_arm).filter(|turn| turn.invalidated.is_none());
+    Spread::of(sound.map(|turn| turn.run.per_second)).map(|spread| spread.median)
 }

@@ -9,9 +9,9 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::arms;
+use crate::fixture::{Fixture, Tenant};
 use crate::numbers::float;
-use crate::world::{Tenant, World};
+use crate::variants;
 
 #[derive(Debug)]
 pub(super) struct Attack {
@@ -43,34 +43,34 @@ const PATTERNS: usize = 16;
 
 impl Attack {
     /// Every check meets 64 limits.
-    pub(super) async fn many_limits(world: &World) -> Result<Self> {
-        let tenant = with_many_limits(world, "limits").await?;
+    pub(super) async fn many_limits(fixture: &Fixture) -> Result<Self> {
+        let tenant = with_many_limits(fixture, "limits").await?;
         Ok(Self { title: "64 limits a check".to_owned(), tenant })
     }
 
     /// The same, and three in ten of its subjects have a key of a wrong type.
-    pub(super) async fn wrong_types(world: &World) -> Result<Self> {
-        let tenant = with_many_limits(world, "damaged").await?;
+    pub(super) async fn wrong_types(fixture: &Fixture) -> Result<Self> {
+        let tenant = with_many_limits(fixture, "damaged").await?;
         let client = Client::new();
         // In small batches, which Redis decides within the gate's budget.
         for first in (0..BATCH).step_by(PREPARED_AT_A_TIME) {
             let body = batch(first, PREPARED_AT_A_TIME);
-            ask(&client, &batch_url(world), &tenant.secret, &body).await?;
+            ask(&client, &batch_url(fixture), &tenant.secret, &body).await?;
         }
-        let damaged = damage(world, &tenant).await.context("damage keys")?;
+        let damaged = damage(fixture, &tenant).await.context("damage keys")?;
         ensure!(damaged == DAMAGED, "{damaged} subjects have a damaged key, not {DAMAGED}");
         Ok(Self { title: format!("64 limits a check, {damaged} damaged subjects of 100"), tenant })
     }
 
     /// As many patterns as the API admits, up to 4,800.
-    pub(super) async fn many_patterns(world: &World) -> Result<Self> {
-        let tenant = world.tenant("patterns").await?;
+    pub(super) async fn many_patterns(fixture: &Fixture) -> Result<Self> {
+        let tenant = fixture.tenant("patterns").await?;
         let mut admitted = 0;
         for rule in 0..PATTERN_RULES {
             let conditions: Vec<_> = (0..PATTERNS).map(|at| pattern(rule, at)).collect();
-            let mut body = arms::rule(&format!("rule-{rule}"), &[arms::bucket(1_000_000)]);
+            let mut body = variants::rule(&format!("rule-{rule}"), &[variants::bucket(1_000_000)]);
             body["match"] = conditions.into();
-            if world.rule(&tenant, &body).await.is_err() {
+            if fixture.rule(&tenant, &body).await.is_err() {
                 break;
             }
             admitted += PATTERNS;
@@ -79,10 +79,10 @@ impl Attack {
     }
 
     /// Begins to ask.
-    pub(super) fn start(&self, world: &World) -> Attacking {
+    pub(super) fn start(&self, fixture: &Fixture) -> Attacking {
         let (checks, mut callers) = (Arc::<AtomicU64>::default(), JoinSet::new());
         for _ in 0..CONNECTIONS {
-            let (checks, url) = (Arc::clone(&checks), batch_url(world));
+            let (checks, url) = (Arc::clone(&checks), batch_url(fixture));
             let (secret, body) = (self.tenant.secret.clone(), batch(0, BATCH));
             callers.spawn(async move {
                 let client = Client::new();
@@ -105,19 +105,19 @@ impl Attacking {
     }
 }
 
-async fn with_many_limits(world: &World, name: &str) -> Result<Tenant> {
-    let tenant = world.tenant(name).await?;
+async fn with_many_limits(fixture: &Fixture, name: &str) -> Result<Tenant> {
+    let tenant = fixture.tenant(name).await?;
     for at in 0..RULES_MET {
         let limits: Vec<_> = (1..=LIMITS).map(limit).collect();
-        let mut hot = arms::rule(&format!("hot-{at}"), &limits);
-        hot["match"] = arms::route("/hot");
-        world.rule(&tenant, &hot).await?;
+        let mut hot = variants::rule(&format!("hot-{at}"), &limits);
+        hot["match"] = variants::route("/hot");
+        fixture.rule(&tenant, &hot).await?;
     }
-    let mut cold = arms::rule("cold-0", &[limit(1)]);
-    cold["match"] = arms::route("/cold/0");
-    world.rule(&tenant, &cold).await?;
-    world.copy_cold_rule(&tenant, COLD_RULES).await?;
-    world.served(&tenant.secret, &arms::check("/hot"), RULES_MET * LIMITS as usize).await?;
+    let mut cold = variants::rule("cold-0", &[limit(1)]);
+    cold["match"] = variants::route("/cold/0");
+    fixture.rule(&tenant, &cold).await?;
+    fixture.copy_cold_rule(&tenant, COLD_RULES).await?;
+    fixture.served(&tenant.secret, &variants::check("/hot"), RULES_MET * LIMITS as usize).await?;
     Ok(tenant)
 }
 
@@ -139,8 +139,8 @@ fn batch(first: usize, checks: usize) -> Value {
     json!({ "checks": (0..checks).map(check).collect::<Vec<_>>() })
 }
 
-fn batch_url(world: &World) -> String {
-    format!("http://{}/check/batch", world.gate())
+fn batch_url(fixture: &Fixture) -> String {
+    format!("http://{}/check/batch", fixture.gate())
 }
 
 async fn ask(client: &Client, url: &str, secret: &str, body: &Value) -> Result<()> {
@@ -150,8 +150,8 @@ async fn ask(client: &Client, url: &str, secret: &str, body: &Value) -> Result<(
 }
 
 /// Gives the keys of three in ten subjects another type. Returns the number of these keys.
-async fn damage(world: &World, tenant: &Tenant) -> Result<usize> {
-    let client = redis::Client::open(world.redis_url())?;
+async fn damage(fixture: &Fixture, tenant: &Tenant) -> Result<usize> {
+    let client = redis::Client::open(fixture.redis_url())?;
     let mut connection = client.get_multiplexed_async_connection().await?;
     let pattern = format!("weir:{{{}}}:s:*", tenant.id);
     let keys: Vec<String> = redis::cmd("KEYS").arg(pattern).query_async(&mut connection).await?;

@@ -6,7 +6,7 @@ use super::Findings;
 use crate::compare::paced::{LOADS, Paced};
 use crate::numbers::{Spread, Thousands};
 
-/// Latencies of one arm at one load, over the rounds.
+/// Latencies of one variant at one load, over the rounds.
 #[derive(Debug, Clone, Copy)]
 pub struct Latency {
     pub per_second: f64,
@@ -21,22 +21,22 @@ pub struct Latency {
 }
 
 impl Findings<'_> {
-    /// `None`: never measured, or every turn spoilt.
+    /// `None`: never measured, or every turn invalidated.
     pub fn latency(&self, label: &str, percent: u8) -> Option<Latency> {
-        let of_cell = |it: &&Paced| it.arm == label && it.percent == percent;
-        let sound = self.paced.iter().filter(of_cell).filter(|it| it.spoilt.is_none());
+        let of_cell = |paced: &&Paced| paced.variant == label && paced.percent == percent;
+        let sound = self.paced.iter().filter(of_cell).filter(|paced| paced.invalidated.is_none());
         let turns: Vec<&Paced> = sound.collect();
-        let spread = |of: fn(&Paced) -> f64| Spread::of(turns.iter().map(|it| of(it)));
+        let spread = |of: fn(&Paced) -> f64| Spread::of(turns.iter().map(|paced| of(paced)));
         Some(Latency {
             per_second: turns.first()?.per_second,
-            p50_ms: spread(|it| it.p50_ms)?,
-            p99_ms: spread(|it| it.p99_ms)?,
-            p999_ms: spread(|it| it.p999_ms)?,
-            most_ms: spread(|it| it.most_ms)?,
-            client_p99_ms: spread(|it| it.client_p99_ms)?,
-            service_us: spread(|it| it.service_us)?,
-            redis_us: spread(|it| it.redis_us)?,
-            client_us: spread(|it| it.client_us)?,
+            p50_ms: spread(|paced| paced.p50_ms)?,
+            p99_ms: spread(|paced| paced.p99_ms)?,
+            p999_ms: spread(|paced| paced.p999_ms)?,
+            most_ms: spread(|paced| paced.most_ms)?,
+            client_p99_ms: spread(|paced| paced.client_p99_ms)?,
+            service_us: spread(|paced| paced.service_us)?,
+            redis_us: spread(|paced| paced.redis_us)?,
+            client_us: spread(|paced| paced.client_us)?,
         })
     }
 }
@@ -51,9 +51,9 @@ pub fn table(findings: &Findings<'_>) -> String {
          µs/request: service | Redis | client |\n\
          | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
     );
-    for arm in findings.arms {
+    for variant in findings.variants {
         for percent in LOADS {
-            text.push_str(&row(findings, arm.label, percent));
+            text.push_str(&row(findings, variant.label, percent));
         }
     }
     text
@@ -61,10 +61,13 @@ pub fn table(findings: &Findings<'_>) -> String {
 
 fn row(findings: &Findings<'_>, label: &str, percent: u8) -> String {
     let Some(latency) = findings.latency(label, percent) else {
-        let spoilt = findings.paced.iter().find(|it| it.arm == label && it.percent == percent);
-        return spoilt
-            .and_then(|it| it.spoilt.as_ref())
-            .map_or(String::new(), |why| format!("| ({label}) | {percent} % | spoilt: {why} |\n"));
+        let invalidated =
+            findings.paced.iter().find(|paced| paced.variant == label && paced.percent == percent);
+        return invalidated
+            .and_then(|paced| paced.invalidated.as_ref())
+            .map_or(String::new(), |why| {
+                format!("| ({label}) | {percent} % | invalidated: {why} |\n")
+            });
     };
     let mut text = format!("| ({label}) | {percent} % | {} |", Thousands(latency.per_second));
     for Spread { median, least, most } in
@@ -74,7 +77,7 @@ fn row(findings: &Findings<'_>, label: &str, percent: u8) -> String {
     }
     let _ =
         write!(text, " {:.2} | {:.1} |", latency.client_p99_ms.median, latency.service_us.median);
-    // What Redis does when nobody asks it would be shared out among the requests of a constant.
+    // The background work of Redis would be attributed to the requests of a constant.
     let redis_us = latency.redis_us.median;
     let redis = if redis_us < 1.0 { "–".to_owned() } else { format!("{redis_us:.1}") };
     let _ = writeln!(text, " {redis} | {:.1} |", latency.client_us.median);

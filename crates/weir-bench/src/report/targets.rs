@@ -1,10 +1,10 @@
-//! What was wanted, and whether it was reached, at 64 connections.
+//! The targets at 64 connections, and whether they were reached.
 
 use std::fmt::Write as _;
 
 use super::Findings;
 
-/// Reached or not, for every target whose arms were measured.
+/// Reached or not, for every target whose variants were measured.
 pub fn table(findings: &Findings<'_>) -> String {
     let mut text = String::from(
         "\n**Targets** (64 connections)\n\n| target | wanted | measured | reached |\n\
@@ -14,7 +14,7 @@ pub fn table(findings: &Findings<'_>) -> String {
     found.extend(tail(findings));
     found.extend(costs(findings));
     let matching = "one request against 10,000 rules, µs of matching";
-    found.extend(findings.match_us.map(|it| at_most(matching, 2.0, it)));
+    found.extend(findings.match_us.map(|took_us| at_most(matching, 2.0, took_us)));
     for Target { what, wanted, measured, reached } in found {
         let word = if reached { "yes" } else { "no" };
         let _ = writeln!(text, "| {what} | {wanted} | {measured:.2} | {word} |");
@@ -31,7 +31,7 @@ struct Target {
 
 const CONNECTIONS: u16 = 64;
 
-/// Throughput of one arm, as a share of another's.
+/// Throughput of one variant, as a share of another's.
 fn rates(findings: &Findings<'_>) -> Vec<Target> {
     let wanted = [
         ("d", "a", 0.65),
@@ -43,10 +43,10 @@ fn rates(findings: &Findings<'_>) -> Vec<Target> {
         ("h", "a", 0.85),
     ];
     let rate = |label: &'static str| Some(findings.summary(label, CONNECTIONS)?.per_second.median);
-    let target = |(arm, of, least): (&'static str, &'static str, f64)| {
-        let measured = rate(arm)? / rate(of)?;
+    let target = |(variant, of, least): (&'static str, &'static str, f64)| {
+        let measured = rate(variant)? / rate(of)?;
         Some(Target {
-            what: format!("throughput of ({arm}) over ({of})"),
+            what: format!("throughput of ({variant}) over ({of})"),
             wanted: format!("≥ {least}"),
             measured,
             reached: measured >= least,

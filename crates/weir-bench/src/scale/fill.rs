@@ -2,19 +2,19 @@
 
 use anyhow::Result;
 
-use crate::arms;
-use crate::world::{Tenant, World};
+use crate::fixture::{Fixture, Tenant};
+use crate::variants;
 
 /// Tenants of ten rules and one key each.
-pub async fn tenants(world: &World, count: u32) -> Result<()> {
-    let model = world.tenant("model").await?;
+pub async fn tenants(fixture: &Fixture, count: u32) -> Result<()> {
+    let model = fixture.tenant("model").await?;
     for at in 0..10 {
-        let mut rule = arms::rule(&format!("rule-{at}"), &[arms::bucket(100)]);
-        rule["match"] = arms::route(&format!("/route/{at}"));
-        world.rule(&model, &rule).await?;
+        let mut rule = variants::rule(&format!("rule-{at}"), &[variants::bucket(100)]);
+        rule["match"] = variants::route(&format!("/route/{at}"));
+        fixture.rule(&model, &rule).await?;
     }
     let copies = count.saturating_sub(1);
-    world
+    fixture
         .sql(&format!(
             "BEGIN;
             UPDATE rulebook_versions SET version = version + 1;
@@ -39,9 +39,9 @@ pub async fn tenants(world: &World, count: u32) -> Result<()> {
 }
 
 /// Rules of one tenant, none of which is asked for.
-pub async fn rules(world: &World, tenant: &Tenant, count: u32) -> Result<()> {
-    let mut cold = arms::rule("cold-0", &[arms::bucket(100)]);
-    cold["match"] = arms::route("/cold/0");
-    world.rule(tenant, &cold).await?;
-    world.copy_cold_rule(tenant, count.saturating_sub(2)).await
+pub async fn rules(fixture: &Fixture, tenant: &Tenant, count: u32) -> Result<()> {
+    let mut cold = variants::rule("cold-0", &[variants::bucket(100)]);
+    cold["match"] = variants::route("/cold/0");
+    fixture.rule(tenant, &cold).await?;
+    fixture.copy_cold_rule(tenant, count.saturating_sub(2)).await
 }

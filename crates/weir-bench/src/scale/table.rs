@@ -1,4 +1,4 @@
-//! What is told of scale.
+//! The tables of `scale`.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::numbers::float;
 use crate::steady::SteadyRun;
 use crate::usage;
 
-/// One amount, as it is told while it happens.
+/// The line that is printed for one amount.
 pub fn line(found: &Found) -> String {
     format!(
         "   {}: starts in {:.0} ms, {:.0} MiB; a change after p50 {:.1} ms, p99 {:.1} ms; \
@@ -21,7 +21,7 @@ pub fn line(found: &Found) -> String {
         quantile(&found.applied_ms, 0.99),
         most(&found.changing.latencies),
         most(&found.quiet.latencies),
-        spoilt(found),
+        invalidated(found),
     )
 }
 
@@ -38,7 +38,7 @@ pub fn table(all: &[Found], per_second: u32) -> String {
             text,
             "| {}{} | {:.2} s | {:.0} MiB | {:.1} | {:.1} | {:.1} | {:.1} | {} | {} |",
             found.title,
-            spoilt(found),
+            invalidated(found),
             found.start.as_secs_f64(),
             mebibytes(found.resident_bytes),
             quantile(&found.applied_ms, 0.5),
@@ -52,11 +52,11 @@ pub fn table(all: &[Found], per_second: u32) -> String {
     text
 }
 
-fn spoilt(found: &Found) -> String {
+fn invalidated(found: &Found) -> String {
     let wrong = |run: &SteadyRun| run.unexpected + run.unanswered;
     match wrong(&found.quiet) + wrong(&found.changing) {
         0 => String::new(),
-        wrong => format!(" (spoilt: {wrong} wrong or missing answers)"),
+        wrong => format!(" (invalidated: {wrong} wrong or missing answers)"),
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
     fn a_quantile_is_a_value_that_was_seen() {
         let values: Vec<f64> = (1..=50).map(f64::from).collect();
         let shown = |values: &[f64], share| format!("{:.0}", quantile(values, share));
-        assert_eq!([0.5, 0.98, 0.99].map(|it| shown(&values, it)), ["25", "49", "50"]);
+        assert_eq!([0.5, 0.98, 0.99].map(|share| shown(&values, share)), ["25", "49", "50"]);
         assert_eq!((shown(&[], 0.5), shown(&[7.0], 0.99)), ("0".to_owned(), "7".to_owned()));
     }
 }

@@ -27,7 +27,7 @@ pub struct Listener {
     pub free: Sender<usize>,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Heard {
     pub latencies: Histogram<u64>,
@@ -59,7 +59,7 @@ impl Listener {
 
 /// The status and the length of an answer that is there whole.
 fn answer(bytes: &[u8]) -> Option<(u16, usize)> {
-    let head = bytes.windows(4).position(|it| it == b"\r\n\r\n")? + 4;
+    let head = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&bytes[..head]).ok()?;
     let status = text.get(9..12)?.parse().ok()?;
     let length = text.lines().find_map(|line| {

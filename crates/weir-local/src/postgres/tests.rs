@@ -22,8 +22,8 @@ fn data_and_port_survive_a_kill_and_a_restart() {
 
     assert_ne!(server.pid().unwrap(), pid);
     assert_eq!(server.url("orders"), url);
-    let kept = server.psql("orders", &["-c", "SELECT count(*) FROM kept"]);
-    assert_eq!(kept.unwrap(), "0");
+    let rows = server.psql("orders", &["-c", "SELECT count(*) FROM kept"]);
+    assert_eq!(rows.unwrap(), "0");
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn copy_into(file: &Path, base: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a browser fetches to show its first page.
+/// The most bytes that a browser fetches to show the first page.
 const BUDGET_BYTES: u64 = 450 * 1024;
 /// How the names of the parts begin that are fetched later.
 const PART: &str = "part";

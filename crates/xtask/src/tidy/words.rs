@@ -7,16 +7,10 @@ mod scan;
 
 use std::path::Path;
 
-use retired::{ALLOWED, NAMES, OPENINGS, PHRASES, Retired, SENTENCE_OPENINGS, WORDS_OF_NAMES};
+use retired::{
+    ALLOWED, Found, NAMES, OPENINGS, PHRASES, Retired, SENTENCE_OPENINGS, WORDS_OF_NAMES,
+};
 use scan::{Kind, Language, Piece, pieces};
-
-/// A retired word in a file.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Found {
-    pub line: usize,
-    pub word: &'static str,
-    pub advice: &'static str,
-}
 
 /// The retired words of a file, in the order of its lines.
 pub fn find(file: &Path, text: &str) -> Vec<Found> {

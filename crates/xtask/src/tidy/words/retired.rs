@@ -1,7 +1,13 @@
 //! The lists. A word that is plain English elsewhere is retired only where it belonged to the dialect: as a whole name,
 //! as a word inside a name, as a phrase, or at the beginning of a comment.
 
-use super::Found;
+/// A retired word in a file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Found {
+    pub line: usize,
+    pub word: &'static str,
+    pub advice: &'static str,
+}
 
 #[derive(Debug)]
 pub struct Retired {
@@ -82,7 +88,7 @@ pub const WORDS_OF_NAMES: &[Retired] = &[
     retired("whoever", "name the thing"),
     retired("whatever", "name the thing"),
     retired("manieth", "nth"),
-    retired("guardian", "watchdog"),
+    retired("watchdog", "watchdog"),
     retired("workshop", "workspace"),
     retired("worlds", "fixtures"),
     retired("witness", "control"),
@@ -117,7 +123,7 @@ pub const PHRASES: &[Retired] = &[
     retired("counted until just now", "updated just now"),
     retired("stays out", "is blocked"),
     retired("test world", "fixture"),
-    retired("guardian", "watchdog"),
+    retired("watchdog", "watchdog"),
     retired("workshop", "workspace"),
     retired("subject's sheet", "subject hash"),
     retired("by and by", "gradually"),

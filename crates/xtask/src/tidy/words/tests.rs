@@ -36,8 +36,7 @@ fn closures_with_an_argument_named_it_are_found() {
 
 #[test]
 fn plain_words_are_not_found() {
-    let text =
-        "fn guard_line(waiting: Guarded) -> Batch { lookup(\"// who\") } // Within a second.\n";
+    let text = "fn guard_line(waiting: WatchedProcess) -> Batch { lookup(\"// who\") } // Within a second.\n";
     assert_eq!(words("crates/a.rs", text), []);
     assert_eq!(words("migrations/a.sql", "-- Whose.\n"), []);
 }

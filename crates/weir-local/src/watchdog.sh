@@ -35,7 +35,7 @@ while :; do
     kill -0 "$child" 2>/dev/null || break
 done
 rm -f "$out.running"
-# Whoever hears the code may count on nothing of ours being left.
+# When the code is printed, no process of ours is left.
 kill "$watcher" 2>/dev/null
 wait "$watcher" 2>/dev/null
 echo "$code"

@@ -1,20 +1,20 @@
-//! What is compared. Every arm is asked by POST with a small JSON body about one of 10,000 subjects.
+//! The variants that are compared. Each gets POST requests with a small JSON body about one of 10,000 subjects.
 
 use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use crate::fixture::{Fixture, Tenant};
 use crate::service::Service;
-use crate::world::{Tenant, World};
 
 /// How many subjects ask.
 pub const SUBJECTS: u32 = 10_000;
 
 /// One thing to measure, running.
 #[derive(Debug)]
-pub struct Arm {
-    /// What the tables call it.
+pub struct Variant {
+    /// The label in the tables.
     pub label: &'static str,
     pub title: &'static str,
     /// Host and port.
@@ -28,11 +28,11 @@ pub struct Arm {
     /// The process that answers.
     pub pid: u32,
     pub kind: Kind,
-    /// Kept so that it runs as long as the arm.
+    /// Kept so that it runs as long as the variant.
     _service: Option<Service>,
 }
 
-/// What stands behind an arm.
+/// The implementation of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing but HTTP.
@@ -52,25 +52,25 @@ pub struct Programs<'a> {
     pub throttlecrab: Option<&'a Path>,
 }
 
-/// Starts an arm; `None`: its program is not there.
+/// Starts an variant; `None`: its program is not there.
 pub async fn start(
     label: &'static str,
-    world: &World,
+    fixture: &Fixture,
     programs: Programs<'_>,
-) -> Result<Option<Arm>> {
-    let log = world.folder().join(format!("{label}.log"));
+) -> Result<Option<Variant>> {
+    let log = fixture.folder().join(format!("{label}.log"));
     Ok(match label {
         "a" | "i" => {
-            let start = |address: &str, it: weir_local::Launch| it.args([address]);
+            let start = |address: &str, launch: weir_local::Launch| launch.args([address]);
             let service = Service::start(programs.constant, &log, start).await?;
             let short = other("a", "the ceiling: the same HTTP set-up, a constant", service);
             Some(if label == "a" { short } else { long(short) })
         }
         "b" => {
-            let url = world.redis_url();
+            let url = fixture.redis_url();
             let ourselves = std::env::current_exe()?;
-            let start = |address: &str, it: weir_local::Launch| {
-                it.args(["plain", "--listen", address]).env("PLAIN_REDIS_URL", url)
+            let start = |address: &str, launch: weir_local::Launch| {
+                launch.args(["plain", "--listen", address]).env("PLAIN_REDIS_URL", url)
             };
             let service = Service::start(&ourselves, &log, start).await?;
             Some(other("b", "a plain limiter: one `EVALSHA` per request", service))
@@ -79,23 +79,24 @@ pub async fn start(
             Some(program) => Some(throttlecrab(program, &log).await?),
             None => None,
         },
-        _ => Some(weir(label, world).await?),
+        _ => Some(weir(label, fixture).await?),
     })
 }
 
-/// All arms, in the order of the table.
+/// All variants, in the order of the table.
 pub const LABELS: [&str; 19] = [
     "a", "b", "c", "d", "e", "e2", "f", "g", "h", "i", "fixed", "log", "counter", "token", "leaky",
     "spacing", "quota", "shadow", "block",
 ];
 
-/// The title of arm (c), which may be missing.
+/// The title of variant (c), which may be missing.
 pub const THROTTLECRAB: &str = "throttlecrab-server: in memory, no Redis, no tenants";
 
-async fn throttlecrab(program: &Path, log: &Path) -> Result<Arm> {
-    let start = |address: &str, it: weir_local::Launch| {
+async fn throttlecrab(program: &Path, log: &Path) -> Result<Variant> {
+    let start = |address: &str, launch: weir_local::Launch| {
         let port = address.rsplit(':').next().unwrap_or_default();
-        it.args(["--http", "--http-host", "127.0.0.1", "--http-port", port])
+        launch
+            .args(["--http", "--http-host", "127.0.0.1", "--http-port", port])
             .args(["--log-level", "error"])
     };
     let service = Service::start(program, log, start).await?;
@@ -103,15 +104,15 @@ async fn throttlecrab(program: &Path, log: &Path) -> Result<Arm> {
         "key": "SUBJECT", "max_burst": 1_000_000, "count_per_period": 1_000_000, "period": 1,
         "quantity": 1,
     });
-    let mut arm = other("c", THROTTLECRAB, service);
-    arm.kind = Kind::InMemory;
-    arm.path = "/throttle";
-    arm.body = body.to_string();
-    Ok(arm)
+    let mut variant = other("c", THROTTLECRAB, service);
+    variant.kind = Kind::InMemory;
+    variant.path = "/throttle";
+    variant.body = body.to_string();
+    Ok(variant)
 }
 
-fn other(label: &'static str, title: &'static str, service: Service) -> Arm {
-    Arm {
+fn other(label: &'static str, title: &'static str, service: Service) -> Variant {
+    Variant {
         label,
         title,
         address: service.address.clone(),
@@ -126,22 +127,22 @@ fn other(label: &'static str, title: &'static str, service: Service) -> Arm {
 }
 
 /// The ceiling for answers of a gate's length.
-fn long(short: Arm) -> Arm {
+fn long(short: Variant) -> Variant {
     let title = "the same constant, as long as the answer of (d)";
-    Arm { label: "i", title, path: "/check/long", ..short }
+    Variant { label: "i", title, path: "/check/long", ..short }
 }
 
-async fn weir(label: &'static str, world: &World) -> Result<Arm> {
-    let tenant = world.tenant(&format!("bench {label}")).await?;
+async fn weir(label: &'static str, fixture: &Fixture) -> Result<Variant> {
+    let tenant = fixture.tenant(&format!("bench {label}")).await?;
     let (title, limits) = match label {
         "d" => {
-            world.rule(&tenant, &rule("one", &[bucket(GENEROUS)])).await?;
+            fixture.rule(&tenant, &rule("one", &[bucket(GENEROUS)])).await?;
             ("exact, one rule", 1)
         }
         "e" => {
             for at in 0..5 {
                 let limits = [bucket(GENEROUS), window(GENEROUS)];
-                world.rule(&tenant, &rule(&format!("rule-{at}"), &limits)).await?;
+                fixture.rule(&tenant, &rule(&format!("rule-{at}"), &limits)).await?;
             }
             ("exact, 5 rules of 2 limits", 10)
         }
@@ -151,16 +152,16 @@ async fn weir(label: &'static str, world: &World) -> Result<Arm> {
                     [window(GENEROUS), bucket(GENEROUS), counter(GENEROUS)][at % 3].clone()
                 };
                 let limits = [limit(2 * at), limit(2 * at + 1)];
-                world.rule(&tenant, &rule(&format!("rule-{at}"), &limits)).await?;
+                fixture.rule(&tenant, &rule(&format!("rule-{at}"), &limits)).await?;
             }
             ("exact, 5 rules of 2 limits: fixed window, token bucket, sliding window counter", 10)
         }
         "f" => {
-            of_many(world, &tenant).await?;
+            of_many(fixture, &tenant).await?;
             ("exact, 20 of 10,000 rules match", 20)
         }
         "g" => {
-            world.rule(&tenant, &rule("flood", &[once_a_day()])).await?;
+            fixture.rule(&tenant, &rule("flood", &[once_a_day()])).await?;
             ("a flood: every check denied", 1)
         }
         "fixed" | "log" | "counter" | "token" | "leaky" | "spacing" | "quota" => {
@@ -169,60 +170,65 @@ async fn weir(label: &'static str, world: &World) -> Result<Arm> {
                 // Some subject always asks again too soon.
                 rule["mode"] = json!("shadow");
             }
-            world.rule(&tenant, &rule).await?;
+            fixture.rule(&tenant, &rule).await?;
             ("exact, one rule of one limit of this algorithm", 1)
         }
         "shadow" => {
-            world.rule(&tenant, &rule("enforced", &[window(GENEROUS)])).await?;
+            fixture.rule(&tenant, &rule("enforced", &[window(GENEROUS)])).await?;
             let mut shadow = rule("shadow", &[window(GENEROUS)]);
             shadow["mode"] = json!("shadow");
-            world.rule(&tenant, &shadow).await?;
+            fixture.rule(&tenant, &shadow).await?;
             ("a fixed window, and another of a shadow rule", 2)
         }
         "block" => {
             let mut block = rule("block", &[window(GENEROUS)]);
             block["block_ms"] = json!(1_000);
-            world.rule(&tenant, &block).await?;
+            fixture.rule(&tenant, &block).await?;
             ("a fixed window of a rule with a block", 1)
         }
         _ => {
             let mut leased = rule("leased", &[a_day(1_000_000_000)]);
             leased["consistency"] = json!("leased");
-            world.rule(&tenant, &leased).await?;
+            fixture.rule(&tenant, &leased).await?;
             ("leased, one fixed window", 1)
         }
     };
-    world.served(&tenant.secret, &check("/hot"), limits).await?;
-    Ok(of_gate(label, title, world, &tenant))
+    fixture.served(&tenant.secret, &check("/hot"), limits).await?;
+    Ok(of_gate(label, title, fixture, &tenant))
 }
 
 /// A tenant at the gate.
-pub fn of_gate(label: &'static str, title: &'static str, world: &World, tenant: &Tenant) -> Arm {
-    Arm {
+pub fn of_gate(
+    label: &'static str,
+    title: &'static str,
+    fixture: &Fixture,
+    tenant: &Tenant,
+) -> Variant {
+    Variant {
         label,
         title,
-        address: world.gate(),
+        address: fixture.gate(),
         path: "/check",
         bearer: tenant.secret.clone(),
         body: check("/hot").to_string(),
         refuses: label == "g",
-        pid: world.pid(),
+        pid: fixture.pid(),
         kind: Kind::Weir,
         _service: None,
     }
 }
 
 /// 20 rules that match and 9,980 that do not.
-async fn of_many(world: &World, tenant: &Tenant) -> Result<()> {
+async fn of_many(fixture: &Fixture, tenant: &Tenant) -> Result<()> {
     for at in 0..20 {
         let mut hot = rule(&format!("hot-{at}"), &[bucket(GENEROUS)]);
         hot["match"] = route("/hot");
-        world.rule(tenant, &hot).await?;
+        fixture.rule(tenant, &hot).await?;
     }
     let mut cold = rule("cold-0", &[bucket(GENEROUS)]);
     cold["match"] = route("/cold/0");
-    world.rule(tenant, &cold).await?;
-    world.copy_cold_rule(tenant, 9_979).await
+    fixture.rule(tenant, &cold).await?;
+    fixture.copy_cold_rule(tenant, 9_979).await
 }
 
 /// More than anybody here asks for.
@@ -255,7 +261,7 @@ fn counter(per_second: u32) -> Value {
     json!({ "algorithm": "sliding_window_counter", "limit": per_second, "window_ms": 1_000 })
 }
 
-/// The limit of an arm that is named for its algorithm; it denies nothing here.
+/// The limit of an variant that is named for its algorithm; it denies nothing here.
 fn alone(algorithm: &str) -> Value {
     match algorithm {
         "fixed" => window(GENEROUS),

@@ -1,6 +1,6 @@
-//! A Weir of our own (a control plane, a gate, Postgres and Redis) and what is made in it.
+//! A control plane, a gate, Postgres and Redis to measure, and the tenants and rules in them.
 //!
-//! The gate is a process of its own, so that its processor time and memory are told apart.
+//! The gate is a separate process, so that its processor time and memory can be measured.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::service::{POLL, Service};
 
 /// A running Weir; dropping it stops it and leaves nothing behind.
 #[derive(Debug)]
-pub struct World {
+pub struct Fixture {
     weir: PathBuf,
     client: Client,
     token: String,
@@ -30,22 +30,22 @@ pub struct World {
     budget_ms: u64,
 }
 
-/// A tenant made for one arm.
+/// A tenant for one variant.
 #[derive(Debug, Clone)]
 pub struct Tenant {
     pub id: String,
     pub name: String,
-    /// Of its API key.
+    /// The secret of its API key.
     pub secret: String,
 }
 
-impl World {
-    /// With patience for Redis: this machine is busy on purpose.
+impl Fixture {
+    /// Starts a gate that waits up to a second for Redis, because this machine is busy on purpose.
     pub async fn start(weir: &Path) -> Result<Self> {
         Self::with_budget(weir, 1_000).await
     }
 
-    /// With a gate that waits so long for Redis, in milliseconds.
+    /// Starts a gate that waits `budget_ms` for Redis.
     pub async fn with_budget(weir: &Path, budget_ms: u64) -> Result<Self> {
         let scratch = ScratchDir::create()?;
         let folder = scratch.path().to_owned();
@@ -55,12 +55,12 @@ impl World {
         let gate = start_gate(weir, scratch.path(), &servers, budget_ms).await?;
         let client = Client::builder().timeout(Duration::from_mins(1)).build()?;
         let (weir, token) = (weir.to_owned(), String::new());
-        let mut world = Self { weir, client, token, gate, control, servers, scratch, budget_ms };
+        let mut fixture = Self { weir, client, token, gate, control, servers, scratch, budget_ms };
         let password = secret()?;
         let signup =
             json!({ "email": "bench@example.com", "password": password, "tenant_name": "Bench" });
-        world.token = text(&world.post("/auth/signup", &signup).await?, "access_token")?;
-        Ok(world)
+        fixture.token = text(&fixture.post("/auth/signup", &signup).await?, "access_token")?;
+        Ok(fixture)
     }
 
     /// The gate's process.
@@ -82,7 +82,7 @@ impl World {
         self.scratch.path()
     }
 
-    /// Stops the gate and starts another; answers how long that one needs until it serves this
+    /// Stops the gate and starts another. Returns the time that it needs until it serves this
     /// version of the rulebook.
     pub async fn restart_gate(&mut self, version: u64) -> Result<Duration> {
         self.gate.stop();
@@ -122,13 +122,13 @@ impl World {
         Ok(Tenant { id, name: name.to_owned(), secret: text(&key, "secret")? })
     }
 
-    /// Makes a rule; answers the version of the rulebook that has it.
+    /// Creates a rule. Returns the version of the rulebook that contains it.
     pub async fn rule(&self, tenant: &Tenant, rule: &Value) -> Result<u64> {
         let made = self.post(&format!("/tenants/{}/rules", tenant.id), rule).await?;
         made["rulebook_version"].as_u64().context("the version of the new rule")
     }
 
-    /// Copies the rule `cold-0`, which asks for route `/cold/0`, so many times, with routes and
+    /// Copies the rule `cold-0`, which asks for route `/cold/0`, `copies` times, with routes and
     /// names of their own, in one change: through the API each would be a change.
     pub async fn copy_cold_rule(&self, tenant: &Tenant, copies: u32) -> Result<()> {
         let name = &tenant.name;
@@ -152,7 +152,7 @@ impl World {
         .map(drop)
     }
 
-    /// Waits until the gate answers this check with so many limits, none of them degraded.
+    /// Waits until the gate answers this check with this number of limits, not degraded.
     pub async fn served(&self, secret: &str, check: &Value, limits: usize) -> Result<()> {
         let url = format!("http://{}/check?deny_status=200", self.gate());
         let mut last = Value::Null;
@@ -175,7 +175,7 @@ impl World {
         Ok(self.client.get(url).send().await?.text().await?)
     }
 
-    /// Runs SQL as the owner of the database; answers what it printed.
+    /// Runs SQL as the owner of the database. Returns its output.
     pub async fn sql(&self, sql: &str) -> Result<String> {
         let psql = postgres_folder()?.join("psql");
         let output = Command::new(psql)
@@ -222,7 +222,7 @@ impl Servers {
     }
 
     /// Settings of a plane, with the login of that plane.
-    fn told(&self, launch: Launch, login: &str) -> Launch {
+    fn with_settings(&self, launch: Launch, login: &str) -> Launch {
         launch
             .env("WEIR_DATABASE_URL", self.postgres.url_as(DATABASE, login, PASSWORD))
             .env("WEIR_REDIS_URL", self.redis.url())
@@ -247,7 +247,7 @@ async fn start_control(weir: &Path, folder: &Path, servers: &Servers) -> Result<
     let key = secret()?;
     let start = |address: &str, launch: Launch| {
         servers
-            .told(launch, "weir_control_login")
+            .with_settings(launch, "weir_control_login")
             .args(["serve", "--roles", "control", "--signup", "open", "--control-addr", address])
             .env("WEIR_JWT_KEY", key)
     };
@@ -256,7 +256,7 @@ async fn start_control(weir: &Path, folder: &Path, servers: &Servers) -> Result<
         .context("start the control plane")
 }
 
-/// A gate as in production, but for how long it waits for Redis.
+/// A gate as in production, except for the time that it waits for Redis.
 async fn start_gate(
     weir: &Path,
     folder: &Path,
@@ -266,7 +266,7 @@ async fn start_gate(
     let budget_ms = budget_ms.to_string();
     let start = |address: &str, launch: Launch| {
         servers
-            .told(launch, "weir_gate_login")
+            .with_settings(launch, "weir_gate_login")
             .args([
                 "serve",
                 "--roles",

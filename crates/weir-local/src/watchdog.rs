@@ -1,7 +1,7 @@
 //! A process that does not outlive its owner.
 //!
-//! Each runs under a small shell script, the guardian, that holds a pipe from us. When we end, in
-//! whatever way, the pipe closes and the guardian stops the process. Guardian and process have a
+//! Each runs under a small shell script, the watchdog, that holds a pipe from this process. When this process ends, in
+//! whatever way, the pipe closes and the watchdog stops the process. Watchdog and process have a
 //! process group of their own, so Ctrl-C in a terminal reaches us first and we decide the order.
 
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{Account, LocalError};
 
-/// What to start, where, and how to end it.
+/// A program to start, its directory, and the way to stop it.
 #[derive(Debug, Clone)]
 pub struct Launch {
     program: PathBuf,
@@ -91,9 +91,9 @@ pub enum StopSignal {
     Quit,
 }
 
-/// A running process with its guardian. Dropping it stops the process and waits for the end.
+/// A running process with its watchdog. Dropping it stops the process and waits for the end.
 #[derive(Debug)]
-pub struct Guarded {
+pub struct WatchedProcess {
     pid: Pid,
     signal: StopSignal,
     grace: Duration,
@@ -103,25 +103,25 @@ pub struct Guarded {
     exit: Arc<Exit>,
 }
 
-impl Guarded {
+impl WatchedProcess {
     pub fn spawn(launch: Launch) -> Result<Self, LocalError> {
         let program = launch.program.display().to_string();
         let failed = |source| LocalError::Spawn { program: program.clone(), source };
-        let mut guardian = command(&launch).spawn().map_err(failed)?;
-        let owner = guardian.stdin.take();
-        let mut lines = BufReader::new(guardian.stdout.take().expect("standard output is piped"));
+        let mut watchdog = command(&launch).spawn().map_err(failed)?;
+        let owner = watchdog.stdin.take();
+        let mut lines = BufReader::new(watchdog.stdout.take().expect("standard output is piped"));
         let mut first = String::new();
         lines.read_line(&mut first).map_err(failed)?;
         let pid = first.trim().parse().ok().and_then(Pid::from_raw);
         let Some(pid) = pid else {
             return Err(LocalError::Failed {
-                program: format!("the guardian of {program}"),
-                output: last_words(&launch.stderr),
+                program: format!("the watchdog of {program}"),
+                output: log_tail(&launch.stderr),
             });
         };
         let exit = Arc::new(Exit::default());
         let seen = Arc::clone(&exit);
-        std::thread::spawn(move || seen.follow(lines, guardian));
+        std::thread::spawn(move || seen.follow(lines, watchdog));
         Ok(Self {
             pid,
             signal: launch.signal,
@@ -161,7 +161,7 @@ impl Guarded {
     /// Kills the process and its children at once, as a crash would.
     pub fn kill(&self) -> i32 {
         self.send_tree(Signal::KILL);
-        // The guardian tells within an instant; the bound only keeps us from hanging with it.
+        // The watchdog reports at once; the bound only prevents an endless wait.
         self.exit.wait(Duration::from_secs(30)).unwrap_or(KILLED)
     }
 
@@ -187,13 +187,13 @@ impl Guarded {
     }
 
     /// The end of what was written to standard error so far.
-    pub fn last_words(&self) -> String {
-        last_words(&self.stderr)
+    pub fn log_tail(&self) -> String {
+        log_tail(&self.stderr)
     }
 
     fn send(&self, signal: Signal) {
         if self.exit_code().is_none() {
-            // It may have ended since: then there is nobody to tell.
+            // If the process has ended since, there is nothing to stop.
             let _ = kill_process(self.pid, signal);
         }
     }
@@ -207,7 +207,7 @@ impl Guarded {
     }
 }
 
-impl Drop for Guarded {
+impl Drop for WatchedProcess {
     fn drop(&mut self) {
         self.owner = None;
         self.exit.wait(self.grace + Duration::from_secs(5));
@@ -232,7 +232,7 @@ impl StopSignal {
     }
 }
 
-/// Where the thread that listens to the guardian leaves the exit code.
+/// Where the thread that listens to the watchdog leaves the exit code.
 #[derive(Debug, Default)]
 struct Exit {
     code: Mutex<Option<i32>>,
@@ -240,10 +240,10 @@ struct Exit {
 }
 
 impl Exit {
-    fn follow(&self, lines: impl std::io::BufRead, mut guardian: Child) {
+    fn follow(&self, lines: impl std::io::BufRead, mut watchdog: Child) {
         let code = lines.lines().map_while(Result::ok).find_map(|line| line.trim().parse().ok());
-        // Reaps the guardian, so that no zombie stays behind in a long-lived owner.
-        let _ = guardian.wait();
+        // Reaps the watchdog, so that no zombie stays behind in a long-lived owner.
+        let _ = watchdog.wait();
         *self.code.lock().unwrap_or_else(PoisonError::into_inner) = Some(code.unwrap_or(-1));
         self.ended.notify_all();
     }
@@ -261,11 +261,11 @@ impl Exit {
     }
 }
 
-/// What a shell reports for a process ended by signal 9.
+/// The exit code that a shell reports for a process ended by signal 9.
 const KILLED: i32 = 128 + 9;
 
 /// The last lines of a log, for error messages.
-pub(crate) fn last_words(log: &Path) -> String {
+pub(crate) fn log_tail(log: &Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().rev().take(12).collect();
@@ -275,7 +275,7 @@ pub(crate) fn last_words(log: &Path) -> String {
 fn command(launch: &Launch) -> Command {
     let mut command = Command::new("/bin/sh");
     command
-        .args(["-c", include_str!("guard.sh"), "weir-guardian"])
+        .args(["-c", include_str!("watchdog.sh"), "weir-watchdog"])
         .arg(launch.signal.name())
         .arg(launch.grace.as_secs().max(1).to_string())
         .args([&launch.stdout, &launch.stderr])
