@@ -120,6 +120,6 @@ async fn sampled_subjects_are_recorded_completely() {
     assert_eq!(answer.number("/present/denied"), 2 * subjects);
     assert_eq!(answer.number("/candidate/denied"), 5 * subjects);
     print(&format!(
-        "of 8000 checks {kept} were kept; {subjects} of 800 subjects are whole, rate {rate:.3}"
+        "of 8000 checks {count} were recorded; {subjects} of 800 subjects are complete, rate {rate:.3}"
     ));
 }
