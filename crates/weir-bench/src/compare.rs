@@ -2,7 +2,7 @@
 //! does meets all of them.
 
 mod outcomes;
-pub mod paced;
+mod paced;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +16,8 @@ use crate::compare::outcomes::Outcomes;
 use crate::fixture::Fixture;
 use crate::numbers::float;
 use crate::report::{self, Findings};
-use crate::usage::{RedisUsage, Usage};
+use crate::turns::Turn;
+use crate::usage::RedisUsage;
 use crate::variants::{self, Kind, Programs, Variant};
 
 #[derive(Debug, Args)]
@@ -50,17 +51,6 @@ pub struct CompareArgs {
     full: bool,
 }
 
-/// One turn of one variant in the closed loop.
-#[derive(Debug, Clone)]
-pub struct Turn {
-    pub variant: &'static str,
-    pub connections: u16,
-    pub run: ClosedRun,
-    pub usage: Usage,
-    /// Why its figures mean nothing.
-    pub invalidated: Option<String>,
-}
-
 pub async fn run(args: CompareArgs) -> Result<()> {
     for variant in &args.variants {
         ensure!(
@@ -91,7 +81,8 @@ pub async fn run(args: CompareArgs) -> Result<()> {
             turns.push(turn);
         }
     }
-    let paced = paced::run(&fixture, &mut redis_usage, &running, &turns, &args).await?;
+    let rounds = paced::Rounds { rounds: args.rounds, seconds: args.seconds, full: args.full };
+    let paced = paced::run(&fixture, &mut redis_usage, &running, &turns, rounds).await?;
     let match_us = match &args.parts {
         Some(parts) => Some(match_us(parts).await.context("time the matching")?),
         None => None,

@@ -17,6 +17,7 @@ mod report;
 mod scale;
 mod service;
 mod steady;
+mod turns;
 mod usage;
 mod variants;
 

@@ -1,66 +1,18 @@
 //! The tables, in Markdown, and where they go in a page.
 
+mod findings;
 mod latency;
 mod targets;
 
 use std::fmt::Write as _;
 
-use crate::compare::Turn;
-use crate::compare::paced::Paced;
-use crate::numbers::{Spread, Thousands, float};
+use crate::numbers::{Thousands, float};
+use crate::turns::{Paced, Turn};
 use crate::usage;
 use crate::variants::{Kind, LABELS, THROTTLECRAB, Variant};
+use findings::Summary;
 
-/// Everything that was measured.
-#[derive(Debug, Clone, Copy)]
-pub struct Findings<'a> {
-    pub variants: &'a [Variant],
-    pub turns: &'a [Turn],
-    pub paced: &'a [Paced],
-    /// Matching against 10,000 rules, if that was timed.
-    pub match_us: Option<f64>,
-    pub seconds: u64,
-}
-
-/// The compared figures of one variant at one number of connections: medians and spreads over the rounds.
-#[derive(Debug, Clone, Copy)]
-pub struct Summary {
-    pub per_second: Spread,
-    pub service_us: f64,
-    pub redis_us: f64,
-    pub script_us: f64,
-    pub calls: f64,
-}
-
-impl Findings<'_> {
-    /// `None`: never measured, or every turn invalidated.
-    pub fn summary(&self, label: &str, connections: u16) -> Option<Summary> {
-        let turns: Vec<&Turn> = self.sound(label, connections).collect();
-        let median = |of: fn(&Turn) -> u64| {
-            let values = turns.iter().map(|turn| float(of(turn)) / float(turn.run.requests.max(1)));
-            Spread::of(values).map(|spread| spread.median)
-        };
-        Some(Summary {
-            per_second: Spread::of(turns.iter().map(|turn| turn.run.per_second))?,
-            service_us: median(|turn| turn.usage.service_us)?,
-            redis_us: median(|turn| turn.usage.redis_us)?,
-            script_us: median(|turn| turn.usage.script_us)?,
-            calls: median(|turn| turn.usage.calls)?,
-        })
-    }
-
-    fn sound<'a>(&'a self, label: &'a str, connections: u16) -> impl Iterator<Item = &'a Turn> {
-        let of_cell = move |turn: &&Turn| turn.variant == label && turn.connections == connections;
-        self.turns.iter().filter(of_cell).filter(|turn| turn.invalidated.is_none())
-    }
-
-    fn connections(&self) -> Vec<u16> {
-        let mut all: Vec<u16> = self.turns.iter().map(|turn| turn.connections).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-}
+pub use findings::Findings;
 
 /// The line that is printed for one turn.
 pub fn line(turn: &Turn) -> String {
@@ -98,7 +50,7 @@ pub fn paced_line(paced: &Paced) -> String {
 
 /// Everything, for the page.
 pub fn tables(findings: &Findings<'_>) -> String {
-    let rounds = findings.turns.iter().filter(|turn| Some(turn.variant) == first_arm(findings));
+    let rounds = findings.turns.iter().filter(|turn| Some(turn.variant) == first_variant(findings));
     let rounds = rounds.filter(|turn| turn.connections == 64).count();
     let mut text = format!(
         "{}; {rounds} rounds of {} s each after a warm-up of 2 s; median, and in brackets the \
@@ -114,7 +66,7 @@ pub fn tables(findings: &Findings<'_>) -> String {
     text
 }
 
-fn first_arm(findings: &Findings<'_>) -> Option<&'static str> {
+fn first_variant(findings: &Findings<'_>) -> Option<&'static str> {
     findings.variants.first().map(|variant| variant.label)
 }
 

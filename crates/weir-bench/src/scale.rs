@@ -2,6 +2,7 @@
 //! readers notice of a change.
 
 mod fill;
+mod found;
 mod table;
 
 use std::path::PathBuf;
@@ -14,9 +15,10 @@ use serde_json::json;
 use crate::compare::publish;
 use crate::fixture::{Fixture, Tenant};
 use crate::numbers::float;
-use crate::steady::{self, Plan, SteadyRun};
+use crate::steady::{self, Plan};
 use crate::usage::resident_bytes;
 use crate::variants;
+use found::Found;
 
 #[derive(Debug, Args)]
 pub struct ScaleArgs {
@@ -38,20 +40,6 @@ pub struct ScaleArgs {
     /// Checks a second meanwhile
     #[arg(long, default_value_t = 500)]
     per_second: u32,
-}
-
-/// The results for one amount of data.
-#[derive(Debug)]
-pub struct Found {
-    pub title: String,
-    pub start: Duration,
-    pub resident_bytes: u64,
-    /// From the answer of the control plane until the gate serves the change, in milliseconds.
-    pub applied_ms: Vec<f64>,
-    /// From asking the control plane for it, in milliseconds.
-    pub whole_ms: Vec<f64>,
-    pub quiet: SteadyRun,
-    pub changing: SteadyRun,
 }
 
 pub async fn run(args: ScaleArgs) -> Result<()> {

@@ -3,6 +3,7 @@
 //! asked less.
 
 mod answers;
+mod units;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::steady::answers::Listener;
 use crate::variants::{SUBJECTS, Variant};
+use units::{histogram, micros};
 
 /// At which rate, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -104,8 +106,8 @@ impl Pacer {
             idle.extend(freed.try_iter());
             let waited = idle.is_empty();
             if waited {
-                let Ok(at) = freed.recv_timeout(PATIENCE) else {
-                    bail!("no connection got an answer for {} s", PATIENCE.as_secs());
+                let Ok(at) = freed.recv_timeout(ANSWER_LIMIT) else {
+                    bail!("no connection got an answer for {} s", ANSWER_LIMIT.as_secs());
                 };
                 idle.push_back(at);
             }
@@ -118,7 +120,7 @@ impl Pacer {
             self.send(at, nth, due)?;
         }
         let mut missing = self.lines.len() - idle.len();
-        while missing > 0 && freed.recv_timeout(PATIENCE).is_ok() {
+        while missing > 0 && freed.recv_timeout(ANSWER_LIMIT).is_ok() {
             missing -= 1;
         }
         Ok((lag, u64::try_from(missing)?))
@@ -158,13 +160,4 @@ fn request(variant: &Variant, subject: u32) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Up to a minute, in microseconds, to three digits.
-fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, 60_000_000, 3).expect("the bounds are in order")
-}
-
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-}
-
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);

@@ -5,44 +5,29 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::outcomes::Outcomes;
-use super::{CompareArgs, Turn};
 use crate::fixture::Fixture;
 use crate::numbers::{Spread, float};
 use crate::report;
 use crate::steady::{self, Plan, SteadyRun};
+use crate::turns::{LOADS, Paced, Turn};
 use crate::usage::{RedisUsage, processor_us};
 use crate::variants::Variant;
 
-/// One paced turn of one variant.
-#[derive(Debug, Clone)]
-pub struct Paced {
-    pub variant: &'static str,
-    /// Of the closed loop's throughput.
-    pub percent: u8,
-    pub per_second: f64,
-    pub p50_ms: f64,
-    pub p99_ms: f64,
-    pub p999_ms: f64,
-    pub most_ms: f64,
-    /// How late the client was by itself, for one request in a hundred.
-    pub client_p99_ms: f64,
-    /// Processor time of each for one request, in microseconds.
-    pub service_us: f64,
-    pub redis_us: f64,
-    pub client_us: f64,
-    /// Why its figures mean nothing.
-    pub invalidated: Option<String>,
+/// The number and length of the rounds.
+#[derive(Debug, Clone, Copy)]
+pub struct Rounds {
+    pub rounds: u32,
+    pub seconds: u64,
+    /// All variants instead of two.
+    pub full: bool,
 }
-
-/// The loads, in percent.
-pub const LOADS: [u8; 3] = [25, 50, 75];
 
 pub async fn run(
     fixture: &Fixture,
     redis_usage: &mut RedisUsage,
     variants: &[Variant],
     turns: &[Turn],
-    args: &CompareArgs,
+    args: Rounds,
 ) -> Result<Vec<Paced>> {
     let mut all = Vec::new();
     for round in 1..=args.rounds {
@@ -111,7 +96,7 @@ fn invalidated(run: &SteadyRun, outcomes: &Outcomes) -> Option<String> {
 }
 
 fn throughput(turns: &[Turn], label: &str) -> Option<f64> {
-    let of_arm = |turn: &&Turn| turn.variant == label && turn.connections == CONNECTIONS;
-    let sound = turns.iter().filter(of_arm).filter(|turn| turn.invalidated.is_none());
+    let of_cell = |turn: &&Turn| turn.variant == label && turn.connections == CONNECTIONS;
+    let sound = turns.iter().filter(of_cell).filter(|turn| turn.invalidated.is_none());
     Spread::of(sound.map(|turn| turn.run.per_second)).map(|spread| spread.median)
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::Findings;
-use crate::compare::paced::{LOADS, Paced};
+use super::findings::Findings;
 use crate::numbers::{Spread, Thousands};
+use crate::turns::{LOADS, Paced};
 
 /// Latencies of one variant at one load, over the rounds.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Findings;
+use super::findings::Findings;
 
 /// Reached or not, for every target whose variants were measured.
 pub fn table(findings: &Findings<'_>) -> String {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use hdrhistogram::Histogram;
 
-use super::Found;
+use super::found::Found;
 use crate::numbers::float;
 use crate::steady::SteadyRun;
 use crate::usage;

@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::tcp::OwnedReadHalf;
 
-use super::{histogram, micros};
+use super::units::{histogram, micros};
 
 /// One connection, as its reader has it.
 #[derive(Debug)]
