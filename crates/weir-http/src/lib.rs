@@ -16,4 +16,5 @@ pub mod request_id;
 pub mod plane;
 pub mod serve;
 
+mod failure_log;
 mod unique_keys;

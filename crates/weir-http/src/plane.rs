@@ -8,7 +8,7 @@ use std::any::Any;
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
@@ -20,6 +20,7 @@ use http_body_util::BodyExt as _;
 use tower::Service;
 use weir_wire::problem::ErrorCode;
 
+use crate::failure_log::FailureLog;
 use crate::problem::Problem;
 use crate::request_id::{RequestId, RequestIds};
 use crate::serve::meters::ListenerMeters;
@@ -41,6 +42,7 @@ pub struct Plane {
     settings: PlaneSettings,
     surface: Surface,
     meters: Option<(&'static str, Arc<ListenerMeters>)>,
+    failures: Arc<FailureLog>,
 }
 
 /// The paths of its router that a plane serves; the others are 404.
@@ -80,7 +82,13 @@ pub fn with_fallbacks(router: Router) -> Router {
 impl Plane {
     /// A plane with a router that has its fallbacks.
     pub fn new(router: Router, settings: PlaneSettings) -> Self {
-        Self { router, settings, surface: Surface::Everything, meters: None }
+        Self {
+            router,
+            settings,
+            surface: Surface::Everything,
+            meters: None,
+            failures: Arc::default(),
+        }
     }
 
     /// The same plane with some of its paths.
@@ -109,7 +117,7 @@ impl Plane {
         if uri.path() == "/metrics" && response.status().is_success() {
             response = self.with_listener_metrics(response).await;
         }
-        Self::finish(response, &id, &method, uri.path())
+        self.finish(response, &id, &method, uri.path())
     }
 
     async fn with_listener_metrics(&self, response: Response) -> Response {
@@ -127,16 +135,25 @@ impl Plane {
     /// Answers a request that does not reach the router.
     pub(crate) fn refuse(&self, problem: Problem) -> Response {
         let id = self.settings.request_ids.next();
-        Self::finish(problem.into_response(), &id, &Method::default(), "")
+        self.finish(problem.into_response(), &id, &Method::default(), "")
     }
 
     /// Adds the headers of every answer, and logs internal errors.
-    fn finish(mut response: Response, id: &RequestId, method: &Method, path: &str) -> Response {
+    fn finish(
+        &self,
+        mut response: Response,
+        id: &RequestId,
+        method: &Method,
+        path: &str,
+    ) -> Response {
         if let Some(problem) = response.extensions_mut().remove::<Problem>() {
             *response.body_mut() = problem.rendered(id.as_str());
             response.headers_mut().remove(header::CONTENT_LENGTH);
-            if let Some(cause) = problem.cause_chain() {
-                tracing::error!(request.id = %id, %method, path, code = problem.code().as_str(), cause, "request failed");
+            let cause = problem.cause_chain();
+            let admitted = |cause: &String| self.failures.admit(cause, Instant::now());
+            if let Some(suppressed) = cause.as_ref().and_then(admitted) {
+                let code = problem.code().as_str();
+                tracing::error!(request.id = %id, %method, path, code, cause, suppressed, "request failed");
             }
         }
         tracing::debug!(request.id = %id, %method, path, status = response.status().as_u16(), "request served");
