@@ -80,13 +80,24 @@ impl Drop for OpenQueue {
 impl Limiter {
     /// Starts the task that calls Redis; it ends with `stop`, or with the last handle.
     pub fn start(client: Client, settings: LimiterSettings, stop: CancellationToken) -> Self {
+        let (limiter, task) = Self::new(client, settings, stop);
+        tokio::spawn(task);
+        limiter
+    }
+
+    /// A limiter, and the task that asks Redis for it; the task ends with `stop`, or with the last handle.
+    pub fn new(
+        client: Client,
+        settings: LimiterSettings,
+        stop: CancellationToken,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (queue, status) = (Arc::<FairQueue>::default(), Arc::<Status>::default());
         let budget = settings.budget;
         let batcher =
             Batcher::new(client.clone(), settings, Arc::clone(&queue), Arc::clone(&status));
-        tokio::spawn(batcher.run(stop));
         let queue = Arc::new(OpenQueue(queue));
-        Self { queue, status, periods: Arc::default(), budget, client }
+        let limiter = Self { queue, status, periods: Arc::default(), budget, client };
+        (limiter, batcher.run(stop))
     }
 
     /// Whether Redis decides checks. False after a second of nothing but refusals, too.

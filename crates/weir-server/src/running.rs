@@ -37,6 +37,20 @@ impl Running {
         self.last.spawn(supervised);
     }
 
+    /// Starts a task that ends with its last handle, or when the planes have drained. Only a panic ends the process.
+    pub fn spawn_with_handles(
+        &self,
+        name: &'static str,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let running = self.clone();
+        self.last.spawn(async move {
+            if let Err(error) = tokio::spawn(task).await {
+                running.fail_by_panic(name, error);
+            }
+        });
+    }
+
     /// Starts a task that the end of the process does not wait for, and which must go on until then.
     pub fn spawn_untracked(
         &self,

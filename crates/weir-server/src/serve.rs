@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use weir_control::{
@@ -28,7 +29,7 @@ use crate::{dashboard, descriptors, edge, lifecycle, operations};
 /// The pause between two checks of a login's rights while Postgres is away.
 const CONFINE_EVERY: Duration = Duration::from_secs(1);
 const REQUEST_DEADLINE: Duration = Duration::from_secs(15);
-/// For people who wait for the tester and for a reset, not for requests that wait for a check.
+/// The budget of inspections and resets, which people wait for. Checks have a shorter one.
 const TESTER_BUDGET: Duration = Duration::from_secs(1);
 
 /// `weir serve`
@@ -78,7 +79,7 @@ pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     bind(address).with_context(|| format!("listen on {address}"))
 }
 
-/// Lowers the cap of each listener to what the limit of open files allows.
+/// Lowers the cap of each listener to the number that the limit of open files allows.
 fn limit_connections(settings: &mut Settings) {
     let descriptors = descriptors::raise_limit();
     let gate = settings.gate.as_mut().map(|gate| &mut gate.listener);
@@ -97,20 +98,26 @@ pub fn start_control(
     listener: TcpListener,
     running: &Running,
 ) -> anyhow::Result<Plane> {
-    let store = Store::connect(&settings.database_url.0, Role::App, &PoolSettings::default())
-        .context("read the address of postgres")?;
+    let store =
+        Store::connect(settings.database_url.expose_secret(), Role::App, &PoolSettings::default())
+            .context("read the address of postgres")?;
     confine(store.clone(), "the control plane", running);
     let redis = settings.redis;
     let usage_redis = redis.clone();
     let limiter_settings = LimiterSettings { budget: TESTER_BUDGET, ..Default::default() };
     let macs = Macs::new(&settings.signing_keys).context("read the signing keys")?;
+    let drained = || running.drained.clone();
+    let (signal, announcer) = Signal::new(redis.clone(), drained());
+    running.spawn_with_handles("announcer of rulebooks", announcer);
+    let (limiter, batcher) = Limiter::new(redis.clone(), limiter_settings, drained());
+    running.spawn_with_handles("batcher of the tester", batcher);
     let state = ControlState::new(ControlParts {
         store,
-        signal: Signal::start(redis.clone(), running.drained.clone()),
+        signal,
         auth: Authentication {
             tokens: AccessTokens::new(&settings.signing_keys).context("read the signing keys")?,
             passwords: Passwords::new(edge::random_bytes()),
-            login_throttle: LoginThrottle::new(redis.clone(), macs.clone()),
+            login_throttle: LoginThrottle::new(redis, macs.clone()),
             macs,
         },
         webhooks: WebhookParts {
@@ -119,7 +126,7 @@ pub fn start_control(
                 .map_err(anyhow::Error::from_boxed)
                 .context("prepare sending to webhooks")?,
         },
-        limiter: Limiter::start(redis, limiter_settings, running.drained.clone()),
+        limiter,
         clock: edge::clock(),
         random: edge::random(),
         settings: weir_control::ControlSettings {
@@ -147,14 +154,16 @@ pub fn start_gate(
     listener: TcpListener,
     running: &Running,
 ) -> anyhow::Result<Plane> {
-    let store = Store::connect(&settings.database_url.0, Role::Gate, &PoolSettings::default())
-        .context("read the address of postgres")?;
+    let store =
+        Store::connect(settings.database_url.expose_secret(), Role::Gate, &PoolSettings::default())
+            .context("read the address of postgres")?;
     confine(store.clone(), "the gate", running);
     let redis = settings.redis;
     let limiter_settings = LimiterSettings { budget: settings.redis_budget, ..Default::default() };
     // Leased units are returned after the last request, so Redis is needed until then.
     let returned = CancellationToken::new();
-    let limiter = Limiter::start(redis.clone(), limiter_settings, returned.clone());
+    let (limiter, batcher) = Limiter::new(redis.clone(), limiter_settings, returned.clone());
+    running.spawn_with_handles("batcher of checks", batcher);
     let clock = edge::clock();
     let (id, boot_id) = (GateId::new(clock.now(), edge::random_u128()), edge::random_u128());
     let follower_settings = FollowerSettings {
@@ -174,9 +183,11 @@ pub fn start_gate(
     let recorder = Recorder::new(state.clone(), &store, recorder_settings);
     running.spawn_last("recorder of decisions", recorder.run(running.drained.clone()));
     let (keeper, drained) = (LeaseKeeper::new(state.clone()), running.drained.clone());
+    // Also if the keeper panics: nothing else ends the batcher.
+    let returned = returned.drop_guard();
     running.spawn_last("lease keeper", async move {
         keeper.run(drained).await;
-        returned.cancel();
+        drop(returned);
     });
     let follower = Follower::new(state.clone(), store, follower_settings);
     running.spawn("rulebook follower", follower.run(redis, running.stop.clone()));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client};
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::RedisError;
@@ -30,12 +30,26 @@ struct Announcer {
     failures: Arc<AtomicU64>,
 }
 
-/// For one publication, with a second attempt on a fresh connection.
+/// The deadline of one publication, with a second attempt on a fresh connection.
 const TIMEOUT: Duration = Duration::from_secs(1);
+/// The pause before a failed announcement is repeated.
+const RETRY_EVERY: Duration = Duration::from_secs(1);
+/// Repetitions of one announcement. After them the timers of the gates are relied on.
+const RETRIES_MAX: u32 = 60;
 
 impl Signal {
     /// Starts the task that publishes; it ends with `stop`, or with the signal.
     pub fn start(client: Client, stop: CancellationToken) -> Self {
+        let (signal, task) = Self::new(client, stop);
+        tokio::spawn(task);
+        signal
+    }
+
+    /// A signal, and the task that publishes for it; the task ends with `stop`, or with the signal.
+    pub fn new(
+        client: Client,
+        stop: CancellationToken,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (newest, receiver) = watch::channel(0);
         let failures = Arc::<AtomicU64>::default();
         let announcer = Announcer {
@@ -44,8 +58,7 @@ impl Signal {
             newest: receiver,
             failures: Arc::clone(&failures),
         };
-        tokio::spawn(announcer.run(stop));
-        Self { newest, failures }
+        (Self { newest, failures }, announcer.run(stop))
     }
 
     /// Announces a version, if no newer one was announced. Returns at once: when Redis cannot be reached, gates load the
@@ -66,8 +79,19 @@ impl Signal {
 
 impl Announcer {
     async fn run(mut self, stop: CancellationToken) {
-        while let Some(Ok(())) = stop.run_until_cancelled(self.newest.changed()).await {
-            self.announce().await;
+        let mut retries_left = 0;
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                changed = self.newest.changed() => match changed {
+                    Ok(()) => retries_left = RETRIES_MAX,
+                    Err(_) => break,
+                },
+                () = sleep(RETRY_EVERY), if retries_left > 0 => retries_left -= 1,
+            }
+            if self.announce().await {
+                retries_left = 0;
+            }
         }
         // A change that was committed just before the end.
         if self.newest.has_changed().unwrap_or(false) {
@@ -75,15 +99,17 @@ impl Announcer {
         }
     }
 
-    /// Publishes the newest version.
-    async fn announce(&mut self) {
+    /// Publishes the newest version. Returns whether that succeeded.
+    async fn announce(&mut self) -> bool {
         let version = *self.newest.borrow_and_update();
         let published = timeout(TIMEOUT, self.publish(version)).await;
         if let Err(error) = published.unwrap_or(Err(RedisError::Timeout)) {
             self.connection = None;
             self.failures.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(%error, rulebook.version = version, "could not announce the rulebook");
+            return false;
         }
+        true
     }
 
     async fn publish(&mut self, version: u64) -> Result<(), RedisError> {

@@ -195,6 +195,30 @@ async fn announcing_waits_for_nothing_and_the_newest_version_arrives() {
 }
 
 #[tokio::test]
+async fn an_announcement_that_failed_is_repeated_until_it_arrives() {
+    let mut fixture = Fixture::start().await;
+    let mut connection = fixture.client.get_multiplexed_async_connection().await.expect("redis");
+    let mut announcer = redis::cmd("ACL");
+    announcer.arg("SETUSER").arg("announcer").arg("on").arg(">pass").arg("allchannels");
+    let mut set = async |rights: &[&str]| {
+        let mut command = announcer.clone();
+        command.arg(rights).query_async::<()>(&mut connection).await.expect("rights are set");
+    };
+    set(&["+@all", "-publish"]).await;
+    let url = format!("redis://announcer:pass@127.0.0.1:{}", fixture.redis.port());
+    let client = crate::client(&url).expect("a local address");
+    let signal = Signal::start(client, fixture.stop.clone());
+    signal.announce(1);
+    let deadline = Instant::now() + PATIENCE;
+    while signal.failures() == 0 {
+        assert!(Instant::now() < deadline, "it waits for ever");
+        tokio::task::yield_now().await;
+    }
+    set(&["+publish"]).await;
+    fixture.until(Wake::Announced(1)).await;
+}
+
+#[tokio::test]
 async fn announcements_that_fail_are_counted_and_end_in_time() {
     let mut fixture = Fixture::start().await;
     let signal = Signal::start(fixture.client.clone(), fixture.stop.clone());
