@@ -11,7 +11,6 @@ pub use self::gate::{GateArgs, GateSettings};
 pub use self::listener::{ListenerArgs, ListenerSettings};
 use self::problems::Problems;
 pub use self::redis::RedisArgs;
-pub use self::secret::Secret;
 
 mod control;
 mod database;
@@ -19,12 +18,11 @@ mod gate;
 mod listener;
 mod problems;
 mod redis;
-mod secret;
 
 /// Settings of `weir serve` as given; checked by [`Settings::parse`].
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// What to run: control, gate, or both
+    /// The planes to run: control, gate, or both
     #[arg(long, env = "WEIR_ROLES", default_value = "control,gate")]
     pub roles: String,
     #[command(flatten)]

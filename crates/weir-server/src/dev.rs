@@ -14,12 +14,13 @@ use axum::http::HeaderValue;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
+use secrecy::SecretString;
 use tokio::net::TcpListener;
 use weir_control::{SigningKey, Signup};
 use weir_local::{Postgres, PostgresOptions, Redis, RedisOptions};
 use weir_store::Role;
 
-use crate::config::{ControlSettings, GateSettings, ListenerSettings, Migration, Secret};
+use crate::config::{ControlSettings, GateSettings, ListenerSettings, Migration};
 use crate::running::Running;
 use crate::serve;
 use crate::telemetry::{self, Lines};
@@ -30,7 +31,7 @@ pub struct DevArgs {
     /// Where Postgres' data, the signing key and the demo's credentials lie
     #[arg(long, default_value = ".weir")]
     data_dir: PathBuf,
-    /// How many gates to run, 1 to 16
+    /// The number of gates, 1 to 16
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=16))]
     gates: u16,
     /// The control plane's port; the gates have the ones after it
@@ -112,7 +113,7 @@ async fn run_on(
     let port = |at: usize| args.base_port + u16::try_from(at).unwrap_or(0);
     // The browser keeps secure cookies for `localhost` without TLS, and for no number.
     let address = |at: usize| format!("http://localhost:{}", port(at));
-    // Made anew each time, since nobody else needs them.
+    // Made anew at each start; nothing else needs them.
     let [control_password, gate_password] = [(); 2].map(|()| user::random_password());
     let login_url = |plane: Role, password: &str| {
         let login = plane.login().unwrap_or_default();
@@ -127,9 +128,9 @@ async fn run_on(
         redis_url: servers.redis.url(),
     };
     let migration = Migration {
-        database_url: Secret(addresses.database_url.clone()),
-        control_password: Some(Secret(control_password)),
-        gate_password: Some(Secret(gate_password)),
+        database_url: SecretString::from(addresses.database_url.clone()),
+        control_password: Some(SecretString::from(control_password)),
+        gate_password: Some(SecretString::from(gate_password)),
     };
     migrate::migrate(&migration).await?;
     let mut listeners = listeners.into_iter();
@@ -162,13 +163,16 @@ fn gate_settings(
         listen,
         listener: ListenerSettings::of_one_machine(),
         url: url.to_owned(),
-        database_url: Secret(addresses.gate_database_url.clone()),
+        database_url: SecretString::from(addresses.gate_database_url.clone()),
         redis: weir_redis::client(&addresses.redis_url)?,
         redis_budget: Duration::from_millis(args.redis_budget_ms),
         state_dir: Some(data_dir.join(format!("gate-{}", listen.port() - port))),
         staleness: weir_gate::Staleness::default(),
         statistics: true,
-        dashboard_origins: origins.iter().filter_map(|it| HeaderValue::from_str(it).ok()).collect(),
+        dashboard_origins: origins
+            .iter()
+            .filter_map(|origin| HeaderValue::from_str(origin).ok())
+            .collect(),
     })
 }
 
@@ -180,7 +184,7 @@ fn control_settings(
     Ok(ControlSettings {
         listen,
         listener: ListenerSettings::of_one_machine(),
-        database_url: Secret(addresses.control_database_url.clone()),
+        database_url: SecretString::from(addresses.control_database_url.clone()),
         redis: weir_redis::client(&addresses.redis_url)?,
         signup: Signup::Open,
         signing_keys: vec![signing_key(&data_dir.join("jwt.key"))?],
@@ -216,7 +220,7 @@ fn signing_key(file: &Path) -> anyhow::Result<SigningKey> {
     SigningKey::parse(&text).with_context(|| format!("read the key in {}", file.display()))
 }
 
-/// Writes a file that only its owner may read.
+/// Writes a file that only its owner can read.
 fn write_private(file: &Path, text: &str) -> anyhow::Result<()> {
     use std::io::Write as _;
     let mut options = fs::OpenOptions::new();

@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
+use secrecy::{ExposeSecret as _, SecretString};
 use weir_store::{PoolSettings, Role, Store};
 
-use crate::config::{MigrateArgs, Migration, Secret};
+use crate::config::{MigrateArgs, Migration};
 use crate::telemetry::{self, Lines};
 
 pub async fn run(args: MigrateArgs) -> anyhow::Result<()> {
@@ -24,7 +25,10 @@ pub async fn migrate(migration: &Migration) -> anyhow::Result<()> {
         [(Role::App, &migration.control_password), (Role::Gate, &migration.gate_password)]
     {
         if let Some(password) = password {
-            store.create_login(plane, &password.0).await.context("create a plane's login")?;
+            store
+                .create_login(plane, password.expose_secret())
+                .await
+                .context("create a plane's login")?;
         }
     }
     store.close().await;
@@ -32,8 +36,9 @@ pub async fn migrate(migration: &Migration) -> anyhow::Result<()> {
 }
 
 /// The store with all rights, for the operator's own commands.
-pub fn owner(database_url: &Secret) -> anyhow::Result<Store> {
+pub fn owner(database_url: &SecretString) -> anyhow::Result<Store> {
     let answer_timeout = Duration::from_mins(5);
     let settings = PoolSettings { max_connections: 2, answer_timeout, ..PoolSettings::default() };
-    Store::connect(&database_url.0, Role::Owner, &settings).context("read the address of postgres")
+    Store::connect(database_url.expose_secret(), Role::Owner, &settings)
+        .context("read the address of postgres")
 }

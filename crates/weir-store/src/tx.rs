@@ -121,7 +121,7 @@ impl Tx {
         sqlx::query!(
             "-- tx.enter_invitation
             SELECT set_config('weir.invitation', $1, true)",
-            hex(digest),
+            hex::encode(digest),
         )
         .fetch_one(&mut self.inner)
         .await?;
@@ -133,7 +133,7 @@ impl Tx {
         sqlx::query!(
             "-- tx.enter_signup
             SELECT set_config('weir.signup', $1, true)",
-            hex(digest),
+            hex::encode(digest),
         )
         .fetch_one(&mut self.inner)
         .await?;
@@ -302,8 +302,8 @@ impl Settings {
             Scope::User(id) => settings.user = text(id.to_u128()),
             Scope::Login(email) => settings.login.clone_from(email),
             Scope::Session(id) => settings.session = text(id.to_u128()),
-            Scope::Key(digest) => settings.key = hex(digest),
-            Scope::Invitation(digest) => settings.invitation = hex(digest),
+            Scope::Key(digest) => settings.key = hex::encode(digest),
+            Scope::Invitation(digest) => settings.invitation = hex::encode(digest),
             Scope::Gate(id) => settings.gate = text(id.to_u128()),
             Scope::Service => {}
         }
@@ -314,12 +314,4 @@ impl Settings {
 fn text(id: u128) -> String {
     let id: Uuid = uuid(id);
     id.to_string()
-}
-
-fn hex(digest: &[u8; 32]) -> String {
-    use std::fmt::Write;
-    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string succeeds");
-        text
-    })
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use secrecy::{ExposeSecret, SecretString};
 use weir_control::{AUDIT_DAYS, SigningKey, Signup};
 use weir_redis::Client;
 use weir_store::Retention;
@@ -11,7 +12,6 @@ use weir_webhook::Reach;
 
 use super::listener::ListenerSettings;
 use super::problems::Problems;
-use super::secret::Secret;
 
 /// Settings of the control plane as given.
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ pub struct ControlArgs {
     /// Where the control plane listens
     #[arg(long, env = "WEIR_CONTROL_ADDR", default_value = "127.0.0.1:8080")]
     pub control_addr: String,
-    /// Origins of gates that the dashboard may call from the browser, separated by commas
+    /// Origins of gates that the dashboard can call from the browser, separated by commas
     #[arg(long, env = "WEIR_GATE_ORIGINS", default_value = "")]
     pub gate_origins: String,
     /// Sign-up of strangers: closed, confirmed (by a token from `weir user confirm`) or open (for development)
@@ -27,14 +27,14 @@ pub struct ControlArgs {
     pub signup: String,
     /// Signs access tokens: base64 of 32 random bytes; after a comma, older ones that still verify
     #[arg(skip)]
-    pub jwt_key: Option<Secret>,
+    pub jwt_key: Option<SecretString>,
     /// A file that holds the signing key (the key itself goes into `WEIR_JWT_KEY`)
     #[arg(long, env = "WEIR_JWT_KEY_FILE")]
     pub jwt_key_file: Option<PathBuf>,
-    /// Whether webhooks may go to private addresses and in the clear, for development: on or off
+    /// Whether webhooks can go to private addresses and in the clear, for development: on or off
     #[arg(long, env = "WEIR_WEBHOOK_ALLOW_PRIVATE", default_value = "off")]
     pub webhook_allow_private: String,
-    /// Days for which statistics are kept by minute, hour and day
+    /// Days for which statistics are retained by minute, hour and day
     #[arg(long, env = "WEIR_STATS_DAYS", default_value = "7,90,730")]
     pub stats_days: String,
     /// Days for which entries of the audit log are retained, 30 to 3660
@@ -47,7 +47,7 @@ pub struct ControlArgs {
 pub struct ControlSettings {
     pub listen: SocketAddr,
     pub listener: ListenerSettings,
-    pub database_url: Secret,
+    pub database_url: SecretString,
     pub redis: Client,
     pub signup: Signup,
     pub signing_keys: Vec<SigningKey>,
@@ -63,7 +63,7 @@ impl ControlArgs {
         &self,
         problems: &mut Problems,
         signs: bool,
-        shared: (ListenerSettings, Secret, Option<Client>),
+        shared: (ListenerSettings, SecretString, Option<Client>),
     ) -> Option<ControlSettings> {
         let (listener, database_url, redis) = shared;
         let listen = problems.address("WEIR_CONTROL_ADDR", &self.control_addr);
@@ -90,8 +90,8 @@ impl ControlArgs {
 
 /// The signing key from the environment, where no flag may show it.
 #[expect(clippy::disallowed_methods, reason = "the one file that reads the environment")]
-pub fn jwt_key_of_environment() -> Option<Secret> {
-    std::env::var("WEIR_JWT_KEY").ok().map(Secret)
+pub fn jwt_key_of_environment() -> Option<SecretString> {
+    std::env::var("WEIR_JWT_KEY").ok().map(SecretString::from)
 }
 
 impl Problems {
@@ -139,7 +139,7 @@ impl Problems {
     }
 
     fn signing_keys(&mut self, args: &ControlArgs) -> Vec<SigningKey> {
-        let direct = args.jwt_key.as_ref().map(|key| &key.0);
+        let direct = args.jwt_key.as_ref().map(ExposeSecret::expose_secret);
         if let Some(file) = &args.jwt_key_file {
             self.closed_to_others("WEIR_JWT_KEY_FILE", file);
         }
@@ -147,7 +147,7 @@ impl Problems {
             return Vec::new();
         };
         let mut keys = Vec::new();
-        for one in text.0.split(',') {
+        for one in text.expose_secret().split(',') {
             match SigningKey::parse(one) {
                 Ok(key) => keys.push(key),
                 Err(error) => self.add(format!("WEIR_JWT_KEY {error}")),

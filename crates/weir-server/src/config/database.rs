@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::gate::GateArgs;
 use super::problems::Problems;
-use super::secret::Secret;
 
 /// Where Postgres is.
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub struct DatabaseArgs {
     /// A file that holds the above
     #[arg(long, env = "WEIR_DATABASE_URL_FILE")]
     pub database_url_file: Option<PathBuf>,
-    /// Whether a Postgres on another host may be used without `sslmode=verify-full`: on or off
+    /// Whether a Postgres on another host can be used without `sslmode=verify-full`: on or off
     #[arg(long, env = "WEIR_DATABASE_INSECURE", default_value = "off")]
     pub database_insecure: String,
 }
@@ -46,15 +46,15 @@ pub struct MigrateArgs {
 #[derive(Debug)]
 pub struct Migration {
     /// Where Postgres is, with the owner's login.
-    pub database_url: Secret,
+    pub database_url: SecretString,
     /// The passwords to give to the planes' logins.
-    pub control_password: Option<Secret>,
-    pub gate_password: Option<Secret>,
+    pub control_password: Option<SecretString>,
+    pub gate_password: Option<SecretString>,
 }
 
 impl DatabaseArgs {
     /// The database's address alone, for commands that need nothing else.
-    pub fn parse(&self) -> anyhow::Result<Secret> {
+    pub fn parse(&self) -> anyhow::Result<SecretString> {
         let mut problems = Problems::default();
         let url = problems.database_url(self);
         problems.none()?;
@@ -70,37 +70,47 @@ impl MigrateArgs {
         let (direct, file) =
             (&self.control_database_password, &self.control_database_password_file);
         let control_password =
-            problems.password("WEIR_CONTROL_DATABASE_PASSWORD", direct.as_ref(), file.as_ref());
+            problems.password("WEIR_CONTROL_DATABASE_PASSWORD", direct.as_deref(), file.as_ref());
         let (direct, file) = (&self.gate_database_password, &self.gate_database_password_file);
         let gate_password =
-            problems.password("WEIR_GATE_DATABASE_PASSWORD", direct.as_ref(), file.as_ref());
+            problems.password("WEIR_GATE_DATABASE_PASSWORD", direct.as_deref(), file.as_ref());
         problems.none()?;
         Ok(Migration { database_url, control_password, gate_password })
     }
 }
 
 impl Problems {
-    pub(super) fn database_url(&mut self, args: &DatabaseArgs) -> Secret {
+    pub(super) fn database_url(&mut self, args: &DatabaseArgs) -> SecretString {
         let file = args.database_url_file.as_ref();
-        let url = self.secret("WEIR_DATABASE_URL", args.database_url.as_ref(), file);
+        let url = self.secret("WEIR_DATABASE_URL", args.database_url.as_deref(), file);
         self.postgres_url("WEIR_DATABASE_URL", url, args)
     }
 
     /// The address with the login of the gate.
-    pub(super) fn gate_database_url(&mut self, args: &GateArgs, database: &DatabaseArgs) -> Secret {
+    pub(super) fn gate_database_url(
+        &mut self,
+        args: &GateArgs,
+        database: &DatabaseArgs,
+    ) -> SecretString {
         let (direct, file) = (&args.gate_database_url, &args.gate_database_url_file);
-        let url = self.secret("WEIR_GATE_DATABASE_URL", direct.as_ref(), file.as_ref());
+        let url = self.secret("WEIR_GATE_DATABASE_URL", direct.as_deref(), file.as_ref());
         self.postgres_url("WEIR_GATE_DATABASE_URL", url, database)
     }
 
     /// An address that begins with postgres:// and, unless that was waived, names a server that proves its identity.
-    fn postgres_url(&mut self, name: &str, url: Option<Secret>, args: &DatabaseArgs) -> Secret {
+    fn postgres_url(
+        &mut self,
+        name: &str,
+        url: Option<SecretString>,
+        args: &DatabaseArgs,
+    ) -> SecretString {
         let insecure = self.switch("WEIR_DATABASE_INSECURE", &args.database_insecure, true);
-        let Some(url) = url else { return Secret::none() };
-        if !(url.0.starts_with("postgres://") || url.0.starts_with("postgresql://")) {
+        let Some(url) = url else { return SecretString::default() };
+        let text = url.expose_secret();
+        if !(text.starts_with("postgres://") || text.starts_with("postgresql://")) {
             self.add(format!("{name} must begin with postgres://"));
         } else if !insecure {
-            match weir_store::is_verified(&url.0) {
+            match weir_store::is_verified(text) {
                 Ok(true) => {}
                 Ok(false) => self.add(format!(
                     "{name} must end with ?sslmode=verify-full, because Postgres is on another host \
@@ -116,14 +126,14 @@ impl Problems {
     fn password(
         &mut self,
         name: &str,
-        direct: Option<&String>,
+        direct: Option<&str>,
         file: Option<&PathBuf>,
-    ) -> Option<Secret> {
+    ) -> Option<SecretString> {
         if direct.is_none() && file.is_none() {
             return None;
         }
         let password = self.secret(name, direct, file)?;
-        if !(16..=200).contains(&password.0.len()) {
+        if !(16..=200).contains(&password.expose_secret().len()) {
             self.add(format!("{name} must be from 16 to 200 bytes long"));
         }
         Some(password)

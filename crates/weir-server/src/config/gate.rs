@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 use clap::Args;
+use secrecy::SecretString;
 use weir_gate::Staleness;
 use weir_redis::Client;
 
 use super::listener::ListenerSettings;
 use super::problems::Problems;
-use super::secret::Secret;
 
 /// Settings of a gate as given.
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub struct GateArgs {
     /// Where clients reach this gate, as the dashboard shows it; default: where it listens
     #[arg(long, env = "WEIR_GATE_URL")]
     pub gate_url: Option<String>,
-    /// Origins of dashboards that may call this gate from the browser, separated by commas
+    /// Origins of dashboards that can call this gate from the browser, separated by commas
     #[arg(long, env = "WEIR_DASHBOARD_ORIGINS", default_value = "")]
     pub dashboard_origins: String,
     /// Where a gate keeps its copy of the rulebook
@@ -51,7 +51,7 @@ pub struct GateSettings {
     pub listen: SocketAddr,
     pub listener: ListenerSettings,
     pub url: String,
-    pub database_url: Secret,
+    pub database_url: SecretString,
     pub redis: Client,
     pub redis_budget: Duration,
     pub state_dir: Option<PathBuf>,
@@ -65,7 +65,7 @@ impl GateArgs {
     pub(super) fn parse(
         &self,
         problems: &mut Problems,
-        shared: (ListenerSettings, Secret, Option<Client>),
+        shared: (ListenerSettings, SecretString, Option<Client>),
         redis_budget: Duration,
     ) -> Option<GateSettings> {
         let (listener, database_url, redis) = shared;

@@ -25,7 +25,7 @@ pub struct ListenerArgs {
     /// Connections at a time of one address; trusted proxies are exempt
     #[arg(long, env = "WEIR_CONNECTIONS_PER_ADDRESS_MAX", default_value = "1024")]
     pub connections_per_address_max: String,
-    /// How long requests can wait for the process before they are refused, in milliseconds
+    /// The longest that requests wait for the process before they are refused, in milliseconds
     #[arg(long, env = "WEIR_OVERLOAD_WAIT_MS", default_value = "100")]
     pub overload_wait_ms: String,
 }

@@ -4,8 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::bail;
-
-use super::secret::Secret;
+use secrecy::SecretString;
 
 /// Everything that is wrong with the settings.
 #[derive(Debug, Default)]
@@ -37,7 +36,9 @@ impl Problems {
             let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
             let bare = rest.is_some_and(|rest| {
                 !rest.is_empty()
-                    && rest.bytes().all(|it| it.is_ascii_alphanumeric() || b".:-[]".contains(&it))
+                    && rest
+                        .bytes()
+                        .all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte))
             });
             if bare {
                 origins.push(origin.to_owned());
@@ -52,13 +53,13 @@ impl Problems {
     pub(super) fn secret(
         &mut self,
         name: &str,
-        direct: Option<&String>,
+        direct: Option<&str>,
         file: Option<&PathBuf>,
-    ) -> Option<Secret> {
+    ) -> Option<SecretString> {
         match (direct, file) {
-            (Some(text), None) => Some(Secret(text.clone())),
+            (Some(text), None) => Some(SecretString::from(text)),
             (None, Some(file)) => match std::fs::read_to_string(file) {
-                Ok(text) => Some(Secret(text.trim().to_owned())),
+                Ok(text) => Some(SecretString::from(text.trim())),
                 Err(error) => {
                     self.add(format!("{name}_FILE cannot be read ({}): {error}", file.display()));
                     None

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use secrecy::ExposeSecret as _;
 use weir_redis::Client;
 
 use super::problems::Problems;
@@ -29,15 +30,16 @@ impl Problems {
     /// A client that has not connected yet. `None` after a problem was added.
     pub(super) fn redis(&mut self, args: &RedisArgs) -> Option<Client> {
         let url =
-            self.secret("WEIR_REDIS_URL", args.redis_url.as_ref(), args.redis_url_file.as_ref())?;
+            self.secret("WEIR_REDIS_URL", args.redis_url.as_deref(), args.redis_url_file.as_ref())?;
+        let url = url.expose_secret();
         let client = match &args.redis_ca_file {
-            None => weir_redis::client(&url.0),
-            Some(path) => weir_redis::client_trusting(&url.0, self.authority(path, &url.0)?),
+            None => weir_redis::client(url),
+            Some(path) => weir_redis::client_trusting(url, self.authority(path, url)?),
         };
         client.map_err(|error| self.add(format!("WEIR_REDIS_URL cannot be used: {error}"))).ok()
     }
 
-    /// The certificate with which Redis' own is checked.
+    /// The certificate of the authority that signs the certificate of Redis.
     fn authority(&mut self, path: &Path, url: &str) -> Option<Vec<u8>> {
         const NAME: &str = "WEIR_REDIS_CA_FILE";
         let read = std::fs::read_to_string(path);

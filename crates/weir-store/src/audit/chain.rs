@@ -261,12 +261,7 @@ async fn links(
 
 impl ChainHead {
     fn of(head: &Head) -> Self {
-        use std::fmt::Write as _;
-        let mut hash = String::with_capacity(64);
-        for byte in &head.hash {
-            write!(hash, "{byte:02x}").expect("writing to a string succeeds");
-        }
-        Self { seq: unsigned(head.seq), hash }
+        Self { seq: unsigned(head.seq), hash: hex::encode(&head.hash) }
     }
 }
 
