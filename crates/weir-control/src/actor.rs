@@ -1,4 +1,4 @@
-//! Who is calling, for which tenant, and whether they may: the extractors that every operation but the public ones has.
+//! The caller of a request, its tenant and its rights: the extractors of every operation but the public ones.
 //!
 //! [`By`] is a caller with at least a role in the tenant of the path: a member with an access token, or an API key with
 //! the scope for it. Another tenant is 404, as if it did not exist; too low a role is 403. [`Person`] is anybody who
@@ -37,7 +37,7 @@ pub(crate) struct By<R> {
     role: PhantomData<R>,
 }
 
-/// Who calls for which tenant.
+/// A caller and its tenant.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) tenant_id: TenantId,
@@ -49,7 +49,7 @@ pub(crate) struct Caller {
     pub(crate) origin: Origin,
 }
 
-/// Somebody who signed in.
+/// A signed-in person.
 #[derive(Debug, Clone)]
 pub(crate) struct Person {
     pub(crate) user_id: UserId,
@@ -59,7 +59,7 @@ pub(crate) struct Person {
     pub(crate) origin: Origin,
 }
 
-/// Somebody who runs this installation; to everybody else the operation does not exist.
+/// An operator of this installation. To everybody else the operation does not exist.
 #[derive(Debug, Clone)]
 pub(crate) struct Operator(pub(crate) Person);
 
@@ -181,7 +181,7 @@ async fn tenant_of_path(parts: &mut Parts) -> Option<TenantId> {
     text.parse().ok()
 }
 
-/// What is asked for, for the log: bounded, below `/api/v1`, and without the query.
+/// The operation for the log: bounded, below `/api/v1`, and without the query.
 fn operation(parts: &Parts) -> String {
     let path: String = parts.uri.path().chars().take(300).collect();
     format!("{} {path}", parts.method)
@@ -203,7 +203,7 @@ async fn person(
     Ok((person, found.membership))
 }
 
-/// A request about a tenant, before it is known whether its caller may.
+/// A request about a tenant, before the rights of its caller are known.
 struct Asking {
     tenant_id: Option<TenantId>,
     operation: String,
@@ -285,7 +285,7 @@ async fn usable_key(
     Ok((key, tenant.suspended))
 }
 
-/// The role a key's scopes amount to; a key is never an owner, and one that may only check has none.
+/// The role that the scopes of a key amount to. A key is never an owner, and one that can only check has none.
 fn role_of(scopes: &[String]) -> Option<MemberRole> {
     let roles = scopes.iter().filter_map(|word| match KeyScope::parse(word)? {
         KeyScope::Check => None,

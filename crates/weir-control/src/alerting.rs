@@ -1,20 +1,20 @@
-//! Looks whether there is something to tell, and tells it.
+//! Evaluates alerts, and delivers their messages.
 //!
-//! `watch` looks and puts what is to be told into the outbox, in the transaction that remembers that it was told;
-//! `deliver` sends what is in there. Several control planes may do both at once: each takes others.
+//! `watch` evaluates alerts and puts messages into the outbox, in the transaction that records that they were announced.
+//! `deliver` sends the outbox. Several control planes can do both at once: each takes other rows.
 
 mod delivering;
 mod finding;
+mod message;
 mod quota;
 mod share;
-mod told;
 mod watching;
 
 pub use delivering::deliver;
-pub(crate) use told::Told;
+pub(crate) use message::WebhookMessage;
 pub use watching::watch;
 
 #[cfg(test)]
 pub(crate) use delivering::deliver_due;
 #[cfg(test)]
-pub(crate) use watching::look_at_due;
+pub(crate) use watching::evaluate_due;

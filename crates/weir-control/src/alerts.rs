@@ -1,4 +1,4 @@
-//! When a tenant is told. Looking, and telling, is done in `alerting`.
+//! Alerts of a tenant. They are evaluated in `alerting`.
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -38,7 +38,7 @@ fn alert(row: AlertRow) -> Alert {
     }
 }
 
-/// What is stored of a body, which is checked as far as that needs no database, and then the rest.
+/// The columns of a body. Everything that needs no database is checked first.
 async fn write(
     change: &mut Change,
     id: AlertId,

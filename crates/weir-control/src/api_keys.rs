@@ -75,7 +75,7 @@ fn words(scopes: &[KeyScope]) -> Vec<String> {
     unique.into_iter().map(|scope| scope.as_str().to_owned()).collect()
 }
 
-/// Who made something, for people to read.
+/// The name of an author, for people.
 pub(crate) fn maker(actor: &Actor) -> String {
     match actor {
         Actor::Person { email, .. } => email.clone(),

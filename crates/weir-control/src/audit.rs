@@ -27,17 +27,17 @@ pub(crate) fn routes() -> OpenApiRouter<ControlState> {
         .routes(routes!(of_operator::tenant))
 }
 
-/// Which entries to list.
+/// The filter and page of entries.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AuditQuery {
-    /// How many items at most.
+    /// The maximum number of items.
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: Option<u32>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
-    /// What was done, such as `rule.update`; `rule` for every action on rules. At most 256 characters.
+    /// The action, such as `rule.update`; `rule` for every action on rules. At most 256 characters.
     #[param(max_length = 256)]
     action: Option<String>,
     /// Part of the actor's e-mail or of the key's name, in any case; at most 256 characters.
@@ -56,7 +56,7 @@ pub(crate) struct AuditQuery {
 }
 
 impl AuditQuery {
-    /// One page of a log, in a transaction that may read it.
+    /// One page of a log, in a transaction that sees it.
     async fn answer(self, tx: &mut Tx, log: AuditLog) -> Result<Page<AuditEntry>, ControlError> {
         let filter = self.filter()?;
         let of = ["audit", &format!("{log:?}"), &format!("{filter:?}")];

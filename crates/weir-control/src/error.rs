@@ -1,4 +1,4 @@
-//! Why a handler did not do what it was asked, and how that is answered.
+//! Errors of handlers, and their answers.
 
 use axum::response::{IntoResponse, Response};
 use weir_http::problem::Problem;
@@ -8,12 +8,12 @@ use weir_wire::problem::ErrorCode;
 use crate::passwords::Busy;
 use crate::rule_service::{CountersError, UnreadableRule};
 
-/// What ends a handler early.
+/// An error that ends a handler early.
 #[derive(Debug)]
 pub(crate) enum ControlError {
     /// The request was refused.
     Refused(Box<Problem>),
-    /// The store refused it or could not be asked.
+    /// The store refused the request or could not be reached.
     Store(StoreError),
     /// The request was served before, under the same idempotency key; this is that answer.
     Replayed(Box<Response>),
@@ -90,7 +90,7 @@ fn of_constraint(constraint: Constraint) -> Problem {
         Constraint::OverrideRule | Constraint::AlertRule => {
             Problem::invalid_field("rule_id", "names no rule")
         }
-        // Also said when the webhook is to go while alerts still use it.
+        // Also the answer to a deletion of a webhook that alerts still use.
         Constraint::AlertWebhook => conflict("there is no such webhook, or alerts use it"),
         Constraint::MemberTwice => conflict("the person is a member already"),
         Constraint::MemberUser => Problem::invalid_field("user_id", "names nobody"),

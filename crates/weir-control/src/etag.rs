@@ -6,10 +6,10 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use weir_http::problem::Problem;
 use weir_wire::problem::ErrorCode;
 
-/// What `If-Match` says.
+/// The value of `If-Match`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMatch {
-    /// There is none.
+    /// The header is missing.
     Absent,
     /// The revision the change is based on.
     Revision(u64),
@@ -30,7 +30,7 @@ impl IfMatch {
         }
     }
 
-    /// The revision, where the header may be left out.
+    /// The revision, where the header is optional.
     pub(crate) fn optional(self) -> Result<Option<u64>, Problem> {
         match self {
             Self::Absent => Ok(None),

@@ -11,7 +11,7 @@ use weir_http::problem::Problem;
 use crate::error::ControlError;
 use crate::state::ControlState;
 
-/// How a control plane is.
+/// The health of a control plane.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Health {
     /// `ok`; anything else comes as a problem.
@@ -23,14 +23,14 @@ pub(crate) fn routes() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz))
 }
 
-/// Whether the process is alive; asks nothing else.
+/// Whether the process is alive. Nothing else is checked.
 #[utoipa::path(get, path = "/healthz", operation_id = "healthz", tag = "health", security(()),
     responses((status = 200, description = "Alive", body = Health)))]
 pub(crate) async fn healthz() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Whether the database can be asked.
+/// Whether the database answers.
 #[utoipa::path(get, path = "/readyz", operation_id = "readyz", tag = "health", security(()),
     responses((status = 200, description = "Ready", body = Health)))]
 pub(crate) async fn readyz(

@@ -1,4 +1,4 @@
-//! Clears away what has run out: kept answers, sessions, invitations, and gates that are long gone. Rolls
+//! Deletes expired rows: answers for repeats, sessions, invitations, sign-ups and gates that are long gone. Rolls
 //! statistics up, and keeps their tables.
 
 use std::time::Duration;
@@ -11,22 +11,22 @@ use crate::meters::BackgroundTask;
 use crate::state::ControlState;
 
 const EVERY: Duration = Duration::from_mins(1);
-/// Rows of each kind in one transaction; more wait for the next turn, which then comes at once.
+/// Rows of each kind in one transaction. If there are more, the next transaction follows at once.
 const BATCH: u32 = 1000;
-/// Looking is cheap: there is something to do once an hour, and after gates were late.
+/// A turn without work is cheap: hours are completed once an hour, and after gates were late.
 const ROLL_UP_EVERY: Duration = Duration::from_secs(20);
 /// The tables are purged every n-th turn: every ten minutes.
 const KEEP_EVERY: u32 = 30;
-/// How long a statement of this work may take at first, and at most.
+/// The deadline of a statement at first, and at most.
 const FIRST_PATIENCE: Duration = Duration::from_secs(20);
 const MOST_PATIENCE: Duration = Duration::from_mins(5);
-/// So long what was told can be looked up.
-const DELIVERIES_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+/// The time for which deliveries are retained.
+const DELIVERIES_RETAINED_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 /// Most audit entries of one log that are removed in one transaction; the others go in the next turn.
 const AUDIT_BATCH: u32 = 10_000;
-const GATES_KEPT: Duration = Duration::from_hours(24);
+const GATES_RETAINED: Duration = Duration::from_hours(24);
 
-/// Sweeps every minute until told to stop. Several control planes may do so at once: each takes other rows.
+/// Sweeps every minute until `stop`. Several control planes can do so at once: each takes other rows.
 pub async fn keep_house(control: ControlState, stop: CancellationToken) {
     control.meters().succeeded(BackgroundTask::Sweep, control.clock.now());
     let mut turns = tokio::time::interval(EVERY);
@@ -44,13 +44,13 @@ pub async fn keep_house(control: ControlState, stop: CancellationToken) {
             Ok(()) => control.meters().succeeded(BackgroundTask::Sweep, control.clock.now()),
             Err(error) => {
                 let reason = error.reason();
-                tracing::warn!(reason, "could not clear away what has run out; it is tried again");
+                tracing::warn!(reason, "could not delete expired rows; it is tried again");
             }
         }
     }
 }
 
-/// Rolls statistics up and keeps their tables until told to stop. Of several control planes that do so
+/// Rolls statistics up and maintains their tables until `stop`. Of several control planes that do so
 /// at once, one does the work.
 pub async fn keep_statistics(control: ControlState, stop: CancellationToken) {
     control.meters().succeeded(BackgroundTask::Statistics, control.clock.now());
@@ -78,7 +78,7 @@ pub async fn keep_statistics(control: ControlState, stop: CancellationToken) {
     }
 }
 
-/// How long one statement may take: short at first, as a silent connection is noticed only then, and longer after each
+/// The deadline of one statement: short at first, so that a silent connection is noticed soon, and longer after each
 /// failure, so that a large amount of work is finished in the end.
 fn patience(failures: u32) -> Duration {
     let factor = 2_u32.saturating_pow(failures);
@@ -128,20 +128,21 @@ async fn purge_audit(control: &ControlState, store: &Store) -> Result<(), StoreE
     Ok(())
 }
 
-/// Everything there is to sweep now.
+/// Sweeps in batches until nothing is left.
 async fn sweep(control: &ControlState, stop: &CancellationToken) -> Result<(), StoreError> {
     while !stop.is_cancelled() {
         let mut tx = control.store.begin("housekeeping.sweep", Scope::Service).await?;
         let swept = tx.sweep().expired(control.clock.now(), BATCH).await?;
         let now = control.clock.now();
-        let told = tx.deliveries().forget(now.plus_ms(-DELIVERIES_KEPT_MS), BATCH).await?
-            + tx.alerts().forget_firings(now, BATCH).await?;
-        let gates = tx.gates().forget(GATES_KEPT).await?;
+        let deliveries =
+            tx.deliveries().forget(now.plus_ms(-DELIVERIES_RETAINED_MS), BATCH).await?
+                + tx.alerts().forget_firings(now, BATCH).await?;
+        let gates = tx.gates().forget(GATES_RETAINED).await?;
         tx.commit().await?;
-        if swept + gates + told > 0 {
-            tracing::debug!(swept, gates, told, "cleared away what has run out");
+        if swept + gates + deliveries > 0 {
+            tracing::debug!(swept, gates, deliveries, "deleted expired rows");
         }
-        if swept.max(told) < u64::from(BATCH) {
+        if swept.max(deliveries) < u64::from(BATCH) {
             break;
         }
     }

@@ -1,7 +1,7 @@
 //! The body of a write, together with its `Idempotency-Key`.
 //!
 //! A `POST` that carries the header is done once: the claim on the key is part of the transaction that does the work, so
-//! a repeat within a day gets the first answer and does nothing, and a repeat that says something else is refused.
+//! a repeat within a day gets the first answer and does nothing. A repeat with another body is refused.
 
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, Method, StatusCode};
@@ -18,14 +18,14 @@ use weir_wire::problem::ErrorCode;
 use crate::change::answer;
 use crate::error::ControlError;
 
-/// A checked body and what makes its request unique.
+/// A checked body, and the idempotency key of its request.
 #[derive(Debug)]
 pub(crate) struct Input<T> {
     pub(crate) body: T,
     pub(crate) once: Once,
 }
 
-/// The idempotency key of a request, if it has one, and the digest of what it asks.
+/// The idempotency key of a request, if it has one, and the digest of the request.
 #[derive(Debug)]
 pub(crate) struct Once(Option<(String, [u8; 32])>);
 
@@ -61,7 +61,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
 }
 
 impl Once {
-    /// A request that is not kept: not a `POST`, or one that may be repeated anyway.
+    /// A request whose answer is not stored: not a `POST`, or one whose repeat does no harm.
     pub(crate) const fn unkept() -> Self {
         Self(None)
     }
@@ -103,7 +103,7 @@ impl Claiming {
     }
 }
 
-/// What cannot be shown again was kept as a conflict, with the sentence to say instead.
+/// An answer that must not be shown again is stored as a conflict, with the sentence to answer instead.
 fn replay(status: u16, body: &Value) -> Response {
     if let Some(detail) = body.as_str() {
         return Problem::new(ErrorCode::Conflict, detail.to_owned()).into_response();

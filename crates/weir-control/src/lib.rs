@@ -1,8 +1,8 @@
-//! The admin API: who may change what, and the record of it.
+//! The admin API: rights, changes and the record of them.
 //!
 //! [`router`] serves it and [`openapi`] describes it; both come from the same list of routes, so they cannot differ.
-//! A handler reads: extract → parse → one transaction → after commit, signal → answer. There is no SQL here, and of
-//! Redis only the signal, the budgets of sign-in attempts, the limiter's look for the tester and its reset.
+//! A handler reads: extract → parse → one transaction → after commit, signal → answer. This crate holds no SQL, and of
+//! Redis only the signal, the budgets of sign-in attempts, and inspections and resets of counters.
 //!
 //! Suggested reading order is the order of the modules below.
 

@@ -21,14 +21,14 @@ const LIMIT_MAX: u32 = 200;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
-    /// How many items at most.
+    /// The maximum number of items.
     #[param(minimum = 1, maximum = 200, default = 50)]
     pub(crate) limit: Option<u32>,
     /// The `next_cursor` of the page before.
     pub(crate) cursor: Option<String>,
 }
 
-/// One list: what it is of, so that cursors of other lists do not fit.
+/// One list, with a digest of its content, so that cursors of other lists do not fit.
 #[derive(Debug, Clone)]
 pub(crate) struct List {
     digest: [u8; 8],
@@ -57,7 +57,7 @@ impl List {
         Ok(Self { digest, limit, cursor: query.cursor })
     }
 
-    /// What to ask the store for; `parse` turns the sort key of the cursor into the store's.
+    /// The page for the store; `parse` turns the sort key of the cursor into the store's.
     pub(crate) fn page<K: DeserializeOwned, A>(
         &self,
         parse: impl FnOnce(K) -> Option<A>,

@@ -1,11 +1,11 @@
-//! Bounds how often passwords, sign-ups and invitation tokens can be tried.
+//! Bounds attempts at passwords, sign-ups and tokens.
 //!
 //! An attempt charges budgets and is refunded when it was right, so only wrong ones count; it is charged before the
 //! password is looked at, so a burst cannot overtake its own failures. The budgets are in Redis, shared by all control
 //! planes; while Redis is away, and always beside it, this process counts too.
 //!
-//! Who presents the cookie of a familiar device (`device`), or comes from a network with a session of the account, is
-//! charged to a budget of its own: what strangers try can never refuse a right password there.
+//! A client with the cookie of a familiar device (`device`), or from a network with a session of the account, is
+//! charged to a budget of its own: attempts of strangers can never refuse a right password there.
 
 use std::net::IpAddr;
 use std::sync::Mutex;
@@ -33,11 +33,11 @@ pub struct LoginThrottle {
     shared: Attempts,
     local: Mutex<Windows>,
     macs: Macs,
-    /// Look-ups of whether a network is familiar, in flight at a time.
+    /// Permits for queries of familiar networks.
     lookups: Semaphore,
 }
 
-/// What one attempt is charged to.
+/// The budgets of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Attempt(Vec<(String, u32)>);
 
@@ -77,7 +77,7 @@ impl Attempt {
         Self(vec![(format!("device {device}"), ATTEMPTS_MAX)])
     }
 
-    /// Somebody signed in who gives the present password.
+    /// A signed-in person who gives the present password.
     pub(crate) fn of_person(user_id: UserId) -> Self {
         Self(vec![(format!("person {user_id}"), ATTEMPTS_MAX)])
     }
@@ -90,7 +90,7 @@ impl Attempt {
 }
 
 impl LoginThrottle {
-    /// Budgets in Redis, under names that tell nothing about accounts and addresses.
+    /// Budgets in Redis, under names that reveal no account or address.
     pub fn new(client: Client, macs: Macs) -> Self {
         Self {
             shared: Attempts::new(client),
@@ -100,7 +100,7 @@ impl LoginThrottle {
         }
     }
 
-    /// Charges an attempt, or returns how many seconds to wait.
+    /// Charges an attempt, or returns the seconds to wait.
     pub(crate) async fn admit(&self, attempt: &Attempt, now: Timestamp) -> Result<(), u32> {
         let budgets = self.budgets(attempt);
         let locally = self.local().admit(&budgets, now, WINDOW_MS);
@@ -123,7 +123,7 @@ impl LoginThrottle {
         }
     }
 
-    /// Leave to look up whether a network is familiar; `None` while too many do.
+    /// A permit to query whether a network is familiar; `None` while too many are in use.
     pub(crate) fn lookup(&self) -> Option<SemaphorePermit<'_>> {
         self.lookups.try_acquire().ok()
     }

@@ -1,4 +1,4 @@
-//! The person who is signed in.
+//! The signed-in person.
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

@@ -1,4 +1,4 @@
-//! Who belongs to a tenant.
+//! Members of a tenant.
 //!
 //! Admins manage everybody but owners; owners manage everybody. A tenant always keeps an owner.
 

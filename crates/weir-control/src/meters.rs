@@ -22,7 +22,7 @@ pub(crate) struct Meters {
     deliveries: [Counter; 3],
     /// By kind: quota, share.
     alerts: [Counter; 2],
-    not_looked: Counter,
+    not_evaluated: Counter,
     /// In the order of [`BackgroundTask`].
     last_successes: [Gauge; 5],
     partitions_ahead: Gauge,
@@ -30,10 +30,10 @@ pub(crate) struct Meters {
     over_live_subjects: Gauge,
 }
 
-/// What a control plane does without being asked.
+/// A background task of a control plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BackgroundTask {
-    /// Deletes what has expired.
+    /// Deletes expired rows.
     Sweep,
     /// Rolls statistics up and maintains their tables.
     Statistics,
@@ -41,7 +41,7 @@ pub(crate) enum BackgroundTask {
     Alerts,
     /// Sends webhooks.
     Deliveries,
-    /// Samples Redis and writes what tenants used.
+    /// Samples Redis and writes the usage of tenants.
     Usage,
 }
 
@@ -75,7 +75,7 @@ impl Default for Meters {
             let key = Key::from_parts("weir_alerts_fired_total", labels);
             recorder.register_counter(&key, &METADATA)
         });
-        let not_looked = Key::from_static_name("weir_alert_evaluation_failures_total");
+        let not_evaluated = Key::from_static_name("weir_alert_evaluation_failures_total");
         let last_successes = TASKS.map(|task| {
             let labels = vec![Label::from_static_parts("task", task)];
             let name = "weir_control_task_last_success_timestamp_seconds";
@@ -87,7 +87,7 @@ impl Default for Meters {
             partitions_ahead: recorder.register_gauge(&partitions_ahead, &METADATA),
             deliveries,
             alerts,
-            not_looked: recorder.register_counter(&not_looked, &METADATA),
+            not_evaluated: recorder.register_counter(&not_evaluated, &METADATA),
             answers,
             seconds: recorder.register_histogram(&seconds, &METADATA),
             unannounced: recorder.register_counter(&unannounced, &METADATA),
@@ -112,12 +112,12 @@ impl Meters {
         self.last_successes[task as usize].set(now.as_millis() as f64 / 1000.0);
     }
 
-    /// For how many days from today on partitions of the statistics exist, today included.
+    /// The days for which partitions of the statistics exist, counted from today on, today included.
     pub(crate) fn partitions_ahead(&self, days: u32) {
         self.partitions_ahead.set(f64::from(days));
     }
 
-    /// Redis was sampled: its subjects, and how many tenants have more of them than their ceiling.
+    /// Redis was sampled: the number of subjects, and of tenants with more subjects than their ceiling.
     pub(crate) fn subjects_sampled(&self, subjects: u64, tenants_over: u64) {
         #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
         let (subjects, tenants_over) = (subjects as f64, tenants_over as f64);
@@ -140,18 +140,18 @@ impl Meters {
         }
     }
 
-    /// Alerts of a kind had so much to tell.
-    pub(crate) fn alerted(&self, kind: &str, told: usize) {
+    /// Alerts of a kind announced a number of findings.
+    pub(crate) fn alerted(&self, kind: &str, findings: usize) {
         for (known, counter) in ALERT_KINDS.iter().zip(&self.alerts) {
             if *known == kind {
-                counter.increment(told as u64);
+                counter.increment(findings as u64);
             }
         }
     }
 
-    /// An alert could not be looked at; it is tried again.
-    pub(crate) fn look_failed(&self) {
-        self.not_looked.increment(1);
+    /// An alert could not be evaluated; it is tried again.
+    pub(crate) fn evaluation_failed(&self) {
+        self.not_evaluated.increment(1);
     }
 
     /// A request was answered.

@@ -1,4 +1,4 @@
-//! The forms of what people type in, as problems of a field.
+//! Checks of texts that people type in, with problems of a field.
 
 use weir_domain::email::EmailAddress;
 use weir_domain::names;

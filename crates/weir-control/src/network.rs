@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An IPv4 address, or the /64 of an IPv6 address: what one customer is given at least.
+/// An IPv4 address, or the /64 of an IPv6 address: the smallest network that one customer gets.
 pub(crate) fn of(peer: IpAddr) -> String {
     match peer.to_canonical() {
         IpAddr::V4(v4) => v4.to_string(),
@@ -10,7 +10,7 @@ pub(crate) fn of(peer: IpAddr) -> String {
     }
 }
 
-/// The /24 of an IPv4 address, or the /48 of an IPv6 address: what one customer is given at most, as a rule.
+/// The /24 of an IPv4 address, or the /48 of an IPv6 address: usually the largest network that one customer gets.
 pub(crate) fn block_of(peer: IpAddr) -> String {
     match peer.to_canonical() {
         IpAddr::V4(v4) => format!("{}/24", Ipv4Addr::from_bits(v4.to_bits() & !0xFF)),

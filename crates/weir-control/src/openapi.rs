@@ -1,7 +1,7 @@
 //! The routes and their description, from one list.
 //!
-//! What is the same everywhere is added to the description in one place: which problems an operation may answer with
-//! follows from what it takes, and every problem has the same body.
+//! Common parts of the description are added in one place: the problems that an operation can answer with
+//! follow from its inputs, and every problem has the same body.
 
 use axum::Router;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -49,7 +49,7 @@ use crate::{
         (name = "overrides", description = "Exceptions for one subject"),
         (name = "testing", description = "What a rule would do, and starting again"),
         (name = "stats", description = "How much was let through and refused"),
-        (name = "alerts", description = "When a tenant is told, and where"),
+        (name = "alerts", description = "Alerts, webhooks and their deliveries"),
         (name = "replicas", description = "The gates, and what they serve"),
         (name = "audit", description = "Who did what"),
         (name = "operator", description = "For those who run the installation"),
@@ -129,7 +129,7 @@ fn described() -> OpenApiRouter<ControlState> {
         .merge(metrics::routes())
 }
 
-/// Another site's page is making a browser ask us.
+/// The problem of a request that a page of another site caused.
 fn cross_site(_: ProtectionError) -> Response {
     Problem::forbidden("this came from another site's page").into_response()
 }
@@ -150,7 +150,7 @@ fn docs() -> Router {
     }))
 }
 
-/// Adds what follows from the kind of operation, and the body of every problem.
+/// Adds the answers that follow from the kind of operation, and the body of every problem.
 fn add_problems(path: &str, operation: &mut Operation, writes: bool) {
     let mut problems =
         vec![("500", "A mistake on our side"), ("503", "Not available at the moment")];
@@ -167,8 +167,7 @@ fn add_problems(path: &str, operation: &mut Operation, writes: bool) {
         problems.push(("422", "A parameter contains a control character"));
     }
     let parameters = operation.parameters.as_deref().unwrap_or_default();
-    let in_query =
-        |it: &RefOr<Parameter>| matches!(it, RefOr::T(it) if it.parameter_in == ParameterIn::Query);
+    let in_query = |parameter: &RefOr<Parameter>| matches!(parameter, RefOr::T(known) if known.parameter_in == ParameterIn::Query);
     if parameters.iter().any(in_query) {
         problems.push(("422", "A parameter is outside the bounds"));
     }

@@ -1,4 +1,4 @@
-//! What people who run the installation may do with all tenants. To others these operations do not exist.
+//! Operations of operators on all tenants. To others these operations do not exist.
 
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
@@ -27,7 +27,7 @@ pub(crate) fn routes() -> OpenApiRouter<ControlState> {
         .routes(routes!(usage::usage))
 }
 
-/// An entry of the audit log about what an operator did.
+/// An entry of the audit log about an operation of an operator.
 pub(crate) struct Entry {
     /// None: it concerns all tenants, and stands in the operator's own log.
     pub(crate) tenant_id: Option<TenantId>,

@@ -32,7 +32,7 @@ pub(crate) fn routes() -> OpenApiRouter<ControlState> {
         .routes(routes!(bulk::bulk).layer(Extension(BodyLimit(BULK_BYTES_MAX))))
 }
 
-/// Checks an override against its rule; answers what is stored of it.
+/// Checks an override against its rule. Returns its columns.
 pub(crate) fn checked(
     body: &OverrideBody,
     rule: &Rule,

@@ -1,4 +1,4 @@
-//! Passwords: which are good enough, and how they are hashed.
+//! Passwords: the rules for new ones, hashing and verification.
 //!
 //! Argon2id with the library's parameters (19 MiB, two passes), two at a time and never on the runtime's own threads. A
 //! login with an unknown e-mail costs the same as one with a wrong password. At most 64 requests wait for a hash, 16 of
@@ -37,7 +37,7 @@ struct Queue {
     by_network: HashMap<String, usize>,
 }
 
-/// A request's place in the queue; given back when dropped.
+/// The place of a request in the queue, freed when dropped.
 struct Place {
     queue: Arc<Mutex<Queue>>,
     network: String,
@@ -65,7 +65,7 @@ impl Passwords {
     /// Ready to hash; `salt` only serves the dummy for unknown accounts.
     ///
     /// # Panics
-    /// When Argon2 cannot hash at all.
+    /// If Argon2 cannot hash at all.
     pub fn new(salt: [u8; 16]) -> Self {
         let dummy = hash_now("the password of nobody", &salt);
         Self {
@@ -75,7 +75,7 @@ impl Passwords {
         }
     }
 
-    /// Whether a password may be set for this e-mail.
+    /// Whether a password can be set for this e-mail address.
     pub fn accept(password: &str, email: &str) -> Result<(), RefusedPassword> {
         let chars = password.chars().count();
         let lower = password.to_lowercase();
@@ -90,7 +90,7 @@ impl Passwords {
         }
     }
 
-    /// The text to store for a password; `peer` is the address that asks, if it is known.
+    /// Returns the text to store for a password. `peer` is the address of the client, if it is known.
     pub async fn hash(
         &self,
         password: String,
@@ -100,7 +100,7 @@ impl Passwords {
         self.queued(peer, move || hash_now(&password, &salt)).await
     }
 
-    /// Whether this is the password; `stored` is `None` for an account that does not exist, which takes as long.
+    /// Whether the password matches `stored`. `None` stands for an account that does not exist, and takes as long.
     pub async fn verify(
         &self,
         password: String,
@@ -129,7 +129,7 @@ impl Passwords {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.expect("the semaphore is never closed");
         let work = move || {
-            // Held inside, so that a request that went away still counts until its work is done.
+            // Held inside the closure: a request whose client disconnected counts until its hash is done.
             let _held = (permit, place);
             work()
         };

@@ -45,7 +45,7 @@ impl RefreshToken {
         Some(Self { session_id: session_id.parse().ok()?, text: text.to_owned() })
     }
 
-    /// What is stored of it.
+    /// The digest that is stored.
     pub(crate) fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.text.as_bytes()).into()
     }
@@ -61,7 +61,7 @@ pub(crate) fn no_cookie() -> HeaderValue {
     set_cookie("", 0)
 }
 
-/// When a session ends unless it is refreshed before.
+/// The time at which a session ends unless it is refreshed before.
 pub(crate) fn session_end(
     settings: &ControlSettings,
     session_id: SessionId,

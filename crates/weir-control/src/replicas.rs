@@ -21,7 +21,7 @@ pub(crate) fn routes() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new().routes(routes!(list))
 }
 
-/// Which rulebook each gate serves.
+/// The version of the rulebook that each gate serves.
 #[utoipa::path(get, path = "/tenants/{tenant}/replicas", operation_id = "replicas_list", tag = "replicas",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     responses((status = 200, description = "The gates that are alive", body = Replicas)))]
@@ -38,7 +38,7 @@ pub(crate) async fn list(
     Ok(Json(Replicas { rulebook_version, tenant_version: tenant.version, data }))
 }
 
-/// A gate in JSON, with its address for those who may know it.
+/// A gate in JSON, with its address for callers with the right to it.
 fn replica(row: GateRow, with_address: bool) -> Replica {
     Replica {
         id: row.id.to_string(),

@@ -1,7 +1,7 @@
 //! Secrets that must be read again, unlike passwords and keys: a webhook's, to sign with.
 //!
 //! They are stored sealed (AES-256-GCM) under a key derived from the signing keys of access tokens, so a copy of the
-//! database alone signs nothing. What a secret belongs to is sealed with it: moved to another row it cannot be opened.
+//! database alone signs nothing. The owner of a secret is sealed with it: moved to another row it cannot be opened.
 //! The first signing key seals, all open; a secret sealed under a key that is no longer given must be rotated.
 
 use std::fmt;

@@ -51,7 +51,7 @@ pub(crate) fn user(row: UserRow) -> User {
     }
 }
 
-/// Begins a session in a transaction that may see the person, and answers its refresh token.
+/// Begins a session in a transaction that sees the person. Returns the refresh token.
 async fn begin_session(
     control: &ControlState,
     tx: &mut Tx,

@@ -1,4 +1,4 @@
-//! What-if runs: checks of the past decided by a rule as it is and as it might be.
+//! What-if runs: past checks decided by a rule as it is and as it could be.
 
 use axum::Extension;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt as _};

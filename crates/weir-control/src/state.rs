@@ -44,7 +44,7 @@ pub struct ControlParts {
     pub clock: Clock,
     /// The source of ids and secrets.
     pub random: Random,
-    /// Proves who a caller is.
+    /// Proves the identity of callers.
     pub auth: Authentication,
     /// Seals the secrets of webhooks, and sends to them.
     pub webhooks: WebhookParts,

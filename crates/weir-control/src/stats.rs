@@ -1,4 +1,4 @@
-//! Statistics of a tenant: how much was let through and refused, when, by which rule, for whom.
+//! Statistics of a tenant: allowed and denied checks over time, by rule and by subject.
 
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -30,14 +30,14 @@ pub(crate) fn routes() -> OpenApiRouter<ControlState> {
         .routes(routes!(live::live))
 }
 
-/// Which time to look at.
+/// The time of the statistics.
 #[derive(Debug, Clone, Copy, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TimeQuery {
-    /// From when, RFC 3339; default: an hour before the end.
+    /// The start, RFC 3339; default: an hour before the end.
     #[param(value_type = Option<String>, format = DateTime)]
     pub(crate) from: Option<DateTime>,
-    /// Until when; default and latest: now.
+    /// The end; default and latest: now.
     #[param(value_type = Option<String>, format = DateTime)]
     pub(crate) to: Option<DateTime>,
 }

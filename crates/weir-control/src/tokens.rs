@@ -39,14 +39,14 @@ pub enum UnusableKey {
     Missing,
 }
 
-/// Who a token speaks for.
+/// The person and session of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bearer {
     pub(crate) user_id: UserId,
     pub(crate) session_id: SessionId,
 }
 
-/// How long a token is good for, in seconds.
+/// The lifetime of a token, in seconds.
 pub(crate) const LIFETIME_S: u64 = 600;
 const LEEWAY_S: u64 = 5;
 const ISSUER: &str = "weir";
@@ -85,7 +85,7 @@ impl AccessTokens {
         }
     }
 
-    /// A token for this session; `token_id` is what makes it unique.
+    /// A token for this session; `token_id` makes it unique.
     pub(crate) fn sign(&self, bearer: Bearer, token_id: &str, now: Timestamp) -> String {
         let now_s = now.as_millis_u64() / 1000;
         let claims = Claims {
@@ -107,7 +107,7 @@ impl AccessTokens {
             .expect("a valid key signs texts and numbers")
     }
 
-    /// Whom a token speaks for, or `None` when anything about it is wrong.
+    /// The person and session of a token, or `None` if anything about it is wrong.
     pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Option<Bearer> {
         if token.len() > 2048 {
             return None;
@@ -158,7 +158,7 @@ impl SigningKey {
         self.0.public_key().as_ref()
     }
 
-    /// What other keys are derived from.
+    /// The bytes from which other keys are derived.
     pub(crate) fn seed(&self) -> Result<Vec<u8>, UnusableKey> {
         let document = self.0.to_pkcs8v1().map_err(|_| UnusableKey::Form)?;
         Ok(document.as_ref().to_vec())

@@ -16,13 +16,13 @@ const ROLL_UP_EVERY: Duration = Duration::from_mins(10);
 const SAMPLE_EVERY: u32 = 6;
 /// Keys of one sample.
 const KEYS: usize = 2_000;
-/// Days for which usage is kept.
+/// Days for which usage is retained.
 const DAYS: u16 = 1_100;
 
 /// The longest that one statement can take: rows of all tenants are counted.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Keeps the usage until `stop`. Several control planes can do so at once: each writes the same.
+/// Records usage until `stop`. Several control planes can do so at once: each writes the same.
 pub async fn keep_usage(control: ControlState, redis: Client, stop: CancellationToken) {
     control.meters().succeeded(BackgroundTask::Usage, control.clock.now());
     let mut turns = tokio::time::interval(ROLL_UP_EVERY);
@@ -58,7 +58,7 @@ async fn roll_up(store: &Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Samples Redis and writes what was found; a failure is logged.
+/// Samples Redis and writes the result; a failure is logged.
 async fn sample(control: &ControlState, store: &Store, redis: &Client) {
     let found = match weir_redis::usage::sample(redis, KEYS).await {
         Ok(found) => found,

@@ -1,4 +1,4 @@
-//! Where a tenant is told things, and the log of it.
+//! Webhooks of a tenant, and the log of their deliveries.
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -46,9 +46,10 @@ pub(crate) fn webhook(row: WebhookRow) -> Webhook {
     }
 }
 
-/// The same for callers who may not know the whole address: its path and query often hold a secret of the receiver.
+/// The same for callers without the right to the whole URL: its path and query often hold a secret of the receiver.
 pub(crate) fn masked(row: WebhookRow) -> Webhook {
-    let url = Target::origin_of(&row.url).map_or_else(|| "…".to_owned(), |it| format!("{it}/…"));
+    let url =
+        Target::origin_of(&row.url).map_or_else(|| "…".to_owned(), |origin| format!("{origin}/…"));
     webhook(WebhookRow { url, ..row })
 }
 
@@ -75,14 +76,14 @@ fn delivery(row: DeliveryRow) -> Delivery {
     }
 }
 
-/// Checks a body before anything is asked of the database.
+/// Checks a body before any query.
 fn checked(control: &ControlState, body: &WebhookBody) -> Result<Target, Problem> {
     names::name("name", &body.name)?;
     Target::parse(&body.url, control.webhooks.sender.reach())
         .map_err(|error| Problem::invalid_field("url", error.to_string()))
 }
 
-/// What is stored of a checked body.
+/// The columns of a checked body.
 fn write(change: &Change, id: WebhookId, body: WebhookBody, target: &Target) -> WebhookWrite {
     WebhookWrite {
         id,
@@ -94,7 +95,7 @@ fn write(change: &Change, id: WebhookId, body: WebhookBody, target: &Target) -> 
     }
 }
 
-/// A new secret, and what is stored of it.
+/// A new secret, and its sealed form.
 fn new_secret(
     control: &ControlState,
     tenant_id: TenantId,

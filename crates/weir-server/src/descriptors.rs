@@ -5,7 +5,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// Descriptors for Postgres, Redis, webhooks, files and the operations listener.
 const RESERVE: usize = 192;
 
-/// Raises the soft limit to the hard limit. Returns how many descriptors the process can open.
+/// Raises the soft limit to the hard limit. Returns the number of descriptors that the process can open.
 pub fn raise_limit() -> usize {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
@@ -18,7 +18,7 @@ pub fn raise_limit() -> usize {
     usize::try_from(descriptors).unwrap_or(usize::MAX)
 }
 
-/// How many connections each of `listeners` can take: the cap that is set, or less where descriptors would run out.
+/// The connections that each of `listeners` can take: the cap that is set, or less where descriptors would run out.
 pub fn connections_max(cap: usize, descriptors: usize, listeners: usize) -> usize {
     let reserve = RESERVE.min(descriptors / 2);
     let share = (descriptors - reserve) / listeners.max(1);

@@ -21,7 +21,7 @@ pub fn random() -> Random {
     Random::new(fill)
 }
 
-/// So many random bytes.
+/// `N` random bytes.
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     fill(&mut bytes);
@@ -34,7 +34,7 @@ pub fn random_u128() -> u128 {
 }
 
 /// Request ids begin with the time, so they sort, and go on with a number that no other process is likely to use. They
-/// are names, not secrets: the operating system is asked for randomness once.
+/// are names, not secrets: randomness is read from the operating system once.
 pub fn request_ids() -> RequestIds {
     let clock = clock();
     let seed = random_u128();
@@ -49,6 +49,6 @@ pub fn request_ids() -> RequestIds {
 }
 
 fn fill(bytes: &mut [u8]) {
-    // Without randomness no key, token or id can be made: there is nothing to go on with.
+    // Without randomness no key, token or id can be made, so the process cannot work.
     getrandom::fill(bytes).expect("the operating system gives randomness");
 }

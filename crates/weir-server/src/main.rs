@@ -47,7 +47,7 @@ enum Command {
     Sessions(user::SessionsArgs),
     /// Verify the audit log
     Audit(audit::AuditArgs),
-    /// Ask a running process whether it is ready; exits with 0 if so
+    /// Query whether a running process is ready; exits with 0 if it is
     Health(health::HealthArgs),
     /// Print the OpenAPI documents of both planes
     Openapi(openapi::OpenapiArgs),
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
             Command::Openapi(args) => openapi::run(&args),
         }
     });
-    // Tasks that do not listen to the shutdown must not keep the process.
+    // Tasks that ignore the shutdown must not delay the end of the process.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     match done {
         Ok(()) => ExitCode::SUCCESS,

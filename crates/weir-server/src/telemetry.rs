@@ -1,4 +1,4 @@
-//! What the process says, and how it ends when it cannot go on.
+//! Log lines, and the last words of a process that cannot go on.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt;
 
-/// How log lines look.
+/// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
     /// For people when standard error is a terminal, else JSON.
@@ -29,9 +29,9 @@ pub fn start(filter: &str, lines: Lines) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says why the process ends.
+/// Prints the reason for which the process ends.
 pub fn failed(error: &anyhow::Error) -> ExitCode {
-    // There is nobody left to tell if standard error is closed.
+    // Nothing can be done if standard error is closed.
     drop(writeln!(std::io::stderr(), "weir: {error:#}"));
     ExitCode::FAILURE
 }

@@ -38,7 +38,7 @@ enum UserCommand {
     Enable(AccountArgs),
     /// Set another password, from standard input, or made and printed once; all sessions end
     Password(AccountArgs),
-    /// Make an account an operator, who may list and suspend all tenants
+    /// Make an account an operator, who can list and suspend all tenants
     Operator(OperatorArgs),
     /// List the sessions of an account, or end them
     Sessions(sessions::OfAccountArgs),
@@ -48,7 +48,7 @@ enum UserCommand {
 struct CreateArgs {
     #[command(flatten)]
     account: AccountArgs,
-    /// May list and suspend all tenants
+    /// The account can list and suspend all tenants
     #[arg(long)]
     operator: bool,
 }
@@ -178,7 +178,7 @@ async fn set_operator(args: &OperatorArgs) -> anyhow::Result<()> {
     say(&format!("{}  {is}", user.email))
 }
 
-/// An entry in the installation's log: what was done from the command line.
+/// Appends an entry about a command to the installation's log.
 async fn record(
     tx: &mut Tx,
     user_id: UserId,

@@ -1,4 +1,4 @@
-//! Which addresses are of the public internet: everything else is refused, whatever it is used for today.
+//! The addresses of the public internet. Everything else is refused, whatever it is used for today.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

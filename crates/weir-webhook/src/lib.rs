@@ -1,8 +1,8 @@
 //! Requests to addresses that tenants chose.
 //!
-//! A tenant names a URL and this process, which may stand in a private network, sends there. So
-//! [`Target`] refuses what is not public as it is typed, and [`Sender`] looks again at the address that
-//! was resolved, which then is the one it connects to. Messages are signed as Standard Webhooks has it.
+//! A tenant names a URL, and this process, which can be in a private network, sends there. So
+//! [`Target`] refuses URLs that are visibly not public, and [`Sender`] checks the address that
+//! was resolved, and connects to that very address. Messages are signed as Standard Webhooks specifies.
 
 mod address;
 mod secret;

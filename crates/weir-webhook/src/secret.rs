@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookSecret([u8; 32]);
 
-/// A text that is no secret of ours.
+/// The error of a text that is no webhook secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a webhook secret")]
 pub struct InvalidSecret;
@@ -23,14 +23,14 @@ impl WebhookSecret {
         Self(random)
     }
 
-    /// From what [`Self::expose`] showed.
+    /// Parses the text of [`Self::expose`].
     pub fn parse(text: &str) -> Result<Self, InvalidSecret> {
         let body = text.strip_prefix(PREFIX).ok_or(InvalidSecret)?;
         let bytes = STANDARD.decode(body).map_err(|_| InvalidSecret)?;
         bytes.try_into().map(Self).map_err(|_| InvalidSecret)
     }
 
-    /// From what [`Self::bytes`] gave.
+    /// The secret with the bytes of [`Self::bytes`].
     pub fn of_bytes(bytes: &[u8]) -> Result<Self, InvalidSecret> {
         bytes.try_into().map(Self).map_err(|_| InvalidSecret)
     }

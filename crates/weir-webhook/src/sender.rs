@@ -1,8 +1,8 @@
-//! Sends one message, once, and tells what came of it.
+//! Sends one message, once, and returns the result.
 //!
-//! Names are resolved here, and the addresses that were looked at are those connected to: a name that
-//! answers differently the second time gains nothing. Redirects are not followed, no proxy is asked, and
-//! of an answer only the beginning is read.
+//! Names are resolved here, and connections go to the very addresses that were checked: a name that
+//! resolves differently the second time gains nothing. Redirects are not followed, no proxy is used, and
+//! only the beginning of an answer is read.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -24,20 +24,20 @@ pub struct Sender {
     patience: Duration,
 }
 
-/// What is sent.
+/// A message to be sent.
 #[derive(Debug, Clone)]
 pub struct Message<'a> {
-    /// The same for every attempt, so that a receiver can tell a repeat.
+    /// The id, the same for every attempt, so that a receiver recognises a repeat.
     pub id: &'a str,
-    /// When this attempt is made, in seconds since 1970.
+    /// The time of the attempt, in seconds since 1970.
     pub timestamp_s: u64,
     /// JSON.
     pub body: &'a str,
-    /// Signs it; while a secret is being rotated there are two.
+    /// The secrets that sign the message; two during a rotation.
     pub secrets: &'a [WebhookSecret],
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     /// The status of the answer, if there was one.
@@ -46,22 +46,22 @@ pub struct Attempt {
     pub response: String,
     /// Why there was no answer, or why it does not count.
     pub error: Option<String>,
-    /// How long it took.
+    /// The duration of the attempt.
     pub took_ms: u64,
 }
 
-/// So much of an answer is read.
+/// The bytes of an answer that are read.
 pub const RESPONSE_BYTES_MAX: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 
 impl Sender {
-    /// Ready to send as far as `reach` says.
+    /// A sender that reaches as far as `reach`.
     pub fn new(reach: Reach) -> Result<Self, Box<dyn Error + Send + Sync>> {
         Self::with_patience(reach, PATIENCE)
     }
 
-    /// The same, waiting so long for an answer as a whole.
+    /// The same with another deadline for a whole answer.
     pub fn with_patience(
         reach: Reach,
         patience: Duration,
@@ -70,7 +70,7 @@ impl Sender {
         Ok(Self { client, reach, patience })
     }
 
-    /// How far it sends.
+    /// The reach of the sender.
     pub fn reach(&self) -> Reach {
         self.reach
     }
@@ -118,7 +118,7 @@ impl Attempt {
     }
 }
 
-/// A client that goes no further than `reach`; whether it encrypts is not said here.
+/// A client that goes no further than `reach`. Whether it encrypts is decided by the target.
 pub(crate) fn builder(reach: Reach, patience: Duration) -> ClientBuilder {
     Client::builder()
         .dns_resolver(Looked { reach })
@@ -126,7 +126,7 @@ pub(crate) fn builder(reach: Reach, patience: Duration) -> ClientBuilder {
         .no_proxy()
         .referer(false)
         .http1_only()
-        // A kept connection would be one that nobody looked at today.
+        // The address of a reused connection would not be checked again.
         .pool_max_idle_per_host(0)
         .connect_timeout(CONNECT_PATIENCE.min(patience))
         .timeout(patience)

@@ -1,4 +1,4 @@
-//! Where a webhook goes: a URL that was looked at before anything is sent there.
+//! The target of a webhook: a URL that is checked before anything is sent there.
 
 use std::net::IpAddr;
 
@@ -6,11 +6,11 @@ use reqwest::Url;
 
 use crate::address::is_public;
 
-/// A URL that may be sent to, as far as that can be told without asking for its name's address.
+/// A URL that messages can go to, as far as this is known before its name is resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target(Url);
 
-/// How far messages may go.
+/// The reach of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reach {
     /// To the public internet, encrypted.
@@ -20,7 +20,7 @@ pub enum Reach {
     Anywhere,
 }
 
-/// Why a text is no target.
+/// The reason why a text is no target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTarget {
     /// Not a URL at all, or a very long one.

@@ -162,7 +162,7 @@ async fn message_arrives_signed_by_each_secret_and_its_answer_is_kept() {
     assert!(attempt.succeeded(), "{attempt:?}");
     assert_eq!(attempt.response, "thank");
     let asked = task.await.expect("served");
-    let both = secrets.map(|it| it.sign("delivery_1", 1_700_000_000, "{}")).join(" ");
+    let both = secrets.map(|secret| secret.sign("delivery_1", 1_700_000_000, "{}")).join(" ");
     for part in
         ["POST /h ", "webhook-id: delivery_1", "webhook-timestamp: 1700000000", both.as_str()]
     {
@@ -205,11 +205,11 @@ async fn name_that_leads_to_a_private_address_is_refused_before_a_connection() {
     let error = client.get(&url).send().await.expect_err("refused");
     let mut chain = Vec::new();
     let mut cause: Option<&dyn std::error::Error> = Some(&error);
-    while let Some(it) = cause {
-        chain.push(it.to_string());
-        cause = it.source();
+    while let Some(error) = cause {
+        chain.push(error.to_string());
+        cause = error.source();
     }
-    assert!(chain.iter().any(|it| it.contains("not public")), "{chain:?}");
+    assert!(chain.iter().any(|cause| cause.contains("not public")), "{chain:?}");
     let accepted = tokio::time::timeout(Duration::ZERO, listener.accept()).await;
     assert!(accepted.is_err(), "nobody connected");
     for url in [format!("https://127.0.0.1:{port}/"), format!("https://[::1]:{port}/")] {

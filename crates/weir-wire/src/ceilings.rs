@@ -106,7 +106,8 @@ mod tests {
     fn every_wrong_value_is_named_with_its_bound() {
         let body = CeilingsBody { api_keys: Some(0), what_if_runs: Some(3), ..Default::default() };
         let wrong = body.parse().expect_err("two are wrong");
-        let said: Vec<_> = wrong.iter().map(|it| format!("{} {}", it.field, it.reason)).collect();
+        let said: Vec<_> =
+            wrong.iter().map(|problem| format!("{} {}", problem.field, problem.reason)).collect();
         assert_eq!(said, ["api_keys must be from 1 to 10000", "what_if_runs must be from 1 to 2"]);
     }
 }

@@ -41,7 +41,10 @@ pub struct FieldProblem {
 impl FieldProblem {
     /// The problems of fields that the domain refused.
     pub fn list(invalid: Vec<weir_domain::names::InvalidField>) -> Vec<Self> {
-        invalid.into_iter().map(|it| Self { field: it.field, reason: it.reason }).collect()
+        invalid
+            .into_iter()
+            .map(|problem| Self { field: problem.field, reason: problem.reason })
+            .collect()
     }
 
     /// The problem of one field.

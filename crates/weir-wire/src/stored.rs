@@ -121,7 +121,7 @@ impl From<StoredInstallation> for InstallationState {
 impl StoredTenant {
     /// The tenant's part of a rulebook, and what had to be left out of it.
     pub fn compile(&self) -> (TenantRules, Vec<LeftOut>) {
-        let all = self.rules.iter().map(|it| it.id.clone()).collect();
+        let all = self.rules.iter().map(|rule| rule.id.clone()).collect();
         self.compile_again(&TenantRules::default(), &all)
     }
 
@@ -143,7 +143,7 @@ impl StoredTenant {
             }
         }
         let mut overrides: HashMap<&str, Vec<&StoredOverride>> = HashMap::new();
-        for stored in self.overrides.iter().filter(|it| changed.contains(&it.rule_id)) {
+        for stored in self.overrides.iter().filter(|stored| changed.contains(&stored.rule_id)) {
             overrides.entry(&stored.rule_id).or_default().push(stored);
         }
         let mut budget = PatternBudget::default();
@@ -154,7 +154,7 @@ impl StoredTenant {
         }
         let mut rules = Vec::with_capacity(changed.len());
         for id in changed {
-            let stored = self.rules.binary_search_by(|it| it.id.cmp(id));
+            let stored = self.rules.binary_search_by(|rule| rule.id.cmp(id));
             let compiled = stored.ok().and_then(|at| {
                 let overrides = overrides.remove(id.as_str()).unwrap_or_default();
                 let active = self.rules[at].compile(&overrides, &mut left_out)?;
@@ -268,7 +268,7 @@ impl StoredOverride {
             serde_json::from_str(&self.body).map_err(|error| error.to_string())?;
         let id = self.id.parse().map_err(|error| format!("{error}"))?;
         let parsed = body.parse(rule).map_err(|wrong| listed(&wrong))?;
-        Ok((id, parsed, body.expires_at.map(|it| it.0)))
+        Ok((id, parsed, body.expires_at.map(|time| time.0)))
     }
 }
 
@@ -277,7 +277,8 @@ fn yes() -> bool {
 }
 
 fn listed(wrong: &[FieldProblem]) -> String {
-    let each: Vec<_> = wrong.iter().map(|it| format!("{} {}", it.field, it.reason)).collect();
+    let each: Vec<_> =
+        wrong.iter().map(|problem| format!("{} {}", problem.field, problem.reason)).collect();
     each.join("; ")
 }
 

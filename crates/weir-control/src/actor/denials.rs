@@ -1,4 +1,4 @@
-//! The denials of the last minute, by caller and log: which of them get an entry of their own.
+//! The denials of the last minute, by caller and log, and the choice of those that get an entry of their own.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
@@ -49,7 +49,7 @@ impl Denials {
         }
         let fresh = || Minute { begun: now, recorded: 0, counted: 0, log, actor: actor.clone() };
         let minute = callers.entry(key).or_insert_with(fresh);
-        // What was counted stays until it is written.
+        // A count stays until it is written.
         if minute.is_over(now) && minute.counted == 0 {
             *minute = fresh();
         }

@@ -1,4 +1,4 @@
-//! Denials in the audit log: who was refused which operation.
+//! Denials in the audit log: the caller and the refused operation.
 //!
 //! Of each caller at most ten a minute get an entry of their own, so that nobody can fill the log. The others are counted,
 //! and one entry states their number once the minute is over ([`record_counted`]).
@@ -18,7 +18,7 @@ use crate::state::ControlState;
 pub(crate) struct Denial<'a> {
     pub(crate) log: Log,
     pub(crate) actor: Actor,
-    /// The method and path that were asked for.
+    /// The method and path of the request.
     pub(crate) operation: String,
     pub(crate) origin: &'a Origin,
 }

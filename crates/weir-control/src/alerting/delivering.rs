@@ -17,12 +17,12 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The most attempts under way at once, of all tenants and of one.
 const AT_ONCE: usize = 64;
 const AT_ONCE_PER_TENANT: u32 = 4;
-/// Longer than any attempt takes; what its control plane did not finish is then tried by another.
+/// Longer than any attempt. A delivery that its control plane did not finish is then tried by another.
 const LEASE_S: u32 = 60;
-/// Pauses after the first, second, … attempt; after the last of them there is one more: a day in all.
+/// Pauses after the first, second, … attempt; one more attempt follows the last. A day in total.
 const PAUSES_S: [u32; 10] = [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800, 28_800];
 
-/// Sends until `stop`; what is being sent then is finished.
+/// Sends until `stop`, and finishes attempts under way.
 pub async fn deliver(control: ControlState, stop: CancellationToken) {
     control.meters().succeeded(BackgroundTask::Deliveries, control.clock.now());
     let mut turns = tokio::time::interval(EVERY);
@@ -69,7 +69,7 @@ async fn take(control: &ControlState, room: usize) -> Result<Vec<Due>, StoreErro
     Ok(due)
 }
 
-/// Sends some of what is due and waits for it. Returns the number of attempts.
+/// Sends some due deliveries and waits for them. Returns the number of attempts.
 #[cfg(test)]
 pub(crate) async fn deliver_due(control: &ControlState) -> Result<usize, StoreError> {
     let due = take(control, AT_ONCE).await?;
@@ -127,7 +127,7 @@ async fn attempt(
     Ok(control.webhooks.sender.send(&sending.url, &message).await)
 }
 
-/// What comes of an attempt, and when the next one is.
+/// The result of an attempt, and the time of the next one.
 fn attempted(
     control: &ControlState,
     sending: &Sending,
@@ -157,7 +157,7 @@ fn attempted(
     }
 }
 
-/// A fifth sooner or later, so that what failed together does not come back together.
+/// The time after a pause, varied by a fifth, so that failed deliveries do not repeat at the same moment.
 fn after(pause_s: u32, [random]: [u8; 1], now: Timestamp) -> Timestamp {
     let percent = 80 + i64::from(random) * 40 / 255;
     now.plus_ms(i64::from(pause_s) * 10 * percent)

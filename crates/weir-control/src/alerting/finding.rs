@@ -2,15 +2,15 @@
 
 use weir_domain::time::Timestamp;
 
-use crate::alerting::told::Told;
+use crate::alerting::message::WebhookMessage;
 
-/// Something that is to be told once.
+/// Something to announce once.
 #[derive(Debug)]
 pub(super) struct Finding {
-    /// What, so that the same is the same.
+    /// The names under which the finding is recorded; equal findings have equal marks.
     pub(super) marks: Vec<String>,
-    /// When it may be told again.
+    /// The time from which it can be announced again.
     pub(super) expires_at: Timestamp,
-    /// What is told.
-    pub(super) told: Told,
+    /// The message.
+    pub(super) message: WebhookMessage,
 }

@@ -1,7 +1,7 @@
-//! How much of a rule's quotas its busiest subjects have used.
+//! The share of a rule's quotas that its busiest subjects have used.
 //!
-//! Counters lie in Redis under digests of subjects, so nobody can list them. Whoever crosses a threshold has asked just
-//! before, so the subjects looked at are those in the sketches of the last hour, busiest first; a rule that has one
+//! Counters are in Redis under digests of subjects, so they cannot be listed. A subject that crosses a threshold was checked
+//! just before, so the sketches of the last hour give the subjects to inspect, busiest first. A rule that has one
 //! counter for everybody needs no search.
 
 use std::collections::BTreeMap;
@@ -21,12 +21,12 @@ use weir_store::{AlertRow, RuleRow, SKETCH_MS, Scope, TopFilter, Tx};
 use weir_wire::time::DateTime;
 
 use crate::alerting::finding::Finding;
-use crate::alerting::told::Told;
+use crate::alerting::message::WebhookMessage;
 use crate::error::ControlError;
 use crate::rule_service::{active_rule, charge_of, inspect, subject_digest, subject_of};
 use crate::state::ControlState;
 
-/// Subjects that one look inspects.
+/// Subjects that one evaluation inspects.
 const SUBJECTS_MAX: u32 = 100;
 const LOOK_BACK_MS: i64 = 60 * 60 * 1000;
 /// The longest subject, in bytes, that is part of a mark as it is.
@@ -100,9 +100,7 @@ fn mark(of: &str, percent: u8, subject: &str) -> String {
         return format!("{of} {percent} {subject}");
     }
     let digest: [u8; 32] = Sha256::digest(subject.as_bytes()).into();
-    digest
-        .iter()
-        .fold(format!("{of} {percent} sha256:"), |mark, byte| mark + &format!("{byte:02x}"))
+    format!("{of} {percent} sha256:{}", hex::encode(digest))
 }
 
 async fn subjects(
@@ -140,7 +138,7 @@ fn charge(active: &Arc<ActiveRule>, subject: Subject, now: Timestamp) -> Option<
     Some(LimitedSubject { subject, charge })
 }
 
-/// The highest threshold that is reached, and the marks of those below it: they are not told any more.
+/// The highest threshold that is reached, and the marks of those below it, which are not announced any more.
 fn finding(
     alert: &AlertRow,
     row: &RuleRow,
@@ -155,7 +153,7 @@ fn finding(
     let subject = serde_json::to_string(level.subject).expect("texts serialise");
     let of = format!("{} {} {}", row.id, level.slot, start.as_millis());
     let marks = reached.iter().map(|&percent| mark(&of, percent, &subject)).collect();
-    let told = Told::Quota(json!({
+    let message = WebhookMessage::Quota(json!({
         "alert": { "id": alert.id.to_string(), "name": alert.name },
         "rule": { "id": row.id.to_string(), "namespace": row.namespace, "name": row.name },
         "subject": level.subject,
@@ -166,5 +164,5 @@ fn finding(
         "from": DateTime(start),
         "to": DateTime(end),
     }));
-    Some(Finding { marks, expires_at: end, told })
+    Some(Finding { marks, expires_at: end, message })
 }

@@ -1,4 +1,4 @@
-//! Which share was refused, over whole minutes until now.
+//! The share of denied checks over whole minutes until now.
 
 use serde_json::json;
 use weir_domain::alert::{Condition, Watched, share_reached};
@@ -7,13 +7,13 @@ use weir_store::{AlertRow, Resolution, Scope, TallyFilter};
 use weir_wire::time::DateTime;
 
 use crate::alerting::finding::Finding;
-use crate::alerting::told::Told;
+use crate::alerting::message::WebhookMessage;
 use crate::error::ControlError;
 use crate::state::ControlState;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// What there is to tell; nothing while it was told within the window.
+/// The finding, if the share is reached. It is announced once in a window.
 pub(super) async fn findings(
     control: &ControlState,
     alert: &AlertRow,
@@ -49,7 +49,7 @@ pub(super) async fn findings(
     if !share_reached(*share_percent, *checks_min, denied, checks) {
         return Ok(Vec::new());
     }
-    let told = Told::DenialShare(json!({
+    let message = WebhookMessage::DenialShare(json!({
         "alert": { "id": alert.id.to_string(), "name": alert.name },
         "rule": rule.map(|row| json!({
             "id": row.id.to_string(), "namespace": row.namespace, "name": row.name,
@@ -62,5 +62,5 @@ pub(super) async fn findings(
         "to": DateTime(now),
     }));
     let mark = format!("share {share_percent} {window_s}");
-    Ok(vec![Finding { marks: vec![mark], expires_at: now.plus_ms(window_ms), told }])
+    Ok(vec![Finding { marks: vec![mark], expires_at: now.plus_ms(window_ms), message }])
 }

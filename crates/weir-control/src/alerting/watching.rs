@@ -1,4 +1,4 @@
-//! Looks at each alert now and then.
+//! Evaluates alerts periodically.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use crate::error::ControlError;
 use crate::meters::BackgroundTask;
 use crate::state::ControlState;
 
-/// How often it is asked which alerts are due.
+/// The interval of queries for due alerts.
 const EVERY: Duration = Duration::from_secs(5);
-/// How long an alert is left alone.
-const LOOK_EVERY_S: u32 = 30;
-/// So many are taken at once; one after the other, so that they do not keep people waiting.
+/// The time between two evaluations of an alert.
+const EVALUATE_EVERY_S: u32 = 30;
+/// Alerts taken in one turn. They are evaluated one after the other, so that they do not slow requests down.
 const AT_ONCE: u32 = 50;
-/// Told at most so much by one alert in one look; the rest is told in the next ones.
-pub(super) const TOLD_AT_ONCE: usize = 20;
+/// Findings that one evaluation of an alert announces; the rest follows in the next ones.
+pub(super) const FINDINGS_AT_ONCE: usize = 20;
 
-/// Looks until told to stop.
+/// Evaluates alerts until `stop`.
 pub async fn watch(control: ControlState, stop: CancellationToken) {
     control.meters().succeeded(BackgroundTask::Alerts, control.clock.now());
     let mut turns = tokio::time::interval(EVERY);
@@ -34,19 +34,16 @@ pub async fn watch(control: ControlState, stop: CancellationToken) {
             _ = turns.tick() => {}
         }
         while !stop.is_cancelled() {
-            match look_at_due(&control).await {
-                Ok(looked) if looked == AT_ONCE as usize => {}
+            match evaluate_due(&control).await {
+                Ok(evaluated) if evaluated == AT_ONCE as usize => {}
                 Ok(_) => {
                     control.meters().succeeded(BackgroundTask::Alerts, control.clock.now());
                     break;
                 }
                 Err(error) => {
-                    control.meters().look_failed();
+                    control.meters().evaluation_failed();
                     let reason = error.reason();
-                    tracing::warn!(
-                        reason,
-                        "could not look which alerts are due; it is tried again"
-                    );
+                    tracing::warn!(reason, "could not query due alerts; it is tried again");
                     break;
                 }
             }
@@ -54,27 +51,27 @@ pub async fn watch(control: ControlState, stop: CancellationToken) {
     }
 }
 
-/// Looks at some of the alerts that are due; how many.
-pub(crate) async fn look_at_due(control: &ControlState) -> Result<usize, StoreError> {
+/// Evaluates some of the due alerts. Returns their number.
+pub(crate) async fn evaluate_due(control: &ControlState) -> Result<usize, StoreError> {
     let mut tx = control.store.begin("alerts.take", Scope::Service).await?;
-    let due = tx.alerts().take(control.clock.now(), LOOK_EVERY_S, AT_ONCE).await?;
+    let due = tx.alerts().take(control.clock.now(), EVALUATE_EVERY_S, AT_ONCE).await?;
     tx.commit().await?;
     for &(tenant_id, id) in &due {
-        if let Err(error) = look(control, tenant_id, id).await {
-            control.meters().look_failed();
-            tracing::warn!(?error, alert = %id, "could not look at an alert; it is tried again");
+        if let Err(error) = evaluate(control, tenant_id, id).await {
+            control.meters().evaluation_failed();
+            tracing::warn!(?error, alert = %id, "could not evaluate an alert; it is tried again");
         }
     }
     Ok(due.len())
 }
 
-async fn look(
+async fn evaluate(
     control: &ControlState,
     tenant_id: TenantId,
     id: AlertId,
 ) -> Result<(), ControlError> {
-    let mut tx = control.store.begin("alerts.look", Scope::Tenant(tenant_id)).await?;
-    let Some(alert) = tx.alerts().find(tenant_id, id).await?.filter(|it| it.enabled) else {
+    let mut tx = control.store.begin("alerts.evaluate", Scope::Tenant(tenant_id)).await?;
+    let Some(alert) = tx.alerts().find(tenant_id, id).await?.filter(|alert| alert.enabled) else {
         return Ok(());
     };
     drop(tx);
@@ -84,23 +81,23 @@ async fn look(
         }
         Condition::DenialShare { .. } => share::findings(control, &alert).await?,
     };
-    for findings in findings.chunks(TOLD_AT_ONCE) {
-        if tell(control, &alert, findings).await? > 0 {
+    for findings in findings.chunks(FINDINGS_AT_ONCE) {
+        if announce(control, &alert, findings).await? > 0 {
             break;
         }
     }
     Ok(())
 }
 
-/// Puts into the outbox what was not told yet, in the transaction that remembers it; how much.
-async fn tell(
+/// Puts new findings into the outbox, in the transaction that records them as announced. Returns their number.
+async fn announce(
     control: &ControlState,
     alert: &AlertRow,
     findings: &[Finding],
 ) -> Result<usize, ControlError> {
     let now = control.clock.now();
-    let marks = |it: &Finding| -> Vec<(String, Timestamp)> {
-        it.marks.iter().map(|mark| (mark.clone(), it.expires_at)).collect()
+    let marks = |finding: &Finding| -> Vec<(String, Timestamp)> {
+        finding.marks.iter().map(|mark| (mark.clone(), finding.expires_at)).collect()
     };
     let firings = NewFirings {
         tenant_id: alert.tenant_id,
@@ -108,17 +105,19 @@ async fn tell(
         marks: findings.iter().flat_map(marks).collect(),
         now,
     };
-    let mut tx = control.store.begin("alerts.tell", Scope::Tenant(alert.tenant_id)).await?;
+    let mut tx = control.store.begin("alerts.announce", Scope::Tenant(alert.tenant_id)).await?;
     let fired = tx.alerts().fire(&firings).await?;
-    let mut told = 0;
-    // The last mark is what is told; those before it are passed over.
-    for finding in findings.iter().filter(|it| it.marks.last().is_some_and(|it| fired.contains(it)))
+    let mut announced = 0;
+    // The last mark is announced; those before it are skipped.
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.marks.last().is_some_and(|mark| fired.contains(mark)))
     {
-        let new = finding.told.delivery(control, alert.tenant_id, alert.webhook_id, now);
+        let new = finding.message.delivery(control, alert.tenant_id, alert.webhook_id, now);
         tx.deliveries().insert(&new).await?;
-        told += 1;
+        announced += 1;
     }
     tx.commit().await?;
-    control.meters().alerted(alert.condition.kind(), told);
-    Ok(told)
+    control.meters().alerted(alert.condition.kind(), announced);
+    Ok(announced)
 }

@@ -1,4 +1,4 @@
-//! What an alert is about must be there: a rule, and where quotas are watched, a quota.
+//! The subject of an alert must exist: a rule, and for alerts about quotas, a quota.
 
 use weir_domain::alert::{Condition, Watched};
 use weir_domain::algorithm::Algorithm;
@@ -8,7 +8,7 @@ use crate::change::Change;
 use crate::error::ControlError;
 use crate::rule_service::CheckedRule;
 
-/// Refuses an alert that could never be told.
+/// Refuses an alert that could never fire.
 pub(super) async fn must_be_there(
     change: &mut Change,
     condition: &Condition,

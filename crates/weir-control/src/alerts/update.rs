@@ -15,7 +15,7 @@ use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;
 
-/// Change an alert. What it told in this period is not told again.
+/// Change an alert. Findings that it announced in this period are not announced again.
 #[utoipa::path(put, path = "/tenants/{tenant}/alerts/{alert}", operation_id = "alerts_update", tag = "alerts",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

@@ -28,7 +28,8 @@ pub(crate) async fn list(
     let listing = tx.keys().list(caller.tenant_id, &page).await?;
     // People are named by their addresses; the names of keys hold a blank.
     let makers = listing.items.iter().map(|row| row.created_by.to_lowercase());
-    let makers: Vec<_> = makers.filter(|it| it.contains('@') && !it.contains(' ')).collect();
+    let makers: Vec<_> =
+        makers.filter(|maker| maker.contains('@') && !maker.contains(' ')).collect();
     let members = tx.members().emails_of(caller.tenant_id, &makers).await?;
     let item = |row: KeyRow| {
         let maker = row.created_by.to_lowercase();

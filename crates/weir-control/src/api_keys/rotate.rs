@@ -19,7 +19,7 @@ use crate::state::ControlState;
 
 const OVERLAP_S_MAX: u32 = 30 * 24 * 60 * 60;
 
-/// Give an API key a new secret. The one before also works until the overlap ends.
+/// Give an API key a new secret. The previous one also works until the overlap ends.
 #[utoipa::path(post, path = "/tenants/{tenant}/keys/{key}/rotate", operation_id = "keys_rotate", tag = "keys",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

@@ -9,7 +9,7 @@ use crate::ceilings;
 use crate::error::ControlError;
 use crate::state::ControlState;
 
-/// What the tenant can use at most. Operators set it.
+/// The ceilings of the tenant. Operators set them.
 #[utoipa::path(get, path = "/tenants/{tenant}/ceilings", operation_id = "ceilings_read", tag = "tenants",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     responses((status = 200, description = "The ceilings", body = TenantCeilings)))]

@@ -10,7 +10,7 @@ pub(crate) fn reached(ceiling: Ceiling, value: u64, has: u64) -> Problem {
     Problem::new(ErrorCode::Conflict, detail)
 }
 
-/// The tenant asks more often than it can.
+/// The tenant exceeds a rate.
 pub(crate) fn too_often(ceiling: Ceiling, value: u64, retry_after_s: u32) -> Problem {
     let detail = format!("the tenant's ceiling `{}` is {value}", ceiling.as_str());
     Problem::new(ErrorCode::TooManyRequests, detail).retry_after_s(retry_after_s.max(1))

@@ -20,7 +20,7 @@ use crate::{api_keys, invitations, names};
 const GOOD_FOR_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 const OPEN_MAX: u64 = 1000;
 
-/// Ask somebody to join. The token is in this answer and nowhere else, ever; an open invitation for the same address ends.
+/// Invite a person. The token is in this answer alone. A pending invitation for the same address ends.
 #[utoipa::path(post, path = "/tenants/{tenant}/invitations", operation_id = "invitations_create", tag = "members",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = Invite,

@@ -12,7 +12,7 @@ use crate::login_throttle::Attempt;
 use crate::state::ControlState;
 use crate::{invitations, login_throttle, tenants};
 
-/// What an invitation offers. The token is the credential, and in the body so that no log has it.
+/// Preview an invitation. The token is the credential, and in the body so that no log holds it.
 #[utoipa::path(post, path = "/invitations/preview", operation_id = "invitations_preview", tag = "members", security(()),
     request_body = PresentInvitation,
     responses(

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use weir_domain::time::Timestamp;
 use weir_redis::attempts::Budget;
 
-/// Counts of attempts. The windows that began first go when there are too many.
+/// Counts of attempts. The oldest windows are evicted beyond the bound.
 #[derive(Debug)]
 pub(crate) struct Windows {
     by_name: HashMap<[u8; 16], Window>,
@@ -25,7 +25,7 @@ impl Windows {
         Self { by_name: HashMap::new(), begun: VecDeque::new(), entries_max }
     }
 
-    /// Charges one attempt to each budget, or returns how many milliseconds to wait and charges none.
+    /// Charges one attempt to each budget, or returns the milliseconds to wait and charges none.
     pub(crate) fn admit(
         &mut self,
         budgets: &[Budget],

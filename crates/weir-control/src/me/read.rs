@@ -13,7 +13,7 @@ use crate::{sessions, tenants};
 
 const MEMBERSHIPS_MAX: u32 = 200;
 
-/// Who am I, and where am I a member?
+/// The signed-in person, and the tenants they are a member of.
 #[utoipa::path(get, path = "/me", operation_id = "me_read", tag = "me",
     responses((status = 200, description = "The person who is signed in", body = Me)))]
 pub(crate) async fn read(

@@ -12,7 +12,7 @@ use crate::error::ControlError;
 use crate::state::ControlState;
 use crate::{names, sessions};
 
-/// Change what I am called.
+/// Change the name of the signed-in person.
 #[utoipa::path(patch, path = "/me", operation_id = "me_rename", tag = "me",
     request_body = UpdateMe,
     responses((status = 200, description = "Renamed", body = User)))]

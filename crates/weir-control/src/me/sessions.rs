@@ -1,4 +1,4 @@
-//! The sessions of the person who is signed in.
+//! The sessions of the signed-in person.
 
 use weir_domain::id::SessionId;
 use weir_store::SessionRow;
@@ -8,7 +8,7 @@ pub(crate) mod end;
 pub(crate) mod end_all;
 pub(crate) mod list;
 
-/// A session in JSON; `current` is the one that asks.
+/// A session in JSON; `current` is the session of the request.
 fn session(row: SessionRow, current: SessionId) -> Session {
     Session {
         id: row.id.to_string(),

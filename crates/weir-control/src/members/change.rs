@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::members::{self, roles};
 use crate::state::ControlState;
 
-/// Change what a member may do; it holds from their next request on.
+/// Change the role of a member, from their next request on.
 #[utoipa::path(patch, path = "/tenants/{tenant}/members/{user}", operation_id = "members_change", tag = "members",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

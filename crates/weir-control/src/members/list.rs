@@ -12,7 +12,7 @@ use crate::listing::{List, ListQuery};
 use crate::members;
 use crate::state::ControlState;
 
-/// Everybody who belongs to the tenant.
+/// The members of the tenant.
 #[utoipa::path(get, path = "/tenants/{tenant}/members", operation_id = "members_list", tag = "members",
     params(("tenant" = String, Path, description = "`tenant_…`"), ListQuery),
     responses((status = 200, description = "The members", body = Page<Member>)))]

@@ -16,7 +16,7 @@ use crate::members::roles;
 use crate::state::ControlState;
 use crate::{api_keys, invitations, members};
 
-/// What becomes of the member's keys.
+/// The fate of the member's keys.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -55,7 +55,7 @@ pub(crate) async fn remove(
     let (object, user_id) = (Object::new("member", &gone.user_id), gone.user_id);
     let email = gone.email.clone();
     let before = to_value(&members::member(gone))?;
-    // An entry can be appended for members only, and this may be the caller.
+    // An entry can be appended for members only, and the removed member can be the caller.
     change.audit("member.remove", object, Some(before), None).await?;
     let left = made_by(&mut change, &email, query.revoke_keys).await?;
     change.tx.members().delete(change.caller.tenant_id, user_id).await?;

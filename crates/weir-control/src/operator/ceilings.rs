@@ -15,7 +15,7 @@ use crate::error::ControlError;
 use crate::operator::Entry;
 use crate::state::ControlState;
 
-/// What a tenant can use at most; for operators.
+/// The ceilings of a tenant; for operators.
 #[utoipa::path(get, path = "/operator/tenants/{tenant}/ceilings", operation_id = "operator_ceilings_read", tag = "operator",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     responses(
@@ -38,7 +38,7 @@ pub(crate) async fn read(
 
 /// Replace the values that are set for a tenant; for operators.
 ///
-/// What is left out has the default again. What the tenant has already stays, also above a ceiling.
+/// Ceilings that are left out return to the default. Existing things stay, also above a ceiling.
 #[utoipa::path(put, path = "/operator/tenants/{tenant}/ceilings", operation_id = "operator_ceilings_set", tag = "operator",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = CeilingsBody,

@@ -29,7 +29,7 @@ const DAYS_DEFAULT: i32 = 30;
 /// Most lines of a table.
 const LINES_MAX: u32 = 100_000;
 
-/// What to list.
+/// The filter, page and format of usage.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -45,14 +45,14 @@ pub(crate) struct UsageQuery {
     /// `csv`: a table of all days at once, of at most 100,000 lines; the same with `Accept: text/csv`.
     #[param(inline)]
     format: Option<UsageFormat>,
-    /// How many items at most.
+    /// The maximum number of items.
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: Option<u32>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
-/// How the usage is written.
+/// The format of the usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum UsageFormat {
@@ -62,7 +62,7 @@ pub(crate) enum UsageFormat {
     Csv,
 }
 
-/// What each tenant used on each day, oldest day first; for operators.
+/// The usage of each tenant on each day, oldest day first; for operators.
 ///
 /// Checks are exact; subjects and bytes are estimated from keys that are taken at random, and rows are counted once an hour.
 #[utoipa::path(get, path = "/operator/usage", operation_id = "operator_usage", tag = "operator",
@@ -170,7 +170,7 @@ fn table(rows: &[UsageRow]) -> Response {
     (headers, Body::from(text)).into_response()
 }
 
-/// A text as a cell. A spreadsheet takes a text that begins with one of these signs for a formula: an apostrophe goes before.
+/// A text as a cell. A spreadsheet reads a text that begins with one of these signs as a formula, so an apostrophe is put before it.
 fn cell(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = text.replace('"', "\"\"");

@@ -23,7 +23,7 @@ use crate::overrides::checked;
 use crate::overrides::create::{room, rule_of};
 use crate::state::ControlState;
 
-/// How many wrong overrides are named before the rest is not looked at.
+/// Wrong overrides that are reported before the rest is skipped.
 const REPORTED_MAX: usize = 20;
 /// Replaced overrides that the audit entry shows as they were. Their number is in `updated`.
 const REPLACED_MAX: u32 = 100;
@@ -97,7 +97,9 @@ async fn checked_all(
             };
         }
         match checked(body, &rules[body.rule_id.as_str()], change.now) {
-            Ok(it) if subjects.insert((it.rule_id, it.subject_digest)) => stored.push(it),
+            Ok(checked) if subjects.insert((checked.rule_id, checked.subject_digest)) => {
+                stored.push(checked)
+            }
             Ok(_) => wrong.push(FieldProblem::new(
                 format!("overrides[{at}].subject"),
                 "has another override in the same request",

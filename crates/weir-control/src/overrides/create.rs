@@ -56,7 +56,7 @@ pub(crate) async fn rule_of(change: &mut Change, rule_id: &str) -> Result<Rule, 
     Ok(CheckedRule::stored(&row.ok_or_else(missing)?)?.rule)
 }
 
-/// Refuses more overrides than there may be.
+/// Refuses overrides beyond the bound of the tenant.
 pub(crate) async fn room(
     settings: &ControlSettings,
     change: &mut Change,

@@ -17,12 +17,12 @@ use crate::names;
 use crate::overrides::override_answer;
 use crate::state::ControlState;
 
-/// Which overrides to list.
+/// The filter and page of overrides.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct OverridesQuery {
-    /// How many items at most.
+    /// The maximum number of items.
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: Option<u32>,
     /// The `next_cursor` of the page before.

@@ -2,7 +2,7 @@
 
 /// Sorted by bytes, lower case, one a line. Licence: `LICENSE` beside it.
 const LIST: &str = include_str!("common.txt");
-/// So many digits and signs around a common word still make a common password.
+/// Digits and signs around a common word that still make a common password.
 const AFFIX_CHARS_MAX: usize = 6;
 /// Longer rows and repetitions are not guessed first.
 const REGULAR_CHARS_MAX: usize = 32;
@@ -44,7 +44,7 @@ fn without_affixes(text: &str) -> Option<&str> {
     (bare.chars().count() >= 3 && taken <= AFFIX_CHARS_MAX).then_some(bare)
 }
 
-/// Signs that stand for letters, replaced by them; `one` is what a 1 stands for.
+/// Replaces signs by the letters that they stand for; `one` is the letter for a 1.
 fn with_letters(text: &str, one: char) -> String {
     let letter = |c| match c {
         '0' => 'o',

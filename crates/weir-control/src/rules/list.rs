@@ -18,12 +18,12 @@ use crate::names;
 use crate::rules::rule_answer;
 use crate::state::ControlState;
 
-/// Which rules to list.
+/// The filter and page of rules.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RulesQuery {
-    /// How many items at most.
+    /// The maximum number of items.
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: Option<u32>,
     /// The `next_cursor` of the page before.
@@ -39,7 +39,7 @@ pub(crate) struct RulesQuery {
     has: Option<RulesHave>,
 }
 
-/// What rules may have.
+/// A property of rules to filter by.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RulesHave {
@@ -58,7 +58,7 @@ pub(crate) async fn list(
     By { caller, .. }: By<Viewer>,
     Query(query): Query<RulesQuery>,
 ) -> Result<Json<Page<RuleAnswer>>, ControlError> {
-    let has = query.has.map(|it| match it {
+    let has = query.has.map(|property| match property {
         RulesHave::CountBy => RuleHas::CountBy,
         RulesHave::Quota => RuleHas::Quota,
     });

@@ -19,7 +19,7 @@ use crate::rules::rule_answer;
 use crate::rules::update::{find, replace};
 use crate::state::ControlState;
 
-/// Make what an older revision said hold again, as a new revision.
+/// Restore an older revision, as a new revision.
 #[utoipa::path(post, path = "/tenants/{tenant}/rules/{rule}/revert", operation_id = "rules_revert", tag = "rules",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

@@ -15,7 +15,7 @@ use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::state::ControlState;
 
-/// Who changed a rule, when, from what to what; newest first.
+/// The revisions of a rule with author, time, and content before and after; newest first.
 #[utoipa::path(get, path = "/tenants/{tenant}/rules/{rule}/revisions", operation_id = "rules_revisions", tag = "rules",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

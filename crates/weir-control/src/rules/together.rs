@@ -1,4 +1,4 @@
-//! Refuses rules of which it is certain that requests would meet too many of their limits together.
+//! Refuses rules if every request of a namespace would match too many limits.
 
 use weir_domain::ceilings::Ceiling;
 use weir_domain::id::RuleId;
@@ -17,8 +17,9 @@ pub(crate) async fn fit(
     after: &Rule,
 ) -> Result<(), ControlError> {
     let own = after.unconditional_limits();
-    let same_namespace = |it: &&(RuleId, &Rule)| it.1.namespace() == after.namespace();
-    let had = before.as_ref().filter(same_namespace).map_or(0, |it| it.1.unconditional_limits());
+    let same_namespace = |before: &&(RuleId, &Rule)| before.1.namespace() == after.namespace();
+    let had =
+        before.as_ref().filter(same_namespace).map_or(0, |before| before.1.unconditional_limits());
     if own <= had {
         return Ok(());
     }

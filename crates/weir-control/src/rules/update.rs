@@ -81,7 +81,7 @@ pub(crate) async fn replace(
         Some(old) => checked
             .rule
             .slots_after(&old.rule, &slots(before))
-            .map_err(|it| Problem::invalid_field(it.field, it.reason))?,
+            .map_err(|problem| Problem::invalid_field(problem.field, problem.reason))?,
         None => carry_slots(&[], checked.rule.limits(), slots(before).next),
     };
     let write = RuleWrite {
@@ -101,7 +101,7 @@ pub(crate) async fn replace(
     Ok(row)
 }
 
-/// Overrides name a subject by what the rule counts by: with another `count_by` they would silently stop to hold.
+/// Overrides name a subject by the attributes of `count_by`: with others they would silently stop to apply.
 async fn no_overrides(change: &mut Change, rule_id: RuleId) -> Result<(), ControlError> {
     let page = Page { limit: 1, after: None };
     let tenant_id = change.caller.tenant_id;

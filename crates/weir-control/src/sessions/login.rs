@@ -157,7 +157,7 @@ fn record_refusal(
         None => (control.id(UserId::new), Actor::Anonymous),
     };
     let entry = NewAudit {
-        // What is no address could be a password in the wrong field.
+        // A text that is no address could be a password in the wrong field.
         after: email.map(|email| json!({ "email": email.as_str() })),
         ..sessions::own_audit(control, actor, origin, "user.login_refused")
     };

@@ -16,7 +16,7 @@ use crate::state::ControlState;
 /// End the session of the refresh token in the cookie, and that of the access token in `Authorization`. Access tokens of
 /// an ended session are refused at once.
 ///
-/// Without either, or with tokens that are no longer good, there is nothing to end and the answer is the same.
+/// Without either, or with tokens that no longer work, nothing ends and the answer is the same.
 #[utoipa::path(post, path = "/auth/logout", operation_id = "logout", tag = "sessions", security(()),
     responses((status = 204, description = "Signed out")))]
 pub(crate) async fn logout(
@@ -29,7 +29,9 @@ pub(crate) async fn logout(
     }
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = bearer.and_then(|text| text.strip_prefix("Bearer "));
-    if let Some(bearer) = token.and_then(|it| control.auth.tokens.verify(it, control.clock.now())) {
+    if let Some(bearer) =
+        token.and_then(|token| control.auth.tokens.verify(token, control.clock.now()))
+    {
         let scope = Scope::User(bearer.user_id);
         let mut tx = control.store.begin("sessions.logout", scope).await?;
         end(&control, &origin, &mut tx, bearer.user_id, bearer.session_id).await?;

@@ -25,7 +25,7 @@ pub(super) struct NewAccount<'a> {
     pub(super) headers: &'a HeaderMap,
 }
 
-/// How a new person comes to a tenant.
+/// The way in which a new person comes to a tenant.
 #[derive(Debug)]
 pub(super) enum Route {
     /// By an open sign-up, to a tenant of their own.

@@ -6,7 +6,7 @@ use weir_wire::sessions::SignInOptions;
 
 use crate::state::{ControlState, Signup};
 
-/// What the page before signing in needs to know.
+/// Options of the sign-in and sign-up pages.
 #[utoipa::path(get, path = "/auth/options", operation_id = "auth_options", tag = "sessions", security(()),
     responses((status = 200, description = "What is open", body = SignInOptions)))]
 pub(crate) async fn options(State(control): State<ControlState>) -> Json<SignInOptions> {

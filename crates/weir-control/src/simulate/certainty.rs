@@ -1,4 +1,4 @@
-//! How sure a run is: what a sample of the subjects says of all of them.
+//! The certainty of a run: the conclusion from a sample of the subjects to all of them.
 
 use weir_wire::simulate::{Certainty, Interval};
 
@@ -9,7 +9,7 @@ const Z: f64 = 1.96;
 /// With fewer subjects the bounds mean little.
 const SUBJECTS_ENOUGH: usize = 30;
 
-/// Says how sure a run of this share of the subjects is.
+/// The certainty of a run with this share of the subjects.
 pub(super) fn certainty(counted: &[Counted], rate: f64, checks: usize) -> Certainty {
     let method = if rate < 1.0 {
         "95 % bounds for the share of refused checks of all subjects: ratio estimate over subjects as \
@@ -23,14 +23,14 @@ pub(super) fn certainty(counted: &[Counted], rate: f64, checks: usize) -> Certai
         rate,
         subjects: counted.len() as u64,
         checks: checks as u64,
-        denied_before: share(|it| float(it.denied_before)),
-        denied_after: share(|it| float(it.denied_after)),
-        change: share(|it| float(it.denied_after) - float(it.denied_before)),
+        denied_before: share(|counted| float(counted.denied_before)),
+        denied_after: share(|counted| float(counted.denied_after)),
+        change: share(|counted| float(counted.denied_after) - float(counted.denied_before)),
         method: method.to_owned(),
     }
 }
 
-/// What is too little in a sample, as sentences.
+/// Warnings about a sample that is too small, as sentences.
 pub(super) fn warnings(counted: &[Counted], rate: f64) -> Vec<String> {
     let subjects = counted.len();
     let mut said = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn warnings(counted: &[Counted], rate: f64) -> Vec<String> {
             "only {subjects} subjects were sampled; below {SUBJECTS_ENOUGH} the bounds mean little"
         ));
     }
-    if counted.iter().all(|it| it.denied_after == 0) {
+    if counted.iter().all(|counted| counted.denied_after == 0) {
         // Rule of three: Hanley and Lippman-Hand, JAMA 249 (1983), 1743-1745.
         let most = (300.0 / float(subjects as u64)).min(100.0);
         said.push(format!(
@@ -61,7 +61,7 @@ pub(super) fn warnings(counted: &[Counted], rate: f64) -> Vec<String> {
 /// no error; with one of several nothing can be said.
 fn interval(counted: &[Counted], rate: f64, denied: fn(&Counted) -> f64) -> Option<Interval> {
     let subjects = float(counted.len() as u64);
-    let checks: f64 = counted.iter().map(|it| float(it.checks)).sum();
+    let checks: f64 = counted.iter().map(|counted| float(counted.checks)).sum();
     if checks < 1.0 {
         return None;
     }
@@ -72,11 +72,12 @@ fn interval(counted: &[Counted], rate: f64, denied: fn(&Counted) -> f64) -> Opti
     if counted.len() < 2 {
         return None;
     }
-    let residual = |it: &Counted| (denied(it) - share * float(it.checks)).powi(2);
+    let residual = |counted: &Counted| (denied(counted) - share * float(counted.checks)).powi(2);
     let variance = counted.iter().map(residual).sum::<f64>() / (subjects - 1.0);
     let mean = checks / subjects;
     let error = Z * ((1.0 - rate) * variance / subjects).sqrt() / mean;
-    let least = if counted.iter().any(|it| denied(it) < 0.0) || share < 0.0 { -1.0 } else { 0.0 };
+    let least =
+        if counted.iter().any(|counted| denied(counted) < 0.0) || share < 0.0 { -1.0 } else { 0.0 };
     let (low, high) = ((share - error).max(least), (share + error).min(1.0));
     Some(Interval { share, low, high })
 }

@@ -1,4 +1,4 @@
-//! What a replay found: in each step, for each subject, in all.
+//! The outcome of a replay: in each step, for each subject, in total.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use weir_wire::simulate::{
     POINTS_MAX, SUBJECTS_LISTED_MAX, SimulatedSide, SimulatedSubject, SimulatedSubjects,
 };
 
-/// The time that is looked at, in steps.
+/// The replayed time, in steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Steps {
     pub(super) from: Timestamp,
@@ -17,7 +17,7 @@ pub(super) struct Steps {
     count: usize,
 }
 
-/// What was decided.
+/// The decisions.
 #[derive(Debug)]
 pub(super) struct Outcome {
     steps: Steps,
@@ -26,7 +26,7 @@ pub(super) struct Outcome {
     subjects: HashMap<Vec<(String, String)>, Counted>,
 }
 
-/// What was decided for one subject.
+/// The decisions about one subject.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) checks: u64,
@@ -45,7 +45,7 @@ impl Steps {
         let most = i64::from(POINTS_MAX);
         let count =
             |step_ms: i64| (to_ms - 1).div_euclid(step_ms) - from_ms.div_euclid(step_ms) + 1;
-        let known = STEPS_S.map(|it| it * 1000).into_iter().find(|it| count(*it) <= most);
+        let known = STEPS_S.map(|step| step * 1000).into_iter().find(|step| count(*step) <= most);
         let step_ms = known.unwrap_or_else(|| (to_ms - from_ms) / (most - 1) + 1);
         Self {
             from,
@@ -56,7 +56,7 @@ impl Steps {
         }
     }
 
-    /// In which step a time is, if in any.
+    /// The index of the step that holds a time.
     fn place(&self, at: Timestamp) -> Option<usize> {
         if at < self.from || at >= self.to {
             return None;
@@ -78,7 +78,7 @@ impl Outcome {
         Self { steps, present: side.clone(), candidate: side, subjects: HashMap::new() }
     }
 
-    /// Counts a check that at least one of the rules meets, if it is of the time that is looked at.
+    /// Counts a check that matches at least one of the rules, if it is in the replayed time.
     pub(super) fn count<'a>(
         &mut self,
         at: Timestamp,
@@ -105,25 +105,29 @@ impl Outcome {
         counted.denied_after += u64::from(after == Some(false));
     }
 
-    /// What was decided for each subject.
+    /// The decisions about each subject.
     pub(super) fn counted(&self) -> Vec<Counted> {
         self.subjects.values().copied().collect()
     }
 
-    /// Whom the change would touch, those with the greatest change first.
+    /// The subjects that the change would affect, the greatest change first.
     pub(super) fn subjects(&self) -> SimulatedSubjects {
-        let change = |it: &Counted| it.denied_after.abs_diff(it.denied_before);
-        let mut changed: Vec<_> = self.subjects.iter().filter(|(_, it)| change(it) > 0).collect();
+        let change = |counted: &Counted| counted.denied_after.abs_diff(counted.denied_before);
+        let mut changed: Vec<_> =
+            self.subjects.iter().filter(|(_, counted)| change(counted) > 0).collect();
         changed.sort_by(|(a_name, a), (b_name, b)| {
             change(b).cmp(&change(a)).then_with(|| a_name.cmp(b_name))
         });
-        let more = changed.iter().filter(|(_, it)| it.denied_after > it.denied_before).count();
-        let entry = |(subject, it): &(&Vec<(String, String)>, &Counted)| SimulatedSubject {
+        let more = changed
+            .iter()
+            .filter(|(_, counted)| counted.denied_after > counted.denied_before)
+            .count();
+        let entry = |(subject, counted): &(&Vec<(String, String)>, &Counted)| SimulatedSubject {
             subject: subject.iter().cloned().collect(),
-            allowed_before: it.checks - it.denied_before,
-            denied_before: it.denied_before,
-            allowed_after: it.checks - it.denied_after,
-            denied_after: it.denied_after,
+            allowed_before: counted.checks - counted.denied_before,
+            denied_before: counted.denied_before,
+            allowed_after: counted.checks - counted.denied_after,
+            denied_after: counted.denied_after,
         };
         SimulatedSubjects {
             seen: self.subjects.len() as u64,

@@ -1,4 +1,4 @@
-//! Recorded checks: which of them tell something about a rule, and from when.
+//! Recorded checks that are of use for a rule, and the time from which they are complete.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use weir_domain::sample::{self, ALL, SamplePlan};
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
 use weir_store::{PIECES_AT_ONCE, SampleHead, SamplePiece, SampleSpan, Tx};
-use weir_wire::kept::{KeptChecks, KeptPlan};
 use weir_wire::problem::ErrorCode;
+use weir_wire::recorded_checks::{RecordedChecks, RecordedPlan};
 use weir_wire::simulate::CHECKS_MAX;
 use weir_wire::time::DateTime;
 
 use super::traffic::{Asked, Traffic};
 use crate::error::ControlError;
 
-/// What is looked for.
+/// The query for recorded checks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub(super) tenant_id: TenantId,
@@ -28,24 +28,25 @@ pub(super) struct Wanted<'a> {
     pub(super) warmup_ms: i64,
 }
 
-/// What was found, still as it is stored.
+/// The found checks, in their stored form.
 #[derive(Debug)]
 pub(super) struct Found {
     pieces: Vec<SamplePiece>,
     /// Only subjects up to this mark are there as a whole.
     threshold: u32,
-    /// From when everything needed is recorded.
+    /// The time from which everything needed is recorded.
     pub(super) since: Timestamp,
     until: Timestamp,
     count_by: Vec<String>,
     pub(super) warnings: Vec<String>,
 }
 
-/// Looks for the record of a time and of the warm-up before it.
+/// Finds the recorded checks of a time and of the warm-up before it.
 pub(super) async fn find(tx: &mut Tx, wanted: &Wanted<'_>) -> Result<Found, ControlError> {
     let namespace = wanted.candidate.namespace().to_owned();
     let extents = tx.samples().extents(wanted.tenant_id).await?;
-    let oldest = extents.iter().find(|it| it.namespace == namespace).map(|it| it.since);
+    let oldest =
+        extents.iter().find(|extent| extent.namespace == namespace).map(|extent| extent.since);
     let Some(oldest) = oldest else {
         let detail = format!("nothing is recorded yet of the namespace `{namespace}`");
         return Err(Problem::new(ErrorCode::Conflict, detail).into());
@@ -55,7 +56,7 @@ pub(super) async fn find(tx: &mut Tx, wanted: &Wanted<'_>) -> Result<Found, Cont
         return Err(Problem::invalid_field("to", reason).into());
     }
     let (tenant_id, to) = (wanted.tenant_id, wanted.to);
-    // Limits may remember more than time has passed.
+    // Limits can remember more time than has passed since 1970.
     let from_ms = wanted.from.as_millis().saturating_sub(wanted.warmup_ms).max(0);
     let from = Timestamp::from_millis(from_ms);
     let mut span = SampleSpan { tenant_id, namespace, from, to };
@@ -92,31 +93,32 @@ impl Found {
             count_by: self.count_by,
         };
         for piece in self.pieces {
-            let plan: KeptPlan = serde_json::from_value(piece.plan).map_err(Problem::internal)?;
-            let kept: KeptChecks =
+            let plan: RecordedPlan =
+                serde_json::from_value(piece.plan).map_err(Problem::internal)?;
+            let kept: RecordedChecks =
                 serde_json::from_str(&piece.checks).map_err(Problem::internal)?;
             gathered.add(&plan.attributes, &kept, piece.since)?;
         }
         let Gathered { mut traffic, threshold, .. } = gathered;
-        traffic.asked.retain(|it| it.at >= self.since && it.at < self.until);
+        traffic.asked.retain(|check| check.at >= self.since && check.at < self.until);
         traffic.sort();
         Ok((traffic, sample::share(threshold)))
     }
 }
 
 struct Usable {
-    /// From when, if not from the beginning.
+    /// The time from which it is usable, if not from the start.
     since: Option<Timestamp>,
     threshold: u32,
     lost: u64,
 }
 
-/// The latest part of the record that holds what both rules look at, and of each of their subjects all.
+/// The latest part of the record that holds all attributes of both rules, and all checks of each of their subjects.
 fn usable(heads: &[SampleHead], wanted: &Wanted<'_>) -> Result<Usable, Problem> {
     let mut usable = Usable { since: None, threshold: ALL, lost: 0 };
     let mut kept = 0;
     for head in heads.iter().rev() {
-        let plan: KeptPlan =
+        let plan: RecordedPlan =
             serde_json::from_value(head.plan.clone()).map_err(Problem::internal)?;
         if let Some(reason) = unfit(&plan.plan(&head.namespace), head.threshold, wanted) {
             if kept == 0 {
@@ -148,7 +150,8 @@ fn unfit(plan: &SamplePlan, threshold: u32, wanted: &Wanted<'_>) -> Option<Strin
              give a trace, or let such a rule watch for a while"
         ));
     }
-    let sampled = threshold == ALL || (same_subjects(wanted) && rules().all(|it| plan.samples(it)));
+    let sampled =
+        threshold == ALL || (same_subjects(wanted) && rules().all(|rule| plan.samples(rule)));
     (!sampled).then(|| {
         "there was too much traffic to record all of it, and what was recorded are the checks of some \
          subjects of the present rules; this rule counts others. Give a trace, choose a quieter time, or \
@@ -160,7 +163,7 @@ fn unfit(plan: &SamplePlan, threshold: u32, wanted: &Wanted<'_>) -> Option<Strin
 /// Whether both rules count the same subjects, so that a share of these is a sample for both.
 fn same_subjects(wanted: &Wanted<'_>) -> bool {
     let count_by = wanted.candidate.count_by();
-    !count_by.is_empty() && wanted.present.is_none_or(|it| it.count_by() == count_by)
+    !count_by.is_empty() && wanted.present.is_none_or(|rule| rule.count_by() == count_by)
 }
 
 /// Checks while they are put together.
@@ -176,15 +179,15 @@ impl Gathered {
     fn add(
         &mut self,
         names: &[String],
-        kept: &KeptChecks,
+        kept: &RecordedChecks,
         since: Timestamp,
     ) -> Result<(), Problem> {
         let mut places = Vec::with_capacity(kept.values.len());
         for values in &kept.values {
             let named = names.iter().zip(values);
-            let there = named.filter_map(|(name, it)| Some((name.clone(), it.clone()?)));
+            let there = named.filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
             let attributes: BTreeMap<String, String> = there.collect();
-            // Who is not counted by the rule matters only where all are recorded.
+            // Checks that the rule does not count matter only where all are recorded.
             let mark =
                 sample::mark(&self.count_by, |name| attributes.get(name).map(String::as_str));
             let mark = mark.unwrap_or(ALL);
@@ -208,7 +211,7 @@ impl Gathered {
         while self.traffic.asked.len() > CHECKS_MAX && self.threshold > 0 {
             self.threshold /= 2;
             let (marks, threshold) = (&self.marks, self.threshold);
-            self.traffic.asked.retain(|it| marks[it.request as usize] <= threshold);
+            self.traffic.asked.retain(|check| marks[check.request as usize] <= threshold);
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use weir_domain::time::{Micros, Timestamp};
 use super::outcome::{Outcome, Steps};
 use super::traffic::{Asked, Traffic};
 
-/// What is replayed.
+/// The rules and checks of a replay.
 #[derive(Debug)]
 pub(super) struct Replay {
     pub(super) tenant: TenantId,
@@ -28,15 +28,15 @@ pub(super) struct Replay {
     pub(super) steps: Steps,
 }
 
-/// It took longer than it may.
+/// The replay exceeded its deadline.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooSlow;
 
-/// The clock is looked at once in so many checks.
+/// Checks between two reads of the clock.
 const LOOK_EVERY: usize = 256;
 
 impl Replay {
-    /// Decides everything, unless that takes until the deadline.
+    /// Decides all checks, or fails at the deadline.
     pub(super) fn run(&self, deadline: Instant) -> Result<Outcome, TooSlow> {
         let mut present = Side::new(self.tenant, self.present.clone());
         let mut candidate = Side::new(self.tenant, Some(Arc::clone(&self.candidate)));
@@ -54,7 +54,7 @@ impl Replay {
         Ok(outcome)
     }
 
-    /// Whom a request is of, by the candidate, else by the present rule; in the order of `count_by`.
+    /// The subject of a request by the candidate, else by the present rule, in the order of `count_by`.
     fn subject<'a>(&'a self, request: &'a Request) -> Vec<(&'a str, &'a str)> {
         let by = |rule: &'a ActiveRule| -> Option<Vec<(&'a str, &'a str)>> {
             let names = rule.rule.count_by().iter();
@@ -75,11 +75,11 @@ struct Side {
 
 impl Side {
     fn new(tenant: TenantId, rule: Option<Arc<ActiveRule>>) -> Self {
-        let rule = rule.filter(|it| it.rule.mode() != Mode::Off);
+        let rule = rule.filter(|active| active.rule.mode() != Mode::Off);
         Self { tenant, rule, counters: Counters::default() }
     }
 
-    /// Whether the rule lets a check pass; none: it does not meet it.
+    /// Whether the rule allows a check; `None` if it does not match.
     fn decide(&mut self, request: &Request, asked: &Asked) -> Option<bool> {
         let now = micros(asked.at);
         match match_rule(self.rule.as_ref()?, request, asked.at) {
@@ -90,7 +90,7 @@ impl Side {
                 let check =
                     Check { operation: asked.operation, cost: asked.cost, rules: vec![meters] };
                 let decisions = decide(&mut self.counters, &check, now);
-                Some(decisions.iter().all(|it| it.allowed))
+                Some(decisions.iter().all(|decision| decision.allowed))
             }
         }
     }

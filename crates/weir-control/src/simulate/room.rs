@@ -15,13 +15,13 @@ const WAIT_MAX: Duration = Duration::from_secs(8);
 /// The runs of this process; cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct RunLimiter {
-    /// Permits are given in the order in which runs asked.
+    /// Permits are granted in the order of requests.
     running: Arc<Semaphore>,
     /// Runs of each tenant that are under way or wait.
     asked: Arc<Mutex<HashMap<TenantId, u64>>>,
 }
 
-/// Permission for one run; given back when dropped.
+/// Permission for one run, returned when dropped.
 #[derive(Debug)]
 pub(crate) struct Permit {
     _asked: Asked,

@@ -67,13 +67,14 @@ pub(crate) async fn simulate(
         }
         (Source::Recorded, None) => {
             let now = control.clock.now();
-            let to = body.to.map_or(now, |it| it.0.min(now));
-            let from = body.from.map_or(to.plus_ms(-HOUR_MS), |it| it.0).max(Timestamp::default());
+            let to = body.to.map_or(now, |to| to.0.min(now));
+            let from =
+                body.from.map_or(to.plus_ms(-HOUR_MS), |from| from.0).max(Timestamp::default());
             let mut tx = control.reading("samples.find", &caller).await?;
             rules.recorded(&mut tx, &caller, (from, to)).await?
         }
     };
-    let asked = (body.from.map(|it| it.0), body.to.map(|it| it.0));
+    let asked = (body.from.map(|time| time.0), body.to.map(|time| time.0));
     let running = tokio::task::spawn_blocking(move || {
         let answer = rules.replay(checks, asked);
         drop(room);
@@ -151,7 +152,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// Looks for what was recorded of this time.
+    /// Finds the recorded checks of this time.
     async fn recorded(
         &self,
         tx: &mut Tx,
@@ -165,7 +166,7 @@ impl Rules {
         let wanted = Wanted {
             tenant_id: caller.tenant_id,
             candidate: &self.candidate.rule,
-            present: self.present.as_ref().map(|it| &it.rule),
+            present: self.present.as_ref().map(|active| &active.rule),
             from,
             to,
             warmup_ms: self.warmup_ms(from),
@@ -176,12 +177,13 @@ impl Rules {
     /// The longest time that either rule remembers.
     fn warmup_ms(&self, at: Timestamp) -> i64 {
         let now = Micros::from_ms(at.as_millis_u64());
-        let of_rule = |it: &ActiveRule| {
+        let of_rule = |active: &ActiveRule| {
             let window = |algorithm: &Algorithm| calendar::window_ms(algorithm, now);
-            let windows = it.rule.limits().iter().map(|it| window(&it.algorithm));
-            windows.chain(it.rule.block_ms()).max().unwrap_or(0)
+            let windows = active.rule.limits().iter().map(|active| window(&active.algorithm));
+            windows.chain(active.rule.block_ms()).max().unwrap_or(0)
         };
-        let longest = self.present.iter().chain([&self.candidate]).map(|it| of_rule(it)).max();
+        let longest =
+            self.present.iter().chain([&self.candidate]).map(|active| of_rule(active)).max();
         i64::try_from(longest.unwrap_or(0)).unwrap_or(i64::MAX)
     }
 
@@ -193,12 +195,12 @@ impl Rules {
         let deadline = Instant::now() + DEADLINE;
         let prepared = self.prepare(checks, asked)?;
         let Prepared { mut traffic, rate, since, from, to } = prepared;
-        traffic.asked.retain(|it| it.at < to);
+        traffic.asked.retain(|check| check.at < to);
         let checks = traffic.asked.len();
         let warmup_needed_ms = self.warmup_ms(from);
         let warmup_ms = (from.as_millis() - since.as_millis()).clamp(0, warmup_needed_ms);
         let begin = from.plus_ms(-warmup_ms);
-        traffic.asked.retain(|it| it.at >= begin);
+        traffic.asked.retain(|check| check.at >= begin);
         let replay = Replay {
             tenant: self.caller.tenant_id,
             present: self.present,
@@ -248,8 +250,8 @@ impl Rules {
         match checks {
             Checks::Trace(body) => {
                 let traffic = trace::read(&body, namespace)?;
-                let first = traffic.asked.first().map(|it| it.at).unwrap_or_default();
-                let last = traffic.asked.last().map(|it| it.at).unwrap_or_default();
+                let first = traffic.asked.first().map(|check| check.at).unwrap_or_default();
+                let last = traffic.asked.last().map(|check| check.at).unwrap_or_default();
                 let from = from.unwrap_or(first);
                 let to = to.unwrap_or(last.plus_ms(1));
                 if from >= to {
@@ -277,9 +279,9 @@ impl Rules {
 /// Checks that are ready to be replayed.
 struct Prepared {
     traffic: Traffic,
-    /// Of which share of the subjects they are.
+    /// The share of subjects whose checks are present.
     rate: f64,
-    /// From when all of them are there.
+    /// The time from which all of them are present.
     since: Timestamp,
     from: Timestamp,
     to: Timestamp,
@@ -287,20 +289,22 @@ struct Prepared {
 
 fn checked(body: &RuleBody) -> Result<Rule, Problem> {
     body.clone().parse().map_err(|wrong| {
-        let inside = |it: FieldProblem| FieldProblem::new(format!("rule.{}", it.field), it.reason);
+        let inside = |problem: FieldProblem| {
+            FieldProblem::new(format!("rule.{}", problem.field), problem.reason)
+        };
         Problem::invalid(wrong.into_iter().map(inside).collect())
     })
 }
 
-/// The overrides of the present rule for the changed one, and how many of them do not fit it.
+/// The overrides of the present rule for the changed one, and the number of those that do not fit it.
 fn overrides(rule: &Rule, id: RuleId, rows: &[OverrideRow]) -> (Overrides, usize) {
-    let own = rows.iter().filter(|it| it.rule_id == id);
-    let parse = |it: &OverrideRow| {
-        let body: OverrideBody = serde_json::from_value(it.spec.clone()).ok()?;
-        Some((it.id, body.parse(rule).ok()?, it.expires_at))
+    let own = rows.iter().filter(|row| row.rule_id == id);
+    let parse = |row: &OverrideRow| {
+        let body: OverrideBody = serde_json::from_value(row.spec.clone()).ok()?;
+        Some((row.id, body.parse(rule).ok()?, row.expires_at))
     };
     let parsed: Vec<_> = own.map(parse).collect();
-    let lost = parsed.iter().filter(|it| it.is_none()).count();
+    let lost = parsed.iter().filter(|parsed| parsed.is_none()).count();
     (Overrides::build(rule, parsed.into_iter().flatten().collect::<Vec<_>>()), lost)
 }
 

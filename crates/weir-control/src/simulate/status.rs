@@ -10,7 +10,7 @@ use crate::actor::{By, Viewer};
 use crate::error::ControlError;
 use crate::state::ControlState;
 
-/// What the gates recorded, for what-if runs.
+/// The checks that gates recorded for what-if runs.
 #[utoipa::path(get, path = "/tenants/{tenant}/recorded", operation_id = "recorded_read", tag = "testing",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     responses((status = 200, description = "What there is to replay", body = Recorded)))]
@@ -21,13 +21,13 @@ pub(crate) async fn status(
     let mut tx = control.reading("samples.extents", &caller).await?;
     let tenant = tx.tenants().find(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;
     let extents = tx.samples().extents(caller.tenant_id).await?;
-    let namespace = |it: weir_store::SampleExtent| RecordedNamespace {
-        namespace: it.namespace,
-        from: it.since.into(),
-        to: it.until.into(),
-        seen: it.seen,
-        recorded: it.kept,
-        rate: sample::share(it.threshold),
+    let namespace = |extent: weir_store::SampleExtent| RecordedNamespace {
+        namespace: extent.namespace,
+        from: extent.since.into(),
+        to: extent.until.into(),
+        seen: extent.seen,
+        recorded: extent.kept,
+        rate: sample::share(extent.threshold),
     };
     Ok(Json(Recorded {
         recording: tenant.record_checks,

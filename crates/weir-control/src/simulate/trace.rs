@@ -16,7 +16,7 @@ use super::traffic::{Asked, Traffic};
 
 mod csv;
 
-/// What is wrong, and where: the column counts characters from 1.
+/// A mistake and its position; columns count characters from 1.
 #[derive(Debug, PartialEq, Eq)]
 struct Wrong {
     line: usize,
@@ -31,7 +31,7 @@ struct Line {
     attributes: BTreeMap<String, String>,
 }
 
-/// Reads a trace, or says what is wrong with it.
+/// Reads a trace, or reports the first mistake.
 pub(super) fn read(body: &TraceBody, namespace: &str) -> Result<Traffic, Problem> {
     let refused = |reason: String| Problem::invalid_field("trace.text", reason);
     if body.text.len() > TRACE_BYTES_MAX {
@@ -66,8 +66,10 @@ fn parse(body: &TraceBody, namespace: &str) -> Result<Traffic, Wrong> {
             None => json(line, text)?,
         };
         let place = traffic.request(read.attributes).map_err(|wrong| {
-            let each: Vec<_> =
-                wrong.iter().map(|it| format!("`{}` {}", it.field, it.reason)).collect();
+            let each: Vec<_> = wrong
+                .iter()
+                .map(|problem| format!("`{}` {}", problem.field, problem.reason))
+                .collect();
             Wrong::at(line, 1, each.join("; "))
         })?;
         let (at, cost, operation) = (read.at, read.cost, Operation::Consume);
@@ -86,7 +88,7 @@ impl Wrong {
 /// A time like `2026-11-21T03:00:00Z`, or milliseconds since 1970.
 fn time(text: &str) -> Result<Timestamp, String> {
     if let Ok(ms) = text.parse::<u64>() {
-        // Until the year 9999; what lies beyond is no time of a check.
+        // The year 9999; later times are no times of checks.
         return i64::try_from(ms)
             .ok()
             .filter(|ms| *ms < 253_402_300_800_000)
@@ -136,8 +138,8 @@ fn json(line: usize, text: &str) -> Result<Line, Wrong> {
         _ => None,
     };
     let at = fields.get("time").and_then(plain).ok_or("`time` is missing".to_owned());
-    let at = at.and_then(|it| time(&it)).map_err(|reason| wrong("time", reason))?;
-    let cost = fields.get("cost").map_or(Ok(1), |it| cost(&plain(it).unwrap_or_default()));
+    let at = at.and_then(|text| time(&text)).map_err(|reason| wrong("time", reason))?;
+    let cost = fields.get("cost").map_or(Ok(1), |value| cost(&plain(value).unwrap_or_default()));
     let cost = cost.map_err(|reason| wrong("cost", reason))?;
     let attributes = match fields.get("attributes") {
         None => Ok(BTreeMap::new()),

@@ -20,7 +20,7 @@ pub(super) struct Traffic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) at: Timestamp,
-    /// Which of the requests.
+    /// The index of the request.
     pub(super) request: u32,
     pub(super) cost: u64,
     /// To consume or to give back.
@@ -56,6 +56,6 @@ impl Traffic {
 
     /// Puts the checks into the order of time; those of one moment stay as they are.
     pub(super) fn sort(&mut self) {
-        self.asked.sort_by_key(|it| it.at);
+        self.asked.sort_by_key(|check| check.at);
     }
 }

@@ -15,12 +15,12 @@ use crate::rule_service::subject_of;
 use crate::state::ControlState;
 use crate::stats::parse_rule;
 
-/// Which refused checks to list.
+/// The filter and page of denied checks.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct DenialsQuery {
-    /// How many items at most.
+    /// The maximum number of items.
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: Option<u32>,
     /// The `next_cursor` of the page before.
@@ -29,7 +29,7 @@ pub(crate) struct DenialsQuery {
     rule_id: Option<String>,
 }
 
-/// How long the log reaches back.
+/// The time for which the log is retained.
 const KEPT_S: u32 = 24 * 60 * 60;
 
 /// The refused checks of the last day, newest first; a sample where there were very many.

@@ -1,4 +1,4 @@
-//! `GET /tenants/{tenant}/stats/live`: what happens now, once a second, as server-sent events.
+//! `GET /tenants/{tenant}/stats/live`: current statistics once a second, as server-sent events.
 //!
 //! One task reads for all who watch a tenant, and ends some seconds after the last of them left. Each turn it also looks
 //! which of them are still members or working keys; the streams of the others end. A stream lasts a minute at most.
@@ -32,15 +32,15 @@ pub(crate) mod watchers;
 const EVERY: Duration = Duration::from_secs(1);
 const STREAM_LASTS: Duration = Duration::from_mins(1);
 const HEARTBEAT: Duration = Duration::from_secs(10);
-/// Turns without anybody watching, after which the task ends; whoever asks again meets it still there.
+/// Turns without a watcher after which the task ends. A watcher who returns sooner finds it running.
 const LONELY_TURNS_MAX: u32 = 10;
 const RULES_MAX: usize = 50;
 const DENIALS_MAX: u32 = 50;
-/// A slow gate's entries come so much after those of others.
+/// The delay of entries from a slow gate.
 const DENIALS_LATE_MS: i64 = 5_000;
 const MINUTE_MS: i64 = 60_000;
 
-/// What happens now, once a second: events named `tick`, each with a `LiveTick`. The stream ends after a
+/// Current statistics, once a second: events named `tick`, each with a `LiveTick`. The stream ends after a
 /// minute with an event named `end`: ask again. Lines that begin with a colon are heartbeats.
 #[utoipa::path(get, path = "/tenants/{tenant}/stats/live", operation_id = "stats_live", tag = "stats",
     params(("tenant" = String, Path, description = "`tenant_…`")),
@@ -66,7 +66,7 @@ pub(crate) async fn live(
         };
         Some((Ok::<_, Infallible>(event), watching))
     });
-    // Without the header a proxy may keep events until there are many.
+    // Without the header a proxy can hold events back.
     let unbuffered = [(HeaderName::from_static("x-accel-buffering"), "no")];
     let events = Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT));
     Ok((unbuffered, events).into_response())
@@ -88,24 +88,24 @@ async fn run(control: ControlState, tenant_id: TenantId, turns: Turns) {
             return;
         }
         match reading.next(&control, tenant_id).await {
-            // An error says that nobody listens at the moment.
+            // An error means that no stream is open at the moment.
             Ok(turn) => drop(turns.send(Arc::new(turn))),
             Err(error) => tracing::debug!(%error, "what happens now could not be read"),
         }
     }
 }
 
-/// What was read last, to tell what is new.
+/// The previous reading, from which the next tick is computed.
 #[derive(Debug, Default)]
 struct Reading {
     at: Option<Timestamp>,
     counted: HashMap<(Option<RuleId>, Timestamp), TallyCounts>,
     /// Newest first.
-    told: Vec<DenialId>,
+    sent: Vec<DenialId>,
 }
 
 impl Reading {
-    /// What is new (no tick the first time), and whose streams end.
+    /// Returns the changes since the previous reading (no tick the first time), and the watchers whose streams end.
     async fn next(
         &mut self,
         control: &ControlState,
@@ -133,10 +133,10 @@ impl Reading {
             counted.insert((rule_id, minute), counts);
         }
         self.counted = counted;
-        let ids = denials.iter().map(|it| it.id).collect();
-        let fresh = denials.into_iter().filter(|it| !self.told.contains(&it.id));
+        let ids = denials.iter().map(|denial| denial.id).collect();
+        let fresh = denials.into_iter().filter(|denial| !self.sent.contains(&denial.id));
         let denials = fresh.map(entry).collect();
-        self.told = ids;
+        self.sent = ids;
         let Some(before) = self.at.replace(now) else { return Ok(Turn { tick: None, gone }) };
         let span_ms = u32::try_from(now.as_millis() - before.as_millis()).unwrap_or(0);
         let requests = counts(&requests);
@@ -157,10 +157,14 @@ fn grown(counts: &TallyCounts, before: &TallyCounts) -> TallyCounts {
 }
 
 fn busiest(rules: HashMap<RuleId, TallyCounts>) -> Vec<LiveRule> {
-    let decided = |it: &TallyCounts| it.allowed + it.denied + it.shadow_denied + it.refunded;
-    let mut rules: Vec<_> = rules.into_iter().filter(|(_, it)| decided(it) > 0).collect();
-    rules.sort_unstable_by_key(|(id, it)| (std::cmp::Reverse(decided(it)), *id));
+    let decided = |counts: &TallyCounts| {
+        counts.allowed + counts.denied + counts.shadow_denied + counts.refunded
+    };
+    let mut rules: Vec<_> = rules.into_iter().filter(|(_, counts)| decided(counts) > 0).collect();
+    rules.sort_unstable_by_key(|(id, counts)| (std::cmp::Reverse(decided(counts)), *id));
     rules.truncate(RULES_MAX);
     let rules = rules.into_iter();
-    rules.map(|(id, it)| LiveRule { rule_id: id.to_string(), counts: counts(&it) }).collect()
+    rules
+        .map(|(id, rule_counts)| LiveRule { rule_id: id.to_string(), counts: counts(&rule_counts) })
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! Which steps a question is about: aligned, bounded, and no finer than what is kept.
+//! The steps of a query: aligned, bounded, and no finer than the stored statistics.
 
 use weir_domain::algorithm::{Calendar, Period, Quota};
 use weir_domain::calendar;
@@ -14,15 +14,15 @@ use crate::stats::TimeQuery;
 pub(crate) struct Steps {
     /// Where each begins, and where the last ends.
     pub(crate) bounds: Vec<Timestamp>,
-    /// How long each is, or usually is.
+    /// The length of a step, or the usual length.
     pub(crate) step_s: u32,
     /// Whether they are days of a time zone, of differing length.
     pub(crate) local: bool,
-    /// From what they are counted.
+    /// The table from which they are counted.
     pub(crate) resolution: Resolution,
 }
 
-/// A time that was asked for, not yet aligned.
+/// The requested time, not yet aligned.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
     from_ms: i64,
@@ -35,7 +35,7 @@ const MINUTE_S: u32 = 60;
 const HOUR_S: u32 = 3_600;
 const DAY_S: u32 = 86_400;
 const DAY_MS: i64 = 86_400_000;
-/// What a series has about, when the step is ours to choose.
+/// The approximate number of points of a series without a requested step.
 const POINTS_CHOSEN: i64 = 250;
 
 impl Asked {
@@ -112,7 +112,11 @@ impl Asked {
         } else {
             [Resolution::Day].as_slice()
         };
-        let found = wanted.iter().copied().find(|it| self.kept(*it)).unwrap_or(Resolution::Day);
+        let found = wanted
+            .iter()
+            .copied()
+            .find(|resolution| self.kept(*resolution))
+            .unwrap_or(Resolution::Day);
         let step_ms = match found {
             Resolution::Minute => 60_000,
             Resolution::Hour => 3_600_000,
@@ -141,7 +145,7 @@ impl Asked {
         LADDER_S.into_iter().find(|step| enough(step) && kept(step)).unwrap_or(DAY_S)
     }
 
-    /// Whether everything from the beginning on is kept so finely.
+    /// Whether everything from the start on is stored at this resolution.
     fn kept(&self, resolution: Resolution) -> bool {
         let days = match resolution {
             Resolution::Minute => self.retention.minutes_days,
@@ -154,7 +158,7 @@ impl Asked {
 
     fn even(&self, step_s: u32) -> Result<Vec<Timestamp>, Problem> {
         let step_ms = i64::from(step_s) * 1000;
-        // Several days begin with the first one asked for, not somewhere before it.
+        // Steps of several days begin with the first requested day, not before it.
         let grid_ms = step_ms.min(DAY_MS);
         let start = self.from_ms.div_euclid(grid_ms) * grid_ms;
         let points = (self.to_ms - start + step_ms - 1) / step_ms;
@@ -164,7 +168,7 @@ impl Asked {
         Ok((0..=points).map(|at| Timestamp::from_millis(start + at * step_ms)).collect())
     }
 
-    /// Midnights of a time zone, so many days apart.
+    /// Midnights of a time zone, at a distance of some days.
     fn local_days(&self, days: u32, time_zone: &str) -> Result<Vec<Timestamp>, Problem> {
         let quota = zone_quota(time_zone)?;
         let around = |ms: i64| {

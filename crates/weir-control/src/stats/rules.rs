@@ -21,15 +21,15 @@ use crate::state::ControlState;
 use crate::stats::TimeQuery;
 use crate::stats::range::Asked;
 
-/// What to count, and when.
+/// The filter and time of the statistics.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RulesQuery {
-    /// From when, RFC 3339; default: an hour before the end.
+    /// The start, RFC 3339; default: an hour before the end.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<DateTime>,
-    /// Until when; default and latest: now.
+    /// The end; default and latest: now.
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<DateTime>,
     /// Length of a step: whole minutes up to an hour, whole hours up to a day, or whole days of UTC;
@@ -42,7 +42,7 @@ pub(crate) struct RulesQuery {
 
 const STEP_S_DEFAULT: u32 = 300;
 
-/// A short series of each rule that decided something: what a list of rules draws.
+/// A short series of each rule that decided something, for a list of rules.
 #[utoipa::path(get, path = "/tenants/{tenant}/stats/rules", operation_id = "stats_rules", tag = "stats",
     params(("tenant" = String, Path, description = "`tenant_…`"), RulesQuery),
     responses((status = 200, description = "The busiest rules first", body = RulesSeries)))]
@@ -81,14 +81,14 @@ pub(crate) async fn rules(
 }
 
 fn decided(steps: &[TallyCounts]) -> u64 {
-    steps.iter().map(|it| it.allowed + it.denied + it.shadow_denied).sum()
+    steps.iter().map(|counts| counts.allowed + counts.denied + counts.shadow_denied).sum()
 }
 
 fn series(id: RuleId, steps: &[TallyCounts]) -> RuleSeries {
     RuleSeries {
         rule_id: id.to_string(),
-        allowed: steps.iter().map(|it| it.allowed).collect(),
-        denied: steps.iter().map(|it| it.denied).collect(),
-        shadow_denied: steps.iter().map(|it| it.shadow_denied).collect(),
+        allowed: steps.iter().map(|counts| counts.allowed).collect(),
+        denied: steps.iter().map(|counts| counts.denied).collect(),
+        shadow_denied: steps.iter().map(|counts| counts.shadow_denied).collect(),
     }
 }

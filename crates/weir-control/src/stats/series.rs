@@ -16,15 +16,15 @@ use crate::state::ControlState;
 use crate::stats::range::Asked;
 use crate::stats::{TimeQuery, parse_rule};
 
-/// What to count, when, and in which steps.
+/// The filter, time and steps of a series.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SeriesQuery {
-    /// From when, RFC 3339; default: an hour before the end.
+    /// The start, RFC 3339; default: an hour before the end.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<DateTime>,
-    /// Until when; default and latest: now.
+    /// The end; default and latest: now.
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<DateTime>,
     /// Length of a step: whole minutes up to an hour, whole hours up to a day, or whole days; default:
@@ -40,7 +40,7 @@ pub(crate) struct SeriesQuery {
     rule_id: Option<String>,
 }
 
-/// How much was decided in each step, zeros included.
+/// The decisions in each step, zeros included.
 #[utoipa::path(get, path = "/tenants/{tenant}/stats/series", operation_id = "stats_series", tag = "stats",
     params(("tenant" = String, Path, description = "`tenant_…`"), SeriesQuery),
     responses((status = 200, description = "The series", body = Series)))]
@@ -66,11 +66,11 @@ pub(crate) async fn series(
         start: starts.first().copied().unwrap_or_default().into(),
         step_s: steps.step_s,
         starts: steps.local.then(|| starts.iter().copied().map(DateTime).collect()),
-        allowed: column(|it| it.allowed),
-        denied: column(|it| it.denied),
-        shadow_denied: column(|it| it.shadow_denied),
-        degraded: column(|it| it.degraded),
-        refunded: column(|it| it.refunded),
+        allowed: column(|counts| counts.allowed),
+        denied: column(|counts| counts.denied),
+        shadow_denied: column(|counts| counts.shadow_denied),
+        degraded: column(|counts| counts.degraded),
+        refunded: column(|counts| counts.refunded),
         as_of: counted.as_of.into(),
         dropped: counted.dropped,
     }))

@@ -18,7 +18,7 @@ use crate::state::ControlState;
 use crate::stats::range::Asked;
 use crate::stats::{TimeQuery, counts, parse_rule};
 
-/// What to count, and when.
+/// The filter and time of the statistics.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -27,7 +27,7 @@ pub(crate) struct SummaryQuery {
     /// day to whole hours, beyond 45 days to whole days of UTC.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<DateTime>,
-    /// Until when; default and latest: now.
+    /// The end; default and latest: now.
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<DateTime>,
     /// Only checks of this namespace; empty: of namespaces that had no rules.
@@ -36,11 +36,11 @@ pub(crate) struct SummaryQuery {
     rule_id: Option<String>,
 }
 
-/// Up to so many hours are counted by minutes, and by hours; longer by days.
+/// Hours up to which minutes are counted, and up to which hours are; longer times are counted by days.
 const MINUTES_H: i64 = 12;
 const HOURS_H: i64 = 45 * 24;
 
-/// How much was decided in a time, and in the time of equal length before it.
+/// The decisions in a period, and in the previous period of the same length.
 #[utoipa::path(get, path = "/tenants/{tenant}/stats/summary", operation_id = "stats_summary", tag = "stats",
     params(("tenant" = String, Path, description = "`tenant_…`"), SummaryQuery),
     responses((status = 200, description = "The totals", body = Summary)))]

@@ -20,7 +20,7 @@ use crate::state::ControlState;
 use crate::stats::range::Asked;
 use crate::stats::{TimeQuery, parse_rule};
 
-/// What to list, and when.
+/// The kind, order and time of the list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -28,21 +28,21 @@ pub(crate) struct TopQuery {
     /// Subjects (default), or rules.
     #[param(inline)]
     by: Option<TopBy>,
-    /// Most refused first (default), or most asked.
+    /// Most denied first (default), or most checked.
     #[param(inline)]
     order: Option<TopOrder>,
     /// From when, RFC 3339; default: an hour before the end. For subjects widened to ten minutes and
     /// at most a day; for rules to whole minutes, beyond two hours to hours, beyond three days to days.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<DateTime>,
-    /// Until when; default and latest: now.
+    /// The end; default and latest: now.
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<DateTime>,
     /// Only subjects of this rule.
     rule_id: Option<String>,
     /// Only rules of this namespace.
     namespace: Option<String>,
-    /// How many at most.
+    /// The maximum number of entries.
     #[param(minimum = 1, maximum = 100, default = 10)]
     limit: Option<u32>,
 }
@@ -55,7 +55,7 @@ const MINUTES_H: i64 = 2;
 const HOURS_H: i64 = 3 * 24;
 const SUBJECTS_MS_MAX: i64 = 24 * 60 * 60 * 1000;
 
-/// The subjects or the rules that ask, or are refused, most.
+/// The subjects or rules with the most checks or denials.
 #[utoipa::path(get, path = "/tenants/{tenant}/stats/top", operation_id = "stats_top", tag = "stats",
     params(("tenant" = String, Path, description = "`tenant_…`"), TopQuery),
     responses((status = 200, description = "The busiest, first ones first", body = Top)))]

@@ -18,7 +18,7 @@ use crate::{names, tenants};
 
 /// Make a tenant and become its owner.
 ///
-/// Where sign-up is closed, only operators may.
+/// Where sign-up is closed, only operators can.
 #[utoipa::path(post, path = "/tenants", operation_id = "tenants_create", tag = "tenants",
     request_body = CreateTenant,
     responses(

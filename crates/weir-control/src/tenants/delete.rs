@@ -14,7 +14,7 @@ use crate::state::ControlState;
 
 /// Delete a tenant with all it has; its keys stop working at once.
 ///
-/// The body repeats the tenant's name: what is deleted does not come back.
+/// The body repeats the name of the tenant, because a deletion cannot be undone.
 #[utoipa::path(delete, path = "/tenants/{tenant}", operation_id = "tenants_delete", tag = "tenants",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = DeleteTenant,

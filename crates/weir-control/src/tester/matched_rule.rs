@@ -1,4 +1,4 @@
-//! How one rule meets a request, in JSON.
+//! The result of one rule for a request, in JSON.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use weir_wire::check::LimitAnswer;
 use weir_wire::limits::AlgorithmName;
 use weir_wire::tester::{FailedCondition, TestedRule};
 
-/// One rule, the request, and what came of it.
+/// One rule, and its match with a request.
 #[derive(Debug)]
 pub(crate) struct MatchedRule {
     pub(crate) active: Arc<ActiveRule>,
@@ -28,18 +28,18 @@ impl MatchedRule {
         Self { active, rule_match }
     }
 
-    /// Whether what it says counts.
+    /// Whether the rule is enforced.
     pub(crate) fn enforced(&self) -> bool {
         self.active.rule.mode() == Mode::Enforce
     }
 
-    /// Whether it lets everything pass that it matches, whatever other rules' limits say.
+    /// Whether the rule allows everything that it matches, whatever the limits of other rules decide.
     pub(crate) fn exempts(&self) -> bool {
         let allows = matches!(self.rule_match, RuleMatch::Passes(Effect::Allow));
         allows && self.active.rule.action() == Action::Allow
     }
 
-    /// Whether it would let the request pass; `decisions` are those of its limits.
+    /// Whether the rule would allow the request; `decisions` are those of its limits.
     pub(crate) fn passes(&self, decisions: &[Decision]) -> bool {
         match self.rule_match {
             RuleMatch::Passes(Effect::Deny) => false,
@@ -48,7 +48,7 @@ impl MatchedRule {
         }
     }
 
-    /// In JSON; `decided` is when the limits were looked at.
+    /// The JSON; `decided` is the time of the inspection.
     pub(crate) fn answer(
         &self,
         request: &Request,
@@ -79,10 +79,10 @@ impl MatchedRule {
                 _ => None,
             },
             subject: if matches { subject() } else { None },
-            override_id: exception.map(|it| it.id.to_string()),
+            override_id: exception.map(|active| active.id.to_string()),
             would_pass: self.passes(decisions),
             limits: limits
-                .map(|(limit, it)| limit_answer(&self.active, limit, *it, decided))
+                .map(|(limit, decision)| limit_answer(&self.active, limit, *decision, decided))
                 .collect(),
         }
     }
@@ -118,7 +118,7 @@ impl MatchedRule {
     }
 }
 
-/// What one limit of a rule says, in JSON; `decided` is when it was looked at.
+/// The decision of one limit of a rule, in JSON; `decided` is the time of the inspection.
 pub(crate) fn limit_answer(
     active: &ActiveRule,
     limit: &Limit,

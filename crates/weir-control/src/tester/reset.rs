@@ -16,7 +16,7 @@ use crate::input::Input;
 use crate::rule_service::{CountersError, active_rule, charge_of, subject_values};
 use crate::state::ControlState;
 
-/// Let one subject of a rule start again, as if it had never asked.
+/// Reset the counters of one subject of a rule, as if it had never been checked.
 #[utoipa::path(post, path = "/tenants/{tenant}/counters/reset", operation_id = "counters_reset", tag = "testing",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = ResetBody,
@@ -26,7 +26,7 @@ pub(crate) async fn reset(
     By { caller, .. }: By<Editor>,
     Input { body, once }: Input<ResetBody>,
 ) -> Result<Response, ControlError> {
-    // A new version of the rulebook, though no rule changes: gates forget what they remember of denials.
+    // A new version of the rulebook, although no rule changes: gates drop their cached denials.
     let mut change = control.change("counters.reset", caller, once).await?;
     let charge = charge(&mut change, &body).await?;
     let object = Object::new("rule", &charge.active.id);

@@ -22,7 +22,7 @@ use crate::rule_service::{CheckedRule, active_rule, inspect};
 use crate::state::ControlState;
 use crate::tester::matched_rule::MatchedRule;
 
-/// Try a request against every rule of a namespace: what matches, or why not, and what the limits say now.
+/// Try a request against every rule of a namespace: the match, or the reason against it, and the present state of the limits.
 ///
 /// Nothing is counted, and the rules are those that are stored, whether or not every gate has them yet.
 #[utoipa::path(post, path = "/tenants/{tenant}/test", operation_id = "test", tag = "testing",

@@ -9,7 +9,7 @@ use weir_store::{Flush, Scope, SketchEntry, SketchRow, TallyCounts, TallyRow};
 
 use super::receiver::Receiver;
 use super::support::{Member, Plane};
-use crate::alerting::{deliver_due, look_at_due};
+use crate::alerting::{deliver_due, evaluate_due};
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -69,7 +69,7 @@ async fn checks(plane: &Plane, member: &Member, namespace: &str, allowed: u64, d
 /// Looks at what is due, as after the usual pause.
 async fn look(plane: &Plane) {
     plane.advance(31_000);
-    look_at_due(&plane.state).await.expect("looked");
+    evaluate_due(&plane.state).await.expect("looked");
     deliver_due(&plane.state).await.expect("sent");
 }
 
@@ -161,7 +161,7 @@ async fn share_of_refusals_is_told_once_per_window_whoever_looks() {
     let ahead = plane.now_ms() - other.now_ms();
     plane.advance(31_000);
     other.advance(31_000 + ahead);
-    let (ours, theirs) = tokio::join!(look_at_due(&plane.state), look_at_due(&other.state));
+    let (ours, theirs) = tokio::join!(evaluate_due(&plane.state), evaluate_due(&other.state));
     assert_eq!(ours.expect("looked") + theirs.expect("looked"), 1, "one of them looks");
     deliver_due(&plane.state).await.expect("sent");
     let told = receiver.next().await.json();

@@ -16,7 +16,7 @@ fn document() -> Value {
 /// Where a schema, or one that it refers to, permits values without a bound.
 fn unbounded(document: &Value, schema: &Value, path: &str, seen: &mut Vec<String>) -> Vec<String> {
     if let Some(reference) = schema["$ref"].as_str() {
-        if seen.iter().any(|it| it == reference) {
+        if seen.iter().any(|seen| seen == reference) {
             return Vec::new();
         }
         seen.push(reference.to_owned());
@@ -27,7 +27,7 @@ fn unbounded(document: &Value, schema: &Value, path: &str, seen: &mut Vec<String
     let mut found = Vec::new();
     let is = |name: &str| match &schema["type"] {
         Value::String(one) => one == name,
-        Value::Array(many) => many.iter().any(|it| it == name),
+        Value::Array(many) => many.iter().any(|value| value == name),
         _ => false,
     };
     let has = |keys: &[&str]| keys.iter().any(|key| schema.get(key).is_some());

@@ -139,7 +139,7 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
     let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 1000 }]);
     let rule = json!({ "name": "other", "count_by": ["user"], "limits": limits });
     let subject = json!({ "user": "u-2" });
-    let it = json!({ "rule_id": things.rule, "subject": subject, "action": "deny" });
+    let override_body = json!({ "rule_id": things.rule, "subject": subject, "action": "deny" });
     Some(match operation {
         "me_rename" | "tenants_create" | "tenants_update" | "tenants_delete" => {
             json!({ "name": "Acme" })
@@ -157,8 +157,8 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "keys_rotate" | "webhooks_rotate" => json!({ "overlap_s": 5 }),
         "rules_create" | "rules_update" => rule,
         "rules_revert" => json!({ "revision": 1 }),
-        "overrides_create" | "overrides_update" => it,
-        "overrides_bulk" => json!({ "overrides": [it] }),
+        "overrides_create" | "overrides_update" => override_body,
+        "overrides_bulk" => json!({ "overrides": [override_body] }),
         "simulate" => json!({ "rule": rule, "source": "recorded" }),
         "test" => json!({ "attributes": { "user": "u-1" } }),
         "counters_inspect" => json!({ "rule_id": things.rule, "subjects": [{ "user": "u-1" }] }),
@@ -194,9 +194,10 @@ impl Things {
         let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 1000 }]);
         let rule = json!({ "name": "login", "count_by": ["user"], "limits": limits });
         let rule = plane.by(member, "POST", "rules").json(&rule).send().await.expect(201);
-        let it =
+        let exception =
             json!({ "rule_id": rule.text("/id"), "subject": { "user": "u-1" }, "action": "deny" });
-        let it = plane.by(member, "POST", "overrides").json(&it).send().await.expect(201);
+        let exception =
+            plane.by(member, "POST", "overrides").json(&exception).send().await.expect(201);
         let invite = json!({ "email": "invited@example.com", "role": "viewer" });
         let invited =
             plane.by(member, "POST", "invitations").json(&invite).send().await.expect(201);
@@ -218,7 +219,7 @@ impl Things {
             tenant: member.tenant.clone(),
             key: key.text("/id"),
             rule: rule.text("/id"),
-            exception: it.text("/id"),
+            exception: exception.text("/id"),
         }
     }
 

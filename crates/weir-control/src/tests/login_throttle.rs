@@ -24,8 +24,9 @@ async fn junk(plane: &Plane, peer: u8) {
 
 /// The device cookie of an answer, as a browser sends it back.
 fn device(answer: &Answer) -> String {
-    let cookies = answer.headers.get_all("set-cookie").iter().filter_map(|it| it.to_str().ok());
-    let device = cookies.into_iter().find(|it| it.starts_with("__Host-weir_device="));
+    let cookies =
+        answer.headers.get_all("set-cookie").iter().filter_map(|value| value.to_str().ok());
+    let device = cookies.into_iter().find(|cookie| cookie.starts_with("__Host-weir_device="));
     let device = device.expect("a device cookie");
     for flag in ["; Secure", "; HttpOnly", "; SameSite=Strict", "; Path=/"] {
         assert!(device.contains(flag), "{device}");

@@ -53,7 +53,7 @@ async fn whoever_is_invited_joins_once_with_that_role() {
 
     let members = plane.by(&ada, "GET", "members").send().await.expect(200);
     let rows = members.body["data"].as_array().expect("a list");
-    let seen: Vec<_> = rows.iter().map(|it| (&it["email"], &it["role"])).collect();
+    let seen: Vec<_> = rows.iter().map(|row| (&row["email"], &row["role"])).collect();
     let (ada_row, eve_row) = (json!("ada@example.com"), json!("eve@example.com"));
     let (owner, editor) = (json!("owner"), json!("editor"));
     assert_eq!(seen, [(&ada_row, &owner), (&eve_row, &editor)]);

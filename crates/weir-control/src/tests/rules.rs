@@ -41,7 +41,7 @@ async fn rule_is_made_read_replaced_and_deleted() {
     let changed = put(Some("\"1\"")).await.expect(200);
     assert_eq!((changed.etag(), changed.text("/mode")), ("\"2\"".into(), "off".into()));
     assert_eq!(changed.body["warnings"].as_array().map(Vec::len), Some(1));
-    let versions = [&made, &changed].map(|it| it.body["rulebook_version"].as_u64());
+    let versions = [&made, &changed].map(|answer| answer.body["rulebook_version"].as_u64());
     assert!(versions[0] < versions[1]);
     put(Some("\"1\"")).await.problem(412, "stale");
 
@@ -126,7 +126,9 @@ async fn lists_are_of_some_ids_or_of_rules_that_have_something() {
     let names = async |query: String| {
         let answer = list(query).await.expect(200);
         let data = answer.body["data"].as_array().expect("a list").clone();
-        data.iter().map(|it| it["name"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+        data.iter()
+            .map(|rule| rule["name"].as_str().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(names(format!("ids={second},{first},{hers}")).await, ["a-login", "b-login"]);
     assert_eq!(names(format!("ids={second}&search=a-")).await, [""; 0]);
@@ -172,7 +174,7 @@ async fn repeated_creation_makes_one_rule() {
     assert_eq!((first.etag(), &first.body), (again.etag(), &again.body));
     let log = plane.by(&ada, "GET", "audit").send().await.expect(200);
     let creations = log.body["data"].as_array().expect("a list").iter();
-    assert_eq!(creations.filter(|it| it["action"] == "rule.create").count(), 1);
+    assert_eq!(creations.filter(|entry| entry["action"] == "rule.create").count(), 1);
 }
 
 #[tokio::test]

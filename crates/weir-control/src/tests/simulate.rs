@@ -7,7 +7,7 @@ use weir_domain::id::{GateId, TenantId};
 use weir_domain::sample::{ALL, mark};
 use weir_domain::time::Timestamp;
 use weir_store::{Flush, SampleHead, SampleRow, Scope};
-use weir_wire::kept::KeptChecks;
+use weir_wire::recorded_checks::RecordedChecks;
 
 use super::support::{Member, Plane};
 
@@ -19,7 +19,7 @@ fn rule(limit: u64) -> Value {
 /// A gate writes that each user asked so often, a second apart, from the beginning of a minute on.
 async fn record(plane: &Plane, member: &Member, since: i64, users: &[(&str, u32)], threshold: u32) {
     let tenant_id: TenantId = member.tenant.parse().expect("an id");
-    let mut kept = KeptChecks::default();
+    let mut kept = RecordedChecks::default();
     for (place, (user, checks)) in (0..).zip(users) {
         let by_mark = mark(&["user".to_owned()], |_| Some(user));
         if by_mark <= Some(threshold) {
@@ -38,7 +38,7 @@ async fn record(plane: &Plane, member: &Member, since: i64, users: &[(&str, u32)
         since,
         until,
         threshold,
-        seen: users.iter().map(|it| u64::from(it.1)).sum(),
+        seen: users.iter().map(|user| u64::from(user.1)).sum(),
         kept: kept.checks.len() as u64,
         lost: 0,
         plan: json!({ "attributes": ["user"], "count_by": [["user"]] }),
@@ -197,9 +197,9 @@ async fn second_run_of_a_tenant_is_asked_to_wait() {
     let body = json!({ "rule": rule(1), "source": "trace", "trace": trace });
     let run = || simulate(&plane, &ada, body.clone());
     let answers = futures_util::future::join_all([run(), run(), run()]).await;
-    let statuses: Vec<_> = answers.iter().map(|it| it.status.as_u16()).collect();
+    let statuses: Vec<_> = answers.iter().map(|answer| answer.status.as_u16()).collect();
     assert!(statuses.contains(&200), "{statuses:?}");
-    for answer in answers.into_iter().filter(|it| it.status != 200) {
+    for answer in answers.into_iter().filter(|answer| answer.status != 200) {
         assert_eq!(answer.headers["retry-after"], "2");
         answer.problem(429, "too_many_requests");
     }

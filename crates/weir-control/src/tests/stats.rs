@@ -99,7 +99,7 @@ async fn series_fills_gaps_and_summary_agrees() {
     let series = plane.by(&ada, "GET", "stats/series?step_s=60").send().await.expect(200).body;
     let column = |name: &str| -> Vec<u64> {
         let column = series[name].as_array().expect("a list");
-        column.iter().map(|it| it.as_u64().expect("a count")).collect()
+        column.iter().map(|count| count.as_u64().expect("a count")).collect()
     };
     let (allowed, denied) = (column("allowed"), column("denied"));
     assert!((60..=61).contains(&allowed.len()), "{}", allowed.len());
@@ -156,7 +156,8 @@ async fn event(stream: &mut Body) -> Option<(String, Value)> {
         let frame = tokio::time::timeout(Duration::from_secs(20), stream.frame());
         let frame = frame.await.expect("something every second")?.expect("a whole frame");
         let text = String::from_utf8(frame.into_data().expect("data").to_vec()).expect("UTF-8");
-        let line = |name: &str| text.lines().find_map(|it| it.strip_prefix(name)).map(str::trim);
+        let line =
+            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
         if let (Some(name), Some(data)) = (line("event:"), line("data:")) {
             return Some((name.to_owned(), serde_json::from_str(data).expect("JSON")));
         }

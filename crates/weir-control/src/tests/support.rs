@@ -275,7 +275,8 @@ impl Ask<'_> {
         let response = self.plane.surrounded.answer(request).await;
         let (parts, body) = response.into_parts();
         // A stream has no end to wait for.
-        let stream = parts.headers.get("content-type").is_some_and(|it| it == "text/event-stream");
+        let stream =
+            parts.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");
         let body = if stream { Body::empty() } else { body };
         let bytes = body.collect().await.expect("a whole body").to_bytes();
         let table = parts

@@ -122,7 +122,7 @@ async fn denials_are_in_the_log_of_whoever_was_denied() {
     }
     let log = plane.by(&ada, "GET", "audit").send().await.expect(200);
     let entries = log.body["data"].as_array().expect("a list");
-    let denials = entries.iter().filter(|it| it["action"] == "access.denied");
+    let denials = entries.iter().filter(|entry| entry["action"] == "access.denied");
     assert_eq!(denials.count(), 10, "ten a minute");
     assert!(log.text("/data/0/object_id").starts_with("DELETE /tenants/tenant_"));
     let others = plane.by(&eve, "GET", "audit").send().await.expect(200);

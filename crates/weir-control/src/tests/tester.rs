@@ -30,7 +30,8 @@ async fn tester_says_what_matches_why_not_and_what_is_left() {
     let answer = test(json!({ "user": "u-1", "route": "/login" })).await.expect(200);
     assert_eq!((&answer.body["allowed"], &answer.body["denied_by"]), (&json!(true), &json!([])));
     let rules = answer.body["rules"].as_array().expect("a list");
-    let names: Vec<_> = rules.iter().map(|it| it["rule"].as_str().unwrap_or_default()).collect();
+    let names: Vec<_> =
+        rules.iter().map(|rule| rule["rule"].as_str().unwrap_or_default()).collect();
     assert_eq!(names, ["per-user", "per-ip", "shadow", "off"]);
     assert_eq!(rules[0]["matches"], true);
     assert_eq!(rules[0]["subject"], json!({ "user": "u-1" }));
@@ -55,8 +56,8 @@ async fn tester_follows_overrides_and_outright_rules() {
         rule(&plane, &ada, json!({ "name": "per-user", "count_by": ["user"], "limits": limits }))
             .await;
     for (user, effect) in [("barred", json!("deny")), ("free", json!("allow"))] {
-        let it = json!({ "rule_id": id, "subject": { "user": user }, "action": effect });
-        plane.by(&ada, "POST", "overrides").json(&it).send().await.expect(201);
+        let body = json!({ "rule_id": id, "subject": { "user": user }, "action": effect });
+        plane.by(&ada, "POST", "overrides").json(&body).send().await.expect(201);
     }
     let test = |user: &str, cost: u32| {
         let body = json!({ "attributes": { "user": user }, "cost": cost });

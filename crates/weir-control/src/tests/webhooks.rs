@@ -145,7 +145,8 @@ async fn switched_off_webhook_sends_nothing() {
     assert_eq!(log.text("/data/0/error"), "the webhook is switched off");
     let audit = plane.by(&ada, "GET", "audit").send().await.expect(200);
     let done: Vec<_> = audit.body["data"].as_array().expect("a list").iter().collect();
-    let actions: Vec<_> = done.iter().map(|it| it["action"].as_str().expect("a text")).collect();
+    let actions: Vec<_> =
+        done.iter().map(|entry| entry["action"].as_str().expect("a text")).collect();
     assert_eq!(actions[..3], ["webhook.test", "webhook.update", "webhook.create"]);
     assert!(!audit.body.to_string().contains("whsec_"));
 }

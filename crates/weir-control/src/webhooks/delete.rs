@@ -13,7 +13,7 @@ use crate::input::Once;
 use crate::state::ControlState;
 use crate::webhooks;
 
-/// Delete a webhook with its log and what is still to be told.
+/// Delete a webhook with its log and its pending messages.
 #[utoipa::path(delete, path = "/tenants/{tenant}/webhooks/{webhook}", operation_id = "webhooks_delete", tag = "alerts",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

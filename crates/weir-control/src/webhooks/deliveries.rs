@@ -14,7 +14,7 @@ use crate::listing::{List, ListQuery};
 use crate::state::ControlState;
 use crate::webhooks;
 
-/// What a webhook was to tell, newest first, and what came of it. Kept for thirty days.
+/// The deliveries of a webhook with their results, newest first. Retained for thirty days.
 #[utoipa::path(get, path = "/tenants/{tenant}/webhooks/{webhook}/deliveries", operation_id = "deliveries_list", tag = "alerts",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

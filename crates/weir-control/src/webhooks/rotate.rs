@@ -18,7 +18,7 @@ use crate::webhooks;
 
 const OVERLAP_S_MAX: u32 = 30 * 24 * 60 * 60;
 
-/// Give a webhook a new secret. Until the overlap ends, messages are signed with both.
+/// Give a webhook a new secret. Messages are signed with both until the overlap ends.
 #[utoipa::path(post, path = "/tenants/{tenant}/webhooks/{webhook}/rotate", operation_id = "webhooks_rotate", tag = "alerts",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

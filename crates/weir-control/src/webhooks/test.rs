@@ -10,7 +10,7 @@ use weir_http::problem::Problem;
 use weir_wire::webhooks::Delivery;
 
 use crate::actor::{By, Editor};
-use crate::alerting::Told;
+use crate::alerting::WebhookMessage;
 use crate::ceilings::too_often;
 use crate::change::Object;
 use crate::error::ControlError;
@@ -20,7 +20,7 @@ use crate::webhooks;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Send something that tells nothing, to see it arrive. Look into the deliveries for what came of it.
+/// Send a test message. The deliveries show its result.
 #[utoipa::path(post, path = "/tenants/{tenant}/webhooks/{webhook}/test", operation_id = "webhooks_test", tag = "alerts",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),
@@ -39,16 +39,16 @@ pub(crate) async fn test(
     let mut change = control.change("webhooks.test", caller, Once::unkept()).await?;
     let tenant_id = change.caller.tenant_id;
     let row = change.tx.webhooks().find(tenant_id, id).await?.ok_or_else(Problem::not_found)?;
-    let told = Told::Test { webhook: row.name };
+    let message = WebhookMessage::Test { webhook: row.name };
     let ceilings = change.tx.ceilings().of_tenant(tenant_id).await?;
     let ceiling = ceilings.get(Ceiling::WebhookTestsPerMinute);
-    let last = change.tx.deliveries().nth_newest(tenant_id, told.kind(), ceiling).await?;
+    let last = change.tx.deliveries().nth_newest(tenant_id, message.kind(), ceiling).await?;
     let wait_ms = last.map_or(0, |at| at.plus_ms(MINUTE_MS).as_millis() - change.now.as_millis());
     if wait_ms > 0 {
         let retry_after_s = u32::try_from(wait_ms / 1000 + 1).unwrap_or(60);
         return Err(too_often(Ceiling::WebhookTestsPerMinute, ceiling, retry_after_s).into());
     }
-    let new = told.delivery(&control, tenant_id, id, change.now);
+    let new = message.delivery(&control, tenant_id, id, change.now);
     let delivery = webhooks::delivery(change.tx.deliveries().insert(&new).await?);
     change.audit("webhook.test", Object::new("webhook", &id), None, None).await?;
     change.answer(StatusCode::ACCEPTED, &delivery).await

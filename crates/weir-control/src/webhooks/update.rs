@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::state::ControlState;
 use crate::webhooks;
 
-/// Change a webhook; what is still to be told goes to the new address.
+/// Change a webhook. Pending messages go to the new address.
 #[utoipa::path(put, path = "/tenants/{tenant}/webhooks/{webhook}", operation_id = "webhooks_update", tag = "alerts",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),

@@ -10,7 +10,7 @@ use weir_domain::names::ATTRIBUTES_MAX;
 use weir_domain::request::{Operation, Request};
 use weir_domain::sample::{ALL, RECORDED_BYTES_MAX, SamplePlan, recorded_value};
 use weir_domain::time::Timestamp;
-use weir_wire::kept::KeptChecks;
+use weir_wire::recorded_checks::RecordedChecks;
 
 /// The most checks of a tenant in one batch, which covers five seconds.
 pub(super) const CHECKS_MAX: usize = 1_000;
@@ -165,11 +165,11 @@ impl Sample {
     }
 
     /// The checks in the order of time, as they are stored.
-    pub(super) fn into_recorded(mut self) -> KeptChecks {
+    pub(super) fn into_recorded(mut self) -> RecordedChecks {
         self.checks.sort_by_key(|check| check.at);
         let since_ms = self.since.unwrap_or_default().as_millis();
         let mut known = HashMap::new();
-        let mut stored = KeptChecks::default();
+        let mut stored = RecordedChecks::default();
         for check in self.checks {
             let place = *known.entry(check.values).or_insert_with_key(|values| {
                 stored.values.push(values.clone());

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use weir_domain::id::TenantId;
 use weir_domain::time::Timestamp;
 use weir_store::{SampleHead, SampleRow};
-use weir_wire::kept::KeptPlan;
+use weir_wire::recorded_checks::RecordedPlan;
 
 use super::sample::{CHECKS_MAX, Sample};
 
@@ -121,7 +121,7 @@ fn fit(samples: &mut [Sample]) {
 }
 
 fn row(tenant_id: TenantId, part: i16, sample: Sample, lost: u64, until: Timestamp) -> SampleRow {
-    let plan = KeptPlan::of(sample.plan());
+    let plan = RecordedPlan::of(sample.plan());
     let head = SampleHead {
         namespace: sample.plan().namespace().to_owned(),
         since: sample.since().unwrap_or(until),

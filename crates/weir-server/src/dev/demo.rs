@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Addresses, write_private};
 use crate::user::random_password;
 
-/// What a person needs to use the demo.
+/// The credentials of the demo.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Demo {
     pub email: String,
@@ -67,7 +67,7 @@ async fn make(client: &Client, control: &str) -> anyhow::Result<Demo> {
     Ok(Demo { email: EMAIL.to_owned(), password, tenant, api_key: text(&key, "/secret")? })
 }
 
-/// Waits until a gate knows the demo's key and can ask Redis.
+/// Waits until a gate accepts the demo's key and reaches Redis.
 async fn until_ready(client: &Client, gate: &str, demo: &Demo) {
     let peek = json!({ "namespace": "api", "mode": "peek", "attributes": { "user": "ready", "route": "/login" } });
     loop {

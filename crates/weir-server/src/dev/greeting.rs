@@ -1,4 +1,4 @@
-//! What `weir dev` prints when everything is ready.
+//! The output of `weir dev` when everything is ready.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Addresses;
 use super::demo::Demo;
 
-/// Prints what to open and what to paste, or one line of JSON for programs.
+/// Prints addresses and commands for people, or one line of JSON for programs.
 pub fn print(addresses: &Addresses, demo: &Demo, as_json: bool) -> anyhow::Result<()> {
     let text = if as_json { line(addresses, demo) } else { welcome(addresses, demo) };
     let mut out = std::io::stdout();
@@ -35,7 +35,8 @@ fn welcome(addresses: &Addresses, demo: &Demo) -> String {
     let redis_url = redis_url.replacen("redis://:", "redis://default:", 1);
     let Demo { email, password, api_key, .. } = demo;
     let gate = gates.first().map_or("", String::as_str);
-    let second = gates.get(1).map_or(String::new(), |it| format!("\n  export WEIR_GATE_2={it}"));
+    let second =
+        gates.get(1).map_or(String::new(), |gate| format!("\n  export WEIR_GATE_2={gate}"));
     format!(
         "
 Weir is running.

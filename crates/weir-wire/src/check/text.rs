@@ -135,7 +135,7 @@ impl Text {
 
     fn string(&mut self, before: &str, value: &str) {
         self.raw(before);
-        if value.bytes().any(|it| it < b' ' || it == b'"' || it == b'\\') {
+        if value.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
             serde_json::to_writer(&mut self.0, value).expect("a text is written to memory");
         } else {
             self.raw("\"");
@@ -146,11 +146,11 @@ impl Text {
 
     fn list<T>(&mut self, before: &str, all: &[T], mut each: impl FnMut(&mut Self, &T)) {
         self.raw(before);
-        for (at, it) in all.iter().enumerate() {
+        for (at, item) in all.iter().enumerate() {
             if at > 0 {
                 self.raw(",");
             }
-            each(self, it);
+            each(self, item);
         }
         self.raw("]");
     }

@@ -152,7 +152,7 @@ fn replay_decides_as_a_gate_does() {
             let check =
                 Check { operation: Operation::Consume, cost: asked.cost, rules: vec![meters] };
             let decisions = decide(&mut counters, &check, now);
-            denied += u64::from(decisions.iter().any(|it| !it.allowed));
+            denied += u64::from(decisions.iter().any(|decision| !decision.allowed));
         }
         assert!(denied > 10, "{limit}");
         assert_eq!(run(&replay).candidate.denied, denied, "{limit}");

@@ -6,7 +6,7 @@ use weir_domain::names::{self, ATTRIBUTES_MAX};
 
 use super::{Line, Wrong, attribute, cost, time};
 
-/// The first line: what each column is.
+/// The first line: the meaning of each column.
 #[derive(Debug)]
 pub(super) struct Head {
     separator: char,
@@ -31,7 +31,8 @@ struct Field {
 
 impl Head {
     pub(super) fn parse(line: usize, text: &str) -> Result<Self, Wrong> {
-        let separator = [',', ';', '\t'].into_iter().find(|it| text.contains(*it)).unwrap_or(',');
+        let separator =
+            [',', ';', '\t'].into_iter().find(|sign| text.contains(*sign)).unwrap_or(',');
         let mut columns: Vec<Column> = Vec::new();
         for field in fields(line, text, separator)? {
             let column = match field.text.trim() {
@@ -60,7 +61,7 @@ impl Head {
         let fields = fields(line, text, self.separator)?;
         if fields.len() != self.columns.len() {
             let (has, needs) = (fields.len(), self.columns.len());
-            let column = fields.get(needs).map_or(text.chars().count() + 1, |it| it.column);
+            let column = fields.get(needs).map_or(text.chars().count() + 1, |field| field.column);
             return Err(Wrong::at(line, column, format!("has {has} fields, and not {needs}")));
         }
         let mut read =
@@ -92,10 +93,10 @@ fn fields(line: usize, text: &str, separator: char) -> Result<Vec<Field>, Wrong>
             return Err(Wrong::at(line, column, format!("there may be {FIELDS_MAX} fields")));
         }
         let mut field = Field { column, text: String::new() };
-        if rest.next_if(|(_, it)| *it == '"').is_some() {
+        if rest.next_if(|(_, sign)| *sign == '"').is_some() {
             loop {
                 match rest.next() {
-                    Some((_, '"')) if rest.next_if(|(_, it)| *it == '"').is_some() => {
+                    Some((_, '"')) if rest.next_if(|(_, sign)| *sign == '"').is_some() => {
                         field.text.push('"');
                     }
                     Some((_, '"')) => break,
@@ -104,14 +105,14 @@ fn fields(line: usize, text: &str, separator: char) -> Result<Vec<Field>, Wrong>
                 }
             }
         } else {
-            while let Some((_, it)) = rest.next_if(|(_, it)| *it != separator) {
-                field.text.push(it);
+            while let Some((_, sign)) = rest.next_if(|(_, sign)| *sign != separator) {
+                field.text.push(sign);
             }
         }
         fields.push(field);
         match rest.next() {
             None => return Ok(fields),
-            Some((_, it)) if it == separator => {}
+            Some((_, sign)) if sign == separator => {}
             Some((column, _)) => {
                 return Err(Wrong::at(line, column, "after a quoted field comes a separator"));
             }

@@ -10,8 +10,8 @@ fn json_lines(text: &str) -> Result<Traffic, Wrong> {
 
 /// Times in milliseconds, users and costs.
 fn read(traffic: &Traffic) -> Vec<(i64, Option<&str>, u64)> {
-    let user = |it: &Asked| traffic.requests[it.request as usize].attribute("user");
-    traffic.asked.iter().map(|it| (it.at.as_millis(), user(it), it.cost)).collect()
+    let user = |check: &Asked| traffic.requests[check.request as usize].attribute("user");
+    traffic.asked.iter().map(|check| (check.at.as_millis(), user(check), check.cost)).collect()
 }
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! Who watches which tenant, and the end of a stream whose watcher has lost the right to it.
+//! The watchers of each tenant, and the end of a stream whose watcher has lost the right to it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,25 +12,25 @@ use weir_store::{Actor, StoreError, Tx};
 const WATCHERS_MAX: usize = 1_000;
 const WATCHERS_OF_TENANT_MAX: usize = 50;
 
-/// Who watches which tenant.
+/// The watchers of each tenant.
 #[derive(Debug, Default)]
 pub(crate) struct Live(Mutex<HashMap<TenantId, Watched>>);
 
 #[derive(Debug)]
 struct Watched {
     turns: Turns,
-    /// How many streams each has open.
+    /// The open streams of each watcher.
     streams: HashMap<Watcher, usize>,
 }
 
 pub(super) type Turns = broadcast::Sender<Arc<Turn>>;
 
-/// What one turn says to all streams of a tenant.
+/// The message of one turn to all streams of a tenant.
 #[derive(Debug)]
 pub(super) struct Turn {
     /// The tick as JSON, if there is one.
     pub(super) tick: Option<String>,
-    /// Whose streams end: members who were removed, keys that were revoked.
+    /// The watchers whose streams end: removed members, revoked keys.
     pub(super) gone: Vec<Watcher>,
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Watcher {
     System,
 }
 
-/// One open stream; leaves when dropped.
+/// One open stream, closed when dropped.
 #[derive(Debug)]
 pub(super) struct Stream {
     live: Arc<Live>,
@@ -70,7 +70,7 @@ impl Live {
         start: impl FnOnce(Turns),
     ) -> Result<Stream, Problem> {
         let mut tenants = self.lock();
-        let of_tenant = tenants.get(&tenant_id).map_or(0, |it| it.turns.receiver_count());
+        let of_tenant = tenants.get(&tenant_id).map_or(0, |watched| watched.turns.receiver_count());
         if count(&tenants) >= WATCHERS_MAX || of_tenant >= WATCHERS_OF_TENANT_MAX {
             return Err(Problem::unavailable("too many are watching; try again later"));
         }
@@ -84,7 +84,7 @@ impl Live {
         Ok(Stream { live: Arc::clone(self), tenant_id, watcher, turns })
     }
 
-    /// How many streams are open.
+    /// The number of open streams.
     pub(crate) fn watchers(&self) -> usize {
         count(&self.lock())
     }

@@ -81,7 +81,7 @@ fn days_of_a_time_zone_begin_at_its_midnight_and_may_be_longer() {
 #[test]
 fn suitable_step_gives_a_few_hundred_points_and_uses_what_is_kept() {
     let step = |from: &str| {
-        asked(from, NOW).and_then(|it| it.steps(None, None)).expect("always something").step_s
+        asked(from, NOW).and_then(|range| range.steps(None, None)).expect("always something").step_s
     };
     assert_eq!(step("2026-11-21T00:00:00Z"), 300);
     assert_eq!(step("2026-11-20T00:00:00Z"), 900);

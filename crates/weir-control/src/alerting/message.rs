@@ -1,4 +1,4 @@
-//! What is told, in JSON: a kind, when, and what happened.
+//! The messages of webhooks in JSON: kind, time and event.
 
 use serde_json::{Value, json};
 use weir_domain::id::{DeliveryId, TenantId, WebhookId};
@@ -8,22 +8,22 @@ use weir_wire::time::DateTime;
 
 use crate::state::ControlState;
 
-/// Something to tell.
+/// A message of a webhook.
 #[derive(Debug)]
-pub(crate) enum Told {
-    /// Nothing; to see it arrive.
+pub(crate) enum WebhookMessage {
+    /// A test message.
     Test {
-        /// What the webhook is called.
+        /// The name of the webhook.
         webhook: String,
     },
-    /// A subject has used so much of a quota.
+    /// A subject has used a share of a quota.
     Quota(Value),
-    /// So much was refused.
+    /// A share of checks was denied.
     DenialShare(Value),
 }
 
-impl Told {
-    /// The word for its kind.
+impl WebhookMessage {
+    /// The name of the kind.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
             Self::Test { .. } => "webhook.test",
@@ -32,7 +32,7 @@ impl Told {
         }
     }
 
-    /// As it is put into the outbox.
+    /// The row of the outbox.
     pub(crate) fn delivery(
         &self,
         control: &ControlState,
