@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use weir_local::Relay;
 
-use crate::harness::{GateSettings, Stack, Tenant, metrics, print, seconds, until};
+use crate::harness::{Stack, Tenant, metrics, print, seconds, until};
 
 fn limited() -> Value {
     json!({ "name": "per-user", "count_by": ["user"],
@@ -23,11 +23,7 @@ fn of(user: &str) -> Value {
 #[tokio::test]
 async fn revoked_key_is_refused_by_a_gate_with_silent_connections() {
     let mut stack = Stack::start(1_000).await;
-    let relay = Relay::start(stack.postgres.port()).expect("a relay");
-    let database_url = Some(stack.through(&relay, &stack.gate_url()));
-    let gate = stack.gate(GateSettings { database_url, ..GateSettings::default() });
-    stack.until_ready(&gate).await;
-    stack.gates.push(gate);
+    let relay = stack.add_relayed_gate().await;
     let tenant = Tenant::sign_up(&stack).await;
     tenant.rule(&limited()).await;
     for round in 0..3 {
@@ -123,11 +119,7 @@ async fn admin_api_answers_503_to_every_call_while_postgres_is_frozen() {
 #[tokio::test]
 async fn gate_is_alive_at_once_and_starts_from_its_disk_copy_while_postgres_is_silent() {
     let mut stack = Stack::start(1_000).await;
-    let relay = Relay::start(stack.postgres.port()).expect("a relay");
-    let database_url = Some(stack.through(&relay, &stack.gate_url()));
-    let gate = stack.gate(GateSettings { database_url, ..GateSettings::default() });
-    stack.until_ready(&gate).await;
-    stack.gates.push(gate);
+    let relay = stack.add_relayed_gate().await;
     let tenant = Tenant::sign_up(&stack).await;
     let rule = tenant.rule(&limited()).await;
     let gate = &stack.gates[2];

@@ -1,7 +1,5 @@
 //! Alerts of a tenant. They are evaluated in `alerting`.
 
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_domain::id::AlertId;
 use weir_http::problem::Problem;
 use weir_store::{AlertRow, AlertWrite};
@@ -11,19 +9,12 @@ use crate::api_keys::maker;
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::names;
-use crate::state::ControlState;
 
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod list;
 pub(crate) mod quotas;
 pub(crate) mod update;
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new()
-        .routes(routes!(list::list, create::create))
-        .routes(routes!(update::update, delete::delete))
-}
 
 /// An alert in JSON.
 fn alert(row: AlertRow) -> Alert {

@@ -2,25 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_domain::api_key::Scope;
 use weir_store::{Actor, KeyRow};
 use weir_wire::api_keys::{ApiKey, IssuedKey, KeyScope};
-
-use crate::state::ControlState;
 
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod list;
 pub(crate) mod rotate;
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new()
-        .routes(routes!(list::list, create::create))
-        .routes(routes!(delete::delete))
-        .routes(routes!(rotate::rotate))
-}
 
 /// A key in JSON, without its secret.
 pub(crate) fn key(row: KeyRow) -> ApiKey {

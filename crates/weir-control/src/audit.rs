@@ -2,8 +2,6 @@
 
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_http::problem::Problem;
 use weir_store::{Actor, AuditFilter, AuditLog, AuditRow, Tx};
 use weir_wire::audit::{ActorKind, AuditActor, AuditEntry};
@@ -13,19 +11,10 @@ use weir_wire::time::DateTime;
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::names;
-use crate::state::ControlState;
 
 pub(crate) mod mine;
 pub(crate) mod of_operator;
 pub(crate) mod of_tenant;
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new()
-        .routes(routes!(of_tenant::list))
-        .routes(routes!(mine::list))
-        .routes(routes!(of_operator::installation))
-        .routes(routes!(of_operator::tenant))
-}
 
 /// The filter and page of entries.
 #[derive(Debug, Deserialize, IntoParams)]

@@ -1,19 +1,18 @@
 //! A change of a tenant's configuration: one transaction that holds the change itself, its audit row, the new version
 //! of the rulebook and the answer kept for repeats; after its commit the version is announced to the gates.
 
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 use serde_json::Value;
 use weir_domain::id::AuditId;
 use weir_domain::time::Timestamp;
-use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_store::{NewAudit, Owner, Scope, Tx};
 
 use crate::actor::Caller;
+use crate::answers::{answer, to_value};
 use crate::error::ControlError;
-use crate::etag::etag;
 use crate::input::{Claiming, Once};
 use crate::state::ControlState;
 
@@ -136,21 +135,4 @@ impl Change {
         self.control.signal.announce(self.version);
         Ok(())
     }
-}
-
-/// An answer with a body; one that has a revision gets it as its `ETag`.
-pub(crate) fn answer(status: StatusCode, body: &Value) -> Response {
-    if body.is_null() {
-        return status.into_response();
-    }
-    let mut response = (status, Json(body)).into_response();
-    if let Some(revision) = body.get("revision").and_then(Value::as_u64) {
-        response.headers_mut().insert(header::ETAG, etag(revision));
-    }
-    response
-}
-
-/// A body as a value; ours always serialise.
-pub(crate) fn to_value(body: &impl Serialize) -> Result<Value, Problem> {
-    serde_json::to_value(body).map_err(Problem::internal)
 }

@@ -3,8 +3,6 @@
 use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
 
@@ -17,10 +15,6 @@ pub(crate) struct Health {
     /// `ok`; anything else comes as a problem.
     #[schema(example = "ok")]
     status: &'static str,
-}
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz))
 }
 
 /// Whether the process is alive. Nothing else is checked.

@@ -15,7 +15,7 @@ use weir_http::problem::Problem;
 use weir_store::{Claim, Claimed, Owner, Tx};
 use weir_wire::problem::ErrorCode;
 
-use crate::change::answer;
+use crate::answers::answer;
 use crate::error::ControlError;
 
 /// A checked body, and the idempotency key of its request.

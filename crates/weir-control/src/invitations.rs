@@ -5,8 +5,6 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_http::problem::Problem;
 use weir_store::{InvitationRow, Tx};
 use weir_wire::members::{Invitation, InvitationToken};
@@ -23,14 +21,6 @@ pub(crate) mod preview;
 pub(crate) mod revoke;
 
 const PREFIX: &str = "invite_";
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new()
-        .routes(routes!(list::list, create::create))
-        .routes(routes!(revoke::revoke))
-        .routes(routes!(preview::preview))
-        .routes(routes!(accept::accept))
-}
 
 /// An invitation in JSON, without its token.
 pub(crate) fn invitation(row: InvitationRow) -> Invitation {

@@ -7,6 +7,7 @@
 //! Suggested reading order is the order of the modules below.
 
 mod openapi;
+mod routes;
 mod simulate;
 mod state;
 
@@ -33,6 +34,7 @@ mod webhooks;
 
 mod actor;
 mod alerting;
+mod answers;
 mod change;
 mod error;
 mod etag;

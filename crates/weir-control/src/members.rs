@@ -2,8 +2,6 @@
 //!
 //! Admins manage everybody but owners; owners manage everybody. A tenant always keeps an owner.
 
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_domain::id::UserId;
 use weir_http::problem::Problem;
 use weir_store::{MemberRole, MemberRow};
@@ -12,7 +10,6 @@ use weir_wire::problem::ErrorCode;
 
 use crate::change::Change;
 use crate::error::ControlError;
-use crate::state::ControlState;
 use crate::tenants;
 
 pub(crate) mod change;
@@ -20,13 +17,6 @@ pub(crate) mod leave;
 pub(crate) mod list;
 pub(crate) mod remove;
 pub(crate) mod roles;
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new()
-        .routes(routes!(list::list))
-        .routes(routes!(leave::leave))
-        .routes(routes!(change::change, remove::remove))
-}
 
 /// A member in JSON.
 fn member(row: MemberRow) -> Member {

@@ -24,10 +24,7 @@ use weir_wire::bounds::with_bounds;
 use weir_wire::problem::ProblemBody;
 
 use crate::state::ControlState;
-use crate::{
-    alerts, api_keys, audit, health, invitations, me, members, metrics, operator, overrides,
-    replicas, rules, sessions, simulate, stats, tenants, tester, webhooks,
-};
+use crate::{metrics, routes};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -106,27 +103,9 @@ pub fn openapi() -> serde_json::Value {
 }
 
 fn described() -> OpenApiRouter<ControlState> {
-    let api = OpenApiRouter::new()
-        .merge(sessions::routes())
-        .merge(me::routes())
-        .merge(tenants::routes())
-        .merge(members::routes())
-        .merge(invitations::routes())
-        .merge(api_keys::routes())
-        .merge(rules::routes())
-        .merge(overrides::routes())
-        .merge(tester::routes())
-        .merge(simulate::routes())
-        .merge(stats::routes())
-        .merge(alerts::routes())
-        .merge(webhooks::routes())
-        .merge(replicas::routes())
-        .merge(audit::routes())
-        .merge(operator::routes());
     OpenApiRouter::with_openapi(Document::openapi())
-        .nest("/api/v1", api)
-        .merge(health::routes())
-        .merge(metrics::routes())
+        .nest("/api/v1", routes::api())
+        .merge(routes::operations())
 }
 
 /// The problem of a request that a page of another site caused.

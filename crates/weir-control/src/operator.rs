@@ -1,8 +1,6 @@
 //! Operations of operators on all tenants. To others these operations do not exist.
 
 use serde_json::Value;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_domain::id::{AuditId, TenantId};
 use weir_store::{NewAudit, Tx};
 
@@ -16,16 +14,6 @@ pub(crate) mod enforcement;
 pub(crate) mod list;
 pub(crate) mod suspend;
 pub(crate) mod usage;
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new()
-        .routes(routes!(list::list))
-        .routes(routes!(suspend::suspend))
-        .routes(routes!(ceilings::read, ceilings::set))
-        .routes(routes!(defaults::read, defaults::set))
-        .routes(routes!(enforcement::read, enforcement::set))
-        .routes(routes!(usage::usage))
-}
 
 /// An entry of the audit log about an operation of an operator.
 pub(crate) struct Entry {

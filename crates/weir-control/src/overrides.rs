@@ -1,19 +1,14 @@
 //! Overrides: exceptions for one subject of a rule.
 
-use axum::Extension;
-use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt};
-use utoipa_axum::routes;
 use weir_domain::rule::Rule;
 use weir_domain::time::Timestamp;
-use weir_http::json::BodyLimit;
 use weir_http::problem::Problem;
 use weir_store::{OverrideBody as StoredBody, OverrideRow};
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
 use weir_wire::problem::FieldProblem;
 
-use crate::change::to_value;
+use crate::answers::to_value;
 use crate::rule_service::subject_digest;
-use crate::state::ControlState;
 
 pub(crate) mod bulk;
 pub(crate) mod create;
@@ -23,14 +18,7 @@ pub(crate) mod read;
 pub(crate) mod update;
 
 /// Five thousand overrides of a few hundred bytes each.
-const BULK_BYTES_MAX: usize = 4 * 1024 * 1024;
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new()
-        .routes(routes!(list::list, create::create))
-        .routes(routes!(read::read, update::update, delete::delete))
-        .routes(routes!(bulk::bulk).layer(Extension(BodyLimit(BULK_BYTES_MAX))))
-}
+pub(crate) const BULK_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Checks an override against its rule. Returns its columns.
 pub(crate) fn checked(

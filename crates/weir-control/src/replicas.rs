@@ -3,8 +3,6 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_store::{GateRow, MemberRole};
@@ -16,10 +14,6 @@ use crate::state::ControlState;
 
 /// A gate reports every few seconds; one that did not for so long is gone.
 const LIVE_WITHIN: Duration = Duration::from_secs(15);
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new().routes(routes!(list))
-}
 
 /// The version of the rulebook that each gate serves.
 #[utoipa::path(get, path = "/tenants/{tenant}/replicas", operation_id = "replicas_list", tag = "replicas",

@@ -1,8 +1,6 @@
 //! Rules of a tenant.
 
 use serde_json::json;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_domain::id::RuleId;
 use weir_domain::pattern_budget::PatternCost;
 use weir_domain::warnings;
@@ -13,7 +11,6 @@ use weir_wire::rules::{RuleAnswer, RuleBody};
 use crate::change::Change;
 use crate::error::ControlError;
 use crate::rule_service::{CheckedRule, UnreadableRule};
-use crate::state::ControlState;
 
 pub(crate) mod create;
 pub(crate) mod delete;
@@ -23,14 +20,6 @@ pub(crate) mod revert;
 pub(crate) mod revisions;
 mod together;
 pub(crate) mod update;
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new()
-        .routes(routes!(list::list, create::create))
-        .routes(routes!(read::read, update::update, delete::delete))
-        .routes(routes!(revisions::list))
-        .routes(routes!(revert::revert))
-}
 
 /// Refuses a rule whose regular expressions exceed the budget of its tenant or namespace. Changes of rules wait for each
 /// other at the version's row, so that two of them cannot exceed it together.

@@ -3,8 +3,6 @@
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_domain::email::EmailAddress;
 use weir_domain::id::{AuditId, SessionId, UserId};
 use weir_http::json::Json;
@@ -29,16 +27,6 @@ pub(crate) mod refresh;
 pub(crate) mod signup;
 
 pub use pending::signup_digest;
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new()
-        .routes(routes!(signup::signup))
-        .routes(routes!(confirm::confirm))
-        .routes(routes!(login::login))
-        .routes(routes!(refresh::refresh))
-        .routes(routes!(logout::logout))
-        .routes(routes!(options::options))
-}
 
 /// A person in JSON; nothing of the password.
 pub(crate) fn user(row: UserRow) -> User {

@@ -2,33 +2,19 @@
 
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_domain::id::RuleId;
 use weir_http::problem::Problem;
 use weir_store::TallyCounts;
 use weir_wire::stats::Counts;
 use weir_wire::time::DateTime;
 
-use crate::state::ControlState;
-
-mod denials;
+pub(crate) mod denials;
 pub(crate) mod live;
 mod range;
-mod rules;
-mod series;
-mod summary;
+pub(crate) mod rules;
+pub(crate) mod series;
+pub(crate) mod summary;
 pub(crate) mod top;
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new()
-        .routes(routes!(series::series))
-        .routes(routes!(rules::rules))
-        .routes(routes!(summary::summary))
-        .routes(routes!(top::top))
-        .routes(routes!(denials::list))
-        .routes(routes!(live::live))
-}
 
 /// The time of the statistics.
 #[derive(Debug, Clone, Copy, Default, Deserialize, IntoParams)]

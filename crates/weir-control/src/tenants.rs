@@ -1,14 +1,11 @@
 //! Tenants.
 
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_domain::id::UserId;
 use weir_http::problem::Problem;
 use weir_store::{MemberRole, TenantRow, Tx};
 use weir_wire::problem::ErrorCode;
 use weir_wire::tenants::{Role, Tenant};
 
-use crate::ceilings;
 use crate::error::ControlError;
 use crate::state::ControlState;
 
@@ -17,13 +14,6 @@ pub(crate) mod delete;
 pub(crate) mod list;
 pub(crate) mod read;
 pub(crate) mod update;
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new()
-        .routes(routes!(list::list, create::create))
-        .routes(routes!(read::read, update::update, delete::delete))
-        .routes(routes!(ceilings::read::read))
-}
 
 /// A tenant in JSON.
 pub(crate) fn tenant(row: TenantRow, role: Option<MemberRole>) -> Tenant {

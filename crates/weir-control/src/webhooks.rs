@@ -1,7 +1,5 @@
 //! Webhooks of a tenant, and the log of their deliveries.
 
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use weir_domain::id::{TenantId, WebhookId};
 use weir_http::problem::Problem;
 use weir_store::{DeliveryRow, WebhookRow, WebhookWrite};
@@ -21,16 +19,6 @@ pub(crate) mod list;
 pub(crate) mod rotate;
 pub(crate) mod test;
 pub(crate) mod update;
-
-pub(crate) fn routes() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new()
-        .routes(routes!(list::list, create::create))
-        .routes(routes!(update::update, delete::delete))
-        .routes(routes!(rotate::rotate))
-        .routes(routes!(test::test))
-        .routes(routes!(deliveries::list))
-        .routes(routes!(again::again))
-}
 
 /// A webhook in JSON.
 pub(crate) fn webhook(row: WebhookRow) -> Webhook {

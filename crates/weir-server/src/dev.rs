@@ -1,11 +1,12 @@
 //! `weir dev`: everything on this machine, with nothing to set up and nothing left behind.
 
+mod addresses;
 mod demo;
 mod greeting;
+mod private_file;
 
 use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ use weir_control::{SigningKey, Signup};
 use weir_local::{Postgres, PostgresOptions, Redis, RedisOptions};
 use weir_store::Role;
 
+use self::addresses::Addresses;
+use self::private_file::write_private;
 use crate::config::{ControlSettings, GateSettings, ListenerSettings, Migration};
 use crate::running::Running;
 use crate::serve;
@@ -46,18 +49,6 @@ pub struct DevArgs {
     /// What is logged, such as `info` or `weir_gate=debug`
     #[arg(long, env = "WEIR_LOG", default_value = "warn")]
     log: String,
-}
-
-/// Where the demo's parts are to be reached.
-#[derive(Debug)]
-pub struct Addresses {
-    pub control: String,
-    pub gates: Vec<String>,
-    /// With the owner's login.
-    pub database_url: String,
-    pub control_database_url: String,
-    pub gate_database_url: String,
-    pub redis_url: String,
 }
 
 const DATABASE: &str = "weir";
@@ -218,13 +209,4 @@ fn signing_key(file: &Path) -> anyhow::Result<SigningKey> {
     }
     let text = fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
     SigningKey::parse(&text).with_context(|| format!("read the key in {}", file.display()))
-}
-
-/// Writes a file that only its owner can read.
-fn write_private(file: &Path, text: &str) -> anyhow::Result<()> {
-    use std::io::Write as _;
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let mut opened = options.open(file).with_context(|| format!("open {}", file.display()))?;
-    opened.write_all(text.as_bytes()).with_context(|| format!("write {}", file.display()))
 }

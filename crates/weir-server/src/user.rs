@@ -1,18 +1,18 @@
-//! `weir user`: accounts as whoever runs the installation manages them. The commands work as the owner of the database.
+//! `weir user`: accounts, as operators of the installation manage them. The commands work as the owner of the database.
 
-use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::io::{IsTerminal as _, Read as _};
 
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use weir_control::Passwords;
 use weir_domain::email::EmailAddress;
-use weir_domain::id::{AuditId, UserId};
-use weir_domain::time::Timestamp;
-use weir_store::{Actor, Constraint, NewAudit, NewUser, Scope, Store, StoreError, Tx, UserRow};
+use weir_domain::id::UserId;
+use weir_store::{Constraint, NewUser, Scope, StoreError};
 
-use crate::config::DatabaseArgs;
-use crate::{edge, migrate};
+use self::account::{AccountArgs, record, say};
+use crate::edge;
 
+mod account;
 mod sessions;
 mod signups;
 
@@ -31,7 +31,7 @@ enum UserCommand {
     /// Issue the token that finishes a sign-up (`WEIR_SIGNUP=confirmed`); it is printed once
     Confirm(AccountArgs),
     /// List the sign-ups that wait for a token
-    Pending(PendingArgs),
+    Pending(signups::PendingArgs),
     /// Disable an account: all its sessions end, and nobody can sign in to it
     Disable(AccountArgs),
     /// Enable an account again
@@ -62,22 +62,6 @@ struct OperatorArgs {
     revoke: bool,
 }
 
-#[derive(Debug, Args)]
-struct PendingArgs {
-    #[command(flatten)]
-    database: DatabaseArgs,
-}
-
-/// An account, and the database that holds it.
-#[derive(Debug, Args)]
-struct AccountArgs {
-    #[command(flatten)]
-    database: DatabaseArgs,
-    /// Names the account
-    #[arg(long)]
-    email: String,
-}
-
 pub async fn run(args: UserArgs) -> anyhow::Result<()> {
     match args.command {
         UserCommand::Create(args) => create(args).await,
@@ -88,28 +72,6 @@ pub async fn run(args: UserArgs) -> anyhow::Result<()> {
         UserCommand::Password(account) => set_password(&account).await,
         UserCommand::Operator(args) => set_operator(&args).await,
         UserCommand::Sessions(args) => sessions::of_account(&args).await,
-    }
-}
-
-impl AccountArgs {
-    fn email(&self) -> anyhow::Result<EmailAddress> {
-        let email = EmailAddress::parse(&self.email);
-        email.map_err(|reason| anyhow::anyhow!("--email {reason}"))
-    }
-
-    fn store(&self) -> anyhow::Result<Store> {
-        migrate::owner(&self.database.parse()?)
-    }
-
-    /// The account, in a transaction that can change it.
-    async fn open(&self) -> anyhow::Result<(Tx, UserRow)> {
-        let email = self.email()?;
-        let scope = Scope::Login(email.as_str().to_owned());
-        let mut tx = self.store()?.begin("users.manage", scope).await.context("begin")?;
-        let user = tx.users().by_email(email.as_str()).await.context("find the account")?;
-        let user = user.with_context(|| format!("there is no account of {email}"))?;
-        tx.enter_user(user.id).await.context("open the account")?;
-        Ok((tx, user))
     }
 }
 
@@ -178,29 +140,6 @@ async fn set_operator(args: &OperatorArgs) -> anyhow::Result<()> {
     say(&format!("{}  {is}", user.email))
 }
 
-/// Appends an entry about a command to the installation's log.
-async fn record(
-    tx: &mut Tx,
-    user_id: UserId,
-    email: impl ToString,
-    action: &str,
-    now: Timestamp,
-) -> anyhow::Result<()> {
-    let entry = NewAudit {
-        id: AuditId::new(now, edge::random_u128()),
-        tenant_id: None,
-        actor: Actor::System,
-        action: action.to_owned(),
-        object_kind: "user".to_owned(),
-        object_id: user_id.to_string(),
-        before: None,
-        after: Some(serde_json::json!({ "email": email.to_string() })),
-        ip: None,
-        request_id: "command line".to_owned(),
-    };
-    tx.audit().append_about(user_id, &entry).await.context("record the change")
-}
-
 async fn hash(password: String) -> anyhow::Result<String> {
     let passwords = Passwords::new(edge::random_bytes());
     passwords.hash(password, edge::random_bytes(), None).await.context("hash the password")
@@ -227,10 +166,6 @@ fn password_from_stdin() -> anyhow::Result<Option<String>> {
     stdin.lock().take(1024).read_to_string(&mut text).context("read the password")?;
     let line = text.lines().next().unwrap_or_default().to_owned();
     Ok((!line.is_empty()).then_some(line))
-}
-
-fn say(line: &str) -> anyhow::Result<()> {
-    writeln!(std::io::stdout(), "{line}").context("write to standard output")
 }
 
 /// Eighteen letters and digits that are hard to mistake for one another.

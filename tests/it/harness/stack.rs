@@ -142,6 +142,16 @@ impl Stack {
         Server::start(folder, &format!("http://{address}"), &env)
     }
 
+    /// Adds a gate that reaches Postgres through a relay, which can silence it, and waits until the gate is ready.
+    pub async fn add_relayed_gate(&mut self) -> Relay {
+        let relay = Relay::start(self.postgres.port()).expect("a relay");
+        let database_url = Some(self.through(&relay, &self.gate_url()));
+        let gate = self.gate(GateSettings { database_url, ..GateSettings::default() });
+        self.until_ready(&gate).await;
+        self.gates.push(gate);
+        relay
+    }
+
     /// The time so much from now, as RFC 3339.
     pub fn postgres_time(&self, from_now: &str) -> String {
         let form = r#"'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'"#;

@@ -8,7 +8,8 @@ use weir_http::problem::Problem;
 
 use crate::actor::{By, Editor};
 use crate::alerts;
-use crate::change::{Object, to_value};
+use crate::answers::to_value;
+use crate::change::Object;
 use crate::error::ControlError;
 use crate::input::Once;
 use crate::state::ControlState;

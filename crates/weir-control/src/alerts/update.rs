@@ -10,7 +10,8 @@ use weir_wire::alerts::{Alert, AlertBody};
 
 use crate::actor::{By, Editor};
 use crate::alerts;
-use crate::change::{Object, to_value};
+use crate::answers::to_value;
+use crate::change::Object;
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;

@@ -11,7 +11,8 @@ use weir_store::NewKey;
 use weir_wire::api_keys::{CreateKey, IssuedKey};
 
 use crate::actor::{Admin, By};
-use crate::change::{Object, to_value};
+use crate::answers::to_value;
+use crate::change::Object;
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;

@@ -11,8 +11,9 @@ use weir_store::KeyRotation;
 use weir_wire::api_keys::{IssuedKey, RotateKey};
 
 use crate::actor::{Admin, By};
+use crate::answers::to_value;
 use crate::api_keys;
-use crate::change::{Object, to_value};
+use crate::change::Object;
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;

@@ -9,7 +9,7 @@ use weir_wire::members::PresentInvitation;
 use weir_wire::tenants::Tenant;
 
 use crate::actor::{Origin, Person};
-use crate::change::to_value;
+use crate::answers::to_value;
 use crate::error::ControlError;
 use crate::state::ControlState;
 use crate::{invitations, tenants};

@@ -7,7 +7,8 @@ use weir_http::params::Path;
 use weir_http::problem::Problem;
 
 use crate::actor::{Admin, By};
-use crate::change::{Object, to_value};
+use crate::answers::to_value;
+use crate::change::Object;
 use crate::error::ControlError;
 use crate::input::Once;
 use crate::invitations;

@@ -8,7 +8,8 @@ use weir_store::MemberRole;
 use weir_wire::members::{ChangeMember, Member};
 
 use crate::actor::{Admin, By};
-use crate::change::{Object, to_value};
+use crate::answers::to_value;
+use crate::change::Object;
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::members::{self, roles};

@@ -6,7 +6,8 @@ use weir_http::problem::Problem;
 use weir_store::Actor;
 
 use crate::actor::{By, Viewer};
-use crate::change::{Object, to_value};
+use crate::answers::to_value;
+use crate::change::Object;
 use crate::error::ControlError;
 use crate::input::Once;
 use crate::members;

@@ -9,7 +9,8 @@ use weir_http::params::{Path, Query};
 use weir_wire::members::RemovedMember;
 
 use crate::actor::{Admin, By};
-use crate::change::{Change, Object, to_value};
+use crate::answers::to_value;
+use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Once;
 use crate::members::roles;

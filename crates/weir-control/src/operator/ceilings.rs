@@ -9,8 +9,8 @@ use weir_store::Scope;
 use weir_wire::ceilings::{CeilingsBody, TenantCeilings};
 
 use crate::actor::Operator;
+use crate::answers::to_value;
 use crate::ceilings;
-use crate::change::to_value;
 use crate::error::ControlError;
 use crate::operator::Entry;
 use crate::state::ControlState;

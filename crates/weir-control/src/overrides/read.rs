@@ -9,7 +9,7 @@ use weir_http::problem::Problem;
 use weir_wire::overrides::OverrideAnswer;
 
 use crate::actor::{By, Viewer};
-use crate::change::{answer, to_value};
+use crate::answers::{answer, to_value};
 use crate::error::ControlError;
 use crate::overrides::override_answer;
 use crate::state::ControlState;

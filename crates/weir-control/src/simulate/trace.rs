@@ -1,35 +1,17 @@
-//! Traces: checks that somebody wrote down, as CSV or as JSON lines. What is wrong is said with its line
-//! and column.
+//! Traces: written checks, as CSV or as JSON lines. A mistake is reported with its line and column.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use weir_domain::limit::COST_MAX;
-use weir_domain::names;
 use weir_domain::request::Operation;
-use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
 use weir_wire::simulate::{CHECKS_MAX, TRACE_BYTES_MAX, TraceBody, TraceFormat};
-use weir_wire::time::DateTime;
 
+use self::line::{Line, Wrong, attribute, cost, time};
 use super::traffic::{Asked, Traffic};
 
 mod csv;
-
-/// A mistake and its position; columns count characters from 1.
-#[derive(Debug, PartialEq, Eq)]
-struct Wrong {
-    line: usize,
-    column: usize,
-    reason: String,
-}
-
-/// One check as it was written.
-struct Line {
-    at: Timestamp,
-    cost: u64,
-    attributes: BTreeMap<String, String>,
-}
+mod line;
 
 /// Reads a trace, or reports the first mistake.
 pub(super) fn read(body: &TraceBody, namespace: &str) -> Result<Traffic, Problem> {
@@ -77,41 +59,6 @@ fn parse(body: &TraceBody, namespace: &str) -> Result<Traffic, Wrong> {
     }
     traffic.sort();
     Ok(traffic)
-}
-
-impl Wrong {
-    fn at(line: usize, column: usize, reason: impl Into<String>) -> Self {
-        Self { line, column, reason: reason.into() }
-    }
-}
-
-/// A time like `2026-11-21T03:00:00Z`, or milliseconds since 1970.
-fn time(text: &str) -> Result<Timestamp, String> {
-    if let Ok(ms) = text.parse::<u64>() {
-        // The year 9999; later times are no times of checks.
-        return i64::try_from(ms)
-            .ok()
-            .filter(|ms| *ms < 253_402_300_800_000)
-            .map(Timestamp::from_millis)
-            .ok_or_else(|| "`time` lies too far ahead".to_owned());
-    }
-    let read = serde_json::from_value::<DateTime>(Value::String(text.to_owned()));
-    match read {
-        Ok(at) if at.0.as_millis() >= 0 => Ok(at.0),
-        _ => Err("`time` must be a time like `2026-11-21T03:00:00Z`, or milliseconds since 1970"
-            .to_owned()),
-    }
-}
-
-fn cost(text: &str) -> Result<u64, String> {
-    text.parse()
-        .ok()
-        .filter(|cost| (1..=COST_MAX).contains(cost))
-        .ok_or_else(|| format!("`cost` must be a whole number from 1 to {COST_MAX}"))
-}
-
-fn attribute(name: &str, value: &str) -> Result<(), String> {
-    names::value(value).map_err(|reason| format!("`{name}` {reason}"))
 }
 
 fn json(line: usize, text: &str) -> Result<Line, Wrong> {

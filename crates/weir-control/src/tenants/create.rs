@@ -10,7 +10,7 @@ use weir_store::{Actor, MemberRole, NewAudit, Owner, Scope, TenantRow, Tx};
 use weir_wire::tenants::{CreateTenant, Tenant};
 
 use crate::actor::{Origin, Person};
-use crate::change::{answer, to_value};
+use crate::answers::{answer, to_value};
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::{ControlState, Signup};

@@ -10,7 +10,8 @@ use weir_store::WebhookRotation;
 use weir_wire::webhooks::{IssuedWebhook, RotateWebhook, ShownSecret};
 
 use crate::actor::{Admin, By};
-use crate::change::{Object, to_value};
+use crate::answers::to_value;
+use crate::change::Object;
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;

@@ -9,7 +9,8 @@ use weir_http::problem::Problem;
 use weir_wire::webhooks::{Webhook, WebhookBody};
 
 use crate::actor::{Admin, By};
-use crate::change::{Object, to_value};
+use crate::answers::to_value;
+use crate::change::Object;
 use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;

@@ -8,7 +8,8 @@ use reqwest::{Client, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Addresses, write_private};
+use super::addresses::Addresses;
+use super::private_file::write_private;
 use crate::user::random_password;
 
 /// The credentials of the demo.

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use anyhow::Context as _;
 use serde_json::json;
 
-use super::Addresses;
+use super::addresses::Addresses;
 use super::demo::Demo;
 
 /// Prints addresses and commands for people, or one line of JSON for programs.

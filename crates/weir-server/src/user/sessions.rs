@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use weir_domain::id::AuditId;
 use weir_store::{Actor, NewAudit, Scope};
 
-use super::{AccountArgs, record, say};
+use super::account::{AccountArgs, record, say};
 use crate::config::DatabaseArgs;
 use crate::{edge, migrate};
 

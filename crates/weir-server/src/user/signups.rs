@@ -3,11 +3,19 @@
 use anyhow::{Context as _, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use clap::Args;
 use weir_domain::id::AuditId;
 use weir_store::{Actor, NewAudit, Scope};
 
-use super::{AccountArgs, PendingArgs, say};
+use super::account::{AccountArgs, say};
+use crate::config::DatabaseArgs;
 use crate::{edge, migrate};
+
+#[derive(Debug, Args)]
+pub(super) struct PendingArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
 
 /// The time for which an issued token is good: 24 hours.
 const TOKEN_MS: i64 = 24 * 60 * 60 * 1000;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_domain::names::{self, ATTRIBUTES_MAX};
 
-use super::{Line, Wrong, attribute, cost, time};
+use super::line::{Line, Wrong, attribute, cost, time};
 
 /// The first line: the meaning of each column.
 #[derive(Debug)]

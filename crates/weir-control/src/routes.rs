@@ -1,0 +1,172 @@
+//! Every operation of the control plane, by resource. The router and the OpenAPI document come from this list.
+
+use axum::Extension;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt};
+use utoipa_axum::routes;
+use weir_http::json::BodyLimit;
+
+use crate::state::ControlState;
+use crate::{
+    alerts, api_keys, audit, ceilings, health, invitations, me, members, metrics, operator,
+    overrides, replicas, rules, sessions, simulate, stats, tenants, tester, webhooks,
+};
+
+/// The operations below `/api/v1`.
+pub(crate) fn api() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .merge(sessions())
+        .merge(me())
+        .merge(tenants())
+        .merge(members())
+        .merge(invitations())
+        .merge(api_keys())
+        .merge(rules())
+        .merge(overrides())
+        .merge(tester())
+        .merge(simulate())
+        .merge(stats())
+        .merge(alerts())
+        .merge(webhooks())
+        .merge(replicas())
+        .merge(audit())
+        .merge(operator())
+}
+
+/// Health and metrics.
+pub(crate) fn operations() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .routes(routes!(metrics::metrics_text))
+}
+
+fn sessions() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(sessions::signup::signup))
+        .routes(routes!(sessions::confirm::confirm))
+        .routes(routes!(sessions::login::login))
+        .routes(routes!(sessions::refresh::refresh))
+        .routes(routes!(sessions::logout::logout))
+        .routes(routes!(sessions::options::options))
+}
+
+fn me() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(me::read::read, me::rename::rename))
+        .routes(routes!(me::password::change))
+        .routes(routes!(me::sessions::list::list, me::sessions::end_all::end_all))
+        .routes(routes!(me::sessions::end::end))
+}
+
+fn tenants() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(tenants::list::list, tenants::create::create))
+        .routes(routes!(tenants::read::read, tenants::update::update, tenants::delete::delete))
+        .routes(routes!(ceilings::read::read))
+}
+
+fn members() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(members::list::list))
+        .routes(routes!(members::leave::leave))
+        .routes(routes!(members::change::change, members::remove::remove))
+}
+
+fn invitations() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(invitations::list::list, invitations::create::create))
+        .routes(routes!(invitations::revoke::revoke))
+        .routes(routes!(invitations::preview::preview))
+        .routes(routes!(invitations::accept::accept))
+}
+
+fn api_keys() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(api_keys::list::list, api_keys::create::create))
+        .routes(routes!(api_keys::delete::delete))
+        .routes(routes!(api_keys::rotate::rotate))
+}
+
+fn rules() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(rules::list::list, rules::create::create))
+        .routes(routes!(rules::read::read, rules::update::update, rules::delete::delete))
+        .routes(routes!(rules::revisions::list))
+        .routes(routes!(rules::revert::revert))
+}
+
+fn overrides() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(overrides::list::list, overrides::create::create))
+        .routes(routes!(
+            overrides::read::read,
+            overrides::update::update,
+            overrides::delete::delete
+        ))
+        .routes(
+            routes!(overrides::bulk::bulk).layer(Extension(BodyLimit(overrides::BULK_BYTES_MAX))),
+        )
+}
+
+fn tester() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(tester::test::test))
+        .routes(routes!(tester::inspect::inspect))
+        .routes(routes!(tester::reset::reset))
+}
+
+fn simulate() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(
+            routes!(simulate::run::simulate).layer(Extension(BodyLimit(simulate::BODY_BYTES_MAX))),
+        )
+        .routes(routes!(simulate::status::status))
+}
+
+fn stats() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(stats::series::series))
+        .routes(routes!(stats::rules::rules))
+        .routes(routes!(stats::summary::summary))
+        .routes(routes!(stats::top::top))
+        .routes(routes!(stats::denials::list))
+        .routes(routes!(stats::live::live))
+}
+
+fn alerts() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(alerts::list::list, alerts::create::create))
+        .routes(routes!(alerts::update::update, alerts::delete::delete))
+}
+
+fn webhooks() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(webhooks::list::list, webhooks::create::create))
+        .routes(routes!(webhooks::update::update, webhooks::delete::delete))
+        .routes(routes!(webhooks::rotate::rotate))
+        .routes(routes!(webhooks::test::test))
+        .routes(routes!(webhooks::deliveries::list))
+        .routes(routes!(webhooks::again::again))
+}
+
+fn replicas() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new().routes(routes!(replicas::list))
+}
+
+fn audit() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(audit::of_tenant::list))
+        .routes(routes!(audit::mine::list))
+        .routes(routes!(audit::of_operator::installation))
+        .routes(routes!(audit::of_operator::tenant))
+}
+
+fn operator() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(operator::list::list))
+        .routes(routes!(operator::suspend::suspend))
+        .routes(routes!(operator::ceilings::read, operator::ceilings::set))
+        .routes(routes!(operator::defaults::read, operator::defaults::set))
+        .routes(routes!(operator::enforcement::read, operator::enforcement::set))
+        .routes(routes!(operator::usage::usage))
+}

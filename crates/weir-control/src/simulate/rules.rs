@@ -1,0 +1,252 @@
+//! The two rules of a what-if run, and the replay of checks through them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use weir_domain::algorithm::Algorithm;
+use weir_domain::calendar;
+use weir_domain::id::RuleId;
+use weir_domain::overrides::Overrides;
+use weir_domain::rule::Rule;
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::time::{Micros, Timestamp};
+use weir_http::problem::Problem;
+use weir_store::{OverrideRow, Tx};
+use weir_wire::overrides::OverrideBody;
+use weir_wire::problem::FieldProblem;
+use weir_wire::rules::RuleBody;
+use weir_wire::simulate::{SimulateAnswer, SimulateBody, TraceBody};
+use weir_wire::time::DateTime;
+
+use super::certainty;
+use super::outcome::Steps;
+use super::recorded::{self, Found, Wanted};
+use super::replay::{Replay, TooSlow};
+use super::trace;
+use super::traffic::Traffic;
+use crate::actor::Caller;
+use crate::error::ControlError;
+use crate::rule_service::active_rule;
+use crate::state::ControlState;
+
+const DEADLINE: Duration = Duration::from_secs(6);
+
+/// The two rules.
+pub(super) struct Rules {
+    caller: Caller,
+    present: Option<Arc<ActiveRule>>,
+    candidate: Arc<ActiveRule>,
+    warnings: Vec<String>,
+}
+
+/// Where the checks are.
+pub(super) enum Checks {
+    Trace(TraceBody),
+    Recorded { found: Found, from: Timestamp, to: Timestamp },
+}
+
+impl Rules {
+    pub(super) async fn load(
+        control: &ControlState,
+        caller: &Caller,
+        body: &SimulateBody,
+    ) -> Result<Self, ControlError> {
+        let rule = checked(&body.rule)?;
+        let caller = caller.clone();
+        let mut rules = Self {
+            caller,
+            present: None,
+            candidate: Arc::new(ActiveRule::new(
+                control.id(RuleId::new),
+                rule,
+                Overrides::default(),
+            )),
+            warnings: Vec::new(),
+        };
+        let Some(id) = &body.rule_id else { return Ok(rules) };
+        let missing = || Problem::invalid_field("rule_id", "names no rule");
+        let id: RuleId = id.parse().map_err(|_| missing())?;
+        let mut tx = control.reading("simulate.load", &rules.caller).await?;
+        let found = tx.rulebook().rule(rules.caller.tenant_id, id).await?;
+        let (row, stored) = found.ok_or_else(missing)?;
+        let present = active_rule(&row, &stored)?;
+        let candidate = &rules.candidate.rule;
+        if present.rule.namespace() != candidate.namespace() {
+            let reason = "must be the namespace of the rule that is replaced";
+            return Err(Problem::invalid_field("rule.namespace", reason).into());
+        }
+        let (overrides, lost) = overrides(candidate, id, &stored);
+        if lost > 0 {
+            rules
+                .warnings
+                .push(format!("{lost} overrides of the rule do not fit the changed rule"));
+        }
+        let rule = candidate.clone();
+        rules.candidate = Arc::new(ActiveRule::new(id, rule, overrides));
+        rules.present = Some(present);
+        Ok(rules)
+    }
+
+    /// Finds the recorded checks of this time.
+    pub(super) async fn recorded(
+        &self,
+        tx: &mut Tx,
+        caller: &Caller,
+        (from, to): (Timestamp, Timestamp),
+    ) -> Result<Checks, ControlError> {
+        if from >= to {
+            let reason = "must be before `to`, and before now";
+            return Err(Problem::invalid_field("from", reason).into());
+        }
+        let wanted = Wanted {
+            tenant_id: caller.tenant_id,
+            candidate: &self.candidate.rule,
+            present: self.present.as_ref().map(|active| &active.rule),
+            from,
+            to,
+            warmup_ms: self.warmup_ms(from),
+        };
+        Ok(Checks::Recorded { found: recorded::find(tx, &wanted).await?, from, to })
+    }
+
+    /// The longest time that either rule remembers.
+    fn warmup_ms(&self, at: Timestamp) -> i64 {
+        let now = Micros::from_ms(at.as_millis_u64());
+        let of_rule = |active: &ActiveRule| {
+            let window = |algorithm: &Algorithm| calendar::window_ms(algorithm, now);
+            let windows = active.rule.limits().iter().map(|active| window(&active.algorithm));
+            windows.chain(active.rule.block_ms()).max().unwrap_or(0)
+        };
+        let longest =
+            self.present.iter().chain([&self.candidate]).map(|active| of_rule(active)).max();
+        i64::try_from(longest.unwrap_or(0)).unwrap_or(i64::MAX)
+    }
+
+    pub(super) fn replay(
+        mut self,
+        checks: Checks,
+        asked: (Option<Timestamp>, Option<Timestamp>),
+    ) -> Result<SimulateAnswer, Problem> {
+        let deadline = Instant::now() + DEADLINE;
+        let prepared = self.prepare(checks, asked)?;
+        let Prepared { mut traffic, rate, since, from, to } = prepared;
+        traffic.asked.retain(|check| check.at < to);
+        let checks = traffic.asked.len();
+        let warmup_needed_ms = self.warmup_ms(from);
+        let warmup_ms = (from.as_millis() - since.as_millis()).clamp(0, warmup_needed_ms);
+        let begin = from.plus_ms(-warmup_ms);
+        traffic.asked.retain(|check| check.at >= begin);
+        let replay = Replay {
+            tenant: self.caller.tenant_id,
+            present: self.present,
+            candidate: self.candidate,
+            traffic,
+            steps: Steps::new(from, to),
+        };
+        let outcome = replay.run(deadline).map_err(|TooSlow| {
+            let seconds = DEADLINE.as_secs();
+            let reason = format!("took longer than {seconds} s to replay: choose a shorter time");
+            Problem::invalid_field("from", reason)
+        })?;
+        let counted = outcome.counted();
+        self.warnings.extend(certainty::warnings(&counted, rate));
+        if warmup_ms < warmup_needed_ms && checks > 0 {
+            let began = match warmup_ms {
+                0 => "at the beginning of this time".to_owned(),
+                some => format!("{} before this time", span(some)),
+            };
+            self.warnings.push(format!(
+                "the counters began empty {began}, and the rules remember {}: at first less is denied here \
+                 than would have been",
+                span(warmup_needed_ms)
+            ));
+        }
+        Ok(SimulateAnswer {
+            from: from.into(),
+            to: to.into(),
+            start: replay.steps.start.into(),
+            step_ms: replay.steps.step_ms.unsigned_abs(),
+            warmup_ms: warmup_ms.unsigned_abs(),
+            warmup_needed_ms: warmup_needed_ms.unsigned_abs(),
+            subjects: outcome.subjects(),
+            certainty: certainty::certainty(&counted, rate, checks),
+            present: outcome.present,
+            candidate: outcome.candidate,
+            warnings: self.warnings,
+        })
+    }
+
+    fn prepare(
+        &mut self,
+        checks: Checks,
+        (from, to): (Option<Timestamp>, Option<Timestamp>),
+    ) -> Result<Prepared, Problem> {
+        let namespace = self.candidate.rule.namespace();
+        match checks {
+            Checks::Trace(body) => {
+                let traffic = trace::read(&body, namespace)?;
+                let first = traffic.asked.first().map(|check| check.at).unwrap_or_default();
+                let last = traffic.asked.last().map(|check| check.at).unwrap_or_default();
+                let from = from.unwrap_or(first);
+                let to = to.unwrap_or(last.plus_ms(1));
+                if from >= to {
+                    return Err(Problem::invalid_field("from", "must be before `to`"));
+                }
+                Ok(Prepared { traffic, rate: 1.0, since: first, from, to })
+            }
+            Checks::Recorded { mut found, from: asked, to } => {
+                let since = found.since;
+                let from = asked.max(since).min(to.plus_ms(-1));
+                if from > asked {
+                    let since = DateTime(from).text();
+                    let said =
+                        format!("nothing that fits is recorded before {since}: it begins there");
+                    self.warnings.push(said);
+                }
+                self.warnings.append(&mut found.warnings);
+                let (traffic, rate) = found.traffic(namespace)?;
+                Ok(Prepared { traffic, rate, since, from, to })
+            }
+        }
+    }
+}
+
+/// Checks that are ready to be replayed.
+struct Prepared {
+    traffic: Traffic,
+    /// The share of subjects whose checks are present.
+    rate: f64,
+    /// The time from which all of them are present.
+    since: Timestamp,
+    from: Timestamp,
+    to: Timestamp,
+}
+
+fn checked(body: &RuleBody) -> Result<Rule, Problem> {
+    body.clone().parse().map_err(|wrong| {
+        let inside = |problem: FieldProblem| {
+            FieldProblem::new(format!("rule.{}", problem.field), problem.reason)
+        };
+        Problem::invalid(wrong.into_iter().map(inside).collect())
+    })
+}
+
+/// The overrides of the present rule for the changed one, and the number of those that do not fit it.
+fn overrides(rule: &Rule, id: RuleId, rows: &[OverrideRow]) -> (Overrides, usize) {
+    let own = rows.iter().filter(|row| row.rule_id == id);
+    let parse = |row: &OverrideRow| {
+        let body: OverrideBody = serde_json::from_value(row.spec.clone()).ok()?;
+        Some((row.id, body.parse(rule).ok()?, row.expires_at))
+    };
+    let parsed: Vec<_> = own.map(parse).collect();
+    let lost = parsed.iter().filter(|parsed| parsed.is_none()).count();
+    (Overrides::build(rule, parsed.into_iter().flatten().collect::<Vec<_>>()), lost)
+}
+
+/// A span in words, rounded down: `90 minutes`.
+fn span(ms: i64) -> String {
+    const UNITS: [(i64, &str); 4] =
+        [(86_400_000, "days"), (3_600_000, "hours"), (60_000, "minutes"), (1_000, "seconds")];
+    let unit = UNITS.into_iter().find(|(unit, _)| ms >= 2 * unit).unwrap_or((1_000, "seconds"));
+    format!("{} {}", ms / unit.0, unit.1)
+}

@@ -1,0 +1,73 @@
+//! The account that a command names, and the record of the command.
+
+use std::io::Write as _;
+
+use anyhow::Context as _;
+use clap::Args;
+use weir_domain::email::EmailAddress;
+use weir_domain::id::{AuditId, UserId};
+use weir_domain::time::Timestamp;
+use weir_store::{Actor, NewAudit, Scope, Store, Tx, UserRow};
+
+use crate::config::DatabaseArgs;
+use crate::{edge, migrate};
+
+/// An account, and the database that holds it.
+#[derive(Debug, Args)]
+pub(super) struct AccountArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// Names the account
+    #[arg(long)]
+    email: String,
+}
+
+impl AccountArgs {
+    pub(super) fn email(&self) -> anyhow::Result<EmailAddress> {
+        let email = EmailAddress::parse(&self.email);
+        email.map_err(|reason| anyhow::anyhow!("--email {reason}"))
+    }
+
+    pub(super) fn store(&self) -> anyhow::Result<Store> {
+        migrate::owner(&self.database.parse()?)
+    }
+
+    /// The account, in a transaction that can change it.
+    pub(super) async fn open(&self) -> anyhow::Result<(Tx, UserRow)> {
+        let email = self.email()?;
+        let scope = Scope::Login(email.as_str().to_owned());
+        let mut tx = self.store()?.begin("users.manage", scope).await.context("begin")?;
+        let user = tx.users().by_email(email.as_str()).await.context("find the account")?;
+        let user = user.with_context(|| format!("there is no account of {email}"))?;
+        tx.enter_user(user.id).await.context("open the account")?;
+        Ok((tx, user))
+    }
+}
+
+/// Appends an entry about a command to the installation's log.
+pub(super) async fn record(
+    tx: &mut Tx,
+    user_id: UserId,
+    email: impl ToString,
+    action: &str,
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    let entry = NewAudit {
+        id: AuditId::new(now, edge::random_u128()),
+        tenant_id: None,
+        actor: Actor::System,
+        action: action.to_owned(),
+        object_kind: "user".to_owned(),
+        object_id: user_id.to_string(),
+        before: None,
+        after: Some(serde_json::json!({ "email": email.to_string() })),
+        ip: None,
+        request_id: "command line".to_owned(),
+    };
+    tx.audit().append_about(user_id, &entry).await.context("record the change")
+}
+
+/// Prints a line to standard output.
+pub(super) fn say(line: &str) -> anyhow::Result<()> {
+    writeln!(std::io::stdout(), "{line}").context("write to standard output")
+}
