@@ -29,7 +29,7 @@ fn denial() -> Decision {
 
 #[tokio::test]
 async fn admission_answers_the_checks_beyond_the_ceiling_and_passes_the_others_on() {
-    let fixture = Fixture::away(window("allow")).with_ceiling(2);
+    let fixture = Fixture::away(&window("allow")).with_ceiling(2);
     let requests = fixture.requests(Operation::Consume, &["a", "b", "c"]);
     let mut checks = fixture.checks(&requests);
     admission::answer(&fixture.state, &mut checks);
@@ -39,7 +39,7 @@ async fn admission_answers_the_checks_beyond_the_ceiling_and_passes_the_others_o
 
 #[tokio::test]
 async fn rules_answer_checks_without_limits_and_pass_the_others_on() {
-    let fixture = Fixture::away(window("allow"));
+    let fixture = Fixture::away(&window("allow"));
     let requests = [
         fixture.request(Operation::Consume, Some("a"), 1),
         fixture.request(Operation::Consume, None, 1),
@@ -56,7 +56,7 @@ async fn rules_answer_checks_without_limits_and_pass_the_others_on() {
 
 #[tokio::test]
 async fn denial_cache_answers_the_same_check_and_passes_other_costs_peeks_and_refunds_on() {
-    let fixture = Fixture::away(window("allow"));
+    let fixture = Fixture::away(&window("allow"));
     fixture.cache_denial("a").await;
     let requests = [
         fixture.request(Operation::Consume, Some("a"), 1),
@@ -74,7 +74,7 @@ async fn denial_cache_answers_the_same_check_and_passes_other_costs_peeks_and_re
 
 #[tokio::test]
 async fn leases_answer_with_units_of_this_gate_and_pass_the_others_on() {
-    let fixture = Fixture::away(leased_window());
+    let fixture = Fixture::away(&leased_window());
     fixture.lease("a", 3).await;
     let requests = fixture.requests(Operation::Consume, &["a", "a", "a", "a"]);
     let mut checks = fixture.matched(&requests).await;
@@ -87,7 +87,7 @@ async fn leases_answer_with_units_of_this_gate_and_pass_the_others_on() {
 #[tokio::test]
 async fn cached_denial_does_not_hide_units_that_arrive_before_or_after_it() {
     for units_arrive_first in [true, false] {
-        let fixture = Fixture::connected(leased_window()).await;
+        let fixture = Fixture::connected(&leased_window()).await;
         let requests = fixture.requests(Operation::Consume, &["a"]);
         let mut checks = fixture.matched(&requests).await;
         denied::answer(&fixture.state, &mut checks);
@@ -111,7 +111,7 @@ async fn cached_denial_does_not_hide_units_that_arrive_before_or_after_it() {
 /// 50 units are left, and a busy lease asks for more than that.
 #[tokio::test]
 async fn denied_units_of_a_lease_leave_the_check_pending_and_redis_then_decides_its_cost() {
-    let fixture = Fixture::connected(leased_window()).await;
+    let fixture = Fixture::connected(&leased_window()).await;
     let requests = fixture.requests(Operation::Consume, &["a"]);
     let mut checks = fixture.matched(&requests).await;
     fixture.attach_request(&mut checks[0], 5_000);
@@ -127,7 +127,7 @@ async fn denied_units_of_a_lease_leave_the_check_pending_and_redis_then_decides_
 
 #[tokio::test]
 async fn redis_answers_a_mixed_batch_in_order_and_in_one_call() {
-    let fixture = Fixture::connected(leased_window()).await;
+    let fixture = Fixture::connected(&leased_window()).await;
     let requests = [
         fixture.request(Operation::Consume, Some("a"), 1),
         fixture.request(Operation::Peek, Some("a"), 1),
@@ -145,7 +145,7 @@ async fn redis_answers_a_mixed_batch_in_order_and_in_one_call() {
 
 #[tokio::test]
 async fn redis_that_is_away_leaves_checks_to_the_outage_stage_and_takes_no_units() {
-    let fixture = Fixture::away(leased_window());
+    let fixture = Fixture::away(&leased_window());
     let requests = fixture.requests(Operation::Consume, &["a"]);
     let mut checks = fixture.matched(&requests).await;
     fixture.attach_request(&mut checks[0], 4);
@@ -169,7 +169,7 @@ async fn outage_answers_every_check_by_the_policy_of_its_rule() {
         ("deny", Degraded::Deny, false),
         ("local", Degraded::Local, true),
     ] {
-        let fixture = Fixture::away(window(policy));
+        let fixture = Fixture::away(&window(policy));
         let requests = fixture.requests(Operation::Consume, &["a"]);
         let mut checks = fixture.matched(&requests).await;
         outage::answer(&fixture.state, &mut checks);

@@ -48,12 +48,12 @@ pub(super) fn leased_window() -> Value {
 
 impl Fixture {
     /// A gate that cannot reach Redis.
-    pub(super) fn away(rule: Value) -> Self {
+    pub(super) fn away(rule: &Value) -> Self {
         Self::new(rule, "redis://127.0.0.1:1")
     }
 
     /// A gate whose Redis has answered.
-    pub(super) async fn connected(rule: Value) -> Self {
+    pub(super) async fn connected(rule: &Value) -> Self {
         let fixture = Self::new(rule, &weir_local::shared::redis().url());
         let until = Instant::now() + Duration::from_secs(20);
         while !fixture.state.limiter.up() {
@@ -63,7 +63,7 @@ impl Fixture {
         fixture
     }
 
-    fn new(rule: Value, redis: &str) -> Self {
+    fn new(rule: &Value, redis: &str) -> Self {
         let stop = CancellationToken::new();
         let settings = LimiterSettings { budget: Duration::from_secs(20), ..Default::default() };
         let client = weir_redis::client(redis).expect("an address");
@@ -77,7 +77,7 @@ impl Fixture {
     }
 
     pub(super) fn with_ceiling(self, checks_per_second: u64) -> Self {
-        let (tenant, rules) = tenant(window("allow"), Some(checks_per_second));
+        let (tenant, rules) = tenant(&window("allow"), Some(checks_per_second));
         Self { caller: caller(tenant, rules), ..self }
     }
 
@@ -152,9 +152,9 @@ impl Fixture {
     }
 }
 
-fn tenant(rule: Value, checks_per_second: Option<u64>) -> (TenantId, Arc<Rulebook>) {
+fn tenant(rule: &Value, checks_per_second: Option<u64>) -> (TenantId, Arc<Rulebook>) {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    let number = u128::from(NEXT.fetch_add(1, Ordering::Relaxed)) | (0xDEC1DE << 96);
+    let number = u128::from(NEXT.fetch_add(1, Ordering::Relaxed)) | (0xDEC1 << 96);
     let tenant = TenantId::from_u128(number | (u128::from(std::process::id()) << 32));
     let rule = StoredRule {
         id: RuleId::from_u128(number).to_string(),
