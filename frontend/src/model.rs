@@ -3,6 +3,7 @@
 pub mod age;
 pub mod alert_labels;
 pub mod audit;
+pub mod audit_entry;
 pub mod ceilings;
 pub mod changes;
 pub mod csv;

@@ -1,83 +1,5 @@
 //! The filter of the audit log, kept in the URL.
 
-use serde_json::Value;
-use weir_wire::audit::{ActorKind, AuditActor, AuditEntry};
-
-/// The action and its object: `changed rule login-per-user`.
-pub fn description(entry: &AuditEntry) -> String {
-    let verb = match entry.action.as_str() {
-        "tenant.create" => "created the tenant",
-        "tenant.rename" => "renamed the tenant to",
-        "tenant.update" => "changed the settings of the tenant",
-        "tenant.enforcement" => "turned limits on or off for the tenant",
-        "tenant.ceilings" => "changed the ceilings of the tenant",
-        "installation.enforcement" => "turned limits on or off for every tenant",
-        "installation.ceilings" => "changed the default ceilings",
-        "tenant.delete" => "deleted the tenant",
-        "tenant.suspend" => "suspended the tenant",
-        "tenant.resume" => "resumed the tenant",
-        "rule.create" => "created rule",
-        "rule.update" => "changed rule",
-        "rule.revert" => "reverted rule",
-        "rule.delete" => "deleted rule",
-        "override.create" => "created override",
-        "override.update" => "changed override",
-        "override.delete" => "deleted override",
-        "override.bulk" => "imported overrides",
-        "key.create" => "created key",
-        "key.rotate" => "rotated key",
-        "key.delete" => "revoked key",
-        "member.join" => "joined as",
-        "member.change" => "changed the role of",
-        "member.remove" => "removed member",
-        "member.leave" => "left the tenant:",
-        "invitation.create" => "invited",
-        "invitation.revoke" | "invitation.withdraw" => "revoked the invitation of",
-        "alert.create" => "created alert",
-        "alert.update" => "changed alert",
-        "alert.delete" => "deleted alert",
-        "webhook.create" => "created webhook",
-        "webhook.update" => "changed webhook",
-        "webhook.rotate" => "rotated the secret of webhook",
-        "webhook.delete" => "deleted webhook",
-        "webhook.test" => "sent a test event to webhook",
-        "delivery.retry" => "resent delivery",
-        "counters.reset" => "reset the counter of rule",
-        "access.denied" => "was denied access to",
-        "access.denied_more" => return more_denials(entry),
-        "audit.purge" => "removed old entries of this log",
-        "user.signup" => return "created an account".to_owned(),
-        "user.login" => return "signed in".to_owned(),
-        "user.login_refused" => return "failed to sign in".to_owned(),
-        "user.logout" => return "signed out".to_owned(),
-        "user.password" => return "changed the password".to_owned(),
-        "user.rename" => return "changed the name of the account".to_owned(),
-        "user.create" => return "created the account".to_owned(),
-        "user.disable" => return "disabled the account".to_owned(),
-        "user.enable" => return "enabled the account".to_owned(),
-        "user.operator" => return "made the account an operator".to_owned(),
-        "user.operator_revoke" => return "revoked the account's operator rights".to_owned(),
-        "user.password_reset" => return "set a new password for the account".to_owned(),
-        "user.session_end" => return "ended a session".to_owned(),
-        "user.sessions_end" => return "ended sessions of the account".to_owned(),
-        "sessions.end_all" => return "ended all sessions".to_owned(),
-        "user.refresh_reused" => return "reused a refresh token; the session was ended".to_owned(),
-        other => return format!("{other} {}", object(entry)),
-    };
-    format!("{verb} {}", object(entry)).trim_end().to_owned()
-}
-
-/// The display name of an actor.
-pub fn actor_label(actor: &AuditActor) -> String {
-    let name = actor.name.as_deref().filter(|name| !name.is_empty());
-    match actor.kind {
-        ActorKind::Person => name.unwrap_or("unknown person").to_owned(),
-        ActorKind::Key => format!("key {}", name.unwrap_or("without name")),
-        ActorKind::System => "Weir".to_owned(),
-        ActorKind::Anonymous => "not signed in".to_owned(),
-    }
-}
-
 /// The logs that the page can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditLog {
@@ -207,72 +129,9 @@ const ACTIONS: [(&str, &str); 28] = [
     ("user.login_refused", "Sign-in failed"),
 ];
 
-/// Summarises the denials of one minute that have no entries of their own.
-fn more_denials(entry: &AuditEntry) -> String {
-    let count = entry.after.as_ref().and_then(|after| after.get("count")?.as_u64()).unwrap_or(0);
-    format!("was denied {count} more times within a minute")
-}
-
-/// The name of the object, if the entry has it; otherwise its id.
-fn object(entry: &AuditEntry) -> &str {
-    let field = match entry.action.as_str() {
-        "member.join" => "role",
-        "member.change" | "member.remove" | "member.leave" => "email",
-        _ => "name",
-    };
-    let sides = [entry.after.as_ref(), entry.before.as_ref()];
-    let mut named = sides.into_iter().flatten().filter_map(|side: &Value| {
-        side.get(field).or_else(|| side.get("email")).and_then(Value::as_str)
-    });
-    let unnamed = if entry.object_kind == "tenant" { "" } else { &entry.object_id };
-    named.next().unwrap_or(unnamed)
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    fn entry(action: &str, kind: &str, before: &Value, after: &Value) -> AuditEntry {
-        serde_json::from_value(json!({
-            "id": "audit_1", "tenant_id": null, "seq": 1, "at": "2026-11-21T03:00:00Z",
-            "actor": {"kind": "person", "id": "user_1", "name": "ada@example.com"},
-            "action": action, "object_kind": kind, "object_id": format!("{kind}_1"),
-            "before": before, "after": after, "ip": "192.0.2.7", "request_id": "req_1"
-        }))
-        .expect("an entry")
-    }
-
-    #[test]
-    fn descriptions_name_the_object() {
-        let described = |action: &str, before: Value, after: Value| {
-            let kind = action.split('.').next().unwrap_or_default();
-            description(&entry(action, kind, &before, &after))
-        };
-        let named = || json!({"name": "login"});
-        assert_eq!(described("rule.update", named(), named()), "changed rule login");
-        assert_eq!(described("rule.delete", named(), Value::Null), "deleted rule login");
-        assert_eq!(
-            described("override.delete", json!({}), Value::Null),
-            "deleted override override_1"
-        );
-        let person = || json!({"name": "Ada", "email": "ada@example.com", "role": "viewer"});
-        assert_eq!(
-            described("member.change", person(), person()),
-            "changed the role of ada@example.com"
-        );
-        assert_eq!(described("member.join", Value::Null, person()), "joined as viewer");
-        let invited = json!({"email": "ada@example.com", "role": "viewer"});
-        assert_eq!(described("invitation.create", Value::Null, invited), "invited ada@example.com");
-        let suspended = json!({"suspended": true});
-        assert_eq!(described("tenant.suspend", Value::Null, suspended), "suspended the tenant");
-        let more = json!({"count": 15, "since": "2026-11-21T03:00:00Z"});
-        let more = described("access.denied_more", Value::Null, more);
-        assert_eq!(more, "was denied 15 more times within a minute");
-        assert_eq!(described("user.login", Value::Null, Value::Null), "signed in");
-        assert_eq!(described("new.thing", Value::Null, Value::Null), "new.thing new_1");
-    }
 
     #[test]
     fn filters_survive_the_url_and_become_api_parameters() {
@@ -300,13 +159,5 @@ mod tests {
         );
         assert_eq!((logs(false).len(), logs(true).len()), (2, 3));
         assert_eq!(actions()[0].0, "");
-    }
-
-    #[test]
-    fn actors_have_names() {
-        let actor = |kind, name: &str| AuditActor { kind, id: None, name: Some(name.to_owned()) };
-        assert_eq!(actor_label(&actor(ActorKind::Person, "ada@example.com")), "ada@example.com");
-        assert_eq!(actor_label(&actor(ActorKind::Key, "deploy")), "key deploy");
-        assert_eq!(actor_label(&actor(ActorKind::System, "")), "Weir");
     }
 }

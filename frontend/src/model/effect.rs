@@ -69,10 +69,7 @@ impl<'a> Change<'a> {
 
     /// Whether the counters lack information that the changed limits need.
     pub fn is_estimate(&self) -> bool {
-        let counts_denied = |limit: &Limit| match &limit.algorithm {
-            Algorithm::SlidingWindowLog(log) => log.counts_denied(),
-            _ => false,
-        };
+        let counts_denied = |limit: &Limit| limit.algorithm.counts_denied();
         let stretched = |limit: &Limit| {
             let previous_limit =
                 self.before.limits().iter().find(|previous| previous.slot == limit.slot);

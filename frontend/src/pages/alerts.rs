@@ -3,6 +3,7 @@
 mod alert_form;
 mod alert_table;
 mod deliveries;
+mod state;
 mod webhook_form;
 mod webhook_table;
 
@@ -11,7 +12,7 @@ use std::collections::BTreeSet;
 use leptos::prelude::*;
 use weir_wire::alerts::Alert;
 use weir_wire::tenants::Role;
-use weir_wire::webhooks::{IssuedWebhook, Webhook};
+use weir_wire::webhooks::Webhook;
 
 use crate::api::{Api, Problem, RuleSelection};
 use crate::components::feedback::Empty;
@@ -19,12 +20,13 @@ use crate::components::guide_link::GuideLink;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::require_role::RequireRole;
-use crate::components::rule_picker::{RuleOptions, Rules};
+use crate::components::rule_picker::RuleOptions;
 use crate::pages::rule_options;
 use crate::pages::shell::TenantId;
 use alert_form::AlertForm;
 use alert_table::alert_table;
 use deliveries::Deliveries;
+use state::{AlertTargets, AlertsState};
 use webhook_form::{Secret, WebhookForm};
 use webhook_table::WebhookTable;
 
@@ -35,28 +37,6 @@ struct PageData {
     webhooks: Vec<Webhook>,
     rules: RuleOptions,
     quotas: RuleOptions,
-}
-
-/// The rules to choose from; cheap to copy.
-#[derive(Debug, Clone, Copy)]
-struct AlertTargets {
-    all: Rules,
-    /// Rules with a quota.
-    quotas: Rules,
-}
-
-/// The state of the page; cheap to copy.
-#[derive(Debug, Clone, Copy)]
-struct AlertsState {
-    changed: Callback<()>,
-    /// The alert being edited.
-    editing: RwSignal<Option<Alert>>,
-    /// A webhook with its secret, until the person confirms that it is stored.
-    issued: RwSignal<Option<IssuedWebhook>>,
-    /// The webhook whose deliveries are shown.
-    log_of: RwSignal<Option<(String, String)>>,
-    /// Incremented when a delivery was added to that log.
-    deliveries_added: RwSignal<u32>,
 }
 
 #[component]

@@ -2,6 +2,7 @@
 
 mod new_key;
 mod row;
+mod scope;
 mod secret;
 
 use leptos::prelude::*;
@@ -52,16 +53,6 @@ pub fn Keys() -> impl IntoView {
         <PageHeader title="API keys" lead="Your services authenticate to the gates with an API key, as Authorization: Bearer." />
         <RequireRole role=Role::Admin>{head}</RequireRole>
         {show(keys, move |data| view! { <List data changed /> })}
-    }
-}
-
-/// The display name of a scope.
-const fn scope_word(scope: KeyScope) -> &'static str {
-    match scope {
-        KeyScope::Check => "check",
-        KeyScope::Read => "read",
-        KeyScope::Write => "write",
-        KeyScope::Admin => "admin",
     }
 }
 

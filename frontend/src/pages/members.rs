@@ -3,6 +3,7 @@
 mod invitations;
 mod invite;
 mod removed_member;
+mod roles;
 
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -50,17 +51,6 @@ pub fn Members() -> impl IntoView {
         {show(members, move |data| view! { <List data members action /> })}
         {show(invitations, move |data| view! { <Invitations data invitations /> })}
     }
-}
-
-/// The permissions of a role, for the select.
-pub(super) fn role_options() -> Vec<(Role, String)> {
-    let means = |role| match role {
-        Role::Viewer => "read-only",
-        Role::Editor => "edits rules and overrides, tests requests",
-        Role::Admin => "also manages keys and members",
-        Role::Owner => "everything, including deleting the tenant",
-    };
-    ROLES.map(|role| (role, format!("{}: {}", role_name(role), means(role)))).to_vec()
 }
 
 #[component]

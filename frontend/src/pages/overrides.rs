@@ -5,10 +5,10 @@ mod export;
 mod import;
 mod list;
 mod reset;
+mod state;
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
-use weir_wire::overrides::OverrideAnswer;
 use weir_wire::tenants::Role;
 
 use crate::api::{Api, RuleSelection};
@@ -24,25 +24,7 @@ use edit::Edit;
 use import::Import;
 use list::List;
 use reset::Reset;
-
-/// The form above the list.
-#[derive(Debug, Clone, PartialEq)]
-enum OpenForm {
-    Nothing,
-    New,
-    Edit(Box<OverrideAnswer>),
-    Import,
-    Reset,
-}
-
-/// The filter of the list; cheap to copy.
-#[derive(Debug, Clone, Copy)]
-struct OverrideFilter {
-    /// A text in the subject.
-    typed: RwSignal<String>,
-    /// The id of a rule; empty for any.
-    rule: RwSignal<String>,
-}
+use state::{OpenForm, OverrideFilter};
 
 #[component]
 pub fn Overrides() -> impl IntoView {

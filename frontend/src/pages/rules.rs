@@ -2,13 +2,13 @@
 
 mod bulk_mode;
 mod row;
+mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use leptos::prelude::*;
 use weir_wire::page::Page;
 use weir_wire::rules::RuleAnswer;
-use weir_wire::stats::RuleSeries;
 use weir_wire::tenants::Role;
 use weir_wire::words::Mode;
 
@@ -28,6 +28,7 @@ use crate::model::rule_list::{Order, RuleFilter, text};
 use crate::pages::shell::TenantId;
 use bulk_mode::SetMode;
 use row::RuleRow;
+use table::Table;
 
 #[component]
 pub fn Rules() -> impl IntoView {
@@ -54,18 +55,6 @@ pub fn Rules() -> impl IntoView {
             view! { <List first /> }.into_any()
         })}
     }
-}
-
-/// The loaded rules and the selection; cheap to copy.
-#[derive(Debug, Clone, Copy)]
-struct Table {
-    rules: RwSignal<Vec<RuleAnswer>>,
-    /// The ids of the selected rules.
-    selected: RwSignal<BTreeSet<String>>,
-    /// The decisions of the last hour by rule id; `None` while loading.
-    hour: Memo<BTreeMap<String, RuleSeries>>,
-    /// Indexes into `rules`, filtered and sorted.
-    shown: Memo<Vec<usize>>,
 }
 
 /// The first page of the list is shown at once; the rest follows when all rules have loaded.

@@ -1,6 +1,7 @@
 //! The frame around the pages of a tenant: navigation, tenant switch, account.
 
 mod palette;
+mod tenant;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -19,27 +20,8 @@ use crate::components::theme::ThemeSwitch;
 use crate::pages::lazy::fetch_ahead;
 use crate::session::{Session, SessionState};
 use palette::Palette;
-
-/// The tenant in the URL, for the pages inside.
-#[derive(Debug, Clone, Copy)]
-pub struct TenantId(Memo<String>);
-
-impl TenantId {
-    /// The tenant's id; tracked.
-    pub fn get(self) -> String {
-        self.0.get()
-    }
-
-    /// The tenant's id, for event handlers; not tracked.
-    pub fn now(self) -> String {
-        self.0.get_untracked()
-    }
-
-    /// The URL of one of the tenant's pages; tracked.
-    pub fn page(self, page: &str) -> String {
-        format!("/t/{}/{page}", self.get())
-    }
-}
+use tenant::PAGES;
+pub use tenant::TenantId;
 
 /// The frame; its pages render once the person is signed in.
 #[component]
@@ -187,20 +169,3 @@ pub fn Account() -> impl IntoView {
 
 /// The local storage key of the last used tenant.
 pub const LAST_TENANT: &str = "weir.tenant";
-
-/// The pages of a tenant in the order of the navigation: path and name.
-const PAGES: [(&str, &str); 13] = [
-    ("start", "Get started"),
-    ("overview", "Overview"),
-    ("live", "Live"),
-    ("rules", "Rules"),
-    ("overrides", "Overrides"),
-    ("test", "Test"),
-    ("what-if", "What-if"),
-    ("alerts", "Alerts"),
-    ("keys", "API keys"),
-    ("members", "Members"),
-    ("audit", "Audit log"),
-    ("gates", "Gates"),
-    ("settings", "Settings"),
-];

@@ -2,12 +2,11 @@
 
 mod pick;
 mod snippets;
+mod state;
 mod watch;
 
 use leptos::prelude::*;
 use leptos_router::components::A;
-use weir_wire::check::CheckBody;
-use weir_wire::rules::RuleAnswer;
 
 use crate::components::copy::CodeBlock;
 use crate::components::page::PageHeader;
@@ -15,6 +14,7 @@ use crate::model::labels;
 use crate::pages::shell::TenantId;
 use pick::Pick;
 use snippets::Snippets;
+use state::Started;
 use watch::Watch;
 
 #[component]
@@ -27,16 +27,6 @@ pub fn Start() -> impl IntoView {
             Some(started) => view! { <Steps started started_state /> }.into_any(),
         }}
     }
-}
-
-/// The rule and key created from the template.
-#[derive(Debug, Clone)]
-pub(super) struct Started {
-    rule: RuleAnswer,
-    secret: String,
-    /// Whether the key is new, so that its secret must be stored.
-    new_key: bool,
-    check: CheckBody,
 }
 
 #[component]

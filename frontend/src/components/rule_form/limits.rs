@@ -7,7 +7,7 @@ use weir_domain::limit::LIMITS_PER_RULE_MAX;
 use weir_wire::limits::AlgorithmName;
 use weir_wire::words::Period;
 
-use super::Editor;
+use super::editor::Editor;
 use crate::components::field::{Binding, Checkbox, Choice, TextField};
 use crate::components::guide_link::GuideLink;
 use crate::model::labels;

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use weir_wire::words::Op;
 
-use super::Editor;
+use super::editor::Editor;
 use crate::components::field::{Choice, TextArea, TextField};
 use crate::model::labels;
 use crate::model::rule_form::ConditionRow;

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure};
 
-use super::Editor;
+use super::editor::Editor;
 use super::limits::NumberAndUnit;
 use crate::components::field::{Checkbox, Choice, TextArea, TextField};
 use crate::model::labels;

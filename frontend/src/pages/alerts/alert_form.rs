@@ -9,7 +9,7 @@ use weir_wire::problem::FieldProblem;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::webhooks::Webhook;
 
-use super::{AlertTargets, AlertsState};
+use super::state::{AlertTargets, AlertsState};
 use crate::api::Api;
 use crate::components::field::{Checkbox, Choice, TextField};
 use crate::components::rule_picker::{RulePicker, Rules};

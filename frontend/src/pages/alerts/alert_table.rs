@@ -5,7 +5,7 @@ use weir_wire::alerts::Alert;
 use weir_wire::tenants::Role;
 use weir_wire::webhooks::Webhook;
 
-use super::AlertsState;
+use super::state::AlertsState;
 use crate::api::Api;
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{Empty, SubmitProblem};

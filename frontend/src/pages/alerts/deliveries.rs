@@ -6,7 +6,7 @@ use weir_wire::page::Page;
 use weir_wire::tenants::Role;
 use weir_wire::webhooks::{Delivery, DeliveryState};
 
-use super::AlertsState;
+use super::state::AlertsState;
 use crate::api::Api;
 use crate::browser;
 use crate::components::feedback::{Empty, SubmitProblem};

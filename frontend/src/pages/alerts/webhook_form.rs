@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use weir_domain::names;
 use weir_wire::webhooks::{IssuedWebhook, Webhook, WebhookBody};
 
-use super::AlertsState;
+use super::state::AlertsState;
 use crate::api::Api;
 use crate::components::copy::CodeBlock;
 use crate::components::dialog::Dialog;

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use weir_wire::tenants::Role;
 use weir_wire::webhooks::{Webhook, WebhookBody};
 
-use super::AlertsState;
+use super::state::AlertsState;
 use super::webhook_form::Edit;
 use crate::api::Api;
 use crate::components::dialog::{ConfirmByName, Dialog};

@@ -7,7 +7,7 @@ use weir_wire::rules::RuleBody;
 
 use crate::components::field::fresh_id;
 use crate::components::time::{ExactTime, RelativeTime};
-use crate::model::audit::{actor_label, description};
+use crate::model::audit_entry::{actor_label, description};
 use crate::model::changes::{FieldChange, changes};
 use crate::model::labels;
 

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use weir_domain::names;
 use weir_wire::api_keys::{CreateKey, IssuedKey, KeyScope};
 
-use super::scope_word;
+use super::scope::scope_name;
 use crate::api::Api;
 use crate::browser;
 use crate::components::field::{Binding, Checkbox, Choice, TextField};
@@ -80,5 +80,5 @@ fn scope_label(scope: KeyScope) -> String {
         KeyScope::Write => "change rules and overrides, test requests, reset counters",
         KeyScope::Admin => "manage keys and members",
     };
-    format!("{}: {what}", scope_word(scope))
+    format!("{}: {what}", scope_name(scope))
 }

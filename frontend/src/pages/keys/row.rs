@@ -5,7 +5,7 @@ use weir_wire::api_keys::{ApiKey, IssuedKey};
 use weir_wire::tenants::Role;
 use weir_wire::time::DateTime;
 
-use super::scope_word;
+use super::scope::scope_name;
 use crate::api::Api;
 use crate::browser;
 use crate::components::dialog::{ConfirmByName, Dialog};
@@ -22,7 +22,7 @@ use crate::session::Session;
 #[component]
 pub(super) fn KeyRow(api_key: ApiKey, changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     let ApiKey { id, name, scopes, hint, created_by, created_at, expires_at, .. } = api_key;
-    let scopes = scopes.into_iter().map(scope_word).collect::<Vec<_>>().join(", ");
+    let scopes = scopes.into_iter().map(scope_name).collect::<Vec<_>>().join(", ");
     let (last_used, former) = (api_key.last_used_at, api_key.created_by_former_member);
     let previous = api_key.previous_expires_at.filter(|at| !over(*at));
     view! {

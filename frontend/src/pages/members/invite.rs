@@ -5,7 +5,7 @@ use weir_domain::names;
 use weir_wire::members::{Invite, IssuedInvitation};
 use weir_wire::tenants::Role;
 
-use super::role_options;
+use super::roles::role_options;
 use crate::access::role_with_article;
 use crate::api::Api;
 use crate::browser;

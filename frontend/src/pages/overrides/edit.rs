@@ -8,7 +8,7 @@ use weir_wire::overrides::OverrideAnswer;
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::RuleAnswer;
 
-use super::OverrideFilter;
+use super::state::OverrideFilter;
 use crate::api::Api;
 use crate::browser;
 use crate::components::field::{Binding, Choice, TextField};

@@ -8,7 +8,7 @@ use weir_wire::tenants::Role;
 use weir_wire::time::DateTime;
 
 use super::export::Export;
-use super::{OpenForm, OverrideFilter};
+use super::state::{OpenForm, OverrideFilter};
 use crate::api::{Api, Problem};
 use crate::browser;
 use crate::components::dialog::ConfirmByName;

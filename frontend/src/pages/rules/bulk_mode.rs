@@ -7,7 +7,7 @@ use weir_wire::rules::{RuleAnswer, RuleBody};
 use weir_wire::tenants::Role;
 use weir_wire::words::Mode;
 
-use super::Table;
+use super::table::Table;
 use crate::api::Api;
 use crate::components::field::Choice;
 use crate::components::require_role::RequireRole;

@@ -6,7 +6,7 @@ use weir_wire::rules::RuleBody;
 use weir_wire::stats::RuleSeries;
 use weir_wire::words::Action;
 
-use super::Table;
+use super::table::Table;
 use crate::charts::spark::{HEIGHT, WIDTH, spark};
 use crate::components::badge::ModeBadge;
 use crate::components::time::RelativeTime;

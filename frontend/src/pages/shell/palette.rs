@@ -7,7 +7,7 @@ use weir_wire::overrides::OverrideAnswer;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::tenants::Role;
 
-use super::{PAGES, TenantId};
+use super::tenant::{PAGES, TenantId};
 use crate::access::Access;
 use crate::api::{Api, Problem};
 use crate::browser;

@@ -7,7 +7,7 @@ use weir_wire::api_keys::{CreateKey, KeyScope};
 use weir_wire::rules::{RuleAnswer, RuleBody};
 use weir_wire::tenants::Role;
 
-use super::Started;
+use super::state::Started;
 use crate::api::{Api, Problem};
 use crate::components::feedback::SubmitProblem;
 use crate::components::require_role::RequireRole;

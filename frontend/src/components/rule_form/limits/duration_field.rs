@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use super::super::Editor;
 use crate::components::field::{Binding, Choice, TextField};
+use crate::components::rule_form::editor::Editor;
 use crate::model::duration::{DurationInput, Unit};
 use crate::model::rule_form::LimitRow;
 

@@ -1,0 +1,29 @@
+//! The state that the parts of the page share.
+
+use leptos::prelude::*;
+use weir_wire::alerts::Alert;
+use weir_wire::webhooks::IssuedWebhook;
+
+use crate::components::rule_picker::Rules;
+
+/// The rules to choose from; cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AlertTargets {
+    pub(super) all: Rules,
+    /// Rules with a quota.
+    pub(super) quotas: Rules,
+}
+
+/// The state of the page; cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AlertsState {
+    pub(super) changed: Callback<()>,
+    /// The alert being edited.
+    pub(super) editing: RwSignal<Option<Alert>>,
+    /// A webhook with its secret, until the person confirms that it is stored.
+    pub(super) issued: RwSignal<Option<IssuedWebhook>>,
+    /// The webhook whose deliveries are shown.
+    pub(super) log_of: RwSignal<Option<(String, String)>>,
+    /// Incremented when a delivery was added to that log.
+    pub(super) deliveries_added: RwSignal<u32>,
+}

@@ -1,0 +1,13 @@
+//! The names of scopes.
+
+use weir_wire::api_keys::KeyScope;
+
+/// The display name of a scope.
+pub(super) const fn scope_name(scope: KeyScope) -> &'static str {
+    match scope {
+        KeyScope::Check => "check",
+        KeyScope::Read => "read",
+        KeyScope::Write => "write",
+        KeyScope::Admin => "admin",
+    }
+}

@@ -1,0 +1,16 @@
+//! The roles to choose from when a person is invited.
+
+use weir_wire::tenants::Role;
+
+use crate::access::{ROLES, role_name};
+
+/// The permissions of a role, for the select.
+pub(super) fn role_options() -> Vec<(Role, String)> {
+    let means = |role| match role {
+        Role::Viewer => "read-only",
+        Role::Editor => "edits rules and overrides, tests requests",
+        Role::Admin => "also manages keys and members",
+        Role::Owner => "everything, including deleting the tenant",
+    };
+    ROLES.map(|role| (role, format!("{}: {}", role_name(role), means(role)))).to_vec()
+}
