@@ -14,21 +14,34 @@ use crate::workspace::{Workspace, capture};
 pub fn run(workspace: &Workspace) -> Result<()> {
     let text = capture(workspace.cargo().args(["metadata", "--format-version=1", "--no-deps"]))?;
     let metadata: Value = serde_json::from_str(&text).context("read cargo metadata")?;
-    let faults = faults(&metadata)?;
-    let mut cycles = Vec::new();
-    for package in metadata["packages"].as_array().context("packages")? {
-        let manifest = package["manifest_path"].as_str().context("a package's manifest")?;
-        let folder = Path::new(manifest).parent().context("a package's folder")?;
-        cycles.extend(files::cycles(&workspace.root, folder)?);
-    }
-    for cycle in &cycles {
-        println!("   warning: files that import each other: {cycle}");
-    }
+    let mut faults = faults(&metadata)?;
+    faults.extend(cycles(workspace, &metadata)?);
     if faults.is_empty() {
         return Ok(());
     }
     bail!("arrows that do not point down:\n  {}", faults.join("\n  "));
 }
+
+/// Files that import each other. Where that is not a fault yet, they are only printed.
+fn cycles(workspace: &Workspace, metadata: &Value) -> Result<Vec<String>> {
+    let mut faults = Vec::new();
+    for package in metadata["packages"].as_array().context("packages")? {
+        let name = package["name"].as_str().context("a package's name")?;
+        let manifest = package["manifest_path"].as_str().context("a package's manifest")?;
+        let folder = Path::new(manifest).parent().context("a package's folder")?;
+        for cycle in files::cycles(&workspace.root, folder)? {
+            if WITH_CYCLES.contains(&name) {
+                println!("   warning: files that import each other: {cycle}");
+            } else {
+                faults.push(format!("files import each other: {cycle}"));
+            }
+        }
+    }
+    Ok(faults)
+}
+
+/// Crates that still have cycles between their files. The list only shrinks.
+const WITH_CYCLES: &[&str] = &[];
 
 fn faults(metadata: &Value) -> Result<Vec<String>> {
     let packages = metadata["packages"].as_array().context("packages")?;

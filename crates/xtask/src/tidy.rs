@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::workspace::{Workspace, has_extension};
 
-/// Prints every retired word with its file and line, and fails if there is one.
+/// Prints every retired word with its file and line, also where it is not a fault yet, and fails if there is one.
 pub fn words(workspace: &Workspace) -> Result<()> {
     let mut counts = BTreeMap::new();
     for file in sources(workspace)? {
@@ -38,6 +38,12 @@ pub fn run(workspace: &Workspace) -> Result<()> {
             // Not text.
             continue;
         };
+        for found in words::find(&file, &text) {
+            if !words::is_known(&file, found.word) {
+                let (line, word, advice) = (found.line, found.word, found.advice);
+                faults.push(format!("{}: line {line}: {word}: {advice}", file.display()));
+            }
+        }
         for fault in inspect(&file, &text) {
             match fault {
                 Fault::Wrong(what) => faults.push(format!("{}: {what}", file.display())),
