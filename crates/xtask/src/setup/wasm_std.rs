@@ -12,7 +12,7 @@ mod web;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::workspace::{Workspace, call, step};
 use toolchain::Toolchain;
