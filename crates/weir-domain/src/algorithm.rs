@@ -7,6 +7,7 @@
 //! Each algorithm has a twin of the same name in the Redis script; both use the same integer arithmetic, so they agree to
 //! the unit and to the millisecond. `clock` says what a step of Redis' clock does to counters.
 
+pub(crate) mod bounds;
 mod bucket;
 mod clock;
 mod definition;
@@ -26,6 +27,8 @@ pub use definition::{Bound, Level, ScriptParameters, Wait, Windows};
 pub use fixed_window::{FixedWindow, WindowState};
 pub use leaky_bucket::LeakyBucket;
 pub use parameter::{Input, Parameter};
+#[cfg(feature = "calendar")]
+pub(crate) use period::time_zone;
 pub use period::{Calendar, Period};
 pub use quota::{PeriodBounds, Quota};
 pub use sliding_window_counter::{PairState, SlidingWindowCounter};
@@ -33,8 +36,8 @@ pub use sliding_window_log::{LogState, SlidingWindowLog};
 pub use spacing::{Spacing, SpacingState};
 pub use token_bucket::TokenBucket;
 
-use crate::limit::InvalidLimit;
 use crate::time::Micros;
+use bounds::InvalidLimit;
 use definition::{Counting, Definition, Described};
 use parameter::FromNumber;
 

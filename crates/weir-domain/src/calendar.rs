@@ -7,8 +7,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
-use crate::algorithm::{Algorithm, Calendar, Period, PeriodBounds, Quota};
-use crate::limit::InvalidLimit;
+use crate::algorithm::{Algorithm, Calendar, Period, PeriodBounds, Quota, time_zone};
 use crate::time::Micros;
 
 /// The bounds of the periods around `now`.
@@ -43,14 +42,6 @@ pub fn window_start_us(algorithm: &Algorithm, at: Micros) -> u64 {
         Algorithm::Quota(quota) => bounds(quota, at).bounds_us[1],
         other => at.0 - at.0 % (other.window_ms().unwrap_or(1) * 1000),
     }
-}
-
-/// The time zone of an IANA name.
-pub(crate) fn time_zone(name: &str) -> Result<TimeZone, InvalidLimit> {
-    TimeZone::get(name).map_err(|_| InvalidLimit {
-        field: "time_zone",
-        reason: "must be the name of an IANA time zone such as `Europe/Berlin` or `UTC`".into(),
-    })
 }
 
 /// The last start of a period that is not after `date`.

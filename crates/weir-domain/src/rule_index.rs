@@ -5,10 +5,9 @@
 //! requirement are always tried.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use crate::request::Request;
-use crate::rulebook::ActiveRule;
+use crate::rule::Rule;
 
 /// The index of one namespace's rules, by their positions.
 #[derive(Debug, Default)]
@@ -26,7 +25,7 @@ const VALUES_MAX: usize = 64;
 
 impl RuleIndex {
     /// The index of these rules; `None` where trying each is as fast.
-    pub fn of(rules: &[Arc<ActiveRule>]) -> Option<Self> {
+    pub fn of(rules: &[&Rule]) -> Option<Self> {
         if rules.len() <= LINEAR_MAX {
             return None;
         }
@@ -71,8 +70,8 @@ impl RuleIndex {
 }
 
 /// The attributes that must have one of these values for the rule to match.
-fn requirements(rule: &ActiveRule) -> impl Iterator<Item = (&str, &[String])> {
-    rule.rule.conditions().iter().filter_map(|condition| {
+fn requirements(rule: &Rule) -> impl Iterator<Item = (&str, &[String])> {
+    rule.conditions().iter().filter_map(|condition| {
         let values = condition.one_of()?;
         (values.len() <= VALUES_MAX).then_some((condition.attribute(), values))
     })

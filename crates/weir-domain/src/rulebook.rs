@@ -287,7 +287,7 @@ impl Namespace {
         rules.retain(|active| active.rule.mode() != Mode::Off);
         rules.sort_unstable_by_key(|active| (active.rule.mode() == Mode::Shadow, active.id));
         rules.shrink_to_fit();
-        let index = RuleIndex::of(&rules);
+        let index = RuleIndex::of(&rules.iter().map(|active| &active.rule).collect::<Vec<_>>());
         let costs = rules.iter().map(|active| PatternCost::of(&active.rule));
         let patterns = costs.fold(PatternCost::default(), PatternCost::plus);
         Self { rules, index, sample, patterns }

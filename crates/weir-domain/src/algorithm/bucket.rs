@@ -6,9 +6,9 @@
 //! The rate `units ÷ interval` is reduced to `per_us ÷ scale`; the level counts in `1 ÷ scale` of a
 //! unit, so it falls by the whole number `per_us` each microsecond and nothing is ever rounded.
 
+use super::bounds::{EXACT_MAX, InvalidLimit};
 use super::clock::pulled_back;
 use super::definition::{Level, ScriptParameters, Wait};
-use crate::limit::{EXACT_MAX, InvalidLimit};
 use crate::time::Micros;
 
 /// Fill of a bucket at a time.

@@ -3,13 +3,13 @@
 //! Cheap and easy to explain. Its bound is per aligned window: across a boundary twice the limit
 //! can pass within one window's length. The window arithmetic serves the quota too.
 
+use super::bounds::{InvalidLimit, span_ms, units};
 use super::clock::{ms_until, window_time};
 use super::definition::{
     Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
     windows_touched,
 };
 use super::parameter::{Input, Parameter};
-use crate::limit::{InvalidLimit, span_ms, units};
 use crate::quantity::{grouped, period};
 use crate::time::Micros;
 

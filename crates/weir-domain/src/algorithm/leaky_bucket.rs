@@ -4,12 +4,12 @@
 //! The delay in the answer is the time until the work ahead has drained, so callers that observe it leave the queue in
 //! order and at a constant rate.
 
+use super::bounds::{InvalidLimit, span_ms, units};
 use super::bucket::{Bucket, BucketState};
 use super::definition::{
     Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
 };
 use super::parameter::{Input, Parameter};
-use crate::limit::{InvalidLimit, span_ms, units};
 use crate::quantity::{grouped, period};
 use crate::time::Micros;
 

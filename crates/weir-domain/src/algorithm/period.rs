@@ -1,5 +1,7 @@
 //! Calendar periods, in which quotas count.
 
+#[cfg(feature = "calendar")]
+use super::bounds::InvalidLimit;
 use super::parameter::FromNumber;
 
 /// The periods of a quota.
@@ -56,4 +58,13 @@ impl FromNumber for Period {
     fn from_number(number: u64) -> Self {
         Self::ALL[usize::try_from(number).unwrap_or(0) % Self::ALL.len()]
     }
+}
+
+/// The time zone of an IANA name.
+#[cfg(feature = "calendar")]
+pub(crate) fn time_zone(name: &str) -> Result<jiff::tz::TimeZone, InvalidLimit> {
+    jiff::tz::TimeZone::get(name).map_err(|_| InvalidLimit {
+        field: "time_zone",
+        reason: "must be the name of an IANA time zone such as `Europe/Berlin` or `UTC`".into(),
+    })
 }

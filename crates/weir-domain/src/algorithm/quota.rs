@@ -3,6 +3,7 @@
 //! `calendar` computes the instants that bound the periods. A meter has four bounds around now, so that the deciding
 //! clock can choose among three periods.
 
+use super::bounds::{InvalidLimit, units};
 use super::clock::{SLACK_US, window_time};
 use super::definition::{
     Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
@@ -11,7 +12,6 @@ use super::definition::{
 use super::fixed_window::{Window, WindowState};
 use super::parameter::{Input, Parameter};
 use super::period::{Calendar, Period};
-use crate::limit::{InvalidLimit, units};
 use crate::quantity::grouped;
 use crate::time::Micros;
 
@@ -54,7 +54,7 @@ impl Quota {
             });
         }
         #[cfg(feature = "calendar")]
-        crate::calendar::time_zone(&calendar.time_zone)?;
+        super::period::time_zone(&calendar.time_zone)?;
         Ok(Self { limit, calendar })
     }
 
@@ -163,8 +163,8 @@ impl Definition for Quota {
     fn drawing_note(&self) -> &'static str {
         match self.calendar.period {
             Period::Day | Period::Week => "",
-            Period::Month => "Months are drawn with 30 days each; real ones are counted.",
-            Period::Year => "Years are drawn with 365 days each; real ones are counted.",
+            Period::Month => "The preview uses months of 30 days; the rule uses calendar months.",
+            Period::Year => "The preview uses years of 365 days; the rule uses calendar years.",
         }
     }
 }

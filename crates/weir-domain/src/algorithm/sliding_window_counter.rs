@@ -4,13 +4,13 @@
 //! when the previous window's requests were spread evenly. Elapsed time counts in whole
 //! milliseconds, rounded down, so that `limit × window_ms` is the greatest product.
 
+use super::bounds::{EXACT_MAX, InvalidLimit, span_ms, units};
 use super::clock::{ms_until, window_time};
 use super::definition::{
     Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
     windows_touched,
 };
 use super::parameter::{Input, Parameter};
-use crate::limit::{EXACT_MAX, InvalidLimit, span_ms, units};
 use crate::quantity::{grouped, period};
 use crate::time::Micros;
 

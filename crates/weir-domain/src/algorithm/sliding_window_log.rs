@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 
+use super::bounds::{InvalidLimit, LOG_LIMIT_MAX, span_ms};
 use super::clock::{SLACK_US, ms_until};
 use super::definition::{
     Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
 };
 use super::parameter::{Input, Parameter};
-use crate::limit::{InvalidLimit, LOG_LIMIT_MAX, span_ms};
 use crate::quantity::{grouped, period};
 use crate::time::Micros;
 

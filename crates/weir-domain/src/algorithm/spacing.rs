@@ -1,11 +1,11 @@
 //! Spacing: at least `interval` since the last admitted request, whatever its cost.
 
+use super::bounds::{InvalidLimit, span_ms};
 use super::clock::{ms_until, pulled_back};
 use super::definition::{
     Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows,
 };
 use super::parameter::{Input, Parameter};
-use crate::limit::{InvalidLimit, span_ms};
 use crate::quantity::short;
 use crate::time::Micros;
 

@@ -3,12 +3,12 @@
 //!
 //! In any span of time at most `capacity + rate × span` units pass.
 
+use super::bounds::{InvalidLimit, span_ms, units};
 use super::bucket::{Bucket, BucketState};
 use super::definition::{
     Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
 };
 use super::parameter::{Input, Parameter};
-use crate::limit::{InvalidLimit, span_ms, units};
 use crate::quantity::{grouped, period};
 use crate::time::Micros;
 

@@ -1,5 +1,7 @@
 //! The index finds what asking each rule would find, and looks at little else.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -10,8 +12,7 @@ use crate::id::RuleId;
 use crate::matching::{Matched, matched, matched_in};
 use crate::overrides::Overrides;
 use crate::request::{Operation, RequestDraft};
-use crate::rule::Rule;
-use crate::rulebook::Namespace;
+use crate::rulebook::{ActiveRule, Namespace};
 use crate::time::Timestamp;
 
 const NOW: Timestamp = Timestamp::from_millis(1_763_726_400_000);
@@ -54,7 +55,8 @@ fn request(attributes: &[(String, String)]) -> Request {
 }
 
 fn namespace(rules: Vec<Arc<ActiveRule>>) -> Namespace {
-    Namespace { index: RuleIndex::of(&rules), rules, ..Namespace::default() }
+    let index = RuleIndex::of(&rules.iter().map(|active| &active.rule).collect::<Vec<_>>());
+    Namespace { index, rules, ..Namespace::default() }
 }
 
 fn charged(matched: Matched) -> Vec<RuleId> {
