@@ -1,8 +1,7 @@
 //! The effect of a changed rule on a current subject: the server's counters are evaluated against the changed limits
 //! with the algorithms of `weir-domain`.
 
-use weir_domain::algorithm::Counter;
-use weir_domain::algorithm::{Algorithm, PeriodBounds, Quota};
+use weir_domain::algorithm::{Algorithm, Bound, Counter, PeriodBounds, Quota};
 use weir_domain::charge::{Check, Group, RuleMeters};
 use weir_domain::counter::{CounterName, CounterPart};
 use weir_domain::decide::{Counters, decide};
@@ -73,8 +72,8 @@ impl<'a> Change<'a> {
         let stretched = |limit: &Limit| {
             let previous_limit =
                 self.before.limits().iter().find(|previous| previous.slot == limit.slot);
-            let previous_limit = previous_limit
-                .filter(|previous| !matches!(previous.algorithm, Algorithm::Spacing(_)));
+            let previous_limit =
+                previous_limit.filter(|previous| distance_ms(&previous.algorithm).is_none());
             previous_limit.is_some_and(|previous| {
                 previous.algorithm.window_ms() != limit.algorithm.window_ms()
             })
@@ -89,12 +88,9 @@ impl<'a> Change<'a> {
             return;
         }
         // Spacing is measured from the last admission, which can be some time ago.
-        let ago_ms = match &limit.algorithm {
-            Algorithm::Spacing(spacing) => {
-                spacing.interval_ms().saturating_sub(answer.reset_after_ms.unwrap_or(0))
-            }
-            _ => 0,
-        };
+        let ago_ms = distance_ms(&limit.algorithm).map_or(0, |interval_ms| {
+            interval_ms.saturating_sub(answer.reset_after_ms.unwrap_or(0))
+        });
         let meters = self.meters(std::slice::from_ref(limit), None);
         let check = Check { operation: Operation::Consume, cost: used, rules: vec![meters] };
         decide(counters, &check, Micros(self.now.0.saturating_sub(ago_ms * 1000)));
@@ -139,6 +135,14 @@ fn least(each: impl Iterator<Item = Standing>) -> Option<Standing> {
 fn name(part: CounterPart) -> CounterName {
     let (tenant, rule) = (TenantId::from_u128(0), RuleId::from_u128(0));
     CounterName { tenant, rule, part, subject: SubjectKey(0) }
+}
+
+/// The minimum distance between requests, if that is what the limit demands.
+fn distance_ms(algorithm: &Algorithm) -> Option<u64> {
+    match algorithm.bound() {
+        Some(Bound::Distance { interval_ms }) => Some(interval_ms),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

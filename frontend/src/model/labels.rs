@@ -1,11 +1,11 @@
 //! Texts for rules.
 
+use weir_domain::algorithm::LimitDraft;
 use weir_wire::limits::{AlgorithmName, LimitBody};
 use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
-use weir_wire::words::{Action, Mode, OnStoreFailure, Op, Period};
+use weir_wire::words::{Action, Mode, OnStoreFailure, Op};
 
-use crate::model::duration::{period, short};
-use crate::model::number::grouped;
+use crate::model::duration::short;
 
 /// The whole rule in one or two sentences.
 pub fn sentence(rule: &RuleBody) -> String {
@@ -63,69 +63,17 @@ pub fn counted_by(attributes: &[String]) -> String {
 
 /// One limit.
 pub fn limit(body: &LimitBody) -> String {
-    match body {
-        LimitBody::FixedWindow { limit, window_ms } => {
-            format!("{} per {} (fixed window)", grouped(*limit), period(*window_ms))
-        }
-        LimitBody::SlidingWindowLog { limit, window_ms, count_denied } => {
-            let denied = if *count_denied { ", including denied requests" } else { "" };
-            format!("{} per {}{denied}", grouped(*limit), period(*window_ms))
-        }
-        LimitBody::SlidingWindowCounter { limit, window_ms } => {
-            format!("{} per {} (approximate)", grouped(*limit), period(*window_ms))
-        }
-        LimitBody::TokenBucket { capacity, refill_tokens, refill_interval_ms } => format!(
-            "bursts of {}, then {} per {}",
-            grouped(*capacity),
-            grouped(*refill_tokens),
-            period(*refill_interval_ms)
-        ),
-        LimitBody::LeakyBucket { capacity, drain_units, drain_interval_ms } => format!(
-            "a queue of {}, drained at {} per {}",
-            grouped(*capacity),
-            grouped(*drain_units),
-            period(*drain_interval_ms)
-        ),
-        LimitBody::Spacing { interval_ms } => format!("at least {} apart", short(*interval_ms)),
-        LimitBody::Quota { limit, period, time_zone, anchor_day } => {
-            let start = anchor(*period, *anchor_day);
-            format!("{} per calendar {}{start} ({time_zone})", grouped(*limit), period.as_str())
-        }
-    }
+    LimitDraft::from(body.clone()).describe()
 }
 
 /// The display name of an algorithm.
 pub const fn algorithm(name: AlgorithmName) -> &'static str {
-    match name {
-        AlgorithmName::FixedWindow => "Fixed window",
-        AlgorithmName::SlidingWindowLog => "Sliding window log",
-        AlgorithmName::SlidingWindowCounter => "Sliding window counter",
-        AlgorithmName::TokenBucket => "Token bucket",
-        AlgorithmName::LeakyBucket => "Leaky bucket",
-        AlgorithmName::Spacing => "Spacing",
-        AlgorithmName::Quota => "Calendar quota",
-    }
+    name.kind().title()
 }
 
 /// When to use an algorithm.
 pub const fn algorithm_hint(name: AlgorithmName) -> &'static str {
-    match name {
-        AlgorithmName::FixedWindow => {
-            "Resets at fixed times. Cheapest, but up to twice the limit can pass around a reset."
-        }
-        AlgorithmName::SlidingWindowLog => {
-            "Exact in any window. Stores every request, so best for low limits such as sign-ins."
-        }
-        AlgorithmName::SlidingWindowCounter => {
-            "Approximate in any window. Constant memory, so best for high limits."
-        }
-        AlgorithmName::TokenBucket => "Allows bursts up to the capacity, then a steady rate.",
-        AlgorithmName::LeakyBucket => {
-            "A queue with a constant outflow. The answer says how long an allowed request must wait."
-        }
-        AlgorithmName::Spacing => "A minimum time between requests.",
-        AlgorithmName::Quota => "Resets each calendar day, week, month or year in a time zone.",
-    }
+    name.kind().hint()
 }
 
 /// The display name of a mode.
@@ -188,19 +136,6 @@ fn condition_with(condition: &ConditionBody, max: usize) -> String {
         Op::Regex => format!("{name} matches {operand}"),
         Op::Exists => format!("{name} exists"),
         Op::Absent => format!("{name} does not exist"),
-    }
-}
-
-fn anchor(period: Period, day: u16) -> String {
-    const WEEK: [&str; 7] =
-        ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-    match (period, day) {
-        (_, 1) | (Period::Day, _) => String::new(),
-        (Period::Week, day) => {
-            let day = WEEK.get(usize::from(day).saturating_sub(1)).unwrap_or(&"?");
-            format!(" from {day}")
-        }
-        (Period::Month | Period::Year, day) => format!(" from day {day}"),
     }
 }
 

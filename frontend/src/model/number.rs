@@ -1,17 +1,6 @@
 //! Formatting and parsing of numbers.
 
-/// Digits in groups of three: `10,000`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub use weir_domain::quantity::grouped;
 
 /// At most four significant characters: `950`, `1.2 k`, `34 M`.
 pub fn compact(number: u64) -> String {

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use weir_domain::algorithm::Input;
 use weir_domain::rule::Rule;
 use weir_wire::limits::LimitBody;
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
@@ -208,19 +209,12 @@ fn limits(
 
 /// A limit with another number.
 fn with_number(limit: &LimitBody, number: u64) -> Result<LimitBody, String> {
-    let mut limit = limit.clone();
-    match &mut limit {
-        LimitBody::FixedWindow { limit, .. }
-        | LimitBody::SlidingWindowLog { limit, .. }
-        | LimitBody::SlidingWindowCounter { limit, .. }
-        | LimitBody::Quota { limit, .. }
-        | LimitBody::TokenBucket { capacity: limit, .. }
-        | LimitBody::LeakyBucket { capacity: limit, .. } => *limit = number,
-        LimitBody::Spacing { .. } => {
-            return Err("limits: the rule's limit has no number; use JSON".to_owned());
-        }
-    }
-    Ok(limit)
+    let parameters = limit.algorithm().kind().parameters();
+    let units = parameters.iter().find(|parameter| parameter.input == Input::Units);
+    let units = units.ok_or("limits: the rule's limit has no number; use JSON")?;
+    let mut body = serde_json::to_value(limit).map_err(|why| format!("limits: {why}"))?;
+    body[units.name] = number.into();
+    serde_json::from_value(body).map_err(|why| format!("limits: {why}"))
 }
 
 fn time(text: &str) -> Option<DateTime> {

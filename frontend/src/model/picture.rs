@@ -5,7 +5,7 @@
 
 mod worst;
 
-use weir_domain::algorithm::{Algorithm, Period, PeriodBounds, Quota};
+use weir_domain::algorithm::{Algorithm, PeriodBounds, Quota};
 use weir_domain::charge::{Check, Group, RuleMeters};
 use weir_domain::counter::{CounterName, CounterPart};
 use weir_domain::decide::{Counters, decide};
@@ -17,7 +17,7 @@ use weir_domain::time::Micros;
 
 use crate::model::duration;
 use crate::model::number::grouped;
-use worst::{most_in, shortest_ms};
+use worst::most_in;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
@@ -56,8 +56,8 @@ pub struct Picture {
     pub worst: u64,
     /// The shortest possible length of the window.
     pub stretch_ms: u64,
-    /// The calendar period of a quota.
-    period: Option<Period>,
+    /// What the picture simplifies; mostly empty.
+    note: &'static str,
 }
 
 /// A row of the table.
@@ -82,21 +82,18 @@ const LEVEL_SAMPLES: u64 = 120;
 impl Picture {
     /// Simulates a rule with limits; `by_hand` are places below [`SLICES`]. `None` without limits.
     pub fn of(rule: &Rule, pattern: Pattern, by_hand: &[u64]) -> Option<Self> {
-        let shown =
-            (0..rule.limits().len()).min_by_key(|at| window_ms(&rule.limits()[*at].algorithm))?;
+        let shown = (0..rule.limits().len())
+            .min_by_key(|at| rule.limits()[*at].algorithm.drawn_window_ms())?;
         let algorithm = &rule.limits()[shown].algorithm;
-        let (window_ms, limit) = (window_ms(algorithm), algorithm.limit());
+        let (window_ms, limit) = (algorithm.drawn_window_ms(), algorithm.limit());
         let cost = limit.div_ceil(DOTS_PER_LIMIT);
         let times = times_us(pattern, by_hand, window_ms * 1000, limit / cost);
-        let stretch_ms = shortest_ms(algorithm);
-        let period = match algorithm {
-            Algorithm::Quota(quota) => Some(quota.calendar().period),
-            _ => None,
-        };
+        let stretch_ms = algorithm.shortest_window_ms();
+        let note = algorithm.drawing_note();
         let worst = most_in(rule, stretch_ms * 1000, cost);
         let (dots, level) = (Vec::new(), Vec::new());
         let mut picture =
-            Self { window_ms, limit, cost, dots, level, most: 0, worst, stretch_ms, period };
+            Self { window_ms, limit, cost, dots, level, most: 0, worst, stretch_ms, note };
         picture.run(rule, shown, &times);
         picture.most = picture.most_in_a_window();
         Some(picture)
@@ -132,17 +129,10 @@ impl Picture {
     /// The worst case as a sentence, with the assumptions of the picture.
     pub fn worst_case(&self) -> String {
         let units = if self.cost > 1 { " units" } else { "" };
-        let assumed = match self.period {
-            Some(Period::Month) => {
-                " The preview uses months of 30 days; the rule uses calendar months."
-            }
-            Some(Period::Year) => {
-                " The preview uses years of 365 days; the rule uses calendar years."
-            }
-            Some(Period::Day | Period::Week) | None => "",
-        };
         let period = duration::period(self.stretch_ms);
-        format!("Worst case: {}{units} per {period}.{assumed}", grouped(self.worst))
+        let text =
+            format!("Worst case: {}{units} per {period}. {}", grouped(self.worst), self.note);
+        text.trim_end().to_owned()
     }
 
     /// The result as a table.
@@ -225,25 +215,11 @@ fn times_us(pattern: Pattern, by_hand: &[u64], window_us: u64, fill: u64) -> Vec
     }
 }
 
-/// The length of a limit's window; calendar periods count as 1, 7, 30 and 365 days.
-fn window_ms(algorithm: &Algorithm) -> u64 {
-    let days = |quota: &Quota| match quota.calendar().period {
-        Period::Day => 1,
-        Period::Week => 7,
-        Period::Month => 30,
-        Period::Year => 365,
-    };
-    match algorithm {
-        Algorithm::Quota(quota) => days(quota) * 86_400_000,
-        other => other.window_ms().unwrap_or(1).max(1),
-    }
-}
-
 fn meters(rule: &Rule, begin_us: u64) -> RuleMeters {
     let (tenant, id) = (TenantId::from_u128(0), RuleId::from_u128(0));
     let name = |part| CounterName { tenant, rule: id, part, subject: SubjectKey(0) };
     let bounds = |quota: &Quota| {
-        let length_us = window_ms(&Algorithm::Quota(quota.clone())) * 1000;
+        let length_us = Algorithm::Quota(quota.clone()).drawn_window_ms() * 1000;
         // Three periods, the length of the picture when it shows this limit.
         let bound = |at: u64| begin_us + length_us * at;
         PeriodBounds { limit: quota.limit(), bounds_us: [bound(0), bound(1), bound(2), bound(3)] }

@@ -3,6 +3,7 @@
 mod duration_field;
 
 use leptos::prelude::*;
+use weir_domain::algorithm::{Input, Parameter};
 use weir_domain::limit::LIMITS_PER_RULE_MAX;
 use weir_wire::limits::AlgorithmName;
 use weir_wire::words::Period;
@@ -81,45 +82,58 @@ fn LimitFields(editor: Editor, row: u32) -> impl IntoView {
 
 /// The fields of one algorithm.
 fn parameters(editor: Editor, row: u32, algorithm: AlgorithmName) -> AnyView {
-    let units = move |label: &'static str| {
-        let value = text(editor, row, units_name, |limit| &mut limit.units);
-        view! { <TextField short=true label value problem=editor.limit_problem(row, units_name) /> }
-    };
-    let rate = move |label: &'static str| {
-        let value = text(editor, row, rate_name, |limit| &mut limit.rate);
-        view! { <TextField short=true label value problem=editor.limit_problem(row, rate_name) /> }
-    };
-    let window = move |label: &'static str| view! { <DurationField editor row label name=window_name of=|limit| &mut limit.window /> };
-    let every = move || view! { <DurationField editor row label="per" name=every_name of=|limit| &mut limit.every /> };
-    match algorithm {
-        AlgorithmName::FixedWindow => view! { {units("Limit")}{window("per")} }.into_any(),
-        AlgorithmName::SlidingWindowCounter => view! { {units("Limit")}{window("per")} }.into_any(),
-        AlgorithmName::SlidingWindowLog => {
+    let parameters = algorithm.kind().parameters().iter();
+    parameters.map(|parameter| field(editor, row, parameter)).collect_view().into_any()
+}
+
+fn field(editor: Editor, row: u32, parameter: &'static Parameter) -> AnyView {
+    let label = parameter.label;
+    match parameter.input {
+        Input::Units => {
+            let value = text(editor, row, units_name, |limit| &mut limit.units);
+            view! { <TextField short=true label value problem=editor.limit_problem(row, units_name) /> }
+                .into_any()
+        }
+        Input::Rate => {
+            let value = text(editor, row, rate_name, |limit| &mut limit.rate);
+            view! { <TextField short=true label value problem=editor.limit_problem(row, rate_name) /> }
+                .into_any()
+        }
+        Input::Window => {
+            view! { <DurationField editor row label name=window_name of=|limit| &mut limit.window /> }
+                .into_any()
+        }
+        Input::Every => {
+            view! { <DurationField editor row label name=every_name of=|limit| &mut limit.every /> }
+                .into_any()
+        }
+        Input::CountDenied => {
             let denied = editor.limit(
                 row,
                 |_| "count_denied",
                 |limit| limit.count_denied,
                 |limit, value| limit.count_denied = value,
             );
-            view! {
-                {units("Limit")}{window("per")}
-                <Checkbox label="Count denied requests too: repeated attempts extend the block" value=denied />
-            }
-            .into_any()
+            view! { <Checkbox label value=denied /> }.into_any()
         }
-        AlgorithmName::TokenBucket => {
-            view! { {units("Capacity")}{rate("Refill")}{every()} }.into_any()
+        Input::Period => view! { <PeriodField editor row label /> }.into_any(),
+        Input::TimeZone => {
+            let value = text(editor, row, |_| "time_zone", |limit| &mut limit.time_zone);
+            let problem = editor.limit_problem(row, |_| "time_zone");
+            view! { <TextField label value problem hint="For example UTC or Europe/Berlin" /> }
+                .into_any()
         }
-        AlgorithmName::LeakyBucket => {
-            view! { {units("Capacity")}{rate("Drain")}{every()} }.into_any()
+        Input::AnchorDay => {
+            let value = text(editor, row, |_| "anchor_day", |limit| &mut limit.anchor_day);
+            let problem = editor.limit_problem(row, |_| "anchor_day");
+            view! { <TextField short=true label value problem hint="1 means Monday, the 1st, or 1 January" /> }
+                .into_any()
         }
-        AlgorithmName::Spacing => window("Minimum interval").into_any(),
-        AlgorithmName::Quota => view! { {units("Limit")}<QuotaFields editor row /> }.into_any(),
     }
 }
 
 #[component]
-fn QuotaFields(editor: Editor, row: u32) -> impl IntoView {
+fn PeriodField(editor: Editor, row: u32, label: &'static str) -> impl IntoView {
     let period = editor.bind(
         move |_| format!("period of {row}"),
         move |form| {
@@ -135,13 +149,7 @@ fn QuotaFields(editor: Editor, row: u32) -> impl IntoView {
         },
     );
     let periods = Period::ALL.iter().map(|period| (*period, period.as_str().to_owned())).collect();
-    let zone = text(editor, row, |_| "time_zone", |limit| &mut limit.time_zone);
-    let day = text(editor, row, |_| "anchor_day", |limit| &mut limit.anchor_day);
-    view! {
-        <Choice label="per calendar" value=period options=periods short=true />
-        <TextField label="Time zone" value=zone problem=editor.limit_problem(row, |_| "time_zone") hint="For example UTC or Europe/Berlin" />
-        <TextField short=true label="Starts on day" value=day problem=editor.limit_problem(row, |_| "anchor_day") hint="1 means Monday, the 1st, or 1 January" />
-    }
+    view! { <Choice label value=period options=periods short=true /> }
 }
 
 /// Binds a text field of a limit.
@@ -156,24 +164,23 @@ fn text(
 }
 
 fn units_name(limit: &LimitRow) -> &'static str {
-    match limit.algorithm {
-        AlgorithmName::TokenBucket | AlgorithmName::LeakyBucket => "capacity",
-        _ => "limit",
-    }
+    name(limit, Input::Units)
 }
 
 fn rate_name(limit: &LimitRow) -> &'static str {
-    if limit.algorithm == AlgorithmName::TokenBucket { "refill_tokens" } else { "drain_units" }
+    name(limit, Input::Rate)
 }
 
 fn window_name(limit: &LimitRow) -> &'static str {
-    if limit.algorithm == AlgorithmName::Spacing { "interval_ms" } else { "window_ms" }
+    name(limit, Input::Window)
 }
 
 fn every_name(limit: &LimitRow) -> &'static str {
-    if limit.algorithm == AlgorithmName::TokenBucket {
-        "refill_interval_ms"
-    } else {
-        "drain_interval_ms"
-    }
+    name(limit, Input::Every)
+}
+
+/// The name of the parameter that takes this input; empty if the algorithm has none.
+fn name(limit: &LimitRow, input: Input) -> &'static str {
+    let parameters = limit.algorithm.kind().parameters();
+    parameters.iter().find(|parameter| parameter.input == input).map_or("", |found| found.name)
 }

@@ -1,5 +1,7 @@
 //! The input of a limit: the parameters of all algorithms, of which the form shows those of the chosen one.
 
+use serde_json::{Value, json};
+use weir_domain::algorithm::Input;
 use weir_wire::limits::{AlgorithmName, LimitBody};
 use weir_wire::problem::FieldProblem;
 use weir_wire::words::Period;
@@ -46,85 +48,52 @@ impl LimitRow {
     pub(super) fn of(row: u32, limit: &LimitBody) -> Self {
         let mut new = Self::new(row);
         new.algorithm = limit.algorithm();
-        match limit {
-            LimitBody::FixedWindow { limit, window_ms }
-            | LimitBody::SlidingWindowCounter { limit, window_ms } => {
-                new.units = limit.to_string();
-                new.window = DurationInput::of_ms(*window_ms);
-            }
-            LimitBody::SlidingWindowLog { limit, window_ms, count_denied } => {
-                new.units = limit.to_string();
-                new.window = DurationInput::of_ms(*window_ms);
-                new.count_denied = *count_denied;
-            }
-            LimitBody::TokenBucket {
-                capacity,
-                refill_tokens: rate,
-                refill_interval_ms: every_ms,
-            }
-            | LimitBody::LeakyBucket { capacity, drain_units: rate, drain_interval_ms: every_ms } =>
-            {
-                new.units = capacity.to_string();
-                new.rate = rate.to_string();
-                new.every = DurationInput::of_ms(*every_ms);
-            }
-            LimitBody::Spacing { interval_ms } => new.window = DurationInput::of_ms(*interval_ms),
-            LimitBody::Quota { limit, period, time_zone, anchor_day } => {
-                new.units = limit.to_string();
-                new.period = *period;
-                new.time_zone.clone_from(time_zone);
-                new.anchor_day = anchor_day.to_string();
-            }
+        let body = serde_json::to_value(limit).unwrap_or_default();
+        for parameter in new.algorithm.kind().parameters() {
+            new.set(parameter.input, &body[parameter.name]);
         }
         new
     }
 
-    /// The limit to send. A number that cannot be parsed becomes 1 and is a problem below `path`.
-    pub(super) fn read(&self, path: &str, wrong: &mut Vec<FieldProblem>) -> LimitBody {
-        let mut whole = |name: &str, value: Option<u64>| {
-            value.unwrap_or_else(|| {
-                wrong.push(FieldProblem::new(format!("{path}.{name}"), NOT_WHOLE));
-                1
-            })
-        };
-        let (units, rate) = (parse(&self.units), parse(&self.rate));
-        let (window_ms, every_ms) = (self.window.ms(), self.every.ms());
-        match self.algorithm {
-            AlgorithmName::FixedWindow => LimitBody::FixedWindow {
-                limit: whole("limit", units),
-                window_ms: whole("window_ms", window_ms),
-            },
-            AlgorithmName::SlidingWindowLog => LimitBody::SlidingWindowLog {
-                limit: whole("limit", units),
-                window_ms: whole("window_ms", window_ms),
-                count_denied: self.count_denied,
-            },
-            AlgorithmName::SlidingWindowCounter => LimitBody::SlidingWindowCounter {
-                limit: whole("limit", units),
-                window_ms: whole("window_ms", window_ms),
-            },
-            AlgorithmName::TokenBucket => LimitBody::TokenBucket {
-                capacity: whole("capacity", units),
-                refill_tokens: whole("refill_tokens", rate),
-                refill_interval_ms: whole("refill_interval_ms", every_ms),
-            },
-            AlgorithmName::LeakyBucket => LimitBody::LeakyBucket {
-                capacity: whole("capacity", units),
-                drain_units: whole("drain_units", rate),
-                drain_interval_ms: whole("drain_interval_ms", every_ms),
-            },
-            AlgorithmName::Spacing => {
-                LimitBody::Spacing { interval_ms: whole("interval_ms", window_ms) }
+    fn set(&mut self, input: Input, value: &Value) {
+        let number = value.as_u64().unwrap_or(1);
+        match input {
+            Input::Units => self.units = number.to_string(),
+            Input::Window => self.window = DurationInput::of_ms(number),
+            Input::Rate => self.rate = number.to_string(),
+            Input::Every => self.every = DurationInput::of_ms(number),
+            Input::CountDenied => self.count_denied = value.as_bool().unwrap_or(false),
+            Input::Period => {
+                self.period = serde_json::from_value(value.clone()).unwrap_or(self.period);
             }
-            AlgorithmName::Quota => {
-                let day = parse(&self.anchor_day).and_then(|day| u16::try_from(day).ok());
-                LimitBody::Quota {
-                    limit: whole("limit", units),
-                    period: self.period,
-                    time_zone: self.time_zone.trim().to_owned(),
-                    anchor_day: u16::try_from(whole("anchor_day", day.map(u64::from))).unwrap_or(1),
-                }
-            }
+            Input::TimeZone => self.time_zone = value.as_str().unwrap_or_default().to_owned(),
+            Input::AnchorDay => self.anchor_day = number.to_string(),
         }
+    }
+
+    /// The limit. A number that cannot be parsed counts as 1 and is a problem below `path`.
+    pub(super) fn read(&self, path: &str, wrong: &mut Vec<FieldProblem>) -> LimitBody {
+        let mut body = json!({ "algorithm": self.algorithm });
+        for parameter in self.algorithm.kind().parameters() {
+            body[parameter.name] = self.value(parameter.input).unwrap_or_else(|| {
+                wrong.push(FieldProblem::new(format!("{path}.{}", parameter.name), NOT_WHOLE));
+                json!(1)
+            });
+        }
+        serde_json::from_value(body).expect("it has all parameters of the algorithm")
+    }
+
+    /// The JSON of an input; `None`: it is no whole number.
+    fn value(&self, input: Input) -> Option<Value> {
+        Some(match input {
+            Input::Units => json!(parse(&self.units)?),
+            Input::Window => json!(self.window.ms()?),
+            Input::Rate => json!(parse(&self.rate)?),
+            Input::Every => json!(self.every.ms()?),
+            Input::CountDenied => json!(self.count_denied),
+            Input::Period => json!(self.period),
+            Input::TimeZone => json!(self.time_zone.trim()),
+            Input::AnchorDay => json!(u16::try_from(parse(&self.anchor_day)?).ok()?),
+        })
     }
 }

@@ -4,7 +4,7 @@ use weir_wire::words::Period as PeriodWord;
 
 use super::*;
 use crate::model::picture::tests::rule;
-use crate::model::picture::{Pattern, Picture, window_ms};
+use crate::model::picture::{Pattern, Picture};
 
 /// The most requests of cost 1 at `times` that pass in any period of `stretch_ms`.
 fn passed(limits: &[LimitBody], stretch_ms: u64, times: &[u64]) -> u64 {
@@ -12,7 +12,7 @@ fn passed(limits: &[LimitBody], stretch_ms: u64, times: &[u64]) -> u64 {
     let mut picture = Picture::of(&rule, Pattern::ByHand, &[]).expect("it limits");
     (picture.cost, picture.level) = (1, Vec::new());
     let shown = (0..limits.len())
-        .find(|at| window_ms(&rule.limits()[*at].algorithm) == picture.window_ms)
+        .find(|at| rule.limits()[*at].algorithm.drawn_window_ms() == picture.window_ms)
         .expect("one of them is drawn");
     picture.run(&rule, shown, times);
     picture.window_ms = stretch_ms;
@@ -41,7 +41,7 @@ fn two_bursts_less_than_a_window_apart_reach_the_bound() {
     for (limit, window_ms, rate) in [(1, 1, 1), (5, 1_000, 3), (7, 60_000, 2), (9, 4, 13)] {
         for limit_body in each_algorithm(limit, window_ms, rate) {
             let limits = std::slice::from_ref(&limit_body);
-            let stretch_ms = shortest_ms(&rule(limits).limits()[0].algorithm);
+            let stretch_ms = rule(limits).limits()[0].algorithm.shortest_window_ms();
             let first_us = stretch_ms * 1000 - 1;
             let burst = |at_us: u64| (0..limit).map(move |_| at_us);
             let times: Vec<_> =
@@ -57,7 +57,7 @@ fn calendar_quotas_are_bounded_in_their_shortest_period() {
     let quota = |period, time_zone: &str| {
         let time_zone = time_zone.to_owned();
         let body = LimitBody::Quota { limit: 10, period, time_zone, anchor_day: 1 };
-        shortest_ms(&rule(&[body]).limits()[0].algorithm) / 3_600_000
+        rule(&[body]).limits()[0].algorithm.shortest_window_ms() / 3_600_000
     };
     assert_eq!(quota(PeriodWord::Day, "UTC"), 24);
     assert_eq!(quota(PeriodWord::Day, "Europe/Vienna"), 23);
