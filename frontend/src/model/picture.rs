@@ -56,7 +56,7 @@ pub struct Picture {
     pub worst: u64,
     /// The shortest possible length of the window.
     pub stretch_ms: u64,
-    /// What the picture simplifies; mostly empty.
+    /// A sentence on simplifications of the picture; mostly empty.
     note: &'static str,
 }
 
