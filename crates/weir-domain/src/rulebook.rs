@@ -20,6 +20,8 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, Default)]
 pub struct Rulebook {
     version: u64,
+    /// Random; another one whenever everything was loaded anew.
+    lineage: u64,
     installation: InstallationState,
     tenants: HashMap<TenantId, Arc<TenantRules>>,
     keys: HashMap<KeyDigest, Caller>,
@@ -128,6 +130,13 @@ impl Rulebook {
         self.version
     }
 
+    /// Identifies the tenant's part among all that this process has served: it changes with the tenant's rules, keys,
+    /// overrides and settings, and with nothing that another tenant changes.
+    pub fn tenant_generation(&self, tenant: TenantId) -> u64 {
+        let version = self.tenants.get(&tenant).map_or(0, |part| part.state.version);
+        self.lineage.wrapping_add(version)
+    }
+
     /// The owner of a key, if the key is known and not expired, and its tenant is not suspended.
     pub fn caller(&self, digest: &KeyDigest, now: Timestamp) -> Option<&Caller> {
         let caller = self.keys.get(digest)?;
@@ -174,6 +183,13 @@ impl Rulebook {
         Self { installation, ..self }
     }
 
+    /// This rulebook with a random number that no rulebook of another history of the database has. Versions of two
+    /// histories can be equal.
+    #[must_use]
+    pub fn with_lineage(self, lineage: u64) -> Self {
+        Self { lineage, ..self }
+    }
+
     /// This rulebook with some tenants replaced (`None`: gone), at a newer version.
     #[must_use]
     pub fn with_changes(
@@ -182,7 +198,7 @@ impl Rulebook {
         changes: impl IntoIterator<Item = (TenantId, Option<TenantRules>)>,
     ) -> Self {
         let (tenants, keys) = (self.tenants.clone(), self.keys.clone());
-        let mut next = Self { version, installation: self.installation, tenants, keys };
+        let mut next = Self { version, tenants, keys, ..*self };
         for (tenant, rules) in changes {
             if let Some(before) = next.tenants.remove(&tenant) {
                 for (digest, _) in &before.keys {

@@ -3,7 +3,7 @@
 //!
 //! A denial is cached only if every rule of the check counts the same subject and has a limit with nothing left. No check
 //! that matches such a rule can then be admitted, so the counters stand still until that limit has a unit again, and that
-//! time is known. Three events can end a denial earlier: a change of the rulebook, which has another version; units that
+//! time is known. Three events can end a denial earlier: a change of the tenant's rules, whose generation differs; units that
 //! this gate leased; and a refund or a reset, which are announced to every gate. A gate that does not receive announcements
 //! caches nothing.
 
@@ -32,7 +32,7 @@ pub(crate) struct DenialCache {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChargedRules<'a> {
     pub(crate) tenant: TenantId,
-    /// The version of the rulebook.
+    /// The generation of the tenant's rules.
     pub(crate) version: u64,
     pub(crate) cost: u64,
     pub(crate) rules: &'a [RuleCharge],

@@ -101,7 +101,7 @@ impl<'a> PendingCheck<'a> {
     pub(super) fn charged_rules(&self) -> ChargedRules<'_> {
         ChargedRules {
             tenant: self.caller.tenant,
-            version: self.caller.book.version(),
+            version: self.caller.book.tenant_generation(self.caller.tenant),
             cost: self.request.cost(),
             rules: self.charges(),
         }
