@@ -17,6 +17,7 @@ mod listeners;
 mod local_counters;
 mod malformed;
 mod metrics;
+mod postgres_failover;
 mod postgres_outage;
 mod postgres_refusals;
 mod postgres_silence;

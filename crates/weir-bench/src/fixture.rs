@@ -133,20 +133,14 @@ impl Fixture {
     pub async fn copy_cold_rule(&self, tenant: &Tenant, copies: u32) -> Result<()> {
         let name = &tenant.name;
         self.sql(&format!(
-            "BEGIN;
-            UPDATE rulebook_versions SET version = version + 1;
-            INSERT INTO rules SELECT (jsonb_populate_record(r, jsonb_build_object(
-                'id', gen_random_uuid(), 'name', 'cold-' || n, 'rulebook_version', v.version,
+            "INSERT INTO rules SELECT (jsonb_populate_record(r, jsonb_build_object(
+                'id', gen_random_uuid(), 'name', 'cold-' || n,
                 'spec', r.spec || jsonb_build_object('name', 'cold-' || n)
                     || jsonb_build_object('match', jsonb_build_array(
                         (r.spec -> 'match' -> 0) || jsonb_build_object('value', '/cold/' || n))))
                 )).*
-            FROM rules r JOIN tenants t ON t.id = r.tenant_id, rulebook_versions v,
-                generate_series(1, {copies}) n
-            WHERE t.name = '{name}' AND r.name = 'cold-0';
-            UPDATE tenants SET version = (SELECT version FROM rulebook_versions)
-            WHERE name = '{name}';
-            COMMIT;"
+            FROM rules r JOIN tenants t ON t.id = r.tenant_id, generate_series(1, {copies}) n
+            WHERE t.name = '{name}' AND r.name = 'cold-0'"
         ))
         .await
         .map(drop)

@@ -27,8 +27,8 @@ pub(crate) fn key(row: KeyRow) -> ApiKey {
     }
 }
 
-/// A key in JSON with its secret, to be shown this once.
-fn issued(row: KeyRow, secret: &str, rulebook_version: u64) -> IssuedKey {
+/// A key in JSON with its secret, to be shown this once. The commit fills the version in.
+fn issued(row: KeyRow, secret: &str) -> IssuedKey {
     IssuedKey {
         id: row.id.to_string(),
         name: row.name,
@@ -38,7 +38,7 @@ fn issued(row: KeyRow, secret: &str, rulebook_version: u64) -> IssuedKey {
         created_at: row.created_at.into(),
         expires_at: row.expires_at.map(Into::into),
         previous_expires_at: row.previous.map(|previous| previous.expires_at.into()),
-        rulebook_version,
+        rulebook_version: 0,
     }
 }
 

@@ -1,5 +1,5 @@
-//! A change of a tenant's configuration: one transaction that holds the change itself, its audit row, the new version
-//! of the rulebook and the answer kept for repeats; after its commit the version is announced to the gates.
+//! A change of a tenant: one transaction that holds the change itself, its audit entry, the answer retained for repeats
+//! and, if gates serve what was changed, the new version of the rulebook, which is announced after the commit.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
@@ -16,22 +16,20 @@ use crate::error::ControlError;
 use crate::input::{Claiming, Once};
 use crate::state::ControlState;
 
-/// A change that is under way; dropped without an answer, nothing happened.
+/// A change in progress. Dropped without an answer, it is rolled back.
 #[derive(Debug)]
 pub(crate) struct Change {
     control: ControlState,
     claiming: Claiming,
-    /// Who changes.
+    /// The caller, whose tenant is changed.
     pub(crate) caller: Caller,
-    /// When.
+    /// The time of the change.
     pub(crate) now: Timestamp,
-    /// The version of the rulebook from which the change holds.
-    pub(crate) version: u64,
-    /// Where the change is made.
+    /// The transaction, in the scope of the tenant.
     pub(crate) tx: Tx,
 }
 
-/// What was changed, for the audit log.
+/// The object of a change, for the audit log.
 #[derive(Debug, Clone)]
 pub(crate) struct Object {
     kind: &'static str,
@@ -45,7 +43,8 @@ impl Object {
 }
 
 impl ControlState {
-    /// Begins a change of the caller's tenant. A repeat of a request ends here, with its first answer.
+    /// Begins a change of the caller's tenant. A repeat of a request ends here, with its first answer. Other changes of the
+    /// tenant wait for this one; changes of other tenants do not.
     pub(crate) async fn change(
         &self,
         name: &'static str,
@@ -62,8 +61,15 @@ impl ControlState {
         let tenant_id = caller.tenant_id;
         let mut tx = self.store.begin(name, Scope::Tenant(tenant_id)).await?;
         let claiming = once.claim(&mut tx, Owner::Tenant(tenant_id), now).await?;
-        let version = tx.rulebook().bump(tenant_id).await?;
-        Ok(Change { control: self.clone(), claiming, caller, now, version, tx })
+        tx.tenants().begin_change(tenant_id).await?;
+        Ok(Change { control: self.clone(), claiming, caller, now, tx })
+    }
+
+    /// Announces a version of the rulebook to the gates, if there is a new one.
+    pub(crate) fn announce(&self, version: Option<u64>) {
+        if let Some(version) = version {
+            self.signal.announce(version);
+        }
     }
 
     /// A transaction that only reads the caller's tenant.
@@ -77,7 +83,7 @@ impl ControlState {
 }
 
 impl Change {
-    /// Records what was done.
+    /// Appends an entry to the audit log.
     pub(crate) async fn audit(
         &mut self,
         action: &str,
@@ -100,14 +106,16 @@ impl Change {
         Ok(self.tx.audit().append(&entry).await?)
     }
 
-    /// Commits and answers with this body, now and for repeats.
+    /// Commits and answers with this body, now and for repeats. A field `rulebook_version` gets the version from which gates
+    /// serve the change.
     pub(crate) async fn answer(
         self,
         status: StatusCode,
         body: &impl Serialize,
     ) -> Result<Response, ControlError> {
-        let body = to_value(body)?;
-        self.commit(status, &body).await?;
+        let mut body = to_value(body)?;
+        let retained = body.clone();
+        self.commit(status, &retained, &mut body).await?;
         Ok(answer(status, &body))
     }
 
@@ -118,21 +126,32 @@ impl Change {
         shown: &impl Serialize,
         to_repeats: String,
     ) -> Result<Response, ControlError> {
-        let shown = to_value(shown)?;
-        self.commit(StatusCode::CONFLICT, &Value::String(to_repeats)).await?;
+        let mut shown = to_value(shown)?;
+        self.commit(StatusCode::CONFLICT, &Value::String(to_repeats), &mut shown).await?;
         Ok(answer(status, &shown))
     }
 
     /// Commits and answers without a body.
     pub(crate) async fn done(self) -> Result<Response, ControlError> {
-        self.commit(StatusCode::NO_CONTENT, &Value::Null).await?;
+        self.commit(StatusCode::NO_CONTENT, &Value::Null, &mut Value::Null).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     }
 
-    async fn commit(mut self, status: StatusCode, body: &Value) -> Result<(), ControlError> {
-        self.claiming.finish(&mut self.tx, status, body).await?;
+    /// Retains an answer for repeats, publishes and commits. The version goes into the retained answer and into `shown`.
+    async fn commit(
+        mut self,
+        status: StatusCode,
+        retained: &Value,
+        shown: &mut Value,
+    ) -> Result<(), ControlError> {
+        self.claiming.finish(&mut self.tx, status, retained).await?;
+        let (tenant_id, key) = (self.caller.tenant_id, self.claiming.key());
+        let version = self.tx.rulebook().publish(tenant_id, key).await?;
         self.tx.commit().await?;
-        self.control.signal.announce(self.version);
+        self.control.announce(version);
+        if let (Some(version), Some(field)) = (version, shown.get_mut("rulebook_version")) {
+            *field = version.into();
+        }
         Ok(())
     }
 }

@@ -111,6 +111,9 @@ async fn maintain(control: &ControlState, store: &Store, keep: bool) -> Result<(
     let mut tx = store.begin("housekeeping.delete_old", Scope::Service).await?;
     tx.housekeeping().delete_old(retention).await?;
     tx.commit().await?;
+    let mut tx = store.begin("housekeeping.delete_old_changes", Scope::Service).await?;
+    tx.housekeeping().delete_old_changes().await?;
+    tx.commit().await?;
     let mut tx = store.begin("housekeeping.keep_samples", Scope::Service).await?;
     tx.housekeeping().keep_samples(retention).await?;
     tx.commit().await?;

@@ -26,7 +26,7 @@ pub(crate) struct Input<T> {
 }
 
 /// The idempotency key of a request, if it has one, and the digest of the request.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Once(Option<(String, [u8; 32])>);
 
 /// A key that was claimed for this request.
@@ -89,6 +89,11 @@ impl Once {
 }
 
 impl Claiming {
+    /// The key under which the answer is retained, if the request has one.
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.0.as_ref().map(|claim| claim.key.as_str())
+    }
+
     /// Keeps the answer; it must not hold a secret.
     pub(crate) async fn finish(
         &self,

@@ -11,6 +11,7 @@ use crate::answers::to_value;
 use crate::rule_service::subject_digest;
 
 pub(crate) mod bulk;
+pub(crate) mod bulk_limiter;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod list;

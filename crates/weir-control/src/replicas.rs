@@ -25,7 +25,7 @@ pub(crate) async fn list(
 ) -> Result<Json<Replicas>, ControlError> {
     let mut tx = control.reading("replicas.list", &caller).await?;
     let tenant = tx.tenants().find(caller.tenant_id).await?.ok_or_else(Problem::not_found)?;
-    let rulebook_version = tx.rulebook().version().await?;
+    let rulebook_version = tx.rulebook().version().await?.number;
     let gates = tx.gates().list_live(LIVE_WITHIN).await?;
     let addresses = caller.role >= MemberRole::Editor;
     let data = gates.into_iter().map(|gate| replica(gate, addresses)).collect();

@@ -17,6 +17,7 @@ use crate::login_throttle::LoginThrottle;
 use crate::login_throttle::refused_logins::RefusedLogins;
 use crate::macs::Macs;
 use crate::meters::Meters;
+use crate::overrides::bulk_limiter::BulkLimiter;
 use crate::passwords::Passwords;
 use crate::sealing::Sealing;
 use crate::simulate::room::RunLimiter;
@@ -86,6 +87,8 @@ pub(crate) struct LocalState {
     pub(crate) admin_rates: AdminRates,
     /// Bounds what-if runs.
     pub(crate) simulations: RunLimiter,
+    /// Bounds bulk writes of overrides.
+    pub(crate) bulk_writes: BulkLimiter,
     /// Denials of the last minute.
     pub(crate) denials: Denials,
     /// Bounds the records of refused sign-ins.

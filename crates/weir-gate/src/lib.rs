@@ -34,7 +34,7 @@ mod openapi;
 pub use lease_keeper::LeaseKeeper;
 pub use openapi::{openapi, router};
 pub use rulebook::Staleness;
-pub use rulebook::follow::{Follower, FollowerSettings};
+pub use rulebook::follower::{Follower, FollowerSettings};
 pub use state::{GateParts, GateState};
 pub use tally::{Recorder, RecorderSettings};
 

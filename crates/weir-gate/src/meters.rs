@@ -41,6 +41,7 @@ pub(crate) struct Meters {
     rulebook_polls: Counter,
     signals_malformed: Counter,
     rulebook_loads: Counter,
+    rulebook_lineage_changes: Counter,
     rulebook_failures: Counter,
     left_out: Gauge,
     stats_dropped: Counter,
@@ -100,6 +101,7 @@ impl Meters {
             rulebook_polls: counter("weir_rulebook_polls_total"),
             signals_malformed: counter("weir_signals_malformed_total"),
             rulebook_loads: counter("weir_rulebook_loads_total"),
+            rulebook_lineage_changes: counter("weir_rulebook_lineage_changes_total"),
             rulebook_failures: counter("weir_rulebook_load_failures_total"),
             left_out: gauge("weir_rulebook_left_out"),
             stats_dropped: counter("weir_stats_dropped_total"),
@@ -231,6 +233,11 @@ impl Meters {
 
     pub(crate) fn stats_failed(&self) {
         self.stats_failures.increment(1);
+    }
+
+    /// Postgres turned out to have another history than the rulebook in force.
+    pub(crate) fn rulebook_lineage_changed(&self) {
+        self.rulebook_lineage_changes.increment(1);
     }
 
     pub(crate) fn rulebook_failed(&self) {

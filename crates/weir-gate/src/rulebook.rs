@@ -1,10 +1,10 @@
-//! The rulebook in force: swapped whole, read without waiting, never a lower version.
+//! The rulebook in force: replaced as a whole, and read without waiting.
 
-pub(crate) mod disk;
-pub(crate) mod follow;
-mod kept;
-mod load;
-mod saver;
+mod cache;
+pub(crate) mod follower;
+mod snapshot;
+mod snapshot_writer;
+mod source;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,15 +17,15 @@ use weir_domain::rulebook::Rulebook;
 #[derive(Debug)]
 pub(crate) struct Held {
     book: ArcSwapOption<Rulebook>,
-    /// Ages are measured by a clock that is never set, from here.
+    /// The origin of ages, of a clock that is never set.
     started: Instant,
-    /// When the rulebook in force was last known to be the newest, in milliseconds after `started`. Negative for a disk
-    /// copy; [`NEVER`] before the first.
+    /// When the rulebook in force was last known to be the newest, in milliseconds after `started`. Negative for a snapshot;
+    /// [`NEVER`] before the first.
     confirmed_ms: AtomicI64,
     staleness: OnceLock<Staleness>,
 }
 
-/// What becomes of a gate that cannot find out whether its rulebook is still the newest.
+/// What a gate does when it cannot tell whether its rulebook is the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Staleness {
     /// An older rulebook is reported as stale.
@@ -54,17 +54,14 @@ impl Default for Held {
 }
 
 impl Held {
-    /// The rulebook in force, once one was loaded.
+    /// The rulebook in force. `None` before the first load.
     pub(crate) fn current(&self) -> Option<Arc<Rulebook>> {
         self.book.load_full()
     }
 
-    /// Puts a newer rulebook in force. Only the follower calls it, one call after another.
+    /// Puts a rulebook in force. The follower calls it while it holds the lock of its cache.
     pub(crate) fn apply(&self, book: Rulebook) {
-        let newer = self.book.load().as_ref().is_none_or(|held| held.version() < book.version());
-        if newer {
-            self.book.store(Some(Arc::new(book)));
-        }
+        self.book.store(Some(Arc::new(book)));
     }
 
     /// Notes that the rulebook in force was the newest `age` ago.
@@ -73,7 +70,7 @@ impl Held {
         self.confirmed_ms.store(at.max(NEVER + 1), Ordering::Relaxed);
     }
 
-    /// How long it has not been known whether there is a newer rulebook. `None` before the first.
+    /// The time since the rulebook in force was last known to be the newest. `None` before the first load.
     pub(crate) fn age(&self) -> Option<Duration> {
         let confirmed = self.confirmed_ms.load(Ordering::Relaxed);
         if confirmed == NEVER {
@@ -83,7 +80,7 @@ impl Held {
         Some(Duration::from_millis(u64::try_from(age).unwrap_or(0)))
     }
 
-    /// Sets what happens to a rulebook that grows old. Only the first call counts.
+    /// Sets what happens when the rulebook becomes stale. Only the first call has an effect.
     pub(crate) fn set_staleness(&self, staleness: Staleness) {
         self.staleness.get_or_init(|| staleness);
     }
@@ -96,7 +93,7 @@ impl Held {
 
     /// Whether checks are refused for that reason.
     pub(crate) fn refuses(&self) -> bool {
-        self.staleness.get().is_some_and(|it| it.refuse) && self.is_stale()
+        self.staleness.get().is_some_and(|staleness| staleness.refuse) && self.is_stale()
     }
 }
 

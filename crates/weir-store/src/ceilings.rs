@@ -71,7 +71,7 @@ impl<'t> Ceilings<'t> {
         Ok(values)
     }
 
-    /// Replaces all that is set for a tenant. Only operators may. Bump the rulebook before it.
+    /// Replaces all that is set for a tenant. Only operators may.
     pub async fn set_of_tenant(
         self,
         tenant_id: TenantId,
@@ -99,7 +99,7 @@ impl<'t> Ceilings<'t> {
         Ok(())
     }
 
-    /// Replaces all that is set for every tenant. Only operators may. Bump the rulebook before it.
+    /// Replaces all that is set for every tenant. Only operators may.
     pub async fn set_defaults(self, values: &CeilingValues) -> Result<(), StoreError> {
         sqlx::query!(
             "-- ceilings.clear_defaults

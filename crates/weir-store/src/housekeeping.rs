@@ -98,6 +98,17 @@ impl<'t> Housekeeping<'t> {
         Ok(())
     }
 
+    /// Deletes changes of tenants that gates no longer load and to which no row refers. Returns how many were deleted.
+    pub async fn delete_old_changes(self) -> Result<u64, StoreError> {
+        let deleted = sqlx::query_scalar!(
+            r#"-- housekeeping.delete_old_changes
+            SELECT weir_delete_old_changes() AS "deleted!""#
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(deleted))
+    }
+
     /// For how many days from today on there are partitions for minutes, today included.
     pub async fn days_ahead(self) -> Result<u32, StoreError> {
         let days = sqlx::query_scalar!(

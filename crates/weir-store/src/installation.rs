@@ -25,8 +25,7 @@ impl<'t> Installation<'t> {
         Ok(enforced)
     }
 
-    /// Turns all rules of all tenants on or off. Returns whether the caller's scope permitted it. Bump the rulebook
-    /// before it.
+    /// Turns all rules of all tenants on or off. Returns whether the caller's scope permitted it.
     pub async fn set_enforced(self, enforced: bool) -> Result<bool, StoreError> {
         let done = sqlx::query!(
             "-- installation.set_enforced

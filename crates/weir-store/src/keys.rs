@@ -10,8 +10,8 @@ use crate::convert::{all, stored, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
-use row::Row;
 pub use row::{KeyRow, PreviousDigest};
+use row::{Row, query_keys};
 
 /// A key to be made.
 #[derive(Debug, Clone)]
@@ -64,8 +64,7 @@ impl<'t> Keys<'t> {
 
     /// Makes a key.
     pub async fn insert(self, new: &NewKey) -> Result<KeyRow, StoreError> {
-        sqlx::query_as!(
-            Row,
+        query_keys!(
             "-- keys.insert
             INSERT INTO api_keys (
                 tenant_id,
@@ -79,20 +78,8 @@ impl<'t> Keys<'t> {
                 created_at
             )
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-            RETURNING
-                tenant_id,
-                id,
-                name,
-                scopes,
-                hint,
-                digest,
-                previous_digest,
-                previous_expires_at,
-                expires_at,
-                revoked_at,
-                last_used_at,
-                created_by,
-                created_at",
+            RETURNING",
+            "",
             uuid(new.tenant_id.to_u128()),
             uuid(new.id.to_u128()),
             new.name,
@@ -131,24 +118,10 @@ impl<'t> Keys<'t> {
 
     /// The key with this id, revoked or not.
     pub async fn find(self, tenant_id: TenantId, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
-        sqlx::query_as!(
-            Row,
+        query_keys!(
             "-- keys.find
-            SELECT
-                tenant_id,
-                id,
-                name,
-                scopes,
-                hint,
-                digest,
-                previous_digest,
-                previous_expires_at,
-                expires_at,
-                revoked_at,
-                last_used_at,
-                created_by,
-                created_at
-            FROM api_keys
+            SELECT",
+            "FROM api_keys
             WHERE tenant_id = $1 AND id = $2",
             uuid(tenant_id.to_u128()),
             uuid(id.to_u128()),
@@ -184,24 +157,10 @@ impl<'t> Keys<'t> {
         tenant_id: TenantId,
         page: &Page<KeyId>,
     ) -> Result<Listing<KeyRow>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
+        let rows = query_keys!(
             "-- keys.list
-            SELECT
-                tenant_id,
-                id,
-                name,
-                scopes,
-                hint,
-                digest,
-                previous_digest,
-                previous_expires_at,
-                expires_at,
-                revoked_at,
-                last_used_at,
-                created_by,
-                created_at
-            FROM api_keys
+            SELECT",
+            "FROM api_keys
             WHERE tenant_id = $1 AND revoked_at IS NULL AND ($2::uuid IS NULL OR id < $2)
             ORDER BY id DESC
             LIMIT $3",
@@ -221,24 +180,10 @@ impl<'t> Keys<'t> {
         created_by: &str,
         now: Timestamp,
     ) -> Result<Vec<KeyRow>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
+        let rows = query_keys!(
             "-- keys.made_by
-            SELECT
-                tenant_id,
-                id,
-                name,
-                scopes,
-                hint,
-                digest,
-                previous_digest,
-                previous_expires_at,
-                expires_at,
-                revoked_at,
-                last_used_at,
-                created_by,
-                created_at
-            FROM api_keys
+            SELECT",
+            "FROM api_keys
             WHERE tenant_id = $1
                 AND lower(created_by) = $2
                 AND revoked_at IS NULL
@@ -281,8 +226,7 @@ impl<'t> Keys<'t> {
 
     /// Gives a key a new secret; the old one works until the overlap ends.
     pub async fn rotate(self, rotation: &KeyRotation) -> Result<Option<KeyRow>, StoreError> {
-        sqlx::query_as!(
-            Row,
+        query_keys!(
             "-- keys.rotate
             UPDATE api_keys
             SET
@@ -291,20 +235,8 @@ impl<'t> Keys<'t> {
                 digest = $3,
                 hint = $4
             WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL
-            RETURNING
-                tenant_id,
-                id,
-                name,
-                scopes,
-                hint,
-                digest,
-                previous_digest,
-                previous_expires_at,
-                expires_at,
-                revoked_at,
-                last_used_at,
-                created_by,
-                created_at",
+            RETURNING",
+            "",
             uuid(rotation.tenant_id.to_u128()),
             uuid(rotation.id.to_u128()),
             &rotation.digest,
@@ -324,26 +256,13 @@ impl<'t> Keys<'t> {
         id: KeyId,
         now: Timestamp,
     ) -> Result<Option<KeyRow>, StoreError> {
-        sqlx::query_as!(
-            Row,
+        query_keys!(
             "-- keys.revoke
             UPDATE api_keys
             SET revoked_at = $3
             WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL
-            RETURNING
-                tenant_id,
-                id,
-                name,
-                scopes,
-                hint,
-                digest,
-                previous_digest,
-                previous_expires_at,
-                expires_at,
-                revoked_at,
-                last_used_at,
-                created_by,
-                created_at",
+            RETURNING",
+            "",
             uuid(tenant_id.to_u128()),
             uuid(id.to_u128()),
             stored(now),
@@ -362,24 +281,10 @@ impl<'t> Keys<'t> {
         presented: &[u8; 32],
         now: Timestamp,
     ) -> Result<Option<KeyRow>, StoreError> {
-        sqlx::query_as!(
-            Row,
+        query_keys!(
             "-- keys.by_digest
-            SELECT
-                tenant_id,
-                id,
-                name,
-                scopes,
-                hint,
-                digest,
-                previous_digest,
-                previous_expires_at,
-                expires_at,
-                revoked_at,
-                last_used_at,
-                created_by,
-                created_at
-            FROM api_keys
+            SELECT",
+            "FROM api_keys
             WHERE (digest = $1 OR (previous_digest = $1 AND previous_expires_at > $2))
                 AND revoked_at IS NULL
                 AND (expires_at IS NULL OR expires_at > $2)",
@@ -393,34 +298,39 @@ impl<'t> Keys<'t> {
     }
 }
 
-/// Keys written after `since`, of every tenant; those that were revoked too, unless all are asked for.
+/// Every usable key of every tenant; or the keys, revoked ones too, that changed after version `since` of the rulebook.
 pub(crate) async fn of_rulebook(
     conn: &mut PooledConnection,
-    since: i64,
+    since: Option<i64>,
 ) -> Result<Vec<KeyRow>, StoreError> {
-    let rows = sqlx::query_as!(
-        Row,
-        "-- keys.of_rulebook
-        SELECT
-            tenant_id,
-            id,
-            name,
-            scopes,
-            hint,
-            digest,
-            previous_digest,
-            previous_expires_at,
-            expires_at,
-            revoked_at,
-            last_used_at,
-            created_by,
-            created_at
-        FROM api_keys
-        WHERE rulebook_version > $1 AND (revoked_at IS NULL OR $1 >= 0)
-        ORDER BY tenant_id, id",
-        since,
-    )
-    .fetch_all(conn)
-    .await?;
+    let rows = match since {
+        None => {
+            query_keys!(
+                "-- keys.of_rulebook
+                SELECT",
+                "FROM api_keys
+                WHERE revoked_at IS NULL
+                ORDER BY tenant_id, id",
+            )
+            .fetch_all(conn)
+            .await?
+        }
+        Some(since) => {
+            query_keys!(
+                "-- keys.of_rulebook_since
+                SELECT",
+                "FROM api_keys
+                WHERE
+                    (tenant_id, sequence) IN (
+                        SELECT c.tenant_id, c.sequence FROM tenant_changes c
+                        WHERE c.rulebook_version > $1
+                    )
+                ORDER BY tenant_id, id",
+                since,
+            )
+            .fetch_all(conn)
+            .await?
+        }
+    };
     all(rows)
 }

@@ -65,7 +65,9 @@ pub use overrides::{
 };
 pub use page::{Listing, Page};
 pub use rule_revisions::RevisionRow;
-pub use rulebook::{Left, RuleRows, Rulebook, RulebookChanges, TenantChanges};
+pub use rulebook::{
+    RemainingIds, RuleRows, Rulebook, RulebookChanges, RulebookVersion, TenantChanges,
+};
 pub use rules::{
     RuleAfter, RuleBody, RuleCounts, RuleFilter, RuleHas, RuleRow, RuleWrite, Rules, ServedRule,
 };

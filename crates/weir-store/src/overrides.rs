@@ -9,15 +9,15 @@ use weir_domain::id::{OverrideId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
 use crate::connection::PooledConnection;
-use crate::convert::{signed, stored, unsigned, uuid};
+use crate::convert::{stored, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
 pub use bulk::OverrideBulk;
 pub use row::OverrideRow;
-use row::Row;
+use row::{Row, query_overrides};
 pub use served::ServedOverride;
-pub(crate) use served::{left, of_rulebook};
+pub(crate) use served::{of_rulebook, remaining};
 
 /// What of an override its author decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,8 +45,6 @@ pub struct OverrideWrite {
     pub id: OverrideId,
     /// What.
     pub body: OverrideBody,
-    /// What the bump of the rulebook answered.
-    pub rulebook_version: u64,
     /// When.
     pub now: Timestamp,
 }
@@ -64,8 +62,7 @@ impl<'t> Overrides<'t> {
 
     /// Makes an override.
     pub async fn insert(self, new: &OverrideWrite) -> Result<OverrideRow, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_overrides!(
             "-- overrides.insert
             INSERT INTO overrides (
                 tenant_id,
@@ -77,23 +74,12 @@ impl<'t> Overrides<'t> {
                 reason,
                 expires_at,
                 revision,
-                rulebook_version,
                 created_at,
                 updated_at
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $10, $10)
-            RETURNING
-                tenant_id,
-                id,
-                rule_id,
-                subject,
-                spec,
-                reason,
-                expires_at,
-                revision,
-                rulebook_version,
-                created_at,
-                updated_at",
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9)
+            RETURNING",
+            "",
             uuid(new.tenant_id.to_u128()),
             uuid(new.id.to_u128()),
             uuid(new.body.rule_id.to_u128()),
@@ -102,7 +88,6 @@ impl<'t> Overrides<'t> {
             new.body.spec,
             new.body.reason,
             new.body.expires_at.map(stored),
-            signed(new.rulebook_version),
             stored(new.now),
         )
         .fetch_one(self.conn)
@@ -121,8 +106,7 @@ impl<'t> Overrides<'t> {
             Some(row) if row.revision != expected_revision => return Err(StoreError::Stale),
             Some(_) => {}
         }
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_overrides!(
             "-- overrides.update
             UPDATE overrides
             SET
@@ -133,21 +117,10 @@ impl<'t> Overrides<'t> {
                 reason = $7,
                 expires_at = $8,
                 revision = revision + 1,
-                rulebook_version = $9,
-                updated_at = $10
+                updated_at = $9
             WHERE tenant_id = $1 AND id = $2
-            RETURNING
-                tenant_id,
-                id,
-                rule_id,
-                subject,
-                spec,
-                reason,
-                expires_at,
-                revision,
-                rulebook_version,
-                created_at,
-                updated_at",
+            RETURNING",
+            "",
             uuid(write.tenant_id.to_u128()),
             uuid(write.id.to_u128()),
             uuid(write.body.rule_id.to_u128()),
@@ -156,7 +129,6 @@ impl<'t> Overrides<'t> {
             write.body.spec,
             write.body.reason,
             write.body.expires_at.map(stored),
-            signed(write.rulebook_version),
             stored(write.now),
         )
         .fetch_one(self.conn)
@@ -199,22 +171,10 @@ impl<'t> Overrides<'t> {
         tenant_id: TenantId,
         id: OverrideId,
     ) -> Result<Option<OverrideRow>, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_overrides!(
             "-- overrides.find
-            SELECT
-                tenant_id,
-                id,
-                rule_id,
-                subject,
-                spec,
-                reason,
-                expires_at,
-                revision,
-                rulebook_version,
-                created_at,
-                updated_at
-            FROM overrides
+            SELECT",
+            "FROM overrides
             WHERE tenant_id = $1 AND id = $2",
             uuid(tenant_id.to_u128()),
             uuid(id.to_u128()),
@@ -242,22 +202,10 @@ impl<'t> Overrides<'t> {
         subject: Option<&str>,
         page: &Page<OverrideId>,
     ) -> Result<Listing<OverrideRow>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
+        let rows = query_overrides!(
             "-- overrides.list
-            SELECT
-                tenant_id,
-                id,
-                rule_id,
-                subject,
-                spec,
-                reason,
-                expires_at,
-                revision,
-                rulebook_version,
-                created_at,
-                updated_at
-            FROM overrides
+            SELECT",
+            "FROM overrides
             WHERE tenant_id = $1
                 AND ($2::uuid IS NULL OR rule_id = $2)
                 AND ($3::uuid IS NULL OR id > $3)
@@ -289,22 +237,10 @@ impl<'t> Overrides<'t> {
         subject_digests: &[[u8; 32]],
     ) -> Result<Vec<OverrideRow>, StoreError> {
         let digests: Vec<Vec<u8>> = subject_digests.iter().map(|it| it.to_vec()).collect();
-        let rows = sqlx::query_as!(
-            Row,
+        let rows = query_overrides!(
             "-- overrides.for_subjects
-            SELECT
-                tenant_id,
-                id,
-                rule_id,
-                subject,
-                spec,
-                reason,
-                expires_at,
-                revision,
-                rulebook_version,
-                created_at,
-                updated_at
-            FROM overrides
+            SELECT",
+            "FROM overrides
             WHERE tenant_id = $1 AND rule_id = $2 AND subject_digest = ANY ($3)
             ORDER BY id",
             uuid(tenant_id.to_u128()),
@@ -335,22 +271,10 @@ pub(crate) async fn of_rule(
     tenant_id: TenantId,
     rule_id: RuleId,
 ) -> Result<Vec<OverrideRow>, StoreError> {
-    let rows = sqlx::query_as!(
-        Row,
+    let rows = query_overrides!(
         "-- overrides.of_rule
-        SELECT
-            tenant_id,
-            id,
-            rule_id,
-            subject,
-            spec,
-            reason,
-            expires_at,
-            revision,
-            rulebook_version,
-            created_at,
-            updated_at
-        FROM overrides
+        SELECT",
+        "FROM overrides
         WHERE tenant_id = $1 AND rule_id = $2
         ORDER BY id",
         uuid(tenant_id.to_u128()),
@@ -367,25 +291,14 @@ pub(crate) async fn of_namespace(
     tenant_id: TenantId,
     namespace: &str,
 ) -> Result<Vec<OverrideRow>, StoreError> {
-    let rows = sqlx::query_as!(
-        Row,
+    let rows = query_overrides!(
         "-- overrides.of_namespace
-        SELECT
-            o.tenant_id,
-            o.id,
-            o.rule_id,
-            o.subject,
-            o.spec,
-            o.reason,
-            o.expires_at,
-            o.revision,
-            o.rulebook_version,
-            o.created_at,
-            o.updated_at
-        FROM overrides o
-        JOIN rules r ON r.tenant_id = o.tenant_id AND r.id = o.rule_id
-        WHERE o.tenant_id = $1 AND r.namespace = $2
-        ORDER BY o.id",
+        SELECT",
+        "FROM overrides
+        WHERE
+            tenant_id = $1
+            AND rule_id IN (SELECT r.id FROM rules r WHERE r.tenant_id = $1 AND r.namespace = $2)
+        ORDER BY id",
         uuid(tenant_id.to_u128()),
         namespace,
     )
@@ -399,22 +312,10 @@ async fn lock(
     tenant_id: TenantId,
     id: OverrideId,
 ) -> Result<Option<OverrideRow>, StoreError> {
-    let row = sqlx::query_as!(
-        Row,
+    let row = query_overrides!(
         "-- overrides.lock
-        SELECT
-            tenant_id,
-            id,
-            rule_id,
-            subject,
-            spec,
-            reason,
-            expires_at,
-            revision,
-            rulebook_version,
-            created_at,
-            updated_at
-        FROM overrides
+        SELECT",
+        "FROM overrides
         WHERE tenant_id = $1 AND id = $2
         FOR UPDATE",
         uuid(tenant_id.to_u128()),

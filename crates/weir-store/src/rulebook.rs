@@ -1,5 +1,5 @@
-//! The rulebook's version, and the load that gates do. They sit side by side on purpose: the load
-//! is right only because every change bumps the one counter row in its own transaction.
+//! The version of the rulebook, and what gates load. They are in one file because the load is complete only if every
+//! transaction that changes what gates serve raises the version as its last statement.
 
 use std::collections::HashMap;
 
@@ -8,61 +8,73 @@ use weir_domain::id::{OverrideId, RuleId, TenantId};
 
 use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned, uuid};
-use crate::error::{Constraint, StoreError};
+use crate::error::StoreError;
 use crate::keys::{self, KeyRow};
 use crate::overrides::{self, OverrideRow, ServedOverride};
 use crate::rules::{self, RuleRow, Rules, ServedRule};
 
+/// A version of the rulebook in one history of the database. After a restore, or a failover that lost commits, the same
+/// number stands for other content and has another stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RulebookVersion {
+    /// The number.
+    pub number: u64,
+    /// A random number, drawn when the version was raised.
+    pub stamp: u128,
+}
+
 /// What a gate loads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RulebookChanges {
-    /// The version all of this is of.
-    pub version: u64,
-    /// Whether rules decide at all, for every tenant.
+    /// The version of the whole.
+    pub version: RulebookVersion,
+    /// Whether this is everything, rather than what changed since the version that the gate holds.
+    pub whole: bool,
+    /// Whether rules are enforced at all, for every tenant.
     pub enforced: bool,
     /// Checks a second of a tenant that has no value of its own.
     pub checks_per_second: u64,
-    /// Tenants that changed.
+    /// The tenants that changed.
     pub tenants: Vec<TenantChanges>,
-    /// Tenants that are gone.
+    /// The tenants that were deleted.
     pub deleted: Vec<TenantId>,
 }
 
-/// What a gate does not know yet of one tenant.
+/// What changed of one tenant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TenantChanges {
-    /// Which.
+    /// The tenant.
     pub tenant_id: TenantId,
-    /// Whether its checks are refused.
+    /// Whether its keys are refused.
     pub suspended: bool,
-    /// Whether gates keep some of its checks for what-if runs.
+    /// Whether gates record some of its checks for what-if runs.
     pub record_checks: bool,
-    /// Whether its rules decide.
+    /// Whether its rules are enforced.
     pub enforced: bool,
     /// Its own ceiling of checks a second.
     pub checks_per_second: Option<u64>,
-    /// The version at which it last changed.
+    /// The version of the rulebook at which it last changed.
     pub version: u64,
-    /// Its keys that were written; revoked ones too, unless all were asked for.
+    /// The keys that were written. Revoked keys are included unless everything is loaded.
     pub keys: Vec<KeyRow>,
-    /// Its rules that were written.
+    /// The rules that were written.
     pub rules: Vec<ServedRule>,
-    /// Its overrides that were written, expired ones too.
+    /// The overrides that were written, expired ones too.
     pub overrides: Vec<ServedOverride>,
-    /// All it still has, if something of it was removed.
-    pub left: Option<Left>,
+    /// Everything that the tenant still has, if a rule or an override was removed.
+    pub remaining: Option<RemainingIds>,
 }
 
-/// What a tenant has left.
+/// The rules and overrides that a tenant still has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Left {
+pub struct RemainingIds {
     /// Its rules, in order.
     pub rules: Vec<RuleId>,
     /// Its overrides, in order.
     pub overrides: Vec<OverrideId>,
 }
 
-/// Rules as the control plane looks at them.
+/// Rules with their overrides, for the control plane.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleRows {
     /// Rules, oldest first.
@@ -82,45 +94,41 @@ impl<'t> Rulebook<'t> {
         Self { conn }
     }
 
-    /// Makes the next version, with a change of this tenant.
+    /// Raises the version if this transaction changed something of the tenant that gates serve, and returns the new
+    /// version. The answer retained under `answer_key` gets the version as its `rulebook_version`.
     ///
-    /// To be the first write of a transaction: it holds the counter's row until the end, so that
-    /// versions become visible in their order, and writers never wait for each other crosswise.
-    pub async fn bump(self, tenant_id: TenantId) -> Result<u64, StoreError> {
+    /// To be the last statement of a transaction: it locks the row that all tenants share until the commit. A transaction
+    /// that does not call it publishes when it commits.
+    pub async fn publish(
+        self,
+        tenant_id: TenantId,
+        answer_key: Option<&str>,
+    ) -> Result<Option<u64>, StoreError> {
         let version = sqlx::query_scalar!(
-            "-- rulebook.bump
-            UPDATE rulebook_versions SET version = version + 1 RETURNING version"
-        )
-        .fetch_one(&mut *self.conn)
-        .await?;
-        let done = sqlx::query!(
-            "-- rulebook.mark_tenant
-            UPDATE tenants SET version = $2 WHERE id = $1",
+            "-- rulebook.publish
+            SELECT weir_publish($1, $2)",
             uuid(tenant_id.to_u128()),
-            version,
-        )
-        .execute(self.conn)
-        .await?;
-        if done.rows_affected() == 0 {
-            return Err(StoreError::Conflict(Constraint::TenantMissing));
-        }
-        Ok(unsigned(version))
-    }
-
-    /// Makes the next version, with a change of what holds for all tenants. To be the first write of a transaction,
-    /// as [`Rulebook::bump`] is.
-    pub async fn bump_installation(self) -> Result<u64, StoreError> {
-        let version = sqlx::query_scalar!(
-            "-- rulebook.bump_installation
-            UPDATE rulebook_versions SET version = version + 1 RETURNING version"
+            answer_key,
         )
         .fetch_one(self.conn)
         .await?;
-        Ok(unsigned(version))
+        Ok(version.map(unsigned))
+    }
+
+    /// Raises the version if this transaction changed something that holds for all tenants, and returns the new version.
+    /// To be the last statement of a transaction, as [`Rulebook::publish`] is.
+    pub async fn publish_installation(self) -> Result<Option<u64>, StoreError> {
+        let version = sqlx::query_scalar!(
+            "-- rulebook.publish_installation
+            SELECT weir_publish_installation()"
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(version.map(unsigned))
     }
 
     /// The newest version.
-    pub async fn version(self) -> Result<u64, StoreError> {
+    pub async fn version(self) -> Result<RulebookVersion, StoreError> {
         version(self.conn).await
     }
 
@@ -148,38 +156,68 @@ impl<'t> Rulebook<'t> {
     }
 }
 
-/// Loads what changed after `since`; the caller's transaction is one snapshot.
+/// Whether this version is one of the newest 10,000 in the history of this database.
+pub(crate) async fn is_known(
+    conn: &mut PooledConnection,
+    held: RulebookVersion,
+) -> Result<bool, StoreError> {
+    let known = sqlx::query_scalar!(
+        r#"-- rulebook.is_known
+        SELECT EXISTS (
+            SELECT FROM rulebook_stamps s
+            JOIN rulebook_versions v ON s.version <= v.version
+            WHERE s.version = $1 AND s.stamp = $2
+        ) AS "known!""#,
+        signed(held.number),
+        uuid(held.stamp),
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(known)
+}
+
+/// Loads everything, or what changed after version `since`. The caller's transaction is one snapshot.
 pub(crate) async fn load(
     conn: &mut PooledConnection,
     since: Option<u64>,
 ) -> Result<RulebookChanges, StoreError> {
     let version = version(conn).await?;
-    // Versions start at 0, so everything is later than -1.
-    let floor = since.map_or(-1, signed);
+    let since = since.map(signed);
     let (enforced, checks_per_second) = installation(conn).await?;
-    let tenants = tenants(conn, floor).await?;
-    let deleted = sqlx::query_scalar!(
-        "-- rulebook.deleted
-        SELECT tenant_id FROM deleted_tenants WHERE version > $1 ORDER BY version",
-        floor,
-    )
-    .fetch_all(conn)
-    .await?;
-    let deleted = deleted.into_iter().map(|id| TenantId::from_u128(id.as_u128())).collect();
-    Ok(RulebookChanges { version, enforced, checks_per_second, tenants, deleted })
+    let tenants = tenants(conn, since).await?;
+    let deleted = match since {
+        Some(since) => deleted_since(conn, since).await?,
+        None => Vec::new(),
+    };
+    let whole = since.is_none();
+    Ok(RulebookChanges { version, whole, enforced, checks_per_second, tenants, deleted })
 }
 
-async fn version(conn: &mut PooledConnection) -> Result<u64, StoreError> {
-    let version = sqlx::query_scalar!(
+pub(crate) async fn version(conn: &mut PooledConnection) -> Result<RulebookVersion, StoreError> {
+    let row = sqlx::query!(
         "-- rulebook.version
-        SELECT version FROM rulebook_versions"
+        SELECT version, stamp FROM rulebook_versions"
     )
     .fetch_one(conn)
     .await?;
-    Ok(unsigned(version))
+    Ok(RulebookVersion { number: unsigned(row.version), stamp: row.stamp.as_u128() })
 }
 
-/// Whether rules decide at all, and the default ceiling of checks a second.
+async fn deleted_since(
+    conn: &mut PooledConnection,
+    since: i64,
+) -> Result<Vec<TenantId>, StoreError> {
+    let deleted = sqlx::query_scalar!(
+        "-- rulebook.deleted
+        SELECT tenant_id FROM deleted_tenants WHERE version > $1 ORDER BY version",
+        since,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(deleted.into_iter().map(|id| TenantId::from_u128(id.as_u128())).collect())
+}
+
+/// Whether rules are enforced at all, and the default ceiling of checks a second.
 async fn installation(conn: &mut PooledConnection) -> Result<(bool, u64), StoreError> {
     let ceiling = Ceiling::ChecksPerSecond;
     let row = sqlx::query!(
@@ -198,7 +236,7 @@ async fn installation(conn: &mut PooledConnection) -> Result<(bool, u64), StoreE
 
 async fn tenants(
     conn: &mut PooledConnection,
-    since: i64,
+    since: Option<i64>,
 ) -> Result<Vec<TenantChanges>, StoreError> {
     let rows = sqlx::query!(
         "-- rulebook.tenants
@@ -214,7 +252,7 @@ async fn tenants(
             version,
             removed_version
         FROM tenants
-        WHERE version > $1
+        WHERE $1::bigint IS NULL OR version > $1
         ORDER BY id",
         since,
         Ceiling::ChecksPerSecond.as_str(),
@@ -225,11 +263,13 @@ async fn tenants(
     let mut keys = grouped(keys.into_iter().map(|key| (key.tenant_id, key)));
     let mut rules = grouped(rules::of_rulebook(conn, since).await?);
     let mut overrides = grouped(overrides::of_rulebook(conn, since).await?);
-    let lost = |removed_version: i64| since >= 0 && removed_version > since;
-    let (mut rules_left, mut overrides_left) = (HashMap::new(), HashMap::new());
-    if rows.iter().any(|row| lost(row.removed_version)) {
-        rules_left = grouped(rules::left(conn, since).await?);
-        overrides_left = grouped(overrides::left(conn, since).await?);
+    let lost_rows = |removed_version: i64| since.is_some_and(|since| removed_version > since);
+    let (mut remaining_rules, mut remaining_overrides) = (HashMap::new(), HashMap::new());
+    if let Some(since) = since
+        && rows.iter().any(|row| lost_rows(row.removed_version))
+    {
+        remaining_rules = grouped(rules::remaining(conn, since).await?);
+        remaining_overrides = grouped(overrides::remaining(conn, since).await?);
     }
     let tenants = rows.into_iter().map(|row| {
         let tenant_id = TenantId::from_u128(row.id.as_u128());
@@ -243,9 +283,9 @@ async fn tenants(
             keys: keys.remove(&tenant_id).unwrap_or_default(),
             rules: rules.remove(&tenant_id).unwrap_or_default(),
             overrides: overrides.remove(&tenant_id).unwrap_or_default(),
-            left: lost(row.removed_version).then(|| Left {
-                rules: rules_left.remove(&tenant_id).unwrap_or_default(),
-                overrides: overrides_left.remove(&tenant_id).unwrap_or_default(),
+            remaining: lost_rows(row.removed_version).then(|| RemainingIds {
+                rules: remaining_rules.remove(&tenant_id).unwrap_or_default(),
+                overrides: remaining_overrides.remove(&tenant_id).unwrap_or_default(),
             }),
         }
     });

@@ -19,9 +19,9 @@ use crate::rule_revisions::{self, RevisionRow};
 pub use list::{RuleAfter, RuleFilter, RuleHas};
 use patterns::narrow;
 pub use row::RuleRow;
-use row::{Row, stored_slot, stored_slots};
+use row::{Row, query_rules, stored_slot, stored_slots};
 pub use served::ServedRule;
-pub(crate) use served::{left, of_rulebook};
+pub(crate) use served::{of_rulebook, remaining};
 
 /// What of a rule its author decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,8 +49,6 @@ pub struct RuleWrite {
     pub id: RuleId,
     /// What.
     pub body: RuleBody,
-    /// What the bump of the rulebook answered.
-    pub rulebook_version: u64,
     /// When.
     pub now: Timestamp,
 }
@@ -77,8 +75,7 @@ impl<'t> Rules<'t> {
 
     /// Makes a rule and its first revision.
     pub async fn insert(self, new: &RuleWrite, actor: &Actor) -> Result<RuleRow, StoreError> {
-        let row: RuleRow = sqlx::query_as!(
-            Row,
+        let row: RuleRow = query_rules!(
             "-- rules.insert
             INSERT INTO rules (
                 tenant_id,
@@ -89,25 +86,14 @@ impl<'t> Rules<'t> {
                 slots,
                 next_slot,
                 revision,
-                rulebook_version,
                 created_at,
                 updated_at,
                 patterns,
                 pattern_bytes
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9, $9, $10, $11)
-            RETURNING
-                tenant_id,
-                id,
-                namespace,
-                name,
-                spec,
-                slots,
-                next_slot,
-                revision,
-                rulebook_version,
-                created_at,
-                updated_at",
+            VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $8, $9, $10)
+            RETURNING",
+            "",
             uuid(new.tenant_id.to_u128()),
             uuid(new.id.to_u128()),
             new.body.namespace,
@@ -115,7 +101,6 @@ impl<'t> Rules<'t> {
             new.body.spec,
             &stored_slots(&new.body.slots),
             stored_slot(new.body.next_slot),
-            signed(new.rulebook_version),
             stored(new.now),
             narrow(new.body.patterns.patterns),
             signed(new.body.patterns.bytes),
@@ -139,8 +124,7 @@ impl<'t> Rules<'t> {
             Some(row) if row.revision != expected_revision => return Err(StoreError::Stale),
             Some(row) => row.spec,
         };
-        let row: RuleRow = sqlx::query_as!(
-            Row,
+        let row: RuleRow = query_rules!(
             "-- rules.update
             UPDATE rules
             SET
@@ -150,23 +134,12 @@ impl<'t> Rules<'t> {
                 slots = $6,
                 next_slot = $7,
                 revision = revision + 1,
-                rulebook_version = $8,
-                updated_at = $9,
-                patterns = $10,
-                pattern_bytes = $11
+                updated_at = $8,
+                patterns = $9,
+                pattern_bytes = $10
             WHERE tenant_id = $1 AND id = $2
-            RETURNING
-                tenant_id,
-                id,
-                namespace,
-                name,
-                spec,
-                slots,
-                next_slot,
-                revision,
-                rulebook_version,
-                created_at,
-                updated_at",
+            RETURNING",
+            "",
             uuid(write.tenant_id.to_u128()),
             uuid(write.id.to_u128()),
             write.body.namespace,
@@ -174,7 +147,6 @@ impl<'t> Rules<'t> {
             write.body.spec,
             &stored_slots(&write.body.slots),
             stored_slot(write.body.next_slot),
-            signed(write.rulebook_version),
             stored(write.now),
             narrow(write.body.patterns.patterns),
             signed(write.body.patterns.bytes),
@@ -216,22 +188,10 @@ impl<'t> Rules<'t> {
         tenant_id: TenantId,
         id: RuleId,
     ) -> Result<Option<RuleRow>, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_rules!(
             "-- rules.find
-            SELECT
-                tenant_id,
-                id,
-                namespace,
-                name,
-                spec,
-                slots,
-                next_slot,
-                revision,
-                rulebook_version,
-                created_at,
-                updated_at
-            FROM rules
+            SELECT",
+            "FROM rules
             WHERE tenant_id = $1 AND id = $2",
             uuid(tenant_id.to_u128()),
             uuid(id.to_u128()),
@@ -323,22 +283,10 @@ pub(crate) async fn of_namespace(
     tenant_id: TenantId,
     namespace: &str,
 ) -> Result<Vec<RuleRow>, StoreError> {
-    let rows = sqlx::query_as!(
-        Row,
+    let rows = query_rules!(
         "-- rules.of_namespace
-        SELECT
-            tenant_id,
-            id,
-            namespace,
-            name,
-            spec,
-            slots,
-            next_slot,
-            revision,
-            rulebook_version,
-            created_at,
-            updated_at
-        FROM rules
+        SELECT",
+        "FROM rules
         WHERE tenant_id = $1 AND namespace = $2
         ORDER BY id",
         uuid(tenant_id.to_u128()),
@@ -354,22 +302,10 @@ async fn lock(
     tenant_id: TenantId,
     id: RuleId,
 ) -> Result<Option<RuleRow>, StoreError> {
-    let row = sqlx::query_as!(
-        Row,
+    let row = query_rules!(
         "-- rules.lock
-        SELECT
-            tenant_id,
-            id,
-            namespace,
-            name,
-            spec,
-            slots,
-            next_slot,
-            revision,
-            rulebook_version,
-            created_at,
-            updated_at
-        FROM rules
+        SELECT",
+        "FROM rules
         WHERE tenant_id = $1 AND id = $2
         FOR UPDATE",
         uuid(tenant_id.to_u128()),

@@ -10,10 +10,9 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::audit::chain::{self, ChainHead, ChainId, ChainReport};
 use crate::connection::{PooledConnection, Silences};
-use crate::convert::unsigned;
 use crate::error::StoreError;
 use crate::gates::GateBeat;
-use crate::rulebook::{self, RulebookChanges};
+use crate::rulebook::{self, RulebookChanges, RulebookVersion};
 use crate::tx::{Scope, Tx};
 
 /// All migrations, embedded.
@@ -176,30 +175,33 @@ impl Store {
         Ok(PooledConnection::acquire(&self.pool, &self.silences, self.answer_timeout).await?)
     }
 
-    /// The newest rulebook version.
-    pub async fn rulebook_version(&self) -> Result<u64, StoreError> {
-        let version = sqlx::query_scalar!(
-            "-- store.rulebook_version
-            SELECT version FROM rulebook_versions"
-        )
-        .fetch_one(&mut self.open("BEGIN READ ONLY").await?)
-        .await?;
-        Ok(unsigned(version))
+    /// The newest version of the rulebook.
+    pub async fn rulebook_version(&self) -> Result<RulebookVersion, StoreError> {
+        rulebook::version(&mut self.open("BEGIN READ ONLY").await?).await
     }
 
-    /// What gates serve, as of one moment: all of it, or what changed after `since`.
-    pub async fn load_rulebook(&self, since: Option<u64>) -> Result<RulebookChanges, StoreError> {
-        let store = match since {
-            Some(_) => self.clone(),
-            None => self.with_answer_timeout(WHOLE_LOAD_TIMEOUT),
-        };
-        let statement_timeout = store.answer_timeout.saturating_sub(SERVER_IS_EARLIER);
+    /// What gates serve, as of one moment: what changed after the version that a gate holds, or everything if it holds
+    /// none or one that is not in the recent history of this database.
+    pub async fn load_rulebook(
+        &self,
+        held: Option<RulebookVersion>,
+    ) -> Result<RulebookChanges, StoreError> {
+        if let Some(held) = held {
+            let mut tx = self.begin_load(self.answer_timeout).await?;
+            if rulebook::is_known(tx.connection(), held).await? {
+                return rulebook::load(tx.connection(), Some(held.number)).await;
+            }
+        }
+        let mut tx = self.begin_load(WHOLE_LOAD_TIMEOUT).await?;
+        rulebook::load(tx.connection(), None).await
+    }
+
+    /// A transaction that reads one snapshot, with this deadline for each answer.
+    async fn begin_load(&self, answer_timeout: Duration) -> Result<Tx, StoreError> {
+        let store = self.with_answer_timeout(answer_timeout);
+        let statement_timeout = answer_timeout.saturating_sub(SERVER_IS_EARLIER);
         let connection = store.open("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-        let mut tx =
-            Tx::begin(connection, "rulebook.load", &Scope::Service, statement_timeout).await?;
-        let rows = rulebook::load(tx.connection(), since).await?;
-        tx.commit().await?;
-        Ok(rows)
+        Tx::begin(connection, "rulebook.load", &Scope::Service, statement_timeout).await
     }
 
     /// Writes a gate's heartbeat and answers how many gates live, this one included.

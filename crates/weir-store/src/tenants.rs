@@ -6,8 +6,8 @@ use weir_domain::id::{TenantId, UserId};
 use weir_domain::time::Timestamp;
 
 use crate::connection::PooledConnection;
-use crate::convert::{all, signed, stored, timestamp, unsigned, uuid};
-use crate::error::StoreError;
+use crate::convert::{all, stored, timestamp, unsigned, uuid};
+use crate::error::{Constraint, StoreError};
 use crate::members::MemberRole;
 use crate::page::{Listing, Page};
 
@@ -42,6 +42,44 @@ pub struct MyTenant {
     pub role: MemberRole,
 }
 
+struct Row {
+    id: Uuid,
+    name: String,
+    suspended: bool,
+    record_checks: bool,
+    enforced: bool,
+    installation_enforced: Option<bool>,
+    version: i64,
+    created_at: OffsetDateTime,
+    /// The role of the person in scope; `None` for statements about the tenant alone.
+    role: Option<String>,
+}
+
+/// A statement that returns [`Row`]s: `$head`, the columns with `$role`, `$tail`.
+macro_rules! query_tenants {
+    ($head:literal, $role:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + r#"
+                tenants.id,
+                tenants.name,
+                tenants.suspended,
+                tenants.record_checks,
+                tenants.enforced,
+                (SELECT i.enforced FROM installation i) AS installation_enforced,
+                tenants.version,
+                tenants.created_at,
+                "#
+                + $role
+                + r#" AS "role?"
+                "#
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+
 /// The table of tenants.
 #[derive(Debug)]
 pub struct Tenants<'t> {
@@ -53,15 +91,14 @@ impl<'t> Tenants<'t> {
         Self { conn }
     }
 
-    /// Makes a tenant, in its own scope. Bump the rulebook after it.
+    /// Inserts a tenant, in its own scope.
     pub async fn insert(
         self,
         id: TenantId,
         name: &str,
         now: Timestamp,
     ) -> Result<TenantRow, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_tenants!(
             "-- tenants.insert
             INSERT INTO tenants (
                 id,
@@ -69,15 +106,9 @@ impl<'t> Tenants<'t> {
                 created_at
             )
             VALUES ($1, $2, $3)
-            RETURNING
-                id,
-                name,
-                suspended,
-                record_checks,
-                enforced,
-                (SELECT i.enforced FROM installation i) AS installation_enforced,
-                version,
-                created_at",
+            RETURNING",
+            "NULL::text",
+            "",
             uuid(id.to_u128()),
             name,
             stored(now),
@@ -87,21 +118,26 @@ impl<'t> Tenants<'t> {
         Ok(row.into())
     }
 
+    /// Begins a change of a tenant and returns its number. Numbers of committed changes are in the order of the commits:
+    /// other changes of the tenant wait here until this transaction ends.
+    pub async fn begin_change(self, id: TenantId) -> Result<u64, StoreError> {
+        let sequence = sqlx::query_scalar!(
+            "-- tenants.begin_change
+            UPDATE tenants SET sequence = sequence + 1 WHERE id = $1 RETURNING sequence",
+            uuid(id.to_u128()),
+        )
+        .fetch_optional(self.conn)
+        .await?;
+        sequence.map(unsigned).ok_or(StoreError::Conflict(Constraint::TenantMissing))
+    }
+
     /// The tenant with this id.
     pub async fn find(self, id: TenantId) -> Result<Option<TenantRow>, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_tenants!(
             "-- tenants.find
-            SELECT
-                id,
-                name,
-                suspended,
-                record_checks,
-                enforced,
-                (SELECT i.enforced FROM installation i) AS installation_enforced,
-                version,
-                created_at
-            FROM tenants
+            SELECT",
+            "NULL::text",
+            "FROM tenants
             WHERE id = $1",
             uuid(id.to_u128()),
         )
@@ -116,23 +152,14 @@ impl<'t> Tenants<'t> {
         user_id: UserId,
         page: &Page<TenantId>,
     ) -> Result<Listing<MyTenant>, StoreError> {
-        let rows = sqlx::query_as!(
-            MyRow,
+        let rows = query_tenants!(
             "-- tenants.mine
-            SELECT
-                t.id,
-                t.name,
-                t.suspended,
-                t.record_checks,
-                t.enforced,
-                (SELECT i.enforced FROM installation i) AS installation_enforced,
-                t.version,
-                t.created_at,
-                m.role
-            FROM memberships m
-            JOIN tenants t ON t.id = m.tenant_id
-            WHERE m.user_id = $1 AND ($2::uuid IS NULL OR t.id > $2)
-            ORDER BY t.id
+            SELECT",
+            "m.role",
+            "FROM memberships m
+            JOIN tenants ON tenants.id = m.tenant_id
+            WHERE m.user_id = $1 AND ($2::uuid IS NULL OR tenants.id > $2)
+            ORDER BY tenants.id
             LIMIT $3",
             uuid(user_id.to_u128()),
             page.after.map(|id| uuid(id.to_u128())),
@@ -145,19 +172,11 @@ impl<'t> Tenants<'t> {
 
     /// Every tenant, oldest first: an operator's view.
     pub async fn all(self, page: &Page<TenantId>) -> Result<Listing<TenantRow>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
+        let rows = query_tenants!(
             "-- tenants.all
-            SELECT
-                id,
-                name,
-                suspended,
-                record_checks,
-                enforced,
-                (SELECT i.enforced FROM installation i) AS installation_enforced,
-                version,
-                created_at
-            FROM tenants
+            SELECT",
+            "NULL::text",
+            "FROM tenants
             WHERE $1::uuid IS NULL OR id > $1
             ORDER BY id
             LIMIT $2",
@@ -169,8 +188,8 @@ impl<'t> Tenants<'t> {
         Ok(page.listing(rows.into_iter().map(TenantRow::from).collect()))
     }
 
-    /// Changes a tenant's name, whether its checks are kept, and whether its rules decide, each if it is given. Bump
-    /// the rulebook before it.
+    /// Changes a tenant's name, whether some of its checks are recorded, and whether its rules are enforced. `None` leaves
+    /// a setting as it is.
     pub async fn change(
         self,
         id: TenantId,
@@ -178,8 +197,7 @@ impl<'t> Tenants<'t> {
         record_checks: Option<bool>,
         enforced: Option<bool>,
     ) -> Result<Option<TenantRow>, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_tenants!(
             "-- tenants.change
             UPDATE tenants
             SET
@@ -187,15 +205,9 @@ impl<'t> Tenants<'t> {
                 record_checks = coalesce($3, record_checks),
                 enforced = coalesce($4, enforced)
             WHERE id = $1
-            RETURNING
-                id,
-                name,
-                suspended,
-                record_checks,
-                enforced,
-                (SELECT i.enforced FROM installation i) AS installation_enforced,
-                version,
-                created_at",
+            RETURNING",
+            "NULL::text",
+            "",
             uuid(id.to_u128()),
             name,
             record_checks,
@@ -206,27 +218,20 @@ impl<'t> Tenants<'t> {
         Ok(row.map(TenantRow::from))
     }
 
-    /// Suspends a tenant or lets it go on. Bump the rulebook before it.
+    /// Suspends or resumes a tenant.
     pub async fn set_suspended(
         self,
         id: TenantId,
         suspended: bool,
     ) -> Result<Option<TenantRow>, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_tenants!(
             "-- tenants.set_suspended
             UPDATE tenants
             SET suspended = $2
             WHERE id = $1
-            RETURNING
-                id,
-                name,
-                suspended,
-                record_checks,
-                enforced,
-                (SELECT i.enforced FROM installation i) AS installation_enforced,
-                version,
-                created_at",
+            RETURNING",
+            "NULL::text",
+            "",
             uuid(id.to_u128()),
             suspended,
         )
@@ -235,14 +240,8 @@ impl<'t> Tenants<'t> {
         Ok(row.map(TenantRow::from))
     }
 
-    /// Deletes a tenant and all it has, but for its audit entries, and leaves a note for the
-    /// gates. Bump the rulebook before it.
-    pub async fn delete(
-        self,
-        id: TenantId,
-        rulebook_version: u64,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    /// Deletes a tenant and all that belongs to it except its audit entries. Returns whether there was such a tenant.
+    pub async fn delete(self, id: TenantId) -> Result<bool, StoreError> {
         let done = sqlx::query!(
             "-- tenants.delete
             DELETE FROM tenants WHERE id = $1",
@@ -258,43 +257,10 @@ impl<'t> Tenants<'t> {
             DELETE FROM idempotency_keys WHERE owner_id = $1",
             uuid(id.to_u128()),
         )
-        .execute(&mut *self.conn)
-        .await?;
-        sqlx::query!(
-            "-- tenants.leave_tombstone
-            INSERT INTO deleted_tenants (tenant_id, version, deleted_at)
-            VALUES ($1, $2, $3)",
-            uuid(id.to_u128()),
-            signed(rulebook_version),
-            stored(now),
-        )
         .execute(self.conn)
         .await?;
         Ok(true)
     }
-}
-
-struct Row {
-    id: Uuid,
-    name: String,
-    suspended: bool,
-    record_checks: bool,
-    enforced: bool,
-    installation_enforced: Option<bool>,
-    version: i64,
-    created_at: OffsetDateTime,
-}
-
-struct MyRow {
-    id: Uuid,
-    name: String,
-    suspended: bool,
-    record_checks: bool,
-    enforced: bool,
-    installation_enforced: Option<bool>,
-    version: i64,
-    created_at: OffsetDateTime,
-    role: String,
 }
 
 impl From<Row> for TenantRow {
@@ -312,21 +278,11 @@ impl From<Row> for TenantRow {
     }
 }
 
-impl TryFrom<MyRow> for MyTenant {
+impl TryFrom<Row> for MyTenant {
     type Error = StoreError;
 
-    fn try_from(row: MyRow) -> Result<Self, StoreError> {
-        let role = MemberRole::from_stored(&row.role)?;
-        let tenant = Row {
-            id: row.id,
-            name: row.name,
-            suspended: row.suspended,
-            record_checks: row.record_checks,
-            enforced: row.enforced,
-            installation_enforced: row.installation_enforced,
-            version: row.version,
-            created_at: row.created_at,
-        };
-        Ok(Self { tenant: tenant.into(), role })
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let role = MemberRole::from_stored(row.role.as_deref().unwrap_or_default())?;
+        Ok(Self { tenant: row.into(), role })
     }
 }

@@ -6,28 +6,28 @@ use tokio::sync::OnceCell;
 
 use crate::{PoolSettings, Role, Store};
 
-/// Of both logins; the server is this process' own.
+/// The password of both logins. The server belongs to this process.
 const PASSWORD: &str = "the-logins-of-a-test";
 
-/// A database of one test's own.
+/// The database of one test.
 #[derive(Debug)]
 pub struct TestDatabase {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its address, with the superuser's login.
     pub url: String,
-    /// As migrations run.
+    /// Under the role that migrates.
     pub owner: Store,
-    /// As the control plane works.
+    /// Under the role of the control plane.
     pub app: Store,
-    /// As a gate works.
+    /// Under the role of a gate.
     pub gate: Store,
 }
 
-/// Makes a database out of a template that is migrated once a process.
+/// Creates a database from a template that is migrated once for each process.
 ///
 /// # Panics
-/// When Postgres cannot be had: there is no test without it.
+/// When Postgres cannot be started: no test runs without it.
 pub async fn database() -> TestDatabase {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     static TEMPLATE: OnceCell<()> = OnceCell::const_new();
@@ -40,13 +40,46 @@ pub async fn database() -> TestDatabase {
             .expect("the template is there and nobody is connected to it")
     })
     .await;
-    let url = weir_local::shared::postgres().url(&name);
-    TestDatabase {
-        owner: connect(&url, Role::Owner),
-        app: connect(&login_url(&name, Role::App), Role::App),
-        gate: connect(&login_url(&name, Role::Gate), Role::Gate),
-        name,
-        url,
+    TestDatabase::open(name)
+}
+
+impl TestDatabase {
+    fn open(name: String) -> Self {
+        let url = weir_local::shared::postgres().url(&name);
+        Self {
+            owner: connect(&url, Role::Owner),
+            app: connect(&login_url(&name, Role::App), Role::App),
+            gate: connect(&login_url(&name, Role::Gate), Role::Gate),
+            name,
+            url,
+        }
+    }
+
+    /// This database and a copy of it, as after a restore. Connections of this database are closed and opened again.
+    ///
+    /// # Panics
+    /// When Postgres refuses to copy the database.
+    pub async fn fork(self) -> (Self, Self) {
+        for store in [&self.owner, &self.app, &self.gate] {
+            store.close().await;
+        }
+        let copy = format!("{}_copy", self.name);
+        let statements = [
+            format!(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'",
+                self.name
+            ),
+            format!("CREATE DATABASE {copy} TEMPLATE {}", self.name),
+        ];
+        blocking(move || {
+            for statement in statements {
+                weir_local::shared::postgres()
+                    .psql("postgres", &["-c", &statement])
+                    .expect("nobody is connected to the database");
+            }
+        })
+        .await;
+        (Self::open(self.name), Self::open(copy))
     }
 }
 
@@ -71,7 +104,7 @@ async fn migrate_template() {
     owner.close().await;
 }
 
-/// Connects under a role, for tests that put something before the database.
+/// Connects under a role, for tests that put a proxy before the database.
 pub fn connect(url: &str, role: Role) -> Store {
     let settings = PoolSettings { max_connections: 8, ..PoolSettings::default() };
     Store::connect(url, role, &settings).expect("weir-local makes readable addresses")

@@ -3,6 +3,7 @@
 mod accounts;
 mod audit;
 mod deliveries;
+mod functions;
 mod gates;
 mod idempotency;
 mod isolation;
@@ -97,7 +98,7 @@ async fn tenant(store: &Store, owner: UserId) -> (TenantId, u64) {
     tx.enter_tenant(id).await.unwrap();
     tx.tenants().insert(id, "Shop", NOW).await.unwrap();
     tx.members().insert(id, owner, MemberRole::Owner, NOW).await.unwrap();
-    let version = tx.rulebook().bump(id).await.unwrap();
+    let version = tx.rulebook().publish(id, None).await.unwrap().unwrap();
     tx.commit().await.unwrap();
     (id, version)
 }
@@ -114,16 +115,15 @@ fn rule(tenant_id: TenantId, name: &str) -> RuleWrite {
             next_slot: 3,
             patterns: weir_domain::pattern_budget::PatternCost::default(),
         },
-        rulebook_version: 0,
         now: NOW,
     }
 }
 
-/// Bumps, inserts and commits.
-async fn write_rule(store: &Store, mut write: RuleWrite) -> RuleWrite {
+/// Inserts, publishes and commits.
+async fn write_rule(store: &Store, write: RuleWrite) -> RuleWrite {
     let mut tx = tenant_tx(store, write.tenant_id).await;
-    write.rulebook_version = tx.rulebook().bump(write.tenant_id).await.unwrap();
     tx.rules().insert(&write, &Actor::System).await.unwrap();
+    tx.rulebook().publish(write.tenant_id, None).await.unwrap().unwrap();
     tx.commit().await.unwrap();
     write
 }
@@ -154,7 +154,6 @@ fn override_of(tenant_id: TenantId, rule_id: RuleId) -> OverrideWrite {
             reason: "partner".to_owned(),
             expires_at: Some(NOW.plus_ms(60_000)),
         },
-        rulebook_version: 1,
         now: NOW,
     }
 }

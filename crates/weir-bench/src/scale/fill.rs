@@ -18,6 +18,8 @@ pub async fn tenants(fixture: &Fixture, count: u32) -> Result<()> {
         .sql(&format!(
             "BEGIN;
             UPDATE rulebook_versions SET version = version + 1;
+            -- Without triggers: one version for all copies.
+            SET LOCAL session_replication_role = replica;
             INSERT INTO tenants SELECT (jsonb_populate_record(t, jsonb_build_object(
                 'id', gen_random_uuid(), 'name', 'copy-' || n, 'version', v.version))).*
             FROM tenants t, rulebook_versions v, generate_series(1, {copies}) n
@@ -28,8 +30,12 @@ pub async fn tenants(fixture: &Fixture, count: u32) -> Result<()> {
             FROM api_keys k JOIN tenants t ON t.id = k.tenant_id, tenants c
             WHERE t.name = 'model' AND c.name LIKE 'copy-%';
             INSERT INTO rules SELECT (jsonb_populate_record(r, jsonb_build_object(
-                'tenant_id', c.id, 'id', gen_random_uuid(), 'rulebook_version', c.version))).*
+                'tenant_id', c.id, 'id', gen_random_uuid()))).*
             FROM rules r JOIN tenants t ON t.id = r.tenant_id, tenants c
+            WHERE t.name = 'model' AND c.name LIKE 'copy-%';
+            INSERT INTO tenant_changes
+            SELECT c.id, m.sequence, c.version
+            FROM tenant_changes m JOIN tenants t ON t.id = m.tenant_id, tenants c
             WHERE t.name = 'model' AND c.name LIKE 'copy-%';
             COMMIT;
             ANALYZE;"

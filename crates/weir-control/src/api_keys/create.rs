@@ -67,6 +67,6 @@ pub(crate) async fn create(
     let after = to_value(&api_keys::key(row.clone()))?;
     change.audit("key.create", object, None, Some(after)).await?;
     let to_repeats = format!("{} was made by the first request; its secret was shown then", row.id);
-    let shown = api_keys::issued(row, secret.expose(), change.version);
+    let shown = api_keys::issued(row, secret.expose());
     change.answer_once(StatusCode::CREATED, &shown, to_repeats).await
 }

@@ -58,6 +58,6 @@ pub(crate) async fn rotate(
     change.audit("key.rotate", Object::new("key", &key_id), Some(before), Some(after)).await?;
     let to_repeats =
         format!("{key_id} was rotated by the first request; its secret was shown then");
-    let shown = api_keys::issued(row, secret.expose(), change.version);
+    let shown = api_keys::issued(row, secret.expose());
     change.answer_once(StatusCode::OK, &shown, to_repeats).await
 }

@@ -57,7 +57,7 @@ pub(crate) async fn set(
     let scope = Scope::User(person.user_id);
     let mut tx = control.store.begin("operator.ceilings_set", scope).await?;
     tx.enter_tenant(tenant_id).await?;
-    let version = tx.rulebook().bump(tenant_id).await?;
+    tx.tenants().begin_change(tenant_id).await?;
     let before = tx.ceilings().of_tenant(tenant_id).await?;
     tx.ceilings().set_of_tenant(tenant_id, &values).await?;
     let after = ceilings::of_tenant(&weir_store::TenantCeilings { own: values, ..before });
@@ -70,7 +70,8 @@ pub(crate) async fn set(
         after: to_value(&after.own)?,
     };
     entry.append(&control, &mut tx, &person).await?;
+    let version = tx.rulebook().publish(tenant_id, None).await?;
     tx.commit().await?;
-    control.signal.announce(version);
+    control.announce(version);
     Ok(Json(after))
 }

@@ -43,7 +43,6 @@ pub(crate) async fn set(
     let values = body.parse().map_err(Problem::invalid)?;
     let scope = Scope::User(person.user_id);
     let mut tx = control.store.begin("operator.defaults_set", scope).await?;
-    let version = tx.rulebook().bump_installation().await?;
     let before = ceilings::defaults(&tx.ceilings().defaults().await?);
     tx.ceilings().set_defaults(&values).await?;
     let after = ceilings::defaults(&values);
@@ -56,7 +55,8 @@ pub(crate) async fn set(
         after: to_value(&after.set)?,
     };
     entry.append(&control, &mut tx, &person).await?;
+    let version = tx.rulebook().publish_installation().await?;
     tx.commit().await?;
-    control.signal.announce(version);
+    control.announce(version);
     Ok(Json(after))
 }

@@ -44,7 +44,6 @@ pub(crate) async fn set(
 ) -> Result<Json<InstallationEnforcement>, ControlError> {
     let scope = Scope::User(person.user_id);
     let mut tx = control.store.begin("operator.enforcement_set", scope).await?;
-    let version = tx.rulebook().bump_installation().await?;
     let before: Enforcement = tx.installation().enforced().await?.into();
     if !tx.installation().set_enforced(body.enforcement.is_on()).await? {
         return Err(Problem::not_found().into());
@@ -58,7 +57,8 @@ pub(crate) async fn set(
         after: json!({ "enforcement": body.enforcement }),
     };
     entry.append(&control, &mut tx, &person).await?;
+    let version = tx.rulebook().publish_installation().await?;
     tx.commit().await?;
-    control.signal.announce(version);
+    control.announce(version);
     Ok(Json(body))
 }

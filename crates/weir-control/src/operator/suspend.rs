@@ -33,7 +33,7 @@ pub(crate) async fn suspend(
     let tenant_id: TenantId = tenant.parse().map_err(|_| Problem::not_found())?;
     let mut tx = control.store.begin("operator.suspend", Scope::User(person.user_id)).await?;
     tx.enter_tenant(tenant_id).await?;
-    let version = tx.rulebook().bump(tenant_id).await?;
+    tx.tenants().begin_change(tenant_id).await?;
     let before = tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?;
     let row = tx.tenants().set_suspended(tenant_id, body.suspended).await?;
     let row = row.ok_or_else(Problem::not_found)?;
@@ -50,7 +50,8 @@ pub(crate) async fn suspend(
         request_id: person.origin.request_id.clone(),
     };
     tx.audit().append(&entry).await?;
+    let version = tx.rulebook().publish(tenant_id, None).await?;
     tx.commit().await?;
-    control.signal.announce(version);
+    control.announce(version);
     Ok(Json(tenants::tenant(row, None)))
 }

@@ -1,32 +1,38 @@
 //! `POST /tenants/{tenant}/overrides/bulk`
 
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Value, json};
-use weir_domain::id::OverrideId;
+use weir_domain::id::{OverrideId, RuleId, TenantId};
 use weir_domain::rule::Rule;
+use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
-use weir_store::{OverrideBody as StoredBody, OverrideBulk};
+use weir_store::{OverrideBody as StoredBody, OverrideBulk, Owner, Page, RuleFilter, RuleRow, Tx};
 use weir_wire::overrides::{
     BULK_OVERRIDES_MAX, BulkOverridesAnswer, BulkOverridesBody, OverrideBody,
 };
-use weir_wire::problem::FieldProblem;
+use weir_wire::problem::{ErrorCode, FieldProblem};
 
 use crate::actor::{By, Editor};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
+use crate::overrides::bulk_limiter::Refused;
 use crate::overrides::checked;
-use crate::overrides::create::{room, rule_of};
+use crate::overrides::create::room;
+use crate::rule_service::CheckedRule;
 use crate::state::ControlState;
 
-/// Wrong overrides that are reported before the rest is skipped.
+/// The most invalid overrides that one answer names.
 const REPORTED_MAX: usize = 20;
-/// Replaced overrides that the audit entry shows as they were. Their number is in `updated`.
+/// The most replaced overrides that the audit entry holds. Their number is in `updated`.
 const REPLACED_MAX: u32 = 100;
+/// When a tenant with too many bulk writes can try again, in seconds.
+const RETRY_AFTER_S: u32 = 1;
 
 /// Make or replace many overrides at once: all of them or none.
 #[utoipa::path(post, path = "/tenants/{tenant}/overrides/bulk", operation_id = "overrides_bulk", tag = "overrides",
@@ -34,7 +40,8 @@ const REPLACED_MAX: u32 = 100;
     request_body = BulkOverridesBody,
     responses(
         (status = 200, description = "Written", body = BulkOverridesAnswer),
-        (status = 409, description = "More than there may be"),
+        (status = 409, description = "More than there may be, or a rule was changed meanwhile"),
+        (status = 429, description = "The tenant has too many bulk writes in progress"),
     ))]
 pub(crate) async fn bulk(
     State(control): State<ControlState>,
@@ -46,30 +53,64 @@ pub(crate) async fn bulk(
         let reason = format!("must hold from 1 to {BULK_OVERRIDES_MAX} overrides");
         return Err(Problem::invalid_field("overrides", reason).into());
     }
+    let tenant_id = caller.tenant_id;
+    let _permit = control.local.bulk_writes.enter(tenant_id).await.map_err(|Refused| {
+        let detail = "the tenant has too many bulk writes in progress";
+        Problem::new(ErrorCode::TooManyRequests, detail).retry_after_s(RETRY_AFTER_S)
+    })?;
+    let mut reading = control.reading("overrides.bulk_rules", &caller).await?;
+    // Rolled back: a repeat ends here with its first answer, which does not depend on the rules as they are now.
+    once.clone().claim(&mut reading, Owner::Tenant(tenant_id), control.clock.now()).await?;
+    let rules = rules_of(&mut reading, tenant_id, &body.overrides).await?;
+    drop(reading);
+    // Without a transaction: this takes long.
+    let stored = checked_all(&body.overrides, &rules, control.clock.now())?;
+
     let mut change = control.change("overrides.bulk", caller, once).await?;
-    let stored = checked_all(&mut change, &body.overrides).await?;
+    let now_in_force = rules_of(&mut change.tx, tenant_id, &body.overrides).await?;
+    if revisions(&now_in_force) != revisions(&rules) {
+        let detail = "a rule was changed while its overrides were validated; send them again";
+        return Err(Problem::new(ErrorCode::Conflict, detail).into());
+    }
     let before = room(&control.settings, &mut change, 0).await?;
     let with_id = |body| (control.id(OverrideId::new), body);
     let replaced = replaced(&mut change, &stored).await?;
     let write = OverrideBulk {
-        tenant_id: change.caller.tenant_id,
+        tenant_id,
         rows: stored.into_iter().map(with_id).collect(),
-        rulebook_version: change.version,
         now: change.now,
     };
     let written = change.tx.overrides().upsert_many(&write).await?;
     let created = room(&control.settings, &mut change, 0).await?.saturating_sub(before);
     let updated = written.saturating_sub(created);
-    let object = Object::new("tenant", &change.caller.tenant_id);
+    let object = Object::new("tenant", &tenant_id);
     let before = json!({ "replaced": replaced });
     let after = json!({ "created": created, "updated": updated });
     change.audit("override.bulk", object, Some(before), Some(after)).await?;
-    let rulebook_version = change.version;
-    let answer = BulkOverridesAnswer { created, updated, rulebook_version };
+    // The commit fills the version in.
+    let answer = BulkOverridesAnswer { created, updated, rulebook_version: 0 };
     change.answer(StatusCode::OK, &answer).await
 }
 
-/// The first of the overrides that will be replaced, for the audit log.
+/// The rules that the bodies name, by id.
+async fn rules_of(
+    tx: &mut Tx,
+    tenant_id: TenantId,
+    bodies: &[OverrideBody],
+) -> Result<HashMap<String, RuleRow>, ControlError> {
+    let ids: BTreeSet<RuleId> =
+        bodies.iter().filter_map(|body| body.rule_id.parse().ok()).collect();
+    let filter = RuleFilter { ids: Some(ids.into_iter().collect()), ..RuleFilter::default() };
+    let page = Page { limit: u32::try_from(BULK_OVERRIDES_MAX).unwrap_or(u32::MAX), after: None };
+    let rows = tx.rules().list(tenant_id, &filter, &page).await?.items;
+    Ok(rows.into_iter().map(|row| (row.id.to_string(), row)).collect())
+}
+
+fn revisions(rules: &HashMap<String, RuleRow>) -> BTreeMap<&str, u64> {
+    rules.iter().map(|(id, row)| (id.as_str(), row.revision)).collect()
+}
+
+/// The first overrides that are replaced, as they were, for the audit log.
 async fn replaced(change: &mut Change, new: &[StoredBody]) -> Result<Vec<Value>, ControlError> {
     let tenant_id = change.caller.tenant_id;
     let rows = change.tx.overrides().of_subjects(tenant_id, new, REPLACED_MAX).await?;
@@ -77,28 +118,29 @@ async fn replaced(change: &mut Change, new: &[StoredBody]) -> Result<Vec<Value>,
     Ok(rows.into_iter().map(shown).collect())
 }
 
-async fn checked_all(
-    change: &mut Change,
+/// Validates the bodies against their rules. Returns what is stored of them, or names the first invalid ones.
+fn checked_all(
     bodies: &[OverrideBody],
+    rows: &HashMap<String, RuleRow>,
+    now: Timestamp,
 ) -> Result<Vec<StoredBody>, ControlError> {
     let mut rules: HashMap<&str, Rule> = HashMap::new();
     let mut subjects = HashSet::new();
     let mut wrong: Vec<FieldProblem> = Vec::new();
     let mut stored = Vec::with_capacity(bodies.len());
     for (at, body) in bodies.iter().enumerate() {
-        if !rules.contains_key(body.rule_id.as_str()) {
-            match rule_of(change, &body.rule_id).await {
-                Ok(rule) => rules.insert(&body.rule_id, rule),
-                Err(ControlError::Refused(_)) => {
-                    let field = format!("overrides[{at}].rule_id");
-                    return Err(Problem::invalid_field(field, "names no rule").into());
-                }
-                Err(error) => return Err(error),
-            };
-        }
-        match checked(body, &rules[body.rule_id.as_str()], change.now) {
-            Ok(checked) if subjects.insert((checked.rule_id, checked.subject_digest)) => {
-                stored.push(checked)
+        let rule = match rules.entry(&body.rule_id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let field = format!("overrides[{at}].rule_id");
+                let row = rows.get(&body.rule_id);
+                let row = row.ok_or_else(|| Problem::invalid_field(field, "names no rule"))?;
+                new.insert(CheckedRule::stored(row)?.rule)
+            }
+        };
+        match checked(body, rule, now) {
+            Ok(valid) if subjects.insert((valid.rule_id, valid.subject_digest)) => {
+                stored.push(valid);
             }
             Ok(_) => wrong.push(FieldProblem::new(
                 format!("overrides[{at}].subject"),

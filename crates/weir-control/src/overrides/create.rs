@@ -39,7 +39,6 @@ pub(crate) async fn create(
         tenant_id: change.caller.tenant_id,
         id: control.id(OverrideId::new),
         body: stored,
-        rulebook_version: change.version,
         now: change.now,
     };
     let row = change.tx.overrides().insert(&write).await?;

@@ -54,7 +54,6 @@ pub(crate) async fn update(
         tenant_id,
         id: override_id,
         body: checked(&body, &rule, change.now).map_err(Problem::invalid)?,
-        rulebook_version: change.version,
         now: change.now,
     };
     let row = change.tx.overrides().update(&write, expected).await?;

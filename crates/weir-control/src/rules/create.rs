@@ -42,7 +42,6 @@ pub(crate) async fn create(
         tenant_id: change.caller.tenant_id,
         id: rule_id,
         body: checked.to_stored(&checked.rule.first_slots())?,
-        rulebook_version: change.version,
         now: change.now,
     };
     let row = change.tx.rules().insert(&write, &change.caller.actor).await?;

@@ -88,7 +88,6 @@ pub(crate) async fn replace(
         tenant_id: change.caller.tenant_id,
         id: before.id,
         body: checked.to_stored(&slots)?,
-        rulebook_version: change.version,
         now: change.now,
     };
     let row = change.tx.rules().update(&write, expected_revision, &change.caller.actor).await?;

@@ -53,13 +53,12 @@ impl NewAccount<'_> {
         let user = tx.users().insert(&new).await?;
         let actor = Actor::Person { id: user_id, email: user.email.clone() };
         let joining = Joining { user_id, actor: actor.clone(), origin };
-        let (tenant, role, version) = route.join(control, &mut tx, joining).await?;
+        let (tenant, role) = route.join(control, &mut tx, joining).await?;
         let token = sessions::begin_session(control, &mut tx, user_id, headers, origin).await?;
         tx.audit().append(&sessions::own_audit(control, actor, origin, "user.signup")).await?;
+        let version = tx.rulebook().publish(tenant.id, None).await?;
         tx.commit().await?;
-        if let Some(version) = version {
-            control.signal.announce(version);
-        }
+        control.announce(version);
         let body = SignedUp {
             access_token: sessions::access_token(control, user_id, token.session_id),
             token_type: "Bearer".to_owned(),
@@ -73,26 +72,26 @@ impl NewAccount<'_> {
 }
 
 impl Route {
-    /// Returns the tenant, the person's role in it, and the version of the rulebook if that changed.
+    /// Returns the tenant and the person's role in it.
     async fn join(
         self,
         control: &ControlState,
         tx: &mut Tx,
         joining: Joining<'_>,
-    ) -> Result<(TenantRow, MemberRole, Option<u64>), ControlError> {
+    ) -> Result<(TenantRow, MemberRole), ControlError> {
         let tenant_name = match self {
             Self::Open { tenant_name } => tenant_name,
             Self::Confirmed(token) => pending::spend(control, tx, &token).await?.tenant_name,
             Self::Invited(token) => {
                 let row = invitations::presented(control, tx, &token).await?;
                 let role = row.role;
-                return Ok((joining.write(control, tx, row).await?, role, None));
+                return Ok((joining.write(control, tx, row).await?, role));
             }
         };
         let Joining { user_id, actor, origin } = joining;
         let creation =
             Creation { tenant_id: control.id(TenantId::new), name: &tenant_name, actor: &actor };
-        let (tenant, version) = creation.write(control, tx, user_id, origin).await?;
-        Ok((tenant, MemberRole::Owner, Some(version)))
+        let tenant = creation.write(control, tx, user_id, origin).await?;
+        Ok((tenant, MemberRole::Owner))
     }
 }

@@ -42,11 +42,12 @@ pub(crate) async fn create(
     tenants::room_for_one_more(&control, &mut tx, user_id).await?;
     let tenant_id = control.id(TenantId::new);
     let creation = Creation { tenant_id, name: &body.name, actor: &person.actor() };
-    let (row, version) = creation.write(&control, &mut tx, user_id, &person.origin).await?;
+    let row = creation.write(&control, &mut tx, user_id, &person.origin).await?;
     let body = to_value(&tenants::tenant(row, Some(MemberRole::Owner)))?;
     claiming.finish(&mut tx, StatusCode::CREATED, &body).await?;
+    let version = tx.rulebook().publish(tenant_id, None).await?;
     tx.commit().await?;
-    control.signal.announce(version);
+    control.announce(version);
     Ok(answer(StatusCode::CREATED, &body))
 }
 
@@ -58,19 +59,18 @@ pub(crate) struct Creation<'a> {
 }
 
 impl Creation<'_> {
-    /// Writes it with its owner; answers it and the version of the rulebook that has it.
+    /// Writes the tenant with its owner and the audit entry.
     pub(crate) async fn write(
         &self,
         control: &ControlState,
         tx: &mut Tx,
         owner: UserId,
         origin: &Origin,
-    ) -> Result<(TenantRow, u64), ControlError> {
+    ) -> Result<TenantRow, ControlError> {
         let now = control.clock.now();
         tx.enter_tenant(self.tenant_id).await?;
         let row = tx.tenants().insert(self.tenant_id, self.name, now).await?;
         tx.members().insert(self.tenant_id, owner, MemberRole::Owner, now).await?;
-        let version = tx.rulebook().bump(self.tenant_id).await?;
         let entry = NewAudit {
             id: control.id(AuditId::new),
             tenant_id: Some(self.tenant_id),
@@ -84,6 +84,6 @@ impl Creation<'_> {
             request_id: origin.request_id.clone(),
         };
         tx.audit().append(&entry).await?;
-        Ok((row, version))
+        Ok(row)
     }
 }

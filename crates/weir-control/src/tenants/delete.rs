@@ -32,7 +32,6 @@ pub(crate) async fn delete(
     }
     let object = Object::new("tenant", &tenant_id);
     change.audit("tenant.delete", object, Some(json!({ "name": row.name })), None).await?;
-    let (version, now) = (change.version, change.now);
-    change.tx.tenants().delete(tenant_id, version, now).await?;
+    change.tx.tenants().delete(tenant_id).await?;
     change.done().await
 }

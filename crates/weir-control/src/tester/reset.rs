@@ -26,12 +26,12 @@ pub(crate) async fn reset(
     By { caller, .. }: By<Editor>,
     Input { body, once }: Input<ResetBody>,
 ) -> Result<Response, ControlError> {
-    // A new version of the rulebook, although no rule changes: gates drop their cached denials.
     let mut change = control.change("counters.reset", caller, once).await?;
     let charge = charge(&mut change, &body).await?;
     let object = Object::new("rule", &charge.active.id);
     let after = json!({ "subject": body.subject });
     change.audit("counters.reset", object, None, Some(after)).await?;
+    // Other changes of this tenant wait for Redis here; those of other tenants do not.
     let names = charge.counters(change.caller.tenant_id);
     let counters = control.limiter.reset(&names).await.map_err(CountersError::from)?;
     change.answer(StatusCode::OK, &ResetAnswer { counters }).await

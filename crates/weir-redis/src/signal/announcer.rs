@@ -61,14 +61,10 @@ impl Signal {
         (Self { newest, failures }, announcer.run(stop))
     }
 
-    /// Announces a version, if no newer one was announced. Returns at once: when Redis cannot be reached, gates load the
-    /// version by their timers.
+    /// Announces a version. Returns at once: when Redis cannot be reached, gates load the version by their timers. A version
+    /// below the one before is announced too: after a restore of Postgres, versions begin again at a lower number.
     pub fn announce(&self, version: u64) {
-        self.newest.send_if_modified(|newest| {
-            let newer = version > *newest;
-            *newest = version.max(*newest);
-            newer
-        });
+        self.newest.send_replace(version);
     }
 
     /// How many announcements failed.

@@ -63,6 +63,34 @@ pub(super) struct Row {
     pub(super) created_at: OffsetDateTime,
 }
 
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
+macro_rules! query_keys {
+    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + "
+                tenant_id,
+                id,
+                name,
+                scopes,
+                hint,
+                digest,
+                previous_digest,
+                previous_expires_at,
+                expires_at,
+                revoked_at,
+                last_used_at,
+                created_by,
+                created_at
+                "
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+pub(super) use query_keys;
+
 impl TryFrom<Row> for KeyRow {
     type Error = StoreError;
 

@@ -8,7 +8,7 @@ use weir_domain::time::Timestamp;
 
 use super::OverrideBody;
 use crate::connection::PooledConnection;
-use crate::convert::{signed, stored, uuid};
+use crate::convert::{stored, uuid};
 use crate::error::StoreError;
 
 /// Many overrides to be written at once. No subject of a rule may come twice.
@@ -18,8 +18,6 @@ pub struct OverrideBulk {
     pub tenant_id: TenantId,
     /// The id each gets if it is new, and what it says.
     pub rows: Vec<(OverrideId, OverrideBody)>,
-    /// What the bump of the rulebook answered.
-    pub rulebook_version: u64,
     /// When.
     pub now: Timestamp,
 }
@@ -41,7 +39,6 @@ pub(super) async fn upsert(
             reason,
             expires_at,
             revision,
-            rulebook_version,
             created_at,
             updated_at
         )
@@ -56,8 +53,7 @@ pub(super) async fn upsert(
             new.expires_at,
             1,
             $9,
-            $10,
-            $10
+            $9
         FROM unnest(
             $2::uuid[],
             $3::uuid[],
@@ -73,7 +69,6 @@ pub(super) async fn upsert(
             reason = excluded.reason,
             expires_at = excluded.expires_at,
             revision = overrides.revision + 1,
-            rulebook_version = excluded.rulebook_version,
             updated_at = excluded.updated_at
         WHERE overrides.tenant_id = $1",
         uuid(bulk.tenant_id.to_u128()),
@@ -84,7 +79,6 @@ pub(super) async fn upsert(
         &columns.specs,
         &columns.reasons,
         &columns.expiries as _,
-        signed(bulk.rulebook_version),
         stored(bulk.now),
     )
     .execute(conn)

@@ -27,7 +27,7 @@ pub struct OverrideRow {
     pub expires_at: Option<Timestamp>,
     /// How often it was written.
     pub revision: u64,
-    /// The rulebook version from which it holds.
+    /// The version of the rulebook from which gates serve it; 0 inside the transaction that writes it.
     pub rulebook_version: u64,
     /// Since when.
     pub created_at: Timestamp,
@@ -45,10 +45,40 @@ pub(super) struct Row {
     pub(super) reason: String,
     pub(super) expires_at: Option<OffsetDateTime>,
     pub(super) revision: i64,
-    pub(super) rulebook_version: i64,
+    /// `None` until the change is published.
+    pub(super) rulebook_version: Option<i64>,
     pub(super) created_at: OffsetDateTime,
     pub(super) updated_at: OffsetDateTime,
 }
+
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
+macro_rules! query_overrides {
+    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + "
+                tenant_id,
+                id,
+                rule_id,
+                subject,
+                spec,
+                reason,
+                expires_at,
+                revision,
+                (
+                    SELECT c.rulebook_version FROM tenant_changes c
+                    WHERE c.tenant_id = overrides.tenant_id AND c.sequence = overrides.sequence
+                ) AS rulebook_version,
+                created_at,
+                updated_at
+                "
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+pub(super) use query_overrides;
 
 impl From<Row> for OverrideRow {
     fn from(row: Row) -> Self {
@@ -61,7 +91,7 @@ impl From<Row> for OverrideRow {
             reason: row.reason,
             expires_at: row.expires_at.map(timestamp),
             revision: unsigned(row.revision),
-            rulebook_version: unsigned(row.rulebook_version),
+            rulebook_version: row.rulebook_version.map_or(0, unsigned),
             created_at: timestamp(row.created_at),
             updated_at: timestamp(row.updated_at),
         }

@@ -1,5 +1,6 @@
 //! What gates need of overrides.
 
+use uuid::Uuid;
 use weir_domain::id::{OverrideId, RuleId, TenantId};
 
 use crate::connection::PooledConnection;
@@ -16,25 +17,61 @@ pub struct ServedOverride {
     pub spec: Box<str>,
 }
 
-/// What gates need of the overrides written after `since`, of every tenant.
+struct Row {
+    tenant_id: Uuid,
+    id: Uuid,
+    rule_id: Uuid,
+    spec: String,
+}
+
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
+macro_rules! query_served {
+    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + r#"
+                o.tenant_id,
+                o.id,
+                o.rule_id,
+                o.spec::text AS "spec!"
+                "#
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+
+/// What gates need of every override of every tenant, or of those that changed after version `since` of the rulebook.
 pub(crate) async fn of_rulebook(
     conn: &mut PooledConnection,
-    since: i64,
+    since: Option<i64>,
 ) -> Result<Vec<(TenantId, ServedOverride)>, StoreError> {
-    let rows = sqlx::query!(
-        r#"-- overrides.of_rulebook
-        SELECT
-            tenant_id,
-            id,
-            rule_id,
-            spec::text AS "spec!"
-        FROM overrides
-        WHERE rulebook_version > $1
-        ORDER BY tenant_id, id"#,
-        since,
-    )
-    .fetch_all(conn)
-    .await?;
+    let rows = match since {
+        None => {
+            query_served!(
+                "-- overrides.of_rulebook
+                SELECT",
+                "FROM overrides o
+                ORDER BY o.tenant_id, o.id",
+            )
+            .fetch_all(conn)
+            .await?
+        }
+        Some(since) => {
+            query_served!(
+                "-- overrides.of_rulebook_since
+                SELECT",
+                "FROM tenant_changes c
+                JOIN overrides o ON o.tenant_id = c.tenant_id AND o.sequence = c.sequence
+                WHERE c.rulebook_version > $1
+                ORDER BY o.tenant_id, o.id",
+                since,
+            )
+            .fetch_all(conn)
+            .await?
+        }
+    };
     let rows = rows.into_iter().map(|row| {
         let id = OverrideId::from_u128(row.id.as_u128());
         let rule_id = RuleId::from_u128(row.rule_id.as_u128());
@@ -44,13 +81,13 @@ pub(crate) async fn of_rulebook(
     Ok(rows.collect())
 }
 
-/// The overrides that tenants still have that lost something after `since`.
-pub(crate) async fn left(
+/// All overrides of the tenants that lost a rule or an override after version `since` of the rulebook.
+pub(crate) async fn remaining(
     conn: &mut PooledConnection,
     since: i64,
 ) -> Result<Vec<(TenantId, OverrideId)>, StoreError> {
     let rows = sqlx::query!(
-        "-- overrides.left
+        "-- overrides.remaining
         SELECT
             o.tenant_id,
             o.id

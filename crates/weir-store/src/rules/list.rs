@@ -2,7 +2,7 @@
 
 use weir_domain::id::{RuleId, TenantId};
 
-use super::row::Row;
+use super::row::{Row, query_rules};
 use super::{RuleRow, Rules};
 use crate::convert::uuid;
 use crate::error::StoreError;
@@ -49,22 +49,10 @@ impl Rules<'_> {
     ) -> Result<Listing<RuleRow>, StoreError> {
         let ids = filter.ids.as_ref().map(|ids| ids.iter().map(|id| uuid(id.to_u128())));
         let ids = ids.map(Iterator::collect::<Vec<_>>);
-        let rows = sqlx::query_as!(
-            Row,
-            r#"-- rules.list
-            SELECT
-                tenant_id,
-                id,
-                namespace,
-                name,
-                spec,
-                slots,
-                next_slot,
-                revision,
-                rulebook_version,
-                created_at,
-                updated_at
-            FROM rules
+        let rows = query_rules!(
+            "-- rules.list
+            SELECT",
+            r#"FROM rules
             WHERE tenant_id = $1
                 AND ($2::text IS NULL OR namespace = $2)
                 AND ($3::text IS NULL OR strpos(namespace || '/' || name, lower($3)) > 0)

@@ -26,7 +26,7 @@ pub struct RuleRow {
     pub next_slot: u32,
     /// How often it was written.
     pub revision: u64,
-    /// The rulebook version from which it holds.
+    /// The version of the rulebook from which gates serve it; 0 inside the transaction that writes it.
     pub rulebook_version: u64,
     /// Since when.
     pub created_at: Timestamp,
@@ -44,10 +44,40 @@ pub(super) struct Row {
     pub(super) slots: Vec<i32>,
     pub(super) next_slot: i32,
     pub(super) revision: i64,
-    pub(super) rulebook_version: i64,
+    /// `None` until the change is published.
+    pub(super) rulebook_version: Option<i64>,
     pub(super) created_at: OffsetDateTime,
     pub(super) updated_at: OffsetDateTime,
 }
+
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
+macro_rules! query_rules {
+    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + "
+                tenant_id,
+                id,
+                namespace,
+                name,
+                spec,
+                slots,
+                next_slot,
+                revision,
+                (
+                    SELECT c.rulebook_version FROM tenant_changes c
+                    WHERE c.tenant_id = rules.tenant_id AND c.sequence = rules.sequence
+                ) AS rulebook_version,
+                created_at,
+                updated_at
+                "
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+pub(super) use query_rules;
 
 impl From<Row> for RuleRow {
     fn from(row: Row) -> Self {
@@ -60,7 +90,7 @@ impl From<Row> for RuleRow {
             slots: row.slots.into_iter().map(slot).collect(),
             next_slot: slot(row.next_slot),
             revision: unsigned(row.revision),
-            rulebook_version: unsigned(row.rulebook_version),
+            rulebook_version: row.rulebook_version.map_or(0, unsigned),
             created_at: timestamp(row.created_at),
             updated_at: timestamp(row.updated_at),
         }

@@ -1,5 +1,6 @@
 //! What gates need of rules.
 
+use uuid::Uuid;
 use weir_domain::id::{RuleId, TenantId};
 
 use super::row::slot;
@@ -17,25 +18,61 @@ pub struct ServedRule {
     pub spec: Box<str>,
 }
 
-/// What gates need of the rules written after `since`, of every tenant.
+struct Row {
+    tenant_id: Uuid,
+    id: Uuid,
+    slots: Vec<i32>,
+    spec: String,
+}
+
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
+macro_rules! query_served {
+    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + r#"
+                r.tenant_id,
+                r.id,
+                r.slots,
+                r.spec::text AS "spec!"
+                "#
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+
+/// What gates need of every rule of every tenant, or of those that changed after version `since` of the rulebook.
 pub(crate) async fn of_rulebook(
     conn: &mut PooledConnection,
-    since: i64,
+    since: Option<i64>,
 ) -> Result<Vec<(TenantId, ServedRule)>, StoreError> {
-    let rows = sqlx::query!(
-        r#"-- rules.of_rulebook
-        SELECT
-            tenant_id,
-            id,
-            slots,
-            spec::text AS "spec!"
-        FROM rules
-        WHERE rulebook_version > $1
-        ORDER BY tenant_id, id"#,
-        since,
-    )
-    .fetch_all(conn)
-    .await?;
+    let rows = match since {
+        None => {
+            query_served!(
+                "-- rules.of_rulebook
+                SELECT",
+                "FROM rules r
+                ORDER BY r.tenant_id, r.id",
+            )
+            .fetch_all(conn)
+            .await?
+        }
+        Some(since) => {
+            query_served!(
+                "-- rules.of_rulebook_since
+                SELECT",
+                "FROM tenant_changes c
+                JOIN rules r ON r.tenant_id = c.tenant_id AND r.sequence = c.sequence
+                WHERE c.rulebook_version > $1
+                ORDER BY r.tenant_id, r.id",
+                since,
+            )
+            .fetch_all(conn)
+            .await?
+        }
+    };
     let rows = rows.into_iter().map(|row| {
         let id = RuleId::from_u128(row.id.as_u128());
         let slots = row.slots.into_iter().map(slot).collect();
@@ -45,13 +82,13 @@ pub(crate) async fn of_rulebook(
     Ok(rows.collect())
 }
 
-/// The rules that tenants still have that lost some after `since`.
-pub(crate) async fn left(
+/// All rules of the tenants that lost a rule or an override after version `since` of the rulebook.
+pub(crate) async fn remaining(
     conn: &mut PooledConnection,
     since: i64,
 ) -> Result<Vec<(TenantId, RuleId)>, StoreError> {
     let rows = sqlx::query!(
-        "-- rules.left
+        "-- rules.remaining
         SELECT
             r.tenant_id,
             r.id

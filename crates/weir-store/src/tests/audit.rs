@@ -192,7 +192,7 @@ async fn operator_reads_every_log_and_nobody_else_does() {
     tx.audit().append(&entry(None, Actor::Anonymous)).await.unwrap();
     tx.commit().await.unwrap();
     let mut tx = tenant_tx(&database.app, tenant_id).await;
-    assert!(tx.tenants().delete(tenant_id, 9, NOW).await.unwrap());
+    assert!(tx.tenants().delete(tenant_id).await.unwrap());
     tx.commit().await.unwrap();
     for operator in [false, true] {
         let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();

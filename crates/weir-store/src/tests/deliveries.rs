@@ -84,3 +84,43 @@ async fn every_tenants_first_delivery_comes_before_any_tenants_second() {
         assert_eq!(of(tenant_id, &taken), 1);
     }
 }
+
+#[tokio::test]
+async fn old_deliveries_and_firings_are_deleted_and_pending_ones_are_not() {
+    let database = database().await;
+    let tenant_id = due(&database, "a@example.com", 3).await;
+    let mut tx = database.owner.begin("tests", Scope::Tenant(tenant_id)).await.unwrap();
+    for statement in [
+        "UPDATE webhook_deliveries SET state = 'delivered' WHERE next_at < to_timestamp(1790000003)",
+        "INSERT INTO alerts (
+            tenant_id, id, name, webhook_id, enabled, kind, thresholds_percent, share_percent, window_s,
+            checks_min, checked_at, created_by, created_at, updated_at
+        )
+        SELECT tenant_id, gen_random_uuid(), 'a', id, true, 'denial_share', '{}', 5, 60, 1, now(), 'a',
+            now(), now()
+        FROM webhooks",
+        "INSERT INTO alert_firings
+        SELECT tenant_id, id, n::text, now(), now() + n * interval '1 hour'
+        FROM alerts, generate_series(-2, 2) n",
+    ] {
+        raw(&mut tx, statement).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    let now = texts(
+        &mut database.owner.begin("tests", Scope::Service).await.unwrap(),
+        "SELECT ((extract(epoch FROM now()) + 60) * 1000)::bigint::text",
+    )
+    .await;
+    let now = Timestamp::from_millis(now[0].parse().unwrap());
+    let forget = async |most| {
+        let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+        let deliveries = tx.deliveries().forget(now, most).await.unwrap();
+        let firings = tx.alerts().forget_firings(now, most).await.unwrap();
+        tx.commit().await.unwrap();
+        (deliveries, firings)
+    };
+    assert_eq!(forget(1).await, (1, 1), "a batch");
+    assert_eq!(forget(10).await, (1, 2));
+    assert_eq!(forget(10).await, (0, 0));
+    assert_eq!(of(tenant_id, &take(&database.app, NOW.plus_ms(60_000), 10).await), 1);
+}

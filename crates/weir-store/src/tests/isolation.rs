@@ -1,10 +1,10 @@
-//! Row-level security: what each role sees without a scope, and that no scope reaches another's.
+//! Row-level security: what each role sees without a scope, and that no scope reaches the rows of another.
 
 use sqlx::AssertSqlSafe;
 
 use super::*;
 
-/// Rows of each table that a scope sees; nothing where the role may not even ask.
+/// The number of rows of each table that a scope sees. Tables that the role cannot read are left out.
 async fn visible(store: &Store, scope: Scope) -> Vec<(String, i64)> {
     let mut tx = store.begin("tests", scope.clone()).await.unwrap();
     let tables = texts(
@@ -30,7 +30,7 @@ async fn visible(store: &Store, scope: Scope) -> Vec<(String, i64)> {
     counts
 }
 
-/// What every scope sees: the version, and whether limits are on.
+/// Visible in every scope: the version, and whether limits are enforced.
 const FOR_ALL: [(&str, i64); 2] = [("installation", 1), ("rulebook_versions", 1)];
 
 fn named(rows: &[(&str, i64)]) -> Vec<(String, i64)> {
@@ -63,6 +63,7 @@ async fn tenant_sees_its_own_rows_and_no_one_elses() {
         ("rules", 1),
         ("samples", 1),
         ("tallies_minutes", 1),
+        ("tenant_changes", 3),
         ("tenants", 1),
         ("top_subjects", 1),
         ("users", 1),
@@ -122,7 +123,7 @@ async fn tenant_cannot_read_or_write_another() {
     assert_eq!(tx.rules().find(other, theirs.id).await.unwrap(), None);
     assert_eq!(tx.rules().update(&theirs, 1, &Actor::System).await.unwrap(), None);
     assert_eq!(tx.rules().delete(other, theirs.id, None).await.unwrap(), None);
-    assert!(!tx.tenants().delete(other, 9, NOW).await.unwrap());
+    assert!(!tx.tenants().delete(other).await.unwrap());
     assert_eq!(raw(&mut tx, "UPDATE rules SET name = 'x'").await.unwrap(), 1);
     assert_eq!(raw(&mut tx, "DELETE FROM overrides").await.unwrap(), 1);
     drop(tx);
@@ -134,7 +135,7 @@ async fn tenant_cannot_read_or_write_another() {
     let crossing = tx.overrides().insert(&override_of(own, theirs.id)).await.unwrap_err();
     assert!(matches!(crossing, StoreError::Conflict(crate::Constraint::OverrideRule)));
     let mut tx = tenant_tx(&database.app, own).await;
-    let taken = tx.rulebook().bump(other).await.unwrap_err();
+    let taken = tx.tenants().begin_change(other).await.unwrap_err();
     assert!(matches!(taken, StoreError::Conflict(crate::Constraint::TenantMissing)));
 }
 
@@ -157,8 +158,10 @@ async fn gate_reads_what_it_serves_and_writes_nothing_else() {
         ("api_keys", 1),
         ("installation", 1),
         ("overrides", 1),
+        ("rulebook_stamps", 4),
         ("rulebook_versions", 1),
         ("rules", 1),
+        ("tenant_changes", 3),
         ("tenants", 1),
     ]);
     assert_eq!(visible(&database.gate, Scope::Service).await, expected);
@@ -169,6 +172,8 @@ async fn gate_reads_what_it_serves_and_writes_nothing_else() {
         "UPDATE api_keys SET revoked_at = NULL",
         "UPDATE tenants SET suspended = false",
         "UPDATE rulebook_versions SET version = 0",
+        "DELETE FROM rulebook_stamps",
+        "DELETE FROM tenant_changes",
         "UPDATE installation SET enforced = false",
         "DELETE FROM tenant_ceilings",
         "INSERT INTO default_ceilings VALUES ('rules', 1)",

@@ -48,12 +48,7 @@ async fn thousands_are_written_at_once_and_replace_what_was() {
         let write = override_of(tenant_id, rule_id);
         (write.id, write.body)
     };
-    let mut bulk = OverrideBulk {
-        tenant_id,
-        rows: (0..3_000).map(|_| one()).collect(),
-        rulebook_version: 7,
-        now: NOW,
-    };
+    let mut bulk = OverrideBulk { tenant_id, rows: (0..3_000).map(|_| one()).collect(), now: NOW };
     bulk.rows[0].1.expires_at = None;
     let first = bulk.rows[0].0;
     let mut tx = tenant_tx(&database.app, tenant_id).await;

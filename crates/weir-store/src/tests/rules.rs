@@ -1,7 +1,7 @@
 //! Rules: revisions, names, pages.
 
 use super::*;
-use crate::{Constraint, RuleAfter, RuleCounts, RuleFilter};
+use crate::{Constraint, RuleAfter, RuleCounts, RuleFilter, RuleRow};
 
 async fn with_tenant() -> (TestDatabase, TenantId) {
     let database = database().await;
@@ -15,16 +15,16 @@ async fn update_counts_revisions_and_remembers_each() {
     let (database, tenant_id) = with_tenant().await;
     let first = write_rule(&database.app, rule(tenant_id, "login")).await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
-    let version = tx.rulebook().bump(tenant_id).await.unwrap();
     let mut write = first.clone();
     write.body.spec = json!({ "name": "login", "limits": [1] });
     write.body.slots = vec![3];
-    write.rulebook_version = version;
     write.now = NOW.plus_ms(5);
     let id = KeyId::new(NOW, next());
     let actor = Actor::Key { id, name: "deploy".to_owned() };
     let row = tx.rules().update(&write, 1, &actor).await.unwrap().unwrap();
-    assert_eq!((row.revision, row.rulebook_version), (2, version));
+    assert_eq!((row.revision, row.rulebook_version), (2, 0));
+    let version = tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
+    let row = RuleRow { rulebook_version: version, ..row };
     assert_eq!((row.created_at, row.updated_at), (NOW, write.now));
     assert_eq!(tx.rules().find(tenant_id, row.id).await.unwrap().as_ref(), Some(&row));
 
@@ -57,7 +57,7 @@ async fn of_two_writers_that_read_the_same_revision_one_is_stale() {
     let write = write_rule(&database.app, rule(tenant_id, "login")).await;
     let attempt = async || {
         let mut tx = tenant_tx(&database.app, tenant_id).await;
-        tx.rulebook().bump(tenant_id).await?;
+        tx.tenants().begin_change(tenant_id).await?;
         tx.rules().update(&write, 1, &Actor::System).await?;
         tx.commit().await
     };

@@ -15,7 +15,7 @@ async fn migrations_run_twice_and_by_two_processes_at_once() {
     first.unwrap();
     second.unwrap();
     one.migrate().await.unwrap();
-    assert_eq!(one.rulebook_version().await.unwrap(), 0);
+    assert_eq!(one.rulebook_version().await.unwrap().number, 0);
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn reset_role_in_a_planes_connection_gives_nothing() {
 }
 
 #[tokio::test]
-async fn every_table_forces_row_level_security_but_the_counter() {
+async fn every_table_forces_row_level_security_but_those_of_the_version() {
     let database = database().await;
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
     let open = texts(
@@ -81,7 +81,7 @@ async fn every_table_forces_row_level_security_but_the_counter() {
         ORDER BY relname",
     )
     .await;
-    assert_eq!(open, ["_sqlx_migrations", "rulebook_versions"]);
+    assert_eq!(open, ["_sqlx_migrations", "rulebook_stamps", "rulebook_versions"]);
 }
 
 #[tokio::test]
@@ -128,19 +128,97 @@ async fn stored_logs_above_their_bound_become_counters_or_logs_within_it() {
             || '; ' || rulebook_version || ' ' || (SELECT max(version) FROM tenants)
         FROM rules, jsonb_array_elements(spec -> 'limits') WITH ORDINALITY AS of_rule (item, place)
         GROUP BY rulebook_version";
-    let database = database().await;
-    let name = database.url.rsplit('/').next().unwrap().to_owned();
-    let read = tokio::task::spawn_blocking(move || {
+    let read = blocking(|| {
+        let name = "weir_migrated_logs";
+        migrated_below(name, "20261122020000");
         let postgres = weir_local::shared::postgres();
         let migration = format!("BEGIN; {MIGRATION} COMMIT;");
-        postgres.psql(&name, &["-c", STORED]).unwrap();
-        postgres.psql(&name, &["-c", &migration]).unwrap();
-        postgres.psql(&name, &["-c", &migration]).unwrap();
-        postgres.psql(&name, &["-c", READ]).unwrap()
+        postgres.psql(name, &["-c", STORED]).unwrap();
+        postgres.psql(name, &["-c", &migration]).unwrap();
+        postgres.psql(name, &["-c", &migration]).unwrap();
+        postgres.psql(name, &["-c", READ]).unwrap()
     });
     assert_eq!(
-        read.await.unwrap().trim(),
+        read.await.trim(),
         "sliding_window_log 10000 true, sliding_window_counter 10001, sliding_window_log 10000, \
          fixed_window 20000; 1 1"
     );
+}
+
+/// Rows that are there keep the versions at which they were written.
+#[tokio::test]
+async fn existing_rows_keep_their_versions_when_tenants_get_sequences() {
+    const NAME: &str = "weir_migrated_versions";
+    const STORED: &str = r"
+        UPDATE rulebook_versions SET version = 7;
+        INSERT INTO tenants (id, name, version, removed_version, created_at) VALUES
+            ('00000000-0000-0000-0000-000000000001', 'one', 6, 2, now()),
+            ('00000000-0000-0000-0000-000000000002', 'two', 4, 0, now());
+        INSERT INTO rules (tenant_id, id, namespace, name, spec, slots, next_slot, revision,
+            rulebook_version, created_at, updated_at)
+        SELECT t.id, t.id, 'api', t.name, '{}', '{}', 1, 1, t.version - 1, now(), now() FROM tenants t;
+        INSERT INTO api_keys (tenant_id, id, name, scopes, hint, digest, created_by, created_at)
+        SELECT id, id, name, '{}', '', sha256(name::bytea), '', now() FROM tenants;";
+    blocking(|| {
+        migrated_below(NAME, "20261122090100");
+        let postgres = weir_local::shared::postgres();
+        postgres.psql(NAME, &["--single-transaction", "-c", STORED]).unwrap();
+        migrate_from(NAME, "20261122090100");
+    })
+    .await;
+    // The logins of planes belong to the whole server.
+    let _ = database().await;
+    let (app, gate) = (connect(&login_url(NAME, Role::App), Role::App), Role::Gate);
+    let gate = connect(&login_url(NAME, gate), gate);
+    let [one, two] = [1, 2].map(TenantId::from_u128);
+    let all = gate.load_rulebook(None).await.unwrap();
+    assert_eq!(all.version.number, 7);
+    let shown = |tenant: &crate::TenantChanges| {
+        (tenant.tenant_id, tenant.version, tenant.keys.len(), tenant.rules.len())
+    };
+    assert_eq!(all.tenants.iter().map(shown).collect::<Vec<_>>(), [(one, 6, 1, 1), (two, 4, 1, 1)]);
+    for (tenant_id, version) in [(one, 5), (two, 3)] {
+        let mut tx = tenant_tx(&app, tenant_id).await;
+        let id = RuleId::from_u128(tenant_id.to_u128());
+        let row = tx.rules().find(tenant_id, id).await.unwrap().unwrap();
+        assert_eq!(row.rulebook_version, version);
+    }
+
+    let unchanged = gate.load_rulebook(Some(all.version)).await.unwrap();
+    assert_eq!((unchanged.whole, unchanged.tenants.len()), (false, 0));
+    let mut tx = tenant_tx(&app, one).await;
+    assert_eq!(tx.tenants().begin_change(one).await.unwrap(), 8, "keys had version 7");
+    tx.keys().revoke(one, KeyId::from_u128(1), NOW).await.unwrap().unwrap();
+    assert_eq!(tx.rulebook().publish(one, None).await.unwrap(), Some(8));
+    tx.commit().await.unwrap();
+    let changes = gate.load_rulebook(Some(all.version)).await.unwrap();
+    assert_eq!(changes.tenants.iter().map(shown).collect::<Vec<_>>(), [(one, 8, 1, 0)]);
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work).await.unwrap()
+}
+
+/// Creates a database with the migrations that come before this one.
+fn migrated_below(name: &str, below: &str) {
+    weir_local::shared::postgres().create_database(name).unwrap();
+    apply(name, |file| file < below);
+}
+
+fn migrate_from(name: &str, from: &str) {
+    apply(name, |file| file >= from);
+}
+
+fn apply(database: &str, wanted: impl Fn(&str) -> bool) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations");
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    for file in files {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        if name.ends_with(".sql") && wanted(name) {
+            let args = ["--single-transaction", "-f", file.to_str().unwrap()];
+            weir_local::shared::postgres().psql(database, &args).unwrap();
+        }
+    }
 }

@@ -1,0 +1,171 @@
+//! A gate that follows changes serves what a load of everything gives, whatever changed and in whichever order.
+
+mod history;
+
+use std::fmt::Write as _;
+
+use weir_domain::api_key::KeyDigest;
+use weir_domain::rulebook::Rulebook;
+use weir_store::Store;
+
+use self::history::{History, NAMESPACES, NOW, ROUTES, USERS};
+use super::*;
+
+const LOADS: usize = 120;
+
+#[tokio::test]
+async fn following_any_changes_gives_what_a_whole_load_gives() {
+    let database = weir_store::test_support::database().await;
+    let mut done = BTreeSet::new();
+    for seed in 1..=3 {
+        let mut history = History::new(database.app.clone(), seed);
+        let (mut cache, mut book) = (RulebookCache::default(), Rulebook::default());
+        let mut since = None;
+        for at in 0..LOADS {
+            for _ in 0..=history.below(3) {
+                history.change().await;
+            }
+            let changes = database.gate.load_rulebook(since).await.unwrap();
+            assert_eq!(changes.whole, since.is_none());
+            since = Some(changes.version);
+            book = cache.apply(&book, changes);
+            let (whole, fresh) = from_nothing(&database.gate).await;
+            assert_eq!(cache.snapshot, whole.snapshot, "seed {seed}, change {at}");
+            assert_eq!(named(&cache), named(&whole), "seed {seed}, change {at}");
+            let now = shown(&book, &history);
+            assert_eq!(now, shown(&fresh, &history), "seed {seed}, change {at}");
+            if at % 16 == 0 {
+                let (read, from_snapshot) = RulebookCache::from_snapshot(cache.snapshot.clone());
+                assert_eq!((shown(&from_snapshot, &history), named(&read)), (now, named(&cache)));
+            }
+        }
+        done.append(&mut history.done);
+    }
+    assert_eq!(done.len(), 13, "{done:?}");
+}
+
+#[tokio::test]
+async fn a_change_leaves_other_rules_and_namespaces_as_they_are() {
+    let database = weir_store::test_support::database().await;
+    let mut history = History::new(database.app.clone(), 1);
+    let tenant = history.tenant().await;
+    for namespace in ["a", "b", "b"] {
+        history.rule(tenant, namespace).await;
+    }
+    let (mut cache, before) = from_nothing(&database.gate).await;
+    history.rule(tenant, "b").await;
+    let changes = database.gate.load_rulebook(cache.version()).await.unwrap();
+    assert_eq!(changes.tenants[0].rules.len(), 1);
+    let after = cache.apply(&before, changes);
+    let part = |book: &Rulebook, name| std::ptr::from_ref(book.namespace(tenant, name).unwrap());
+    assert_eq!(part(&before, "a"), part(&after, "a"));
+    assert_ne!(part(&before, "b"), part(&after, "b"));
+    assert_eq!((before.rules(tenant, "b").len(), after.rules(tenant, "b").len()), (2, 3));
+    for then in before.rules(tenant, "b") {
+        assert!(after.rules(tenant, "b").iter().any(|now| Arc::ptr_eq(then, now)));
+    }
+}
+
+/// This also holds after a restart from the snapshot.
+#[tokio::test]
+async fn last_readable_revision_stays_in_force_until_there_is_a_newer_one() {
+    let database = weir_store::test_support::database().await;
+    let mut history = History::new(database.app.clone(), 1);
+    let tenant = history.tenant().await;
+    history.rule(tenant, "a").await;
+    let (mut cache, before) = from_nothing(&database.gate).await;
+    for (mode, named_count) in [("of a later release", 1), ("enforce", 0)] {
+        history.rewrite(tenant, "a", mode).await;
+        let changes = database.gate.load_rulebook(cache.version()).await.unwrap();
+        let after = cache.apply(&before, changes);
+        assert_eq!(named(&cache).len(), named_count, "{mode}");
+        let (read, from_snapshot) = RulebookCache::from_snapshot(cache.snapshot.clone());
+        assert_eq!(named(&read), named(&cache));
+        for book in [&after, &from_snapshot] {
+            let rule = |book: &Rulebook| format!("{:?}", book.rules(tenant, "a")[0].rule);
+            let same = rule(book) == rule(&before);
+            assert_eq!(same, named_count == 1, "{mode}");
+        }
+    }
+}
+
+async fn from_nothing(store: &Store) -> (RulebookCache, Rulebook) {
+    let mut cache = RulebookCache::default();
+    let all = store.load_rulebook(None).await.unwrap();
+    let book = cache.apply(&Rulebook::default(), all);
+    (cache, book)
+}
+
+/// A restore or a failover that lost commits continues at versions below, equal to and above the one that a gate holds.
+#[tokio::test]
+async fn load_from_another_history_replaces_everything_at_lower_equal_and_higher_versions() {
+    for (lost, later) in [(6, 2), (4, 4), (2, 7), (3, 0)] {
+        let database = weir_store::test_support::database().await;
+        let mut history = History::new(database.app.clone(), 4);
+        let tenant = history.tenant().await;
+        for namespace in NAMESPACES {
+            history.rule(tenant, namespace).await;
+        }
+        let (database, fork) = database.fork().await;
+        let mut history = history.with_store(database.app.clone());
+        let mut forked = history.clone().with_store(fork.app.clone());
+        for _ in 0..lost {
+            history.rule(tenant, "a").await;
+        }
+        for _ in 0..later {
+            forked.rule(tenant, "b").await;
+        }
+        let (mut cache, before) = from_nothing(&database.gate).await;
+        let generation = before.tenant_generation(tenant);
+
+        let changes = fork.gate.load_rulebook(cache.version()).await.unwrap();
+        assert!(changes.whole);
+        let after = cache.apply(&before, changes);
+        let (whole, fresh) = from_nothing(&fork.gate).await;
+        assert_eq!(cache.snapshot, whole.snapshot, "{lost} lost, {later} later");
+        assert_eq!(shown(&after, &forked), shown(&fresh, &forked), "{lost} lost, {later} later");
+        assert_eq!(after.rules(tenant, "a").len(), 1);
+        assert_ne!(after.tenant_generation(tenant), generation);
+
+        // What a gate loaded before the histories parted is known to both.
+        forked.rule(tenant, "c").await;
+        let changes = fork.gate.load_rulebook(cache.version()).await.unwrap();
+        assert!(!changes.whole);
+        assert_eq!(cache.apply(&after, changes).rules(tenant, "c").len(), 2);
+    }
+}
+
+/// What was left out, in order.
+fn named(cache: &RulebookCache) -> Vec<(String, String)> {
+    let all = cache.left_out.values().flatten();
+    let mut all: Vec<_> =
+        all.map(|left_out| (left_out.id.clone(), left_out.reason.clone())).collect();
+    all.sort();
+    all
+}
+
+/// Everything a rulebook answers about what the history can have put in it.
+fn shown(book: &Rulebook, history: &History) -> String {
+    let mut text = format!("{} of {}\n", book.version(), book.tenant_count());
+    for digest in &history.digests {
+        let caller = book.caller(&KeyDigest(*digest), NOW);
+        writeln!(text, "{:?}", caller.map(|caller| (caller.tenant, &caller.key))).unwrap();
+    }
+    for tenant in &history.tenants {
+        for name in NAMESPACES {
+            let Some(namespace) = book.namespace(*tenant, name) else { continue };
+            writeln!(text, "{tenant} {name} {:?}", namespace.sample).unwrap();
+            for route in ROUTES {
+                let request = history::request(name, route);
+                let found = namespace.index.as_ref().map(|index| index.candidates(&request));
+                writeln!(text, "  {route} {found:?}").unwrap();
+            }
+            for active in &namespace.rules {
+                let exceptions =
+                    USERS.map(|user| active.overrides.find(&active.rule, &[user], NOW));
+                writeln!(text, "  {:?} {:?} {exceptions:?}", active.id, active.rule).unwrap();
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,313 @@
+//! The follower: keeps the rulebook in force up to date, and reports the version that this gate serves.
+//!
+//! It polls Postgres when a version is announced, when its timer ends and after each new subscription. An announcement is
+//! only a reason to poll: its content decides nothing. On any failure the follower keeps the rulebook in force and tries
+//! again at the next poll. Announcements during a load cause one more poll.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use weir_domain::id::GateId;
+use weir_redis::Client;
+use weir_redis::signal::{self, Wake};
+use weir_store::{GateBeat, RulebookChanges, RulebookVersion, Store, StoreError};
+
+use super::Staleness;
+use super::cache::{RulebookCache, SharedCache};
+use super::snapshot::{Snapshot, SnapshotFile};
+use super::snapshot_writer::{SavedState, SnapshotWriter};
+use crate::state::GateState;
+
+/// Keeps the rulebook of one gate up to date.
+#[derive(Debug)]
+pub struct Follower {
+    state: GateState,
+    store: Store,
+    snapshots: SnapshotWriter,
+    cache: SharedCache,
+    beat: GateBeat,
+    /// The reason for which the last poll failed. The same reason is logged once.
+    failing: Option<String>,
+}
+
+/// Settings of a follower.
+#[derive(Debug, Clone)]
+pub struct FollowerSettings {
+    /// The gate's id.
+    pub id: GateId,
+    /// The id of this run of the gate.
+    pub boot_id: u128,
+    /// The address at which clients reach the gate.
+    pub address: String,
+    /// The folder of the snapshot. Without it no snapshots are written.
+    pub state_dir: Option<PathBuf>,
+    /// When the rulebook counts as stale, and what follows from that.
+    pub staleness: Staleness,
+}
+
+/// The interval of polls without announcements. A revoked key is accepted for at most so long when announcements are lost.
+const POLL_EVERY: Duration = Duration::from_secs(2);
+/// The least time between two polls, whatever is announced: a poll is a transaction in Postgres.
+const POLL_PAUSE: Duration = Duration::from_millis(50);
+/// How long a gate without a rulebook waits for Postgres before it starts from its snapshot.
+const FIRST_LOAD_DEADLINE: Duration = Duration::from_secs(1);
+/// An older snapshot is not used: Postgres no longer knows which tenants were deleted since.
+const SNAPSHOT_AGE_MAX_MS: i64 = 300 * 24 * 60 * 60 * 1000;
+/// A gate that has not reported for so long does not count as live.
+const LIVE_WITHIN: Duration = Duration::from_secs(10);
+
+impl Follower {
+    /// A follower that has loaded nothing.
+    pub fn new(state: GateState, store: Store, settings: FollowerSettings) -> Self {
+        let file = settings.state_dir.and_then(|folder| match SnapshotFile::new(&folder) {
+            Ok(file) => Some(file),
+            Err(error) => {
+                tracing::warn!(%error, folder = %folder.display(), "snapshots cannot be written");
+                None
+            }
+        });
+        state.held.set_staleness(settings.staleness);
+        let now = state.clock.now();
+        let beat = GateBeat {
+            id: settings.id,
+            boot_id: settings.boot_id,
+            address: settings.address,
+            rulebook_version: 0,
+            applied_at: now,
+            applied_after_ms: 0,
+            started_at: now,
+        };
+        Self {
+            state,
+            store,
+            snapshots: SnapshotWriter::new(file),
+            cache: SharedCache::default(),
+            beat,
+            failing: None,
+        }
+    }
+
+    /// Follows until `stop`.
+    pub async fn run(mut self, redis: Client, stop: CancellationToken) {
+        let wake = Arc::new(Notify::new());
+        let listening = {
+            let (wake, state) = (Arc::clone(&wake), self.state.clone());
+            signal::follow(redis, stop.clone(), move |why| match why {
+                Wake::Refunded(subject) => state.denial_cache.invalidate(subject),
+                Wake::Reset(subject) => {
+                    state.denial_cache.invalidate(subject);
+                    state.leases.reset(subject);
+                }
+                Wake::Disconnected => {
+                    state.denial_cache.set_connected(false);
+                    state.leases.set_connected(false, state.monotonic.now());
+                }
+                Wake::Subscribed => {
+                    state.denial_cache.set_connected(true);
+                    state.leases.set_connected(true, state.monotonic.now());
+                    wake.notify_one();
+                }
+                Wake::Announced(_) => wake.notify_one(),
+                Wake::Malformed => {
+                    state.meters.signal_malformed();
+                    wake.notify_one();
+                }
+                Wake::DataLost => {
+                    state.meters.redis_data_lost();
+                    state.denial_cache.set_connected(true);
+                    state.leases.reset_all();
+                }
+            })
+        };
+        let following = stop.run_until_cancelled(self.follow(&wake));
+        tokio::join!(listening, following);
+        let (present, snapshot) = self.snapshot();
+        self.snapshots.save_last(present, snapshot).await;
+    }
+
+    async fn follow(&mut self, wake: &Notify) {
+        let first = tokio::time::timeout(FIRST_LOAD_DEADLINE, self.poll()).await;
+        if !matches!(first, Ok(Ok(()))) {
+            self.start_from_snapshot().await;
+            wake.notify_one();
+        }
+        loop {
+            let (present, snapshot) = self.snapshot();
+            self.snapshots.save(present, snapshot).await;
+            self.state.meters.copy_age(self.snapshots.age());
+            self.state.meters.upkeep();
+            // The interval differs a little from gate to gate, so that not all poll at once.
+            let spread_ms = u64::try_from(self.beat.boot_id % 256).unwrap_or(0);
+            let pause = POLL_EVERY.saturating_sub(Duration::from_millis(spread_ms));
+            let earliest = tokio::time::Instant::now() + POLL_PAUSE;
+            drop(tokio::time::timeout(pause, wake.notified()).await);
+            tokio::time::sleep_until(earliest).await;
+            let polled = self.poll().await;
+            if polled.is_err() && self.failing.is_none() {
+                // Only this connection can have failed: poll again with another one.
+                wake.notify_one();
+            }
+            self.log(polled);
+        }
+    }
+
+    /// Counts a failed poll, and logs each reason once.
+    fn log(&mut self, polled: Result<(), StoreError>) {
+        match polled {
+            Ok(()) if self.failing.take().is_some() => {
+                tracing::info!("postgres answers again");
+            }
+            Ok(()) => {}
+            Err(error) => {
+                self.state.meters.rulebook_failed();
+                let reason = Some(error.reason());
+                if self.failing != reason {
+                    let version = self.version();
+                    tracing::warn!(
+                        reason,
+                        rulebook.version = version,
+                        "the rulebook could not be loaded from postgres"
+                    );
+                }
+                self.failing = reason;
+            }
+        }
+    }
+
+    /// Loads the rulebook if Postgres has another version, and reports the version served.
+    async fn poll(&mut self) -> Result<(), StoreError> {
+        let began = std::time::Instant::now();
+        self.state.meters.rulebook_polled();
+        let newest = self.store.rulebook_version().await?;
+        let held = self.cache.lock().version();
+        if held != Some(newest) {
+            self.catch_up(held).await?;
+            self.beat.applied_at = self.state.clock.now();
+            self.beat.applied_after_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(0);
+        }
+        self.state.held.confirm(began.elapsed());
+        self.report().await
+    }
+
+    async fn report(&mut self) -> Result<(), StoreError> {
+        self.beat.rulebook_version = self.version();
+        let live = self.store.beat(&self.beat, LIVE_WITHIN).await?;
+        self.state.local.set_live_gates(live);
+        Ok(())
+    }
+
+    /// Loads what changed since `held` and puts it in force. Reading many rows and compiling them takes long without giving
+    /// other tasks a turn, so it runs on a thread where no request waits for one.
+    async fn catch_up(&mut self, held: Option<RulebookVersion>) -> Result<(), StoreError> {
+        let (state, store, cache) = (self.state.clone(), self.store.clone(), self.cache.clone());
+        let runtime = Handle::current();
+        let cancelled = CancellationToken::new();
+        let guard = cancelled.clone().drop_guard();
+        let done = tokio::task::spawn_blocking(move || {
+            let loading = cancelled.run_until_cancelled(store.load_rulebook(held));
+            let Some(changes) = runtime.block_on(loading) else { return Ok(()) };
+            let changes = changes?;
+            let mut cache = cache.lock();
+            // A load that was cancelled can have been applied all the same.
+            if cache.version() == held {
+                apply(&state, &mut cache, held, changes);
+            }
+            Ok(())
+        });
+        let done = done.await;
+        drop(guard);
+        done.unwrap_or_else(|error| {
+            tracing::error!(%error, "the rulebook could not be compiled");
+            Ok(())
+        })
+    }
+
+    async fn start_from_snapshot(&mut self) {
+        let Some(read) = self.snapshots.read().await else { return };
+        match read {
+            Ok(Some(snapshot)) if self.age_ms(&snapshot) > SNAPSHOT_AGE_MAX_MS => {
+                tracing::error!("the snapshot is older than 300 days: not ready");
+            }
+            Ok(Some(snapshot)) => self.start_from(snapshot).await,
+            Ok(None) => tracing::warn!(
+                "no rulebook yet: postgres has not answered, and there is no snapshot"
+            ),
+            Err(error) => {
+                self.state.meters.rulebook_failed();
+                tracing::error!(%error, "the snapshot is damaged: not ready");
+            }
+        }
+    }
+
+    async fn start_from(&mut self, snapshot: Snapshot) {
+        let (state, shared) = (self.state.clone(), self.cache.clone());
+        let age_ms = u64::try_from(self.age_ms(&snapshot)).unwrap_or(0);
+        let done = tokio::task::spawn_blocking(move || {
+            let (version, live_gates) = (snapshot.version, snapshot.live_gates);
+            let (read, book) = RulebookCache::from_snapshot(snapshot);
+            let mut cache = shared.lock();
+            // Postgres can have answered in the meantime.
+            if state.rulebook_version().is_some() {
+                return;
+            }
+            *cache = read;
+            state.local.set_live_gates(live_gates);
+            state.held.confirm(Duration::from_millis(age_ms));
+            state.held.apply(book);
+            state.meters.rulebook_applied(version, cache.left_out());
+            tracing::warn!(rulebook.version = version, "started from the snapshot");
+        });
+        if let Err(error) = done.await {
+            tracing::error!(%error, "the snapshot could not be compiled");
+        }
+        self.beat.applied_at = self.state.clock.now();
+    }
+
+    /// The state that a snapshot would hold now, and what takes the snapshot.
+    fn snapshot(&self) -> (SavedState, impl FnOnce() -> Snapshot + Send + 'static) {
+        let live_gates = self.state.local.live_gates();
+        let saved_at_ms = self.state.clock.now().as_millis();
+        let (present, cache) = (self.cache.lock().version(), self.cache.clone());
+        let take = move || Snapshot { saved_at_ms, live_gates, ..cache.lock().snapshot.clone() };
+        ((present, live_gates), take)
+    }
+
+    fn age_ms(&self, snapshot: &Snapshot) -> i64 {
+        self.state.clock.now().as_millis().saturating_sub(snapshot.saved_at_ms)
+    }
+
+    fn version(&self) -> u64 {
+        self.state.rulebook_version().unwrap_or(0)
+    }
+}
+
+/// Puts changes in force. Everything is loaded anew when Postgres does not know the version held: it was restored, or a
+/// failover lost commits.
+fn apply(
+    state: &GateState,
+    cache: &mut RulebookCache,
+    held: Option<RulebookVersion>,
+    changes: RulebookChanges,
+) {
+    let (version, whole) = (changes.version.number, changes.whole);
+    let before = state.held.current().unwrap_or_default();
+    state.held.apply(cache.apply(&before, changes));
+    state.meters.rulebook_applied(version, cache.left_out());
+    match held {
+        Some(held) if whole => {
+            state.leases.reset_all();
+            state.meters.rulebook_lineage_changed();
+            tracing::warn!(
+                rulebook.held = held.number,
+                rulebook.version = version,
+                "postgres has another history than this rulebook: loaded everything anew"
+            );
+        }
+        _ => tracing::info!(rulebook.version = version, "rulebook applied"),
+    }
+    cache.replaced = Some(before);
+}

@@ -1,0 +1,129 @@
+//! Converts rows of Postgres into the stored form, which is compiled and written to snapshots.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use weir_store::{KeyRow, RemainingIds, ServedOverride, ServedRule, TenantChanges};
+use weir_wire::stored::{StoredKey, StoredOverride, StoredRule, StoredTenant};
+
+/// A tenant without keys and rules.
+pub(crate) fn empty(id: String) -> StoredTenant {
+    StoredTenant {
+        id,
+        suspended: false,
+        record_checks: true,
+        enforced: true,
+        checks_per_second: None,
+        version: 0,
+        keys: Vec::new(),
+        rules: Vec::new(),
+        overrides: Vec::new(),
+    }
+}
+
+/// Applies changes to a tenant. Returns the ids of the rules that changed, were removed, or whose overrides changed.
+pub(crate) fn apply(tenant: &mut StoredTenant, changes: TenantChanges) -> BTreeSet<String> {
+    tenant.suspended = changes.suspended;
+    tenant.record_checks = changes.record_checks;
+    tenant.enforced = changes.enforced;
+    tenant.checks_per_second = changes.checks_per_second;
+    tenant.version = changes.version;
+    let mut changed = BTreeSet::new();
+    if let Some(remaining) = &changes.remaining {
+        retain(tenant, remaining, &mut changed);
+    }
+    if !changes.keys.is_empty() {
+        put_keys(&mut tenant.keys, &changes.keys);
+    }
+    changed.extend(changes.rules.iter().map(|rule| rule.id.to_string()));
+    let rules: Vec<_> =
+        changes.rules.into_iter().map(|row| newest_readable(&tenant.rules, rule(row))).collect();
+    put(&mut tenant.rules, rules, |rule| &rule.id, |_| {});
+    let overrides: Vec<_> = changes.overrides.into_iter().map(override_of).collect();
+    changed.extend(overrides.iter().map(|stored| stored.rule_id.clone()));
+    // The override can have belonged to another rule.
+    let replaced = |before: &StoredOverride| changed.extend([before.rule_id.clone()]);
+    put(&mut tenant.overrides, overrides, |stored| &stored.id, replaced);
+    changed
+}
+
+/// Removes the rules and overrides that the tenant no longer has.
+fn retain(tenant: &mut StoredTenant, remaining: &RemainingIds, changed: &mut BTreeSet<String>) {
+    let rules: HashSet<_> = remaining.rules.iter().map(ToString::to_string).collect();
+    let overrides: HashSet<_> = remaining.overrides.iter().map(ToString::to_string).collect();
+    tenant.rules.retain(|rule| rules.contains(&rule.id) || !changed.insert(rule.id.clone()));
+    tenant.overrides.retain(|stored| {
+        let remains = overrides.contains(&stored.id);
+        if !remains {
+            changed.insert(stored.rule_id.clone());
+        }
+        remains
+    });
+}
+
+/// Inserts items in the place of those with the same ids, and calls `replaced` with each of those.
+fn put<T>(
+    all: &mut Vec<Arc<T>>,
+    items: impl IntoIterator<Item = T>,
+    id: impl Fn(&T) -> &String,
+    mut replaced: impl FnMut(&T),
+) {
+    let items: Vec<_> = items.into_iter().map(Arc::new).collect();
+    if items.is_empty() {
+        return;
+    }
+    let ids: HashSet<_> = items.iter().map(|item| id(item)).collect();
+    all.retain(|item| {
+        let remains = !ids.contains(id(item));
+        if !remains {
+            replaced(item);
+        }
+        remains
+    });
+    all.extend(items.iter().cloned());
+    all.sort_by(|a, b| id(a).cmp(id(b)));
+    all.shrink_to_fit();
+}
+
+fn put_keys(all: &mut Vec<StoredKey>, rows: &[KeyRow]) {
+    let ids: HashSet<_> = rows.iter().map(|row| row.id.to_string()).collect();
+    all.retain(|key| !ids.contains(&key.id));
+    all.extend(rows.iter().filter(|row| row.revoked_at.is_none()).flat_map(keys));
+    all.sort_by(|a, b| a.id.cmp(&b.id));
+    all.shrink_to_fit();
+}
+
+/// The new revision, or the one before if the new one cannot be read and that one can.
+fn newest_readable(held: &[Arc<StoredRule>], new: StoredRule) -> StoredRule {
+    let Ok(at) = held.binary_search_by(|rule| rule.id.cmp(&new.id)) else { return new };
+    match new.rule() {
+        Err(reason) if held[at].rule().is_ok() => held[at].instead_of(&new, &reason),
+        _ => new,
+    }
+}
+
+fn rule(row: ServedRule) -> StoredRule {
+    let slots = row.slots.iter().filter_map(|&slot| u16::try_from(slot).ok()).collect();
+    StoredRule { id: row.id.to_string(), slots, body: row.spec, newer_unreadable: None }
+}
+
+fn override_of(row: ServedOverride) -> StoredOverride {
+    StoredOverride { id: row.id.to_string(), rule_id: row.rule_id.to_string(), body: row.spec }
+}
+
+/// The present secret of a key, and the previous one while both are accepted.
+fn keys(row: &KeyRow) -> impl Iterator<Item = StoredKey> {
+    let expires_at_ms = row.expires_at.map(weir_domain::time::Timestamp::as_millis);
+    let key = |digest, expires_at_ms| StoredKey {
+        id: row.id.to_string(),
+        digest,
+        scopes: row.scopes.clone(),
+        expires_at_ms,
+    };
+    let present = key(row.digest, expires_at_ms);
+    let previous = row.previous.as_ref().map(|previous| {
+        let until_ms = previous.expires_at.as_millis();
+        key(previous.digest, Some(expires_at_ms.map_or(until_ms, |at| at.min(until_ms))))
+    });
+    std::iter::once(present).chain(previous)
+}
