@@ -34,6 +34,10 @@ async fn operators_set_ceilings_and_members_read_their_own() {
     let shown = ["rules", "api_keys"].map(|name| own.body["in_force"][name].clone());
     assert_eq!(shown, [json!(3), json!(7)]);
     let after = plane.by(&ada, "GET", "replicas").send().await.expect(200);
+    assert_eq!(before.body, after.body, "gates serve no ceiling but that of checks a second");
+    let ceilings = json!({ "rules": 3, "checks_per_second": 1_000 });
+    set(&plane, &op, &ada.tenant, ceilings).await.expect(200);
+    let after = plane.by(&ada, "GET", "replicas").send().await.expect(200);
     assert!(before.body["tenant_version"].as_u64() < after.body["tenant_version"].as_u64());
 
     let wrong = set(&plane, &op, &ada.tenant, json!({ "api_keys": 0 })).await;
