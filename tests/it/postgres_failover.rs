@@ -133,7 +133,7 @@ async fn gates_serve_the_database_after_a_failover_that_lost_commits() {
 }
 
 #[tokio::test]
-async fn gate_whose_snapshot_is_ahead_of_a_restored_database_serves_the_database() {
+async fn gate_with_a_snapshot_ahead_of_a_restored_database_serves_the_database() {
     let stack = Stack::start(1_000).await;
     let tenant = Tenant::sign_up(&stack).await;
     let rule = tenant.rule(&limited_to("per-user", 10)).await;
