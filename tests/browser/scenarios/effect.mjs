@@ -44,7 +44,7 @@ await scenario("effect", async ({ page, shoot }) => {
     await most.fill("5");
     await page.getByRole("button", { name: "Save rule" }).click();
     await heading(page, made.name);
-    await page.getByText(/^Live on 2 of 2 gates/).waitFor();
+    await page.getByText(/^live on 2 of 2 gates/).waitFor();
     assert.equal((await ask("u-full")).remaining, 1, "the prediction, less this check");
 });
 

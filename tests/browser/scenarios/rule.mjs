@@ -11,7 +11,7 @@ await scenario("rule", async ({ page, shoot }) => {
     await change(2, { count_by: ["user"], limits: [limit(50), { algorithm: "spacing", interval_ms: 1000 }] });
     await signIn(page, { next: `/t/${stack.tenant}/rules/${made.id}` });
     await heading(page, made.name);
-    await page.getByText(/^Live on 2 of 2 gates/).waitFor();
+    await page.getByText(/^live on 2 of 2 gates/).waitFor();
     await revert(page, shoot);
     await staleEdit(page, shoot);
 });
@@ -36,7 +36,7 @@ async function revert(page, shoot) {
     await shoot("rule-revert");
     await dialog.getByRole("button", { name: "Revert", exact: true }).click();
     await page.getByText("3, live since rulebook version").waitFor();
-    await page.getByText(/^Live on 2 of 2 gates/).waitFor();
+    await page.getByText(/^live on 2 of 2 gates/).waitFor();
 }
 
 /** Both versions are shown, and saving anyway overwrites the other one. */
