@@ -81,7 +81,7 @@ pub async fn run(args: CompareArgs) -> Result<()> {
             turns.push(turn);
         }
     }
-    let rounds = paced::Rounds { rounds: args.rounds, seconds: args.seconds, full: args.full };
+    let rounds = paced::Rounds { count: args.rounds, seconds: args.seconds, full: args.full };
     let paced = paced::run(&fixture, &mut redis_usage, &running, &turns, rounds).await?;
     let match_us = match &args.parts {
         Some(parts) => Some(match_us(parts).await.context("time the matching")?),

@@ -16,7 +16,7 @@ use crate::variants::Variant;
 /// The number and length of the rounds.
 #[derive(Debug, Clone, Copy)]
 pub struct Rounds {
-    pub rounds: u32,
+    pub count: u32,
     pub seconds: u64,
     /// All variants instead of two.
     pub full: bool,
@@ -30,7 +30,7 @@ pub async fn run(
     args: Rounds,
 ) -> Result<Vec<Paced>> {
     let mut all = Vec::new();
-    for round in 1..=args.rounds {
+    for round in 1..=args.count {
         for percent in LOADS {
             for variant in
                 variants.iter().filter(|variant| args.full || ["a", "d"].contains(&variant.label))

@@ -11,6 +11,7 @@ use super::problems::Problems;
 
 /// Settings of Redis as given.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "fields are flags of the command line")]
 pub struct RedisArgs {
     /// Where Redis is, such as <redis://127.0.0.1:6379>
     #[arg(long, env = "WEIR_REDIS_URL", hide_env_values = true)]

@@ -98,7 +98,8 @@ fn heading_id(events: &[Event]) -> String {
 fn in_html(link: CowStr<'static>) -> CowStr<'static> {
     let (path, heading) =
         link.split_once('#').map_or((&*link, None), |(path, id)| (path, Some(id)));
-    if link.contains(':') || !path.ends_with(".md") {
+    let is_page = Path::new(path).extension().is_some_and(|extension| extension == "md");
+    if link.contains(':') || !is_page {
         return link;
     }
     let path = if path == "README.md" || path.ends_with("/README.md") {
@@ -112,6 +113,17 @@ fn in_html(link: CowStr<'static>) -> CowStr<'static> {
 /// The page around the text.
 #[derive(Debug)]
 pub struct Theme(String);
+
+/// What takes the place of the marks in the theme's page.
+struct Filling<'a> {
+    title: &'a str,
+    /// The address of the guide's first page, relative to this one.
+    root: &'a str,
+    contents: &'a str,
+    text: &'a str,
+    /// Links to the chapters before and after.
+    turn: &'a str,
+}
 
 impl Theme {
     pub fn read(source: &Path) -> Result<Self> {
@@ -140,29 +152,30 @@ impl Theme {
                 );
             }
         }
-        self.fill(
-            &chapter.title,
-            &root,
-            &contents(chapters, Some(number), &root),
-            &page.html(),
-            &turn,
-        )
+        self.fill(&Filling {
+            title: &chapter.title,
+            root: &root,
+            contents: &contents(chapters, Some(number), &root),
+            text: &page.html(),
+            turn: &turn,
+        })
     }
 
     /// The page for an address that the guide does not have. It can be shown at any depth.
     pub fn not_found(&self, chapters: &[Chapter]) -> String {
         let text = "<h1>No such page</h1><p>The guide has no page at this address. \
                     The contents list all pages.</p>";
-        self.fill("No such page", "/guide/", &contents(chapters, None, "/guide/"), text, "")
+        let (root, contents) = ("/guide/", &contents(chapters, None, "/guide/"));
+        self.fill(&Filling { title: "No such page", root, contents, text, turn: "" })
     }
 
-    fn fill(&self, title: &str, root: &str, contents: &str, text: &str, turn: &str) -> String {
+    fn fill(&self, filling: &Filling) -> String {
         self.0
-            .replace("{{title}}", title)
-            .replace("{{root}}", root)
-            .replace("{{contents}}", contents)
-            .replace("{{turn}}", turn)
-            .replace("{{text}}", text)
+            .replace("{{title}}", filling.title)
+            .replace("{{root}}", filling.root)
+            .replace("{{contents}}", filling.contents)
+            .replace("{{turn}}", filling.turn)
+            .replace("{{text}}", filling.text)
     }
 }
 

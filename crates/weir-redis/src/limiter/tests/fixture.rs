@@ -182,7 +182,7 @@ impl Fixture {
         all
     }
 
-    /// How many counters this tenant has in Redis: those on its counter_hashes, and whatever else it has.
+    /// The number of this tenant's counters in Redis: the fields of its subject hashes, and its other keys.
     pub(super) async fn counters(&self) -> usize {
         let mut connection = connection().await;
         let counter_hashes = format!("weir:{{{}}}:s:", self.tenant);
