@@ -56,7 +56,7 @@ fn request(attributes: &[(String, String)]) -> Request {
 
 fn namespace(rules: Vec<Arc<ActiveRule>>) -> Namespace {
     let index = RuleIndex::of(&rules.iter().map(|active| &active.rule).collect::<Vec<_>>());
-    Namespace { index, rules, ..Namespace::default() }
+    Namespace { rules, index, ..Namespace::default() }
 }
 
 fn charged(matched: Matched) -> Vec<RuleId> {

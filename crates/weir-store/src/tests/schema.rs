@@ -216,7 +216,7 @@ fn apply(database: &str, wanted: impl Fn(&str) -> bool) {
     files.sort();
     for file in files {
         let name = file.file_name().unwrap().to_str().unwrap();
-        if name.ends_with(".sql") && wanted(name) {
+        if file.extension().is_some_and(|extension| extension == "sql") && wanted(name) {
             let args = ["--single-transaction", "-f", file.to_str().unwrap()];
             weir_local::shared::postgres().psql(database, &args).unwrap();
         }
