@@ -114,7 +114,7 @@ fn in_html(link: CowStr<'static>) -> CowStr<'static> {
 #[derive(Debug)]
 pub struct Theme(String);
 
-/// What takes the place of the marks in the theme's page.
+/// The texts that replace the marks in the theme's page.
 struct Filling<'a> {
     title: &'a str,
     /// The address of the guide's first page, relative to this one.
