@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::Client;
+use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::process::Command;
 use weir_local::{Launch, Postgres, PostgresOptions, Redis, RedisOptions, ScratchDir};
@@ -21,6 +21,8 @@ use crate::service::{POLL, Service};
 pub struct Fixture {
     weir: PathBuf,
     client: Client,
+    /// The e-mail address and the password of the account that owns the tenants.
+    login: Value,
     token: String,
     // Stopped in this order.
     gate: Service,
@@ -54,11 +56,12 @@ impl Fixture {
         let control = start_control(weir, scratch.path(), &servers).await?;
         let gate = start_gate(weir, scratch.path(), &servers, budget_ms).await?;
         let client = Client::builder().timeout(Duration::from_mins(1)).build()?;
+        let login = json!({ "email": "bench@example.com", "password": secret()? });
+        let mut signup = login.clone();
+        signup["tenant_name"] = json!("Bench");
         let (weir, token) = (weir.to_owned(), String::new());
-        let mut fixture = Self { weir, client, token, gate, control, servers, scratch, budget_ms };
-        let password = secret()?;
-        let signup =
-            json!({ "email": "bench@example.com", "password": password, "tenant_name": "Bench" });
+        let mut fixture =
+            Self { weir, client, login, token, gate, control, servers, scratch, budget_ms };
         fixture.token = text(&fixture.post("/auth/signup", &signup).await?, "access_token")?;
         Ok(fixture)
     }
@@ -189,13 +192,37 @@ impl Fixture {
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 
-    async fn post(&self, path: &str, body: &Value) -> Result<Value> {
+    /// The body of a sign-in.
+    pub fn login(&self) -> &Value {
+        &self.login
+    }
+
+    /// Sends a request to the control plane that must succeed.
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value> {
+        let (status, answer) = self.send(Method::POST, path, Some(body)).await?;
+        ensure!(status.is_success(), "POST {path} answered {status}: {answer}");
+        Ok(answer)
+    }
+
+    /// Sends a request to the control plane. The answer is null if its body is empty.
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<(StatusCode, Value)> {
         let url = format!("http://{}/api/v1{path}", self.control.address);
-        let asked = self.client.post(&url).bearer_auth(&self.token).json(body).send().await?;
-        let status = asked.status();
-        let answer = asked.text().await?;
-        ensure!(status.is_success(), "POST {url} answered {status}: {answer}");
-        serde_json::from_str(&answer).with_context(|| format!("read the answer of {url}"))
+        let mut request = self.client.request(method, &url).bearer_auth(&self.token);
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let response = request.send().await?;
+        let (status, body) = (response.status(), response.bytes().await?);
+        if body.is_empty() {
+            return Ok((status, Value::Null));
+        }
+        let answer = serde_json::from_slice(&body);
+        Ok((status, answer.with_context(|| format!("read the answer of {url}"))?))
     }
 }
 

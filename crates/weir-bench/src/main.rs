@@ -1,7 +1,7 @@
 //! Measures Weir, the ceiling of its HTTP set-up, and plain limiters, on one machine.
 //!
 //! Reading order: `variants` (what is compared), `compare` (rounds), `closed` and `steady` (the two
-//! kinds of load), `usage` (processor time), `report` (the table); `scale` and `fairness`
+//! kinds of load), `usage` (processor time), `report` (the table); `scale`, `fairness` and `writes`
 //! measure start-up with much data and the isolation of tenants. `fixture` and `service` start
 //! the measured processes.
 
@@ -20,6 +20,7 @@ mod steady;
 mod turns;
 mod usage;
 mod variants;
+mod writes;
 
 use clap::{Parser, Subcommand};
 
@@ -29,6 +30,7 @@ async fn main() -> anyhow::Result<()> {
         Task::Compare(args) => compare::run(args).await,
         Task::Scale(args) => scale::run(args).await,
         Task::Fairness(args) => fairness::run(args).await,
+        Task::Writes(args) => writes::run(args).await,
         Task::Plain(args) => plain::run(args).await,
     }
 }
@@ -47,6 +49,8 @@ enum Task {
     Scale(scale::ScaleArgs),
     /// Measures what a tenant notices of another one that asks as much as the API permits
     Fairness(fairness::FairnessArgs),
+    /// Measures what a tenant notices of another one that writes overrides in bulk
+    Writes(writes::WritesArgs),
     /// Serves the plain limiter that Weir is compared with
     Plain(plain::PlainArgs),
 }

@@ -1,0 +1,152 @@
+//! `writes`: what a tenant notices of another one that writes overrides in bulk without pause.
+//!
+//! The victim revokes keys and signs in, alone and beside the bulk writes. Each bulk write replaces the same 5,000 overrides.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use hdrhistogram::Histogram;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::fixture::{Fixture, Tenant};
+use crate::numbers::float;
+use crate::variants;
+
+#[derive(Debug, Args)]
+pub struct WritesArgs {
+    /// The server
+    #[arg(long, env = "BENCH_WEIR")]
+    weir: PathBuf,
+    /// Bulk writes at a time
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100))]
+    writers: u32,
+    /// Revocations and sign-ins of each measurement
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    requests: u32,
+    /// How often everything is measured
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+}
+
+/// Overrides of a bulk write: the most that the API admits.
+const OVERRIDES: u32 = 5_000;
+/// The pause between two requests of the victim.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Answers of one kind of request; times in microseconds.
+#[derive(Debug)]
+struct Answers {
+    latencies: Histogram<u64>,
+    /// Answers with a status of 500 or more.
+    failed: u64,
+    /// Other answers than the expected one.
+    unexpected: u64,
+}
+
+pub async fn run(args: WritesArgs) -> Result<()> {
+    let fixture = Arc::new(Fixture::start(&args.weir).await.context("start Weir")?);
+    let victim = fixture.tenant("victim").await.context("make the victim")?;
+    let importer = fixture.tenant("importer").await.context("make the importer")?;
+    let rule = variants::rule("bulk", &[variants::bucket(1_000)]);
+    let rule = fixture.post(&format!("/tenants/{}/rules", importer.id), &rule).await?;
+    let id = rule["id"].as_str().context("the id of the rule")?;
+    let body = Arc::new(bulk(id));
+    println!(
+        "| round | beside | request | p50 ms | p99 ms | max ms | 5xx | unexpected | bulk writes |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    for round in 1..=args.rounds {
+        let alone = format!("| {round} | nothing |");
+        measure(&alone, &fixture, &victim, args.requests, &AtomicU64::new(0)).await?;
+        let written = Arc::<AtomicU64>::default();
+        let mut writers = JoinSet::new();
+        for _ in 0..args.writers {
+            let (fixture, importer) = (Arc::clone(&fixture), importer.id.clone());
+            writers.spawn(write(fixture, importer, Arc::clone(&body), Arc::clone(&written)));
+        }
+        let beside = format!("| {round} | {} writers |", args.writers);
+        measure(&beside, &fixture, &victim, args.requests, &written).await?;
+        writers.shutdown().await;
+    }
+    Ok(())
+}
+
+/// Writes in bulk without pause, and counts the writes that succeed.
+async fn write(fixture: Arc<Fixture>, tenant: String, body: Arc<Value>, written: Arc<AtomicU64>) {
+    let path = format!("/tenants/{tenant}/overrides/bulk");
+    while let Ok((status, _)) = fixture.send(Method::POST, &path, Some(&body)).await {
+        if status.is_success() {
+            written.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Measures the victim's requests, and prints a row for each kind of them.
+async fn measure(
+    row: &str,
+    fixture: &Fixture,
+    victim: &Tenant,
+    requests: u32,
+    written: &AtomicU64,
+) -> Result<()> {
+    let (mut revocations, mut sign_ins) = (Answers::new(), Answers::new());
+    let keys = format!("/tenants/{}/keys", victim.id);
+    for number in 0..requests {
+        let key = json!({ "name": format!("key-{number}"), "scopes": ["check"] });
+        let (status, key) = fixture.send(Method::POST, &keys, Some(&key)).await?;
+        if let Some(id) = key["id"].as_str() {
+            let begun = Instant::now();
+            let (status, _) = fixture.send(Method::DELETE, &format!("{keys}/{id}"), None).await?;
+            revocations.note(begun.elapsed(), status, StatusCode::NO_CONTENT);
+        } else {
+            revocations.note(Duration::ZERO, status, StatusCode::CREATED);
+        }
+        let begun = Instant::now();
+        let (status, _) = fixture.send(Method::POST, "/auth/login", Some(fixture.login())).await?;
+        sign_ins.note(begun.elapsed(), status, StatusCode::OK);
+        tokio::time::sleep(PAUSE).await;
+    }
+    let written = written.load(Ordering::Relaxed);
+    for (title, answers) in [("revoke a key", revocations), ("sign in", sign_ins)] {
+        let Answers { latencies, failed, unexpected } = answers;
+        let ms = |quantile| float(latencies.value_at_quantile(quantile)) / 1e3;
+        println!(
+            "{row} {title} | {:.1} | {:.1} | {:.1} | {failed} | {unexpected} | {written} |",
+            ms(0.5),
+            ms(0.99),
+            ms(1.0)
+        );
+    }
+    Ok(())
+}
+
+impl Answers {
+    fn new() -> Self {
+        let latencies = Histogram::new(3).expect("3 digits are permitted");
+        Self { latencies, failed: 0, unexpected: 0 }
+    }
+
+    fn note(&mut self, took: Duration, status: StatusCode, expected: StatusCode) {
+        self.latencies.saturating_record(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+        self.failed += u64::from(status.is_server_error());
+        self.unexpected += u64::from(status != expected && !status.is_server_error());
+    }
+}
+
+/// The body of a bulk write.
+fn bulk(rule_id: &str) -> Value {
+    let override_of = |number: u32| {
+        json!({
+            "rule_id": rule_id,
+            "subject": { "user": format!("user-{number}") },
+            "limits": [variants::bucket(2_000)],
+        })
+    };
+    json!({ "overrides": (0..OVERRIDES).map(override_of).collect::<Vec<_>>() })
+}
