@@ -122,12 +122,19 @@ fn split_group(group: &str) -> Vec<&str> {
     members
 }
 
-/// The code without comments and without the test module at its end.
+/// The code without comments, without the paths of visibilities and without the test module at its end.
 fn without_tests_and_comments(code: &str) -> String {
     let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or(code);
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let lines: Vec<_> = lines.map(|line| line.split(" // ").next().unwrap_or(line)).collect();
-    lines.join("\n")
+    let lines = lines.map(|line| line.split(" // ").next().unwrap_or(line));
+    lines.map(with_plain_visibility).collect::<Vec<_>>().join("\n")
+}
+
+/// A line with `pub` for `pub(in path)`, which is no import of the path.
+fn with_plain_visibility(line: &str) -> String {
+    let Some((before, rest)) = line.split_once("pub(in ") else { return line.to_owned() };
+    let Some((_, after)) = rest.split_once(')') else { return line.to_owned() };
+    format!("{before}pub{after}")
 }
 
 #[cfg(test)]
@@ -141,6 +148,13 @@ mod tests {
         let paths: Vec<_> = imports(code).iter().map(|path| path.join("::")).collect();
         let expected = ["crate::a", "crate::a::b::C", "crate::a::b::e", "d::g", "super::x::y"];
         assert_eq!(paths, expected);
+        assert_eq!(exports(code)["h"], ["d", "h"]);
+    }
+
+    #[test]
+    fn visibility_is_no_import() {
+        let code = "mod d;\npub(in super::super) use d::h;\npub(in super::super) fn f() {}\n";
+        assert!(imports(code).is_empty());
         assert_eq!(exports(code)["h"], ["d", "h"]);
     }
 }
