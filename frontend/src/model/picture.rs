@@ -50,7 +50,7 @@ pub struct Picture {
     pub dots: Vec<Dot>,
     /// Units used, at times since the start of the picture.
     pub level: Vec<(u64, u64)>,
-    /// The most units admitted in_window any period as long as the window.
+    /// The most units admitted in any period that is as long as the window.
     pub most: u64,
     /// The most units that any traffic can pass in [`Self::stretch_ms`].
     pub worst: u64,

@@ -70,7 +70,7 @@ fn Condition(editor: Editor, row: u32) -> impl IntoView {
         })
     });
     let remove = move |_| {
-        editor.form.update(|form| form.conditions.retain(|condition| condition.row != row))
+        editor.form.update(|form| form.conditions.retain(|condition| condition.row != row));
     };
     let whole = editor.condition_problem(row, "");
     view! {

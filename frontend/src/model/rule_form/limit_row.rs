@@ -66,7 +66,7 @@ impl LimitRow {
             Input::Period => {
                 self.period = serde_json::from_value(value.clone()).unwrap_or(self.period);
             }
-            Input::TimeZone => self.time_zone = value.as_str().unwrap_or_default().to_owned(),
+            Input::TimeZone => value.as_str().unwrap_or_default().clone_into(&mut self.time_zone),
             Input::AnchorDay => self.anchor_day = number.to_string(),
         }
     }
