@@ -83,6 +83,7 @@ impl Request {
     }
 
     /// The value of an attribute, if it is there.
+    #[inline]
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.0.attributes.get(name).map(String::as_str)
     }

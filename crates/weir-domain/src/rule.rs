@@ -81,6 +81,7 @@ impl Rule {
 
     /// The position of a condition that does not hold, if there is one. Regular expressions are tried last, as
     /// they cost most.
+    #[inline]
     pub fn first_unmet(&self, holds: impl Fn(&Condition) -> bool) -> Option<usize> {
         let is_pattern = |condition: &Condition| condition.draft().op == Op::Regex;
         [false, true].into_iter().find_map(|patterns| {
