@@ -1,5 +1,6 @@
 //! Overrides: other limits, or another action, for single subjects of a rule.
 
+mod body;
 mod bulk;
 mod row;
 mod served;
@@ -13,39 +14,23 @@ use crate::convert::{stored, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
+pub use body::OverrideBody;
 pub use bulk::OverrideBulk;
 pub use row::OverrideRow;
 use row::{Row, query_overrides};
 pub use served::ServedOverride;
 pub(crate) use served::{of_rulebook, remaining};
 
-/// What of an override its author decides.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OverrideBody {
-    /// Of which rule.
-    pub rule_id: RuleId,
-    /// For whom.
-    pub subject: Value,
-    /// SHA-256 of the subject in its one canonical form.
-    pub subject_digest: [u8; 32],
-    /// The limits or the action, as the API writes them.
-    pub spec: Value,
-    /// Why.
-    pub reason: String,
-    /// Until when.
-    pub expires_at: Option<Timestamp>,
-}
-
-/// An override to be written.
+/// An override to be inserted or updated.
 #[derive(Debug, Clone)]
 pub struct OverrideWrite {
-    /// Whose.
+    /// The tenant that owns the rule.
     pub tenant_id: TenantId,
-    /// Which.
+    /// The override's id.
     pub id: OverrideId,
-    /// What.
+    /// The new content.
     pub body: OverrideBody,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
@@ -60,7 +45,7 @@ impl<'t> Overrides<'t> {
         Self { conn }
     }
 
-    /// Makes an override.
+    /// Inserts an override.
     pub async fn insert(self, new: &OverrideWrite) -> Result<OverrideRow, StoreError> {
         let row = query_overrides!(
             "-- overrides.insert
@@ -95,7 +80,7 @@ impl<'t> Overrides<'t> {
         Ok(row.into())
     }
 
-    /// Writes an override again, if nobody did since the caller read it.
+    /// Updates an override if it still has the revision that the caller read. `None` if it does not exist.
     pub async fn update(
         self,
         write: &OverrideWrite,
@@ -136,12 +121,12 @@ impl<'t> Overrides<'t> {
         Ok(Some(row.into()))
     }
 
-    /// Writes many at once: a subject that had an override of the rule gets the new one instead.
+    /// Inserts many overrides at once. An existing override of the same rule and subject is replaced.
     pub async fn upsert_many(self, bulk: &OverrideBulk) -> Result<u64, StoreError> {
         bulk::upsert(self.conn, bulk).await
     }
 
-    /// Deletes an override and answers what it was.
+    /// Deletes an override and returns its last content.
     pub async fn delete(
         self,
         tenant_id: TenantId,
@@ -165,7 +150,7 @@ impl<'t> Overrides<'t> {
         Ok(Some(row))
     }
 
-    /// The override with this id.
+    /// Returns the override with this id.
     pub async fn find(
         self,
         tenant_id: TenantId,
@@ -184,7 +169,8 @@ impl<'t> Overrides<'t> {
         Ok(row.map(OverrideRow::from))
     }
 
-    /// The present overrides of the subjects of `bodies`, by id, at most `most`: each with what the API wrote.
+    /// Returns at most `most` existing overrides of the rules and subjects of `bodies`, in the order of their ids, each
+    /// with its spec.
     pub async fn of_subjects(
         self,
         tenant_id: TenantId,
@@ -194,7 +180,7 @@ impl<'t> Overrides<'t> {
         bulk::of_subjects(self.conn, tenant_id, bodies, most).await
     }
 
-    /// Overrides of a tenant or of one of its rules, oldest first.
+    /// Lists the overrides of a tenant, or of one of its rules, oldest first.
     pub async fn list(
         self,
         tenant_id: TenantId,
@@ -229,14 +215,14 @@ impl<'t> Overrides<'t> {
         Ok(page.listing(rows.into_iter().map(OverrideRow::from).collect()))
     }
 
-    /// Those of a rule for these subjects.
+    /// Returns the overrides of a rule for these subjects.
     pub async fn for_subjects(
         self,
         tenant_id: TenantId,
         rule_id: RuleId,
         subject_digests: &[[u8; 32]],
     ) -> Result<Vec<OverrideRow>, StoreError> {
-        let digests: Vec<Vec<u8>> = subject_digests.iter().map(|it| it.to_vec()).collect();
+        let digests: Vec<Vec<u8>> = subject_digests.iter().map(|digest| digest.to_vec()).collect();
         let rows = query_overrides!(
             "-- overrides.for_subjects
             SELECT",
@@ -252,7 +238,7 @@ impl<'t> Overrides<'t> {
         Ok(rows.into_iter().map(OverrideRow::from).collect())
     }
 
-    /// How many overrides a tenant has.
+    /// Returns the number of overrides of a tenant.
     pub async fn count(self, tenant_id: TenantId) -> Result<u64, StoreError> {
         let count = sqlx::query_scalar!(
             r#"-- overrides.count
@@ -265,7 +251,7 @@ impl<'t> Overrides<'t> {
     }
 }
 
-/// All overrides of a rule, expired ones too.
+/// All overrides of a rule, including expired ones.
 pub(crate) async fn of_rule(
     conn: &mut PooledConnection,
     tenant_id: TenantId,
@@ -285,7 +271,7 @@ pub(crate) async fn of_rule(
     Ok(rows.into_iter().map(OverrideRow::from).collect())
 }
 
-/// All overrides of a namespace's rules, expired ones too.
+/// All overrides of a namespace's rules, including expired ones.
 pub(crate) async fn of_namespace(
     conn: &mut PooledConnection,
     tenant_id: TenantId,

@@ -1,4 +1,4 @@
-//! Rules: the body as the API writes it, and the counters it keeps.
+//! Rules: their bodies in the API's format, and the counter slots of their limits.
 
 mod list;
 mod patterns;
@@ -17,48 +17,47 @@ use crate::page::{Listing, Page};
 use crate::rule_revisions::{self, RevisionRow};
 
 pub use list::{RuleAfter, RuleFilter, RuleHas};
-use patterns::narrow;
 pub use row::RuleRow;
-use row::{Row, query_rules, stored_slot, stored_slots};
+use row::{Row, query_rules, stored_patterns, stored_slot, stored_slots};
 pub use served::ServedRule;
 pub(crate) use served::{of_rulebook, remaining};
 
-/// What of a rule its author decides.
+/// The fields of a rule that its author sets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleBody {
-    /// The group it belongs to.
+    /// The namespace.
     pub namespace: String,
-    /// Its name there.
+    /// The name, unique in the namespace.
     pub name: String,
-    /// Its body as the API writes it.
+    /// The body in the API's format.
     pub spec: serde_json::Value,
-    /// Which counter each limit of the body keeps.
+    /// The counter slot of each limit, in the order of the body.
     pub slots: Vec<u32>,
-    /// The next counter never used.
+    /// The lowest counter slot that was never used.
     pub next_slot: u32,
-    /// What its regular expressions cost.
+    /// The cost of the regular expressions.
     pub patterns: PatternCost,
 }
 
-/// A rule to be written.
+/// A rule to be inserted or updated.
 #[derive(Debug, Clone)]
 pub struct RuleWrite {
-    /// Whose.
+    /// The tenant that owns the rule.
     pub tenant_id: TenantId,
-    /// Which.
+    /// The rule's id.
     pub id: RuleId,
-    /// What.
+    /// The new content.
     pub body: RuleBody,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// How many rules there are.
+/// The number of rules of a tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleCounts {
-    /// In all namespaces.
+    /// The rules in all namespaces.
     pub in_tenant: u64,
-    /// In the one asked for.
+    /// The rules in the requested namespace.
     pub in_namespace: u64,
 }
 
@@ -73,7 +72,7 @@ impl<'t> Rules<'t> {
         Self { conn }
     }
 
-    /// Makes a rule and its first revision.
+    /// Inserts a rule and its first revision.
     pub async fn insert(self, new: &RuleWrite, actor: &Actor) -> Result<RuleRow, StoreError> {
         let row: RuleRow = query_rules!(
             "-- rules.insert
@@ -102,7 +101,7 @@ impl<'t> Rules<'t> {
             &stored_slots(&new.body.slots),
             stored_slot(new.body.next_slot),
             stored(new.now),
-            narrow(new.body.patterns.patterns),
+            stored_patterns(new.body.patterns.patterns),
             signed(new.body.patterns.bytes),
         )
         .fetch_one(&mut *self.conn)
@@ -112,7 +111,8 @@ impl<'t> Rules<'t> {
         Ok(row)
     }
 
-    /// Writes a rule again, if nobody did since the caller read it, and keeps what it was.
+    /// Updates a rule if it still has the revision that the caller read, and adds a revision. `None` if it does not
+    /// exist.
     pub async fn update(
         self,
         write: &RuleWrite,
@@ -148,7 +148,7 @@ impl<'t> Rules<'t> {
             &stored_slots(&write.body.slots),
             stored_slot(write.body.next_slot),
             stored(write.now),
-            narrow(write.body.patterns.patterns),
+            stored_patterns(write.body.patterns.patterns),
             signed(write.body.patterns.bytes),
         )
         .fetch_one(&mut *self.conn)
@@ -158,7 +158,7 @@ impl<'t> Rules<'t> {
         Ok(Some(row))
     }
 
-    /// Deletes a rule with its overrides and revisions, and answers what it was.
+    /// Deletes a rule with its overrides and revisions, and returns its last content.
     pub async fn delete(
         self,
         tenant_id: TenantId,
@@ -182,7 +182,7 @@ impl<'t> Rules<'t> {
         Ok(Some(row))
     }
 
-    /// The rule with this id.
+    /// Returns the rule with this id.
     pub async fn find(
         self,
         tenant_id: TenantId,
@@ -201,7 +201,7 @@ impl<'t> Rules<'t> {
         Ok(row.map(RuleRow::from))
     }
 
-    /// How many rules a tenant has, in all and in one namespace.
+    /// Returns the number of rules of a tenant, in total and in one namespace.
     pub async fn count(
         self,
         tenant_id: TenantId,
@@ -225,7 +225,7 @@ impl<'t> Rules<'t> {
         })
     }
 
-    /// How many limits the other rules of a namespace have that are in force, or shadow, and without conditions.
+    /// Returns the number of limits of the namespace's other rules that have no condition and are not switched off.
     pub async fn unconditional_limits(
         self,
         tenant_id: TenantId,
@@ -244,14 +244,14 @@ impl<'t> Rules<'t> {
                 AND spec ->> 'mode' <> 'off'"#,
             uuid(tenant_id.to_u128()),
             namespace,
-            except.map(|it| uuid(it.to_u128())),
+            except.map(|rule_id| uuid(rule_id.to_u128())),
         )
         .fetch_one(self.conn)
         .await?;
         Ok(unsigned(limits))
     }
 
-    /// What a rule was, newest first; the page starts before a revision.
+    /// Lists the revisions of a rule, newest first. The page starts before a revision.
     pub async fn revisions(
         self,
         tenant_id: TenantId,
@@ -261,12 +261,13 @@ impl<'t> Rules<'t> {
         rule_revisions::list(self.conn, tenant_id, id, page).await
     }
 
-    /// Keeps the newest `most` revisions of a rule of the tenant in scope. Returns how many were removed.
+    /// Deletes all but the newest `most` revisions of a rule of the tenant in scope. Returns the number of deleted
+    /// rows.
     pub async fn keep_revisions(self, id: RuleId, most: u64) -> Result<u64, StoreError> {
         rule_revisions::keep(self.conn, id, most).await
     }
 
-    /// What a rule was at one revision.
+    /// Returns one revision of a rule.
     pub async fn revision(
         self,
         tenant_id: TenantId,

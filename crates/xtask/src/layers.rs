@@ -22,26 +22,18 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     bail!("arrows that do not point down:\n  {}", faults.join("\n  "));
 }
 
-/// Files that import each other. Where that is not a fault yet, they are only printed.
+/// Files that import each other.
 fn cycles(workspace: &Workspace, metadata: &Value) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     for package in metadata["packages"].as_array().context("packages")? {
-        let name = package["name"].as_str().context("a package's name")?;
         let manifest = package["manifest_path"].as_str().context("a package's manifest")?;
         let folder = Path::new(manifest).parent().context("a package's folder")?;
         for cycle in files::cycles(&workspace.root, folder)? {
-            if WITH_CYCLES.contains(&name) {
-                println!("   warning: files that import each other: {cycle}");
-            } else {
-                faults.push(format!("files import each other: {cycle}"));
-            }
+            faults.push(format!("files import each other: {cycle}"));
         }
     }
     Ok(faults)
 }
-
-/// Crates that still have cycles between their files. The list only shrinks.
-const WITH_CYCLES: &[&str] = &["weir-store"];
 
 fn faults(metadata: &Value) -> Result<Vec<String>> {
     let packages = metadata["packages"].as_array().context("packages")?;

@@ -1,4 +1,4 @@
-//! Many overrides in one statement, over arrays.
+//! Writes and reads many overrides in one statement, with arrays as parameters.
 
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -6,19 +6,19 @@ use uuid::Uuid;
 use weir_domain::id::{OverrideId, TenantId};
 use weir_domain::time::Timestamp;
 
-use super::OverrideBody;
+use super::body::OverrideBody;
 use crate::connection::PooledConnection;
 use crate::convert::{stored, uuid};
 use crate::error::StoreError;
 
-/// Many overrides to be written at once. No subject of a rule may come twice.
+/// Overrides to be written at once. No subject of a rule can occur twice.
 #[derive(Debug, Clone)]
 pub struct OverrideBulk {
-    /// Whose.
+    /// The tenant that owns the rules.
     pub tenant_id: TenantId,
-    /// The id each gets if it is new, and what it says.
+    /// The overrides, each with the id that it gets if its subject has no override yet.
     pub rows: Vec<(OverrideId, OverrideBody)>,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
@@ -114,7 +114,7 @@ pub(super) async fn of_subjects(
     Ok(rows.into_iter().map(|row| (OverrideId::from_u128(row.id.as_u128()), row.spec)).collect())
 }
 
-/// Many overrides turned on their side: one array a column.
+/// The columns of many overrides, each as one array.
 struct Columns {
     ids: Vec<Uuid>,
     rule_ids: Vec<Uuid>,

@@ -11,31 +11,31 @@ use crate::convert::{timestamp, unsigned};
 /// An override.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OverrideRow {
-    /// Which.
+    /// The override's id.
     pub id: OverrideId,
-    /// Whose.
+    /// The tenant that owns the rule.
     pub tenant_id: TenantId,
-    /// Of which rule.
+    /// The rule.
     pub rule_id: RuleId,
-    /// For whom.
+    /// The subject, as attributes and their values.
     pub subject: Value,
-    /// The limits or the action, as the API writes them.
+    /// The limits or the action, in the API's format.
     pub spec: Value,
-    /// Why.
+    /// The reason that the author gave.
     pub reason: String,
-    /// Until when.
+    /// The time after which the override does not apply.
     pub expires_at: Option<Timestamp>,
-    /// How often it was written.
+    /// The number of writes so far.
     pub revision: u64,
-    /// The version of the rulebook from which gates serve it; 0 inside the transaction that writes it.
+    /// The version of the rulebook from which gates serve the override; 0 inside the transaction that writes it.
     pub rulebook_version: u64,
-    /// Since when.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it was last written.
+    /// The time of the last write.
     pub updated_at: Timestamp,
 }
 
-/// As Postgres answers.
+/// The columns as Postgres returns them.
 pub(super) struct Row {
     pub(super) tenant_id: Uuid,
     pub(super) id: Uuid,

@@ -1,4 +1,4 @@
-//! What gates need of overrides.
+//! The columns of overrides that gates load.
 
 use uuid::Uuid;
 use weir_domain::id::{OverrideId, RuleId, TenantId};
@@ -6,14 +6,14 @@ use weir_domain::id::{OverrideId, RuleId, TenantId};
 use crate::connection::PooledConnection;
 use crate::error::StoreError;
 
-/// What a gate needs of an override.
+/// An override as gates load it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedOverride {
-    /// Which.
+    /// The override's id.
     pub id: OverrideId,
-    /// Of which rule.
+    /// The rule.
     pub rule_id: RuleId,
-    /// The override as the API writes it, as text.
+    /// The override in the API's format, as text.
     pub spec: Box<str>,
 }
 
@@ -42,7 +42,7 @@ macro_rules! query_served {
     };
 }
 
-/// What gates need of every override of every tenant, or of those that changed after version `since` of the rulebook.
+/// The overrides of every tenant, or those that changed after version `since` of the rulebook.
 pub(crate) async fn of_rulebook(
     conn: &mut PooledConnection,
     since: Option<i64>,
@@ -81,7 +81,7 @@ pub(crate) async fn of_rulebook(
     Ok(rows.collect())
 }
 
-/// All overrides of the tenants that lost a rule or an override after version `since` of the rulebook.
+/// The ids of all overrides of the tenants that lost a rule or an override after version `since` of the rulebook.
 pub(crate) async fn remaining(
     conn: &mut PooledConnection,
     since: i64,

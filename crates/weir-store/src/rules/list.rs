@@ -1,4 +1,4 @@
-//! Lists of rules: all of a tenant, or those that are asked for.
+//! Lists of rules.
 
 use weir_domain::id::{RuleId, TenantId};
 
@@ -8,39 +8,39 @@ use crate::convert::uuid;
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
-/// Where a page of rules starts.
+/// The sort key after which a page of rules starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleAfter {
-    /// The namespace of the last rule seen.
+    /// The namespace of the last rule of the previous page.
     pub namespace: String,
-    /// Its name.
+    /// The name of that rule.
     pub name: String,
 }
 
-/// Which rules are wanted.
+/// Restricts a list of rules. A field that is `None` does not restrict it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleFilter {
-    /// Those of one namespace.
+    /// Only rules of this namespace.
     pub namespace: Option<String>,
-    /// Those whose `namespace/name` contains this.
+    /// Only rules whose `namespace/name` contains this text.
     pub search: Option<String>,
-    /// Those with these ids.
+    /// Only rules with these ids.
     pub ids: Option<Vec<RuleId>>,
-    /// Those that have this.
+    /// Only rules with this feature.
     pub has: Option<RuleHas>,
 }
 
-/// What not every rule has.
+/// An optional feature of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleHas {
-    /// Attributes that it counts by.
+    /// The rule counts by attributes.
     CountBy,
-    /// A limit that is a quota.
+    /// One of its limits is a quota.
     Quota,
 }
 
 impl Rules<'_> {
-    /// Rules by namespace and name.
+    /// Lists rules in the order of namespace and name.
     pub async fn list(
         self,
         tenant_id: TenantId,

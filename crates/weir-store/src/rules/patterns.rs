@@ -1,4 +1,4 @@
-//! What the regular expressions of rules cost.
+//! The cost of rules' regular expressions.
 
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::pattern_budget::PatternCost;
@@ -8,7 +8,7 @@ use crate::convert::{unsigned, uuid};
 use crate::error::StoreError;
 
 impl Rules<'_> {
-    /// What the regular expressions of a tenant's other rules cost: of all, and of those in one namespace.
+    /// Returns the cost of the regular expressions of a tenant's other rules, in total and in one namespace.
     pub async fn pattern_costs(
         self,
         tenant_id: TenantId,
@@ -34,9 +34,4 @@ impl Rules<'_> {
             |patterns, bytes| PatternCost { patterns: unsigned(patterns), bytes: unsigned(bytes) };
         Ok((cost(row.patterns, row.bytes), cost(row.near_patterns, row.near_bytes)))
     }
-}
-
-/// A rule has 16 conditions at most.
-pub(super) fn narrow(patterns: u64) -> i32 {
-    i32::try_from(patterns).unwrap_or(i32::MAX)
 }

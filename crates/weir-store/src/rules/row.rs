@@ -10,31 +10,31 @@ use crate::convert::{timestamp, unsigned};
 /// A rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleRow {
-    /// Which.
+    /// The rule's id.
     pub id: RuleId,
-    /// Whose.
+    /// The tenant that owns the rule.
     pub tenant_id: TenantId,
-    /// The group it belongs to.
+    /// The namespace.
     pub namespace: String,
-    /// Its name there.
+    /// The name, unique in the namespace.
     pub name: String,
-    /// Its body as the API writes it.
+    /// The body in the API's format.
     pub spec: serde_json::Value,
-    /// Which counter each limit of the body keeps.
+    /// The counter slot of each limit, in the order of the body.
     pub slots: Vec<u32>,
-    /// The next counter never used.
+    /// The lowest counter slot that was never used.
     pub next_slot: u32,
-    /// How often it was written.
+    /// The number of writes so far.
     pub revision: u64,
-    /// The version of the rulebook from which gates serve it; 0 inside the transaction that writes it.
+    /// The version of the rulebook from which gates serve the rule; 0 inside the transaction that writes it.
     pub rulebook_version: u64,
-    /// Since when.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it was last written.
+    /// The time of the last write.
     pub updated_at: Timestamp,
 }
 
-/// As Postgres answers.
+/// The columns as Postgres returns them.
 pub(super) struct Row {
     pub(super) tenant_id: Uuid,
     pub(super) id: Uuid,
@@ -103,6 +103,11 @@ pub(super) fn stored_slot(slot: u32) -> i32 {
 
 pub(super) fn stored_slots(slots: &[u32]) -> Vec<i32> {
     slots.iter().copied().map(stored_slot).collect()
+}
+
+/// Saturates far above the bound: a rule has at most 16 conditions.
+pub(super) fn stored_patterns(patterns: u64) -> i32 {
+    i32::try_from(patterns).unwrap_or(i32::MAX)
 }
 
 pub(super) fn slot(stored: i32) -> u32 {

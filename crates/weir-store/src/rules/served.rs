@@ -1,4 +1,4 @@
-//! What gates need of rules.
+//! The columns of rules that gates load.
 
 use uuid::Uuid;
 use weir_domain::id::{RuleId, TenantId};
@@ -7,14 +7,14 @@ use super::row::slot;
 use crate::connection::PooledConnection;
 use crate::error::StoreError;
 
-/// What a gate needs of a rule.
+/// A rule as gates load it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedRule {
-    /// Which.
+    /// The rule's id.
     pub id: RuleId,
-    /// Which counter each limit of the body keeps.
+    /// The counter slot of each limit, in the order of the body.
     pub slots: Vec<u32>,
-    /// Its body as the API writes it, as text.
+    /// The body in the API's format, as text.
     pub spec: Box<str>,
 }
 
@@ -43,7 +43,7 @@ macro_rules! query_served {
     };
 }
 
-/// What gates need of every rule of every tenant, or of those that changed after version `since` of the rulebook.
+/// The rules of every tenant, or those that changed after version `since` of the rulebook.
 pub(crate) async fn of_rulebook(
     conn: &mut PooledConnection,
     since: Option<i64>,
@@ -82,7 +82,7 @@ pub(crate) async fn of_rulebook(
     Ok(rows.collect())
 }
 
-/// All rules of the tenants that lost a rule or an override after version `since` of the rulebook.
+/// The ids of all rules of the tenants that lost a rule or an override after version `since` of the rulebook.
 pub(crate) async fn remaining(
     conn: &mut PooledConnection,
     since: i64,
