@@ -1,4 +1,4 @@
-//! Builds the store again when a migration appears: they are embedded.
+//! Rebuilds the crate when a migration is added: the migrations are embedded in it.
 
 fn main() {
     println!("cargo:rerun-if-changed=../../migrations");

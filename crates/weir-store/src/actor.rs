@@ -1,4 +1,4 @@
-//! Who did something, as revisions and audit entries remember it.
+//! Actors, as revisions and audit entries record them.
 
 use uuid::Uuid;
 use weir_domain::id::{KeyId, UserId};
@@ -6,21 +6,21 @@ use weir_domain::id::{KeyId, UserId};
 use crate::convert::uuid;
 use crate::error::StoreError;
 
-/// Who did something.
+/// The person, key or system that acted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {
     /// A signed-in person.
     Person {
-        /// Who.
+        /// The person.
         id: UserId,
-        /// The address at that time.
+        /// The e-mail address at that time.
         email: String,
     },
     /// A program with an API key.
     Key {
-        /// Which key.
+        /// The key.
         id: KeyId,
-        /// Its name at that time.
+        /// The key's name at that time.
         name: String,
     },
     /// Weir itself, or its command line.

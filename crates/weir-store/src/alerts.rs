@@ -1,4 +1,4 @@
-//! When a tenant is told, and what was told in this period already.
+//! Alerts, and the firings already sent in their periods.
 
 mod row;
 
@@ -14,37 +14,38 @@ use crate::page::{Listing, Page};
 pub use row::AlertRow;
 use row::{Columns, Row};
 
-/// An alert as it is made or changed.
+/// The values of an alert to be inserted or updated.
 #[derive(Debug, Clone)]
 pub struct AlertWrite {
-    /// Which.
+    /// The alert's id.
     pub id: AlertId,
-    /// Whose.
+    /// The tenant that owns the alert.
     pub tenant_id: TenantId,
-    /// What people call it.
+    /// The display name.
     pub name: String,
-    /// Where it is told.
+    /// The webhook that delivers the notifications.
     pub webhook_id: WebhookId,
-    /// Whether it is.
+    /// Whether the alert can fire.
     pub enabled: bool,
-    /// When it is.
+    /// The condition under which the alert fires.
     pub condition: Condition,
-    /// Who makes it.
+    /// The creator: an e-mail address, or `key` and the key's name.
     pub created_by: String,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// What an alert is about to tell, none of which it must tell twice.
+/// Firings of an alert to be claimed, so that each is sent once.
 #[derive(Debug, Clone)]
 pub struct NewFirings {
-    /// Whose.
+    /// The tenant that owns the alert.
     pub tenant_id: TenantId,
-    /// Which.
+    /// The alert.
     pub alert_id: AlertId,
-    /// What, so that the same is the same, and from when on it may be told again; none twice.
+    /// The mark that identifies each firing, and the time after which the same mark can fire again. No mark can occur
+    /// twice.
     pub marks: Vec<(String, Timestamp)>,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
@@ -59,7 +60,7 @@ impl<'t> Alerts<'t> {
         Self { conn }
     }
 
-    /// Makes an alert.
+    /// Inserts an alert.
     pub async fn insert(self, write: &AlertWrite) -> Result<AlertRow, StoreError> {
         let columns = Columns::of(&write.condition);
         sqlx::query_as!(
@@ -121,7 +122,7 @@ impl<'t> Alerts<'t> {
         .try_into()
     }
 
-    /// Changes an alert.
+    /// Updates an alert. `None` if the tenant has no such alert.
     pub async fn update(self, write: &AlertWrite) -> Result<Option<AlertRow>, StoreError> {
         let columns = Columns::of(&write.condition);
         sqlx::query_as!(
@@ -179,7 +180,7 @@ impl<'t> Alerts<'t> {
         .transpose()
     }
 
-    /// The alert with this id.
+    /// Returns the alert with this id.
     pub async fn find(
         self,
         tenant_id: TenantId,
@@ -216,7 +217,7 @@ impl<'t> Alerts<'t> {
         .transpose()
     }
 
-    /// How many a tenant has.
+    /// Returns the number of alerts of a tenant.
     pub async fn count(self, tenant_id: TenantId) -> Result<u64, StoreError> {
         let count = sqlx::query_scalar!(
             r#"-- alerts.count
@@ -228,7 +229,7 @@ impl<'t> Alerts<'t> {
         Ok(unsigned(count))
     }
 
-    /// A tenant's alerts, newest first.
+    /// Lists a tenant's alerts, newest first.
     pub async fn list(
         self,
         tenant_id: TenantId,
@@ -303,7 +304,7 @@ impl<'t> Alerts<'t> {
         .transpose()
     }
 
-    /// Takes up to `most` that were not looked at for so many seconds, whosever they are.
+    /// Takes up to `most` alerts of any tenant that were not evaluated in the last `every_s` seconds.
     pub async fn take(
         self,
         now: Timestamp,
@@ -326,7 +327,7 @@ impl<'t> Alerts<'t> {
         Ok(taken.collect())
     }
 
-    /// Claims the right to tell these; answers those that were not told yet, or whose time is over.
+    /// Claims firings. Returns the marks that had not fired yet or whose earlier firing has expired.
     pub async fn fire(self, new: &NewFirings) -> Result<Vec<String>, StoreError> {
         let marks: Vec<String> = new.marks.iter().map(|(mark, _)| mark.clone()).collect();
         let ends: Vec<_> = new.marks.iter().map(|(_, expires_at)| stored(*expires_at)).collect();
@@ -357,7 +358,7 @@ impl<'t> Alerts<'t> {
         Ok(fired)
     }
 
-    /// Forgets what was told in periods that ended before `until`, whosever it is; how many it were.
+    /// Deletes up to `most` firings of all tenants that expired before `until`. Returns the number of deleted rows.
     pub async fn forget_firings(self, until: Timestamp, most: u32) -> Result<u64, StoreError> {
         let gone = sqlx::query_scalar!(
             r#"-- alerts.forget_firings

@@ -1,4 +1,4 @@
-//! The audit log: hash chains of entries that are appended and read, never changed.
+//! The audit log: hash chains of entries that can be appended and read, but not changed.
 //!
 //! The database assigns the time, the sequence number and the hash of an entry (a trigger of `audit_entries`).
 
@@ -21,12 +21,12 @@ pub(crate) mod chain;
 pub struct NewAudit {
     /// The entry's id.
     pub id: AuditId,
-    /// The tenant whose log it belongs to. `None`: the personal log of a person, or the installation's log where the
-    /// actor is no person.
+    /// The tenant of the log. `None` selects the personal log of the actor, or the installation's log if the actor is not
+    /// a person.
     pub tenant_id: Option<TenantId>,
     /// The person, key or system that acted.
     pub actor: Actor,
-    /// What was done, such as `rule.update`.
+    /// The action, such as `rule.update`.
     pub action: String,
     /// The kind of the changed object.
     pub object_kind: String,
@@ -47,11 +47,11 @@ pub struct NewAudit {
 pub struct AuditRow {
     /// The entry's id.
     pub id: AuditId,
-    /// The tenant whose log it is in.
+    /// The tenant of the log. `None` for personal logs and the installation's.
     pub tenant_id: Option<TenantId>,
     /// The person, key or system that acted.
     pub actor: Actor,
-    /// What was done, such as `rule.update`.
+    /// The action, such as `rule.update`.
     pub action: String,
     /// The kind of the changed object.
     pub object_kind: String,
@@ -65,40 +65,40 @@ pub struct AuditRow {
     pub ip: Option<String>,
     /// The id of the request.
     pub request_id: String,
-    /// When the database inserted it.
+    /// The time of the insertion, from the database.
     pub at: Timestamp,
-    /// Its place in the chain of its log, from 1.
+    /// The sequence number in the chain of the log, from 1.
     pub seq: u64,
 }
 
 /// The log to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditLog {
-    /// A tenant's.
+    /// A tenant's log.
     Tenant {
         /// The tenant.
         id: TenantId,
         /// Whether to include refused log-ins of its members.
         log_ins: bool,
     },
-    /// A person's own.
+    /// A person's own log.
     Person(UserId),
-    /// Everything outside of tenants: personal logs and the installation's.
+    /// All logs outside of tenants: personal logs and the installation's.
     Installation,
 }
 
 /// Restricts a list of entries. A field that is `None` does not restrict it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// What was done, such as `rule.update`, or `rule` for all that was done to rules.
+    /// The action, such as `rule.update`, or its first part, such as `rule` for all actions on rules.
     pub action: Option<String>,
-    /// Part of the actor's name, in any case.
+    /// A part of the actor's name, in any case.
     pub actor: Option<String>,
-    /// Part of the object's name, e-mail or id, of the client's address or of the request's id, in any case.
+    /// A part of the object's name, e-mail or id, of the client's address or of the request's id, in any case.
     pub search: Option<String>,
-    /// Inclusive.
+    /// The start of the range, inclusive.
     pub from: Option<Timestamp>,
-    /// Exclusive.
+    /// The end of the range, exclusive.
     pub to: Option<Timestamp>,
 }
 
@@ -119,7 +119,7 @@ impl<'t> Audit<'t> {
         self.insert(new, None).await
     }
 
-    /// Appends an entry to a person's log, whoever acted: somebody else than that person must be an operator or the system.
+    /// Appends an entry to a person's log. An actor other than that person must be an operator or the system.
     pub async fn append_about(self, user_id: UserId, new: &NewAudit) -> Result<(), StoreError> {
         self.insert(new, Some(user_id)).await
     }
@@ -162,7 +162,7 @@ impl<'t> Audit<'t> {
         Ok(())
     }
 
-    /// Entries of a log, newest first.
+    /// Lists the entries of a log, newest first.
     #[expect(clippy::too_many_lines, reason = "one statement, checked as a whole")]
     pub async fn list(
         self,
@@ -245,8 +245,8 @@ impl<'t> Audit<'t> {
         Ok(page.listing(all(rows)?))
     }
 
-    /// Removes entries older than `days`, at most `most` of each log, and records in each log up to where. Returns the
-    /// number of removed entries.
+    /// Removes entries older than `days`, at most `most` of each log, and records the last removed entry in each log.
+    /// Returns the number of removed entries.
     pub async fn purge(self, days: u16, most: u32) -> Result<u64, StoreError> {
         let purged = sqlx::query_scalar!(
             r#"-- audit.purge

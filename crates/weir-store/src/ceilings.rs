@@ -1,4 +1,4 @@
-//! Ceilings that operators set: for one tenant, or for all that have no value of their own.
+//! Ceilings that operators set for one tenant, or for all tenants without a value of their own.
 
 use weir_domain::ceilings::{Ceiling, CeilingValues};
 use weir_domain::id::TenantId;
@@ -12,7 +12,7 @@ use crate::error::StoreError;
 pub struct TenantCeilings {
     /// The tenant's own values.
     pub own: CeilingValues,
-    /// The installation's.
+    /// The installation's defaults.
     pub defaults: CeilingValues,
 }
 
@@ -23,7 +23,7 @@ pub struct Ceilings<'t> {
 }
 
 impl TenantCeilings {
-    /// The value that holds.
+    /// The effective value.
     pub fn get(&self, ceiling: Ceiling) -> u64 {
         self.own.effective(&self.defaults, ceiling)
     }
@@ -34,7 +34,7 @@ impl<'t> Ceilings<'t> {
         Self { conn }
     }
 
-    /// What is set for a tenant, and what for all.
+    /// Returns the values of a tenant and the defaults.
     pub async fn of_tenant(self, tenant_id: TenantId) -> Result<TenantCeilings, StoreError> {
         let rows = sqlx::query!(
             r#"-- ceilings.of_tenant
@@ -56,7 +56,7 @@ impl<'t> Ceilings<'t> {
         Ok(ceilings)
     }
 
-    /// What is set for all.
+    /// Returns the defaults.
     pub async fn defaults(self) -> Result<CeilingValues, StoreError> {
         let rows = sqlx::query!(
             "-- ceilings.defaults
@@ -71,7 +71,7 @@ impl<'t> Ceilings<'t> {
         Ok(values)
     }
 
-    /// Replaces all that is set for a tenant. Only operators may.
+    /// Replaces all values of a tenant. Requires an operator's scope.
     pub async fn set_of_tenant(
         self,
         tenant_id: TenantId,
@@ -99,7 +99,7 @@ impl<'t> Ceilings<'t> {
         Ok(())
     }
 
-    /// Replaces all that is set for every tenant. Only operators may.
+    /// Replaces all defaults. Requires an operator's scope.
     pub async fn set_defaults(self, values: &CeilingValues) -> Result<(), StoreError> {
         sqlx::query!(
             "-- ceilings.clear_defaults
@@ -122,7 +122,7 @@ impl<'t> Ceilings<'t> {
     }
 }
 
-/// A name or a value that this release does not know counts as not set.
+/// Ignores a name or a value that this release does not know.
 fn put(values: &mut CeilingValues, name: &str, value: i64) {
     if let Some(ceiling) = Ceiling::from_name(name) {
         drop(values.set(ceiling, Some(unsigned(value))));

@@ -1,9 +1,10 @@
-//! A connection of the pool on which no wait is endless.
+//! A pooled connection on which every wait has a deadline.
 //!
-//! A network that drops packets and a frozen server look alike: the connection stays open and nothing arrives. Server-side
-//! timeouts do not help then, so every statement has a deadline of ours as well. A connection that missed it is closed and
-//! never reused, because its answer may still arrive. So are all connections that were opened before it, the next time
-//! they are wanted: what silenced one has probably silenced them all.
+//! A network that drops packets and a frozen server look alike: the connection stays open and nothing arrives.
+//! Server-side timeouts do not help in that case, so every statement has a deadline in this process as well. A
+//! connection that missed its deadline is closed and never reused, because the reply can still arrive. Connections
+//! opened before the missed deadline are closed too when they are next acquired, because the same fault has probably
+//! silenced them.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,33 +20,33 @@ use sqlx::{
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
-/// A pooled connection that was idle for longer is asked whether it still works before it is used.
+/// The idle time after which a pooled connection is pinged before it is used.
 const PING_AFTER: Duration = Duration::from_secs(1);
-/// How long such a question, or the end of an abandoned transaction, may take.
+/// The longest that a ping, or the rollback of an abandoned transaction, can take.
 const PING_TIMEOUT: Duration = Duration::from_millis(700);
 
-/// A connection of the pool, with a deadline for each answer.
+/// A pooled connection with a deadline for each reply.
 #[derive(Debug)]
 pub(crate) struct PooledConnection {
-    /// `None` only while it is dropped.
+    /// `None` only while the connection is dropped.
     inner: Option<PoolConnection<Postgres>>,
     state: State,
-    /// The longest that Postgres may send nothing while a statement runs.
+    /// The longest silence of Postgres while a statement runs.
     answer_timeout: Duration,
     silences: Silences,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Can be returned to the pool.
+    /// The connection can be returned to the pool.
     Clean,
-    /// Must be rolled back first.
+    /// The transaction must be rolled back first.
     InTransaction,
-    /// A statement is running, or was abandoned: must be closed.
+    /// A statement is running or was abandoned. The connection must be closed.
     Busy,
 }
 
-/// When Postgres last left a statement of this pool unanswered. Cheap to clone.
+/// The time when Postgres last left a statement of this pool unanswered. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Silences(Arc<Mutex<Option<Instant>>>);
 
@@ -59,7 +60,8 @@ impl Silences {
         last.is_some_and(|silence| silence.elapsed() < age)
     }
 
-    /// Whether an idle connection still works. An error makes the pool close it without a farewell and open another.
+    /// Checks that an idle connection still works. An error makes the pool close it without a farewell and open
+    /// another.
     pub(crate) async fn check(
         self,
         connection: &mut PgConnection,
@@ -82,7 +84,7 @@ impl Silences {
 }
 
 impl PooledConnection {
-    /// Takes a connection from the pool.
+    /// Acquires a connection from the pool.
     pub(crate) async fn acquire(
         pool: &PgPool,
         silences: &Silences,
@@ -92,7 +94,7 @@ impl PooledConnection {
         Ok(Self { inner, state: State::Clean, answer_timeout, silences: silences.clone() })
     }
 
-    /// Sets the longest that Postgres may send nothing while a statement runs.
+    /// Sets the longest silence of Postgres while a statement runs.
     pub(crate) fn set_answer_timeout(&mut self, answer_timeout: Duration) {
         self.answer_timeout = answer_timeout;
     }
@@ -118,7 +120,7 @@ impl Drop for PooledConnection {
         let (State::Clean | State::InTransaction, Ok(runtime)) =
             (self.state, Handle::try_current())
         else {
-            // Dropping the bare connection closes its socket at once and frees its place in the pool.
+            // Dropping the bare connection closes its socket at once and releases its slot in the pool.
             return drop(inner.detach());
         };
         let (roll_back, silences) = (self.state == State::InTransaction, self.silences.clone());
@@ -129,7 +131,7 @@ impl Drop for PooledConnection {
                     return drop(inner.detach());
                 }
             }
-            // The pool asks the server once more; a connection that misses this deadline is closed.
+            // The pool pings the server again. A connection that misses this deadline is closed.
             if timeout(PING_TIMEOUT, inner.return_to_pool()).await.is_err() {
                 silences.note();
             }
@@ -140,7 +142,7 @@ impl Drop for PooledConnection {
 /// A statement that is running.
 struct Running<'c> {
     state: &'c mut State,
-    /// The state to return to when the statement has ended.
+    /// The state to restore when the statement has ended.
     before: State,
     answer_timeout: Duration,
     silences: &'c Silences,
@@ -156,7 +158,7 @@ impl PooledConnection {
 }
 
 impl Running<'_> {
-    /// Waits for the next part of the answer.
+    /// Waits for the next part of the reply.
     async fn next<T>(&mut self, answer: impl Future<Output = T>) -> Result<T, Error> {
         timeout(self.answer_timeout, answer).await.map_err(|_| {
             self.silences.note();
@@ -164,7 +166,7 @@ impl Running<'_> {
         })
     }
 
-    /// Notes the end of the statement. An error of the database leaves the connection as usable as success does.
+    /// Records the end of the statement. After an error of the database the connection is as usable as after a success.
     fn ended<T>(self, result: Result<T, Error>) -> Result<T, Error> {
         if matches!(result, Ok(_) | Err(Error::Database(_))) {
             *self.state = self.before;
@@ -172,7 +174,7 @@ impl Running<'_> {
         result
     }
 
-    /// Waits for an answer that comes as a whole.
+    /// Waits for a reply that arrives as a whole.
     async fn whole<T>(
         mut self,
         answer: impl Future<Output = Result<T, Error>>,
@@ -182,7 +184,7 @@ impl Running<'_> {
     }
 }
 
-/// Every statement runs under the connection's `answer_timeout`, which begins anew with each row.
+/// Every statement runs under the connection's `answer_timeout`, which restarts with each row.
 impl<'c> Executor<'c> for &'c mut PooledConnection {
     type Database = Postgres;
 

@@ -1,5 +1,5 @@
-//! The outbox: what is to be told, and what came of it. Rows are written in the transaction that has something to
-//! tell; whoever sends takes them for a while, sends without holding anything, and writes down what came of it.
+//! The outbox of webhooks. A transaction that has something to announce inserts a row. The sender leases due rows,
+//! sends without holding a lock, and records the result.
 
 mod row;
 
@@ -15,67 +15,67 @@ use crate::webhooks::PreviousSecret;
 pub use row::{DeliveryRow, DeliveryState};
 use row::{Row, count};
 
-/// Something to tell.
+/// A delivery to be inserted.
 #[derive(Debug, Clone)]
 pub struct NewDelivery {
-    /// Which.
+    /// The delivery's id.
     pub id: DeliveryId,
-    /// Whose.
+    /// The tenant that owns the webhook.
     pub tenant_id: TenantId,
-    /// Where to.
+    /// The webhook to deliver to.
     pub webhook_id: WebhookId,
-    /// What it tells.
+    /// The kind of event.
     pub kind: &'static str,
-    /// JSON.
+    /// The body, as JSON.
     pub payload: String,
-    /// Since when.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// A delivery that was taken to be sent.
+/// A delivery that was leased to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// Whose.
+    /// The tenant that owns the delivery.
     pub tenant_id: TenantId,
-    /// Which.
+    /// The delivery's id.
     pub id: DeliveryId,
 }
 
-/// What is needed to send.
+/// The data needed to send a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sending {
-    /// Where to.
+    /// The webhook to deliver to.
     pub webhook_id: WebhookId,
-    /// Its URL.
+    /// The webhook's URL.
     pub url: String,
-    /// Whether anything is to be sent there.
+    /// Whether the webhook is enabled.
     pub enabled: bool,
-    /// Its secret, sealed.
+    /// The webhook's sealed secret.
     pub secret: Vec<u8>,
-    /// The one before.
+    /// The secret before the last rotation, while both sign.
     pub previous: Option<PreviousSecret>,
-    /// What to send.
+    /// The body to send.
     pub payload: String,
-    /// How often it was tried.
+    /// The number of attempts so far.
     pub attempts: u32,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Debug, Clone)]
 pub struct Attempted {
-    /// What becomes of the delivery.
+    /// The state of the delivery after the attempt.
     pub state: DeliveryState,
-    /// When it is tried next.
+    /// The time of the next attempt.
     pub next_at: Timestamp,
-    /// When it was tried.
+    /// The time of the attempt.
     pub now: Timestamp,
-    /// The status of the answer.
+    /// The status of the response.
     pub response_status: Option<u16>,
-    /// The beginning of the answer.
+    /// The beginning of the response's body.
     pub response: Option<String>,
-    /// Why there was none.
+    /// The reason why there was no response.
     pub error: Option<String>,
-    /// How long it took.
+    /// The duration in milliseconds.
     pub took_ms: u64,
 }
 
@@ -90,7 +90,7 @@ impl<'t> Deliveries<'t> {
         Self { conn }
     }
 
-    /// When the `nth` newest delivery of a kind was made for a tenant, counted from 1.
+    /// Returns the creation time of the `nth` newest delivery of a kind of a tenant, counted from 1.
     pub async fn nth_newest(
         self,
         tenant_id: TenantId,
@@ -114,7 +114,7 @@ impl<'t> Deliveries<'t> {
         Ok(at.map(timestamp))
     }
 
-    /// Puts something into the outbox.
+    /// Inserts a delivery into the outbox.
     pub async fn insert(self, new: &NewDelivery) -> Result<DeliveryRow, StoreError> {
         sqlx::query_as!(
             Row,
@@ -157,7 +157,7 @@ impl<'t> Deliveries<'t> {
         .try_into()
     }
 
-    /// What was to be told by a webhook, newest first.
+    /// Lists the deliveries of a webhook, newest first.
     pub async fn list(
         self,
         tenant_id: TenantId,
@@ -195,7 +195,8 @@ impl<'t> Deliveries<'t> {
         Ok(page.listing(all(rows)?))
     }
 
-    /// Has a delivery tried again from the beginning, now; one that is under way is left alone.
+    /// Retries a delivery from its first attempt, now. The due time of a new delivery without an attempt is left
+    /// unchanged, because a sender can hold it.
     pub async fn again(
         self,
         tenant_id: TenantId,
@@ -240,8 +241,8 @@ impl<'t> Deliveries<'t> {
         .transpose()
     }
 
-    /// Takes up to `most` that are due, and leases each for `lease_s` seconds by Postgres' clock. At most
-    /// `most_per_tenant` of one tenant are leased at a time. Every tenant's first comes before any tenant's second.
+    /// Leases up to `most` due deliveries for `lease_s` seconds each, by Postgres' clock. At most `most_per_tenant` of
+    /// one tenant are leased at a time. Each tenant's first delivery comes before any tenant's second.
     pub async fn take(
         self,
         now: Timestamp,
@@ -267,7 +268,7 @@ impl<'t> Deliveries<'t> {
         Ok(due.collect())
     }
 
-    /// What is needed to send one that was taken; none: it is gone, or done.
+    /// Returns the data needed to send a leased delivery. `None` if it was deleted or is no longer pending.
     pub async fn sending(self, due: Due) -> Result<Option<Sending>, StoreError> {
         let row = sqlx::query!(
             "-- deliveries.sending
@@ -302,7 +303,7 @@ impl<'t> Deliveries<'t> {
         }))
     }
 
-    /// Writes down what came of an attempt.
+    /// Records the result of an attempt.
     pub async fn attempted(self, due: Due, attempted: &Attempted) -> Result<(), StoreError> {
         sqlx::query!(
             "-- deliveries.attempted
@@ -333,7 +334,8 @@ impl<'t> Deliveries<'t> {
         Ok(())
     }
 
-    /// Lets go of what was told before `until`, whosever it is; how many it were.
+    /// Deletes up to `most` deliveries of all tenants that were created before `until` and are not pending. Returns the
+    /// number of deleted rows.
     pub async fn forget(self, until: Timestamp, most: u32) -> Result<u64, StoreError> {
         let gone = sqlx::query_scalar!(
             r#"-- deliveries.forget

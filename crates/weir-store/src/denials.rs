@@ -1,4 +1,4 @@
-//! The log of refused checks: a sample of each second, kept for a day.
+//! The log of denied checks: a sample of each second, retained for a day.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -11,50 +11,50 @@ use crate::error::StoreError;
 use crate::page::{Listing, Page};
 use crate::tallies::{Counted, Flush};
 
-/// How many of a tenant's refused checks a gate writes for each second, at most.
+/// The most denied checks of a tenant that a gate records for each second.
 pub const DENIALS_PER_SECOND: u32 = 10;
 
-/// A refused check.
+/// A denied check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DenialRow {
-    /// Which entry.
+    /// The entry's id.
     pub id: DenialId,
-    /// Whose.
+    /// The tenant that owns the rule.
     pub tenant_id: TenantId,
-    /// When.
+    /// The time of the check.
     pub at: Timestamp,
-    /// Where it was asked.
+    /// The namespace of the check.
     pub namespace: String,
-    /// The rule that refused.
+    /// The rule that denied the check.
     pub rule_id: RuleId,
-    /// Its name as it was then.
+    /// The rule's name at that time.
     pub rule: String,
-    /// Whether it only watches.
+    /// Whether the rule was in shadow mode.
     pub shadow: bool,
-    /// The attributes it counts by.
+    /// The attributes that the rule counts by.
     pub subject: Value,
-    /// How much was asked for.
+    /// The cost of the check.
     pub cost: u64,
-    /// When the same check could pass; none: never.
+    /// The time in milliseconds after which the same check could pass. `None` if it never can.
     pub retry_after_ms: Option<u64>,
-    /// Whether Redis could not be asked.
+    /// Whether the check was decided without Redis.
     pub degraded: bool,
-    /// How many refused checks it stands for.
+    /// The number of denied checks that the entry represents.
     pub stands_for: u32,
 }
 
-/// Which refused checks to list.
+/// Restricts a list of denied checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DenialFilter {
-    /// Whose.
+    /// The tenant that owns the entries.
     pub tenant_id: TenantId,
-    /// Only those of this rule.
+    /// Only entries of this rule.
     pub rule_id: Option<RuleId>,
-    /// Only those after this one.
+    /// Only entries after this one.
     pub newer_than: Option<DenialId>,
 }
 
-/// The log of refused checks.
+/// The table of denied checks.
 #[derive(Debug)]
 pub struct Denials<'t> {
     conn: &'t mut PooledConnection,
@@ -65,7 +65,7 @@ impl<'t> Denials<'t> {
         Self { conn }
     }
 
-    /// Adds entries; those already there stay.
+    /// Inserts entries. Existing entries are left unchanged.
     pub async fn write(self, flush: &Flush, rows: &[DenialRow]) -> Result<(), StoreError> {
         let tenants: Vec<Uuid> = rows.iter().map(|row| uuid(row.tenant_id.to_u128())).collect();
         let ids: Vec<Uuid> = rows.iter().map(|row| uuid(row.id.to_u128())).collect();
@@ -113,7 +113,7 @@ impl<'t> Denials<'t> {
         Ok(())
     }
 
-    /// A tenant's refused checks, newest first.
+    /// Lists the denied checks of a tenant, newest first.
     pub async fn list(
         self,
         filter: &DenialFilter,
@@ -170,7 +170,10 @@ impl<'t> Denials<'t> {
                 cost: unsigned(row.cost?),
                 retry_after_ms: row.retry_after_ms.map(unsigned),
                 degraded: row.degraded?,
-                stands_for: row.stands_for.and_then(|it| u32::try_from(it).ok()).unwrap_or(1),
+                stands_for: row
+                    .stands_for
+                    .and_then(|checks| u32::try_from(checks).ok())
+                    .unwrap_or(1),
             })
         });
         let listing = page.listing(rows.collect());

@@ -1,74 +1,74 @@
-//! What can go wrong, in three kinds a caller can tell apart: the data says no, try again, a bug.
+//! Errors of the store, in three kinds: refused by the data, temporary, and bugs.
 
 use std::error::Error;
 
-/// Why the store did not do what it was asked.
+/// The reason why an operation of the store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A named constraint refused the write.
     #[error("refused by the data: {0:?}")]
     Conflict(Constraint),
-    /// The row has another revision than the caller read.
+    /// The row has another revision than the one that the caller read.
     #[error("changed by someone else meanwhile")]
     Stale,
-    /// Postgres cannot be asked now, or took too long: try again later.
+    /// Postgres is unreachable or too slow. The operation can succeed later.
     #[error("database unavailable")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
-    /// The login has rights that its plane does not need.
+    /// The login has privileges that its plane does not need.
     #[error("the login {login} has too many rights: {reason}")]
     Unconfined {
-        /// The login, as Postgres knows it.
+        /// The login's name in Postgres.
         login: String,
-        /// What is too much.
+        /// The excess privilege.
         reason: String,
     },
-    /// A bug or broken data: trying again does not help.
+    /// A bug or damaged data. A retry fails as well.
     #[error("database misused or damaged: {what}")]
     Corrupt {
-        /// What was wrong.
+        /// A description of the fault.
         what: String,
-        /// What the driver said, if it was asked.
+        /// The driver's error, if a statement failed.
         #[source]
         source: Option<Box<dyn Error + Send + Sync>>,
     },
 }
 
-/// What a violated constraint means.
+/// The meaning of a violated constraint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constraint {
     /// Another person has this e-mail address.
     UserEmail,
-    /// The person is a member already.
+    /// The person is already a member.
     MemberTwice,
-    /// There is no such person.
+    /// The person does not exist.
     MemberUser,
     /// Another rule of the namespace has this name.
     RuleName,
     /// The rule already has an override for this subject.
     OverrideSubject,
-    /// The tenant has no such rule.
+    /// The rule does not exist in the tenant.
     OverrideRule,
-    /// The digest is in use: the randomness was not random.
+    /// The digest is in use, which means that the source of randomness is broken.
     KeyDigest,
-    /// The digest is in use: the randomness was not random.
+    /// The digest is in use, which means that the source of randomness is broken.
     InvitationDigest,
-    /// The address was invited at the same moment by another.
+    /// Another request invited the address at the same moment.
     InvitationTwice,
-    /// The tenant has no such webhook.
+    /// The webhook does not exist in the tenant.
     AlertWebhook,
-    /// The tenant has no such rule.
+    /// The rule does not exist in the tenant.
     AlertRule,
-    /// The tenant is gone.
+    /// The tenant does not exist any more.
     TenantMissing,
 }
 
 impl StoreError {
-    /// Something that cannot be, found without the driver's help.
+    /// Creates an error for an impossible state that was detected without the driver.
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into(), source: None }
     }
 
-    /// The whole chain of causes in one line, for a log that reports each reason once.
+    /// Returns the chain of causes in one line, for a log that reports each reason once.
     pub fn reason(&self) -> String {
         let mut text = self.to_string();
         let mut cause = self.source();

@@ -1,4 +1,4 @@
-//! Heartbeats: which gates live, and which rulebook each serves.
+//! Heartbeats of gates, with the version of the rulebook that each gate serves.
 
 use std::time::Duration;
 
@@ -9,45 +9,45 @@ use crate::connection::PooledConnection;
 use crate::convert::{signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 
-/// What a gate says of itself.
+/// A gate's heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateBeat {
-    /// Which gate.
+    /// The gate's id.
     pub id: GateId,
-    /// Which run of it.
+    /// The id of the gate's process, drawn at its start.
     pub boot_id: u128,
-    /// Where it listens.
+    /// The address that the gate listens on.
     pub address: String,
-    /// The rulebook it serves.
+    /// The version of the rulebook that the gate serves.
     pub rulebook_version: u64,
-    /// Since when it serves that.
+    /// The time when the gate applied that version.
     pub applied_at: Timestamp,
-    /// How long after it heard of it.
+    /// The time in milliseconds from learning of that version to applying it.
     pub applied_after_ms: u64,
-    /// When it started.
+    /// The start of the process.
     pub started_at: Timestamp,
 }
 
-/// What is known of a gate.
+/// The last heartbeat of a gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateRow {
-    /// Which gate.
+    /// The gate's id.
     pub id: GateId,
-    /// Which run of it.
+    /// The id of the gate's process, drawn at its start.
     pub boot_id: u128,
-    /// Where it listens.
+    /// The address that the gate listens on.
     pub address: String,
-    /// The rulebook it serves.
+    /// The version of the rulebook that the gate serves.
     pub rulebook_version: u64,
-    /// Since when it serves that.
+    /// The time when the gate applied that version.
     pub applied_at: Timestamp,
-    /// How long after it heard of it.
+    /// The time in milliseconds from learning of that version to applying it.
     pub applied_after_ms: u64,
-    /// When it started.
+    /// The start of the process.
     pub started_at: Timestamp,
-    /// When it was last heard of, by Postgres' clock: the one clock all gates share.
+    /// The time of the heartbeat by Postgres' clock, which all gates share.
     pub seen_at: Timestamp,
-    /// How long ago that was.
+    /// The age of the heartbeat in milliseconds.
     pub age_ms: u64,
 }
 
@@ -62,7 +62,7 @@ impl<'t> Gates<'t> {
         Self { conn }
     }
 
-    /// Writes a gate's heartbeat, in its own scope.
+    /// Writes a gate's heartbeat, in the gate's own scope.
     pub async fn beat(self, beat: &GateBeat) -> Result<(), StoreError> {
         sqlx::query!(
             "-- gates.beat
@@ -99,8 +99,8 @@ impl<'t> Gates<'t> {
         Ok(())
     }
 
-    /// The gates heard of lately, the longest running first.
-    pub async fn list_live(self, within: Duration) -> Result<Vec<GateRow>, StoreError> {
+    /// Lists the gates with a heartbeat in the last `window`, the longest running first.
+    pub async fn list_live(self, window: Duration) -> Result<Vec<GateRow>, StoreError> {
         let rows = sqlx::query!(
             r#"-- gates.list_live
             SELECT
@@ -116,7 +116,7 @@ impl<'t> Gates<'t> {
             FROM gates
             WHERE seen_at > clock_timestamp() - make_interval(secs => $1)
             ORDER BY started_at, id"#,
-            within.as_secs_f64(),
+            window.as_secs_f64(),
         )
         .fetch_all(self.conn)
         .await?;
@@ -134,21 +134,21 @@ impl<'t> Gates<'t> {
         Ok(rows.collect())
     }
 
-    /// How many gates were heard of lately.
-    pub async fn count_live(self, within: Duration) -> Result<u64, StoreError> {
+    /// Returns the number of gates with a heartbeat in the last `window`.
+    pub async fn count_live(self, window: Duration) -> Result<u64, StoreError> {
         let count = sqlx::query_scalar!(
             r#"-- gates.count_live
             SELECT count(*) AS "count!"
             FROM gates
             WHERE seen_at > clock_timestamp() - make_interval(secs => $1)"#,
-            within.as_secs_f64(),
+            window.as_secs_f64(),
         )
         .fetch_one(self.conn)
         .await?;
         Ok(unsigned(count))
     }
 
-    /// Forgets gates not heard of for long.
+    /// Deletes gates without a heartbeat for `older_than`. Returns the number of deleted rows.
     pub async fn forget(self, older_than: Duration) -> Result<u64, StoreError> {
         let done = sqlx::query!(
             "-- gates.forget

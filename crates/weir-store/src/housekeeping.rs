@@ -1,28 +1,27 @@
-//! What is done to statistics with time: rolled up, and let go. The work is done by functions of the
-//! schema, because the app's role owns no table.
+//! Roll-up and retention of statistics. Functions of the schema do the work, because the app's role owns no table.
 
 use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned};
 use crate::error::StoreError;
 
-/// How long statistics are kept.
+/// Retention periods and bounds of statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// Days of minutes, and of the busiest subjects.
+    /// Days of counts by the minute, and of the busiest subjects.
     pub minutes_days: u16,
-    /// Days of hours.
+    /// Days of counts by the hour.
     pub hours_days: u16,
-    /// Days of days.
+    /// Days of counts by the day.
     pub days_days: u16,
-    /// Entries of a tenant's log of refused checks; they are kept for a day at most.
+    /// Entries in a tenant's log of denied checks. None is retained for more than a day.
     pub denials_max: u32,
-    /// Hours of checks kept for what-if runs.
+    /// Hours of checks recorded for what-if runs.
     pub samples_hours: u16,
-    /// Bytes of them a tenant.
+    /// Bytes of recorded checks of one tenant.
     pub samples_bytes_max: u64,
 }
 
-/// What is done with time.
+/// The maintenance functions of the schema.
 #[derive(Debug)]
 pub struct Housekeeping<'t> {
     conn: &'t mut PooledConnection,
@@ -46,7 +45,7 @@ impl<'t> Housekeeping<'t> {
         Self { conn }
     }
 
-    /// Folds hours that are over; whether there was something to do.
+    /// Rolls up completed hours. Returns whether any were rolled up.
     pub async fn roll_up(self, retention: &Retention) -> Result<bool, StoreError> {
         let done = sqlx::query_scalar!(
             r#"-- housekeeping.roll_up
@@ -70,8 +69,8 @@ impl<'t> Housekeeping<'t> {
         Ok(())
     }
 
-    /// Drops the oldest partition of minutes if it is too old. Returns whether it did. To be alone in its transaction,
-    /// because it locks the table.
+    /// Drops the oldest partition of minutes if it is past its retention. Returns whether one was dropped. Must be
+    /// alone in its transaction, because it locks the table.
     pub async fn drop_old_day(self, retention: &Retention) -> Result<bool, StoreError> {
         let dropped = sqlx::query_scalar!(
             r#"-- housekeeping.drop_old_day
@@ -83,7 +82,7 @@ impl<'t> Housekeeping<'t> {
         Ok(dropped)
     }
 
-    /// Deletes statistics that are too old, too many, or of deleted tenants.
+    /// Deletes statistics that are past their retention, above their bound, or of deleted tenants.
     pub async fn delete_old(self, retention: &Retention) -> Result<(), StoreError> {
         sqlx::query!(
             "-- housekeeping.delete_old
@@ -98,7 +97,7 @@ impl<'t> Housekeeping<'t> {
         Ok(())
     }
 
-    /// Deletes changes of tenants that gates no longer load and to which no row refers. Returns how many were deleted.
+    /// Deletes changes of tenants that gates no longer load and no row refers to. Returns the number of deleted rows.
     pub async fn delete_old_changes(self) -> Result<u64, StoreError> {
         let deleted = sqlx::query_scalar!(
             r#"-- housekeeping.delete_old_changes
@@ -109,7 +108,7 @@ impl<'t> Housekeeping<'t> {
         Ok(unsigned(deleted))
     }
 
-    /// For how many days from today on there are partitions for minutes, today included.
+    /// Returns the number of days, from today on, that have a partition for minutes.
     pub async fn days_ahead(self) -> Result<u32, StoreError> {
         let days = sqlx::query_scalar!(
             r#"-- housekeeping.days_ahead
@@ -127,7 +126,7 @@ impl<'t> Housekeeping<'t> {
         Ok(u32::try_from(days).unwrap_or(u32::MAX))
     }
 
-    /// Lets go of checks kept for what-if runs that are too old or too many; how many pieces went.
+    /// Deletes recorded checks that are past their retention or above their bound. Returns the number of deleted rows.
     pub async fn keep_samples(self, retention: &Retention) -> Result<u64, StoreError> {
         let dropped = sqlx::query_scalar!(
             r#"-- housekeeping.keep_samples

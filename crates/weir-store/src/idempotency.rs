@@ -1,4 +1,4 @@
-//! Answers already given: a request sent again gets the first answer, and nothing is done twice.
+//! Stored responses: a repeated request gets the first response and has no further effect.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -9,47 +9,47 @@ use crate::connection::PooledConnection;
 use crate::convert::{stored, uuid};
 use crate::error::StoreError;
 
-/// A request that may have been sent before.
+/// A request with an idempotency key.
 #[derive(Debug, Clone)]
 pub struct Claim {
-    /// Who sent it; in the transaction's scope.
+    /// The sender, as in the scope of the transaction.
     pub owner: Owner,
-    /// The key it came with.
+    /// The idempotency key.
     pub key: String,
-    /// SHA-256 of all that makes it the same request.
+    /// The SHA-256 of all parts that identify the request.
     pub request_digest: [u8; 32],
-    /// When.
+    /// The current time.
     pub now: Timestamp,
-    /// How long its answer is kept.
+    /// The time until which the response is retained.
     pub expires_at: Timestamp,
 }
 
-/// Who sends requests.
+/// The sender of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// A tenant.
     Tenant(TenantId),
-    /// A person, where no tenant is concerned.
+    /// A person, for requests outside of tenants.
     User(UserId),
 }
 
-/// Whether a request was sent before.
+/// The result of claiming a key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Claimed {
-    /// It was not: do the work, then `finish`.
+    /// The key is new. Do the work, then call `finish`.
     Fresh,
-    /// It was, and this was the answer.
+    /// The request was sent before and got this response.
     Replay {
         /// The HTTP status.
         status: u16,
-        /// The body.
+        /// The body, as JSON.
         body: Value,
     },
-    /// The key came with another request.
+    /// The key was used with another request.
     Mismatch,
 }
 
-/// The table of answers.
+/// The table of responses.
 #[derive(Debug)]
 pub struct Idempotency<'t> {
     conn: &'t mut PooledConnection,
@@ -60,7 +60,7 @@ impl<'t> Idempotency<'t> {
         Self { conn }
     }
 
-    /// Claims a key, in the transaction of the work. A twin waits here until the first commits.
+    /// Claims a key, in the transaction of the work. A concurrent claim of the same key waits until the first commits.
     pub async fn claim(self, claim: &Claim) -> Result<Claimed, StoreError> {
         sqlx::query!(
             "-- idempotency.purge
@@ -91,7 +91,7 @@ impl<'t> Idempotency<'t> {
         if done.rows_affected() > 0 { Ok(Claimed::Fresh) } else { self.earlier(claim).await }
     }
 
-    /// Keeps the answer for whoever asks again. No secret belongs in it.
+    /// Stores the response for repeated requests. It must not contain a secret.
     pub async fn finish(self, claim: &Claim, status: u16, body: &Value) -> Result<(), StoreError> {
         sqlx::query!(
             "-- idempotency.finish

@@ -1,9 +1,9 @@
-//! What holds for all tenants: one row, which only operators change.
+//! Settings that hold for all tenants: one row, which only operators change.
 
 use crate::connection::PooledConnection;
 use crate::error::StoreError;
 
-/// The row of the installation.
+/// The table of the installation, which has one row.
 #[derive(Debug)]
 pub struct Installation<'t> {
     conn: &'t mut PooledConnection,
@@ -14,7 +14,7 @@ impl<'t> Installation<'t> {
         Self { conn }
     }
 
-    /// Whether rules decide at all.
+    /// Whether rules are enforced, for all tenants.
     pub async fn enforced(self) -> Result<bool, StoreError> {
         let enforced = sqlx::query_scalar!(
             "-- installation.enforced
@@ -25,7 +25,7 @@ impl<'t> Installation<'t> {
         Ok(enforced)
     }
 
-    /// Turns all rules of all tenants on or off. Returns whether the caller's scope permitted it.
+    /// Enforces the rules of all tenants, or stops enforcing them. Returns whether the caller's scope permitted it.
     pub async fn set_enforced(self, enforced: bool) -> Result<bool, StoreError> {
         let done = sqlx::query!(
             "-- installation.set_enforced

@@ -1,4 +1,4 @@
-//! Who is asked to join a tenant. Only digests of the tokens are kept.
+//! Invitations to join a tenant. Only digests of their tokens are stored.
 
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -11,43 +11,43 @@ use crate::error::StoreError;
 use crate::members::MemberRole;
 use crate::page::{Listing, Page};
 
-/// An invitation to be made.
+/// An invitation to be inserted.
 #[derive(Debug, Clone)]
 pub struct NewInvitation {
-    /// Which.
+    /// The invitation's id.
     pub id: InvitationId,
-    /// To what.
+    /// The tenant to join.
     pub tenant_id: TenantId,
-    /// Who is asked.
+    /// The invited address.
     pub email: String,
-    /// As what.
+    /// The role of the new member.
     pub role: MemberRole,
-    /// SHA-256 of the token.
+    /// The SHA-256 of the token.
     pub digest: [u8; 32],
-    /// Who asks.
+    /// The inviter: an e-mail address, or `key` and the key's name.
     pub invited_by: String,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
-    /// Until when it can be accepted.
+    /// The time until which the invitation can be accepted.
     pub expires_at: Timestamp,
 }
 
-/// An invitation that is not accepted yet.
+/// An invitation that was not accepted yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvitationRow {
-    /// Which.
+    /// The invitation's id.
     pub id: InvitationId,
-    /// To what.
+    /// The tenant to join.
     pub tenant_id: TenantId,
-    /// Who is asked.
+    /// The invited address.
     pub email: String,
-    /// As what.
+    /// The role of the new member.
     pub role: MemberRole,
-    /// Who asks.
+    /// The inviter: an e-mail address, or `key` and the key's name.
     pub invited_by: String,
-    /// Since when.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// Until when it can be accepted.
+    /// The time until which the invitation can be accepted.
     pub expires_at: Timestamp,
 }
 
@@ -62,7 +62,7 @@ impl<'t> Invitations<'t> {
         Self { conn }
     }
 
-    /// Makes an invitation; one that was open for the same address ends.
+    /// Inserts an invitation. It replaces an open invitation of the same address.
     pub async fn replace(self, new: &NewInvitation) -> Result<InvitationRow, StoreError> {
         sqlx::query!(
             "-- invitations.end_former
@@ -108,7 +108,7 @@ impl<'t> Invitations<'t> {
         .try_into()
     }
 
-    /// How many can still be accepted.
+    /// Returns the number of invitations that can still be accepted.
     pub async fn count_open(self, tenant_id: TenantId, now: Timestamp) -> Result<u64, StoreError> {
         let count = sqlx::query_scalar!(
             r#"-- invitations.count_open
@@ -123,7 +123,7 @@ impl<'t> Invitations<'t> {
         Ok(unsigned(count))
     }
 
-    /// Those that can still be accepted, newest first.
+    /// Lists the invitations that can still be accepted, newest first.
     pub async fn list_open(
         self,
         tenant_id: TenantId,
@@ -155,7 +155,7 @@ impl<'t> Invitations<'t> {
         Ok(page.listing(all(rows)?))
     }
 
-    /// The one whose token has this digest, if it can still be accepted.
+    /// Returns the invitation with this token digest, if it can still be accepted.
     pub async fn presented(
         self,
         digest: &[u8; 32],
@@ -183,7 +183,7 @@ impl<'t> Invitations<'t> {
         .transpose()
     }
 
-    /// Takes an invitation away, because it was accepted or withdrawn; none if it is gone already.
+    /// Deletes an invitation that was accepted or revoked. `None` if it does not exist any more.
     pub async fn delete(
         self,
         tenant_id: TenantId,
@@ -211,7 +211,7 @@ impl<'t> Invitations<'t> {
         .transpose()
     }
 
-    /// Revokes all invitations made under this name (an e-mail address, or `key` and the key's name).
+    /// Revokes all invitations of this inviter: an e-mail address, or `key` and the key's name.
     pub async fn revoke_made_by(
         self,
         tenant_id: TenantId,

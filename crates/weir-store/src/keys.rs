@@ -1,4 +1,4 @@
-//! API keys: digests only, with an overlap while a key is rotated.
+//! API keys. Only digests are stored; a rotated key has two for the time of an overlap.
 
 mod row;
 
@@ -13,41 +13,41 @@ use crate::page::{Listing, Page};
 pub use row::{KeyRow, PreviousDigest};
 use row::{Row, query_keys};
 
-/// A key to be made.
+/// A key to be inserted.
 #[derive(Debug, Clone)]
 pub struct NewKey {
-    /// Which.
+    /// The key's id.
     pub id: KeyId,
-    /// Whose.
+    /// The tenant that owns the key.
     pub tenant_id: TenantId,
-    /// What people call it.
+    /// The display name.
     pub name: String,
-    /// What it may do.
+    /// The operations that the key permits.
     pub scopes: Vec<String>,
     /// The public part of the secret.
     pub hint: String,
-    /// SHA-256 of the secret.
+    /// The SHA-256 of the secret.
     pub digest: [u8; 32],
-    /// Until when it works.
+    /// The time until which the key works.
     pub expires_at: Option<Timestamp>,
-    /// Who makes it.
+    /// The creator: an e-mail address, or `key` and the key's name.
     pub created_by: String,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// A new secret for a key.
 #[derive(Debug, Clone)]
 pub struct KeyRotation {
-    /// Which.
+    /// The key's id.
     pub id: KeyId,
-    /// Whose.
+    /// The tenant that owns the key.
     pub tenant_id: TenantId,
-    /// SHA-256 of the new secret.
+    /// The SHA-256 of the new secret.
     pub digest: [u8; 32],
     /// The public part of the new secret.
     pub hint: String,
-    /// Until when the old secret works.
+    /// The time until which the old secret works.
     pub previous_expires_at: Timestamp,
 }
 
@@ -62,7 +62,7 @@ impl<'t> Keys<'t> {
         Self { conn }
     }
 
-    /// Makes a key.
+    /// Inserts a key.
     pub async fn insert(self, new: &NewKey) -> Result<KeyRow, StoreError> {
         query_keys!(
             "-- keys.insert
@@ -95,7 +95,7 @@ impl<'t> Keys<'t> {
         .try_into()
     }
 
-    /// How many keys of a tenant are neither revoked nor expired.
+    /// Returns the number of a tenant's keys that are neither revoked nor expired.
     pub async fn count_usable(
         self,
         tenant_id: TenantId,
@@ -116,7 +116,7 @@ impl<'t> Keys<'t> {
         Ok(unsigned(count))
     }
 
-    /// The key with this id, revoked or not.
+    /// Returns the key with this id, even if it is revoked.
     pub async fn find(self, tenant_id: TenantId, id: KeyId) -> Result<Option<KeyRow>, StoreError> {
         query_keys!(
             "-- keys.find
@@ -132,10 +132,11 @@ impl<'t> Keys<'t> {
         .transpose()
     }
 
-    /// Notes when keys were last used.
+    /// Records when keys were last used.
     pub async fn used(self, uses: &[(TenantId, KeyId, Timestamp)]) -> Result<(), StoreError> {
-        let tenants: Vec<_> = uses.iter().map(|(it, _, _)| uuid(it.to_u128())).collect();
-        let ids: Vec<_> = uses.iter().map(|(_, it, _)| uuid(it.to_u128())).collect();
+        let tenants: Vec<_> =
+            uses.iter().map(|(tenant_id, _, _)| uuid(tenant_id.to_u128())).collect();
+        let ids: Vec<_> = uses.iter().map(|(_, key_id, _)| uuid(key_id.to_u128())).collect();
         let at: Vec<_> = uses.iter().map(|(_, _, at)| stored(*at)).collect();
         sqlx::query!(
             "-- keys.used
@@ -151,7 +152,7 @@ impl<'t> Keys<'t> {
         Ok(())
     }
 
-    /// The keys not revoked, newest first.
+    /// Lists the keys that are not revoked, newest first.
     pub async fn list(
         self,
         tenant_id: TenantId,
@@ -173,7 +174,7 @@ impl<'t> Keys<'t> {
         Ok(page.listing(all(rows)?))
     }
 
-    /// The working keys made under this name, an e-mail address in normal form; the newest 200.
+    /// Lists the newest 200 working keys created by this e-mail address in normal form.
     pub async fn made_by(
         self,
         tenant_id: TenantId,
@@ -199,7 +200,7 @@ impl<'t> Keys<'t> {
         all(rows)
     }
 
-    /// Those of `keys` that work at `now`.
+    /// Returns the keys among `keys` that work at `now`.
     pub async fn working_of(
         self,
         tenant_id: TenantId,
@@ -224,7 +225,7 @@ impl<'t> Keys<'t> {
         Ok(found.into_iter().map(|id| KeyId::from_u128(id.as_u128())).collect())
     }
 
-    /// Gives a key a new secret; the old one works until the overlap ends.
+    /// Gives a key a new secret. The old one works until the overlap ends.
     pub async fn rotate(self, rotation: &KeyRotation) -> Result<Option<KeyRow>, StoreError> {
         query_keys!(
             "-- keys.rotate
@@ -249,7 +250,7 @@ impl<'t> Keys<'t> {
         .transpose()
     }
 
-    /// Ends a key. The second time there is nothing left to end.
+    /// Revokes a key. `None` if it does not exist or is already revoked.
     pub async fn revoke(
         self,
         tenant_id: TenantId,
@@ -273,9 +274,9 @@ impl<'t> Keys<'t> {
         .transpose()
     }
 
-    /// The key whose secret has this digest, if it works now.
+    /// Returns the key that has this digest and works at `now`.
     ///
-    /// The one statement without a tenant: it is what finds out which tenant speaks.
+    /// This is the only statement without a tenant, because it determines the tenant of a request.
     pub async fn by_digest(
         self,
         presented: &[u8; 32],
@@ -298,7 +299,7 @@ impl<'t> Keys<'t> {
     }
 }
 
-/// Every usable key of every tenant; or the keys, revoked ones too, that changed after version `since` of the rulebook.
+/// Every usable key of every tenant, or the keys, including revoked ones, that changed after version `since`.
 pub(crate) async fn of_rulebook(
     conn: &mut PooledConnection,
     since: Option<i64>,

@@ -1,7 +1,7 @@
 //! All SQL and the migrations.
 //!
-//! `Store::begin("rules.create", Scope::Tenant(id))` opens a transaction that may see one tenant;
-//! its accessors (`tx.rules()`, `tx.keys()`, …) hold one table each.
+//! `Store::begin("rules.create", Scope::Tenant(id))` opens a transaction that can see one tenant. Its accessors
+//! (`tx.rules()`, `tx.keys()`, …) cover one table each.
 
 mod actor;
 mod alerts;

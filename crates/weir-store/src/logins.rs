@@ -1,4 +1,4 @@
-//! Logins: each plane has one of its own, which can become that plane's role and nothing else.
+//! Database logins: each plane has its own, which can assume that plane's role and no other.
 
 use std::net::IpAddr;
 
@@ -7,8 +7,7 @@ use sqlx::postgres::PgSslMode;
 use crate::error::StoreError;
 use crate::store::{Role, Store, options_of};
 
-/// Whether a connection to this address is to a server that proves who it is (`sslmode=verify-full`), or does not leave
-/// the machine.
+/// Whether a connection to this address authenticates the server (`sslmode=verify-full`) or stays on the machine.
 pub fn is_verified(url: &str) -> Result<bool, StoreError> {
     let options = options_of(url)?;
     let host = options.get_host();
@@ -21,7 +20,7 @@ pub fn is_verified(url: &str) -> Result<bool, StoreError> {
 }
 
 impl Store {
-    /// Creates the login of a plane, or gives the one there is this password. To be called by the owner.
+    /// Creates the login of a plane, or sets the password of an existing one. Must be called by the owner.
     pub async fn create_login(&self, plane: Role, password: &str) -> Result<(), StoreError> {
         let (Some(role), Some(login)) = (plane.name(), plane.login()) else {
             return Err(StoreError::corrupt("the owner's login is not ours to create"));
@@ -39,8 +38,8 @@ impl Store {
         Ok(connection.commit().await?)
     }
 
-    /// Refuses a login that could do more than its plane needs. A process gives such a login away when it is broken into,
-    /// and `RESET ROLE` would undo the role that every connection takes on.
+    /// Refuses a login with more privileges than its plane needs. An intruder in the process could use them, because
+    /// `RESET ROLE` undoes the role that every connection assumes.
     pub async fn assert_confined(&self) -> Result<(), StoreError> {
         let plane = self.role().name().unwrap_or_default();
         let row = sqlx::query!(

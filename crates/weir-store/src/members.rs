@@ -1,4 +1,4 @@
-//! Who belongs to a tenant, and as what.
+//! Members of tenants and their roles.
 
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -10,21 +10,21 @@ use crate::convert::{all, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
-/// What a member may do, from least to most.
+/// A member's role, from the least privileges to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemberRole {
     /// Reads.
     Viewer,
     /// Writes rules and overrides, and tests them.
     Editor,
-    /// All but deleting the tenant and its owners.
+    /// Everything except deleting the tenant and changing its owners.
     Admin,
-    /// All.
+    /// Everything.
     Owner,
 }
 
 impl MemberRole {
-    /// As it is written.
+    /// The role's name in the API and in Postgres.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -34,7 +34,7 @@ impl MemberRole {
         }
     }
 
-    /// From how it is written.
+    /// The role with this name.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Viewer, Self::Editor, Self::Admin, Self::Owner]
             .into_iter()
@@ -46,18 +46,18 @@ impl MemberRole {
     }
 }
 
-/// A person in a tenant.
+/// A member of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberRow {
-    /// Who.
+    /// The person's id.
     pub user_id: UserId,
-    /// What they sign in with.
+    /// The e-mail address.
     pub email: String,
-    /// What they are called.
+    /// The display name.
     pub name: String,
-    /// As what.
+    /// The role.
     pub role: MemberRole,
-    /// Since when.
+    /// The time of joining.
     pub created_at: Timestamp,
 }
 
@@ -99,7 +99,7 @@ impl<'t> Members<'t> {
         Ok(())
     }
 
-    /// What a person is in a tenant.
+    /// Returns the role of a person in a tenant.
     pub async fn role(
         self,
         tenant_id: TenantId,
@@ -116,7 +116,7 @@ impl<'t> Members<'t> {
         role.map(|role| MemberRole::from_stored(&role)).transpose()
     }
 
-    /// Everybody in a tenant, in the order in which they got their accounts.
+    /// Lists the members of a tenant in the order in which their accounts were created.
     pub async fn list(
         self,
         tenant_id: TenantId,
@@ -145,7 +145,7 @@ impl<'t> Members<'t> {
         Ok(page.listing(all(rows)?))
     }
 
-    /// One person in a tenant.
+    /// Returns one member of a tenant.
     pub async fn find(
         self,
         tenant_id: TenantId,
@@ -190,7 +190,8 @@ impl<'t> Members<'t> {
         Ok(found)
     }
 
-    /// How many owners a tenant has. Those who may change that wait for each other by the rulebook's bump.
+    /// Returns the number of owners of a tenant. The number is stable until the end of the transaction only after
+    /// `Tenants::begin_change`, which serialises changes of a tenant.
     pub async fn count_owners(self, tenant_id: TenantId) -> Result<u64, StoreError> {
         let count = sqlx::query_scalar!(
             r#"-- members.count_owners
@@ -202,7 +203,7 @@ impl<'t> Members<'t> {
         Ok(unsigned(count))
     }
 
-    /// How many tenants a person belongs to.
+    /// Returns the number of tenants that a person is a member of.
     pub async fn count_of(self, user_id: UserId) -> Result<u64, StoreError> {
         let count = sqlx::query_scalar!(
             r#"-- members.count_of
@@ -214,7 +215,7 @@ impl<'t> Members<'t> {
         Ok(unsigned(count))
     }
 
-    /// Those of `emails` (in normal form) that belong to members of the tenant.
+    /// Returns the addresses among `emails`, in normal form, that belong to members of the tenant.
     pub async fn emails_of(
         self,
         tenant_id: TenantId,
@@ -234,7 +235,7 @@ impl<'t> Members<'t> {
         Ok(found)
     }
 
-    /// Those of `users` that are members of the tenant and whose accounts are not disabled.
+    /// Returns the people among `users` that are members of the tenant and whose accounts are not disabled.
     pub async fn active_of(
         self,
         tenant_id: TenantId,
@@ -255,7 +256,7 @@ impl<'t> Members<'t> {
         Ok(found.into_iter().map(|id| UserId::from_u128(id.as_u128())).collect())
     }
 
-    /// Changes what a person may do.
+    /// Changes a member's role.
     pub async fn set_role(
         self,
         tenant_id: TenantId,
@@ -274,7 +275,7 @@ impl<'t> Members<'t> {
         Ok(done.rows_affected() > 0)
     }
 
-    /// Takes a person out of a tenant.
+    /// Removes a member from a tenant.
     pub async fn delete(self, tenant_id: TenantId, user_id: UserId) -> Result<bool, StoreError> {
         let done = sqlx::query!(
             "-- members.delete

@@ -1,11 +1,11 @@
-//! Keyset pagination: a page starts after the sort key of the last row seen.
+//! Keyset pagination: a page starts after the sort key of the last row of the previous page.
 
-/// Which part of a list is wanted.
+/// The requested part of a list.
 #[derive(Debug, Clone)]
 pub struct Page<A> {
-    /// At most so many rows.
+    /// The most rows to return.
     pub limit: u32,
-    /// The sort key of the last row of the page before.
+    /// The sort key of the last row of the previous page.
     pub after: Option<A>,
 }
 
@@ -19,12 +19,12 @@ pub struct Listing<T> {
 }
 
 impl<A> Page<A> {
-    /// One row more than wanted: it tells whether another page follows.
+    /// The number of rows to fetch: one more than `limit`, which shows whether another page follows.
     pub(crate) fn fetch(&self) -> i64 {
         i64::from(self.limit) + 1
     }
 
-    /// Makes the page out of what was fetched.
+    /// Makes a page of the fetched rows.
     pub(crate) fn listing<T>(&self, mut items: Vec<T>) -> Listing<T> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let more = items.len() > limit;

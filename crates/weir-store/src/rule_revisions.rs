@@ -1,4 +1,4 @@
-//! Every revision a rule had: who, when, before and after.
+//! The revisions of rules: the actor, the time, and the body before and after.
 
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -13,18 +13,18 @@ use crate::error::StoreError;
 use crate::page::{Listing, Page};
 use crate::rules::RuleRow;
 
-/// One writing of a rule.
+/// A revision of a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RevisionRow {
-    /// Its number, from 1.
+    /// The revision's number, from 1.
     pub revision: u64,
-    /// Who wrote it.
+    /// The person, key or system that wrote it.
     pub actor: Actor,
-    /// When.
+    /// The time of the write.
     pub at: Timestamp,
-    /// The body it had before; none for the first.
+    /// The body before the write. `None` for the first revision.
     pub before: Option<Value>,
-    /// The body it had from then on.
+    /// The body after the write.
     pub after: Value,
 }
 
@@ -63,7 +63,7 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Keeps the newest `most` revisions of a rule of the tenant in scope. Returns how many were removed.
+/// Deletes all but the newest `most` revisions of a rule of the tenant in scope. Returns the number of deleted rows.
 pub(crate) async fn keep(
     conn: &mut PooledConnection,
     rule_id: RuleId,

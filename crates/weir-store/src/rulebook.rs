@@ -1,5 +1,5 @@
-//! The version of the rulebook, and what gates load. They are in one file because the load is complete only if every
-//! transaction that changes what gates serve raises the version as its last statement.
+//! The version of the rulebook, and the changes that gates load. They share a file because a load is complete only if
+//! every transaction that changes served content raises the version as its last statement.
 
 use std::collections::HashMap;
 
@@ -17,22 +17,22 @@ use crate::rules::{self, RuleRow, Rules, ServedRule};
 /// number stands for other content and has another stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RulebookVersion {
-    /// The number.
+    /// The sequential number.
     pub number: u64,
     /// A random number, drawn when the version was raised.
     pub stamp: u128,
 }
 
-/// What a gate loads.
+/// The content that a gate loads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RulebookChanges {
-    /// The version of the whole.
+    /// The version of the rulebook that this content leads to.
     pub version: RulebookVersion,
-    /// Whether this is everything, rather than what changed since the version that the gate holds.
+    /// Whether this is the whole rulebook rather than the changes since the gate's version.
     pub whole: bool,
-    /// Whether rules are enforced at all, for every tenant.
+    /// Whether rules are enforced, for all tenants.
     pub enforced: bool,
-    /// Checks a second of a tenant that has no value of its own.
+    /// The ceiling of checks per second of a tenant without a value of its own.
     pub checks_per_second: u64,
     /// The tenants that changed.
     pub tenants: Vec<TenantChanges>,
@@ -40,7 +40,7 @@ pub struct RulebookChanges {
     pub deleted: Vec<TenantId>,
 }
 
-/// What changed of one tenant.
+/// The changes of one tenant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TenantChanges {
     /// The tenant.
@@ -51,26 +51,26 @@ pub struct TenantChanges {
     pub record_checks: bool,
     /// Whether its rules are enforced.
     pub enforced: bool,
-    /// Its own ceiling of checks a second.
+    /// The tenant's own ceiling of checks per second.
     pub checks_per_second: Option<u64>,
-    /// The version of the rulebook at which it last changed.
+    /// The version of the rulebook at which the tenant last changed.
     pub version: u64,
-    /// The keys that were written. Revoked keys are included unless everything is loaded.
+    /// The keys that were written. Revoked keys are included unless the whole rulebook is loaded.
     pub keys: Vec<KeyRow>,
     /// The rules that were written.
     pub rules: Vec<ServedRule>,
-    /// The overrides that were written, expired ones too.
+    /// The overrides that were written, including expired ones.
     pub overrides: Vec<ServedOverride>,
-    /// Everything that the tenant still has, if a rule or an override was removed.
+    /// The ids that the tenant still has, if a rule or an override was removed.
     pub remaining: Option<RemainingIds>,
 }
 
-/// The rules and overrides that a tenant still has.
+/// The ids of the rules and overrides that a tenant still has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RemainingIds {
-    /// Its rules, in order.
+    /// The ids of its rules, ascending.
     pub rules: Vec<RuleId>,
-    /// Its overrides, in order.
+    /// The ids of its overrides, ascending.
     pub overrides: Vec<OverrideId>,
 }
 
@@ -79,11 +79,11 @@ pub struct RemainingIds {
 pub struct RuleRows {
     /// Rules, oldest first.
     pub rules: Vec<RuleRow>,
-    /// Their overrides, oldest first, expired ones too.
+    /// Their overrides, oldest first, including expired ones.
     pub overrides: Vec<OverrideRow>,
 }
 
-/// The version counter and one tenant's part of the rulebook.
+/// The table of versions, and one tenant's part of the rulebook.
 #[derive(Debug)]
 pub struct Rulebook<'t> {
     conn: &'t mut PooledConnection,
@@ -94,11 +94,11 @@ impl<'t> Rulebook<'t> {
         Self { conn }
     }
 
-    /// Raises the version if this transaction changed something of the tenant that gates serve, and returns the new
-    /// version. The answer retained under `answer_key` gets the version as its `rulebook_version`.
+    /// Raises the version if this transaction changed content of the tenant that gates serve, and returns the new
+    /// version. The response stored under `answer_key` gets the version as its `rulebook_version`.
     ///
-    /// To be the last statement of a transaction: it locks the row that all tenants share until the commit. A transaction
-    /// that does not call it publishes when it commits.
+    /// Must be the last statement of a transaction: it locks the row that all tenants share until the commit. A
+    /// transaction that does not call it publishes when it commits.
     pub async fn publish(
         self,
         tenant_id: TenantId,
@@ -115,8 +115,8 @@ impl<'t> Rulebook<'t> {
         Ok(version.map(unsigned))
     }
 
-    /// Raises the version if this transaction changed something that holds for all tenants, and returns the new version.
-    /// To be the last statement of a transaction, as [`Rulebook::publish`] is.
+    /// Raises the version if this transaction changed a setting of all tenants, and returns the new version. Must be
+    /// the last statement of a transaction, like [`Rulebook::publish`].
     pub async fn publish_installation(self) -> Result<Option<u64>, StoreError> {
         let version = sqlx::query_scalar!(
             "-- rulebook.publish_installation
@@ -127,12 +127,12 @@ impl<'t> Rulebook<'t> {
         Ok(version.map(unsigned))
     }
 
-    /// The newest version.
+    /// Returns the newest version.
     pub async fn version(self) -> Result<RulebookVersion, StoreError> {
         version(self.conn).await
     }
 
-    /// A rule with its overrides.
+    /// Returns a rule with its overrides.
     pub async fn rule(
         self,
         tenant_id: TenantId,
@@ -144,7 +144,7 @@ impl<'t> Rulebook<'t> {
         Ok(Some((rule, overrides::of_rule(self.conn, tenant_id, id).await?)))
     }
 
-    /// The rules of a namespace.
+    /// Returns the rules of a namespace with their overrides.
     pub async fn namespace(
         self,
         tenant_id: TenantId,
@@ -176,7 +176,7 @@ pub(crate) async fn is_known(
     Ok(known)
 }
 
-/// Loads everything, or what changed after version `since`. The caller's transaction is one snapshot.
+/// Loads the whole rulebook, or the changes after version `since`. The caller's transaction is one snapshot.
 pub(crate) async fn load(
     conn: &mut PooledConnection,
     since: Option<u64>,
@@ -217,7 +217,7 @@ async fn deleted_since(
     Ok(deleted.into_iter().map(|id| TenantId::from_u128(id.as_u128())).collect())
 }
 
-/// Whether rules are enforced at all, and the default ceiling of checks a second.
+/// Returns whether rules are enforced for all tenants, and the default ceiling of checks per second.
 async fn installation(conn: &mut PooledConnection) -> Result<(bool, u64), StoreError> {
     let ceiling = Ceiling::ChecksPerSecond;
     let row = sqlx::query!(

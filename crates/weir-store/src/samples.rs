@@ -1,4 +1,4 @@
-//! Checks that gates kept for what-if runs, in pieces of some seconds.
+//! Checks that gates record for what-if runs, in batches of some seconds.
 
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -11,88 +11,88 @@ use crate::convert::{signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::tallies::Flush;
 
-/// What one gate kept of a namespace in some seconds.
+/// A batch of checks that one gate recorded of a namespace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampleRow {
-    /// Whose.
+    /// The tenant of the checks.
     pub tenant_id: TenantId,
-    /// Tells pieces of one flush and namespace apart.
+    /// Distinguishes the batches of one flush and namespace.
     pub part: i16,
-    /// How much it is.
+    /// The size and the span of the batch.
     pub head: SampleHead,
     /// The checks as JSON.
     pub checks: String,
 }
 
-/// How much was kept.
+/// The size and the span of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampleHead {
-    /// Where they were asked.
+    /// The namespace of the checks.
     pub namespace: String,
-    /// From when.
+    /// The start of the span.
     pub since: Timestamp,
-    /// Until when.
+    /// The end of the span.
     pub until: Timestamp,
-    /// Kept are subjects with a mark up to this.
+    /// The greatest mark of a recorded subject, where a mark is a hash of the subject's values.
     pub threshold: u32,
-    /// How many checks there were.
+    /// The number of checks in the span.
     pub seen: u64,
-    /// How many of them are in it.
+    /// The number of recorded checks.
     pub kept: u64,
-    /// How many checks of earlier pieces could not be written.
+    /// The number of checks of earlier batches that could not be written.
     pub lost: u64,
-    /// Which attributes are kept, and by which subjects.
+    /// The recorded attributes, and the attributes whose values make up the subjects.
     pub plan: Value,
 }
 
-/// The checks of one piece.
+/// The checks of one batch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SamplePiece {
-    /// From when.
+    /// The start of the span.
     pub since: Timestamp,
-    /// Which attributes are kept, and by which subjects.
+    /// The recorded attributes, and the attributes whose values make up the subjects.
     pub plan: Value,
     /// The checks as JSON.
     pub checks: String,
 }
 
-/// Which pieces to read.
+/// The batches to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SampleSpan {
-    /// Whose.
+    /// The tenant of the checks.
     pub tenant_id: TenantId,
-    /// Where they were asked.
+    /// The namespace of the checks.
     pub namespace: String,
-    /// Those that end after it.
+    /// Only batches that end after this time.
     pub from: Timestamp,
-    /// Those that begin before it.
+    /// Only batches that start before this time.
     pub to: Timestamp,
 }
 
-/// How much is kept of a namespace.
+/// The recorded checks of a namespace in total.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampleExtent {
-    /// Which.
+    /// The namespace.
     pub namespace: String,
-    /// From when.
+    /// The start of the oldest batch.
     pub since: Timestamp,
-    /// Until when.
+    /// The end of the newest batch.
     pub until: Timestamp,
-    /// How many checks there were.
+    /// The number of checks in all spans.
     pub seen: u64,
-    /// How many of them are kept.
+    /// The number of recorded checks.
     pub kept: u64,
-    /// The least threshold in that time.
+    /// The lowest threshold of any batch.
     pub threshold: u32,
 }
 
-/// The table of kept checks.
+/// The table of recorded checks.
 #[derive(Debug)]
 pub struct Samples<'t> {
     conn: &'t mut PooledConnection,
 }
 
-/// Pieces read at once.
+/// The most batches that one statement reads.
 pub const PIECES_AT_ONCE: u32 = 200;
 
 impl<'t> Samples<'t> {
@@ -100,7 +100,7 @@ impl<'t> Samples<'t> {
         Self { conn }
     }
 
-    /// Adds pieces; those already there stay.
+    /// Inserts batches. Existing batches are left unchanged.
     pub async fn write(self, flush: &Flush, rows: &[SampleRow]) -> Result<(), StoreError> {
         let tenants: Vec<Uuid> = rows.iter().map(|row| uuid(row.tenant_id.to_u128())).collect();
         let namespaces: Vec<String> = rows.iter().map(|row| row.head.namespace.clone()).collect();
@@ -146,7 +146,7 @@ impl<'t> Samples<'t> {
         Ok(())
     }
 
-    /// How much is kept of each namespace.
+    /// Returns the totals of each namespace.
     pub async fn extents(self, tenant_id: TenantId) -> Result<Vec<SampleExtent>, StoreError> {
         let rows = sqlx::query!(
             r#"-- samples.extents
@@ -176,7 +176,7 @@ impl<'t> Samples<'t> {
         Ok(extents.collect())
     }
 
-    /// What pieces of a span hold, oldest first.
+    /// Returns the sizes of the batches of a span, oldest first.
     pub async fn heads(self, span: &SampleSpan) -> Result<Vec<SampleHead>, StoreError> {
         let rows = sqlx::query!(
             "-- samples.heads
@@ -211,7 +211,7 @@ impl<'t> Samples<'t> {
         Ok(heads.collect())
     }
 
-    /// The checks of the pieces of a span, oldest first: at most [`PIECES_AT_ONCE`], after `skip` others.
+    /// Returns the checks of the batches of a span, oldest first: at most [`PIECES_AT_ONCE`], after `skip` others.
     pub async fn pieces(
         self,
         span: &SampleSpan,

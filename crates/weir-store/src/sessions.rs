@@ -1,4 +1,4 @@
-//! Sessions: one row is one family of refresh tokens, of which only digests are kept.
+//! Sessions. A session is one family of refresh tokens, of which only digests are stored.
 
 use weir_domain::id::{SessionId, TenantId, UserId};
 use weir_domain::time::Timestamp;
@@ -8,105 +8,106 @@ use crate::convert::{signed, stored, timestamp, uuid};
 use crate::error::StoreError;
 use crate::members::MemberRole;
 
-/// A session to be opened.
+/// A session to be inserted.
 #[derive(Debug, Clone)]
 pub struct NewSession {
-    /// Which; the refresh token carries it.
+    /// The session's id, which the refresh token contains.
     pub id: SessionId,
-    /// Whose.
+    /// The person.
     pub user_id: UserId,
-    /// SHA-256 of the refresh token.
+    /// The SHA-256 of the refresh token.
     pub refresh_digest: [u8; 32],
     /// The `User-Agent` of the request.
     pub user_agent: String,
-    /// The IPv4 address or the /64 of IPv6 that the session begins from, if known.
+    /// The IPv4 address or the /64 of IPv6 from which the session was opened, if known.
     pub network: Option<String>,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
-    /// Until when, unless refreshed.
+    /// The time at which the session ends unless it is refreshed.
     pub expires_at: Timestamp,
 }
 
 /// A session that can be refreshed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
-    /// The id, which the refresh token and access tokens carry.
+    /// The session's id, which the refresh token and access tokens contain.
     pub id: SessionId,
-    /// The `User-Agent` of the request that began it.
+    /// The `User-Agent` of the request that opened the session.
     pub user_agent: String,
-    /// The network it began from, if known.
+    /// The network from which the session was opened, if known.
     pub network: Option<String>,
-    /// When it began.
+    /// The time at which the session was opened.
     pub created_at: Timestamp,
-    /// When its refresh token was last used.
+    /// The time of the last refresh.
     pub refreshed_at: Timestamp,
-    /// When it ends unless refreshed.
+    /// The time at which the session ends unless it is refreshed.
     pub expires_at: Timestamp,
 }
 
-/// Most sessions of an account, ended ones included; the oldest go.
+/// The most sessions of an account, including ended ones. The oldest above the bound are deleted.
 pub const SESSIONS_MAX: u32 = 50;
 
-/// A refresh token presented, and the one to follow it.
+/// A refresh token that was presented, and its successor.
 #[derive(Debug, Clone)]
 pub struct Rotation {
     /// The session that the token names.
     pub id: SessionId,
-    /// SHA-256 of the token presented.
+    /// The SHA-256 of the presented token.
     pub presented: [u8; 32],
-    /// SHA-256 of the token that follows it.
+    /// The SHA-256 of its successor.
     pub next: [u8; 32],
-    /// When.
+    /// The current time.
     pub now: Timestamp,
-    /// How long the token before is still taken for a race and not for theft.
+    /// The time in milliseconds for which the predecessor of the newest token counts as a race and not as theft.
     pub grace_ms: u64,
-    /// Until when the session now lives.
+    /// The new end of the session.
     pub expires_at: Timestamp,
 }
 
-/// What became of a refresh token.
+/// The result of presenting a refresh token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rotated {
-    /// The new token holds.
+    /// The successor is now valid.
     Rotated {
-        /// Whose session it is.
+        /// The person that owns the session.
         user_id: UserId,
     },
-    /// The token before, within grace: nothing was written, the newer token goes on holding.
+    /// The predecessor of the newest token was presented during the grace period. Nothing was written; the newest token
+    /// stays valid.
     Grace {
-        /// Whose session it is.
+        /// The person that owns the session.
         user_id: UserId,
     },
-    /// A spent token: the whole session is revoked. Commit, then refuse.
+    /// A spent token was presented, so the session was revoked. Commit, then refuse the request.
     Reused {
-        /// Whose session it was.
+        /// The person that owned the session.
         user_id: UserId,
     },
-    /// No such session, or no longer.
+    /// The session does not exist or has ended.
     Unknown,
 }
 
-/// The person behind a live session.
+/// The person that owns a live session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
-    /// Who.
+    /// The person's id.
     pub user_id: UserId,
-    /// Their address.
+    /// The e-mail address.
     pub email: String,
-    /// What to call them.
+    /// The display name.
     pub name: String,
-    /// Whether they run this installation.
+    /// Whether the person is an operator of the installation.
     pub operator: bool,
-    /// What they are in the tenant asked for, if anything.
+    /// The person's membership in the requested tenant, if any.
     pub membership: Option<Membership>,
 }
 
-/// What a person is in a tenant.
+/// A person's membership in a tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Membership {
-    /// Where.
+    /// The tenant.
     pub tenant_id: TenantId,
-    /// As what.
+    /// The role in it.
     pub role: MemberRole,
     /// Whether the tenant is suspended.
     pub suspended: bool,
@@ -123,7 +124,7 @@ impl<'t> Sessions<'t> {
         Self { conn }
     }
 
-    /// Begins a session. The account's expired sessions go, and the oldest beyond [`SESSIONS_MAX`].
+    /// Inserts a session. Deletes the account's expired sessions, and the oldest beyond [`SESSIONS_MAX`].
     pub async fn insert(self, new: &NewSession) -> Result<(), StoreError> {
         sqlx::query!(
             "-- sessions.trim
@@ -171,7 +172,7 @@ impl<'t> Sessions<'t> {
         Ok(())
     }
 
-    /// An account's live sessions, the latest used first.
+    /// Lists the live sessions of an account, the most recently used first.
     pub async fn list(
         self,
         user_id: UserId,
@@ -222,7 +223,7 @@ impl<'t> Sessions<'t> {
         Ok(found)
     }
 
-    /// Spends a refresh token; a token spent before ends the session.
+    /// Spends a refresh token. A token that was spent before ends the session.
     pub async fn rotate(self, rotation: &Rotation) -> Result<Rotated, StoreError> {
         let Some(row) = sqlx::query!(
             "-- sessions.lock
@@ -257,7 +258,7 @@ impl<'t> Sessions<'t> {
         }
     }
 
-    /// The person behind a live session, and what they are in a tenant.
+    /// Returns the person that owns a live session, with the membership in a tenant.
     pub async fn authenticate(
         self,
         id: SessionId,
@@ -300,7 +301,7 @@ impl<'t> Sessions<'t> {
         Ok(Some(Person { user_id, email, name, operator, membership }))
     }
 
-    /// Ends a session.
+    /// Revokes a session. `false` if it does not exist or was revoked before.
     pub async fn revoke(self, id: SessionId, now: Timestamp) -> Result<bool, StoreError> {
         let done = sqlx::query!(
             "-- sessions.revoke
@@ -313,7 +314,7 @@ impl<'t> Sessions<'t> {
         Ok(done.rows_affected() > 0)
     }
 
-    /// Ends all sessions of a person, but for one they go on using.
+    /// Ends all sessions of a person except one.
     pub async fn revoke_all(
         self,
         user_id: UserId,
@@ -334,7 +335,7 @@ impl<'t> Sessions<'t> {
         Ok(done.rows_affected())
     }
 
-    /// Ends one live session of a person. Returns whether there was one.
+    /// Ends one live session of a person. Returns whether it existed.
     pub async fn revoke_of(
         self,
         user_id: UserId,
@@ -355,7 +356,7 @@ impl<'t> Sessions<'t> {
         Ok(done.rows_affected() > 0)
     }
 
-    /// Ends all sessions of all people. Only the owner's role sees them.
+    /// Ends all sessions of all people. Requires the owner's role, which sees them.
     pub async fn revoke_everybody(self, now: Timestamp) -> Result<u64, StoreError> {
         let done = sqlx::query!(
             "-- sessions.revoke_everybody

@@ -7,7 +7,7 @@ use crate::connection::PooledConnection;
 use crate::convert::{stored, timestamp};
 use crate::error::StoreError;
 
-/// A sign-up to be noted.
+/// A sign-up to be stored.
 #[derive(Debug, Clone)]
 pub struct NewSignup {
     /// The address in normal form.
@@ -41,7 +41,7 @@ pub struct Signups<'t> {
     conn: &'t mut PooledConnection,
 }
 
-/// Sign-ups that a list shows.
+/// The most sign-ups that a list shows.
 const LISTED_MAX: i64 = 1000;
 
 impl<'t> Signups<'t> {
@@ -49,8 +49,8 @@ impl<'t> Signups<'t> {
         Self { conn }
     }
 
-    /// Notes a sign-up, unless `most` others wait. Never reads accounts, so the result and the time it takes are the same
-    /// for addresses with and without one.
+    /// Stores a sign-up, unless `most` others wait. Never reads accounts, so the result and the duration are the same
+    /// for addresses with and without an account.
     pub async fn request(self, new: &NewSignup, most: u32) -> Result<bool, StoreError> {
         let noted = sqlx::query_scalar!(
             r#"-- signups.request
@@ -66,8 +66,8 @@ impl<'t> Signups<'t> {
         Ok(noted)
     }
 
-    /// Gives the sign-up of an address a token, which replaces the one issued before. `None` if no sign-up waits. Only the
-    /// owner's role can.
+    /// Gives the sign-up of an address a token, which replaces an earlier one. `None` if no sign-up waits. Requires the
+    /// owner's role.
     pub async fn issue(
         self,
         email: &str,
@@ -92,7 +92,7 @@ impl<'t> Signups<'t> {
         Ok(row.map(SignupRow::from))
     }
 
-    /// The oldest sign-ups that wait. Only the owner's role sees them.
+    /// Lists the oldest sign-ups that wait. Requires the owner's role.
     pub async fn list(self, now: Timestamp) -> Result<Vec<SignupRow>, StoreError> {
         let rows = sqlx::query_as!(
             Row,
@@ -110,7 +110,7 @@ impl<'t> Signups<'t> {
         Ok(rows.into_iter().map(SignupRow::from).collect())
     }
 
-    /// The sign-up whose token has this digest, after [`Tx::enter_signup`](crate::Tx::enter_signup).
+    /// Returns the sign-up with this token digest. Requires [`Tx::enter_signup`](crate::Tx::enter_signup) first.
     pub async fn presented(
         self,
         digest: &[u8; 32],
@@ -130,7 +130,7 @@ impl<'t> Signups<'t> {
         Ok(row.map(SignupRow::from))
     }
 
-    /// Spends the token with this digest. Of two who present it at once, one gets `None`.
+    /// Spends the token with this digest. `None` for all but one of several concurrent calls.
     pub async fn spend(
         self,
         digest: &[u8; 32],

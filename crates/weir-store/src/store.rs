@@ -1,4 +1,4 @@
-//! The pool: connecting under a role that can do little, migrating, opening transactions.
+//! The pool: connects under a role with few privileges, migrates the schema and opens transactions.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::gates::GateBeat;
 use crate::rulebook::{self, RulebookChanges, RulebookVersion};
 use crate::tx::{Scope, Tx};
 
-/// All migrations, embedded.
+/// The migrations, embedded in the crate.
 pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
 
 /// A pool of connections under one role. Cheap to clone.
@@ -28,14 +28,14 @@ pub struct Store {
     answer_timeout: Duration,
 }
 
-/// The database role a pool works under.
+/// The database role that a pool assumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The login's own role: migrates, and names operators.
+    /// The login's own role, which migrates the schema and appoints operators.
     Owner,
-    /// The control plane: one tenant or one person at a time.
+    /// The control plane's role, which sees one tenant or one person at a time.
     App,
-    /// A gate: reads what the rulebook is built from, writes its heartbeat.
+    /// A gate's role, which reads the rulebook and writes the gate's heartbeat.
     Gate,
 }
 
@@ -44,22 +44,22 @@ pub enum Role {
 pub struct PoolSettings {
     /// The most connections.
     pub max_connections: u32,
-    /// The longest that opening a transaction takes, connecting included.
+    /// The longest that opening a transaction can take, including connecting.
     pub begin_timeout: Duration,
-    /// The longest that Postgres may send nothing while a statement runs; the server is told to cancel a statement a
-    /// little earlier. See [`Store::with_answer_timeout`].
+    /// The longest silence of Postgres while a statement runs. The server cancels a statement slightly earlier. See
+    /// [`Store::with_answer_timeout`].
     pub answer_timeout: Duration,
     /// The longest that a statement waits for a lock. The owner waits without limit.
     pub lock_timeout: Duration,
-    /// The longest that a transaction may be idle.
+    /// The longest that a transaction can be idle.
     pub idle_in_transaction_timeout: Duration,
 }
 
-/// How long `BEGIN` may take on a connection of the pool before a new connection is tried instead.
+/// The longest that `BEGIN` can take on a pooled connection before a new connection is tried.
 const FIRST_BEGIN_TIMEOUT: Duration = Duration::from_millis(700);
-/// The server's deadline comes first, so that a slow statement costs an error and not the connection.
+/// The lead of the server's deadline, so that a slow statement costs an error and not the connection.
 const SERVER_IS_EARLIER: Duration = Duration::from_millis(200);
-/// Loading every tenant's rules at once takes long.
+/// The deadline for loading the rules of every tenant at once.
 const WHOLE_LOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Default for PoolSettings {
@@ -75,7 +75,7 @@ impl Default for PoolSettings {
 }
 
 impl Role {
-    /// What the role is called in Postgres. `None` for the login's own.
+    /// The role's name in Postgres. `None` for the login's own role.
     pub(crate) const fn name(self) -> Option<&'static str> {
         match self {
             Self::Owner => None,
@@ -95,15 +95,14 @@ impl Role {
 }
 
 impl Store {
-    /// The role this pool works under.
+    /// The role that this pool assumes.
     pub(crate) fn role(&self) -> Role {
         self.role
     }
 
-    /// Prepares a pool; connects when first asked, so a process can start while Postgres is away.
+    /// Prepares a pool. The first use connects, so a process can start while Postgres is down.
     ///
-    /// Each connection takes on the role as it starts, so that the URL of a powerful login still
-    /// runs without its power.
+    /// Each connection assumes the role when it starts, so the privileges of a powerful login stay unused.
     pub fn connect(url: &str, role: Role, settings: &PoolSettings) -> Result<Self, StoreError> {
         let options = options_of(url)?.options(startup_options(role, settings));
         let silences = Silences::default();
@@ -120,13 +119,13 @@ impl Store {
         Ok(Self { pool, role, silences, begin_timeout, answer_timeout })
     }
 
-    /// The same pool with another deadline for each answer, for work that takes longer than what a person waits for.
+    /// Returns the same pool with another deadline for each reply, for work that takes longer than a person would wait.
     #[must_use]
     pub fn with_answer_timeout(&self, answer_timeout: Duration) -> Self {
         Self { answer_timeout, ..self.clone() }
     }
 
-    /// Brings the schema up to date. Whoever comes second waits, then finds nothing to do.
+    /// Migrates the schema. Of two concurrent migrations, the second waits and then has nothing to do.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         MIGRATOR.run(&self.pool).await.map_err(|error| match error {
             sqlx::migrate::MigrateError::Execute(error) => error.into(),
@@ -134,7 +133,7 @@ impl Store {
         })
     }
 
-    /// Whether Postgres answers.
+    /// Checks that Postgres replies.
     pub async fn ping(&self) -> Result<(), StoreError> {
         sqlx::query_scalar!(
             r#"-- store.ping
@@ -145,13 +144,13 @@ impl Store {
         Ok(())
     }
 
-    /// Opens a transaction that sees what `scope` allows; `name` is shown in Postgres' activity.
+    /// Opens a transaction that sees the rows that `scope` permits. Postgres shows `name` in its activity view.
     pub async fn begin(&self, name: &'static str, scope: Scope) -> Result<Tx, StoreError> {
         let statement_timeout = self.answer_timeout.saturating_sub(SERVER_IS_EARLIER);
         Tx::begin(self.open("BEGIN").await?, name, &scope, statement_timeout).await
     }
 
-    /// A connection on which `begin` was run. A connection that turns out to be silent is replaced by a new one.
+    /// Returns a connection on which `begin` was run. A silent connection is replaced by a new one.
     pub(crate) async fn open(&self, begin: &'static str) -> Result<PooledConnection, StoreError> {
         let deadline = Instant::now() + self.begin_timeout;
         let opening = async {
@@ -175,13 +174,13 @@ impl Store {
         Ok(PooledConnection::acquire(&self.pool, &self.silences, self.answer_timeout).await?)
     }
 
-    /// The newest version of the rulebook.
+    /// Returns the newest version of the rulebook.
     pub async fn rulebook_version(&self) -> Result<RulebookVersion, StoreError> {
         rulebook::version(&mut self.open("BEGIN READ ONLY").await?).await
     }
 
-    /// What gates serve, as of one moment: what changed after the version that a gate holds, or everything if it holds
-    /// none or one that is not in the recent history of this database.
+    /// Loads the changes after the version that a gate serves, as of one moment. Loads the whole rulebook if that
+    /// version is absent or not in the recent history of this database.
     pub async fn load_rulebook(
         &self,
         held: Option<RulebookVersion>,
@@ -196,7 +195,7 @@ impl Store {
         rulebook::load(tx.connection(), None).await
     }
 
-    /// A transaction that reads one snapshot, with this deadline for each answer.
+    /// Opens a transaction that reads one snapshot, with this deadline for each reply.
     async fn begin_load(&self, answer_timeout: Duration) -> Result<Tx, StoreError> {
         let store = self.with_answer_timeout(answer_timeout);
         let statement_timeout = answer_timeout.saturating_sub(SERVER_IS_EARLIER);
@@ -204,7 +203,7 @@ impl Store {
         Tx::begin(connection, "rulebook.load", &Scope::Service, statement_timeout).await
     }
 
-    /// Writes a gate's heartbeat and answers how many gates live, this one included.
+    /// Writes a gate's heartbeat. Returns the number of live gates, including this one.
     pub async fn beat(&self, beat: &GateBeat, live_within: Duration) -> Result<u64, StoreError> {
         let mut tx = self.begin("gates.beat", Scope::Gate(beat.id)).await?;
         tx.gates().beat(beat).await?;
@@ -213,12 +212,12 @@ impl Store {
         Ok(live)
     }
 
-    /// Audit chains after this one, at most 1,000. For the owner's role.
+    /// Lists at most 1,000 audit chains after this one. Requires the owner's role.
     pub async fn audit_chains(&self, after: Option<ChainId>) -> Result<Vec<ChainId>, StoreError> {
         chain::chains(&mut self.open("BEGIN READ ONLY").await?, after).await
     }
 
-    /// Verifies an audit chain as of one moment. For the owner's role.
+    /// Verifies an audit chain as of one moment. Requires the owner's role.
     pub async fn verify_audit_chain(&self, id: ChainId) -> Result<ChainReport, StoreError> {
         let mut tx = self.open("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
         let report = chain::verify(&mut tx, id).await?;
@@ -226,7 +225,7 @@ impl Store {
         Ok(report)
     }
 
-    /// Whether what was the head of an audit chain once is still part of it, or was purged. For the owner's role.
+    /// Whether a former head of an audit chain is still part of it, or was purged. Requires the owner's role.
     pub async fn audit_chain_holds(
         &self,
         id: ChainId,
@@ -254,7 +253,7 @@ fn startup_options(role: Role, settings: &PoolSettings) -> Vec<(&'static str, St
         vec![("idle_in_transaction_session_timeout", ms(settings.idle_in_transaction_timeout))];
     let Some(role_name) = role.name() else { return options };
     options.push(("role", role_name.to_owned()));
-    // Every statement is short; compiling one takes longer than running it.
+    // Every statement is short, and compiling one takes longer than running it.
     options.push(("jit", "off".to_owned()));
     options.push(("statement_timeout", ms(settings.answer_timeout)));
     options.push(("lock_timeout", ms(settings.lock_timeout)));

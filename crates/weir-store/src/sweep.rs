@@ -1,4 +1,4 @@
-//! Expired rows: answers for repeats, sessions and invitations of all tenants, and sign-ups.
+//! Expired rows of all tenants: stored responses, sessions and invitations, and sign-ups.
 
 use weir_domain::time::Timestamp;
 
@@ -6,7 +6,7 @@ use crate::connection::PooledConnection;
 use crate::convert::{stored, unsigned};
 use crate::error::StoreError;
 
-/// Expired rows of all tenants.
+/// The functions that delete expired rows of all tenants.
 #[derive(Debug)]
 pub struct Sweep<'t> {
     conn: &'t mut PooledConnection,

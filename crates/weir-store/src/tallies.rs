@@ -1,4 +1,4 @@
-//! Counts of decisions as they are read: sums over gates, from the coarsest table that suits.
+//! Counts of decisions, read as sums over gates from the coarsest suitable table.
 
 use time::OffsetDateTime;
 use weir_domain::id::{RuleId, TenantId};
@@ -13,77 +13,77 @@ mod rules;
 
 pub use flush::{DropCount, Flush, TallyRow};
 
-/// How often what was decided.
+/// The numbers of decisions of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TallyCounts {
-    /// Let through.
+    /// Checks that were allowed.
     pub allowed: u64,
-    /// Refused.
+    /// Checks that were denied.
     pub denied: u64,
-    /// What a rule that only watches would have refused.
+    /// Checks that a rule in shadow mode would have denied.
     pub shadow_denied: u64,
-    /// Answered without Redis.
+    /// Checks that were decided without Redis.
     pub degraded: u64,
-    /// Calls that gave units back.
+    /// Requests that refunded units.
     pub refunded: u64,
 }
 
-/// How coarse the tables may be that a range is read from; both of its ends lie on such a step.
+/// The coarsest table that a range is read from. Both ends of the range must be multiples of its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
     /// Minutes only.
     Minute,
-    /// Hours, and minutes where they are not rolled up.
+    /// Hours, and minutes where no hours are rolled up.
     Hour,
-    /// Days of UTC, and hours and minutes where they are not rolled up.
+    /// Days in UTC, and hours and minutes where no days are rolled up.
     Day,
 }
 
-/// What to count.
+/// The decisions to count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TallyFilter {
-    /// Whose.
+    /// The tenant of the decisions.
     pub tenant_id: TenantId,
-    /// Decisions of this rule; none: whole requests.
+    /// Only decisions of this rule. `None` counts whole requests.
     pub rule_id: Option<RuleId>,
-    /// Only those of this namespace.
+    /// Only decisions in this namespace.
     pub namespace: Option<String>,
 }
 
-/// From when to when, and how finely.
+/// A range of time and its resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TallyRange {
-    /// Included.
+    /// The start, inclusive.
     pub from: Timestamp,
-    /// Not included.
+    /// The end, exclusive.
     pub to: Timestamp,
-    /// On which both ends lie.
+    /// The step that both ends are multiples of.
     pub resolution: Resolution,
 }
 
-/// What was counted, and how far that is complete.
+/// Counts, and how complete they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted<T> {
     /// The counts.
     pub counts: T,
-    /// Every gate has reported what it decided before.
+    /// The time up to which every gate has reported its decisions.
     pub as_of: Timestamp,
-    /// Decisions in the range that gates could not record, of all tenants.
+    /// The number of decisions in the range that gates could not record, of all tenants.
     pub dropped: u64,
 }
 
-/// One rule's counts.
+/// The counts of one rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleTally {
-    /// Which.
+    /// The rule.
     pub rule_id: RuleId,
-    /// Its namespace and name, while it exists.
+    /// The rule's namespace and name. `None` if the rule was deleted.
     pub name: Option<(String, String)>,
-    /// Its decisions.
+    /// The rule's decisions.
     pub counts: TallyCounts,
 }
 
-/// The counts of decisions.
+/// The tables of counts.
 #[derive(Debug)]
 pub struct Tallies<'t> {
     conn: &'t mut PooledConnection,
@@ -94,7 +94,7 @@ impl<'t> Tallies<'t> {
         Self { conn }
     }
 
-    /// The counts between each two neighbours of `bounds`, which lie in the order of time.
+    /// Returns the counts between each two neighbours of `bounds`, which must ascend.
     pub async fn series(
         self,
         filter: &TallyFilter,
@@ -159,7 +159,7 @@ impl<'t> Tallies<'t> {
         Ok(Counted { counts, as_of, dropped })
     }
 
-    /// The rules of a tenant, most refused (or most asked) first.
+    /// Lists the rules of a tenant with the most denied (or the most) checks first.
     pub async fn top_rules(
         self,
         filter: &TallyFilter,
@@ -235,7 +235,7 @@ impl<'t> Tallies<'t> {
         Ok(Counted { counts: counts.collect(), as_of, dropped })
     }
 
-    /// Everything counted in the minutes from `since`, by rule (none: whole requests) and minute.
+    /// Returns all counts of minutes from `since`, by rule (`None` for whole requests) and minute.
     pub async fn recent(
         self,
         tenant_id: TenantId,
@@ -276,7 +276,7 @@ impl<'t> Tallies<'t> {
 }
 
 impl TallyCounts {
-    /// Adds others to these.
+    /// Adds other counts to these.
     pub fn add(&mut self, others: &Self) {
         self.allowed += others.allowed;
         self.denied += others.denied;
@@ -296,7 +296,7 @@ impl Resolution {
     }
 }
 
-/// Stands for whole requests where a rule's id would be.
+/// The value of `rule_id` for counts of whole requests.
 const WHOLE_REQUESTS: u128 = 0;
 
 fn rule(id: Option<RuleId>) -> u128 {

@@ -15,30 +15,30 @@ use crate::page::{Listing, Page};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each column")]
 pub struct TenantRow {
-    /// Which.
+    /// The tenant's id.
     pub id: TenantId,
-    /// What people call it.
+    /// The display name.
     pub name: String,
     /// Whether its checks are refused.
     pub suspended: bool,
-    /// Whether gates keep some of its checks for what-if runs.
+    /// Whether gates record some of its checks for what-if runs.
     pub record_checks: bool,
-    /// Whether its rules decide.
+    /// Whether its rules are enforced.
     pub enforced: bool,
-    /// Whether rules decide at all, for every tenant.
+    /// Whether rules are enforced, for all tenants.
     pub installation_enforced: bool,
-    /// The rulebook version at which it last changed.
+    /// The version of the rulebook at which the tenant last changed.
     pub version: u64,
-    /// Since when.
+    /// The time of creation.
     pub created_at: Timestamp,
 }
 
-/// A tenant a person is in.
+/// A tenant with the role of one of its members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MyTenant {
-    /// Which.
+    /// The tenant.
     pub tenant: TenantRow,
-    /// As what.
+    /// The member's role.
     pub role: MemberRole,
 }
 
@@ -118,8 +118,8 @@ impl<'t> Tenants<'t> {
         Ok(row.into())
     }
 
-    /// Begins a change of a tenant and returns its number. Numbers of committed changes are in the order of the commits:
-    /// other changes of the tenant wait here until this transaction ends.
+    /// Begins a change of a tenant and returns its number. Numbers ascend in the order of the commits, because other
+    /// changes of the tenant wait until this transaction ends.
     pub async fn begin_change(self, id: TenantId) -> Result<u64, StoreError> {
         let sequence = sqlx::query_scalar!(
             "-- tenants.begin_change
@@ -131,7 +131,7 @@ impl<'t> Tenants<'t> {
         sequence.map(unsigned).ok_or(StoreError::Conflict(Constraint::TenantMissing))
     }
 
-    /// The tenant with this id.
+    /// Returns the tenant with this id.
     pub async fn find(self, id: TenantId) -> Result<Option<TenantRow>, StoreError> {
         let row = query_tenants!(
             "-- tenants.find
@@ -146,7 +146,7 @@ impl<'t> Tenants<'t> {
         Ok(row.map(TenantRow::from))
     }
 
-    /// The tenants a person is in, oldest first.
+    /// Lists the tenants that a person is a member of, oldest first.
     pub async fn mine(
         self,
         user_id: UserId,
@@ -170,7 +170,7 @@ impl<'t> Tenants<'t> {
         Ok(page.listing(all(rows)?))
     }
 
-    /// Every tenant, oldest first: an operator's view.
+    /// Lists all tenants, oldest first. Requires an operator's scope.
     pub async fn all(self, page: &Page<TenantId>) -> Result<Listing<TenantRow>, StoreError> {
         let rows = query_tenants!(
             "-- tenants.all
@@ -240,7 +240,7 @@ impl<'t> Tenants<'t> {
         Ok(row.map(TenantRow::from))
     }
 
-    /// Deletes a tenant and all that belongs to it except its audit entries. Returns whether there was such a tenant.
+    /// Deletes a tenant with all its rows except its audit entries. Returns whether it existed.
     pub async fn delete(self, id: TenantId) -> Result<bool, StoreError> {
         let done = sqlx::query!(
             "-- tenants.delete

@@ -1,4 +1,4 @@
-//! A fresh, migrated database for each test, here and in the crates above.
+//! Creates a migrated database for each test, for this crate and for those that depend on it.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,22 +12,22 @@ const PASSWORD: &str = "the-logins-of-a-test";
 /// The database of one test.
 #[derive(Debug)]
 pub struct TestDatabase {
-    /// Its name.
+    /// The database's name.
     pub name: String,
-    /// Its address, with the superuser's login.
+    /// The database's URL, with the superuser's login.
     pub url: String,
-    /// Under the role that migrates.
+    /// A pool under the role that migrates.
     pub owner: Store,
-    /// Under the role of the control plane.
+    /// A pool under the role of the control plane.
     pub app: Store,
-    /// Under the role of a gate.
+    /// A pool under the role of a gate.
     pub gate: Store,
 }
 
-/// Creates a database from a template that is migrated once for each process.
+/// Creates a database from a template, which each process migrates once.
 ///
 /// # Panics
-/// When Postgres cannot be started: no test runs without it.
+/// Panics if Postgres cannot be started, because no test runs without it.
 pub async fn database() -> TestDatabase {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     static TEMPLATE: OnceCell<()> = OnceCell::const_new();
@@ -37,7 +37,7 @@ pub async fn database() -> TestDatabase {
     blocking(move || {
         weir_local::shared::postgres()
             .psql("postgres", &["-c", &create])
-            .expect("the template is there and nobody is connected to it")
+            .expect("the template exists and has no connections")
     })
     .await;
     TestDatabase::open(name)
@@ -55,10 +55,10 @@ impl TestDatabase {
         }
     }
 
-    /// This database and a copy of it, as after a restore. Connections of this database are closed and opened again.
+    /// Returns this database and a copy of it, as after a restore. Reopens the connections of this database.
     ///
     /// # Panics
-    /// When Postgres refuses to copy the database.
+    /// Panics if Postgres refuses to copy the database.
     pub async fn fork(self) -> (Self, Self) {
         for store in [&self.owner, &self.app, &self.gate] {
             store.close().await;
@@ -75,7 +75,7 @@ impl TestDatabase {
             for statement in statements {
                 weir_local::shared::postgres()
                     .psql("postgres", &["-c", &statement])
-                    .expect("nobody is connected to the database");
+                    .expect("the database has no connections");
             }
         })
         .await;
@@ -83,9 +83,9 @@ impl TestDatabase {
     }
 }
 
-/// The address of a database for the login of a plane.
+/// Returns the URL of a database with the login of a plane.
 pub fn login_url(database: &str, plane: Role) -> String {
-    let login = plane.login().expect("a plane's role");
+    let login = plane.login().expect("the role of a plane has a login");
     weir_local::shared::postgres().url_as(database, login, PASSWORD)
 }
 
@@ -93,23 +93,23 @@ async fn migrate_template() {
     blocking(|| {
         weir_local::shared::postgres()
             .create_database("weir_template")
-            .expect("the server is this process' own");
+            .expect("the server belongs to this process");
     })
     .await;
     let owner = connect(&weir_local::shared::postgres().url("weir_template"), Role::Owner);
-    owner.migrate().await.expect("the migrations suit an empty database");
+    owner.migrate().await.expect("the migrations apply to an empty database");
     for plane in [Role::App, Role::Gate] {
-        owner.create_login(plane, PASSWORD).await.expect("the owner may create roles");
+        owner.create_login(plane, PASSWORD).await.expect("the owner can create roles");
     }
     owner.close().await;
 }
 
-/// Connects under a role, for tests that put a proxy before the database.
+/// Connects under a role, for tests that put a proxy in front of the database.
 pub fn connect(url: &str, role: Role) -> Store {
     let settings = PoolSettings { max_connections: 8, ..PoolSettings::default() };
-    Store::connect(url, role, &settings).expect("weir-local makes readable addresses")
+    Store::connect(url, role, &settings).expect("weir-local returns valid URLs")
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(work).await.expect("making a database does not panic")
+    tokio::task::spawn_blocking(work).await.expect("creating a database does not panic")
 }

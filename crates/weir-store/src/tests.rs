@@ -1,4 +1,4 @@
-//! What the store promises, against real Postgres.
+//! Tests of the store against a real Postgres.
 
 mod accounts;
 mod audit;
@@ -37,7 +37,7 @@ use crate::{
 
 const NOW: Timestamp = Timestamp::from_millis(1_790_000_000_000);
 
-/// Ids and digests that differ from each other.
+/// A number that differs at each call, for ids and digests.
 fn next() -> u128 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     u128::from(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -57,8 +57,11 @@ async fn tenant_tx(store: &Store, tenant_id: TenantId) -> Tx {
     store.begin("tests", Scope::Tenant(tenant_id)).await.unwrap()
 }
 
-/// SQL that the checked macros would not let through.
-#[expect(clippy::disallowed_methods, reason = "asks about the catalog, or for what is forbidden")]
+/// A statement that the checked macros would reject.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "queries the catalog, or attempts forbidden operations"
+)]
 fn unchecked(sql: impl SqlSafeStr) -> Query<'static, Postgres, PgArguments> {
     sqlx::query(sql)
 }
@@ -119,7 +122,7 @@ fn rule(tenant_id: TenantId, name: &str) -> RuleWrite {
     }
 }
 
-/// Inserts, publishes and commits.
+/// Inserts a rule, publishes the change and commits.
 async fn write_rule(store: &Store, write: RuleWrite) -> RuleWrite {
     let mut tx = tenant_tx(store, write.tenant_id).await;
     tx.rules().insert(&write, &Actor::System).await.unwrap();

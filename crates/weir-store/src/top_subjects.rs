@@ -1,4 +1,4 @@
-//! The busiest subjects: one sketch of each gate for each ten minutes, merged when they are read.
+//! The busiest subjects. Each gate writes one sketch for every ten minutes; readers merge them.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -10,60 +10,60 @@ use crate::convert::{signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::tallies::{Counted, Flush};
 
-/// How long one sketch counts.
+/// The span of one sketch in milliseconds.
 pub const SKETCH_MS: i64 = 10 * 60 * 1000;
 
-/// One gate's busiest subjects of a tenant.
+/// The busiest subjects of a tenant at one gate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SketchRow {
-    /// Whose.
+    /// The tenant that owns the rules.
     pub tenant_id: TenantId,
-    /// Where its time begins.
+    /// The start of the sketch's span.
     pub at: Timestamp,
-    /// How many checks went into it.
+    /// The number of checks that the sketch summarises.
     pub checks: u64,
-    /// How often a subject that is not in it may have asked.
+    /// The most checks that a subject outside of the sketch can have had.
     pub floor: u64,
-    /// What is in it.
+    /// The entries of the sketch.
     pub entries: Vec<SketchEntry>,
 }
 
 /// A subject of a rule in a sketch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SketchEntry {
-    /// The rule that counts it.
+    /// The rule that counts the subject.
     pub rule_id: RuleId,
-    /// The attributes counted by.
+    /// The attributes that the rule counts by.
     pub subject: Value,
-    /// How often it asked; too high by the floor at most.
+    /// The number of checks, too high by at most the sketch's floor.
     pub checks: u64,
-    /// How often it was refused.
+    /// The number of denied checks.
     pub denied: u64,
 }
 
-/// A subject with what is known of its rule.
+/// A subject with the name of its rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TopSubject {
     /// The subject and its counts.
     pub entry: SketchEntry,
-    /// Namespace and name of the rule, while it exists.
+    /// The namespace and the name of the rule. `None` if the rule was deleted.
     pub name: Option<(String, String)>,
 }
 
-/// Which subjects to list.
+/// Restricts a list of subjects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TopFilter {
-    /// Whose.
+    /// The tenant that owns the rules.
     pub tenant_id: TenantId,
-    /// Only those of this rule.
+    /// Only subjects of this rule.
     pub rule_id: Option<RuleId>,
-    /// From when.
+    /// The start of the range.
     pub from: Timestamp,
-    /// Until when.
+    /// The end of the range.
     pub to: Timestamp,
-    /// By how often they asked, not by how often they were refused.
+    /// Whether to sort by the number of checks rather than by the number of denied checks.
     pub most_asked_first: bool,
-    /// At most so many.
+    /// The most subjects to return.
     pub limit: u32,
 }
 
@@ -78,7 +78,7 @@ impl<'t> TopSubjects<'t> {
         Self { conn }
     }
 
-    /// Writes sketches of one run over what it wrote before.
+    /// Writes sketches. A sketch replaces an earlier one of the same process run.
     pub async fn write(self, flush: &Flush, rows: &[SketchRow]) -> Result<(), StoreError> {
         let tenants: Vec<Uuid> = rows.iter().map(|row| uuid(row.tenant_id.to_u128())).collect();
         let at: Vec<_> = rows.iter().map(|row| stored(row.at)).collect();
@@ -113,8 +113,8 @@ impl<'t> TopSubjects<'t> {
         Ok(())
     }
 
-    /// The busiest subjects of a tenant, and by how much their counts may be wrong at most. Without
-    /// those that may have come in by chance: were all equally busy, nobody would stand out.
+    /// Lists the busiest subjects of a tenant, with the greatest possible error of their counts. Omits subjects that
+    /// can be in a sketch by chance, as all of them are if all are equally busy.
     pub async fn list(
         self,
         filter: &TopFilter,
@@ -183,13 +183,13 @@ impl<'t> TopSubjects<'t> {
 }
 
 fn to_json(entries: &[SketchEntry]) -> Value {
-    let entry = |it: &SketchEntry| {
+    let to_object = |entry: &SketchEntry| {
         serde_json::json!({
-            "rule": uuid(it.rule_id.to_u128()).to_string(),
-            "subject": it.subject,
-            "checks": it.checks,
-            "denied": it.denied,
+            "rule": uuid(entry.rule_id.to_u128()).to_string(),
+            "subject": entry.subject,
+            "checks": entry.checks,
+            "denied": entry.denied,
         })
     };
-    entries.iter().map(entry).collect()
+    entries.iter().map(to_object).collect()
 }

@@ -1,4 +1,4 @@
-//! A transaction and its scope: for whom it works, which row-level security enforces.
+//! Transactions and their scopes, which row-level security enforces.
 
 use std::time::Duration;
 
@@ -34,13 +34,12 @@ use crate::usage::Usage;
 use crate::users::Users;
 use crate::webhooks::Webhooks;
 
-/// What a transaction may see.
+/// The rows that a transaction can see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// Everything of one tenant.
+    /// All rows of one tenant.
     Tenant(TenantId),
-    /// One person: the account, sessions, memberships, and the tenants they are in.
-    /// An operator sees all tenants.
+    /// One person's account, sessions, memberships and tenants. An operator sees all tenants.
     User(UserId),
     /// The account with this e-mail address in normal form, to check a password.
     Login(String),
@@ -52,18 +51,18 @@ pub enum Scope {
     Invitation([u8; 32]),
     /// A gate's own heartbeat.
     Gate(GateId),
-    /// No tenant's data at all.
+    /// No rows of any tenant.
     Service,
 }
 
-/// A transaction; dropped without `commit` it leaves nothing.
+/// A transaction. It is rolled back if it is dropped without `commit`.
 #[derive(Debug)]
 pub struct Tx {
     inner: PooledConnection,
 }
 
 impl Tx {
-    /// Scopes a transaction that was just opened. The server cancels a statement that takes `statement_timeout`.
+    /// Scopes a transaction that was just opened. The server cancels a statement after `statement_timeout`.
     pub(crate) async fn begin(
         mut inner: PooledConnection,
         name: &'static str,
@@ -99,12 +98,12 @@ impl Tx {
         Ok(Self { inner })
     }
 
-    /// Makes everything done so far lasting.
+    /// Commits the transaction.
     pub async fn commit(self) -> Result<(), StoreError> {
         Ok(self.inner.commit().await?)
     }
 
-    /// Adds a tenant to what is seen, once membership or a key is proven, or to create it.
+    /// Adds a tenant to the scope. Call it once a membership or a key is proven, or to create the tenant.
     pub async fn enter_tenant(&mut self, tenant_id: TenantId) -> Result<(), StoreError> {
         sqlx::query!(
             "-- tx.enter_tenant
@@ -116,7 +115,7 @@ impl Tx {
         Ok(())
     }
 
-    /// Adds an invitation to what is seen, by the digest of the token that was presented.
+    /// Adds an invitation to the scope, by the digest of the presented token.
     pub async fn enter_invitation(&mut self, digest: &[u8; 32]) -> Result<(), StoreError> {
         sqlx::query!(
             "-- tx.enter_invitation
@@ -128,7 +127,7 @@ impl Tx {
         Ok(())
     }
 
-    /// Adds a pending sign-up to what is seen, by the digest of the token that was presented.
+    /// Adds a pending sign-up to the scope, by the digest of the presented token.
     pub async fn enter_signup(&mut self, digest: &[u8; 32]) -> Result<(), StoreError> {
         sqlx::query!(
             "-- tx.enter_signup
@@ -140,7 +139,7 @@ impl Tx {
         Ok(())
     }
 
-    /// Adds a person to what is seen, once a password or a refresh token is proven.
+    /// Adds a person to the scope. Call it once a password or a refresh token is proven.
     pub async fn enter_user(&mut self, user_id: UserId) -> Result<(), StoreError> {
         sqlx::query!(
             "-- tx.enter_user
@@ -172,17 +171,17 @@ impl Tx {
         Tenants::new(&mut self.inner)
     }
 
-    /// Who belongs to a tenant.
+    /// Members of tenants.
     pub fn members(&mut self) -> Members<'_> {
         Members::new(&mut self.inner)
     }
 
-    /// Who is asked to join a tenant.
+    /// Invitations to join a tenant.
     pub fn invitations(&mut self) -> Invitations<'_> {
         Invitations::new(&mut self.inner)
     }
 
-    /// What has run out, of all tenants.
+    /// Expired rows of all tenants.
     pub fn sweep(&mut self) -> Sweep<'_> {
         Sweep::new(&mut self.inner)
     }
@@ -202,22 +201,22 @@ impl Tx {
         Overrides::new(&mut self.inner)
     }
 
-    /// What tenants can use at most.
+    /// Ceilings of tenants.
     pub fn ceilings(&mut self) -> Ceilings<'_> {
         Ceilings::new(&mut self.inner)
     }
 
-    /// What holds for all tenants.
+    /// Settings of all tenants.
     pub fn installation(&mut self) -> Installation<'_> {
         Installation::new(&mut self.inner)
     }
 
-    /// The rulebook's version and one tenant's part of it.
+    /// The rulebook's version and one tenant's part of the rulebook.
     pub fn rulebook(&mut self) -> Rulebook<'_> {
         Rulebook::new(&mut self.inner)
     }
 
-    /// Gates' heartbeats.
+    /// Heartbeats of gates.
     pub fn gates(&mut self) -> Gates<'_> {
         Gates::new(&mut self.inner)
     }
@@ -237,42 +236,42 @@ impl Tx {
         TopSubjects::new(&mut self.inner)
     }
 
-    /// The log of refused checks.
+    /// The log of denied checks.
     pub fn denials(&mut self) -> Denials<'_> {
         Denials::new(&mut self.inner)
     }
 
-    /// Checks kept for what-if runs.
+    /// Checks recorded for what-if runs.
     pub fn samples(&mut self) -> Samples<'_> {
         Samples::new(&mut self.inner)
     }
 
-    /// Where a tenant is told things.
+    /// Webhooks.
     pub fn webhooks(&mut self) -> Webhooks<'_> {
         Webhooks::new(&mut self.inner)
     }
 
-    /// What is to be told, and was.
+    /// Deliveries to webhooks.
     pub fn deliveries(&mut self) -> Deliveries<'_> {
         Deliveries::new(&mut self.inner)
     }
 
-    /// When a tenant is told.
+    /// Alerts.
     pub fn alerts(&mut self) -> Alerts<'_> {
         Alerts::new(&mut self.inner)
     }
 
-    /// What tenants used, by day.
+    /// The usage of tenants by day.
     pub fn usage(&mut self) -> Usage<'_> {
         Usage::new(&mut self.inner)
     }
 
-    /// What is done to statistics with time.
+    /// Roll-up and retention of statistics.
     pub fn housekeeping(&mut self) -> Housekeeping<'_> {
         Housekeeping::new(&mut self.inner)
     }
 
-    /// Answers already given.
+    /// Stored responses for repeated requests.
     pub fn idempotency(&mut self) -> Idempotency<'_> {
         Idempotency::new(&mut self.inner)
     }
@@ -282,7 +281,7 @@ impl Tx {
     }
 }
 
-/// The settings the policies read; empty means nobody.
+/// The settings that the policies read. An empty one matches no row.
 #[derive(Default)]
 struct Settings {
     tenant: String,

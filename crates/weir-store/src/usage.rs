@@ -1,4 +1,4 @@
-//! What tenants used, by day: written by the control plane's housekeeping, read by operators.
+//! The usage of tenants by day, written by the control plane's housekeeping and read by operators.
 
 use time::Date;
 use uuid::Uuid;
@@ -10,44 +10,44 @@ use crate::convert::{signed, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
-/// What one tenant used on one day of UTC.
+/// The usage of one tenant on one day in UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageRow {
     /// The tenant.
     pub tenant_id: TenantId,
-    /// Its present name; none once it is deleted.
+    /// The tenant's current name. `None` if the tenant was deleted.
     pub tenant_name: Option<String>,
-    /// Days since 1970-01-01.
+    /// The day, in days since 1970-01-01.
     pub day: i32,
-    /// Checks that were answered: exact.
+    /// The exact number of answered checks.
     pub checks: u64,
-    /// Most subjects with a counter in Redis: sampled.
+    /// The greatest sampled number of subjects with a counter in Redis.
     pub subjects: u64,
-    /// Most bytes of its keys in Redis: sampled.
+    /// The greatest sampled size of the tenant's keys in Redis, in bytes.
     pub redis_bytes: u64,
-    /// Most rows in Postgres: counted once an hour.
+    /// The greatest number of rows in Postgres, counted once an hour.
     pub postgres_rows: u64,
 }
 
-/// The days and the tenant that are asked for.
+/// The requested days and tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsageFilter {
-    /// The first day, since 1970-01-01.
+    /// The first day, in days since 1970-01-01.
     pub from: i32,
-    /// The last day.
+    /// The last day, inclusive.
     pub to: i32,
-    /// One tenant only.
+    /// Only this tenant.
     pub tenant_id: Option<TenantId>,
 }
 
-/// What was sampled of one tenant in Redis.
+/// A sample of one tenant's data in Redis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RedisUsage {
     /// The tenant.
     pub tenant_id: TenantId,
-    /// Its subjects with a counter.
+    /// The number of subjects with a counter.
     pub subjects: u64,
-    /// The bytes of its keys.
+    /// The size of the tenant's keys in bytes.
     pub bytes: u64,
 }
 
@@ -57,7 +57,7 @@ pub struct Usage<'t> {
     conn: &'t mut PooledConnection,
 }
 
-/// 1970-01-01, as Julian days.
+/// The Julian day of 1970-01-01.
 const EPOCH: i32 = 2_440_588;
 
 impl<'t> Usage<'t> {
@@ -65,7 +65,8 @@ impl<'t> Usage<'t> {
         Self { conn }
     }
 
-    /// The usage of these days, by day and tenant; the page starts after a day and tenant. For operators.
+    /// Lists the usage of these days, by day and tenant. The page starts after a day and tenant. Requires an operator's
+    /// scope.
     pub async fn list(
         self,
         filter: &UsageFilter,
@@ -109,7 +110,7 @@ impl<'t> Usage<'t> {
         Ok(page.listing(rows.collect()))
     }
 
-    /// Writes the checks of today and yesterday, and removes days older than `days`.
+    /// Writes the checks of today and yesterday, and deletes rows older than `days` days.
     pub async fn roll_up(self, days: u16) -> Result<(), StoreError> {
         sqlx::query!(
             "-- usage.roll_up
@@ -121,11 +122,12 @@ impl<'t> Usage<'t> {
         Ok(())
     }
 
-    /// Writes what was sampled, and counts rows. Returns how many tenants exceed their ceiling of live subjects.
+    /// Writes samples, and counts rows. Returns the number of tenants above their ceiling of live subjects.
     pub async fn note(self, samples: &[RedisUsage]) -> Result<u64, StoreError> {
-        let tenants: Vec<Uuid> = samples.iter().map(|it| uuid(it.tenant_id.to_u128())).collect();
-        let subjects: Vec<i64> = samples.iter().map(|it| signed(it.subjects)).collect();
-        let bytes: Vec<i64> = samples.iter().map(|it| signed(it.bytes)).collect();
+        let tenants: Vec<Uuid> =
+            samples.iter().map(|sample| uuid(sample.tenant_id.to_u128())).collect();
+        let subjects: Vec<i64> = samples.iter().map(|sample| signed(sample.subjects)).collect();
+        let bytes: Vec<i64> = samples.iter().map(|sample| signed(sample.bytes)).collect();
         let over = sqlx::query_scalar!(
             r#"-- usage.note
             SELECT weir_note_usage($1, $2, $3, $4) AS "over!""#,
@@ -139,7 +141,7 @@ impl<'t> Usage<'t> {
         Ok(unsigned(over))
     }
 
-    /// Removes the statistics of tenants beyond their ceiling of days. Returns how many rows.
+    /// Deletes statistics older than the ceiling of days of their tenant. Returns the number of deleted rows.
     pub async fn keep_days(self) -> Result<u64, StoreError> {
         let removed = sqlx::query_scalar!(
             r#"-- usage.keep_days

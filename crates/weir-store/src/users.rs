@@ -12,34 +12,34 @@ use crate::error::StoreError;
 /// A person's account.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserRow {
-    /// Who.
+    /// The person's id.
     pub id: UserId,
     /// The address in normal form ([`weir_domain::email::EmailAddress`]); unique.
     pub email: String,
-    /// What to call them.
+    /// The display name.
     pub name: String,
-    /// Argon2's own text form.
+    /// The password's hash in Argon2's text format.
     pub password_hash: String,
-    /// Whether they run this installation.
+    /// Whether the person is an operator of the installation.
     pub operator: bool,
-    /// Whether an operator has disabled the account: nobody can sign in to it.
+    /// Whether an operator has disabled the account, which prevents signing in.
     pub disabled: bool,
-    /// Since when.
+    /// The time of creation.
     pub created_at: Timestamp,
 }
 
-/// An account to be made.
+/// An account to be inserted.
 #[derive(Clone)]
 pub struct NewUser {
-    /// Who.
+    /// The person's id.
     pub id: UserId,
     /// The address in normal form ([`weir_domain::email::EmailAddress`]).
     pub email: String,
-    /// What to call them.
+    /// The display name.
     pub name: String,
-    /// Argon2's own text form.
+    /// The password's hash in Argon2's text format.
     pub password_hash: String,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
@@ -54,7 +54,7 @@ impl<'t> Users<'t> {
         Self { conn }
     }
 
-    /// Makes an account, in the scope of that very person.
+    /// Inserts an account, in the scope of the same person.
     pub async fn insert(self, new: &NewUser) -> Result<UserRow, StoreError> {
         let row = sqlx::query_as!(
             Row,
@@ -86,7 +86,7 @@ impl<'t> Users<'t> {
         Ok(row.into())
     }
 
-    /// The account with this id.
+    /// Returns the account with this id.
     pub async fn find(self, id: UserId) -> Result<Option<UserRow>, StoreError> {
         let row = sqlx::query_as!(
             Row,
@@ -108,7 +108,7 @@ impl<'t> Users<'t> {
         Ok(row.map(UserRow::from))
     }
 
-    /// The account with this address, which must be in normal form.
+    /// Returns the account with this address, which must be in normal form.
     pub async fn by_email(self, email: &str) -> Result<Option<UserRow>, StoreError> {
         let row = sqlx::query_as!(
             Row,
@@ -130,7 +130,7 @@ impl<'t> Users<'t> {
         Ok(row.map(UserRow::from))
     }
 
-    /// Changes what a person is called.
+    /// Changes the display name.
     pub async fn rename(self, id: UserId, name: &str) -> Result<bool, StoreError> {
         let done = sqlx::query!(
             "-- users.rename
@@ -156,7 +156,7 @@ impl<'t> Users<'t> {
         Ok(done.rows_affected() > 0)
     }
 
-    /// Makes someone an operator, or no longer one. The owner's affair: the app's role may not.
+    /// Makes a person an operator, or revokes that. Requires the owner's role.
     pub async fn set_operator(self, id: UserId, operator: bool) -> Result<bool, StoreError> {
         let done = sqlx::query!(
             "-- users.set_operator
@@ -169,7 +169,7 @@ impl<'t> Users<'t> {
         Ok(done.rows_affected() > 0)
     }
 
-    /// Disables an account, or enables it again. Only the owner's role can.
+    /// Disables or enables an account. Requires the owner's role.
     pub async fn set_disabled(
         self,
         id: UserId,
@@ -186,7 +186,7 @@ impl<'t> Users<'t> {
         Ok(done.rows_affected() > 0)
     }
 
-    /// Locks the account until the transaction ends, so that counts of what belongs to it hold.
+    /// Locks the account until the transaction ends, so that counts of its rows stay valid.
     pub async fn lock(self, id: UserId) -> Result<(), StoreError> {
         sqlx::query!(
             "-- users.lock

@@ -1,4 +1,4 @@
-//! Where a tenant is told things. Secrets are stored as they were sealed above; nobody here can read them.
+//! Webhooks. The store receives their secrets sealed and cannot open them.
 
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -10,80 +10,80 @@ use crate::convert::{stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
-/// A webhook to be made.
+/// A webhook to be inserted.
 #[derive(Debug, Clone)]
 pub struct NewWebhook {
-    /// Which, and what is said about it.
+    /// The id and the editable fields.
     pub write: WebhookWrite,
-    /// Its secret, sealed.
+    /// The sealed secret.
     pub secret: Vec<u8>,
-    /// Who makes it.
+    /// The creator: an e-mail address, or `key` and the key's name.
     pub created_by: String,
 }
 
-/// What may be changed about a webhook.
+/// The editable fields of a webhook.
 #[derive(Debug, Clone)]
 pub struct WebhookWrite {
-    /// Which.
+    /// The webhook's id.
     pub id: WebhookId,
-    /// Whose.
+    /// The tenant that owns the webhook.
     pub tenant_id: TenantId,
-    /// What people call it.
+    /// The display name.
     pub name: String,
-    /// Where it leads.
+    /// The URL to send to.
     pub url: String,
-    /// Whether anything is sent there.
+    /// Whether deliveries are sent.
     pub enabled: bool,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// A new secret for a webhook.
 #[derive(Debug, Clone)]
 pub struct WebhookRotation {
-    /// Which.
+    /// The webhook's id.
     pub id: WebhookId,
-    /// Whose.
+    /// The tenant that owns the webhook.
     pub tenant_id: TenantId,
     /// The new secret, sealed.
     pub secret: Vec<u8>,
-    /// Until when the old one signs as well.
+    /// The time until which the old secret signs as well.
     pub previous_expires_at: Timestamp,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// A webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookRow {
-    /// Which.
+    /// The webhook's id.
     pub id: WebhookId,
-    /// Whose.
+    /// The tenant that owns the webhook.
     pub tenant_id: TenantId,
-    /// What people call it.
+    /// The display name.
     pub name: String,
-    /// Where it leads.
+    /// The URL to send to.
     pub url: String,
-    /// Whether anything is sent there.
+    /// Whether deliveries are sent.
     pub enabled: bool,
-    /// Its secret, sealed.
+    /// The sealed secret.
     pub secret: Vec<u8>,
     /// The secret before the last rotation, while both sign.
     pub previous: Option<PreviousSecret>,
-    /// Who made it.
+    /// The creator: an e-mail address, or `key` and the key's name.
     pub created_by: String,
-    /// Since when.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// The time of the last update.
     pub updated_at: Timestamp,
 }
 
-/// A secret that still signs for a while.
+/// The secret before a rotation, which signs until the overlap ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviousSecret {
-    /// Sealed.
+    /// The sealed secret.
     pub secret: Vec<u8>,
-    /// Until when it signs.
+    /// The time until which the secret signs.
     pub expires_at: Timestamp,
 }
 
@@ -98,7 +98,7 @@ impl<'t> Webhooks<'t> {
         Self { conn }
     }
 
-    /// Makes a webhook.
+    /// Inserts a webhook.
     pub async fn insert(self, new: &NewWebhook) -> Result<WebhookRow, StoreError> {
         let row = sqlx::query_as!(
             Row,
@@ -141,7 +141,7 @@ impl<'t> Webhooks<'t> {
         Ok(row.into())
     }
 
-    /// The webhook with this id.
+    /// Returns the webhook with this id.
     pub async fn find(
         self,
         tenant_id: TenantId,
@@ -172,7 +172,7 @@ impl<'t> Webhooks<'t> {
         Ok(row.map(Into::into))
     }
 
-    /// How many a tenant has.
+    /// Returns the number of webhooks of a tenant.
     pub async fn count(self, tenant_id: TenantId) -> Result<u64, StoreError> {
         let count = sqlx::query_scalar!(
             r#"-- webhooks.count
@@ -184,7 +184,7 @@ impl<'t> Webhooks<'t> {
         Ok(unsigned(count))
     }
 
-    /// A tenant's webhooks, newest first.
+    /// Lists a tenant's webhooks, newest first.
     pub async fn list(
         self,
         tenant_id: TenantId,
@@ -218,7 +218,7 @@ impl<'t> Webhooks<'t> {
         Ok(page.listing(rows.into_iter().map(Into::into).collect()))
     }
 
-    /// Changes a webhook.
+    /// Updates a webhook. `None` if the tenant has no such webhook.
     pub async fn update(self, write: &WebhookWrite) -> Result<Option<WebhookRow>, StoreError> {
         let row = sqlx::query_as!(
             Row,
@@ -250,7 +250,7 @@ impl<'t> Webhooks<'t> {
         Ok(row.map(Into::into))
     }
 
-    /// Gives a webhook a new secret; the old one signs as well until the overlap ends.
+    /// Gives a webhook a new secret. The old one signs as well until the overlap ends.
     pub async fn rotate(
         self,
         rotation: &WebhookRotation,
@@ -288,7 +288,7 @@ impl<'t> Webhooks<'t> {
         Ok(row.map(Into::into))
     }
 
-    /// Deletes a webhook and its log; refused while alerts use it.
+    /// Deletes a webhook and its deliveries. Refused while alerts use it.
     pub async fn delete(
         self,
         tenant_id: TenantId,

@@ -12,29 +12,29 @@ use crate::error::StoreError;
 /// An alert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertRow {
-    /// Which.
+    /// The alert's id.
     pub id: AlertId,
-    /// Whose.
+    /// The tenant that owns the alert.
     pub tenant_id: TenantId,
-    /// What people call it.
+    /// The display name.
     pub name: String,
-    /// Where it is told.
+    /// The webhook that delivers the notifications.
     pub webhook_id: WebhookId,
-    /// Whether it is.
+    /// Whether the alert can fire.
     pub enabled: bool,
-    /// When it is.
+    /// The condition under which the alert fires.
     pub condition: Condition,
-    /// When it last was.
+    /// The time of the last firing.
     pub fired_at: Option<Timestamp>,
-    /// Who made it.
+    /// The creator: an e-mail address, or `key` and the key's name.
     pub created_by: String,
-    /// Since when.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// The time of the last update.
     pub updated_at: Timestamp,
 }
 
-/// As Postgres answers.
+/// The columns as Postgres returns them.
 pub(super) struct Row {
     pub(super) tenant_id: Uuid,
     pub(super) id: Uuid,
@@ -54,7 +54,7 @@ pub(super) struct Row {
     pub(super) updated_at: OffsetDateTime,
 }
 
-/// The columns that a condition becomes.
+/// The columns that store a condition.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     pub(super) kind: &'static str,

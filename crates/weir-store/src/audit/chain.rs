@@ -1,4 +1,4 @@
-//! Verifies the hash chains of the audit log, with bounded memory. For the owner's role, which sees all of them.
+//! Verifies the hash chains of the audit log, with bounded memory. Requires the owner's role, which sees all chains.
 
 use std::fmt;
 
@@ -12,29 +12,29 @@ use crate::error::StoreError;
 /// The log that a chain belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainId {
-    /// A tenant's.
+    /// A tenant's log.
     Tenant(TenantId),
-    /// A person's.
+    /// A person's log.
     Person(UserId),
-    /// The installation's.
+    /// The installation's log.
     Installation,
 }
 
-/// The newest entry of a chain. Written down elsewhere, it proves later that nothing up to it was rewritten.
+/// The newest entry of a chain. A copy stored elsewhere proves later that no entry up to it was rewritten.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainHead {
-    /// Sequence number.
+    /// The sequence number.
     pub seq: u64,
-    /// SHA-256 in hexadecimal digits.
+    /// The SHA-256 in hexadecimal digits.
     pub hash: String,
 }
 
-/// What walking a chain found.
+/// The result of verifying a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainReport {
-    /// Number of entries that were read.
+    /// The number of entries read.
     pub entries: u64,
-    /// The newest entry, as the table of chains states it.
+    /// The newest entry according to the table of chains.
     pub head: ChainHead,
     /// The first defect.
     pub broken: Option<ChainBreak>,
@@ -43,21 +43,21 @@ pub struct ChainReport {
 /// The first defect of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChainBreak {
-    /// The entry's content or hash was changed, or the hash of the entry before it.
+    /// The entry's content or hash, or the hash of the entry before it, was changed.
     #[error("entry {0} or the hash of the entry before it was changed")]
     Changed(u64),
-    /// The entry is not there, but later ones or the head are.
+    /// The entry is missing, but later entries or the head exist.
     #[error("entry {0} is missing")]
     Missing(u64),
-    /// The newest entry is not the one that the table of chains states.
+    /// The newest entry is not the one that the table of chains names as the head.
     #[error("entry {0} is not the head that was recorded with it")]
     Head(u64),
-    /// No entry of the chain states that the entries up to this one were purged.
+    /// Entries up to this one are missing, and no entry of the chain records that they were purged.
     #[error("entries up to {0} are gone and no entry `audit.purge` states it")]
     Purge(u64),
 }
 
-/// Entries that are read in one statement.
+/// Entries read by one statement.
 const PAGE: i64 = 1000;
 
 struct Head {
@@ -74,7 +74,7 @@ struct Link {
     expected: Vec<u8>,
 }
 
-/// Chains after this one, in the order of their ids.
+/// Lists the chains after this one, in the order of their ids.
 pub(crate) async fn chains(
     conn: &mut PooledConnection,
     after: Option<ChainId>,
@@ -110,7 +110,7 @@ pub(crate) async fn chains(
     Ok(rows.into_iter().map(|row| ChainId::of(row.chain, &row.kind)).collect())
 }
 
-/// Walks a chain from its first entry to its head.
+/// Verifies a chain from its first entry to its head.
 pub(crate) async fn verify(
     conn: &mut PooledConnection,
     chain: ChainId,
@@ -150,7 +150,7 @@ pub(crate) async fn verify(
     Ok(report)
 }
 
-/// Whether an entry that was the head once is still there with the same hash, or was purged since.
+/// Whether an entry that was once the head still exists with the same hash, or was purged since.
 pub(crate) async fn holds(
     conn: &mut PooledConnection,
     chain: ChainId,
@@ -210,7 +210,7 @@ async fn head(conn: &mut PooledConnection, chain: ChainId) -> Result<Head, Store
 }
 
 /// The next entries, each with the hash that follows from its content and from the hash stored before it. The content is
-/// that of the database's function `weir_audit_hash`, which is not used: it could have been replaced.
+/// composed as by the database's function `weir_audit_hash`, which is not called because it could have been replaced.
 async fn links(
     conn: &mut PooledConnection,
     chain: ChainId,

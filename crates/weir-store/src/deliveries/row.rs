@@ -8,45 +8,45 @@ use weir_domain::time::Timestamp;
 use crate::convert::{timestamp, unsigned};
 use crate::error::StoreError;
 
-/// What became of something that was to be told.
+/// The state of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryState {
-    /// It is tried, or tried again.
+    /// The delivery is due, or waits for its next attempt.
     Pending,
-    /// It arrived.
+    /// The receiver accepted the delivery.
     Delivered,
-    /// It was given up.
+    /// The attempts were exhausted.
     Failed,
 }
 
-/// One delivery with what came of its last attempt.
+/// A delivery with the result of its last attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRow {
-    /// Which.
+    /// The delivery's id.
     pub id: DeliveryId,
-    /// Where to.
+    /// The webhook to deliver to.
     pub webhook_id: WebhookId,
-    /// What it tells.
+    /// The kind of event.
     pub kind: String,
-    /// JSON, as it is sent.
+    /// The body as it is sent, as JSON.
     pub payload: String,
-    /// What became of it.
+    /// The state.
     pub state: DeliveryState,
-    /// How often it was tried.
+    /// The number of attempts so far.
     pub attempts: u32,
-    /// When it is tried next.
+    /// The time of the next attempt.
     pub next_at: Timestamp,
-    /// When it was last tried.
+    /// The time of the last attempt.
     pub attempted_at: Option<Timestamp>,
-    /// The status of the answer.
+    /// The status of the last response.
     pub response_status: Option<u16>,
-    /// The beginning of the answer.
+    /// The beginning of the last response's body.
     pub response: Option<String>,
-    /// Why there was none.
+    /// The reason why the last attempt got no response.
     pub error: Option<String>,
-    /// How long the last attempt took.
+    /// The duration of the last attempt in milliseconds.
     pub took_ms: Option<u64>,
-    /// Since when.
+    /// The time of creation.
     pub created_at: Timestamp,
 }
 
@@ -67,7 +67,7 @@ impl DeliveryState {
     }
 }
 
-/// As Postgres answers.
+/// The columns as Postgres returns them.
 pub(super) struct Row {
     pub(super) id: Uuid,
     pub(super) webhook_id: Uuid,

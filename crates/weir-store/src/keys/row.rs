@@ -11,42 +11,42 @@ use crate::error::StoreError;
 /// An API key, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRow {
-    /// Which.
+    /// The key's id.
     pub id: KeyId,
-    /// Whose.
+    /// The tenant that owns the key.
     pub tenant_id: TenantId,
-    /// What people call it.
+    /// The display name.
     pub name: String,
-    /// What it may do.
+    /// The operations that the key permits.
     pub scopes: Vec<String>,
-    /// The public part of the secret, to recognise it by.
+    /// The public part of the secret, by which people recognise the key.
     pub hint: String,
-    /// SHA-256 of the secret.
+    /// The SHA-256 of the secret.
     pub digest: [u8; 32],
     /// The secret before the last rotation, while both work.
     pub previous: Option<PreviousDigest>,
-    /// Until when it works.
+    /// The time until which the key works.
     pub expires_at: Option<Timestamp>,
-    /// Since when it works no more.
+    /// The time of revocation.
     pub revoked_at: Option<Timestamp>,
-    /// When it was last seen in use.
+    /// The time of the last recorded use.
     pub last_used_at: Option<Timestamp>,
-    /// Who made it.
+    /// The creator: an e-mail address, or `key` and the key's name.
     pub created_by: String,
-    /// Since when.
+    /// The time of creation.
     pub created_at: Timestamp,
 }
 
-/// A secret that still works for a while.
+/// The secret before a rotation, which works until the overlap ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PreviousDigest {
-    /// SHA-256 of the secret.
+    /// The SHA-256 of the secret.
     pub digest: [u8; 32],
-    /// Until when it works.
+    /// The time until which the secret works.
     pub expires_at: Timestamp,
 }
 
-/// As Postgres answers.
+/// The columns as Postgres returns them.
 pub(super) struct Row {
     pub(super) tenant_id: Uuid,
     pub(super) id: Uuid,

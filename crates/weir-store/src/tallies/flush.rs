@@ -1,4 +1,4 @@
-//! Counts as a gate writes them: absolute for one run, the greater kept.
+//! Writes the counts of gates. Counts are totals of one process run, so the greater of two values is correct.
 
 use std::time::Duration;
 
@@ -10,49 +10,49 @@ use super::{Tallies, TallyCounts, rule};
 use crate::convert::{signed, stored, uuid};
 use crate::error::StoreError;
 
-/// One gate's counts of one minute.
+/// A gate's counts of one minute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TallyRow {
-    /// Whose.
+    /// The tenant of the decisions.
     pub tenant_id: TenantId,
-    /// Decisions of this rule; none: whole requests.
+    /// Decisions of this rule. `None` counts whole requests.
     pub rule_id: Option<RuleId>,
-    /// Where it begins.
+    /// The start of the minute.
     pub minute: Timestamp,
-    /// Where the requests asked.
+    /// The namespace of the requests.
     pub namespace: String,
-    /// Everything counted in that minute by this run.
+    /// The totals of this run in that minute.
     pub counts: TallyCounts,
 }
 
-/// What could not be recorded in one minute.
+/// The number of decisions of one minute that could not be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropCount {
-    /// Where it begins.
+    /// The start of the minute.
     pub minute: Timestamp,
-    /// Everything this run could not record in it.
+    /// The total of this run in that minute.
     pub dropped: u64,
 }
 
-/// Who reports, and how far.
+/// The source and the age of reported counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flush {
-    /// Which gate.
+    /// The gate.
     pub gate_id: GateId,
-    /// Which run of it.
+    /// The id of the gate's process, drawn at its start.
     pub boot_id: u128,
-    /// The oldest minute in it; without counts the present one.
+    /// The oldest minute with counts, or the current minute without any.
     pub oldest_minute: Timestamp,
-    /// How long ago the counts were gathered.
+    /// The time since the counts were collected.
     pub age: Duration,
 }
 
-/// Rows of one statement.
+/// The most rows of one statement.
 const ROWS_AT_ONCE: usize = 1_000;
 
 impl Tallies<'_> {
-    /// Says how far a gate has reported. To be the first write of its flush: a roll-up waits for the
-    /// row, and so does not miss what follows.
+    /// Records how far a gate has reported. Must be the first write of its flush: a roll-up waits for the row, and
+    /// therefore includes all later writes of the flush.
     pub async fn report(self, flush: &Flush) -> Result<(), StoreError> {
         sqlx::query!(
             "-- tallies.report
@@ -72,13 +72,13 @@ impl Tallies<'_> {
         Ok(())
     }
 
-    /// Writes counts; those already there stay where they are greater.
+    /// Writes counts. Existing counts are replaced only by greater ones.
     pub async fn write(self, flush: &Flush, rows: &[TallyRow]) -> Result<(), StoreError> {
         for rows in rows.chunks(ROWS_AT_ONCE) {
             let count = |of: fn(&TallyCounts) -> u64| -> Vec<i64> {
                 rows.iter().map(|row| signed(of(&row.counts))).collect()
             };
-            let tenants: Vec<Uuid> = rows.iter().map(|it| uuid(it.tenant_id.to_u128())).collect();
+            let tenants: Vec<Uuid> = rows.iter().map(|row| uuid(row.tenant_id.to_u128())).collect();
             let rules: Vec<Uuid> = rows.iter().map(|row| uuid(rule(row.rule_id))).collect();
             let minutes: Vec<_> = rows.iter().map(|row| stored(row.minute)).collect();
             let namespaces: Vec<String> = rows.iter().map(|row| row.namespace.clone()).collect();
@@ -122,11 +122,11 @@ impl Tallies<'_> {
                 &rules,
                 &minutes,
                 &namespaces,
-                &count(|it| it.allowed),
-                &count(|it| it.denied),
-                &count(|it| it.shadow_denied),
-                &count(|it| it.degraded),
-                &count(|it| it.refunded),
+                &count(|counts| counts.allowed),
+                &count(|counts| counts.denied),
+                &count(|counts| counts.shadow_denied),
+                &count(|counts| counts.degraded),
+                &count(|counts| counts.refunded),
             )
             .execute(&mut *self.conn)
             .await?;
@@ -134,7 +134,7 @@ impl Tallies<'_> {
         Ok(())
     }
 
-    /// Writes how much could not be recorded.
+    /// Writes the numbers of decisions that could not be recorded.
     pub async fn write_dropped(self, flush: &Flush, rows: &[DropCount]) -> Result<(), StoreError> {
         let minutes: Vec<_> = rows.iter().map(|row| stored(row.minute)).collect();
         let dropped: Vec<i64> = rows.iter().map(|row| signed(row.dropped)).collect();

@@ -1,4 +1,4 @@
-//! Short series of all rules of a tenant at once, as a list of rules shows them.
+//! Short series of all rules of a tenant at once, for a list of rules.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::convert::{stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 
 impl Tallies<'_> {
-    /// For each rule that decided something, its counts between each two neighbours of `bounds`.
+    /// Returns the counts between each two neighbours of `bounds`, for each rule with decisions.
     pub async fn series_of_rules(
         self,
         filter: &TallyFilter,

@@ -1,4 +1,4 @@
-//! People, sessions, refresh tokens, memberships.
+//! Accounts, sessions, refresh tokens and memberships.
 
 use weir_domain::id::{InvitationId, SessionId};
 
@@ -81,7 +81,7 @@ async fn password_and_name_change_for_oneself_only() {
 }
 
 #[tokio::test]
-async fn refresh_token_rotates_and_its_predecessor_has_a_grace() {
+async fn refresh_token_rotates_and_its_predecessor_has_a_grace_period() {
     let database = database().await;
     let session = signed_in(&database).await;
     let user_id = session.user_id;
@@ -111,7 +111,7 @@ async fn spent_refresh_token_ends_the_session() {
 }
 
 #[tokio::test]
-async fn of_two_that_present_a_token_at_once_one_rotates_it() {
+async fn one_of_two_concurrent_refreshes_rotates_the_token() {
     let database = database().await;
     let session = signed_in(&database).await;
     let user_id = session.user_id;
@@ -124,7 +124,7 @@ async fn of_two_that_present_a_token_at_once_one_rotates_it() {
 }
 
 #[tokio::test]
-async fn live_session_tells_the_person_and_the_role() {
+async fn live_session_returns_the_person_and_the_role() {
     let database = database().await;
     let session = signed_in(&database).await;
     let user_id = session.user_id;
@@ -147,17 +147,17 @@ async fn live_session_tells_the_person_and_the_role() {
 #[tokio::test]
 async fn ending_all_sessions_spares_the_one_in_use() {
     let database = database().await;
-    let kept = signed_in(&database).await;
-    let ended = session(kept.user_id);
-    let mut tx = database.app.begin("tests", Scope::User(kept.user_id)).await.unwrap();
+    let current = signed_in(&database).await;
+    let ended = session(current.user_id);
+    let mut tx = database.app.begin("tests", Scope::User(current.user_id)).await.unwrap();
     tx.sessions().insert(&ended).await.unwrap();
-    assert_eq!(tx.sessions().revoke_all(kept.user_id, Some(kept.id), NOW).await.unwrap(), 1);
+    assert_eq!(tx.sessions().revoke_all(current.user_id, Some(current.id), NOW).await.unwrap(), 1);
     assert!(!tx.sessions().revoke(ended.id, NOW).await.unwrap());
-    assert!(tx.sessions().revoke(kept.id, NOW).await.unwrap());
+    assert!(tx.sessions().revoke(current.id, NOW).await.unwrap());
 }
 
 #[tokio::test]
-async fn member_is_one_once_and_must_exist() {
+async fn person_joins_a_tenant_once_and_must_exist() {
     let database = database().await;
     let owner = user(&database.app, "a@example.com").await;
     let (tenant_id, _) = tenant(&database.app, owner).await;
@@ -189,5 +189,5 @@ async fn an_account_keeps_its_latest_sessions_within_the_bound() {
     let mut tx = database.app.begin("tests", Scope::User(user_id)).await.unwrap();
     let listed = tx.sessions().list(user_id, NOW).await.unwrap();
     let listed: Vec<_> = listed.iter().rev().map(|row| row.id).collect();
-    assert_eq!(listed, ids[5..], "the oldest five are gone");
+    assert_eq!(listed, ids[5..], "the oldest five were deleted");
 }

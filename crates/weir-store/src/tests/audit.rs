@@ -1,4 +1,4 @@
-//! The audit log: who may append what, who may read what. `chain` is about its hash chains.
+//! The permissions of actors to append to audit logs and to read them. `chain` tests the hash chains.
 
 mod chain;
 
@@ -56,7 +56,7 @@ async fn entries_come_newest_first_page_by_page() {
 }
 
 #[tokio::test]
-async fn entries_are_found_by_what_was_done_by_whom_to_what_and_when() {
+async fn entries_are_found_by_action_actor_object_and_time() {
     let database = database().await;
     let (tenant_id, _) = full_tenant(&database, "Ada@example.com").await;
     let person = owner_of(&database, tenant_id, "Ada@example.com").await;
@@ -227,7 +227,7 @@ async fn entries_cannot_be_changed_or_removed() {
 }
 
 #[tokio::test]
-async fn own_affairs_are_noted_under_oneself_only() {
+async fn personal_entries_are_appended_for_oneself_only() {
     let database = database().await;
     let id = user(&database.app, "a@example.com").await;
     let own = Actor::Person { id, email: "a@example.com".to_owned() };

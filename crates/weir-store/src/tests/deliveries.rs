@@ -1,11 +1,11 @@
-//! Deliveries are taken fairly, and leased by the server's clock.
+//! Deliveries are taken fairly across tenants, and leased by the server's clock.
 
 use super::*;
 use crate::{Attempted, DeliveryState, Due};
 
 const PER_TENANT: u32 = 4;
 
-/// A tenant with so many deliveries that are due, one each second from `NOW` on.
+/// A tenant with `count` due deliveries, one each second from `NOW` on.
 async fn due(database: &TestDatabase, email: &str, count: u32) -> TenantId {
     let owner = user(&database.app, email).await;
     let (tenant_id, _) = tenant(&database.app, owner).await;
@@ -46,12 +46,12 @@ fn of(tenant_id: TenantId, taken: &[Due]) -> usize {
 async fn backlog_of_one_tenant_hides_no_delivery_of_another_and_leases_hold_by_the_servers_clock() {
     let database = database().await;
     let busy = due(&database, "busy@example.com", 1_500).await;
-    // Due later than everything of the other.
+    // This delivery is due later than all of the other tenant.
     let quiet = due(&database, "quiet@example.com", 1).await;
     let now = NOW.plus_ms(3_600_000);
     let taken = take(&database.app, now, 64).await;
     assert_eq!((of(busy, &taken), of(quiet, &taken)), (4, 1));
-    // A control plane whose clock is an hour ahead gets none of them, and no more of that tenant.
+    // A control plane with a clock an hour ahead cannot take leased deliveries, or exceed the bound of the tenant.
     let ahead = now.plus_ms(3_600_000);
     assert_eq!(take(&database.app, ahead, 64).await, []);
     let one = taken.iter().find(|due| due.tenant_id == busy).copied().unwrap();

@@ -6,17 +6,14 @@ use std::path::Path;
 
 use super::*;
 
-/// Each function with a test of what it guarantees.
+/// Each function, with a test of its guarantee.
 const FUNCTIONS: [(&str, &str); 44] = [
-    ("weir_audit_hash", "every_change_behind_the_back_breaks_the_chain_where_it_happened"),
+    ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
-    (
-        "weir_create_login",
-        "login_that_could_do_more_than_its_plane_is_refused_whatever_role_it_takes_on",
-    ),
+    ("weir_create_login", "login_with_more_privileges_than_its_plane_is_refused_in_every_role"),
     ("weir_delete_old_changes", "old_changes_are_deleted_unless_a_row_refers_to_them"),
-    ("weir_delete_old_statistics", "deletions_of_tenants_are_forgotten_after_a_year"),
+    ("weir_delete_old_statistics", "deletions_of_tenants_are_purged_after_a_year"),
     (
         "weir_drop_old_day",
         "old_day_that_is_being_read_is_dropped_later_and_writers_do_not_queue_behind_it",
@@ -27,40 +24,40 @@ const FUNCTIONS: [(&str, &str); 44] = [
         "weir_freshness",
         "every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_late_minutes",
     ),
-    ("weir_gate", "gate_cannot_speak_for_another"),
-    ("weir_invitation", "credential_sees_exactly_what_it_opens"),
+    ("weir_gate", "gate_cannot_write_the_heartbeat_of_another"),
+    ("weir_invitation", "credential_sees_exactly_the_rows_it_opens"),
     ("weir_keep_days_of_tenants", "statistics_are_removed_after_the_days_of_the_tenants_ceiling"),
     ("weir_keep_revisions", "only_the_newest_revisions_of_a_rule_are_kept"),
-    ("weir_keep_samples", "old_pieces_and_those_beyond_the_size_are_let_go"),
-    ("weir_key", "credential_sees_exactly_what_it_opens"),
-    ("weir_login", "credential_sees_exactly_what_it_opens"),
+    ("weir_keep_samples", "old_batches_and_those_above_the_size_are_deleted"),
+    ("weir_key", "credential_sees_exactly_the_rows_it_opens"),
+    ("weir_login", "credential_sees_exactly_the_rows_it_opens"),
     ("weir_note_ceiling", "ceilings_that_gates_enforce_are_published_and_others_are_not"),
     ("weir_note_change", "transaction_that_publishes_twice_loses_neither_change"),
     ("weir_note_default_ceiling", "ceilings_that_gates_enforce_are_published_and_others_are_not"),
     ("weir_note_installation", "change_that_was_not_published_is_published_by_its_commit"),
-    ("weir_note_removal", "removed_override_is_noted_and_the_remaining_ids_are_loaded"),
+    ("weir_note_removal", "removed_override_is_recorded_and_the_remaining_ids_are_loaded"),
     ("weir_note_row", "suspension_and_revocation_reach_the_gates_and_use_of_a_key_does_not"),
     ("weir_note_tenant", "suspension_and_revocation_reach_the_gates_and_use_of_a_key_does_not"),
     ("weir_note_usage", "tenants_above_their_ceiling_of_live_subjects_are_counted"),
-    ("weir_open_day", "partitions_are_made_and_dropped_and_take_in_what_came_before_them"),
-    ("weir_open_days", "partitions_are_made_and_dropped_and_take_in_what_came_before_them"),
+    ("weir_open_day", "partitions_are_created_and_dropped_and_take_over_earlier_rows"),
+    ("weir_open_days", "partitions_are_created_and_dropped_and_take_over_earlier_rows"),
     ("weir_publish", "open_bulk_write_of_one_tenant_delays_no_revocation_of_another"),
     ("weir_publish_at_commit", "change_that_was_not_published_is_published_by_its_commit"),
     ("weir_publish_installation", "change_that_was_not_published_is_published_by_its_commit"),
-    ("weir_purge_audit", "purged_chain_still_verifies_and_says_what_was_purged"),
-    ("weir_request_signup", "no_more_sign_ups_wait_than_the_installation_admits"),
+    ("weir_purge_audit", "purged_chain_still_verifies_and_records_the_purge"),
+    ("weir_request_signup", "waiting_sign_ups_are_bounded"),
     (
         "weir_roll_up",
         "every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_late_minutes",
     ),
     ("weir_roll_up_usage", "checks_are_exact_and_samples_keep_the_greatest_of_the_day"),
-    ("weir_session", "credential_sees_exactly_what_it_opens"),
+    ("weir_session", "credential_sees_exactly_the_rows_it_opens"),
     ("weir_signup", "a_sign_up_is_seen_by_the_holder_of_its_token_and_by_the_owner"),
     (
         "weir_stamp_rulebook",
         "newest_ten_thousand_stamps_are_retained_and_a_version_set_back_ends_their_history",
     ),
-    ("weir_sweep", "what_has_run_out_is_swept_in_batches"),
+    ("weir_sweep", "expired_rows_are_swept_in_batches"),
     ("weir_sweep_signups", "expired_sign_ups_are_swept"),
     ("weir_take_alerts", "share_of_refusals_is_told_once_per_window_whoever_looks"),
     ("weir_take_deliveries", "every_tenants_first_delivery_comes_before_any_tenants_second"),
@@ -68,11 +65,11 @@ const FUNCTIONS: [(&str, &str); 44] = [
         "weir_tallies",
         "every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_late_minutes",
     ),
-    ("weir_tenant", "tenant_sees_its_own_rows_and_no_one_elses"),
+    ("weir_tenant", "tenant_sees_its_own_rows_only"),
     ("weir_user", "person_sees_own_tenants_and_an_operator_all"),
 ];
 
-/// Each trigger with a test of the statements that fire it.
+/// Each trigger, with a test of the statements that fire it.
 const TRIGGERS: [(&str, &str); 15] = [
     (
         "api_keys.api_keys_note_row",
@@ -90,7 +87,7 @@ const TRIGGERS: [(&str, &str); 15] = [
     ),
     (
         "overrides.overrides_note_removal",
-        "removed_override_is_noted_and_the_remaining_ids_are_loaded",
+        "removed_override_is_recorded_and_the_remaining_ids_are_loaded",
     ),
     (
         "overrides.overrides_note_row",
@@ -100,10 +97,7 @@ const TRIGGERS: [(&str, &str); 15] = [
         "rulebook_versions.rulebook_versions_stamp",
         "version_of_another_history_is_unknown_and_everything_is_loaded",
     ),
-    (
-        "rules.rules_note_removal",
-        "gate_loads_what_was_written_after_its_version_and_what_was_deleted",
-    ),
+    ("rules.rules_note_removal", "gate_loads_writes_and_deletions_after_its_version"),
     (
         "rules.rules_note_row",
         "change_that_is_published_late_is_loaded_by_a_gate_that_saw_a_later_start",
@@ -113,10 +107,7 @@ const TRIGGERS: [(&str, &str); 15] = [
         "ceilings_that_gates_enforce_are_published_and_others_are_not",
     ),
     ("tenants.tenants_deleted_check", "change_that_was_not_published_is_published_by_its_commit"),
-    (
-        "tenants.tenants_note_insert",
-        "gate_loads_what_was_written_after_its_version_and_what_was_deleted",
-    ),
+    ("tenants.tenants_note_insert", "gate_loads_writes_and_deletions_after_its_version"),
     (
         "tenants.tenants_note_update",
         "suspension_and_revocation_reach_the_gates_and_use_of_a_key_does_not",

@@ -1,4 +1,4 @@
-//! Heartbeats.
+//! Heartbeats of gates.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn beat() -> GateBeat {
 }
 
 #[tokio::test]
-async fn heartbeat_tells_what_a_gate_serves_and_counts_the_living() {
+async fn heartbeat_records_the_served_version_and_live_gates_are_counted() {
     let database = database().await;
     let (one, other) = (beat(), beat());
     assert_eq!(database.gate.beat(&one, MINUTE).await.unwrap(), 1);
@@ -41,7 +41,7 @@ async fn heartbeat_tells_what_a_gate_serves_and_counts_the_living() {
 }
 
 #[tokio::test]
-async fn gate_cannot_speak_for_another() {
+async fn gate_cannot_write_the_heartbeat_of_another() {
     let database = database().await;
     let (own, other) = (beat(), beat());
     database.gate.beat(&other, MINUTE).await.unwrap();

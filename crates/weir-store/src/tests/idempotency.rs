@@ -1,4 +1,4 @@
-//! A request sent again gets its first answer.
+//! A repeated request gets the first response.
 
 use super::*;
 use crate::{Claim, Claimed, Owner};
@@ -38,7 +38,7 @@ async fn second_claim_replays_and_another_request_is_a_mismatch() {
 }
 
 #[tokio::test]
-async fn twin_waits_for_the_first_and_gets_its_answer() {
+async fn concurrent_claim_waits_for_the_first_and_gets_its_response() {
     let database = database().await;
     let claim = claim(some_tenant(&database).await);
     let mut first = database.app.begin("tests", scope(&claim)).await.unwrap();

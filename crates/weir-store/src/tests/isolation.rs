@@ -1,4 +1,4 @@
-//! Row-level security: what each role sees without a scope, and that no scope reaches the rows of another.
+//! Row-level security: the rows that each role sees without a scope, and the separation of scopes.
 
 use sqlx::AssertSqlSafe;
 
@@ -30,7 +30,7 @@ async fn visible(store: &Store, scope: Scope) -> Vec<(String, i64)> {
     counts
 }
 
-/// Visible in every scope: the version, and whether limits are enforced.
+/// The rows that every scope sees: the version, and whether rules are enforced.
 const FOR_ALL: [(&str, i64); 2] = [("installation", 1), ("rulebook_versions", 1)];
 
 fn named(rows: &[(&str, i64)]) -> Vec<(String, i64)> {
@@ -45,7 +45,7 @@ async fn app_without_a_scope_sees_only_the_version() {
 }
 
 #[tokio::test]
-async fn tenant_sees_its_own_rows_and_no_one_elses() {
+async fn tenant_sees_its_own_rows_only() {
     let database = database().await;
     let (tenant_id, _) = full_tenant(&database, "a@example.com").await;
     full_tenant(&database, "b@example.com").await;
@@ -72,16 +72,16 @@ async fn tenant_sees_its_own_rows_and_no_one_elses() {
 }
 
 #[tokio::test]
-async fn credential_sees_exactly_what_it_opens() {
+async fn credential_sees_exactly_the_rows_it_opens() {
     let database = database().await;
     full_tenant(&database, "a@example.com").await;
     full_tenant(&database, "b@example.com").await;
     let login = visible(&database.app, Scope::Login("a@example.com".to_owned())).await;
     assert_eq!(login, named(&[FOR_ALL[0], FOR_ALL[1], ("users", 1)]));
-    let nobody = visible(&database.app, Scope::Login("c@example.com".to_owned())).await;
-    assert_eq!(nobody, named(&FOR_ALL));
+    let missing = visible(&database.app, Scope::Login("c@example.com".to_owned())).await;
+    assert_eq!(missing, named(&FOR_ALL));
     let invited = visible(&database.app, Scope::Invitation([9; 32])).await;
-    assert_eq!(invited, named(&FOR_ALL), "of nobody");
+    assert_eq!(invited, named(&FOR_ALL), "a digest without an invitation");
     let unknown = visible(&database.app, Scope::Key(digest())).await;
     assert_eq!(unknown, named(&FOR_ALL));
 }
@@ -151,7 +151,7 @@ async fn scope_ends_with_its_transaction() {
 }
 
 #[tokio::test]
-async fn gate_reads_what_it_serves_and_writes_nothing_else() {
+async fn gate_reads_the_rulebook_and_writes_nothing_else() {
     let database = database().await;
     full_tenant(&database, "a@example.com").await;
     let expected = named(&[

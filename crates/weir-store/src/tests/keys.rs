@@ -72,7 +72,7 @@ async fn digest_in_use_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn gate_notes_the_last_use_of_a_key_and_changes_nothing_else() {
+async fn gate_records_the_last_use_of_a_key_and_changes_nothing_else() {
     let database = database().await;
     let owner = user(&database.app, "a@example.com").await;
     let (tenant_id, _) = tenant(&database.app, owner).await;

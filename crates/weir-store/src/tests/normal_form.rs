@@ -9,14 +9,15 @@ use crate::MIGRATOR;
 const NORMALISE_EMAILS: i64 = 20_261_122_060_000;
 
 #[tokio::test]
-async fn of_accounts_whose_addresses_become_the_same_the_oldest_keeps_it() {
+async fn oldest_account_keeps_an_address_that_several_normalise_to() {
     let url = tokio::task::spawn_blocking(|| {
         let server = weir_local::shared::postgres();
         server.create_database("weir_before_normal_form").unwrap();
         server.url("weir_before_normal_form")
     });
     let mut conn = PgConnection::connect(&url.await.unwrap()).await.unwrap();
-    let before = MIGRATOR.iter().filter(|it| it.version < NORMALISE_EMAILS).cloned().collect();
+    let before =
+        MIGRATOR.iter().filter(|migration| migration.version < NORMALISE_EMAILS).cloned().collect();
     Migrator::with_migrations(before).run(&mut conn).await.unwrap();
     unchecked(
         "INSERT INTO users (id, email, name, password_hash, created_at) VALUES

@@ -30,7 +30,7 @@ async fn override_is_written_read_changed_and_deleted() {
 }
 
 #[tokio::test]
-async fn subject_has_one_override_a_rule() {
+async fn subject_has_one_override_per_rule() {
     let (database, RuleWrite { tenant_id, id: rule_id, .. }) = with_rule().await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let write = override_of(tenant_id, rule_id);
@@ -42,7 +42,7 @@ async fn subject_has_one_override_a_rule() {
 }
 
 #[tokio::test]
-async fn thousands_are_written_at_once_and_replace_what_was() {
+async fn thousands_of_overrides_are_written_at_once_and_replace_existing_ones() {
     let (database, RuleWrite { tenant_id, id: rule_id, .. }) = with_rule().await;
     let one = || {
         let write = override_of(tenant_id, rule_id);

@@ -8,14 +8,14 @@ use tokio::time::timeout;
 use super::*;
 use crate::{RemainingIds, RulebookVersion};
 
-/// Far more than any statement takes that waits for no lock.
+/// Much longer than a statement that waits for no lock.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 async fn newest(store: &Store) -> u64 {
     store.rulebook_version().await.unwrap().number
 }
 
-/// Publishes what the transaction changed of a tenant, commits, and returns the version.
+/// Publishes the transaction's changes of a tenant, commits, and returns the version.
 async fn publish(mut tx: Tx, tenant_id: TenantId) -> Option<u64> {
     let version = tx.rulebook().publish(tenant_id, None).await.unwrap();
     tx.commit().await.unwrap();
@@ -38,7 +38,7 @@ async fn versions_have_no_gap_and_no_duplicate_under_concurrency() {
             let mut tx = tenant_tx(&app, tenant_id).await;
             tx.keys().insert(&key(tenant_id)).await.unwrap();
             let version = tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
-            // Every third transaction is rolled back, and another one gets its version.
+            // Every third transaction is rolled back, so another one gets its version.
             if n % 3 == 0 { None } else { tx.commit().await.map(|()| version).ok() }
         });
     }
@@ -47,7 +47,7 @@ async fn versions_have_no_gap_and_no_duplicate_under_concurrency() {
     assert_eq!(newest(&database.gate).await, start + 16);
 }
 
-/// The row that all tenants share is locked by the last statement alone.
+/// Only the last statement locks the row that all tenants share.
 #[tokio::test]
 async fn open_bulk_write_of_one_tenant_delays_no_revocation_of_another() {
     let database = database().await;
@@ -70,7 +70,7 @@ async fn open_bulk_write_of_one_tenant_delays_no_revocation_of_another() {
         tx.audit().append(&audit::entry(Some(other), Actor::System)).await.unwrap();
         publish(tx, other).await
     };
-    let revoked = timeout(DEADLINE, revoke).await.expect("it waits for no lock");
+    let revoked = timeout(DEADLINE, revoke).await.expect("the revocation waits for no lock");
     assert_eq!(revoked, Some(held.number + 1));
     assert_eq!(publish(bulk, busy).await, Some(held.number + 2));
 
@@ -83,7 +83,7 @@ async fn open_bulk_write_of_one_tenant_delays_no_revocation_of_another() {
     assert_eq!(count(busy), (held.number + 2, 0, 0, 5_000));
 }
 
-/// What began first can be published last: a gate that is between the two misses neither.
+/// The transaction that began first can publish last. A gate that loads between the two misses neither.
 #[tokio::test]
 async fn change_that_is_published_late_is_loaded_by_a_gate_that_saw_a_later_start() {
     let database = database().await;
@@ -101,7 +101,7 @@ async fn change_that_is_published_late_is_loaded_by_a_gate_that_saw_a_later_star
 }
 
 #[tokio::test]
-async fn what_gates_do_not_serve_raises_no_version_and_gives_the_tenant_its_next_number() {
+async fn unserved_change_raises_no_version_and_takes_the_next_number_of_the_tenant() {
     let database = database().await;
     let (tenant_id, _) = full_tenant(&database, "a@example.com").await;
     let before = database.app.rulebook_version().await.unwrap();
@@ -182,7 +182,7 @@ async fn ceilings_that_gates_enforce_are_published_and_others_are_not() {
 }
 
 #[tokio::test]
-async fn gate_loads_what_was_written_after_its_version_and_what_was_deleted() {
+async fn gate_loads_writes_and_deletions_after_its_version() {
     let database = database().await;
     let (stays, first) = full_tenant(&database, "a@example.com").await;
     let (goes, _) = full_tenant(&database, "b@example.com").await;
@@ -224,7 +224,7 @@ async fn gate_loads_what_was_written_after_its_version_and_what_was_deleted() {
 }
 
 #[tokio::test]
-async fn removed_override_is_noted_and_the_remaining_ids_are_loaded() {
+async fn removed_override_is_recorded_and_the_remaining_ids_are_loaded() {
     let database = database().await;
     let (tenant_id, rule) = full_tenant(&database, "a@example.com").await;
     let held = database.gate.load_rulebook(None).await.unwrap().version;
@@ -239,7 +239,7 @@ async fn removed_override_is_noted_and_the_remaining_ids_are_loaded() {
     let changes = database.gate.load_rulebook(Some(held)).await.unwrap();
     let changed = &changes.tenants[0];
     assert_eq!((changed.rules.len(), changed.overrides.len()), (0, 0));
-    let remaining = changed.remaining.as_ref().expect("something was removed");
+    let remaining = changed.remaining.as_ref().expect("an override was removed");
     assert_eq!((&remaining.rules[..], remaining.overrides.len()), (&[rule.id][..], 1));
     assert!(!remaining.overrides.contains(&second.id));
 }
@@ -298,7 +298,7 @@ async fn suspension_and_revocation_reach_the_gates_and_use_of_a_key_does_not() {
     assert_eq!(whole.tenants[0].keys, []);
 }
 
-/// After a failover the same numbers stand for other content.
+/// After a failover the same numbers can stand for other content.
 #[tokio::test]
 async fn version_of_another_history_is_unknown_and_everything_is_loaded() {
     let database = database().await;
@@ -368,7 +368,7 @@ async fn old_changes_are_deleted_unless_a_row_refers_to_them() {
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
     raw(&mut tx, "UPDATE rulebook_versions SET version = version + 10000").await.unwrap();
     tx.commit().await.unwrap();
-    assert_eq!(delete().await, 2, "the change that made the tenant, and that of the first writing");
+    assert_eq!(delete().await, 2, "the tenant's creation and the first write");
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let mut found = Vec::new();
     for id in [first.id, write.id] {

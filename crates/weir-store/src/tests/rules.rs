@@ -1,4 +1,4 @@
-//! Rules: revisions, names, pages.
+//! Revisions, names and pages of rules.
 
 use super::*;
 use crate::{Constraint, RuleAfter, RuleCounts, RuleFilter, RuleRow};
@@ -11,7 +11,7 @@ async fn with_tenant() -> (TestDatabase, TenantId) {
 }
 
 #[tokio::test]
-async fn update_counts_revisions_and_remembers_each() {
+async fn update_counts_revisions_and_stores_each() {
     let (database, tenant_id) = with_tenant().await;
     let first = write_rule(&database.app, rule(tenant_id, "login")).await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;
@@ -52,7 +52,7 @@ async fn stale_revision_is_refused() {
 }
 
 #[tokio::test]
-async fn of_two_writers_that_read_the_same_revision_one_is_stale() {
+async fn one_of_two_writers_of_the_same_revision_is_stale() {
     let (database, tenant_id) = with_tenant().await;
     let write = write_rule(&database.app, rule(tenant_id, "login")).await;
     let attempt = async || {
@@ -120,7 +120,7 @@ async fn list_is_sorted_filtered_and_paged_without_gaps() {
 }
 
 #[tokio::test]
-async fn deleted_rule_takes_its_overrides_and_revisions_along() {
+async fn deleted_rule_deletes_its_overrides_and_revisions() {
     let (database, tenant_id) = with_tenant().await;
     let write = write_rule(&database.app, rule(tenant_id, "login")).await;
     let mut tx = tenant_tx(&database.app, tenant_id).await;

@@ -1,4 +1,4 @@
-//! Kept checks: written by gates in pieces, read in order, kept for a time and up to a size.
+//! Recorded checks: written by gates in batches, read in order, and bounded in age and size.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use weir_domain::id::GateId;
 use super::*;
 use crate::{Flush, Retention, SampleHead, SamplePiece, SampleRow, SampleSpan};
 
-/// A piece of five seconds that end at `until`.
+/// A batch of the five seconds before `until`.
 pub(super) fn piece(tenant_id: TenantId, until: Timestamp) -> SampleRow {
     let head = SampleHead {
         namespace: "api".to_owned(),
@@ -44,7 +44,7 @@ fn span(tenant_id: TenantId, from: Timestamp, to: Timestamp) -> SampleSpan {
 }
 
 #[tokio::test]
-async fn pieces_of_all_gates_are_read_in_order_once() {
+async fn batches_of_all_gates_are_read_once_in_order() {
     let database = database().await;
     let (tenant_id, _) = full_tenant(&database, "a@example.com").await;
     let tenant = TenantId::new(NOW, next());
@@ -59,7 +59,11 @@ async fn pieces_of_all_gates_are_read_in_order_once() {
     assert_eq!(heads, [piece(tenant, at(5)).head, piece(tenant, at(10)).head]);
     assert_eq!(pieces.len(), 2);
     assert_eq!((pieces[1].since, pieces[1].checks.as_str()), (at(5), "later"));
-    assert_eq!(read(&database.app, &span(tenant, at(5), at(20))).await.0.len(), 1, "after it");
+    assert_eq!(
+        read(&database.app, &span(tenant, at(5), at(20))).await.0.len(),
+        1,
+        "only the later batch"
+    );
     assert_eq!(read(&database.app, &span(tenant, at(0), at(100))).await.0.len(), 3);
     let foreign = SampleSpan { tenant_id: other, ..span(tenant, at(0), at(100)) };
     let mut tx = database.app.begin("tests", Scope::Tenant(tenant_id)).await.unwrap();
@@ -77,7 +81,7 @@ async fn gate_writes_only_as_itself() {
 }
 
 #[tokio::test]
-async fn old_pieces_and_those_beyond_the_size_are_let_go() {
+async fn old_batches_and_those_above_the_size_are_deleted() {
     let database = database().await;
     let tenant = TenantId::new(NOW, next());
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
@@ -100,6 +104,6 @@ async fn old_pieces_and_those_beyond_the_size_are_let_go() {
     assert_eq!(keep(2, 1_000).await, 1, "too old");
     assert_eq!(keep(2, 200).await, 1, "too many");
     let all = span(tenant, Timestamp::from_millis(0), now.plus_ms(1));
-    let left: Vec<_> = read(&database.app, &all).await.0.iter().map(|it| it.until).collect();
-    assert_eq!(left, [now.plus_ms(-10_000), now], "the newest stay");
+    let left: Vec<_> = read(&database.app, &all).await.0.iter().map(|head| head.until).collect();
+    assert_eq!(left, [now.plus_ms(-10_000), now], "the newest batches remain");
 }

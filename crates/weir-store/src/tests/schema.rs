@@ -1,4 +1,4 @@
-//! Migrations, roles, and what every table must have.
+//! Migrations, roles, and rules that every table must follow.
 
 use super::*;
 use crate::test_support::{connect, login_url};
@@ -28,12 +28,12 @@ async fn app_and_gate_are_confined_and_the_owner_is_not() {
 }
 
 #[tokio::test]
-async fn login_that_could_do_more_than_its_plane_is_refused_whatever_role_it_takes_on() {
+async fn login_with_more_privileges_than_its_plane_is_refused_in_every_role() {
     let database = database().await;
-    // As it was before: the owner's login under a plane's role.
+    // The owner's login under a plane's role.
     let refused = connect(&database.url, Role::Gate).assert_confined().await.unwrap_err();
     assert!(refused.to_string().contains("superuser"), "{refused}");
-    // The other plane's login, and one that is a member of both.
+    // The other plane's login, and a login that is a member of both roles.
     let name = &database.name;
     let crossed = login_url(name, Role::App);
     assert!(connect(&crossed, Role::Gate).assert_confined().await.is_err());
@@ -52,7 +52,7 @@ async fn login_that_could_do_more_than_its_plane_is_refused_whatever_role_it_tak
 }
 
 #[tokio::test]
-async fn reset_role_in_a_planes_connection_gives_nothing() {
+async fn reset_role_in_a_planes_connection_grants_nothing() {
     let database = database().await;
     user(&database.owner, "secret@example.com").await;
     for store in [&database.gate, &database.app] {
@@ -70,7 +70,7 @@ async fn reset_role_in_a_planes_connection_gives_nothing() {
 }
 
 #[tokio::test]
-async fn every_table_forces_row_level_security_but_those_of_the_version() {
+async fn every_table_forces_row_level_security_except_those_of_the_version() {
     let database = database().await;
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
     let open = texts(
@@ -145,7 +145,7 @@ async fn stored_logs_above_their_bound_become_counters_or_logs_within_it() {
     );
 }
 
-/// Rows that are there keep the versions at which they were written.
+/// Existing rows retain the versions at which they were written.
 #[tokio::test]
 async fn existing_rows_keep_their_versions_when_tenants_get_sequences() {
     const NAME: &str = "weir_migrated_versions";
@@ -166,7 +166,7 @@ async fn existing_rows_keep_their_versions_when_tenants_get_sequences() {
         migrate_from(NAME, "20261122090100");
     })
     .await;
-    // The logins of planes belong to the whole server.
+    // Creates the logins of the planes, which belong to the whole server.
     let _ = database().await;
     let (app, gate) = (connect(&login_url(NAME, Role::App), Role::App), Role::Gate);
     let gate = connect(&login_url(NAME, gate), gate);
@@ -199,7 +199,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.unwrap()
 }
 
-/// Creates a database with the migrations that come before this one.
+/// Creates a database with the migrations before `below`.
 fn migrated_below(name: &str, below: &str) {
     weir_local::shared::postgres().create_database(name).unwrap();
     apply(name, |file| file < below);

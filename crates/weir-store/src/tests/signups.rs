@@ -20,12 +20,15 @@ async fn request(database: &TestDatabase, new: &NewSignup, most: u32) -> bool {
 }
 
 #[tokio::test]
-async fn no_more_sign_ups_wait_than_the_installation_admits() {
+async fn waiting_sign_ups_are_bounded() {
     let database = database().await;
     assert!(request(&database, &signup("a@example.com"), 2).await);
     assert!(request(&database, &signup("b@example.com"), 2).await);
     assert!(!request(&database, &signup("c@example.com"), 2).await);
-    assert!(!request(&database, &signup("a@example.com"), 2).await, "whatever the address");
+    assert!(
+        !request(&database, &signup("a@example.com"), 2).await,
+        "a waiting address is refused as well"
+    );
     let later = NewSignup { now: NOW.plus_ms(1_000), ..signup("c@example.com") };
     assert!(request(&database, &later, 2).await, "the others have expired");
 }
@@ -44,7 +47,10 @@ async fn a_sign_up_is_seen_by_the_holder_of_its_token_and_by_the_owner() {
 
     let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
     assert!(tx.signups().list(NOW).await.unwrap().is_empty());
-    assert!(tx.signups().presented(&token, NOW).await.unwrap().is_none(), "not entered");
+    assert!(
+        tx.signups().presented(&token, NOW).await.unwrap().is_none(),
+        "the scope does not contain the sign-up"
+    );
     tx.enter_signup(&token).await.unwrap();
     let found = tx.signups().presented(&token, NOW).await.unwrap().unwrap();
     assert_eq!((found.email.as_str(), found.tenant_name.as_str()), ("a@example.com", "Acme"));

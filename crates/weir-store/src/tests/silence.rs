@@ -1,4 +1,4 @@
-//! Connections on which Postgres stops answering: every call ends in time, and the next one gets a new connection.
+//! Connections on which Postgres stops answering: every call ends at its deadline, and the next gets a new connection.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::*;
 use crate::Role;
 use crate::test_support::{connect, login_url};
 
-/// Far more than any deadline of the store, and far less than for ever.
+/// Much longer than any deadline of the store, so that a test that hangs fails.
 const AT_LAST: Duration = Duration::from_secs(20);
 
-/// A store whose connections go through a relay.
+/// A store with connections that go through a relay.
 async fn relayed(role: Role) -> (Store, Relay, TestDatabase) {
     let database = database().await;
     let port = weir_local::shared::postgres().port();
@@ -75,11 +75,11 @@ async fn abandoned_transactions_on_silent_connections_do_not_use_up_the_pool() {
 }
 
 #[tokio::test]
-async fn answer_that_comes_too_late_is_never_taken_for_another_statements() {
+async fn late_reply_is_never_taken_for_another_statements() {
     let (store, _relay, _database) = relayed(Role::App).await;
     let hasty = store.with_answer_timeout(Duration::from_millis(300));
     let mut tx = hasty.begin("tests", Scope::Service).await.unwrap();
-    // The server knows no deadline here, so the connection is given up while it works.
+    // The server has no deadline, so the connection is abandoned while the statement runs.
     raw(&mut tx, "SET LOCAL statement_timeout = 0").await.unwrap();
     let slow = raw(&mut tx, "SELECT pg_sleep(5)").await.unwrap_err();
     assert!(matches!(slow, StoreError::Unavailable(_)), "{slow}");
@@ -121,7 +121,7 @@ async fn frozen_server_fails_every_call_within_three_seconds_and_recovers() {
         began.elapsed()
     });
     let took = futures_util::future::join_all(calls).await;
-    // The deadline is 2.6 s; the rest is for a busy machine.
+    // The deadline is 2.6 s. The rest allows for a busy machine.
     assert!(took.iter().all(|took| *took < Duration::from_secs(8)), "{took:?}");
     relay.set_deaf(false);
     timeout(AT_LAST, store.ping()).await.unwrap().unwrap();

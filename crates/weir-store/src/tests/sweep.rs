@@ -1,9 +1,9 @@
-//! What has run out goes, of all tenants; what has not stays, whatever time the caller claims.
+//! Expired rows of all tenants are deleted, and no others, even if the caller passes a later time.
 
 use super::*;
 use crate::NewInvitation;
 
-/// Rows that the owner's sweep is about, as their own tenant and person see them.
+/// The number of stored responses and invitations that the tenant sees.
 async fn left(database: &TestDatabase, tenant_id: TenantId) -> (i64, i64) {
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     let count = unchecked(
@@ -14,7 +14,7 @@ async fn left(database: &TestDatabase, tenant_id: TenantId) -> (i64, i64) {
 }
 
 #[tokio::test]
-async fn what_has_run_out_is_swept_in_batches() {
+async fn expired_rows_are_swept_in_batches() {
     let database = database().await;
     let (a, _) = full_tenant(&database, "a@example.com").await;
     let (b, _) = full_tenant(&database, "b@example.com").await;
@@ -33,9 +33,9 @@ async fn what_has_run_out_is_swept_in_batches() {
         tx.commit().await.unwrap();
         swept
     };
-    assert_eq!(sweep(NOW, 10).await, 0, "nothing had run out then");
+    assert_eq!(sweep(NOW, 10).await, 0, "no row had expired");
     assert_eq!(sweep(Timestamp::from_millis(8_000_000_000_000), 1).await, 3, "one of each kind");
     assert_eq!(sweep(Timestamp::from_millis(8_000_000_000_000), 10).await, 3);
-    assert_eq!(left(&database, a).await, (0, 1), "what lasts is left");
+    assert_eq!(left(&database, a).await, (0, 1), "the invitation that has not expired remains");
     assert_eq!(left(&database, b).await, (0, 0));
 }

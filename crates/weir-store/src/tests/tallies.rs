@@ -1,4 +1,4 @@
-//! Counts of decisions: written by gates, rolled up, kept for a time, read as sums.
+//! Counts of decisions: written by gates, rolled up, retained for a time, read as sums.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// The beginning of Postgres' present hour: partitions and roll-ups go by its clock.
+/// The start of the current hour by Postgres' clock, which partitions and roll-ups use.
 async fn this_hour(store: &Store) -> Timestamp {
     let mut tx = store.begin("tests", Scope::Service).await.unwrap();
     let ms = texts(&mut tx, "SELECT (extract(epoch FROM now())::bigint * 1000)::text").await;
@@ -35,10 +35,10 @@ fn row(
     tenant_id: TenantId,
     rule_id: Option<RuleId>,
     minute: Timestamp,
-    it: (u64, u64),
+    (allowed, denied): (u64, u64),
 ) -> TallyRow {
     let namespace = "api".to_owned();
-    TallyRow { tenant_id, rule_id, minute, namespace, counts: counts(it.0, it.1) }
+    TallyRow { tenant_id, rule_id, minute, namespace, counts: counts(allowed, denied) }
 }
 
 async fn write(store: &Store, flush: &Flush, rows: &[TallyRow]) {
@@ -55,7 +55,7 @@ async fn roll_up(store: &Store) -> bool {
     done
 }
 
-/// What is counted between each two bounds.
+/// The allowed and denied checks between each two bounds.
 async fn series(
     store: &Store,
     filter: &TallyFilter,
@@ -64,7 +64,7 @@ async fn series(
 ) -> Vec<(u64, u64)> {
     let mut tx = tenant_tx(store, filter.tenant_id).await;
     let counted = tx.tallies().series(filter, bounds, resolution).await.unwrap();
-    counted.counts.iter().map(|it| (it.allowed, it.denied)).collect()
+    counted.counts.iter().map(|counts| (counts.allowed, counts.denied)).collect()
 }
 
 fn requests(tenant_id: TenantId) -> TallyFilter {
@@ -75,7 +75,7 @@ fn some_tenant() -> TenantId {
     TenantId::new(NOW, next())
 }
 
-/// One row in each table that a gate writes of a tenant.
+/// Writes one row to each table that a gate writes for a tenant.
 pub(super) async fn write_one_of_each(store: &Store, tenant_id: TenantId, rule_id: RuleId) {
     let flush = flush(NOW);
     let mut tx = store.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
@@ -154,7 +154,7 @@ async fn every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_lat
     assert_eq!(totals().await, [(123, 13); 3], "before");
     assert!(roll_up(&database.app).await);
     assert_eq!(totals().await, [(123, 13); 3], "after");
-    assert!(!roll_up(&database.app).await, "nothing is left to do");
+    assert!(!roll_up(&database.app).await, "no completed hour remains");
     assert_eq!(totals().await, [(123, 13); 3], "again");
 
     let late = flush(old);
@@ -171,7 +171,7 @@ async fn every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_lat
     );
     tx.commit().await.unwrap();
     let days = series(&database.app, &filter, &[from, to_day], Resolution::Day).await;
-    assert_eq!(days, [(130, 13)], "what was rolled up outlives its minutes");
+    assert_eq!(days, [(130, 13)], "counts that were rolled up outlive their minutes");
 }
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn busiest_rules_come_with_their_names_even_when_deleted() {
 }
 
 #[tokio::test]
-async fn partitions_are_made_and_dropped_and_take_in_what_came_before_them() {
+async fn partitions_are_created_and_dropped_and_take_over_earlier_rows() {
     let database = database().await;
     let tenant_id = some_tenant();
     let hour = this_hour(&database.owner).await;
@@ -218,8 +218,8 @@ async fn partitions_are_made_and_dropped_and_take_in_what_came_before_them() {
             WHERE i.inhparent = 'tallies_minutes'::regclass ORDER BY 1";
         texts(&mut tx, all).await
     };
-    assert_eq!(parts().await.len(), 5, "four days and the rest");
-    // As if tomorrow's had never been made, and one was left from long ago.
+    assert_eq!(parts().await.len(), 5, "four days and the default partition");
+    // Tomorrow's partition is missing, and an old one was not dropped.
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
     let prepare = "DO $$ BEGIN
         EXECUTE format('ALTER TABLE tallies_minutes DETACH PARTITION %I',
@@ -242,11 +242,15 @@ async fn partitions_are_made_and_dropped_and_take_in_what_came_before_them() {
     assert_eq!(parts().await.len(), 5);
     let bounds = [days(-60), days(-20), days(2)];
     let read = series(&database.app, &requests(tenant_id), &bounds, Resolution::Minute).await;
-    assert_eq!(read, [(0, 0), (3, 0)], "too old went, the rest is where it was");
+    assert_eq!(
+        read,
+        [(0, 0), (3, 0)],
+        "counts that are too old were deleted, and the rest are unchanged"
+    );
 }
 
 #[tokio::test]
-async fn deletions_of_tenants_are_forgotten_after_a_year() {
+async fn deletions_of_tenants_are_purged_after_a_year() {
     let database = database().await;
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
     let insert = "INSERT INTO deleted_tenants (tenant_id, version, deleted_at)
@@ -280,7 +284,7 @@ async fn old_day_that_is_being_read_is_dropped_later_and_writers_do_not_queue_be
 }
 
 #[tokio::test]
-async fn non_superuser_that_migrates_can_keep_house() {
+async fn non_superuser_that_migrates_can_run_the_housekeeping() {
     let database = database().await;
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
     let policies = texts(
@@ -310,7 +314,7 @@ async fn denials_and_subjects_are_read_newest_and_busiest_first() {
     {
         let flush = flush(NOW);
         let mut tx = database.gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
-        let checks = entries.iter().map(|it| it.checks).sum();
+        let checks = entries.iter().map(|entry| entry.checks).sum();
         let sketch = SketchRow { tenant_id, at: NOW, checks, floor, entries };
         tx.top_subjects().write(&flush, &[sketch]).await.unwrap();
         let rows = [0, 1].map(|at| denial(tenant_id, rule_id, NOW.plus_ms(at)));
@@ -330,7 +334,8 @@ async fn denials_and_subjects_are_read_newest_and_busiest_first() {
         limit: 5,
     };
     let (top, floor) = tx.top_subjects().list(&filter).await.unwrap();
-    let seen: Vec<_> = top.counts.iter().map(|it| (it.entry.checks, it.entry.denied)).collect();
+    let seen: Vec<_> =
+        top.counts.iter().map(|subject| (subject.entry.checks, subject.entry.denied)).collect();
     assert_eq!((seen, floor, top.dropped), (vec![(17, 1), (5, 5)], 5, 8));
     let most_denied = TopFilter { most_asked_first: false, limit: 1, ..filter };
     let (top, _) = tx.top_subjects().list(&most_denied).await.unwrap();
@@ -340,8 +345,8 @@ async fn denials_and_subjects_are_read_newest_and_busiest_first() {
     let page = Page { limit: 3, after: None };
     let first = tx.denials().list(&filter, &page).await.unwrap().counts;
     assert_eq!((first.items.len(), first.more), (3, true));
-    assert!(first.items.is_sorted_by_key(|it| std::cmp::Reverse(it.id)));
-    let after = Page { limit: 3, after: first.items.last().map(|it| it.id) };
+    assert!(first.items.is_sorted_by_key(|denial| std::cmp::Reverse(denial.id)));
+    let after = Page { limit: 3, after: first.items.last().map(|denial| denial.id) };
     let rest = tx.denials().list(&filter, &after).await.unwrap().counts;
     assert_eq!((rest.items.len(), rest.items[0].stands_for), (1, 4));
     let newer = DenialFilter { newer_than: Some(first.items[1].id), ..filter };
@@ -370,7 +375,7 @@ async fn gate_writes_for_itself_only_and_a_log_is_capped() {
     tx.housekeeping().delete_old(&retention).await.unwrap();
     tx.commit().await.unwrap();
     let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
-    let kept =
+    let retained =
         texts(&mut tx, "SELECT count(*)::text FROM denials GROUP BY tenant_id ORDER BY 1").await;
-    assert_eq!(kept, ["1", "1", "4"]);
+    assert_eq!(retained, ["1", "1", "4"]);
 }

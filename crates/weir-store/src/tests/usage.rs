@@ -1,4 +1,4 @@
-//! What tenants used, by day.
+//! The usage of tenants by day.
 
 use weir_domain::ceilings::{Ceiling, CeilingValues};
 
@@ -67,7 +67,7 @@ impl Fixture {
 async fn checks_are_exact_and_samples_keep_the_greatest_of_the_day() {
     let fixture = Fixture::new().await;
     let [tenant, other] = fixture.tenants;
-    // Hours that are rolled up, minutes that are not, and a rule's decisions, which are no checks.
+    // Hours that are rolled up, minutes that are not, and decisions of a rule, which do not count as checks.
     let statements = [
         "INSERT INTO tallies_hours
         SELECT '$TENANT', '$ZEROS', date_trunc('day', now(), 'UTC') - interval '2 hours', 'a', 70, 30, 5, 0, 0",
@@ -102,7 +102,7 @@ async fn checks_are_exact_and_samples_keep_the_greatest_of_the_day() {
     assert_eq!(of(today).tenant_name.as_deref(), Some("Shop"));
     assert!(fixture.listed(Some(other)).await.iter().all(|row| row.tenant_id == other));
 
-    // Nobody but an operator sees it.
+    // Only an operator sees the usage.
     let mut tx = tenant_tx(&fixture.database.app, tenant).await;
     let filter = UsageFilter { from: 0, to: 1_000_000, tenant_id: None };
     assert_eq!(tx.usage().list(&filter, &first_page()).await.unwrap().items, []);

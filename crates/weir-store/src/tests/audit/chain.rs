@@ -1,4 +1,4 @@
-//! The hash chains: what an owner of the database does behind Weir's back shows.
+//! The hash chains reveal changes that bypass Weir, even by the owner of the database.
 
 use sqlx::AssertSqlSafe;
 
@@ -62,7 +62,7 @@ async fn entries_appended_at_once_make_one_chain() {
 }
 
 #[tokio::test]
-async fn every_change_behind_the_back_breaks_the_chain_where_it_happened() {
+async fn every_direct_change_breaks_the_chain_where_it_happened() {
     let cases = [
         ("UPDATE audit_entries SET actor_label = 'x' WHERE seq = 3", ChainBreak::Changed(3)),
         ("UPDATE audit_entries SET at = at - interval '1 s' WHERE seq = 1", ChainBreak::Changed(1)),
@@ -112,7 +112,7 @@ async fn restore(database: &TestDatabase) {
 }
 
 #[tokio::test]
-async fn rewritten_chain_differs_from_a_head_that_was_written_down() {
+async fn rewritten_chain_differs_from_a_head_that_was_stored_elsewhere() {
     let database = database().await;
     let tenant_id = logged(&database).await;
     let chain = ChainId::Tenant(tenant_id);
@@ -134,15 +134,15 @@ async fn rewritten_chain_differs_from_a_head_that_was_written_down() {
     )
     .await;
     let report = database.owner.verify_audit_chain(chain).await.unwrap();
-    assert_eq!(report.broken, None, "whoever owns the database can rewrite a whole chain");
+    assert_eq!(report.broken, None, "the owner of the database can rewrite a whole chain");
     assert!(!database.owner.audit_chain_holds(chain, &before).await.unwrap());
 }
 
 #[tokio::test]
-async fn purged_chain_still_verifies_and_says_what_was_purged() {
+async fn purged_chain_still_verifies_and_records_the_purge() {
     let database = database().await;
     let tenant_id = logged(&database).await;
-    // As the trigger would have written them 40 days ago.
+    // The first three entries, as the trigger would have written them 40 days ago.
     tamper(
         &database,
         "DO $$
