@@ -23,19 +23,19 @@ pub struct Attempts {
     refund: Script,
 }
 
-/// How many attempts a window admits under one name.
+/// The number of attempts that a window admits under one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// A digest of what is counted.
+    /// A digest that identifies the budget.
     pub name: [u8; 16],
-    /// Attempts a window admits.
+    /// The most attempts that a window admits.
     pub attempts_max: u32,
 }
 
 #[derive(Debug, Default)]
 struct Link {
     connection: Option<MultiplexedConnection>,
-    /// No connection is tried before.
+    /// The time before which no connection is attempted.
     retry_at: Option<Instant>,
 }
 
@@ -72,7 +72,7 @@ for _, key in ipairs(KEYS) do
 end";
 
 impl Attempts {
-    /// Budgets over `client`, which connects when first used.
+    /// Creates budgets over `client`, which connects when it is first used.
     #[expect(
         clippy::disallowed_methods,
         reason = "control planes alone run them, so they are not the limiter's"
@@ -82,7 +82,8 @@ impl Attempts {
         Self { client, link: Mutex::default(), admit, refund }
     }
 
-    /// Charges one attempt to each budget, or returns how many milliseconds to wait.
+    /// Charges one attempt to each budget. If one of them is spent, charges none and returns the wait in milliseconds as
+    /// `Err`.
     pub async fn admit(
         &self,
         budgets: &[Budget],
@@ -100,7 +101,7 @@ impl Attempts {
         Ok(if wait_ms > 0 { Err(wait_ms) } else { Ok(()) })
     }
 
-    /// Takes one attempt back from each budget.
+    /// Refunds one attempt of each budget.
     pub async fn refund(&self, budgets: &[Budget]) -> Result<(), RedisError> {
         let mut call = self.refund.prepare_invoke();
         for budget in budgets {
@@ -134,7 +135,8 @@ impl Attempts {
         }
     }
 
-    /// After an error the next call connects anew: the connection that idled may have died since.
+    /// Returns the answer. After an error the next call connects anew, because the connection has possibly died while it
+    /// was idle.
     async fn checked<T>(&self, answer: redis::RedisResult<T>) -> Result<T, RedisError> {
         if answer.is_err() {
             self.link.lock().await.connection = None;

@@ -1,17 +1,17 @@
-//! What can go wrong with Redis, told apart by what the caller can do about it.
+//! The errors of Redis calls, distinguished by the reactions that they permit.
 
 use std::error::Error as _;
 
 use redis::ErrorKind;
 use redis::ServerErrorKind as Server;
 
-/// Why Redis did not decide a check. One failed call answers many callers: hence `Clone`.
+/// The reason why Redis did not decide a check. One failed call answers many callers, hence `Clone`.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RedisError {
-    /// There is no connection, and nothing was sent.
+    /// There is no connection. Nothing was sent.
     #[error("redis is away")]
     Away,
-    /// No answer within the budget. The check was possibly decided, unless its call was never sent.
+    /// No answer arrived within the budget. The check was possibly decided, unless its call was never sent.
     #[error("redis did not answer within the budget")]
     Timeout,
     /// The connection broke. The check was possibly decided.
@@ -20,18 +20,18 @@ pub enum RedisError {
     /// Redis answered with an error: out of memory, busy, read-only, not permitted, bad address.
     #[error("redis refused the command ({})", refusal(.0))]
     Refused(#[source] redis::RedisError),
-    /// An answer of a shape the script never makes.
+    /// The answer has a shape that the script never makes.
     #[error("redis sent a malformed reply: {0}")]
     BadReply(&'static str),
-    /// The tenant has as many checks in the queue as it may have. Nothing was sent.
+    /// The tenant's part of the queue is full. Nothing was sent.
     #[error("too many checks are queued for redis")]
     Overloaded,
-    /// The window of the returned units is over, or the periods of a quota hold no time. Nothing changed.
+    /// The window of the returned units is over, or the periods of a quota hold at no time. Nothing changed.
     #[error("the window is over")]
     WindowOver,
 }
 
-/// What metrics call a refusal, by the code at the beginning of Redis' error.
+/// The labels of refusals in metrics, by the code at the beginning of Redis' error.
 const REFUSALS: [(&str, &str); 15] = [
     ("OOM", "oom"),
     ("READONLY", "readonly"),
@@ -58,7 +58,7 @@ impl RedisError {
         OTHERS.into_iter().chain(REFUSALS.map(|(_, label)| label))
     }
 
-    /// What metrics call it. A refusal is named by its reason, and `refused` when the reason is none of those known.
+    /// The label in metrics. A refusal is labelled by its reason, or `refused` if the reason is unknown.
     pub fn label(&self) -> &'static str {
         match self {
             Self::Away => "away",
@@ -71,7 +71,7 @@ impl RedisError {
         }
     }
 
-    /// What the library or Redis said, for logs.
+    /// The message of the library or of Redis, for logs.
     pub(crate) fn cause(&self) -> String {
         self.source().map_or_else(|| self.to_string(), ToString::to_string)
     }

@@ -1,7 +1,7 @@
 //! Every key name in the system, one function each.
 //!
-//! `weir:{tenant}:…`: the tenant in braces puts all keys of one check into one slot of a cluster. A
-//! subject is a digest and a rule is an id, so nothing a caller sends stands in a key as it is.
+//! Keys have the form `weir:{tenant}:…`. The tenant in braces puts all keys of one check into one slot of a cluster. A
+//! subject is a digest and a rule is an id, so a key contains no text from a caller unhashed.
 
 use std::fmt::Write as _;
 
@@ -9,17 +9,17 @@ use sha2::{Digest as _, Sha256};
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::subject::SubjectKey;
 
-/// The channel on which "the rulebook changed" is said.
+/// The channel that announces changes of the rulebook.
 pub const SIGNAL_CHANNEL: &str = "weir:signal:rules";
 
-/// The channel on which gates hear that units were refunded to a subject (its digest; the script publishes it), or that
-/// its counters were reset (its digest after [`RESET`]).
+/// The channel that announces the digest of a subject to which units were refunded (the script publishes it), or, after
+/// [`RESET`], of a subject whose counters were reset.
 pub const INVALIDATION_CHANNEL: &str = "weir:signal:forget";
 
-/// A key that is there as long as Redis has its data: the only one without an expiry.
+/// A key that exists as long as Redis has its data. It is the only key without an expiry.
 pub(crate) const MARKER: &str = "weir:marker";
 
-/// Before the digest of a subject whose counters were reset.
+/// The character before the digest of a subject whose counters were reset.
 pub const RESET: char = '!';
 
 /// A subject hash: the counters of one subject, `weir:{tenant}:s:subject`, the same for all rules that count this subject.

@@ -1,12 +1,12 @@
-//! All Redis: the limiter's script, the names of keys, the change signal.
+//! All access to Redis: the script of the limiter, the names of keys, and the change signal.
 //!
 //! - `limiter` decides checks: one script call for many checks, of bounded script time and shared fairly between tenants.
 //!   It never waits longer than its budget; while Redis is away checks fail at once.
-//! - `signal` publishes "the rulebook changed" and receives it; it carries a version and never content. It also notices that
-//!   Redis lost its data.
+//! - `signal` publishes versions of the rulebook and receives them; a signal carries no content. It also detects that Redis
+//!   lost its data.
 //! - `attempts` counts sign-in attempts for all control planes together.
-//! - `usage` estimates what tenants keep, from keys taken at random.
-//! - `keys` makes every key; nothing a caller sends stands in one unhashed.
+//! - `usage` estimates the keys of each tenant, from a random sample.
+//! - `keys` makes the name of every key; no name contains unhashed text from a caller.
 
 pub mod attempts;
 pub mod error;
@@ -20,13 +20,13 @@ pub use redis::Client;
 use error::RedisError;
 use redis::TlsCertificates;
 
-/// A client for `url`; nothing is connected yet. With `rediss://` it speaks TLS, and believes servers whose certificates
-/// the operating system trusts.
+/// Returns a client for `url`; nothing is connected yet. With `rediss://` it speaks TLS, and trusts servers whose
+/// certificates the operating system trusts.
 pub fn client(url: &str) -> Result<Client, RedisError> {
     Client::open(url).map_err(RedisError::Refused)
 }
 
-/// The same, believing the certificates of one authority (PEM) and no others.
+/// As [`client`], but trusts the certificates of one authority (PEM) and no others.
 pub fn client_trusting(url: &str, authority: Vec<u8>) -> Result<Client, RedisError> {
     let certificates = TlsCertificates { client_tls: None, root_cert: Some(authority) };
     Client::build_with_tls(url, certificates).map_err(RedisError::Refused)

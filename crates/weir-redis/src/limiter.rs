@@ -1,8 +1,8 @@
-//! The limiter: checks in, decisions out, never later than the budget.
+//! The limiter decides checks by Redis and never answers later than its budget.
 //!
 //! Checks are sent to Redis in batches (`batcher`): while one call is in flight the next checks are queued (`queue`), so
-//! nothing waits for a timer and a busy gate makes few, large calls. A call blocks Redis for everybody, so its script time is
-//! bounded (`cost`, `pace`) and shared fairly between tenants.
+//! nothing waits for a timer and a busy gate makes few, large calls. A call blocks Redis for all clients, so its script
+//! time is bounded (`cost`, `pace`) and shared fairly between tenants.
 
 mod asked;
 mod batcher;
@@ -54,14 +54,14 @@ pub struct Limiter {
     client: Client,
 }
 
-/// The queue as long as it has a handle.
+/// The queue, which is open until the last handle is dropped.
 #[derive(Debug)]
 struct OpenQueue(Arc<FairQueue>);
 
 /// The state of Redis as the limiter sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct RedisHealth {
-    /// Whether Redis decides checks. False after a second of nothing but refusals, too.
+    /// Whether Redis decides checks. Also false after a second in which Redis only refused.
     pub up: bool,
     /// The number of times that Redis did not have the script.
     pub script_loads: u64,
@@ -78,14 +78,15 @@ impl Drop for OpenQueue {
 }
 
 impl Limiter {
-    /// Starts the task that calls Redis; it ends with `stop`, or with the last handle.
+    /// Starts the task that calls Redis. The task ends with `stop`, or when the last handle is dropped.
     pub fn start(client: Client, settings: LimiterSettings, stop: CancellationToken) -> Self {
         let (limiter, task) = Self::new(client, settings, stop);
         tokio::spawn(task);
         limiter
     }
 
-    /// A limiter, and the task that asks Redis for it; the task ends with `stop`, or with the last handle.
+    /// Creates a limiter and the task that calls Redis for it. The task ends with `stop`, or when the last handle is
+    /// dropped.
     pub fn new(
         client: Client,
         settings: LimiterSettings,
@@ -100,7 +101,7 @@ impl Limiter {
         (limiter, batcher.run(stop))
     }
 
-    /// Whether Redis decides checks. False after a second of nothing but refusals, too.
+    /// Whether Redis decides checks. Also false after a second in which Redis only refused.
     pub fn up(&self) -> bool {
         self.status.up()
     }
@@ -128,8 +129,8 @@ impl Limiter {
         results
     }
 
-    /// Returns units that were taken before `ends`, unless Redis' clock is within a second of it: afterwards they
-    /// would be other callers' units. Returns one result for each check; [`RedisError::WindowOver`] means that it was too late.
+    /// Returns units that were taken before `ends`, unless Redis' clock is within a second of it: after `ends` they would
+    /// be units of other callers. Returns one result for each check; [`RedisError::WindowOver`] means that it was too late.
     pub async fn give_back(
         &self,
         asked: &[Asked<'_>],
@@ -153,7 +154,7 @@ impl Limiter {
         results
     }
 
-    /// The answers to a part of a batch that was sent.
+    /// Receives the answers to a part of a batch.
     async fn answers(
         &self,
         part: &[Asked<'_>],
@@ -179,7 +180,7 @@ impl Limiter {
         Encoded::new(part, |quota| self.periods.around(quota))
     }
 
-    /// Queues a part of a batch, whose checks are all of one tenant.
+    /// Queues a part of a batch. All its checks are of one tenant.
     fn send(
         &self,
         part: &[Asked<'_>],
@@ -194,7 +195,7 @@ impl Limiter {
         Ok(received)
     }
 
-    /// Resets counters, as if they had never been used. Returns how many existed.
+    /// Resets counters, as if they had never been used. Returns the number that existed.
     pub async fn reset(&self, counters: &[CounterName]) -> Result<u64, RedisError> {
         if counters.is_empty() {
             return Ok(0);
@@ -217,7 +218,7 @@ impl Limiter {
     }
 }
 
-/// The batcher replies by the deadline; it ends without a reply only when it is stopped.
+/// Receives the reply. The batcher replies by the deadline; it ends without a reply only when it is stopped.
 async fn received(sent: Result<Receiver, RedisError>) -> Result<Reply, RedisError> {
     sent?.await.unwrap_or(Err(RedisError::Away))
 }

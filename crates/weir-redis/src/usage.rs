@@ -1,4 +1,4 @@
-//! An estimate of what tenants keep in Redis, from keys taken at random.
+//! An estimate of the keys and bytes that tenants have in Redis, from a random sample of keys.
 //!
 //! The work is bounded, however many keys there are. With `n` keys taken, a tenant that has the share `p` of all keys is
 //! estimated with a standard error of √(p(1 − p) ÷ n): 2,000 keys give 1.1 percentage points at most.
@@ -12,20 +12,20 @@ use weir_domain::id::TenantId;
 
 use crate::error::RedisError;
 
-/// What one tenant keeps in Redis, by estimate.
+/// The estimated keys and bytes of one tenant in Redis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KeysOfTenant {
-    /// Keys that hold counters of a subject. A subject with logs has one for each log.
+    /// The number of keys that hold counters of a subject. A subject with logs has one for each log.
     pub subjects: u64,
-    /// Bytes of all its keys.
+    /// The size of all keys of the tenant, in bytes.
     pub bytes: u64,
 }
 
-/// Keys that are asked for in one round trip.
+/// The number of keys in one round trip.
 const AT_ONCE: usize = 100;
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Takes `count` keys at random and estimates from them what each tenant has. Tenants with few keys may be missed.
+/// Takes `count` random keys and estimates the share of each tenant. Tenants with few keys can be missing.
 pub async fn sample(
     client: &Client,
     count: usize,
@@ -57,7 +57,7 @@ pub async fn sample(
     Ok(found.into_iter().map(|(tenant, keys)| (tenant, scale(keys))).collect())
 }
 
-/// Some keys at random, with their bytes.
+/// Returns some random keys with their sizes in bytes.
 async fn some(connection: &mut MultiplexedConnection) -> Result<Vec<(String, u64)>, RedisError> {
     let mut pipe = redis::pipe();
     for _ in 0..AT_ONCE {
@@ -73,7 +73,7 @@ async fn some(connection: &mut MultiplexedConnection) -> Result<Vec<(String, u64
     for key in &keys {
         pipe.cmd("MEMORY").arg("USAGE").arg(key);
     }
-    // A key may have expired meanwhile.
+    // A key can have expired in the meantime.
     let bytes: Vec<Option<u64>> = pipe.query_async(connection).await?;
     Ok(keys.into_iter().zip(bytes).filter_map(|(key, bytes)| Some((key, bytes?))).collect())
 }
@@ -105,7 +105,7 @@ mod tests {
         let client = crate::client(&server.url()).expect("an address");
         let mut connection =
             client.get_multiplexed_async_connection().await.expect("redis answers");
-        // Other tests use this server too: count what there is afterwards.
+        // Other tests use this server too, so the keys are counted afterwards.
         let (one, two) = (TenantId::from_u128(0xC0_0001), TenantId::from_u128(0xC0_0002));
         let mut pipe = redis::pipe();
         for at in 0..3_000 {
@@ -117,7 +117,7 @@ mod tests {
         let () = pipe.query_async(&mut connection).await.expect("written");
         let found = sample(&client, 4_000).await.expect("a sample");
         let [one, two] = [one, two].map(|tenant| found[&tenant]);
-        // 2,000 and 1,000, with more than six standard errors of room.
+        // 2,000 and 1,000 are expected; the bounds are more than six standard errors away.
         assert!((1_000..=3_000).contains(&one.subjects), "{one:?}");
         assert!((400..=1_900).contains(&two.subjects), "{two:?}");
         assert!(one.bytes > one.subjects * 40, "{one:?}");

@@ -21,7 +21,7 @@ pub struct Asked<'a> {
     pub idempotency: Option<Idempotency>,
 }
 
-/// The idempotency key of a check, with what its record needs.
+/// The idempotency key of a check, with the contents of its record.
 #[derive(Debug, Clone)]
 pub struct Idempotency {
     /// The caller's key.
@@ -35,12 +35,12 @@ pub struct Idempotency {
 /// The answer to one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Decided at this time, one decision for each limit of each rule.
+    /// Decided at this time, with one decision for each limit of each rule.
     Decided(Micros, Vec<Decision>),
     /// The first answer to the same request, with its text. Nothing was taken.
     Repeated(Micros, String, Vec<Decision>),
     /// The idempotency key was used for another request. Nothing was taken.
     KeyReused,
-    /// This key of the check holds another type than it should, so nothing of the check was decided or taken.
+    /// This key of the check holds a value of the wrong type, so nothing of the check was decided or taken.
     Unreadable(String),
 }

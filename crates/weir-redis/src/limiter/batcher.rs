@@ -1,11 +1,11 @@
-//! The batcher: one connection, one call in flight, and what is queued meanwhile in the next call, by turns of the
-//! tenants and as far as it fits.
+//! The batcher: one connection with one call in flight. The next call takes the checks that were queued meanwhile, by turns
+//! of the tenants and up to its size.
 //!
-//! It keeps the deadlines of all callers, of those in the call and of those in the queue, so that none of them needs a
-//! timer. A check that possibly ran is never sent again.
+//! The batcher enforces the deadlines of all checks, in flight and queued, so that no caller needs a timer. A check that
+//! possibly ran is never sent again.
 //!
-//! It is also the breaker. Closed: checks are sent. Open: checks fail at once with "away" while
-//! this task probes (half-open) until a fresh connection answers.
+//! The batcher is also the circuit breaker. Closed: checks are sent. Open: checks fail at once with `Away` while this task
+//! probes (half-open) until a fresh connection answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use super::settings::LimiterSettings;
 use super::status::Status;
 use crate::error::RedisError;
 
-/// The task.
+/// The task that calls Redis.
 #[derive(Debug)]
 pub(super) struct Batcher {
     settings: LimiterSettings,
@@ -64,7 +64,7 @@ impl Batcher {
         loop {
             let (mut connected, probed) = tokio::select! {
                 connected = self.connector.connect() => connected,
-                // Nothing arrives in a queue that refuses checks, so it was closed.
+                // A queue that refuses checks receives none, so it was closed.
                 _ = queue.arrival() => return,
             };
             self.timeouts_in_a_row = 0;
@@ -80,7 +80,7 @@ impl Batcher {
         }
     }
 
-    /// Serves the queue until it is closed. An error means that the connection is of no more use.
+    /// Serves the queue until it is closed. An error means that the connection can no longer be used.
     async fn serve(&mut self, connected: &mut Connected) -> Result<(), RedisError> {
         while self.wait_for_checks(connected).await? {
             let drained = self.queue.drain(connected.pace.cost_max(), Instant::now());
@@ -92,7 +92,7 @@ impl Batcher {
         Ok(())
     }
 
-    /// Waits for checks; false when the queue was closed. A connection that broke while nobody asked costs no check.
+    /// Waits for checks. Returns false if the queue was closed. A connection that broke while it was idle costs no check.
     async fn wait_for_checks(&mut self, connected: &mut Connected) -> Result<bool, RedisError> {
         let queue = Arc::clone(&self.queue);
         loop {
@@ -106,7 +106,7 @@ impl Batcher {
         }
     }
 
-    /// Decides a batch in one call. An error means that the connection is of no more use.
+    /// Decides a batch in one call. An error means that the connection can no longer be used.
     async fn decide(
         &mut self,
         connected: &mut Connected,
@@ -123,7 +123,7 @@ impl Batcher {
                 }
                 Ok(script::Reply::OtherPeriod(now)) => {
                     self.answered();
-                    // The script compared periods before it read or wrote anything, so the others are sent again.
+                    // The script compared periods before it read or wrote anything, so the other checks are sent again.
                     batch = reply_other_period(batch, now);
                 }
                 Err(error) => return self.failed(error, batch),
@@ -153,7 +153,7 @@ impl Batcher {
         script::reply(&encoded(batch), value?)
     }
 
-    /// Redis decided something.
+    /// Notes that Redis decided something.
     fn answered(&mut self) {
         self.timeouts_in_a_row = 0;
         self.refusals.answered();
@@ -165,7 +165,7 @@ impl Batcher {
         }
     }
 
-    /// Notes the result of a probe. An error means that the connection is of no more use.
+    /// Notes the result of a probe. An error means that the connection can no longer be used.
     fn probed(&mut self, probed: Result<(), RedisError>) -> Result<(), RedisError> {
         match probed {
             Ok(()) => self.answered(),
@@ -177,13 +177,13 @@ impl Batcher {
         Ok(())
     }
 
-    /// Replies with the error, and repeats nothing. An error means that the connection is of no more use.
+    /// Replies with the error, and repeats nothing. An error means that the connection can no longer be used.
     fn failed(&mut self, error: RedisError, batch: Vec<PendingCheck>) -> Result<(), RedisError> {
         let timeout = matches!(error, RedisError::Timeout);
         self.timeouts_in_a_row = if timeout { self.timeouts_in_a_row + 1 } else { 0 };
         let down = error.wants_reconnection() || self.timeouts_in_a_row >= TIMEOUTS_UNTIL_DOWN;
         if down {
-            // Before callers hear of it: what they send next fails at once, as does what is queued.
+            // Set before callers receive the error, so that their next checks fail at once, like those in the queue.
             self.status.set_up(false);
             self.queue.refuse();
         }
@@ -199,7 +199,7 @@ impl Batcher {
         Ok(())
     }
 
-    /// Redis refused something or was not understood, and the connection is of use nevertheless.
+    /// Notes that Redis refused something or that its reply was unreadable. The connection remains in use.
     fn refused(&mut self, error: &RedisError) {
         if self.refusals.refused(error, Instant::now()) && self.status.set_up(false) {
             tracing::warn!(reason = error.label(), "redis refuses everything");

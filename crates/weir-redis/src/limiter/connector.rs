@@ -23,16 +23,16 @@ pub(super) struct Connector {
     last_attempt: Option<Instant>,
 }
 
-/// A connection, and how fast Redis is there.
+/// A connection, and the pace of Redis on it.
 #[derive(Debug)]
 pub(super) struct Connected {
     pub(super) connection: MultiplexedConnection,
     pub(super) pace: Pace,
 }
 
-/// The least time between two attempts: at most ten a second.
+/// The shortest time between two attempts: at most ten a second.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(100);
-/// A server that answers, but cannot serve before it changes, is asked less and less often, down to this.
+/// The longest pause between attempts. The pauses grow while the server answers but cannot serve before it changes.
 const BACK_OFF_MAX: Duration = Duration::from_secs(2);
 const LOG_EVERY: Duration = Duration::from_secs(1);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -42,8 +42,8 @@ impl Connector {
         Self { client, settings, status, last_attempt: None }
     }
 
-    /// Connects, however long that takes. The result of the first probe on the connection is `Ok`, or a refusal that another
-    /// connection would not change.
+    /// Connects, however long that takes. The second value is the result of the first probe on the connection: `Ok`, or a
+    /// refusal that another connection would not change.
     pub(super) async fn connect(&mut self) -> (Connected, Result<(), RedisError>) {
         let mut logged = None;
         let mut back_off = ATTEMPT_EVERY;
@@ -66,7 +66,7 @@ impl Connector {
     }
 
     async fn attempt(&self) -> Result<(Connected, Result<(), RedisError>), RedisError> {
-        // The batcher keeps the deadlines of the checks; the library's own are only a backstop.
+        // The batcher enforces the deadlines of checks; those of the library are only a backstop.
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(PROBE_TIMEOUT))
             .set_response_timeout(Some(self.settings.budget + PROBE_TIMEOUT));
@@ -84,7 +84,7 @@ impl Connector {
         }
     }
 
-    /// Asks whether Redis would run the script: a call without checks, which reads and writes nothing.
+    /// Tests whether Redis would run the script, by a call without checks, which reads and writes nothing.
     pub(super) async fn probe(&self, connected: &mut Connected) -> Result<(), RedisError> {
         let (clock, grace_ms) = self.settings.clock_and_grace();
         let connection = &mut connected.connection;
@@ -102,13 +102,13 @@ impl Connector {
     }
 }
 
-/// Whether Redis has lost the script. It has then run nothing.
+/// Whether Redis has lost the script. It then ran nothing.
 pub(super) fn is_unknown_script(error: &RedisError) -> bool {
     let RedisError::Refused(error) = error else { return false };
     error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
 }
 
-/// Logs why Redis cannot be reached: once for each cause in turn, and at most once a second.
+/// Logs the reason why Redis cannot be reached: once for each successive reason, and at most once a second.
 fn log(error: &RedisError, logged: &mut Option<(String, Instant)>) {
     let (cause, now) = (error.cause(), Instant::now());
     let due = logged.as_ref().is_none_or(|(before, at)| *before != cause && *at + LOG_EVERY <= now);
@@ -128,7 +128,7 @@ fn is_worth_a_back_off(error: &RedisError) -> bool {
     error.kind() != ErrorKind::Server(ServerErrorKind::BusyLoading)
 }
 
-/// Between three and five quarters of it, so that gates do not try in step.
+/// Returns between three and five quarters of `pause`, so that gates do not try in step.
 fn with_jitter(pause: Duration) -> Duration {
     let random = u32::try_from(RandomState::new().hash_one(0) % 512).unwrap_or(0);
     pause * (768 + random) / 1024

@@ -1,7 +1,7 @@
-//! What checks cost Redis, in estimated microseconds of script time.
+//! The cost of checks to Redis, in estimated microseconds of script time.
 //!
-//! A call of the script blocks Redis for everybody, so calls are bounded by the sum of these costs and shared
-//! between tenants by them. The estimate follows the number of limits; `pace` corrects it by what is measured.
+//! A call of the script blocks Redis for all clients. These costs bound a call and divide it between tenants. The estimate
+//! follows the number of limits; `pace` corrects it by measurement.
 
 use weir_domain::charge::RuleCharge;
 use weir_domain::limit::Limit;
@@ -12,7 +12,7 @@ use super::asked::Asked;
 const PART_MAX: u32 = 100;
 const CHECK: u32 = 5;
 const LIMIT: u32 = 2;
-/// A log has a key of its own, and is searched.
+/// A log has a key of its own and is searched.
 const LOG: u32 = 8;
 const BLOCK: u32 = 3;
 const IDEMPOTENCY_RECORD: u32 = 8;

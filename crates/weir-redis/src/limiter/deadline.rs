@@ -1,8 +1,8 @@
-//! Waiting within a budget: what counts is time in which a reply of Redis could have been received.
+//! Deadlines that count only the time in which a reply of Redis could have been received.
 //!
-//! On a machine that is busy or was paused, this process may wake long after a deadline, with the
-//! answer already in the socket. Such lost time is waited again (a few times at most), so a stall of
-//! this process is not mistaken for one of Redis, and no check is degraded because of it.
+//! On a machine that is busy or was paused, this process can wake long after a deadline, with the answer already in the
+//! socket. It then waits the lost time again (a few times at most), so a stall of this process is not mistaken for one of
+//! Redis and degrades no check.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -12,20 +12,20 @@ use tokio::time::{Instant, timeout_at};
 /// Waits for the reply to one call until several deadlines in turn.
 #[derive(Debug, Default)]
 pub(super) struct StallTolerantDeadline {
-    /// By how much deadlines have moved, for time that was lost.
+    /// The time by which deadlines have moved, to replace lost time.
     moved: Duration,
     times_moved: u32,
-    /// When the answer was last looked for in vain.
+    /// The time at which the last wait ended without an answer.
     given_up_at: Option<Instant>,
 }
 
-/// Timers are this coarse anyway; waking later means that this process was kept from running.
+/// The resolution of timers. A later wake-up means that this process was prevented from running.
 const ON_TIME: Duration = Duration::from_millis(3);
 const MOVES_MAX: u32 = 4;
 const LAST_LOOKS: u32 = 4;
 
 impl StallTolerantDeadline {
-    /// The answer, if it comes before `deadline` and whatever time was lost.
+    /// Returns the answer if it arrives before `deadline`, extended by the lost time.
     pub(super) async fn wait<T>(
         &mut self,
         mut answer: Pin<&mut impl Future<Output = T>>,
@@ -44,10 +44,10 @@ impl StallTolerantDeadline {
                 break;
             }
             self.times_moved += 1;
-            // The time that was lost, and as much again from now on.
+            // Add the lost time, and the same time again from now on.
             self.moved += 2 * lost;
         }
-        // An answer that has arrived may still be on its way through other tasks.
+        // An answer that has arrived is possibly still passing through other tasks.
         for _ in 0..LAST_LOOKS {
             tokio::task::yield_now().await;
             if let Ok(answer) = tokio::time::timeout(Duration::ZERO, answer.as_mut()).await {
@@ -59,8 +59,8 @@ impl StallTolerantDeadline {
     }
 }
 
-/// Whether a check that was not sent yet is too late. One that is much later was delayed by a stall of this process, and is
-/// sent nevertheless.
+/// Whether it is too late to send a check. A check that is much later was delayed by a stall of this process, and is sent
+/// nevertheless.
 pub(super) fn expired(deadline: Instant, now: Instant) -> bool {
     deadline <= now && now <= deadline + ON_TIME
 }
@@ -85,7 +85,7 @@ mod tests {
         let began = Instant::now();
         let mut answer = pin!(async {
             tokio::task::yield_now().await;
-            // As a stall of the whole process does, this keeps the timer from firing.
+            // Like a stall of the whole process, this prevents the timer from firing.
             while began.elapsed() < Duration::from_millis(200) {
                 std::hint::spin_loop();
             }

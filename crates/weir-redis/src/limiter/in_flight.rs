@@ -1,4 +1,4 @@
-//! The batch in flight: replies to its checks until Redis has answered.
+//! The batch in flight, and the replies to its checks until Redis has answered.
 
 use std::pin::pin;
 
@@ -22,7 +22,7 @@ pub(super) fn reply_other_period(batch: Vec<PendingCheck>, now: Micros) -> Vec<P
     let (mut right, mut others): (Vec<_>, Vec<_>) =
         batch.into_iter().partition(|pending| pending.encoded.holds_at(now));
     if right.len() == count {
-        // The script compared the same bounds, so this cannot be; asking again would change nothing.
+        // The script compared the same bounds, so this cannot happen. Another call would change nothing.
         std::mem::swap(&mut right, &mut others);
     }
     for mut pending in others {
@@ -31,8 +31,8 @@ pub(super) fn reply_other_period(batch: Vec<PendingCheck>, now: Micros) -> Vec<P
     right
 }
 
-/// The reply of Redis, while a check of the batch waits for it. Checks whose time is over, in the batch or still in the
-/// queue, get their reply meanwhile.
+/// Waits for the reply of Redis while a check of the batch still needs it. Meanwhile, replies to the expired checks of the
+/// batch and of the queue.
 pub(super) async fn reply_in_time(
     reply: impl Future<Output = redis::RedisResult<Value>>,
     batch: &mut [PendingCheck],
@@ -44,7 +44,7 @@ pub(super) async fn reply_in_time(
         let Some(first) = waiting.map(|pending| pending.deadline).min() else {
             return Err(RedisError::Timeout);
         };
-        // Checks that are queued from now on are due later than those in the batch: all have the same budget.
+        // Checks that are queued from now on are due later than those in the batch, because all have the same budget.
         let first = queue.earliest_deadline().map_or(first, |queued| queued.min(first));
         if let Some(value) = deadline.wait(reply.as_mut(), first).await {
             return Ok(value?);

@@ -1,27 +1,27 @@
-//! How much estimated script time one call may hold, by what calls really take.
+//! The estimated script time that one call can hold, adapted to the measured duration of calls.
 //!
-//! Redis serves nobody else during a call, and 2 ms at a stretch is the bound. A call therefore aims at a quarter of it. The
-//! estimate of `cost` is corrected by the ratio of measured to estimated time: the least of the last calls, since a
-//! busy machine or network makes a round trip longer, but never shorter.
+//! Redis serves no other client during a call, which must not exceed 2 ms. A call therefore aims at a quarter of that. The
+//! estimate of `cost` is corrected by the ratio of measured to estimated time: the least of the last calls, since a busy
+//! machine or network makes a round trip longer, but never shorter.
 
 use std::time::Duration;
 
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// The round trip of a command that takes Redis no time: the least of this period and of the one before.
+    /// The round trip of a command that takes Redis no time: the least of this period and of the previous one.
     baseline: [Duration; 2],
     small_calls: u32,
-    /// Measured by estimated script time of the last large calls.
+    /// The ratios of measured to estimated script time of the last large calls.
     ratios: [f64; RATIOS],
     next: usize,
 }
 
-/// What a call should take, in microseconds.
+/// The script time that a call aims at, in microseconds.
 const TARGET: f64 = 500.0;
-/// By how much the estimate is corrected at most. Together they bound a call to 125 to 1,000 us of estimated time.
+/// The bounds of the correction. They bound a call to 125 to 1,000 us of estimated time.
 const RATIO_MIN: f64 = 0.5;
 const RATIO_MAX: f64 = 4.0;
-/// Calls of less estimated time say more about the network than about the script.
+/// The round trip of a call with less estimated time depends more on the network than on the script.
 const LARGE: u32 = 100;
 const RATIOS: usize = 16;
 const SMALL_CALLS_PER_PERIOD: u32 = 256;
@@ -32,7 +32,7 @@ impl Pace {
         Self { baseline: [round_trip; 2], small_calls: 0, ratios: [1.0; RATIOS], next: 0 }
     }
 
-    /// The estimated script time of the next call at most, in microseconds.
+    /// The most estimated script time of the next call, in microseconds.
     pub(super) fn cost_max(&self) -> u32 {
         let least = self.ratios.iter().copied().fold(f64::INFINITY, f64::min);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "125 to 1,000")]
@@ -40,7 +40,7 @@ impl Pace {
         cost_max
     }
 
-    /// Notes how long a call took that was estimated at `cost` microseconds of script time.
+    /// Records the round trip of a call that was estimated at `cost` microseconds of script time.
     pub(super) fn measured(&mut self, cost: u32, round_trip: Duration) {
         if cost < LARGE {
             return self.measured_small(round_trip);

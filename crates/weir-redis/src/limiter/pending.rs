@@ -8,11 +8,11 @@ use super::asked::Answer;
 use super::script::Encoded;
 use crate::error::RedisError;
 
-/// Checks of one caller that are sent together, and where the answers go.
+/// Checks of one caller that are sent together, and the channel for their answers.
 #[derive(Debug)]
 pub(super) struct PendingCheck {
     pub(super) encoded: Encoded,
-    /// How many checks these are.
+    /// The number of checks.
     pub(super) checks: usize,
     /// The estimated script time, in microseconds.
     pub(super) cost: u32,
@@ -21,17 +21,17 @@ pub(super) struct PendingCheck {
     pub(super) reply: Option<oneshot::Sender<Result<Reply, RedisError>>>,
 }
 
-/// What a caller receives.
+/// The reply that a caller receives.
 #[derive(Debug)]
 pub(super) enum Reply {
     /// One answer for each check.
     Answers(Vec<Answer>),
-    /// The call held periods of another time than this; nothing was done.
+    /// The call held periods of another time than this. Nothing was done.
     OtherPeriod(Micros),
 }
 
 impl PendingCheck {
-    /// Sends the reply, if none was sent yet and the caller still waits.
+    /// Sends the reply, unless one was sent before or the caller no longer waits.
     pub(super) fn reply(&mut self, result: Result<Reply, RedisError>) {
         if let Some(reply) = self.reply.take() {
             drop(reply.send(result));

@@ -19,7 +19,7 @@ struct Known {
     bounds: HashMap<Calendar, [u64; 4]>,
 }
 
-/// Most cached calendars; the cache is cleared when there are more.
+/// The most cached calendars. The cache is cleared when there are more.
 const CALENDARS_MAX: usize = 10_000;
 
 impl Periods {
@@ -47,7 +47,7 @@ impl Periods {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
-        // Whatever a panic left behind is still a set of bounds.
+        // After a panic the cache is still a set of bounds.
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

@@ -1,9 +1,9 @@
 //! The queue between callers and the batcher: one queue for each tenant, shared fairly.
 //!
-//! Calls of the script are shared by deficit round robin: in each turn a tenant may send checks of a quantum of estimated
-//! script time, however many checks it has queued, and what it does not use is kept while its queue lasts. A tenant that
-//! floods the queue fills its own part of it; when the whole queue is full, the longest tenant queue gives up its newest
-//! checks, so that others have room.
+//! Calls of the script are shared by deficit round robin. In each turn a tenant can send checks of a quantum of estimated
+//! script time, however many checks it has queued; unused time carries over while its queue lasts. A tenant that floods the
+//! queue fills its own part of it. When the whole queue is full, the longest tenant queue gives up its newest checks to
+//! make room for others.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use super::deadline::expired;
 use super::pending::PendingCheck;
 use crate::error::RedisError;
 
-/// Pending checks of all tenants. It refuses them at first, and for good once it was closed.
+/// Pending checks of all tenants. The queue refuses checks at first, and permanently after it was closed.
 #[derive(Debug, Default)]
 pub(super) struct FairQueue {
     tenants: Mutex<Tenants>,
@@ -28,11 +28,11 @@ struct Tenants {
     queues: HashMap<TenantId, TenantQueue>,
     /// The tenants that have pending checks, in the order of their turns.
     turns: VecDeque<TenantId>,
-    /// Checks of all tenants.
+    /// The number of checks of all tenants.
     checks: usize,
     accepts: bool,
     closed: bool,
-    /// Empty queues, to be used again.
+    /// Empty queues, for reuse.
     spare: Vec<VecDeque<PendingCheck>>,
 }
 
@@ -40,24 +40,24 @@ struct Tenants {
 struct TenantQueue {
     pending: VecDeque<PendingCheck>,
     checks: usize,
-    /// Estimated script time that the tenant may still use in this turn, in microseconds.
+    /// The estimated script time that the tenant can still use in this turn, in microseconds.
     deficit: u32,
 }
 
-/// What was taken from the queue.
+/// Checks that were taken from the queue.
 #[derive(Debug, Default)]
 pub(super) struct Drained {
-    /// To be sent in one call.
+    /// Checks to send in one call.
     pub(super) batch: Vec<PendingCheck>,
-    /// Too late to be sent.
+    /// Checks that are too late to be sent.
     pub(super) expired: Vec<PendingCheck>,
 }
 
-/// Most checks that are queued.
+/// The most checks in the queue.
 const CHECKS_MAX: usize = 10_000;
-/// Most checks of one tenant that are queued.
+/// The most checks of one tenant in the queue.
 const TENANT_CHECKS_MAX: usize = CHECKS_MAX / 2;
-/// Estimated script time by which a tenant's deficit grows in each of its turns, in microseconds.
+/// The estimated script time by which a tenant's deficit grows in each of its turns, in microseconds.
 const QUANTUM: u32 = 100;
 const SPARE_MAX: usize = 16;
 
@@ -79,7 +79,7 @@ impl FairQueue {
         Ok(())
     }
 
-    /// Waits for pending checks; false when the queue was closed.
+    /// Waits for pending checks. Returns false if the queue was closed.
     pub(super) async fn arrival(&self) -> bool {
         loop {
             {
@@ -95,18 +95,18 @@ impl FairQueue {
         }
     }
 
-    /// Takes the checks of the next call: tenants in turn, up to this cost, but at least one check if there is any.
+    /// Takes the checks of the next call, by turns of the tenants: up to this cost, but at least one check.
     pub(super) fn drain(&self, cost_max: u32, now: Instant) -> Drained {
         self.lock().drain(cost_max, now)
     }
 
-    /// The earliest deadline of all queued checks: those of a tenant are in order.
+    /// The earliest deadline of all queued checks. The checks of a tenant are in order of their deadlines.
     pub(super) fn earliest_deadline(&self) -> Option<Instant> {
         let tenants = self.lock();
         tenants.queues.values().filter_map(|queue| Some(queue.pending.front()?.deadline)).min()
     }
 
-    /// Replies a timeout to the checks whose deadline is not after `until`.
+    /// Replies with a timeout to the checks whose deadline is not after `until`.
     pub(super) fn expire(&self, until: Instant) {
         let expired = self.lock().take_expired(until);
         reply_all(expired, &RedisError::Timeout);
@@ -118,7 +118,7 @@ impl FairQueue {
         tenants.accepts = !tenants.closed;
     }
 
-    /// Fails all checks from now on, and those in the queue.
+    /// Fails the queued checks, and all checks from now on.
     pub(super) fn refuse(&self) {
         let mut tenants = self.lock();
         tenants.accepts = false;
@@ -127,7 +127,7 @@ impl FairQueue {
         reply_all(pending, &RedisError::Away);
     }
 
-    /// Fails all checks for good.
+    /// Fails all checks, and never accepts any again.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.refuse();
@@ -135,13 +135,13 @@ impl FairQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tenants> {
-        // No operation leaves the queues half changed.
+        // No operation leaves the queues half changed, so they are valid after a panic.
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Tenants {
-    /// Makes room for `checks` of this tenant; returns what has to leave the queue for them.
+    /// Makes room for `checks` of this tenant. Returns the checks that must leave the queue for them.
     fn make_room(
         &mut self,
         tenant: TenantId,
@@ -195,7 +195,7 @@ impl Tenants {
                     && !drained.batch.is_empty()
                     && cost.saturating_add(next.cost) > cost_max
                 {
-                    // The tenant goes on with its turn in the next call.
+                    // The tenant continues its turn in the next call.
                     return drained;
                 }
                 if !skipped && next.cost > queue.deficit {

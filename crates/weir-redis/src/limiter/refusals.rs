@@ -1,4 +1,4 @@
-//! Errors with which Redis itself answers: the time since the last success, and a bounded log of them.
+//! Errors that Redis itself returns: the time since the last success, and a bounded log of them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,22 +17,22 @@ pub(super) struct Refusals {
 #[derive(Debug)]
 struct Logged {
     at: Instant,
-    /// Refusals since that line.
+    /// The number of refusals since that line.
     more: u64,
 }
 
-/// Refusals for this time, and nothing else, count as an outage.
+/// The time after which refusals without any success count as an outage.
 const OUTAGE_AFTER: Duration = Duration::from_secs(1);
-/// At most one line for each reason in this time.
+/// The shortest time between two lines for the same reason.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
 impl Refusals {
-    /// Redis decided something.
+    /// Notes that Redis decided something.
     pub(super) fn answered(&mut self) {
         self.since = None;
     }
 
-    /// Redis refused a call. Returns whether it has done nothing else for a second.
+    /// Notes that Redis refused a call. Returns whether it has done nothing else for a second.
     pub(super) fn refused(&mut self, error: &RedisError, now: Instant) -> bool {
         if let Some(more) = self.log_again(error.label(), now) {
             let (reason, cause) = (error.label(), error.cause());
@@ -41,7 +41,8 @@ impl Refusals {
         now.duration_since(*self.since.get_or_insert(now)) >= OUTAGE_AFTER
     }
 
-    /// How many refusals for this reason were not logged since its last line; `None` when it is too early for another line.
+    /// The number of refusals for this reason that were not logged since its last line. `None` if it is too early for
+    /// another line.
     fn log_again(&mut self, reason: &'static str, now: Instant) -> Option<u64> {
         let Some(logged) = self.logged.get_mut(reason) else {
             self.logged.insert(reason, Logged { at: now, more: 0 });

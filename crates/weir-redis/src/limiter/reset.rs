@@ -10,8 +10,8 @@ use crate::keys;
 
 const SCRIPT: &str = include_str!("script/reset.lua");
 
-/// Resets these counters; the reply is the number that existed. Both possible places of a counter are emptied, whether or
-/// not its limit is a log.
+/// Builds the call that resets these counters; the reply is the number that existed. Both possible places of a counter are
+/// emptied, whether or not its limit is a log.
 pub(super) fn call(counters: &[CounterName]) -> Cmd {
     let mut counter_hashes: BTreeMap<String, Vec<[u8; 12]>> = BTreeMap::new();
     let mut others = Vec::new();

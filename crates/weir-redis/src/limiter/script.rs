@@ -1,4 +1,5 @@
-//! Arguments in, reply out: the only Rust that knows positions. The contract heads the script.
+//! Encodes the arguments of the script and reads its reply. No other Rust code contains positions. The script begins with the
+//! contract.
 
 use std::sync::LazyLock;
 
@@ -19,12 +20,12 @@ use crate::keys;
 #[expect(clippy::disallowed_methods, reason = "the one place where the script is registered")]
 static HASH: LazyLock<String> = LazyLock::new(|| redis::Script::new(&SCRIPT).get_hash().to_owned());
 
-/// How long the record of an idempotency key lives.
+/// The time to live of the record of an idempotency key, in milliseconds.
 const RECORD_MS: u64 = 60_000;
 const NUMBERS_PER_LIMIT: usize = 5;
-/// This many keys, checks and limits are held without an allocation; most callers have one or two.
+/// The number of keys, checks and limits that are held without an allocation. Most callers have one or two.
 const FEW: usize = 4;
-/// First numbers of answers that are no decisions.
+/// The first numbers of answers that are not decisions.
 const REPEATED: f64 = 2.0;
 const KEY_REUSED: f64 = 3.0;
 const DECIDED_WITHOUT_LIMITS: f64 = 4.0;
@@ -56,12 +57,12 @@ pub(super) enum Reply {
     OtherPeriod(Micros),
 }
 
-/// The call for these callers' checks, by the script's hash, which Redis possibly does not know.
+/// Builds the call for these callers' checks, by the script's hash, which Redis possibly does not know.
 pub(super) fn by_hash(all: &[&Encoded], clock: Option<Micros>, grace_ms: u64) -> Cmd {
     command("EVALSHA", &HASH, all, clock, grace_ms)
 }
 
-/// The call with the text of the script, which Redis then caches.
+/// Builds the call with the text of the script, which Redis then caches.
 pub(super) fn by_text(all: &[&Encoded], clock: Option<Micros>, grace_ms: u64) -> Cmd {
     command("EVAL", &SCRIPT, all, clock, grace_ms)
 }
@@ -115,7 +116,7 @@ impl Encoded {
         Self { until_us: self.until_us.min(end.0), ..self }
     }
 
-    /// Whether the script would find its periods to hold at this time.
+    /// Whether the script would accept the periods at this time.
     pub(super) fn holds_at(&self, now: Micros) -> bool {
         self.from_us <= now.0 && now.0 + SLACK_US < self.until_us
     }
@@ -193,7 +194,7 @@ impl Encoded {
     }
 }
 
-/// The number of each rule's subject hash among those of the check, from 1 in the order in which the rules need them.
+/// The number of each rule's subject hash within the check, from 1 in the order in which the rules need them.
 fn counter_hashes(rules: &[RuleCharge]) -> SmallVec<[u64; 2 * FEW]> {
     let mut count = 0;
     let mut counter_hashes = SmallVec::new();
@@ -246,7 +247,7 @@ fn command(
     command
 }
 
-/// A reply while it is read, one check after another.
+/// A reply that is read one check after another.
 struct Answers<'a, I> {
     now: Micros,
     numbers: &'a [u8],
@@ -254,7 +255,7 @@ struct Answers<'a, I> {
 }
 
 impl<I: Iterator<Item = Value>> Answers<'_, I> {
-    /// The answer to the next check, which has this number of limits.
+    /// Reads the answer to the next check, which has this number of limits.
     fn next(&mut self, limits: usize) -> Result<Answer, RedisError> {
         let first = self.numbers.first_chunk().map(|bytes| f64::from_le_bytes(*bytes));
         match first.ok_or(RedisError::BadReply("another number of checks"))? {
@@ -276,7 +277,7 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
         }
     }
 
-    /// A record of an answer. The rest of the reply can be read even if the record is damaged.
+    /// Reads a record of an answer. The rest of the reply can be read even if the record is damaged.
     fn repeated(&mut self) -> Result<Answer, RedisError> {
         self.take()?;
         let length = usize::try_from(self.take()?).unwrap_or(usize::MAX).saturating_mul(8);
@@ -327,7 +328,7 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
         self.take().map(Some)
     }
 
-    /// The next number: whole, from 0 to 2^53.
+    /// Reads the next number: whole, from 0 to 2^53.
     fn take(&mut self) -> Result<u64, RedisError> {
         let (number, rest) = self.numbers.split_first_chunk().ok_or(CUT_SHORT)?;
         self.numbers = rest;

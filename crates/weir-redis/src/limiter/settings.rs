@@ -11,9 +11,9 @@ use weir_domain::time::Micros;
 pub struct LimiterSettings {
     /// The longest time that a check waits for Redis, connection included.
     pub budget: Duration,
-    /// Added to the expiry of every key, against rounding: at most one second.
+    /// The time that is added to the expiry of every key, against rounding: at most one second.
     pub grace: Duration,
-    /// The deciding clock; `None`: Redis' own.
+    /// The deciding clock. `None` means Redis' own.
     pub clock: Option<DecidingClock>,
 }
 
@@ -28,7 +28,7 @@ impl Default for LimiterSettings {
 }
 
 impl LimiterSettings {
-    /// The time that decides the next call, if it is supplied, and the grace in milliseconds.
+    /// The supplied time that decides the next call, if there is one, and the grace in milliseconds.
     pub(super) fn clock_and_grace(&self) -> (Option<Micros>, u64) {
         let grace_ms = u64::try_from(self.grace.as_millis()).unwrap_or(1000);
         (self.clock.as_ref().map(DecidingClock::now), grace_ms)
@@ -36,7 +36,7 @@ impl LimiterSettings {
 }
 
 impl DecidingClock {
-    /// A clock that asks `now` once for each call of the script.
+    /// A clock that calls `now` once for each call of the script.
     pub fn new(now: impl Fn() -> Micros + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }

@@ -1,9 +1,9 @@
 //! The text of the script: Lua files that are valid by themselves, joined.
 //!
 //! Every file but the last is the body of a function; the first line of such a file names the arguments. The files of
-//! algorithms are the branches of one function, so a call makes the functions of those algorithms alone that it needs.
-//! Numbers that Rust defines too are written in place of their names, because in Lua each reference to an outer variable
-//! costs time whenever a function is made.
+//! algorithms are the branches of one function, so a call makes only the functions of the algorithms that it needs. Numbers
+//! that Rust defines too replace their names in the text, because in Lua each reference to an outer variable costs time
+//! whenever a function is made.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -62,7 +62,7 @@ pub(super) const fn operation(operation: Operation) -> u64 {
     }
 }
 
-/// The number that a name in capitals stands for; `None`: it is no such name.
+/// The number that a name in capitals stands for. `None` if there is no such name.
 fn constant(name: &str) -> Option<i64> {
     let kind = Kind::ALL.iter().find(|kind| kind.name().to_ascii_uppercase() == name);
     let number = match name {
@@ -82,7 +82,7 @@ fn constant(name: &str) -> Option<i64> {
     i64::try_from(number).ok()
 }
 
-/// The wait for what never passes.
+/// The wait of a check that never passes.
 pub(super) const FOREVER: i64 = -1;
 
 /// Writes numbers in place of their names.

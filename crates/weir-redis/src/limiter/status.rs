@@ -13,7 +13,7 @@ impl Status {
         self.up.load(Ordering::Relaxed)
     }
 
-    /// Returns the previous value.
+    /// Sets whether Redis decides checks. Returns the previous value.
     pub(super) fn set_up(&self, up: bool) -> bool {
         self.up.swap(up, Ordering::Relaxed)
     }

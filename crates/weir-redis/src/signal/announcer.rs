@@ -1,5 +1,5 @@
-//! Announces versions of the rulebook. Requests only leave the version here: one task publishes the newest one, so no
-//! request waits for Redis and many changes need few messages.
+//! Announces versions of the rulebook. A request only stores the version; one task publishes the newest one, so no request
+//! waits for Redis and many changes need few messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 use crate::error::RedisError;
 use crate::keys::SIGNAL_CHANNEL;
 
-/// Tells the gates that the rulebook changed.
+/// Announces to the gates that the rulebook changed.
 #[derive(Debug)]
 pub struct Signal {
     newest: watch::Sender<u64>,
     failures: Arc<AtomicU64>,
 }
 
-/// The task.
+/// The task that publishes versions.
 #[derive(Debug)]
 struct Announcer {
     client: Client,
@@ -34,18 +34,18 @@ struct Announcer {
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause before a failed announcement is repeated.
 const RETRY_EVERY: Duration = Duration::from_secs(1);
-/// Repetitions of one announcement. After them the timers of the gates are relied on.
+/// The most repetitions of one announcement. After them the gates rely on their timers.
 const RETRIES_MAX: u32 = 60;
 
 impl Signal {
-    /// Starts the task that publishes; it ends with `stop`, or with the signal.
+    /// Starts the task that publishes. The task ends with `stop`, or when the signal is dropped.
     pub fn start(client: Client, stop: CancellationToken) -> Self {
         let (signal, task) = Self::new(client, stop);
         tokio::spawn(task);
         signal
     }
 
-    /// A signal, and the task that publishes for it; the task ends with `stop`, or with the signal.
+    /// Creates a signal and the task that publishes for it. The task ends with `stop`, or when the signal is dropped.
     pub fn new(
         client: Client,
         stop: CancellationToken,
@@ -61,13 +61,14 @@ impl Signal {
         (Self { newest, failures }, announcer.run(stop))
     }
 
-    /// Announces a version. Returns at once: when Redis cannot be reached, gates load the version by their timers. A version
-    /// below the one before is announced too: after a restore of Postgres, versions begin again at a lower number.
+    /// Announces a version. Returns at once: when Redis cannot be reached, gates load the version by their timers. A
+    /// version below the previous one is announced too: after a restore of Postgres, versions begin again at a lower
+    /// number.
     pub fn announce(&self, version: u64) {
         self.newest.send_replace(version);
     }
 
-    /// How many announcements failed.
+    /// The number of announcements that failed.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
@@ -89,7 +90,7 @@ impl Announcer {
                 retries_left = 0;
             }
         }
-        // A change that was committed just before the end.
+        // A change was possibly committed just before the end.
         if self.newest.has_changed().unwrap_or(false) {
             self.announce().await;
         }
@@ -116,7 +117,7 @@ impl Announcer {
         {
             return Ok(());
         }
-        // The connection possibly died while it idled. A version that is announced twice does no harm.
+        // The connection has possibly died while it was idle. A version that is announced twice does no harm.
         let connection = self.connection.insert(connect(&self.client).await?);
         publish.query_async::<i64>(connection).await?;
         Ok(())

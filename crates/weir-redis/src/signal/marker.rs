@@ -1,7 +1,7 @@
-//! Notices that Redis lost its data (`FLUSHALL`, a restart without a copy): a key without expiry that any gate writes once,
-//! and that is then another one or gone.
+//! Detects that Redis lost its data (`FLUSHALL`, a restart without a copy). A gate writes a key without expiry once; if the
+//! key later has another value or is missing, data was lost.
 //!
-//! What gates remember of counters (denials, leased units) is not true any more then.
+//! The denials that gates have cached and the units that they have leased are then no longer valid.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_millis(500);
 pub(super) async fn watch(client: &Client, wake: &impl Fn(Wake)) {
     let mut known = None;
     loop {
-        // An error says nothing about the data: it is looked for again.
+        // An error gives no information about the data, so the marker is read again.
         if let Err(error) = compare(client, &mut known, wake).await {
             tracing::debug!(%error, "the marker cannot be read");
         }
@@ -29,7 +29,7 @@ pub(super) async fn watch(client: &Client, wake: &impl Fn(Wake)) {
     }
 }
 
-/// Compares the marker with the one that is known, until an error.
+/// Compares the marker with the known one, until an error occurs.
 async fn compare(
     client: &Client,
     known: &mut Option<String>,
@@ -51,7 +51,7 @@ async fn compare(
             let mut set = redis::cmd("SET");
             let was_set: bool =
                 set.arg(MARKER).arg(&own).arg("NX").query_async(&mut connection).await?;
-            // Otherwise another gate was faster, and its marker is read next.
+            // Otherwise another gate was faster, and the next read returns its marker.
             *known = was_set.then_some(own);
         }
         sleep(EVERY).await;

@@ -14,13 +14,13 @@ use crate::error::RedisError;
 use crate::keys::{INVALIDATION_CHANNEL, RESET, SIGNAL_CHANNEL};
 
 const SUBSCRIBE_TIMEOUT: Duration = Duration::from_millis(500);
-/// Together with the next one the longest for which a dead subscription is believed.
+/// The interval of pings. The sum of it and the next constant bounds the time until a dead subscription is detected.
 const PING_EVERY: Duration = Duration::from_millis(500);
 const PING_TIMEOUT: Duration = Duration::from_secs(1);
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// Subscribes again and again.
+/// Subscribes, and again whenever a subscription ends.
 pub(super) async fn keep(client: &Client, wake: &impl Fn(Wake)) {
     let mut pause = RETRY_FIRST;
     loop {
@@ -52,10 +52,10 @@ async fn listen(client: &Client, wake: &impl Fn(Wake)) -> Result<Never, RedisErr
     }
 }
 
-/// There is no such value.
+/// A type without values.
 enum Never {}
 
-/// Pings until there is no answer in time.
+/// Pings until an answer does not arrive in time.
 async fn ping(mut sink: PubSubSink) -> RedisError {
     loop {
         sleep(PING_EVERY).await;

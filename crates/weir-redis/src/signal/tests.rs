@@ -14,10 +14,10 @@ use super::{Signal, Wake, follow};
 use crate::Client;
 use crate::keys::SIGNAL_CHANNEL;
 
-/// How long a busy machine may need for anything.
+/// The longest time that a busy machine needs for any step.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A Redis of its own, and what a follower was woken by.
+/// A Redis of its own, and the events that woke a follower.
 struct Fixture {
     redis: Redis,
     client: Client,
@@ -34,7 +34,7 @@ impl Fixture {
         Self::following(redis, scratch, client).await
     }
 
-    /// The follower connects by `client`.
+    /// A fixture whose follower connects by `client`.
     async fn following(redis: Redis, scratch: ScratchDir, client: Client) -> Self {
         let (woken, wakes) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
@@ -66,7 +66,7 @@ fn redis() -> (Redis, ScratchDir) {
     (Redis::start(options).expect("redis starts"), scratch)
 }
 
-/// Forwards connections to Redis until they are silenced: then they stay open, and nothing passes.
+/// Forwards connections to Redis until they are silenced. A silenced connection stays open and passes nothing.
 struct Proxy {
     port: u16,
     /// Connections numbered below this are silent.
@@ -185,7 +185,7 @@ async fn announcing_waits_for_nothing_and_the_newest_version_arrives() {
     signal.announce(1);
     fixture.until(Wake::Announced(1)).await;
     fixture.redis.pause().expect("it ran");
-    // Not asynchronous: it cannot wait.
+    // This function is not asynchronous, so it cannot wait.
     (2..=60).for_each(|version| signal.announce(version));
     fixture.redis.resume().expect("it was paused");
     fixture.until(Wake::Announced(60)).await;

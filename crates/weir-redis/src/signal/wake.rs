@@ -7,7 +7,7 @@ use weir_domain::subject::SubjectKey;
 pub enum Wake {
     /// This version was announced.
     Announced(u64),
-    /// A subscription began; earlier messages were possibly lost.
+    /// A subscription began. Earlier messages were possibly lost.
     Subscribed,
     /// Units were refunded to this subject.
     Refunded(SubjectKey),
@@ -15,8 +15,8 @@ pub enum Wake {
     Reset(SubjectKey),
     /// A message that is neither a version nor a subject.
     Malformed,
-    /// The subscription ended, or Redis does not answer on it. Noticed within two seconds.
+    /// The subscription ended, or Redis does not answer on it. Detected within two seconds.
     Disconnected,
-    /// Redis lost its data, counters included. Noticed within about half a second.
+    /// Redis lost its data, counters included. Detected within about half a second.
     DataLost,
 }

@@ -1,4 +1,4 @@
-//! Whose turn it is, and who has room.
+//! The order of turns, and the room of each tenant in the queue.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn later() -> Instant {
     Instant::now() + Duration::from_mins(1)
 }
 
-/// Pushes so many parts of this cost, one check each.
+/// Pushes `count` parts of this cost, one check each.
 fn push(queue: &FairQueue, tenant: TenantId, count: usize, cost: u32) -> Vec<Receiver> {
     let one = |_| {
         let (pending, received) = pending(1, cost, later());

@@ -1,4 +1,4 @@
--- What token_bucket and leaky_bucket have in common: work that drains continuously.
+-- The part that token_bucket and leaky_bucket share: work that drains continuously.
 -- Parameters: capacity, per_us, scale (per_us / scale units leave in each microsecond).
 -- State: at_us, level (in 1 / scale of a unit), scale.
 

@@ -1,6 +1,6 @@
 -- Decides any check: judges all limits of all its rules, then charges all of them or none. A subject hash is
 -- read with one command and written with one. This is one long function, because many small ones would take longer to
--- make than most checks take. It is given the position of the check's rules, and returns that of the next check.
+-- make than most checks take. It takes the position of the check's rules, and returns that of the next check.
 
 local tables, position, next_key, next_arg, operation, cost, rule_count, hash_count, idempotent, keys, numbers, arguments,
   now, now_ms, grace_ms, parts, texts, upto, ms_until, time_for, div_ceil, expiry, read_counter, lengthen, remove_dead,
@@ -21,7 +21,7 @@ local block_mss, block_keys, blocks, hashes = tables.block_ms, tables.block_keys
 -- By group: whether it passes, and whether a limit denies it.
 local passes, denied = tables.passes, tables.denied
 passes[0], denied[0] = true, false
--- By limit, if there is any: whether a step of the clock left the counter in the future.
+-- By limit: whether a step of the clock left the counter in the future; nil if it left none there.
 local pulls
 -- A key that holds another type than it should.
 local bad_key
@@ -160,7 +160,7 @@ for r = 1, rule_count do
     passes[group], denied[group] = false, true
   end
   if block_ms > 0 then
-    -- What is left of the block in µs. A step of the clock, or an edit of the rule, may have left it longer than the
+    -- The rest of the block in µs. A step of the clock, or an edit of the rule, can have left it longer than the
     -- rule says: then it begins again.
     local left = blocks[r] and #blocks[r] == 8 and unpack('<d', blocks[r]) - now or 0
     blocks[r] = left > 0 and left or 0
@@ -233,7 +233,7 @@ for r = 1, rule_count do
       if writes and changes then
         local name = hash.names[places[i]]
         if reset_ms == 0 then
-          -- As if never used.
+          -- The counter is as if never used.
           hash.lost = hash.lost + 1
           hash.gone[hash.lost] = name
         else

@@ -8,17 +8,17 @@
 --            from_us, until_us: the time for which all quota periods below were chosen (0, 0: none)
 --   check    operation (CONSUME, PEEK, REFUND, INSPECT), cost, number of rules, number of subject hashes,
 --            idempotent (0, 1)
---   rule     group (0 enforced, 1 alone), block_ms (0: none), which of the check's subject hashes (from 1),
+--   rule     group (0 enforced, 1 alone), block_ms (0: none), position of its subject hash in the check (from 1),
 --            number of limits (at least 1)
 --   limit    name of its counter, kind and three parameters; QUOTA has two parameters more.
 --            The parameters stand at the head of the algorithm's file.
 -- ARGV[2…]: for each check with an idempotency record: fingerprint of the request, a text that is
---   returned with a repeated answer, and how long the record lives in milliseconds.
+--   returned with a repeated answer, and the time to live of the record in milliseconds.
 --
 -- Reply: { now_us, numbers, then the texts }. The numbers are little-endian doubles, for each check
 --   decided     for each limit: allowed (0, 1), remaining, reset_after_ms, retry_after_ms (FOREVER: never),
 --               delay_ms; a check without limits: 4
---   repeated    2, how many numbers follow, the numbers of the first answer; its text is the next text
+--   repeated    2, the count of the numbers that follow, the numbers of the first answer; its text is the next text
 --   misused     3: the idempotency key belongs to another request
 --   unreadable  5: a key holds another type than it should; the key is the next text
 -- { now_us } alone: now_us is not in from_us … until_us - 1 s; nothing was read or written.
@@ -47,11 +47,11 @@
 --
 -- Every check of a call waits for all of them, so the script is written for speed. Making a function takes time, and
 -- more for each outer variable that it refers to, so a call makes only the functions that it needs. There are two
--- paths: a consume of a single limit is decided here, everything else by `decide_any`.
+-- paths: a consume of a single limit is decided in this file, all else by `decide_any`.
 --
 -- A step of the clock: a time x up to SLACK_US ahead of now holds, and time stands still for that counter. So does the
 -- start of the next window, up to STEP_US ahead. A time further ahead was written before the clock was set back: it is
--- pulled back to now (a window's to the present window), and what was counted stays. That is written even if the check
+-- pulled back to now (a window's to the present window), and the counted units stay. That is written even if the check
 -- is denied, so that no caller waits longer than the limit says.
 
 local pack, unpack, upto = struct.pack, struct.unpack, unpack
@@ -87,7 +87,7 @@ local function ms_until(at, from)
 end
 
 -- The time for a counter whose stamp x is ahead of now, and whether the stamp must be pulled back. next_start: where
--- the window after the present one starts; 0 for what has no windows.
+-- the window after the present one starts; 0 for a counter without windows.
 local function time_for(x, next_start, clock)
   if x <= clock + SLACK_US or (x <= next_start and x <= clock + STEP_US) then
     return x, false

@@ -1,6 +1,6 @@
 -- sliding_window_log: a list of entries in a key of its own, oldest first.
 -- Parameters: limit, window_us, count_denied (0, 1).
--- Entry: at_us, units logged up to and with it (modulo LOGGED), its cost, and when the key expires (ms, holds in the
+-- Entry: at_us, units logged up to and with it (modulo LOGGED), its cost, and the expiry of the key (ms, holds in the
 -- newest entry). The running sum finds the units between any two entries without walking over them.
 -- Charges of the same microsecond share an entry.
 --
@@ -134,7 +134,7 @@ local function log_merge(log)
   log.merged_at, log.kept_ms = false, 0
 end
 
--- Writes the charge that is pushed, if any, and what a step of the clock changed. Entries that are dead, or with the
+-- Writes the charge that is pushed, if any, and the changes by a step of the clock. Entries that are dead, or with the
 -- whole limit newer than them, decide nothing any more and are dropped.
 local function log_write(log, reset_ms)
   local first, spare, joins = log.first, log.total + log.pushed - log.a, log.at == log.newest
@@ -167,7 +167,7 @@ local function log_write(log, reset_ms)
   end
 end
 
--- Gives back from the newest entries on, the last of them in part.
+-- Returns units from the newest entries on, from the last of them in part.
 local function log_refund(log, cost)
   local kept = max(0, log.total - cost)
   if kept == 0 then

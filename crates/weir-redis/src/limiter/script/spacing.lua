@@ -1,4 +1,4 @@
--- spacing, whatever the cost.
+-- spacing, independent of the cost.
 -- Parameter: interval_us. State: last_us (0: nothing was admitted).
 
 local now, ms_until, time_for = ...

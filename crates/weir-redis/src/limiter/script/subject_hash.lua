@@ -1,6 +1,6 @@
 -- Subject hashes: all counters of a subject but for logs are fields of one hash, so that a check of many limits
 -- reads and writes one key, and writes only the fields that change.
--- Field: the counter's name, 12 bytes. Value: when the counter expires, three numbers of its algorithm, and when
+-- Field: the counter's name, 12 bytes. Value: the counter's expiry, three numbers of its algorithm, and the time at which
 -- the hash was last searched for dead counters (both times in ms of Redis' own clock); some algorithms add a fourth
 -- number. A counter that expired and a malformed value count as untouched. The key lives at least as long as any
 -- of its counters.
@@ -8,8 +8,8 @@
 local now_ms, grace_ms = ...
 local unpack = struct.unpack
 
--- The expiry of a counter that is needed for reset_ms. An expiry that is later by at most grace_ms is kept, so that
--- the key's need not be changed.
+-- The expiry of a counter that is needed for reset_ms. An expiry that is later by at most grace_ms is retained, so
+-- that the key's need not be changed.
 local function expiry(kept_ms, reset_ms)
   local needed_ms = now_ms + reset_ms
   if kept_ms and needed_ms < kept_ms and kept_ms <= needed_ms + grace_ms then
@@ -25,7 +25,7 @@ local function read_counter(state)
     if not state or #state ~= 32 then
       return nil
     end
-    -- Of an earlier release: without a time of search.
+    -- A value of an earlier release has no time of search.
     state = state .. '\0\0\0\0\0\0\0\0'
   end
   local kept_ms, x, y, z, searched_ms = unpack('<ddddd', state)

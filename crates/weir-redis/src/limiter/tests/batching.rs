@@ -1,4 +1,4 @@
-//! Checks that travel in one call and have nothing else to do with each other.
+//! Independent checks that share a call.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::limiter::pending::{PendingCheck, Reply};
 use crate::limiter::script::Encoded;
 use crate::limiter::{Answer, Asked};
 
-/// The periods of a quota were chosen for another time by one of them.
+/// One of the checks has periods of a quota for another time.
 #[tokio::test]
 async fn check_is_decided_in_the_company_of_one_with_other_periods() {
     let fixture = Fixture::new().await;
@@ -31,7 +31,7 @@ async fn check_is_decided_in_the_company_of_one_with_other_periods() {
         fixture.limiter.queue.0.push(fixture.tenant, waiting).expect("there is room");
         answered
     };
-    // Both wait before the line has a turn, so it takes them together.
+    // Both are queued before the batcher runs, so it takes them together.
     let (of_another_time, of_this_time) = (ask(0), ask(START_US));
     let told = of_this_time.await.expect("answered").expect("redis");
     let Reply::Answers(answers) = told else { panic!("its periods hold") };
@@ -40,11 +40,11 @@ async fn check_is_decided_in_the_company_of_one_with_other_periods() {
     assert!(matches!(told, Reply::OtherPeriod(Micros(START_US))), "{told:?}");
 }
 
-/// One check of a batch meets a key of a type that its counters never have.
+/// One check of a batch has a key of a type that its counters never have.
 #[tokio::test]
 async fn checks_of_a_batch_before_a_failing_one_keep_their_answers() {
     let fixture = Fixture::new().await;
-    // So many limits that a call holds only a few of the checks.
+    // The number of limits is so high that a call holds only a few of the checks.
     let limits = (1..=8).map(|n| LimitDraft::FixedWindow { limit: 1_000, window_ms: 60_000 * n });
     let rule = Rule::parse(draft(limits.collect())).expect("a valid rule");
     let of_subject =

@@ -1,4 +1,4 @@
-//! A clock that is set back, again and again: what was counted stays, and nobody is shut out.
+//! A clock that is set back repeatedly: counts remain, and no subject is shut out.
 
 use weir_domain::algorithm::Kind;
 use weir_domain::draft::LimitDraft;
@@ -11,7 +11,7 @@ use super::fixture::{
 
 const BACK_US: u64 = 2_000_000;
 
-/// Whether Redis and its twin let a unit pass; they agree.
+/// Whether Redis and its twin admit a unit. They must agree.
 async fn takes(fixture: &mut Fixture, rules: &[weir_domain::charge::RuleCharge]) -> bool {
     let decisions = fixture.check(Operation::Consume, 1, rules).await;
     assert_eq!(
@@ -26,7 +26,7 @@ async fn takes(fixture: &mut Fixture, rules: &[weir_domain::charge::RuleCharge])
 async fn clock_set_back_again_and_again_admits_nothing_more() {
     for limit in one_of_each(10, 60_000) {
         let mut fixture = Fixture::new().await;
-        // The second half of a minute that is none of an hour's or day's ends.
+        // The second half of a minute in which no hour and no day ends.
         fixture.set_now(Micros(START_US + 90_000_000));
         let rules = [charge_of(1, vec![limit.clone()])];
         let (mut admitted, mut passed_us) = (0, 0);
@@ -38,7 +38,7 @@ async fn clock_set_back_again_and_again_admits_nothing_more() {
             }
             fixture.set_now(Micros(fixture.now().0 - BACK_US));
         }
-        // What drains or refills while time passes; spacing lets one pass, all others ten.
+        // Counters that drain or refill over time. Spacing admits one unit, all others admit ten.
         let flows = matches!(limit.kind(), Kind::TokenBucket | Kind::LeakyBucket);
         let refilled = if flows { 10 * passed_us / 60_000_000 } else { 0 };
         let most = if limit.kind() == Kind::Spacing { 1 } else { 10 };
@@ -72,7 +72,7 @@ async fn clock_set_back_over_the_start_of_a_window_admits_one_window_more_at_mos
 async fn clock_set_back_by_an_hour_shuts_nobody_out_for_longer_than_the_limit_says() {
     for limit in one_of_each(1, 60_000) {
         if matches!(limit, LimitDraft::Quota { .. }) {
-            continue; // Its day goes on.
+            continue; // The day of the quota continues.
         }
         let mut fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![limit.clone()])];

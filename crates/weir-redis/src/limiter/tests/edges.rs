@@ -1,4 +1,4 @@
-//! The exact microsecond at which something begins, ends or is no longer believed.
+//! The exact microseconds at which windows and blocks begin or end, and at which a stamp no longer holds.
 
 use weir_domain::algorithm::Kind;
 use weir_domain::charge::RuleCharge;
@@ -13,10 +13,10 @@ use super::fixture::{
 
 const DAY_US: u64 = 86_400_000_000;
 const MIDNIGHT_US: u64 = START_US + DAY_US / 2;
-/// How far a stamp may lie ahead of the clock and still be believed.
+/// The most by which a stamp can be ahead of the clock and still hold.
 const SLACK_US: u64 = 1_000_000;
 
-/// Asks Redis and its twin, who agree.
+/// Sends the check to Redis and to its twin. Their answers must agree.
 async fn check(
     fixture: &mut Fixture,
     operation: Operation,
@@ -43,7 +43,7 @@ fn two_a_day() -> LimitDraft {
 
 #[tokio::test]
 async fn unit_is_free_again_at_its_microsecond_and_not_one_before() {
-    // Two a second, taken at once at the start of a window; when the first is free again.
+    // Two units a second, taken at once at the start of a window, and the time at which the first is free again.
     let free_after_us = [1_000_000, 1_000_000, 1_001_000, 500_000, 500_000, 1_000_000, DAY_US / 2];
     for (limit, free_after_us) in one_of_each(2, 1_000).into_iter().zip(free_after_us) {
         let mut fixture = Fixture::new().await;
@@ -91,7 +91,7 @@ async fn time_stands_still_for_a_stamp_up_to_a_second_ahead_and_then_the_stamp_i
         };
         let at_us = MIDNIGHT_US - SLACK_US;
         let (small, larger) = (wait_ms(at_us).await, wait_ms(at_us - 1).await);
-        // The window that is next by the clock goes on to be counted.
+        // The window that is next by the clock continues to be counted.
         let windows =
             matches!(limit.kind(), Kind::FixedWindow | Kind::SlidingWindowCounter | Kind::Quota);
         let expected = if windows { small + 1 } else { small - 1_000 };
@@ -128,7 +128,7 @@ async fn block_lasts_up_to_a_second_longer_than_the_rule_says_and_then_begins_ag
     let decision =
         check(&mut fixture, Operation::Consume, START_US - SLACK_US - 1, &rules).await[0];
     assert_eq!((decision.allowed, decision.retry_after_ms), (false, Some(5_000)));
-    // It ends at its microsecond.
+    // The block ends at its exact microsecond.
     let rules = [charge_with_block(2, 5_000, vec![LimitDraft::Spacing { interval_ms: 1 }])];
     take(&mut fixture, START_US, &rules).await;
     take(&mut fixture, START_US, &rules).await;
@@ -138,7 +138,7 @@ async fn block_lasts_up_to_a_second_longer_than_the_rule_says_and_then_begins_ag
 
 #[tokio::test]
 async fn day_ends_at_midnight_whichever_day_the_limiter_thought_it_was() {
-    // Thought to be the day before: midnight is the start of the next period.
+    // The limiter assumes the day before: midnight is the start of the next period.
     let mut fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![two_a_day()])];
     take(&mut fixture, MIDNIGHT_US - 10_000, &rules).await;
@@ -146,14 +146,14 @@ async fn day_ends_at_midnight_whichever_day_the_limiter_thought_it_was() {
     assert!(!take(&mut fixture, MIDNIGHT_US - 1, &rules).await);
     assert!(take(&mut fixture, MIDNIGHT_US, &rules).await);
 
-    // Thought to be the day after: midnight is the start of the present period.
+    // The limiter assumes the day after: midnight is the start of the present period.
     let (mut fixture, other) = (Fixture::new().await, [charge_of(2, vec![two_a_day()])]);
     take(&mut fixture, MIDNIGHT_US - 10_000, &rules).await;
     take(&mut fixture, MIDNIGHT_US - 10_000, &rules).await;
     take(&mut fixture, MIDNIGHT_US + 1_000, &other).await;
     assert!(take(&mut fixture, MIDNIGHT_US, &rules).await);
 
-    // Thought to be the day before the day before, with a stamp of the day after.
+    // The limiter assumes the day before the day before, with a stamp of the day after.
     let mut fixture = Fixture::new().await;
     take(&mut fixture, MIDNIGHT_US, &rules).await;
     take(&mut fixture, MIDNIGHT_US, &rules).await;

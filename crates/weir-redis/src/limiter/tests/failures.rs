@@ -1,4 +1,4 @@
-//! Redis stopped, stalled, emptied, full, read-only: nobody waits, and all is well by itself again.
+//! Redis stopped, stalled, emptied, full or read-only: no check waits too long, and the limiter recovers by itself.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,14 +14,14 @@ use super::fixture::{charge_of, fresh_tenant, until_up};
 use crate::error::RedisError;
 use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
 
-/// Long enough that a busy machine answers within it, far shorter than any time-out of a socket.
+/// The budget: long enough for a busy machine to answer, and far shorter than any time-out of a socket.
 const BUDGET: Duration = Duration::from_millis(400);
-/// What a busy machine may add to a wait.
+/// The most that a busy machine adds to a wait.
 const SLACK: Duration = Duration::from_millis(1_500);
-/// Away means away: the answer comes without asking anybody.
+/// The bound of an answer while Redis is away, which needs no call.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
-/// A Redis of its own with a limiter in front.
+/// A limiter with a Redis of its own.
 struct Own {
     redis: Redis,
     limiter: Limiter,
@@ -56,7 +56,7 @@ impl Own {
         Asked { tenant, operation: Operation::Consume, cost: 1, rules, idempotency: None }
     }
 
-    /// What is left after a check, or why there is no answer; and how long that took.
+    /// Returns the remaining units after a check, or the error, and the duration of the check.
     async fn check(&self) -> (Result<u64, RedisError>, Duration) {
         let start = Instant::now();
         let result = self.limiter.check(&[self.asked()]).await.remove(0);
@@ -71,7 +71,7 @@ impl Own {
         self.check().await.0.expect("redis answers")
     }
 
-    /// Asks until Redis is down by its refusals alone; the breaker stays closed.
+    /// Sends checks until Redis counts as down by its refusals alone. The breaker stays closed.
     async fn until_refused_and_down(&self, label: &str) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while self.limiter.up() {
@@ -85,12 +85,12 @@ impl Own {
         assert!(matches!(answer, Err(RedisError::Refused(_))), "it is asked again: {answer:?}");
     }
 
-    /// How many connections Redis has accepted so far.
+    /// The number of connections that Redis has accepted.
     async fn connections(&self) -> u64 {
         self.statistic("stats", "total_connections_received:").await
     }
 
-    /// How many calls of the script Redis has run so far.
+    /// The number of calls of the script that Redis has run.
     async fn calls(&self) -> u64 {
         self.statistic("commandstats", "cmdstat_evalsha:calls=").await
     }
@@ -105,7 +105,7 @@ impl Own {
         digits.parse().expect("a number")
     }
 
-    /// So many callers at once, each as above.
+    /// Sends one check for each of `callers` at once.
     async fn ask_at_once(
         self: &Arc<Self>,
         callers: u32,
@@ -118,7 +118,7 @@ impl Own {
         asking.join_all().await
     }
 
-    /// Asks until it is answered, as callers would, and returns what is left then.
+    /// Sends checks until one is answered, as callers would. Returns the remaining units.
     async fn until_answered(&self, within: Duration) -> u64 {
         let deadline = Instant::now() + within;
         loop {
@@ -132,7 +132,7 @@ impl Own {
         }
     }
 
-    /// Asks until the breaker is open, and then that it answers at once.
+    /// Sends checks until the breaker is open, and then asserts that an answer arrives at once.
     async fn until_away(&self) {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -194,7 +194,7 @@ async fn stalled_redis_times_out_within_the_budget_until_the_breaker_opens() {
     own.until_away().await;
     own.redis.resume().expect("it was paused");
     let remaining = own.until_answered(Duration::from_secs(2)).await;
-    // What timed out may have been counted when Redis woke up, and nothing else was.
+    // Checks that timed out were possibly counted when Redis woke up. Nothing else was counted.
     assert!((999_994..=999_998).contains(&remaining), "{remaining}");
 }
 
@@ -208,13 +208,13 @@ async fn callers_that_wait_behind_a_stalled_call_wait_no_longer_than_their_budge
     }
 }
 
-/// More callers than three calls hold, so that the breaker opens while some are still in line: those need not wait until it
-/// is known whether Redis is back.
+/// There are more callers than three calls hold, so some are still queued when the breaker opens. They need not wait until
+/// Redis answers a probe.
 #[tokio::test]
 async fn callers_behind_the_calls_that_opened_the_breaker_are_told_at_once() {
     let own = Arc::new(Own::with_budget(Duration::from_millis(10)).await);
     let mut longest = Duration::MAX;
-    // A busy machine may be late by itself, but not each time.
+    // A busy machine can be late by itself, but not each time.
     for _ in 0..10 {
         until_up(&own.limiter).await;
         own.redis.pause().expect("it ran");
@@ -235,7 +235,7 @@ async fn flushed_script_cache_fails_no_check() {
     }
 }
 
-/// Redis that refuses everything is asked all the same, since the next check is possibly decided.
+/// Checks are sent although Redis refuses everything, since the next one is possibly decided.
 #[tokio::test]
 async fn full_redis_is_down_after_a_second_of_refusals_and_up_with_the_first_good_answer() {
     let own = Own::start().await;
@@ -283,7 +283,7 @@ async fn read_only_redis_is_connected_to_at_most_ten_times_a_second() {
     assert!(u128::from(made) <= most, "{made} connections, at most {most}");
 }
 
-/// A call of the script blocks Redis for everybody.
+/// A call of the script blocks Redis for all clients.
 #[tokio::test]
 async fn batch_of_checks_with_many_limits_is_sent_in_many_calls() {
     let own = Own::with_budget(Duration::from_secs(30)).await;
@@ -298,7 +298,7 @@ async fn batch_of_checks_with_many_limits_is_sent_in_many_calls() {
         let Ok(Answer::Decided(_, decisions)) = result else { panic!("{at}: {result:?}") };
         assert!(decisions.iter().all(|it| it.remaining == 999 - at as u64), "in order");
     }
-    // 6,400 limits, and at most 1,000 us of estimated script time in a call.
+    // There are 6,400 limits, and a call holds at most 1,000 us of estimated script time.
     let calls = own.calls().await - before;
     assert!(calls >= 13, "{calls} calls");
 }

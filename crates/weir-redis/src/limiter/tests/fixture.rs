@@ -23,10 +23,10 @@ use crate::limiter::{Answer, Asked, DecidingClock, Idempotency, Limiter, Limiter
 
 /// 2025-11-21, 12:00:00 UTC.
 pub(super) const START_US: u64 = 1_763_726_400_000_000;
-/// How much longer than they matter keys live where the clock is supplied.
+/// The time for which keys outlive their use where the clock is supplied.
 pub(super) const GRACE_MS: u64 = 600_000;
 
-/// A tenant nobody else has.
+/// A tenant that no other test has.
 pub(super) fn fresh_tenant() -> TenantId {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let process = u128::from(std::process::id()) << 64;
@@ -51,7 +51,7 @@ impl Fixture {
         Self::with_grace(Duration::from_millis(GRACE_MS)).await
     }
 
-    /// Where what expires goes almost when it may, by Redis' own clock, though the supplied clock stands.
+    /// A fixture in which keys expire almost as soon as they can, by Redis' own clock, although the supplied clock stands.
     pub(super) async fn with_short_grace() -> Self {
         Self::with_grace(Duration::from_millis(1)).await
     }
@@ -65,7 +65,7 @@ impl Fixture {
         Self::start(now_us, Some(clock), grace).await
     }
 
-    /// As in service: Redis' own clock decides, and keys live a second longer than they matter.
+    /// A fixture as in service: Redis' own clock decides, and keys live a second longer than they matter.
     pub(super) async fn by_redis_clock() -> Self {
         Self::start(Arc::default(), None, LimiterSettings::default().grace).await
     }
@@ -91,7 +91,7 @@ impl Fixture {
         self.set_now(Micros(self.now().0 + ms * 1000));
     }
 
-    /// Asks Redis alone.
+    /// Sends a check to Redis alone.
     pub(super) async fn check(
         &self,
         operation: Operation,
@@ -141,7 +141,7 @@ impl Fixture {
         Asked { idempotency: Some(idempotency), ..asked }
     }
 
-    /// Asks the Rust twin alone.
+    /// Sends a check to the Rust twin alone.
     pub(super) fn check_twin(
         &mut self,
         operation: Operation,
@@ -154,7 +154,7 @@ impl Fixture {
         decide(&mut self.twin, &check, now)
     }
 
-    /// Everything this tenant has in Redis: key → (serialised value, time to live in ms).
+    /// All keys of this tenant in Redis: key → (serialised value, time to live in ms).
     pub(super) async fn dump(&self) -> BTreeMap<String, (Vec<u8>, i64)> {
         let mut connection = connection().await;
         let pattern = format!("weir:{{{}}}:*", self.tenant);
@@ -220,7 +220,7 @@ pub(super) async fn until_up(limiter: &Limiter) {
     .await;
 }
 
-/// Asks until it holds.
+/// Waits until `holds` returns true.
 pub(super) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
     while !holds().await {
@@ -228,12 +228,12 @@ pub(super) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// One limit of each algorithm, in the order of [`Kind::ALL`]: this many units in this time.
+/// One limit of each algorithm, in the order of [`Kind::ALL`], of `units` in `span_ms`.
 pub(super) fn one_of_each(units: u64, span_ms: u64) -> Vec<LimitDraft> {
     Kind::ALL.iter().map(|&kind| of_kind(kind, units, span_ms)).collect()
 }
 
-/// A limit of this many units in this time; a quota's are of a day in UTC.
+/// A limit of `units` in `span_ms`. The units of a quota are of a day in UTC.
 pub(super) fn of_kind(kind: Kind, units: u64, span_ms: u64) -> LimitDraft {
     LimitDraft::from_numbers(kind, |parameter| match parameter.input {
         Input::Units | Input::Rate => units,
@@ -286,7 +286,7 @@ pub(in crate::limiter) fn charge_with_block(
     charge(id, Rule::parse(draft).expect("a valid rule"), 1)
 }
 
-/// As `charge_of`, of a rule that only watches.
+/// As `charge_of`, of a rule in shadow mode.
 pub(super) fn shadow_of(id: u128, limits: Vec<LimitDraft>) -> RuleCharge {
     let draft = RuleDraft { mode: Mode::Shadow, ..draft(limits) };
     charge(id, Rule::parse(draft).expect("a valid rule"), 1)

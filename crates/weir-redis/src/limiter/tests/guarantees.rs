@@ -1,5 +1,5 @@
-//! What the limiter promises of every algorithm: denials take nothing, peeks write nothing, nothing
-//! stays for ever, shadows and refunds keep to themselves.
+//! The guarantees of every algorithm: denials take nothing, peeks write nothing, every key expires, and shadow rules and
+//! refunds affect no other counters.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use super::fixture::{
 };
 use super::twin::Random;
 
-/// One of each algorithm, and a log of denials.
+/// One limit of each algorithm, and a log of denials.
 fn each_kind(units: u64, span_ms: u64) -> Vec<LimitDraft> {
     let mut all = one_of_each(units, span_ms);
     all.push(log_of_denials(units, span_ms));
@@ -71,7 +71,7 @@ async fn denied_check_changes_a_log_of_denials_and_starts_a_block_and_changes_no
     assert!(changed[0].starts_with(&format!("weir:{{{tenant}}}:b:rule_")), "{changed:?}");
     assert!(changed[1].starts_with(&format!("weir:{{{tenant}}}:l:rule_")), "{changed:?}");
 
-    // While it lasts, a block alone denies: it gets no longer, and no log counts that.
+    // While a block lasts, the block alone denies: it is not extended, and no log counts the denial.
     fixture.pass_ms(8_000);
     let decisions = fixture.check(Operation::Consume, 1, &rules).await;
     assert_eq!(decisions[7].retry_after_ms, Some(1_000));
@@ -130,7 +130,7 @@ async fn key_lives_as_long_as_it_matters_and_the_grace_at_most() {
                 let elapsed_ms = i64::try_from(asked_at.elapsed().as_millis()).expect("short") + 1;
                 for (key, (value, ttl_ms)) in dump {
                     if supplied && before.get(&key) == Some(&value) {
-                        continue; // Its life began at an earlier time of the supplied clock.
+                        continue; // The key was written at an earlier time of the supplied clock.
                     }
                     let most = reset_ms + i64::try_from(grace_ms).expect("small");
                     assert!(ttl_ms <= most + 2, "{ttl_ms} of {most}: {limit:?}");
@@ -157,7 +157,7 @@ async fn refused_for_ever_leaves_no_key() {
     let fixture = Fixture::new().await;
     for (id, limit) in (1..).zip(each_kind(3, 4_000)) {
         if matches!(limit, LimitDraft::Spacing { .. }) {
-            continue; // Spacing asks for no units.
+            continue; // Spacing counts no units, so no cost is refused for ever.
         }
         let rules = [charge_with_block(id, 1_000, vec![limit.clone()])];
         let decision = fixture.check(Operation::Consume, 4, &rules).await[0];

@@ -15,7 +15,7 @@ async fn repeat_gets_the_first_answer_and_takes_nothing() {
     for limit in one_of_each(2, 60_000) {
         let fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![limit.clone()]), charge_with_block(2, 900, vec![limit])];
-        // The third is denied; denials are remembered like any answer.
+        // The third is denied. Denials are recorded like any answer.
         for key in ["first", "second", "third"] {
             let asked = || vec![fixture.with_key(1, &rules, key)];
             let first = fixture.check_all(asked()).await.remove(0);

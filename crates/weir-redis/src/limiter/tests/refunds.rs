@@ -1,4 +1,4 @@
-//! Units are given back to the window they were taken from, and to no other.
+//! Units return to the window from which they were taken, and to no other.
 
 use weir_domain::algorithm::Period;
 use weir_domain::charge::RuleCharge;
@@ -10,7 +10,7 @@ use super::fixture::{Fixture, START_US, charge_of, values};
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// The rule before and after an edit; the limit keeps its counter.
+/// The rule before and after an edit, which does not change the counter of the limit.
 fn edited(before: LimitDraft, after: LimitDraft) -> [[RuleCharge; 1]; 2] {
     let (before, after) = (charge_of(1, vec![before]), charge_of(1, vec![after]));
     assert_eq!(before.limits()[0].slot, after.limits()[0].slot);
@@ -56,7 +56,7 @@ async fn refund_after_the_window_was_edited_changes_nothing() {
                 assert_eq!(values(fixture.dump().await), at_rest, "{before:?}");
             }
         }
-        // Its own window takes units back.
+        // Units return to their own window.
         let left = fixture.check(Operation::Inspect, 1, &after).await[0].remaining;
         assert_eq!(fixture.check(Operation::Refund, 1, &after).await[0].remaining, left + 1);
     }
@@ -64,7 +64,7 @@ async fn refund_after_the_window_was_edited_changes_nothing() {
 
 #[tokio::test]
 async fn units_that_were_counted_stay_counted_when_a_lease_comes_back_late() {
-    // 600 units of an hour are taken in advance; the hour becomes a day, which keeps them.
+    // 600 units of an hour are taken in advance. The hour becomes a day, which retains them.
     let [hour, day] = edited(fixed(1_000, HOUR_MS), fixed(2_000, 24 * HOUR_MS));
     let fixture = Fixture::new().await;
     fixture.set_now(Micros(START_US + 1_800_000_000));

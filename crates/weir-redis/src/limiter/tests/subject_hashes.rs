@@ -1,4 +1,4 @@
-//! Sheets: what it means that the counters of a subject share a key.
+//! Subject hashes: the consequences of one key for all counters of a subject.
 
 use weir_domain::algorithm::Kind;
 use weir_domain::charge::RuleCharge;
@@ -17,7 +17,7 @@ fn window(limit: u64, window_ms: u64) -> Vec<LimitDraft> {
 
 const DAY_MS: u64 = 86_400_000;
 
-/// Ten units, of which one comes back each day.
+/// Ten units, one of which returns each day.
 fn day_each() -> LimitDraft {
     LimitDraft::TokenBucket { capacity: 10, refill_tokens: 1, refill_interval_ms: DAY_MS }
 }
@@ -35,7 +35,7 @@ async fn subject_has_one_key_that_lives_as_long_as_its_longest_counter() {
         let dump = fixture.dump().await;
         assert_eq!((dump.len(), fixture.counters().await), (1, 20));
         assert!(dump.values().all(|(_, ttl_ms)| *ttl_ms > 80_000_000), "{dump:?}");
-        // A part of the rules, of which none needs the key that long.
+        // These are a part of the rules, and none of them needs the key that long.
         assert!(passed(&fixture.check(Operation::Consume, 1, &rules[..7]).await));
         let dump = fixture.dump().await;
         assert!(dump.values().all(|(_, ttl_ms)| *ttl_ms > 80_000_000), "{dump:?}");
@@ -55,7 +55,7 @@ async fn counter_that_matters_no_longer_leaves_the_key_to_the_others() {
     // Each of them would now need the key for a day.
     fixture.check(Operation::Refund, 4, &rules[..1]).await;
     assert_eq!(lives_days().await, 6, "five days and the grace");
-    // When the last counter is alone, the key goes with it.
+    // When only the last counter is left, the key expires with it.
     fixture.check(Operation::Refund, 5, &rules[1..]).await;
     fixture.check(Operation::Consume, 3, &rules[..1]).await;
     fixture.check(Operation::Refund, 3, &rules[..1]).await;
@@ -138,7 +138,7 @@ async fn what_is_forgotten_is_counted_and_the_rest_of_the_sheet_stays() {
         let names = rule.counters(fixture.tenant);
         fixture.limiter.reset(&names).await.expect("redis answers")
     };
-    // Each limit, and the block.
+    // The counters of each limit, and the block.
     assert_eq!(forget(&first).await, 9);
     assert_eq!(fixture.counters().await, counters - 9);
     assert_eq!(fixture.check(Operation::Inspect, 1, std::slice::from_ref(&second)).await, before);
@@ -161,7 +161,7 @@ async fn dead_counters_leave_with_the_next_write_once_they_are_the_larger_half()
         fixture.check(Operation::Consume, 1, &long).await;
         let short: Vec<_> = (2..=40).map(|id| charge_of(id, window(1, 1))).collect();
         fixture.check(Operation::Consume, 1, &short).await;
-        // A hash is looked at once a second at most, so writes go on for as long as that takes.
+        // A hash is searched once a second at most, so writes continue until a search has run.
         until("the long counter is alone", async || {
             fixture.check(Operation::Consume, 1, &long).await;
             fixture.check(Operation::Refund, 1, &long).await;

@@ -16,10 +16,10 @@ use crate::limiter::Answer;
 /// `SplitMix64`: small, seeded, the same on every machine.
 pub(super) struct Random(pub(super) u64);
 
-/// One rule as it stands at some point of a history.
+/// A rule at some point of a history.
 struct Edited {
     id: u128,
-    /// Whether it counts by something else than the others.
+    /// Whether the rule counts other subjects than the other rules.
     apart: bool,
     limits: Vec<DrawnLimit>,
     rule: Rule,
@@ -151,7 +151,7 @@ fn edit(random: &mut Random, edited: &mut Edited, kinds: &[Kind]) {
     edited.rule = rule.with_slots(&edited.slots.taken);
 }
 
-/// Those of the rules that a request meets, mostly all and in their order, mostly for the same of two subjects.
+/// The charges of a request: mostly of all rules in their order, mostly for the same of two subjects.
 fn some(random: &mut Random, rules: &[Edited]) -> Vec<RuleCharge> {
     let subject = u128::from(random.below(2));
     let (all, turned) = (random.one_in(2), random.one_in(4));
@@ -172,7 +172,7 @@ fn step(random: &mut Random, now: Micros) -> Micros {
         6..=8 => random.below(400_000),
         9 => random.below(20_000_000),
         10 if random.one_in(30) => random.below(40 * 86_400_000_000),
-        // Back a little, as a slewing clock does, or a lot, as one that is set.
+        // Step back a little, as a slewing clock does, or a lot, as a clock that is set does.
         10 => return Micros(now.0 - random.below(1_000_000)),
         _ if random.one_in(10) => return Micros(now.0 - random.below(4_000_000)),
         _ => random.below(60_000),

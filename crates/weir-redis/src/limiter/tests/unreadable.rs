@@ -1,4 +1,4 @@
-//! Keys of a wrong type and damaged values concern the checks that need them, and no others.
+//! Keys of a wrong type and damaged values affect the checks that need them, and no others.
 
 use weir_domain::algorithm::Kind;
 use weir_domain::draft::LimitDraft;
@@ -19,7 +19,7 @@ async fn redis(arguments: &[&[u8]]) {
     command.query_async::<()>(&mut connection().await).await.expect("redis does it");
 }
 
-/// Every key of the tenant, with a value of another type.
+/// Replaces every key of the tenant by a value of another type. Returns the keys.
 async fn spoil_types(fixture: &Fixture) -> Vec<String> {
     let keys: Vec<String> = fixture.dump().await.into_keys().collect();
     for key in &keys {
@@ -90,7 +90,7 @@ async fn check_with_one_unreadable_key_of_several_charges_nothing() {
         redis(&[b"SADD", key.as_bytes(), b"x"]).await;
         let before = values(fixture.dump().await);
         let answers = fixture.check_all(vec![fixture.with_key(1, &rules, "key")]).await;
-        // A record that can be read answers without the counters.
+        // A readable record is the answer, without the counters.
         let expected = match answers.as_slice() {
             [Answer::Unreadable(unreadable)] => *unreadable == key,
             [Answer::Repeated(..)] => spoilt != ":i:",

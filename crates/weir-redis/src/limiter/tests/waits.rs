@@ -1,4 +1,4 @@
-//! The wait that a denial tells is exact, and no window ever holds more than its limit.
+//! The wait of a denial is exact, and no window ever holds more than its limit.
 
 use weir_domain::algorithm::Kind;
 use weir_domain::charge::RuleCharge;
@@ -11,8 +11,8 @@ use super::fixture::{
 };
 use super::twin::Random;
 
-/// Denied checks of a random history pass when asked again after exactly the longest wait, and not a
-/// millisecond before.
+/// Denied checks of a random history pass when they are repeated after exactly the longest wait, and not a millisecond
+/// before.
 async fn waits_are_exact(seed: u64, rules: &[RuleCharge]) {
     let fixture = Fixture::new().await;
     let mut random = Random(seed);
@@ -27,7 +27,7 @@ async fn waits_are_exact(seed: u64, rules: &[RuleCharge]) {
         let now = fixture.now();
         let waits = decisions.iter().map(|it| it.retry_after_ms);
         let Some(wait_ms) = waits.collect::<Option<Vec<_>>>().map(|it| it.into_iter().max()) else {
-            continue; // Never: nothing to wait for.
+            continue; // The check can never pass.
         };
         let wait_ms = wait_ms.expect("there are limits");
         denied += 1;
@@ -74,7 +74,7 @@ async fn wait_is_exact_for_several_rules_together() {
     }
 }
 
-/// Times and costs of what a limit admits of a random history that never steps back.
+/// The times and costs that a limit admits in a random history that never steps back.
 async fn admissions(limit: LimitDraft) -> Vec<(u64, u64)> {
     let fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![limit])];

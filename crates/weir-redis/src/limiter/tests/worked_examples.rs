@@ -16,7 +16,7 @@ use super::fixture::{
 };
 use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
 
-/// How many of a hundred single checks pass.
+/// The number of single checks that pass, of a hundred.
 async fn passes_of_100(fixture: &Fixture, limit: &LimitDraft) -> u32 {
     let rules = [charge_of(1, vec![limit.clone()])];
     let hundred = (0..100).map(|_| fixture.asked(Operation::Consume, 1, &rules));
@@ -39,7 +39,7 @@ async fn boundary_burst_passes_a_fixed_window_and_neither_a_log_nor_a_bucket() {
             "at 12:00:00.1, {limit:?}"
         );
     }
-    // What a bucket refilled meanwhile passes: a unit each 600 ms.
+    // The units that a bucket refills in the meantime: one each 600 ms.
     let fixture = Fixture::new().await;
     passes_of_100(&fixture, &limits[3]).await;
     fixture.pass_ms(1_799);
