@@ -29,18 +29,18 @@ pub enum Condition {
     Quota {
         /// The rule; each of its quotas is watched.
         rule_id: RuleId,
-        /// Rising, at most five, each from 1 to 100.
+        /// The thresholds: at most five, rising, each from 1 to 100.
         thresholds_percent: Vec<u8>,
     },
     /// A share of the checks was denied. Fires once per window.
     DenialShare {
         /// The checks that are counted.
         of: Watched,
-        /// From 1 to 100.
+        /// The share in percent, from 1 to 100.
         share_percent: u8,
         /// The length of the window: whole minutes.
         window_s: u32,
-        /// With fewer checks the alert does not fire.
+        /// The number of checks below which the alert does not fire.
         checks_min: u64,
     },
 }
@@ -62,11 +62,11 @@ pub const THRESHOLDS_PERCENT: [u8; 3] = [80, 90, 100];
 pub const WINDOW_S: u32 = 300;
 /// The default for the least number of checks.
 pub const CHECKS_MIN: u64 = 100;
-/// Most thresholds of an alert.
+/// The most thresholds of an alert.
 pub const THRESHOLDS_MAX: usize = 5;
-/// Longest window of an alert, in seconds.
+/// The longest window of an alert, in seconds.
 pub const WINDOW_S_MAX: u32 = 24 * 60 * 60;
-/// Most checks that an alert can demand.
+/// The most checks that an alert can demand.
 pub const CHECKS_MIN_MAX: u64 = 1_000_000_000;
 
 impl Condition {
@@ -87,7 +87,7 @@ impl Condition {
         }
     }
 
-    /// The word for its kind.
+    /// The name of the kind.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Quota { .. } => "quota",
@@ -96,7 +96,7 @@ impl Condition {
     }
 }
 
-/// Those of `thresholds_percent` that are reached with `used` of `limit`, in their order.
+/// The thresholds of `thresholds_percent` that `used` of `limit` reaches, in their order.
 pub fn reached(thresholds_percent: &[u8], used: u64, limit: u64) -> Vec<u8> {
     let reached = |percent: &u8| {
         u128::from(used) * 100 >= u128::from(*percent) * u128::from(limit) && limit > 0

@@ -1,11 +1,11 @@
-//! The seven algorithms as pure functions: (counter, cost, now) → whether it passes, what is left.
+//! The seven algorithms as pure functions of a counter, a cost and a time, which return a decision and the units left.
 //!
-//! Everything that is specific to an algorithm is in its file: bounds of parameters, arithmetic, words, what the dashboard
-//! draws, and what a gate can do with it. `definition` has the traits that such a file implements; the list at the end of this file is
-//! the only list of algorithms, from which all types that enumerate them are made.
+//! Everything that is specific to an algorithm is in its file: the bounds of its parameters, its arithmetic, its names, its
+//! pictures in the dashboard, and its uses in a gate. `definition` has the traits that such a file implements; the list at
+//! the end of this file is the only list of algorithms, from which all types that enumerate them are made.
 //!
-//! Each algorithm has a twin of the same name in the Redis script; both use the same integer arithmetic, so they agree to
-//! the unit and to the millisecond. `clock` says what a step of Redis' clock does to counters.
+//! Each algorithm has a twin of the same name in the Redis script. Both use the same integer arithmetic, so they agree to
+//! the unit and to the millisecond. `clock` defines the effect of a step of Redis' clock on counters.
 
 pub(crate) mod bounds;
 mod bucket;
@@ -79,7 +79,7 @@ macro_rules! algorithms {
                 match self { $(Self::$name => $name::TITLE,)+ }
             }
 
-            /// One or two sentences on what it is good for.
+            /// One or two sentences on the use of the algorithm.
             pub const fn hint(self) -> &'static str {
                 match self { $(Self::$name => $name::HINT,)+ }
             }
@@ -101,8 +101,8 @@ macro_rules! algorithms {
                 match self { $(Self::$name { $($parameter),+ } => $name::describe($($parameter),+),)+ }
             }
 
-            /// A limit made of a number for each parameter: tests draw limits of all kinds so. For a parameter that is no
-            /// number, the number chooses one of its values.
+            /// A limit with a number for each parameter, for tests that draw limits of all kinds. For a parameter that is
+            /// not a number, the number chooses one of its values.
             pub fn from_numbers(kind: Kind, mut number: impl FnMut(&Parameter) -> u64) -> Self {
                 let mut number = |name| {
                     let parameter = kind.parameters().iter().find(|parameter| parameter.name == name);
@@ -129,7 +129,7 @@ macro_rules! algorithms {
                 match self { $(Self::$name(_) => Kind::$name,)+ }
             }
 
-            /// One gate's share of the limit, while gates decide without Redis. The whole limit where a share could not be
+            /// One gate's share of the limit, while gates decide without Redis. The whole limit if a share could not be
             /// counted exactly.
             #[must_use]
             pub fn share(&self, gates: u64) -> Self {
@@ -171,7 +171,7 @@ macro_rules! algorithms {
                 match self { $(Self::$name(meter) => meter.refund(counter.state(), cost, now),)+ }
             }
 
-            /// The units that are left, and when the counter is as if never used.
+            /// The units that are left, and the time until the counter is as if never used.
             pub fn level(&self, counter: &mut Counter, now: Micros) -> Level {
                 match self { $(Self::$name(meter) => meter.level(counter.state(), now),)+ }
             }
@@ -181,7 +181,7 @@ macro_rules! algorithms {
                 match self { $(Self::$name(meter) => meter.delay_ms(counter.state(), now),)+ }
             }
 
-            /// Makes a counter small that takes much memory. It then admits no more than before.
+            /// Shrinks a counter that takes much memory. The counter then admits no more than before.
             pub fn compact(&self, counter: &mut Counter) {
                 match self { $(Self::$name(meter) => meter.compact(counter.state()),)+ }
             }
@@ -191,7 +191,7 @@ macro_rules! algorithms {
                 match self { $(Self::$name(meter) => meter.script_parameters(),)+ }
             }
 
-            /// The time in which the parameters hold, in microseconds; `None`: always.
+            /// The time in which the parameters hold, in microseconds. `None` means always.
             pub fn valid_us(&self) -> Option<(u64, u64)> {
                 match self { $(Self::$name(meter) => meter.valid_us(),)+ }
             }
@@ -205,10 +205,10 @@ macro_rules! counters {
         /// The state of a counter.
         #[derive(Debug, Clone, PartialEq, Eq, Default)]
         pub enum Counter {
-            /// Never used, or as if never used.
+            /// The counter was never used, or is as if never used.
             #[default]
             Untouched,
-            /// Blocked until this time, in microseconds.
+            /// The subject is blocked until this time, in microseconds.
             BlockedUntil(u64),
             $($(#[$doc])* $name($state),)+
         }
@@ -240,7 +240,7 @@ algorithms! {
     /// A bucket of tokens that refills continuously.
     TokenBucket in token_bucket = 4, metered by TokenBucket,
     written as { capacity: u64, refill_tokens: u64, refill_interval_ms: u64 };
-    /// A queue that drains continuously; the answer to an admitted request says how long to wait.
+    /// A queue that drains continuously. The answer to an admitted request contains its delay.
     LeakyBucket in leaky_bucket = 5, metered by LeakyBucket,
     written as { capacity: u64, drain_units: u64, drain_interval_ms: u64 };
     /// A minimum distance between admitted requests.
@@ -252,15 +252,15 @@ algorithms! {
 }
 
 counters! {
-    /// Of a fixed window or a quota.
+    /// The state of a fixed window or a quota.
     Window(WindowState);
-    /// Of a sliding window log.
+    /// The state of a sliding window log.
     Log(LogState);
-    /// Of a sliding window counter.
+    /// The state of a sliding window counter.
     Pair(PairState);
-    /// Of a token or leaky bucket.
+    /// The state of a token bucket or a leaky bucket.
     Bucket(BucketState);
-    /// Of a spacing.
+    /// The state of a spacing.
     Spacing(SpacingState);
 }
 
@@ -282,12 +282,12 @@ impl Algorithm {
         self.definition().limit()
     }
 
-    /// The `window_ms` of answers; `None` for a quota, whose period varies.
+    /// The `window_ms` of answers. `None` for a quota, because its period varies.
     pub fn window_ms(&self) -> Option<u64> {
         self.definition().window_ms()
     }
 
-    /// Whether units can be returned: not to logs of denials nor to leaky buckets.
+    /// Whether units can be returned. Logs of denials and leaky buckets take no units back.
     pub fn refundable(&self) -> bool {
         self.definition().refundable()
     }
@@ -302,7 +302,7 @@ impl Algorithm {
         self.definition().counts_denied()
     }
 
-    /// The windows at whose ends all units are available again at once; gates lease units of such limits alone.
+    /// The windows at whose ends all units are available again at once. Gates lease only units of such limits.
     pub fn windows(&self) -> Option<Windows<'_>> {
         self.definition().windows()
     }
@@ -317,7 +317,7 @@ impl Algorithm {
         self.definition().has_own_key()
     }
 
-    /// The most units that any traffic can get through in any half-open stretch of this length, by requests of this cost.
+    /// The most units that any traffic, by requests of this cost, can get through in any half-open stretch of this length.
     pub fn worst_case(&self, stretch_us: u64, cost: u64) -> u64 {
         self.definition().worst_case(stretch_us, cost)
     }
@@ -332,7 +332,7 @@ impl Algorithm {
         self.definition().drawn_window_ms()
     }
 
-    /// A sentence on what pictures simplify; mostly empty.
+    /// A sentence on the simplifications of the pictures; empty for most algorithms.
     pub fn drawing_note(&self) -> &'static str {
         self.definition().drawing_note()
     }
@@ -369,7 +369,7 @@ impl Counter {
         S::of(self)
     }
 
-    /// How many entries a log has; other counters have none.
+    /// The number of entries of a log; 0 for other counters.
     pub fn entries(&self) -> usize {
         if let Self::Log(state) = self { state.entries.len() } else { 0 }
     }

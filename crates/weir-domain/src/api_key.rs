@@ -1,7 +1,7 @@
 //! API keys: `weir_<12 public characters>_<32 secret characters><6 of checksum>`.
 //!
-//! The checksum lets junk be refused without a look-up. Only the SHA-256 digest is stored: the
-//! secret has 190 bits of entropy, so a slow hash would buy nothing.
+//! With the checksum, a malformed key is refused without a look-up. Only the SHA-256 digest is stored: the secret has 190
+//! bits of entropy, so a slow hash would add no security.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ const KEY_LEN: usize = "weir_".len() + PUBLIC_LEN + 1 + SECRET_LEN + CHECKSUM_LE
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKeySecret(String);
 
-/// The SHA-256 of a key's text: what is stored and looked up.
+/// The SHA-256 of a key's text, which is stored and looked up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyDigest(pub [u8; 32]);
 
@@ -59,7 +59,7 @@ impl ApiKeySecret {
         &self.0
     }
 
-    /// The public part, to recognise a key by.
+    /// The public part, by which people recognise a key.
     pub fn hint(&self) -> String {
         self.0["weir_".len()..][..PUBLIC_LEN].to_owned()
     }
@@ -77,7 +77,7 @@ impl fmt::Debug for ApiKeySecret {
 }
 
 impl KeyDigest {
-    /// The digest of a presented key, or `None` when its form or checksum is wrong.
+    /// The digest of a presented key. `None` if its form or checksum is wrong.
     pub fn of_presented(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let well_formed = bytes.len() == KEY_LEN
@@ -101,7 +101,7 @@ impl Scope {
     /// All scopes, weakest first.
     pub const ALL: [Self; 4] = [Self::Check, Self::Read, Self::Write, Self::Admin];
 
-    /// As written in JSON and SQL.
+    /// The name in JSON and SQL.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Check => "check",

@@ -13,8 +13,8 @@ use crate::time::Micros;
 /// The bounds of the periods around `now`.
 pub fn bounds(quota: &Quota, now: Micros) -> PeriodBounds {
     let calendar = quota.calendar();
-    // Zones were checked when the rule was parsed; a zone that a newer rulebook knows and this
-    // binary does not is counted in UTC rather than not at all.
+    // Zones were checked when the rule was parsed. A zone that a newer rulebook has and this
+    // binary lacks is counted in UTC, so that the limit still counts.
     let zone = time_zone(&calendar.time_zone).unwrap_or(TimeZone::UTC);
     let micros = i64::try_from(now.0).unwrap_or(i64::MAX);
     let instant = Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX);

@@ -11,7 +11,7 @@ pub enum Ceiling {
     ChecksPerSecond,
     /// Rules, in all namespaces.
     Rules,
-    /// Limits that one check can meet.
+    /// Limits that can apply to one check.
     LimitsPerCheck,
     /// API keys that are neither revoked nor expired.
     ApiKeys,
@@ -43,7 +43,7 @@ pub struct InvalidCeiling {
 }
 
 impl Ceiling {
-    /// All of them, in the order of their declaration.
+    /// All ceilings, in the order of their declaration.
     pub const ALL: [Self; 10] = [
         Self::ChecksPerSecond,
         Self::Rules,
@@ -57,7 +57,7 @@ impl Ceiling {
         Self::StatisticsDays,
     ];
 
-    /// Its name in JSON and in the database.
+    /// The name in JSON and in the database.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ChecksPerSecond => "checks_per_second",
@@ -112,11 +112,11 @@ impl Ceiling {
 /// The id under which statistics count checks that were refused for [`Ceiling::ChecksPerSecond`]; no rule has it.
 pub const TENANT_RATE_RULE: RuleId = RuleId::from_u128(u128::MAX);
 
-/// A gate does not reach this many, so it is no ceiling.
+/// A gate does not reach this rate, so this value is no ceiling.
 pub const CHECKS_PER_SECOND_MAX: u64 = 1_000_000;
 
 impl CeilingValues {
-    /// Sets one value, or none.
+    /// Sets or removes one value.
     pub fn set(&mut self, ceiling: Ceiling, value: Option<u64>) -> Result<(), InvalidCeiling> {
         let max = ceiling.max();
         if value.is_some_and(|value| value < 1 || value > max) {
@@ -132,13 +132,13 @@ impl CeilingValues {
         self.0[ceiling as usize]
     }
 
-    /// All that are set.
+    /// All values that are set.
     pub fn iter(&self) -> impl Iterator<Item = (Ceiling, u64)> {
         let all = Ceiling::ALL.into_iter();
         all.filter_map(|ceiling| self.get(ceiling).map(|value| (ceiling, value)))
     }
 
-    /// The value that holds where these are a tenant's own, and `defaults` the installation's.
+    /// The value in effect. `self` has the tenant's own values, and `defaults` those of the installation.
     pub fn effective(&self, defaults: &Self, ceiling: Ceiling) -> u64 {
         let value = self.get(ceiling).or_else(|| defaults.get(ceiling));
         value.unwrap_or_else(|| ceiling.default_value())

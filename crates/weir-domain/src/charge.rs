@@ -36,7 +36,7 @@ pub struct Check {
 /// The meters of one rule in a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleMeters {
-    /// The rules with which it is judged.
+    /// The group with which the rule is judged.
     pub group: Group,
     /// The counter that blocks the subject, and the length of a block in milliseconds.
     pub block: Option<(CounterName, u64)>,
@@ -44,7 +44,7 @@ pub struct RuleMeters {
     pub limits: Vec<(CounterName, Meter)>,
 }
 
-/// Rules that are charged together or not at all.
+/// Rules that are charged together or not charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     /// All enforced rules of the check.
@@ -59,7 +59,7 @@ impl RuleCharge {
         self.override_limits.as_deref().unwrap_or_else(|| self.active.rule.limits())
     }
 
-    /// Whether the charge uses these limits of an override; `None`: the rule's own.
+    /// Whether the charge uses these limits of an override. `None` means the rule's own limits.
     pub fn uses_override(&self, override_limits: Option<&Arc<[Limit]>>) -> bool {
         match (override_limits, &self.override_limits) {
             (None, None) => true,
@@ -104,7 +104,7 @@ impl RuleCharge {
 }
 
 impl Check {
-    /// The number of decisions it has.
+    /// The number of decisions about the check.
     pub fn limit_count(&self) -> usize {
         self.rules.iter().map(|rule| rule.limits.len()).sum()
     }

@@ -9,7 +9,7 @@ use crate::names::{self, InvalidField};
 #[cfg(feature = "regex")]
 use crate::pattern::Pattern;
 
-/// Most values of a `one_of`.
+/// The most values of a `one_of`.
 pub const OPERANDS_MAX: usize = 1000;
 
 /// A checked condition.
@@ -52,7 +52,7 @@ impl Condition {
         &self.attribute
     }
 
-    /// As it was written.
+    /// The condition as it was written.
     pub fn draft(&self) -> &ConditionDraft {
         &self.draft
     }
@@ -80,7 +80,7 @@ impl Condition {
         }
     }
 
-    /// Bytes of its compiled pattern, if it is a `regex`.
+    /// The size of the compiled pattern in bytes, if the condition is a `regex`.
     pub fn pattern_bytes(&self) -> Option<usize> {
         match &self.test {
             #[cfg(feature = "regex")]
@@ -91,7 +91,7 @@ impl Condition {
         }
     }
 
-    /// The values of which the attribute must have one, if it demands any: sorted, each once.
+    /// The values of which the attribute must have one, sorted and without duplicates, if the condition demands any.
     pub fn one_of(&self) -> Option<&[String]> {
         match &self.test {
             Test::Equals(operand) => Some(std::slice::from_ref(operand)),
@@ -100,7 +100,7 @@ impl Condition {
         }
     }
 
-    /// The single value it demands, if it is an `equals`.
+    /// The single value that the condition demands, if it is an `equals`.
     pub fn equal_to(&self) -> Option<&str> {
         match &self.test {
             Test::Equals(operand) => Some(operand),
@@ -155,7 +155,7 @@ fn list(texts: &[String]) -> Result<Vec<String>, String> {
     Ok(sorted)
 }
 
-/// Refuses what can be read in more than one way: leading zeros, bits set behind the prefix.
+/// Refuses networks that can be read in more than one way: with leading zeros, or with bits set behind the prefix.
 fn network(text: &str) -> Result<IpNet, String> {
     let wrong = || "must be a network such as `10.0.0.0/8` or `2001:db8::/32`".to_owned();
     let (address, prefix) = text.split_once('/').unwrap_or((text, ""));
@@ -173,13 +173,13 @@ fn network(text: &str) -> Result<IpNet, String> {
     Ok(canonical(network))
 }
 
-/// Whether a part of an IPv4 address begins with a zero that is not all of it.
+/// Whether a part of an IPv4 address has several digits and begins with a zero.
 fn has_leading_zero(address: &str) -> bool {
     let part = |part: &str| part.len() > 1 && part.starts_with('0');
     !address.contains(':') && address.split('.').any(part)
 }
 
-/// A network of IPv4 addresses written as IPv6 is the IPv4 network, as with addresses.
+/// Converts a network of IPv4 addresses written as IPv6 to the IPv4 network, as for addresses.
 fn canonical(network: IpNet) -> IpNet {
     let IpNet::V6(v6) = network else { return network };
     let prefix = v6.prefix_len().checked_sub(96);
@@ -192,8 +192,8 @@ fn pattern(text: &str) -> Result<Test, String> {
     Pattern::parse(text).map(Test::Regex)
 }
 
-/// Without the feature `regex` a pattern is taken as it is and never matches: the dashboard checks
-/// everything else and leaves patterns to the server.
+/// Without the feature `regex` a pattern is accepted unchecked and never matches. The dashboard checks everything else and
+/// leaves patterns to the server.
 #[cfg(not(feature = "regex"))]
 fn pattern(text: &str) -> Result<Test, String> {
     if text.is_empty() { Err("must not be empty".to_owned()) } else { Ok(Test::Regex) }

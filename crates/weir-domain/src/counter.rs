@@ -3,7 +3,7 @@
 use crate::id::{RuleId, TenantId};
 use crate::subject::SubjectKey;
 
-/// The name of a counter. The numbers of the limit are no part of it, so that an edit keeps the counter.
+/// The name of a counter. It does not contain the numbers of the limit, so an edit retains the counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CounterName {
     /// The tenant that owns the rule.

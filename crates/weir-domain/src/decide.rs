@@ -12,7 +12,7 @@ use crate::counter::CounterName;
 use crate::request::Operation;
 use crate::time::Micros;
 
-/// The answer of one limit.
+/// The decision of one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
     /// Whether this limit lets the check pass.
@@ -21,14 +21,14 @@ pub struct Decision {
     pub remaining: u64,
     /// Milliseconds until the counter is as if never used.
     pub reset_after_ms: u64,
-    /// Milliseconds after which this limit would let the same check pass; `None`: never.
+    /// Milliseconds after which this limit would let the same check pass. `None` means never.
     pub retry_after_ms: Option<u64>,
     /// Milliseconds the caller must wait before acting.
     pub delay_ms: u64,
 }
 
 impl Decision {
-    /// The decision after this time, if no other check came.
+    /// The decision as it is after this time without other checks.
     #[must_use]
     pub fn later(self, passed: Duration) -> Self {
         let passed_ms = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
@@ -160,7 +160,7 @@ impl Judged<'_> {
         }
     }
 
-    /// After a denial only logs that count denials change, and a block can start.
+    /// Denies the check: only logs that count denials change, and a block can start.
     fn deny(&mut self, cost: u64, denied_by_limit: bool, now: Micros) {
         let waits = self.limits.iter().any(|limit| matches!(limit.wait, Wait::Ms(_)));
         self.block_starts = self.meters.block.is_some() && self.blocked_ms == 0 && waits;

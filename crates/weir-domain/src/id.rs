@@ -1,6 +1,6 @@
-//! Identifiers: a ULID with a prefix that names its kind, so ids of different kinds never mix.
+//! Identifiers: a ULID with a prefix that names its kind, so that ids of different kinds are never confused.
 //!
-//! Made from a supplied time and supplied randomness; written as `rule_01J…`; stored as a `uuid`.
+//! An id is made from a supplied time and supplied randomness, written as `rule_01J…`, and stored as a `uuid`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -42,7 +42,7 @@ macro_rules! ids {
             /// A buffer for [`Self::write`].
             pub const TEXT: [u8; Self::PREFIX.len() + 27] = [b'0'; Self::PREFIX.len() + 27];
 
-            /// Its text without an allocation, in a buffer that begins as [`Self::TEXT`].
+            /// Writes the text without an allocation, to a buffer that begins as [`Self::TEXT`].
             pub fn write(self, text: &mut [u8; Self::PREFIX.len() + 27]) -> &str {
                 let (prefix, body) = text.split_at_mut(Self::PREFIX.len() + 1);
                 prefix.copy_from_slice(concat!($prefix, "_").as_bytes());
@@ -51,12 +51,12 @@ macro_rules! ids {
                 std::str::from_utf8(text).expect("ids are ASCII")
             }
 
-            /// As it is stored.
+            /// The number that is stored.
             pub fn to_u128(self) -> u128 {
                 self.0.0
             }
 
-            /// From what is stored.
+            /// Makes an id from the stored number.
             pub const fn from_u128(value: u128) -> Self {
                 Self(Ulid(value))
             }
@@ -81,7 +81,7 @@ macro_rules! ids {
                 let invalid = InvalidId { kind: $prefix };
                 let body = text.strip_prefix(concat!($prefix, "_")).ok_or(invalid)?;
                 let ulid = Ulid::from_string(body).map_err(|_| invalid)?;
-                // One spelling an id: lower case and look-alike letters are refused.
+                // An id has one spelling: lower case and look-alike letters are refused.
                 if ulid.to_string() == body { Ok(Self(ulid)) } else { Err(invalid) }
             }
         }

@@ -1,7 +1,7 @@
 //! The domain of Weir: rules, limits, subjects, charges, counters, decisions.
 //!
-//! Pure: no I/O, no async, no serde, no clock and no randomness of its own; compiles to WASM.
-//! Suggested reading order is the order of the modules below.
+//! The crate is pure: it has no I/O, no async, no serde, no clock and no randomness of its own, and compiles to WASM. The
+//! suggested reading order is the order of the modules below.
 //!
 //! - A **tenant** writes **rules**; a rule holds one or more **limits**.
 //! - A request (`request`) is matched with the rules of its namespace (`matching`). The limits of the rules that match,

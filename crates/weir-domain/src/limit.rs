@@ -6,13 +6,13 @@ pub use crate::algorithm::bounds::{
     COST_MAX, EXACT_MAX, InvalidLimit, LOG_LIMIT_MAX, SPAN_MS_MAX, UNITS_MAX,
 };
 
-/// Most limits of a rule.
+/// The most limits of a rule.
 pub const LIMITS_PER_RULE_MAX: usize = 8;
 
 /// One limit of a rule.
 ///
 /// The slot names the limit's counters. It stays when the limit's numbers are edited, and it is not
-/// used again within the rule, so an edit keeps counters and a removal never hands them to another.
+/// used again within the rule, so an edit retains counters and no other limit inherits them after a removal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
     /// The number of the limit's counters within the rule.

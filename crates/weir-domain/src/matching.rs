@@ -11,7 +11,7 @@ use crate::rulebook::{ActiveRule, Namespace};
 use crate::subject::{SubjectHasher, SubjectKey};
 use crate::time::Timestamp;
 
-/// Most limits that apply to one request, enforced and shadow ones together.
+/// The most limits that apply to one request, enforced and shadow ones together.
 pub const LIMITS_PER_CHECK_MAX: usize = 64;
 
 /// The result of matching a request with all rules, before any counter is read.
@@ -98,7 +98,7 @@ pub fn match_rule(active: &Arc<ActiveRule>, request: &Request, now: Timestamp) -
     match_with_subjects(active, request, now, &mut Subjects::default())
 }
 
-/// The last subject found: rules in a row mostly count by the same attributes.
+/// The last subject that was computed. Consecutive rules mostly count by the same attributes.
 #[derive(Debug, Default)]
 struct Subjects<'a>(Option<(&'a [String], SubjectKey)>);
 

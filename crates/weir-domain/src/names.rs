@@ -1,13 +1,13 @@
 //! The forms of names and values, and how a wrong field is reported.
 
-/// Most attributes of a request.
+/// The most attributes of a request.
 pub const ATTRIBUTES_MAX: usize = 32;
-/// Most bytes of an attribute's value.
+/// The most bytes of an attribute's value.
 pub const VALUE_BYTES_MAX: usize = 512;
-/// Most bytes of an e-mail address.
+/// The most bytes of an e-mail address.
 pub const EMAIL_BYTES_MAX: usize = 254;
 
-/// One field outside its bounds: where it is and what it must be.
+/// A field outside its bounds: its path and the requirement that it fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidField {
     /// Path in the JSON body, such as `limits[0].window_ms`.

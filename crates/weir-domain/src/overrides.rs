@@ -21,7 +21,7 @@ const OWN_SLOTS_FROM: u16 = SLOTS_MAX;
 /// An override as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverrideDraft {
-    /// A value, or `*`, for each attribute the rule counts by.
+    /// A value, or `*`, for each attribute that the rule counts by.
     pub subject: BTreeMap<String, String>,
     /// The effect, in place of the rule's limits.
     pub effect: EffectDraft,
@@ -220,7 +220,7 @@ fn mask_of(found: &Override) -> u8 {
         .fold(0, |mask, (_, bit)| mask | bit)
 }
 
-/// A bit for each attribute of `count_by`, of which there are at most eight.
+/// A bit for each attribute of `count_by`, which has at most eight.
 fn bits() -> impl Iterator<Item = u8> {
     (0..8).map(|at| 0x80_u8 >> at)
 }

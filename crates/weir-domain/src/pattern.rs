@@ -1,6 +1,6 @@
 //! Regular expressions of conditions, compiled within a budget of memory.
 //!
-//! The engine takes time linear in the text, and keeps states it has seen in a cache. Each pattern retains one
+//! The engine takes time linear in the text, and caches the states that it reaches. Each pattern retains one
 //! cache of bounded size, so the memory of a tenant's patterns is bounded by their number and their size.
 
 use std::fmt;
@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, TryLockError};
 use regex_automata::Input;
 use regex_automata::meta::{BuildError, Cache, Regex};
 
-/// Most bytes of one compiled pattern.
+/// The most bytes of one compiled pattern.
 pub const PATTERN_BYTES_MAX: usize = 256 << 10;
-/// Most bytes of states that one pattern remembers between checks.
+/// The most bytes of states that one pattern caches between checks.
 const CACHE_BYTES_MAX: usize = 256 << 10;
-/// Most bytes of each automaton that is built in advance, where one is small enough.
+/// The most bytes of each automaton that is built in advance, where one is small enough.
 const AUTOMATON_BYTES_MAX: usize = 32 << 10;
 
 /// A compiled pattern. Clones share it.
@@ -48,14 +48,14 @@ impl Pattern {
         let input = Input::new(text).earliest(true);
         let mut retained = match cache.try_lock() {
             Ok(retained) => retained,
-            // After a panic the cache is in an unknown state: make it anew.
+            // After a panic the cache is in an unknown state, so it is made anew.
             Err(TryLockError::Poisoned(poisoned)) => {
                 let mut retained = poisoned.into_inner();
                 *retained = None;
                 cache.clear_poison();
                 retained
             }
-            // Another thread matches the same pattern: do not wait for it.
+            // Another thread matches the same pattern, and waiting for it would delay this one.
             Err(TryLockError::WouldBlock) => {
                 return regex.search_half_with(&mut regex.create_cache(), &input).is_some();
             }

@@ -5,13 +5,13 @@ use std::fmt;
 
 use crate::rule::Rule;
 
-/// Most regular expressions in the rules of a namespace, all of which one check can evaluate.
+/// The most regular expressions in the rules of a namespace, all of which one check can evaluate.
 pub const NAMESPACE_PATTERNS_MAX: u64 = 100;
-/// Most bytes of the compiled regular expressions of a namespace.
+/// The most bytes of the compiled regular expressions of a namespace.
 pub const NAMESPACE_PATTERN_BYTES_MAX: u64 = 1 << 20;
-/// Most regular expressions in the rules of a tenant.
+/// The most regular expressions in the rules of a tenant.
 pub const TENANT_PATTERNS_MAX: u64 = 200;
-/// Most bytes of the compiled regular expressions of a tenant.
+/// The most bytes of the compiled regular expressions of a tenant.
 pub const TENANT_PATTERN_BYTES_MAX: u64 = 4 << 20;
 
 /// The cost of the regular expressions of some rules. A pattern that occurs in two rules counts twice.
@@ -23,7 +23,7 @@ pub struct PatternCost {
     pub bytes: u64,
 }
 
-/// A bound that the regular expressions exceed; displayed, it names the bound.
+/// The bound that regular expressions exceed. Its display text names the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OverBudget {
     whose: &'static str,
@@ -31,7 +31,7 @@ pub struct OverBudget {
     most: PatternCost,
 }
 
-/// The budget of one tenant, of which rules take their part in turn.
+/// The budget of one tenant, from which rules take their parts in turn.
 #[derive(Debug, Clone, Default)]
 pub struct PatternBudget {
     tenant: PatternCost,
@@ -39,7 +39,7 @@ pub struct PatternBudget {
 }
 
 impl PatternBudget {
-    /// Takes what a rule needs; a rule that exceeds the budget takes nothing.
+    /// Takes the cost of a rule. A rule that exceeds the budget takes nothing.
     pub fn take(&mut self, rule: &Rule) -> Result<(), OverBudget> {
         let cost = PatternCost::of(rule);
         if cost.patterns == 0 {
@@ -64,13 +64,13 @@ impl PatternCost {
         cost
     }
 
-    /// The cost of both.
+    /// The sum of both costs.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self { patterns: self.patterns + other.patterns, bytes: self.bytes + other.bytes }
     }
 
-    /// Refuses what exceeds the budget of a tenant or of one of its namespaces.
+    /// Returns an error if the costs exceed the budget of a tenant or of one of its namespaces.
     pub fn within(in_tenant: Self, in_namespace: Self) -> Result<(), OverBudget> {
         let namespace =
             Self { patterns: NAMESPACE_PATTERNS_MAX, bytes: NAMESPACE_PATTERN_BYTES_MAX };

@@ -20,7 +20,7 @@ impl Unit {
     pub const ALL: [Self; 5] =
         [Self::Milliseconds, Self::Seconds, Self::Minutes, Self::Hours, Self::Days];
 
-    /// The length of one in milliseconds.
+    /// The length of the unit in milliseconds.
     pub const fn length_ms(self) -> u64 {
         match self {
             Self::Milliseconds => 1,

@@ -5,7 +5,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The units of one second, refilled continuously. Starts full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RateBucket {
-    /// When the bucket is full again, in nanoseconds of the caller's clock.
+    /// The time at which the bucket is full again, in nanoseconds of the caller's clock.
     full_at_ns: u64,
 }
 
@@ -23,7 +23,7 @@ impl RateBucket {
     pub fn take(&mut self, now_ns: u64, per_second: u64, wanted: u64) -> Taken {
         let unit_ns = SECOND_NS / per_second.clamp(1, SECOND_NS);
         let empty_ns = now_ns.saturating_add(SECOND_NS);
-        // A clock that stepped back does not keep the bucket empty for longer than a second.
+        // After a step back of the clock, the bucket is empty for at most a second.
         let full_at_ns = self.full_at_ns.clamp(now_ns, empty_ns);
         let units = ((empty_ns - full_at_ns) / unit_ns).min(wanted);
         self.full_at_ns = full_at_ns + units * unit_ns;
@@ -54,7 +54,7 @@ mod tests {
                 assert!(denied.retry_after_ms >= 1);
                 now_ns += denied.retry_after_ms * 1_000_000;
                 assert_eq!(bucket.take(now_ns, per_second, 1).units, 1, "{per_second}");
-                // What a millisecond brought beyond the one unit.
+                // The units of the last millisecond beyond the first one.
                 bucket.take(now_ns, per_second, per_second);
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::limit::COST_MAX;
 use crate::names::{self, ATTRIBUTES_MAX, InvalidField};
 
-/// Most bytes of an idempotency key.
+/// The most bytes of an idempotency key.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 /// The namespace of a request that names none.
 pub const DEFAULT_NAMESPACE: &str = "default";
@@ -43,7 +43,7 @@ pub enum Operation {
 pub struct Request(RequestDraft);
 
 impl Request {
-    /// Checks a draft whole and reports everything that is wrong with it.
+    /// Checks the whole draft and reports everything that is wrong with it.
     pub fn parse(draft: RequestDraft) -> Result<Self, Vec<InvalidField>> {
         let mut wrong = Vec::new();
         if let Err(reason) = names::namespace(&draft.namespace) {
@@ -82,7 +82,7 @@ impl Request {
         &self.0.namespace
     }
 
-    /// The value of an attribute, if it is there.
+    /// The value of an attribute, if the request has it.
     #[inline]
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.0.attributes.get(name).map(String::as_str)

@@ -6,13 +6,13 @@ use crate::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Ru
 use crate::limit::{InvalidLimit, LIMITS_PER_RULE_MAX, Limit, span_ms};
 use crate::names::{self, InvalidField};
 
-/// Most conditions of a rule.
+/// The most conditions of a rule.
 pub const CONDITIONS_MAX: usize = 16;
-/// Most attributes that form a subject.
+/// The most attributes that form a subject.
 pub const COUNT_BY_MAX: usize = 8;
-/// Most slots that a rule uses in its life; overrides have the numbers from here on.
+/// The most slots that a rule uses in its life. Overrides use the numbers from this one on.
 pub const SLOTS_MAX: u16 = 1 << 15;
-/// Most characters of a description.
+/// The most characters of a description.
 pub const DESCRIPTION_CHARS_MAX: usize = 1000;
 
 /// A checked rule.
@@ -26,14 +26,14 @@ pub struct Rule {
 /// The slots of a rule's limits, and the next slot that was never used.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Slots {
-    /// One for each limit, in order.
+    /// One slot for each limit, in order.
     pub taken: Vec<u16>,
-    /// The first that no limit of this rule ever had.
+    /// The first slot that no limit of this rule ever had.
     pub next: u16,
 }
 
 impl Rule {
-    /// Checks a draft whole and reports everything that is wrong with it.
+    /// Checks the whole draft and reports everything that is wrong with it.
     ///
     /// Limits get slots 0, 1, 2…; [`Rule::with_slots`] sets others.
     pub fn parse(draft: RuleDraft) -> Result<Self, Vec<InvalidField>> {
@@ -59,7 +59,7 @@ impl Rule {
         if wrong.is_empty() { Ok(Self { draft, conditions, limits }.fitted()) } else { Err(wrong) }
     }
 
-    /// Without spare capacity, because gates hold many rules.
+    /// Drops spare capacity, because gates hold many rules.
     fn fitted(mut self) -> Self {
         self.draft.conditions.shrink_to_fit();
         self.draft.count_by.shrink_to_fit();
@@ -79,8 +79,8 @@ impl Rule {
         &self.conditions
     }
 
-    /// The position of a condition that does not hold, if there is one. Regular expressions are tried last, as
-    /// they cost most.
+    /// The position of a condition that does not hold, if there is one. Regular expressions are tried last, because they
+    /// cost most.
     #[inline]
     pub fn first_unmet(&self, holds: impl Fn(&Condition) -> bool) -> Option<usize> {
         let is_pattern = |condition: &Condition| condition.draft().op == Op::Regex;
@@ -173,7 +173,7 @@ impl Rule {
     }
 }
 
-/// Slots for `after` that keep counters: a limit takes the slot of the first unclaimed limit of the same algorithm and
+/// The slots for `after` that retain counters: a limit takes the slot of the first unclaimed limit of the same algorithm and
 /// window, else of the first of the same algorithm, else a new one.
 pub fn carry_slots(before: &[Limit], after: &[Limit], next: u16) -> Slots {
     let mut unclaimed: Vec<&Limit> = before.iter().collect();
@@ -198,7 +198,7 @@ pub fn carry_slots(before: &[Limit], after: &[Limit], next: u16) -> Slots {
     Slots { taken: taken.collect(), next }
 }
 
-/// Checks the limits of a rule or an override; `path` is where they stand in the body.
+/// Checks the limits of a rule or an override. `path` is their place in the body.
 pub(crate) fn parse_limits(
     drafts: &[LimitDraft],
     path: &str,
@@ -263,7 +263,7 @@ fn conditions(draft: &RuleDraft, wrong: &mut Vec<InvalidField>) -> Vec<Condition
     conditions
 }
 
-/// Refuses conditions that no request can meet together.
+/// Refuses conditions that cannot all hold for one request.
 fn contradictions(draft: &RuleDraft, conditions: &[Condition], wrong: &mut Vec<InvalidField>) {
     for (at, condition) in conditions.iter().enumerate() {
         let attribute = condition.attribute();
@@ -292,7 +292,7 @@ fn contradictions(draft: &RuleDraft, conditions: &[Condition], wrong: &mut Vec<I
     }
 }
 
-/// Whether `holds` is final here: without the feature `regex`, a pattern's is not.
+/// Whether the result of `holds` is final. Without the feature `regex`, that of a pattern is not.
 fn decidable(condition: &Condition) -> bool {
     cfg!(feature = "regex") || condition.draft().op != Op::Regex
 }

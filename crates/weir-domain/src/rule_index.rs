@@ -12,7 +12,7 @@ use crate::rule::Rule;
 /// The index of one namespace's rules, by their positions.
 #[derive(Debug, Default)]
 pub struct RuleIndex {
-    /// By attribute, then by value.
+    /// The positions of the filed rules, by attribute, then by value.
     filed: HashMap<String, HashMap<String, Vec<usize>>>,
     /// The rules without a requirement, in order.
     others: Vec<usize>,

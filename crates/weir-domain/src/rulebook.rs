@@ -1,6 +1,6 @@
 //! The rulebook: all rules and keys of all tenants at one version, compiled.
 //!
-//! It is immutable: a newer rulebook is built beside it and swapped in whole.
+//! A rulebook is immutable: a newer one is built beside it and replaces it as a whole.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, Default)]
 pub struct Rulebook {
     version: u64,
-    /// Random; another one whenever everything was loaded anew.
+    /// A random number, which changes whenever everything is loaded anew.
     lineage: u64,
     installation: InstallationState,
     tenants: HashMap<TenantId, Arc<TenantRules>>,
     keys: HashMap<KeyDigest, Caller>,
 }
 
-/// One tenant's part.
+/// The part of one tenant.
 #[derive(Debug, Default)]
 pub struct TenantRules {
     /// The settings of the tenant as a whole.
@@ -43,7 +43,7 @@ pub struct TenantRules {
 /// The settings for all tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstallationState {
-    /// Off: every check of every tenant is allowed.
+    /// Whether limits are enforced. While they are not, every check of every tenant is allowed.
     pub enforced: bool,
     /// Checks a second of a tenant that has no value of its own.
     pub checks_per_second: u64,
@@ -54,11 +54,11 @@ pub struct InstallationState {
 pub struct TenantState {
     /// The version at which the tenant last changed.
     pub version: u64,
-    /// A suspended tenant's keys are refused.
+    /// Whether the tenant is suspended. The keys of a suspended tenant are refused.
     pub suspended: bool,
     /// Whether a sample of its checks is recorded for what-if runs.
     pub sampled: bool,
-    /// Off: every check of the tenant is allowed.
+    /// Whether limits are enforced. While they are not, every check of the tenant is allowed.
     pub enforced: bool,
     /// The tenant's own ceiling of checks a second.
     pub checks_per_second: Option<u64>,
@@ -82,9 +82,9 @@ impl Default for TenantState {
 pub struct Namespace {
     /// The rules that are not off: enforced ones before shadow ones, oldest first.
     pub rules: Vec<Arc<ActiveRule>>,
-    /// Finds the rules that can match; `None`: every rule is tried.
+    /// The index that finds the rules that can match. `None` means that every rule is tried.
     pub index: Option<RuleIndex>,
-    /// The parts of checks that are recorded for what-if runs; `None`: no check is recorded.
+    /// The parts of checks that are recorded for what-if runs. `None` means that no check is recorded.
     pub sample: Option<Arc<SamplePlan>>,
     /// The cost of the regular expressions that one check can evaluate.
     pub patterns: PatternCost,
@@ -119,7 +119,7 @@ pub struct ActiveRule {
     pub rule: Rule,
     /// Other limits for single subjects.
     pub overrides: Overrides,
-    /// Name and id as answers write them, shared by all answers.
+    /// The name and the id as answers write them, shared by all answers.
     name: Arc<str>,
     id_text: Arc<str>,
 }
@@ -172,7 +172,7 @@ impl Rulebook {
         self.tenants.get(&tenant)
     }
 
-    /// How many tenants it holds.
+    /// The number of tenants.
     pub fn tenant_count(&self) -> usize {
         self.tenants.len()
     }
@@ -190,7 +190,7 @@ impl Rulebook {
         Self { lineage, ..self }
     }
 
-    /// This rulebook with some tenants replaced (`None`: gone), at a newer version.
+    /// This rulebook with some tenants replaced (`None`: removed), at a newer version.
     #[must_use]
     pub fn with_changes(
         &self,
@@ -248,8 +248,8 @@ impl TenantRules {
         )
     }
 
-    /// This part with other keys, and with some rules replaced (`None`: gone). Rules and namespaces that
-    /// did not change are shared.
+    /// This part with other keys, and with some rules replaced (`None`: removed). Rules and namespaces that did not change
+    /// are shared.
     #[must_use]
     pub fn with_changes(
         &self,

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use crate::request::Request;
 use crate::rule::Rule;
 
-/// Most bytes of a recorded value; a longer value is cut and ends with a digest.
+/// The most bytes of a recorded value; a longer value is cut and ends with a digest.
 pub const RECORDED_BYTES_MAX: usize = 200;
 /// The threshold that includes every subject.
 pub const ALL: u32 = u32::MAX;
@@ -40,7 +40,7 @@ impl SamplePlan {
         plan
     }
 
-    /// A plan that was stored.
+    /// A plan that was stored before.
     pub fn new(namespace: String, attributes: Vec<String>, count_by: Vec<Vec<String>>) -> Self {
         Self { namespace, attributes, count_by }
     }
@@ -131,14 +131,14 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    /// Adds a field. Names and values hold no control characters, so one of these ends it.
+    /// Adds a field. Names and values contain no control characters, so a control character ends the field.
     fn eat(&mut self, bytes: &[u8]) {
         for byte in bytes.iter().chain(&[0]) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
 
-    /// All bits depend on all others.
+    /// The hash, in which every bit depends on all bits of the state.
     fn spread(&self) -> u64 {
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

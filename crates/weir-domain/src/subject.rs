@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubjectKey(pub u128);
 
-/// A subject's digest while it is being fed.
+/// The digest of a subject while values are added to it.
 #[derive(Debug, Clone, Default)]
 pub struct SubjectHasher(Sha256);
 
@@ -23,7 +23,7 @@ impl SubjectHasher {
         self.field(2, attribute, "");
     }
 
-    /// The key of what was added, in the order it was added.
+    /// The key of the values, in the order in which they were added.
     pub fn finish(self) -> SubjectKey {
         let digest = self.0.finalize();
         let mut half = [0; 16];
@@ -31,7 +31,7 @@ impl SubjectHasher {
         SubjectKey(u128::from_be_bytes(half))
     }
 
-    /// Lengths go before contents, so no two lists of fields run together.
+    /// Lengths precede contents, so that different lists of fields never have the same bytes.
     fn field(&mut self, tag: u8, attribute: &str, value: &str) {
         self.0.update([tag]);
         self.0.update((attribute.len() as u64).to_le_bytes());

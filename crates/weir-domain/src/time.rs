@@ -16,7 +16,7 @@ pub struct Micros(pub u64);
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
 impl Timestamp {
-    /// From milliseconds since the epoch.
+    /// Makes a time from milliseconds since the epoch.
     pub const fn from_millis(ms: i64) -> Self {
         Self(ms)
     }
@@ -39,12 +39,12 @@ impl Timestamp {
 }
 
 impl Micros {
-    /// From milliseconds since the epoch.
+    /// Makes a time from milliseconds since the epoch.
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms.saturating_mul(1000))
     }
 
-    /// This point as people's time, rounded down to the millisecond.
+    /// The time for people, rounded down to the millisecond.
     pub fn timestamp(self) -> Timestamp {
         Timestamp(i64::try_from(self.0 / 1000).unwrap_or(i64::MAX))
     }

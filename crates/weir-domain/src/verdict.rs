@@ -25,9 +25,9 @@ pub struct Verdict {
     /// The entry that decides: of a denial the enforced one with the longest wait, else the enforced one with the
     /// smallest share left; `None` without enforced limits.
     pub deciding: Option<usize>,
-    /// 0 when allowed; `None` when the check can never pass.
+    /// The wait in milliseconds: 0 if the check is allowed, `None` if it can never pass.
     pub retry_after_ms: Option<u64>,
-    /// Longest of the enforced delays.
+    /// The longest of the enforced delays, in milliseconds.
     pub delay_ms: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What is an alert and what is none, and where its thresholds lie.
+//! Valid and invalid conditions of alerts, and the position of their thresholds.
 
 use super::*;
 use crate::time::Timestamp;

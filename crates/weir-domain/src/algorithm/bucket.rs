@@ -1,7 +1,7 @@
 //! The bucket that token bucket and leaky bucket share: work that drains continuously.
 //!
-//! A token bucket with `t` tokens of `capacity` is a bucket filled with `capacity − t`: what was
-//! taken drains at the refill rate. A raised capacity is thus available at once, like a raised limit of a window.
+//! A token bucket with `t` tokens of `capacity` is a bucket filled with `capacity − t`: the
+//! units taken drain at the refill rate. A raised capacity is thus available at once, like a raised limit of a window.
 //!
 //! The rate `units ÷ interval` is reduced to `per_us ÷ scale`; the level counts in `1 ÷ scale` of a
 //! unit, so it falls by the whole number `per_us` each microsecond and nothing is ever rounded.
@@ -11,11 +11,11 @@ use super::clock::pulled_back;
 use super::definition::{Level, ScriptParameters, Wait};
 use crate::time::Micros;
 
-/// Fill of a bucket at a time.
+/// The fill of a bucket at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BucketState {
     pub(crate) at_us: u64,
-    /// In `1 ÷ scale` of a unit.
+    /// The fill in `1 ÷ scale` of a unit.
     pub(crate) level: u64,
     pub(crate) scale: u64,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Bucket {
 const LEVEL_MAX: u64 = 1 << 51;
 
 impl Bucket {
-    /// `field` is named when the parameters together are too fine to count exactly.
+    /// Makes a bucket. The error names `field` if the parameters together are too fine to count exactly.
     pub(crate) fn new(
         field: &'static str,
         capacity: u64,
@@ -91,12 +91,12 @@ impl Bucket {
         }
     }
 
-    /// Milliseconds until the work that is there now has drained.
+    /// Milliseconds until the present work has drained.
     pub(super) fn delay_ms(self, state: BucketState, now: Micros) -> u64 {
         self.ms_to_drain(self.view(state, now).level, state, now)
     }
 
-    /// The bucket at the time that holds, in today's scale.
+    /// The bucket at the time that holds, in the present scale.
     fn view(self, state: BucketState, now: Micros) -> BucketState {
         if state.scale == 0 {
             return BucketState { at_us: now.0, level: 0, scale: self.scale };
@@ -114,13 +114,13 @@ impl Bucket {
         BucketState { at_us, level: level.saturating_sub(drained), scale: self.scale }
     }
 
-    /// The bucket with its stamp pulled back, if that must be; the level stays.
+    /// The bucket with its stamp pulled back, if that is necessary. The level stays.
     pub(super) fn settled(self, state: BucketState, now: Micros) -> Option<BucketState> {
         let at_us = pulled_back(state.at_us, now);
         (at_us != state.at_us).then(|| self.view(state, now))
     }
 
-    /// The most units that pass in a stretch: a full bucket, and what drains until the last microsecond.
+    /// The most units that pass in a stretch: a full bucket, and the units that drain until the last microsecond.
     pub(super) fn worst_case(self, stretch_us: u64) -> u64 {
         let drained = u128::from(self.per_us) * u128::from(stretch_us - 1) / u128::from(self.scale);
         self.capacity + u64::try_from(drained).unwrap_or(u64::MAX / 2)

@@ -1,9 +1,9 @@
-//! How counters follow a clock that can step back.
+//! The effect of a clock that can step back on counters.
 //!
-//! Every counter carries the newest time it knows, its stamp. Redis' clock can step back. A stamp up to [`SLACK_US`] ahead of
-//! the clock holds, and time stands still for that counter. So does the start of the next window, up to [`STEP_US`] ahead. A
-//! stamp further ahead is pulled back to the clock (that of a window to the present window) and what was counted stays:
-//! nothing more is admitted, and no caller waits longer than the limit says.
+//! Every counter carries a stamp, the newest time in its state. Redis' clock can step back. A stamp up to [`SLACK_US`]
+//! ahead of the clock holds, and time stands still for that counter. So does the start of the next window, up to
+//! [`STEP_US`] ahead. A stamp further ahead is pulled back to the clock (that of a window to the present window) and the
+//! counted units stay: nothing more is admitted, and no caller waits longer than the limit says.
 
 use crate::time::Micros;
 

@@ -35,7 +35,7 @@ pub(crate) trait Definition {
         false
     }
 
-    /// The most units that any traffic can get through in any half-open stretch of this length, by requests of this cost.
+    /// The most units that any traffic, by requests of this cost, can get through in any half-open stretch of this length.
     fn worst_case(&self, stretch_us: u64, cost: u64) -> u64;
 
     /// The shortest length that its window ever has.
@@ -48,7 +48,7 @@ pub(crate) trait Definition {
         self.window_ms().unwrap_or(1).max(1)
     }
 
-    /// A sentence on what pictures simplify; mostly empty.
+    /// A sentence on the simplifications of the pictures; empty for most algorithms.
     fn drawing_note(&self) -> &'static str {
         ""
     }
@@ -58,7 +58,7 @@ pub(crate) trait Definition {
 pub(crate) trait Described {
     /// The name in the dashboard.
     const TITLE: &'static str;
-    /// One or two sentences on what it is good for.
+    /// One or two sentences on the use of the algorithm.
     const HINT: &'static str;
     /// The parameters, in the order of the form.
     const PARAMETERS: &'static [Parameter];
@@ -69,7 +69,7 @@ pub(crate) trait Counting {
     /// The state that a counter stores.
     type State;
 
-    /// The state as it must be stored after a step of the clock left it in the future; `None`: it stays.
+    /// The state to store after a step of the clock left the state in the future. `None` means that the state stays.
     fn settled(&self, state: &Self::State, now: Micros) -> Option<Self::State>;
 
     /// Whether a charge of `cost` passes at `now`, and if not, when it could.
@@ -84,7 +84,7 @@ pub(crate) trait Counting {
     /// Returns `cost` units, never above full. Does nothing where units cannot be returned.
     fn refund(&self, state: &mut Self::State, cost: u64, now: Micros);
 
-    /// The units that are left, and when the counter is as if never used.
+    /// The units that are left, and the time until the counter is as if never used.
     fn level(&self, state: &Self::State, now: Micros) -> Level;
 
     /// The time that a charge admitted at `now` must wait before it acts, in milliseconds.
@@ -92,26 +92,26 @@ pub(crate) trait Counting {
         0
     }
 
-    /// Makes a state small that takes much memory. It then admits no more than before.
+    /// Shrinks a state that takes much memory. The state then admits no more than before.
     fn compact(&self, _state: &mut Self::State) {}
 
     /// The parameters as the script in Redis takes them.
     fn script_parameters(&self) -> ScriptParameters;
 
-    /// The time in which these parameters hold, in microseconds; `None`: always.
+    /// The time in which these parameters hold, in microseconds. `None` means always.
     fn valid_us(&self) -> Option<(u64, u64)> {
         None
     }
 }
 
-/// Whether a charge passes, and if not, when.
+/// The time after which a charge passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// It passes now.
+    /// The charge passes now.
     None,
-    /// It passes after this many milliseconds and not one earlier, if nothing else happens.
+    /// The charge passes after this many milliseconds and not one earlier, if nothing else happens.
     Ms(u64),
-    /// It never passes: it costs more than the limit.
+    /// The charge never passes, because it costs more than the limit.
     Forever,
 }
 
@@ -163,9 +163,9 @@ pub enum Bound {
 /// The parameters of a limit in a call of the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScriptParameters {
-    /// Of most algorithms.
+    /// The parameters of most algorithms.
     Three([u64; 3]),
-    /// Of a quota.
+    /// The parameters of a quota.
     Five([u64; 5]),
 }
 
@@ -184,7 +184,7 @@ pub(super) fn part(limit: u64, gates: u64) -> u64 {
     (limit / gates.max(1)).max(1)
 }
 
-/// How many of the windows that follow one another a stretch can touch.
+/// The most consecutive windows that a stretch can touch.
 pub(super) fn windows_touched(stretch_us: u64, window_us: u64) -> u64 {
     (stretch_us - 1).div_ceil(window_us) + 1
 }

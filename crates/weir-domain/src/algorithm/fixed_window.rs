@@ -25,11 +25,11 @@ pub struct FixedWindow {
 pub struct WindowState {
     pub(crate) start_us: u64,
     pub(crate) taken: u64,
-    /// End of the window; 0: not known.
+    /// The end of the window; 0 if it is not known.
     pub(crate) end_us: u64,
 }
 
-/// One window: where it begins and ends, and what was taken in it.
+/// The start and the end of one window, and the units taken in it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     pub(super) start_us: u64,
@@ -45,12 +45,12 @@ impl FixedWindow {
         Ok(Self { limit: units("limit", limit)?, window_ms: span_ms("window_ms", window_ms)? })
     }
 
-    /// Units a window admits.
+    /// The units that a window admits.
     pub const fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Length of a window in milliseconds.
+    /// The length of a window in milliseconds.
     pub const fn window_ms(&self) -> u64 {
         self.window_ms
     }
@@ -143,7 +143,7 @@ impl Counting for FixedWindow {
 }
 
 impl Window {
-    /// The window between these bounds; what was taken before it does not count.
+    /// The window between these bounds. Units that were taken before it do not count.
     pub(super) fn new(state: WindowState, (start_us, end_us): (u64, u64), pulled: bool) -> Self {
         let taken = if state.start_us >= start_us { state.taken } else { 0 };
         Self { start_us, end_us, taken, pulled }
@@ -163,7 +163,7 @@ impl Window {
         self.state(self.taken + cost)
     }
 
-    /// `state`, with units given back if they were taken from its window.
+    /// `state` after a refund, which has an effect only if the units were taken from its window.
     pub(super) fn refunded(self, state: WindowState, cost: u64) -> WindowState {
         let same_end = state.end_us == self.end_us || state.end_us == 0;
         let own = self.pulled || (state.start_us == self.start_us && same_end);

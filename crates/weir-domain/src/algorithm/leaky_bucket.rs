@@ -35,7 +35,7 @@ impl LeakyBucket {
         Ok(Self { drain_units, drain_interval_ms, bucket })
     }
 
-    /// Most units the queue holds.
+    /// The most units the queue holds.
     pub const fn capacity(&self) -> u64 {
         self.bucket.capacity
     }
@@ -90,7 +90,7 @@ impl Definition for LeakyBucket {
         Some(self.empty_after_ms())
     }
 
-    /// Callers behind the refunded work were already given their delays.
+    /// Callers behind the refunded work already have their delays.
     fn refundable(&self) -> bool {
         false
     }

@@ -33,7 +33,7 @@ pub enum Input {
     AnchorDay,
 }
 
-/// A type of parameter, made of a number for tests.
+/// A type of parameter that tests make from a number.
 pub(crate) trait FromNumber {
     fn from_number(number: u64) -> Self;
 }

@@ -7,16 +7,16 @@ use super::parameter::FromNumber;
 /// The periods of a quota.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Calendar {
-    /// Length of a period.
+    /// The length of a period.
     pub period: Period,
     /// IANA name of the time zone in which periods begin at midnight.
     pub time_zone: String,
-    /// First day of a period: of the week 1 (Monday) … 7, of the month 1 … 31 (the last day in
-    /// shorter months), of the year 1 … 366; always 1 for days.
+    /// The first day of a period: of a week from 1 (Monday) to 7, of a month from 1 to 31 (in shorter months the last day),
+    /// of a year from 1 to 366; always 1 for days.
     pub anchor_day: u16,
 }
 
-/// Length of a calendar period.
+/// The length of a calendar period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Period {
     /// Midnight to midnight; 23 or 25 hours long when daylight saving begins or ends.

@@ -25,7 +25,7 @@ pub struct Quota {
 /// The limit of a quota with four ascending bounds: previous, present and next period, and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeriodBounds {
-    /// Units a period admits.
+    /// The units that a period admits.
     pub limit: u64,
     /// Starts of the previous, present and next period and the end of the next, in microseconds.
     pub bounds_us: [u64; 4],
@@ -58,12 +58,12 @@ impl Quota {
         Ok(Self { limit, calendar })
     }
 
-    /// Units a period admits.
+    /// The units that a period admits.
     pub const fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Its periods.
+    /// The calendar of its periods.
     pub const fn calendar(&self) -> &Calendar {
         &self.calendar
     }
@@ -138,7 +138,7 @@ impl Definition for Quota {
         self.limit * windows_touched(stretch_us, self.shortest_window_ms() * 1000)
     }
 
-    /// Months of 28 days, and days that lose an hour when clocks are put forward.
+    /// The shortest months have 28 days, and days lose an hour when clocks are put forward.
     fn shortest_window_ms(&self) -> u64 {
         let days = match self.calendar.period {
             Period::Day => 1,
@@ -175,7 +175,7 @@ impl PeriodBounds {
         self.bounds_us[0] <= now.0 && now.0 + SLACK_US < self.bounds_us[3]
     }
 
-    /// Length of the period that holds `now`, in milliseconds.
+    /// The length of the period that holds `now`, in milliseconds.
     pub fn length_ms(&self, now: Micros) -> u64 {
         let (start_us, end_us) = self.around(now.0);
         (end_us - start_us) / 1000

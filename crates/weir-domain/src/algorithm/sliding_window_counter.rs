@@ -27,7 +27,7 @@ pub struct PairState {
     pub(crate) start_us: u64,
     pub(crate) current: u64,
     pub(crate) previous: u64,
-    /// Length of the windows; 0: not known.
+    /// The length of the windows; 0 if it is not known.
     pub(crate) window_us: u64,
 }
 
@@ -59,12 +59,12 @@ impl SlidingWindowCounter {
         Ok(Self { limit, window_ms })
     }
 
-    /// Units any window admits.
+    /// The units that any window admits.
     pub const fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Length of the window in milliseconds.
+    /// The length of the window in milliseconds.
     pub const fn window_ms(&self) -> u64 {
         self.window_ms
     }
@@ -95,7 +95,7 @@ impl SlidingWindowCounter {
         } else {
             (0, 0)
         };
-        // Counts of a longer window or greater limit before an edit: products stay exact.
+        // Before an edit the window was possibly longer or the limit greater: cap counts, so that products stay exact.
         let most = EXACT_MAX / self.window_ms;
         View {
             start_us,
@@ -198,7 +198,7 @@ impl Counting for SlidingWindowCounter {
         *state = self.state(View { current: view.current + cost, ..view });
     }
 
-    /// Gives units back if they were taken from these windows, the newest first.
+    /// Returns units to the windows from which they were taken, to the newest first.
     fn refund(&self, state: &mut PairState, cost: u64, now: Micros) {
         let window_us = self.window_ms * 1000;
         let view = self.view(*state, now);

@@ -22,7 +22,7 @@ pub struct SlidingWindowLog {
     count_denied: bool,
 }
 
-/// Admitted checks, and denied ones if they count, oldest first.
+/// Admitted checks, and denied ones if the limit counts them, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogState {
     pub(crate) entries: VecDeque<Entry>,
@@ -52,12 +52,12 @@ impl SlidingWindowLog {
         Ok(Self { limit, window_ms: span_ms("window_ms", window_ms)?, count_denied })
     }
 
-    /// Units any window admits.
+    /// The units that any window admits.
     pub const fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Length of the window in milliseconds.
+    /// The length of the window in milliseconds.
     pub const fn window_ms(&self) -> u64 {
         self.window_ms
     }
@@ -159,7 +159,7 @@ impl Definition for SlidingWindowLog {
 impl Counting for SlidingWindowLog {
     type State = LogState;
 
-    /// The log with all entries that are newer than `now` as one entry of now, if a step of the clock left them there.
+    /// The log with all entries that are newer than `now` merged into one of `now`, if a step of the clock left them there.
     fn settled(&self, state: &LogState, now: Micros) -> Option<LogState> {
         if !stepped(state, now) {
             return None;
@@ -186,7 +186,7 @@ impl Counting for SlidingWindowLog {
             }
             excess -= entry.cost;
         }
-        // Not reached: without entries a cost within the limit passes.
+        // This is not reached: without entries a cost within the limit passes.
         Wait::Ms(self.window_ms)
     }
 

@@ -15,14 +15,14 @@ pub struct Spacing {
     interval_ms: u64,
 }
 
-/// When a request was last admitted, if one still matters.
+/// The time at which a request was last admitted, if it still matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SpacingState {
     pub(crate) last_us: Option<u64>,
 }
 
 impl Spacing {
-    /// One request in `interval_ms` at most.
+    /// At most one request in `interval_ms`.
     pub fn new(interval_ms: u64) -> Result<Self, InvalidLimit> {
         Ok(Self { interval_ms: span_ms("interval_ms", interval_ms)? })
     }
@@ -41,7 +41,7 @@ impl Spacing {
         format!("at least {} apart", short(*interval_ms))
     }
 
-    /// The time at which the next request can pass, if not now.
+    /// The time at which the next request can pass. `None` means now.
     fn free_at(&self, state: SpacingState, now: Micros) -> Option<u64> {
         let last_us = pulled_back(state.last_us?, now);
         let free_us = last_us + self.interval_ms * 1000;
@@ -69,7 +69,7 @@ impl Definition for Spacing {
         true
     }
 
-    /// There are no units to take in advance.
+    /// A spacing has no units to take in advance.
     fn leasable(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! What each algorithm promises, over random histories and random times.
+//! The guarantees of each algorithm, over random histories and random times.
 
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ fn any_meter() -> impl Strategy<Value = Meter> {
     any_algorithm().prop_map(|(_, meter)| meter)
 }
 
-/// Steps of time in microseconds and costs; small backward steps included.
+/// Steps of time in microseconds, small backward steps included, and costs.
 fn any_history() -> impl Strategy<Value = Vec<(i64, u64)>> {
     let step =
         prop_oneof![Just(0), 0..2_000_i64, 0..200_000_i64, 0..9_000_000_i64, -900_000..0_i64,];
@@ -160,7 +160,7 @@ proptest! {
             *windows.entry(at / (window_ms * 1000)).or_default() += cost;
         }
         prop_assert!(windows.values().all(|units| *units <= limit));
-        // Its stated weakness: twice the limit within one window's length, and no more.
+        // The documented weakness: twice the limit within one window's length, and no more.
         prop_assert!(most_within(&admitted, window_ms * 1000) <= 2 * limit);
     }
 
@@ -267,7 +267,7 @@ proptest! {
             let mut counter = Counter::default();
             let (mut now, mut forward_us, mut back_us, mut admitted) = (START_US, 0, 0, 0);
             for &(forward, back, cost) in &history {
-                // A clock that goes back no further than it went forward.
+                // The clock goes back no further than it went forward.
                 let back = back.min(forward_us - back_us);
                 (forward_us, back_us) = (forward_us + forward, back_us + back);
                 now = now - back + forward;
@@ -277,7 +277,7 @@ proptest! {
                     admitted += if matches!(meter, Meter::Spacing(_)) { 1 } else { cost };
                 }
             }
-            // As without steps: a full limit at once, and what the time that passed gives; one window more for windows.
+            // As without steps: a full limit at once, and the units of the time that passed; one window more for windows.
             let windows = matches!(meter, Meter::FixedWindow(_) | Meter::SlidingWindowCounter(_) | Meter::Quota(_));
             let spans = forward_us.div_ceil(span_ms * 1000) + 1 + u64::from(windows);
             prop_assert!(admitted <= units * spans, "{admitted} of {units} in {spans}: {meter:?}");
@@ -285,7 +285,7 @@ proptest! {
     }
 }
 
-/// The longest that anybody waits for one unit while the clock runs as it should; for windows the next one may be counted.
+/// The longest wait for one unit while the clock runs correctly. For windows the next one is possibly counted.
 fn longest_wait_ms(algorithm: &Algorithm, meter: &Meter) -> u64 {
     match meter {
         Meter::FixedWindow(meter) => 2 * meter.window_ms(),
@@ -376,12 +376,12 @@ fn refund_of_another_window_changes_nothing() {
     for (old, new) in edits {
         let mut counter = Counter::default();
         old.charge(&mut counter, 600, now);
-        // The edit takes over what was counted, as far as it is of the new window.
+        // The edit takes over the units that belong to the new window.
         new.charge(&mut counter, 1, now);
         let before = counter.clone();
         old.refund(&mut counter, 600, now);
         assert_eq!(counter, before, "{old:?} after {new:?}");
-        // A refund of its own window is not lost.
+        // A refund to its own window is not lost.
         new.refund(&mut counter, 1, now);
         assert_ne!(counter, before, "{new:?}");
     }
@@ -389,7 +389,7 @@ fn refund_of_another_window_changes_nothing() {
 
 #[test]
 fn documents_example_of_the_sliding_window_counter_is_admitted_and_the_next_is_not() {
-    // Seven a minute; five in the last minute, three in this one, thirty per cent into it.
+    // Seven units a minute: five in the last minute, three in this one, at thirty per cent of it.
     let meter = pair(7, 60_000);
     let mut counter = Counter::default();
     meter.charge(&mut counter, 5, Micros(START_US));

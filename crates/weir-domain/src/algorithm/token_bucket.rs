@@ -1,5 +1,5 @@
-//! Token bucket: a charge passes when at least `c` tokens are there; starts full, refills
-//! continuously at `refill_tokens ÷ refill_interval` up to the capacity.
+//! Token bucket: a charge passes if the bucket has at least `c` tokens. A bucket starts full and refills continuously at
+//! `refill_tokens ÷ refill_interval` up to the capacity.
 //!
 //! In any span of time at most `capacity + rate × span` units pass.
 
@@ -35,7 +35,7 @@ impl TokenBucket {
         Ok(Self { refill_tokens, refill_interval_ms, bucket })
     }
 
-    /// Most tokens the bucket holds.
+    /// The most tokens the bucket holds.
     pub const fn capacity(&self) -> u64 {
         self.bucket.capacity
     }

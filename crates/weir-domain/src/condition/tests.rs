@@ -1,4 +1,4 @@
-//! Each comparison, what it makes of absence, and what is refused as an operand.
+//! Each comparison, its result for an absent attribute, and the operands that are refused.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn reason(op: Op, value: Option<Operand>) -> String {
     invalid.reason
 }
 
-/// Checks which of these values a condition holds for.
+/// Asserts that a condition holds for the values `holds` and not for the values `fails`.
 fn assert_holds(condition: &Condition, holds: &[&str], fails: &[&str]) {
     for value in holds {
         assert!(condition.holds(Some(value)), "{:?} for {value:?}", condition.draft());
@@ -151,7 +151,7 @@ fn patterns_match_anywhere_unless_anchored() {
     assert_holds(&one(Op::Regex, ""), &["", "x"], &[]);
 }
 
-/// Time here would double with each character if matching went back on its steps: 2^500 of them.
+/// With backtracking, the time would double with each character, to 2^500 steps.
 #[cfg(feature = "regex")]
 #[test]
 fn pattern_that_would_explode_elsewhere_takes_linear_time() {

@@ -1,4 +1,4 @@
-//! Small scenarios of whole checks; the script is held to the same ones by its twin tests.
+//! Small scenarios of whole checks. The twin tests hold the script to the same ones.
 
 use super::*;
 use crate::algorithm::{FixedWindow, LeakyBucket, SlidingWindowLog};
@@ -30,7 +30,7 @@ impl Scene {
         self.ask(Operation::Consume, 1, rules)
     }
 
-    /// Whether a consume of 1 is let pass by each limit.
+    /// Whether each limit admits a consume of 1.
     fn passes(&mut self, rules: &[RuleMeters]) -> Vec<bool> {
         self.consume(rules).iter().map(|it| it.allowed).collect()
     }
@@ -100,7 +100,7 @@ fn block_lasts_from_the_first_denial_and_is_not_lengthened_by_asking() {
     assert_eq!(scene.passes(&rules), [true]);
     assert_eq!(scene.pass_ms(500).consume(&rules)[0].retry_after_ms, Some(5_000));
     for _ in 0..4 {
-        // The log is free again after half a second; the block is not.
+        // The log has room after half a second; the block lasts longer.
         let decision = scene.pass_ms(1_000).consume(&rules)[0];
         assert!(!decision.allowed);
     }

@@ -1,4 +1,4 @@
-//! Which rules a request meets, and which of them have the say.
+//! The rules that match a request, and the rules that decide.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ fn only_if(attribute: &str, value: &str, draft: RuleDraft) -> RuleDraft {
     RuleDraft { conditions: vec![condition], ..draft }
 }
 
-/// With an override for the user `vip`.
+/// A rule with an override for the user `vip`.
 fn active(id: u128, draft: RuleDraft, for_vip: Option<EffectDraft>) -> ActiveRule {
     let rule = Rule::parse(draft).expect("a valid rule");
     let all = for_vip.map(|effect| {
@@ -71,7 +71,7 @@ fn request(attributes: &[(&str, &str)]) -> Request {
     .expect("a valid request")
 }
 
-/// The outcome in a word and the rules it rests on.
+/// The outcome in a word, and the rules that caused it.
 fn outcome(rules: &[Arc<ActiveRule>], attributes: &[(&str, &str)]) -> (&'static str, Vec<u128>) {
     match matched(rules, &request(attributes), NOW) {
         Matched::Denied(by) => ("denied", by.iter().map(|it| it.id.to_u128()).collect()),

@@ -1,4 +1,4 @@
-//! Which override holds for whom, until when, and with whose counters.
+//! The override that applies to a subject, its expiry, and the counters that it uses.
 
 use super::*;
 use crate::draft::{Action, Consistency, Mode, OnStoreFailure, RuleDraft};
@@ -149,7 +149,7 @@ fn limits_of_an_override_count_on_with_the_rules_counters_where_the_algorithm_is
     apart.dedup();
     assert_eq!(apart.len(), 4, "{slots:?}");
 
-    // A slot of its own names one kind of counter, whatever the override held before.
+    // A slot of an override names one kind of counter, even after the override had other limits.
     let kinds_of = |limits: Vec<LimitDraft>| {
         let draft = draft(&[("user", "u")], EffectDraft::Limits(limits));
         let parsed = Override::parse(draft, &rule).expect("valid");

@@ -49,7 +49,7 @@ fn the_patterns_of_a_namespace_and_of_a_tenant_are_counted() {
 #[test]
 fn the_compiled_size_is_bounded() {
     let mut budget = PatternBudget::default();
-    // About 114 KiB each.
+    // Each is about 114 KiB.
     let large = rule("a", &patterns(2, r"\w+@\w+\.com"));
     let taken = (0..100).take_while(|_| budget.take(&large).is_ok()).count();
     assert!((2..=10).contains(&taken), "{taken}");

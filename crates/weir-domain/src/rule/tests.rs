@@ -1,4 +1,4 @@
-//! What a rule may be, and what becomes of its counters when it is edited.
+//! Valid and invalid rules, and the counters of a rule after an edit.
 
 use super::*;
 use crate::algorithm::Period;
@@ -196,7 +196,7 @@ fn only_units_that_can_be_taken_in_advance_are_leased() {
     }
 }
 
-/// The slots after edits in turn, each an edit of the one before.
+/// The slots after successive edits, each an edit of the previous one.
 fn slots_after(edits: &[Vec<LimitDraft>]) -> Vec<Vec<u16>> {
     let mut before = rule(edits[0].clone());
     let mut slots = before.first_slots();

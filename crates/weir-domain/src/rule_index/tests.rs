@@ -1,4 +1,4 @@
-//! The index finds what asking each rule would find, and looks at little else.
+//! The index finds the rules that a trial of each rule would find, and examines few others.
 
 use std::sync::Arc;
 

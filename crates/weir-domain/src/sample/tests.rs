@@ -54,7 +54,7 @@ fn plan_keeps_what_rules_look_at_and_says_for_which_rules_that_is_enough() {
     assert!(!plan.samples(&rule(&[], &["route"])));
 }
 
-/// Otherwise a subject of one rule would be kept in part, by chance of the other rule's mark.
+/// Otherwise the other rule's mark could remove a check, and a subject of one rule would be sampled in part.
 #[test]
 fn request_has_the_least_mark_of_its_subjects() {
     let plan = SamplePlan::of_rules("default", [&rule(&["user"], &[]), &rule(&["ip"], &[])]);
