@@ -24,7 +24,7 @@ use weir_wire::words::Mode;
 pub(crate) struct AnswerTemplate {
     /// The names of `deny` rules that match the request.
     pub(crate) denied_by: Vec<Arc<str>>,
-    /// One for each limit, in the order of the charges.
+    /// The labels of the limits, in the order of the charges.
     pub(crate) limits: Vec<LimitLabel>,
     /// The version of the rulebook that decided.
     pub(crate) rulebook_version: u64,

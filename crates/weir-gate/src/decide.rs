@@ -60,7 +60,7 @@ async fn count(
                 record(state, &check, &answer);
                 Ok(answer)
             }
-            // The statistics have the first answer.
+            // The statistics count the first answer alone.
             Outcome::Repeated(answer) => {
                 state.meters.decided(&answer, took);
                 Ok(answer)

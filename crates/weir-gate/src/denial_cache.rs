@@ -81,8 +81,8 @@ impl DenialCache {
         self.shards.each().for_each(|mut shard| shard.clear());
     }
 
-    /// The decisions about a check whose denial is cached and still valid. Else the generation to pass to
-    /// [`DenialCache::insert`] with what Redis decides.
+    /// The decisions about a check with a cached denial that is still valid. Otherwise the generation to pass to
+    /// [`DenialCache::insert`] with the decisions of Redis.
     pub(crate) fn get(
         &self,
         check: ChargedRules<'_>,
@@ -130,7 +130,7 @@ impl DenialCache {
         }
     }
 
-    /// Removes the denials of a subject: it has units again, or its counters were reset.
+    /// Removes the denials of a subject that has units again or whose counters were reset.
     pub(crate) fn invalidate(&self, subject: SubjectKey) {
         let mut shard = self.shards.of(subject);
         shard.invalidations += 1;

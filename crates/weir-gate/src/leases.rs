@@ -3,7 +3,7 @@
 //! Leased units count as taken in Redis from the beginning, so all gates together never admit more than the limit.
 //! They belong to the window in which they were taken and end with it. Only rules with a single limit, a
 //! `fixed_window` or a `quota`, are leased: with other algorithms a unit used later than it was taken would count in two
-//! windows, and of two limits the longer one would keep units that ended with the shorter.
+//! windows, and of two limits the longer one would still count units that ended with the shorter.
 //!
 //! Unused units go back to Redis (`lease_keeper`): when no check used the lease for a second, when the rule was edited, when
 //! the gate receives no announcements, and when it stops. Until Redis has confirmed the return, they are *unsettled*.

@@ -106,7 +106,7 @@ impl Local {
 }
 
 impl Shard {
-    /// Makes room for the counters of a check. Returns false if there is none: counters that equal an unused one are evicted
+    /// Makes room for the counters of a check. Returns false if that fails: counters that equal an unused one are evicted
     /// first, those with nothing left never.
     fn reserve(&mut self, tenant: TenantId, rules: &[RuleMeters], now: Micros) -> bool {
         let untouched = |counter: &LocalCounter| counter.untouched_at_us <= now.0;

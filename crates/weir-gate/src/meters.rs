@@ -33,9 +33,9 @@ pub(crate) struct Meters {
     redis_errors: Vec<(&'static str, Counter)>,
     redis_unreadable: Counter,
     rulebook_version: Gauge,
-    /// Not registered before the first rulebook.
+    /// The age of the rulebook, registered with the first rulebook.
     rulebook_age: OnceLock<Gauge>,
-    /// Not registered before the first disk copy.
+    /// The age of the disk copy, registered with the first copy.
     copy_age: OnceLock<Gauge>,
     rulebook_stale: Gauge,
     rulebook_polls: Counter,
@@ -217,7 +217,7 @@ impl Meters {
         self.left_out.set(left_out);
     }
 
-    /// Statistics were collected: `dropped` decisions could not be counted, and `rows` rows are in memory.
+    /// Records a collection of the statistics: `dropped` decisions could not be counted, and `rows` rows are in memory.
     pub(crate) fn stats_collected(&self, dropped: u64, rows: usize) {
         self.stats_dropped.increment(dropped);
         #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
@@ -235,7 +235,7 @@ impl Meters {
         self.stats_failures.increment(1);
     }
 
-    /// Postgres turned out to have another history than the rulebook in force.
+    /// Counts a change of lineage: the history of Postgres differs from that of the rulebook in force.
     pub(crate) fn rulebook_lineage_changed(&self) {
         self.rulebook_lineage_changes.increment(1);
     }

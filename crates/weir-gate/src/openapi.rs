@@ -22,7 +22,7 @@ use crate::{check, health};
 ))]
 struct Document;
 
-/// The router of a gate. Pages of `origins` (the dashboard's) may call it from a browser.
+/// The router of a gate. Pages of `origins` (the dashboard's) can call it from a browser.
 pub fn router(state: GateState, origins: &[HeaderValue]) -> Router {
     let (router, document) = routes().split_for_parts();
     let document = with_bounds(&document);

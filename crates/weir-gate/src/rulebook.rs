@@ -19,16 +19,16 @@ pub(crate) struct Held {
     book: ArcSwapOption<Rulebook>,
     /// The origin of ages, of a clock that is never set.
     started: Instant,
-    /// When the rulebook in force was last known to be the newest, in milliseconds after `started`. Negative for a snapshot;
-    /// [`NEVER`] before the first.
+    /// The time at which the rulebook in force was last known to be the newest, in milliseconds after `started`. Negative
+    /// for a snapshot; [`NEVER`] before the first.
     confirmed_ms: AtomicI64,
     staleness: OnceLock<Staleness>,
 }
 
-/// What a gate does when it cannot tell whether its rulebook is the newest.
+/// The reaction of a gate that cannot confirm that its rulebook is the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Staleness {
-    /// An older rulebook is reported as stale.
+    /// The age above which a rulebook is reported as stale.
     pub max_age: Duration,
     /// Whether a gate refuses checks while its rulebook is stale.
     pub refuse: bool,
@@ -80,7 +80,7 @@ impl Held {
         Some(Duration::from_millis(u64::try_from(age).unwrap_or(0)))
     }
 
-    /// Sets what happens when the rulebook becomes stale. Only the first call has an effect.
+    /// Sets the reaction to a stale rulebook. Only the first call has an effect.
     pub(crate) fn set_staleness(&self, staleness: Staleness) {
         self.staleness.get_or_init(|| staleness);
     }
@@ -91,7 +91,7 @@ impl Held {
         self.age().is_some_and(|age| age > staleness.max_age)
     }
 
-    /// Whether checks are refused for that reason.
+    /// Whether checks are refused because the rulebook is stale.
     pub(crate) fn refuses(&self) -> bool {
         self.staleness.get().is_some_and(|staleness| staleness.refuse) && self.is_stale()
     }

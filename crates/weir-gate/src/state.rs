@@ -61,7 +61,7 @@ impl GateState {
         Self::with(limiter, clock, Monotonic::default(), Tally::per_thread())
     }
 
-    /// The same, without statistics: to measure their cost.
+    /// The same, without statistics, so that their cost can be measured.
     pub fn without_statistics(limiter: Limiter, clock: Clock) -> Self {
         Self::with(limiter, clock, Monotonic::default(), Tally::new(0))
     }

@@ -28,7 +28,7 @@ pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<
     }
 }
 
-/// Answers the check with units of the lease, or attaches a request for units. Returns whether it did the latter.
+/// Answers the check with units of the lease, or attaches a request for units. Returns whether it attached a request.
 fn spend<'a>(state: &'a GateState, check: &mut PendingCheck<'a>) -> bool {
     let (tenant, cost) = (check.caller.tenant, check.request.cost());
     match state.leases.spend(tenant, check.charges(), cost, check.started) {

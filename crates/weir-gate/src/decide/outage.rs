@@ -13,7 +13,7 @@ use crate::answer::{AnswerTemplate, LimitLabel};
 use crate::local::{Local, RETRY_AFTER_MS};
 use crate::state::GateState;
 
-/// Answers all checks that are left.
+/// Answers all checks that are still pending.
 pub(super) fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
     for check in checks.iter_mut().filter(|check| check.outcome.is_none()) {
         check.outcome = Some(Outcome::Answered(degraded_answer(&state.local, check)));
@@ -33,7 +33,7 @@ fn degraded_answer(local_counters: &Local, check: &PendingCheck<'_>) -> CheckAns
     let local: Vec<RuleCharge> = charges.iter().filter(is_local).cloned().collect();
     let decisions = local_counters.decide(check.caller.tenant, local_operation, cost, &local);
 
-    // The answer by the local rules alone; the limits of the other rules are put between theirs below.
+    // The answer by the local rules alone. The limits of the other rules are inserted between theirs below.
     let labels = || template.limits.iter();
     let policies =
         || charges.iter().flat_map(|charge| charge.limits().iter().map(|_| policy(charge)));

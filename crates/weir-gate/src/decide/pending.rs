@@ -27,7 +27,7 @@ pub(super) struct PendingCheck<'a> {
     pub(super) namespace: Option<&'a Namespace>,
     /// The start of the decision, by the gate's monotonic clock.
     pub(super) started: Instant,
-    /// The rules that match. None before the stage `rules`.
+    /// The rules that match. Empty before the stage `rules`.
     pub(super) matched: Matched,
     /// The generation of the denial cache before the check was sent to Redis.
     pub(super) generation: Option<Generation>,

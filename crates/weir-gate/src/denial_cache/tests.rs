@@ -60,7 +60,7 @@ fn only_a_denial_that_cannot_change_is_valid() {
     assert_eq!(valid_ms(3, &one(window()), &[denied(2, 400)]), None);
     assert_eq!(valid_ms(1, &one(window()), &[allowed(0, 400)]), None);
     assert_eq!(valid_ms(1, &one(log(false)), &[denied(0, 400)]), Some(400));
-    // One unit comes back before three do, which changes `remaining`.
+    // One unit returns before three do, which changes `remaining`.
     assert_eq!(valid_ms(3, &one(log(false)), &[denied(0, 400)]), None);
     assert_eq!(valid_ms(1, &one(log(true)), &[denied(0, 400)]), None);
     let never = Decision { retry_after_ms: None, ..denied(0, 0) };

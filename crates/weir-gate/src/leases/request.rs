@@ -62,8 +62,8 @@ impl<'a> LeaseRequest<'a> {
         self.units > self.cost
     }
 
-    /// Accepts what Redis decided at `at`, and returns the decisions about the check. `None`: Redis denied more units than
-    /// the check needs, and can still admit the check alone.
+    /// Accepts the decisions that Redis made at `at`, and returns those about the check. `None`: Redis denied more units
+    /// than the check needs, and can still admit the check alone.
     pub(crate) fn settle(
         self,
         at: Micros,

@@ -1,7 +1,7 @@
 //! 1,000 random histories of checks, edits, refunds, leases, lost notifications and kills, with the real script and
 //! supplied time.
 //!
-//! Each history must keep what the documentation states:
+//! Each history must satisfy these statements of the documentation:
 //! - Admissions never exceed the limit in force, except by units that were leased when the limit was lowered, or when more
 //!   was refunded than had been consumed: at most 1 % of the limit for each gate.
 //! - Units are lost only by a kill, and no more than the killed gates held.
@@ -282,7 +282,7 @@ impl<'a> History<'a> {
         }
         self.pass(0);
         let left_us = WINDOW_MS * 1000 - self.time.micros().0 % (WINDOW_MS * 1000);
-        // In the last second of a window nothing can be returned.
+        // In the last second of a window no units can be returned.
         if left_us <= 1_000_000 {
             return Ok(());
         }

@@ -32,7 +32,7 @@ pub(super) type Key = (SubjectKey, RuleId);
 pub(super) struct Shard {
     pub(super) leases: TenantMap<Key, Lease>,
     pub(super) unsettled: Vec<Unsettled>,
-    /// The number of resets of counters of this shard's subjects.
+    /// The number of times that counters of this shard's subjects were reset.
     pub(super) resets: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the rulebook in force was compiled from, so that a change compiles only its own rows, and what was left out.
+//! The stored form of the rulebook in force, so that a change compiles only its own rows, and the rows that were left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,18 +15,19 @@ use super::source;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedCache(Arc<Mutex<RulebookCache>>);
 
-/// The stored form of the rulebook in force, and what of it cannot be read.
+/// The stored form of the rulebook in force, and the rows of it that cannot be read.
 #[derive(Debug, Default)]
 pub(crate) struct RulebookCache {
     pub(crate) snapshot: Snapshot,
-    /// By tenant.
+    /// The rows that were left out, by tenant.
     left_out: BTreeMap<String, Vec<LeftOut>>,
     /// The rulebook before the one in force. It is large, and the last request that uses it must not pay for freeing it.
     pub(crate) replaced: Option<Arc<Rulebook>>,
 }
 
 impl SharedCache {
-    /// After a panic some of the changes can be applied already. They are applied again, as the version is the old one.
+    /// Locks the cache. After a panic some of the changes are possibly applied already. They are applied again, because the
+    /// version is the old one.
     pub(crate) fn lock(&self) -> MutexGuard<'_, RulebookCache> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -55,7 +56,8 @@ impl RulebookCache {
         self.snapshot.rulebook_version()
     }
 
-    /// Applies changes and returns the rulebook that follows `held`. If the changes are everything, nothing of `held` stays.
+    /// Applies changes and returns the rulebook that follows `held`. If the changes are complete, nothing of `held`
+    /// remains.
     pub(crate) fn apply(&mut self, held: &Rulebook, changes: RulebookChanges) -> Rulebook {
         let nothing_held = Rulebook::default().with_lineage(lineage(changes.version));
         let held = if changes.whole { &nothing_held } else { held };
@@ -91,12 +93,12 @@ impl RulebookCache {
         held.with_changes(changes.version.number, parts).with_installation(installation)
     }
 
-    /// How many keys, rules and overrides were left out.
+    /// The number of keys, rules and overrides that were left out.
     pub(crate) fn left_out(&self) -> usize {
         self.left_out.values().map(Vec::len).sum()
     }
 
-    /// Compiles the changed rules of a tenant. What cannot be read is left out and logged.
+    /// Compiles the changed rules of a tenant. Rows that cannot be read are left out and logged.
     fn compile(
         &mut self,
         tenant: String,
@@ -122,7 +124,7 @@ impl RulebookCache {
     }
 }
 
-/// Half of a stamp, which suffices to tell histories apart.
+/// Half of a stamp, which suffices to distinguish histories.
 fn lineage(version: RulebookVersion) -> u64 {
     (version.stamp >> 64) as u64
 }

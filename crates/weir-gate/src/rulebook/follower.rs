@@ -1,8 +1,8 @@
 //! The follower: keeps the rulebook in force up to date, and reports the version that this gate serves.
 //!
-//! It polls Postgres when a version is announced, when its timer ends and after each new subscription. An announcement is
-//! only a reason to poll: its content decides nothing. On any failure the follower keeps the rulebook in force and tries
-//! again at the next poll. Announcements during a load cause one more poll.
+//! The follower polls Postgres when a version is announced, when its timer ends and after each new subscription. An
+//! announcement is only a reason to poll: its content decides nothing. On any failure the rulebook in force remains, and
+//! the follower tries again at the next poll. Announcements during a load cause one more poll.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,19 +45,20 @@ pub struct FollowerSettings {
     pub address: String,
     /// The folder of the snapshot. Without it no snapshots are written.
     pub state_dir: Option<PathBuf>,
-    /// When the rulebook counts as stale, and what follows from that.
+    /// The age at which the rulebook counts as stale, and the reaction to that.
     pub staleness: Staleness,
 }
 
-/// The interval of polls without announcements. A revoked key is accepted for at most so long when announcements are lost.
+/// The interval of polls without announcements. When announcements are lost, a revoked key is accepted for at most this
+/// time.
 const POLL_EVERY: Duration = Duration::from_secs(2);
-/// The least time between two polls, whatever is announced: a poll is a transaction in Postgres.
+/// The shortest time between two polls, however many versions are announced: a poll is a transaction in Postgres.
 const POLL_PAUSE: Duration = Duration::from_millis(50);
-/// How long a gate without a rulebook waits for Postgres before it starts from its snapshot.
+/// The time for which a gate without a rulebook waits for Postgres before it starts from its snapshot.
 const FIRST_LOAD_DEADLINE: Duration = Duration::from_secs(1);
-/// An older snapshot is not used: Postgres no longer knows which tenants were deleted since.
+/// The greatest age of a snapshot that is used: Postgres no longer knows which tenants were deleted since an older one.
 const SNAPSHOT_AGE_MAX_MS: i64 = 300 * 24 * 60 * 60 * 1000;
-/// A gate that has not reported for so long does not count as live.
+/// The time without a report after which a gate does not count as live.
 const LIVE_WITHIN: Duration = Duration::from_secs(10);
 
 impl Follower {
@@ -91,7 +92,7 @@ impl Follower {
         }
     }
 
-    /// Follows until `stop`.
+    /// Follows the rulebook until `stop`.
     pub async fn run(mut self, redis: Client, stop: CancellationToken) {
         let wake = Arc::new(Notify::new());
         let listening = {
@@ -148,7 +149,7 @@ impl Follower {
             tokio::time::sleep_until(earliest).await;
             let polled = self.poll().await;
             if polled.is_err() && self.failing.is_none() {
-                // Only this connection can have failed: poll again with another one.
+                // Only this connection has possibly failed: poll again with another one.
                 wake.notify_one();
             }
             self.log(polled);
@@ -200,8 +201,8 @@ impl Follower {
         Ok(())
     }
 
-    /// Loads what changed since `held` and puts it in force. Reading many rows and compiling them takes long without giving
-    /// other tasks a turn, so it runs on a thread where no request waits for one.
+    /// Loads the changes since `held` and puts them in force. Reading and compiling many rows takes long without a turn for
+    /// other tasks, so it runs on a thread where no request waits for a turn.
     async fn catch_up(&mut self, held: Option<RulebookVersion>) -> Result<(), StoreError> {
         let (state, store, cache) = (self.state.clone(), self.store.clone(), self.cache.clone());
         let runtime = Handle::current();
@@ -212,7 +213,7 @@ impl Follower {
             let Some(changes) = runtime.block_on(loading) else { return Ok(()) };
             let changes = changes?;
             let mut cache = cache.lock();
-            // A load that was cancelled can have been applied all the same.
+            // A load that was cancelled was possibly applied all the same.
             if cache.version() == held {
                 apply(&state, &mut cache, held, changes);
             }
@@ -250,7 +251,7 @@ impl Follower {
             let (version, live_gates) = (snapshot.version, snapshot.live_gates);
             let (read, book) = RulebookCache::from_snapshot(snapshot);
             let mut cache = shared.lock();
-            // Postgres can have answered in the meantime.
+            // Postgres has possibly answered in the meantime.
             if state.rulebook_version().is_some() {
                 return;
             }
@@ -267,7 +268,7 @@ impl Follower {
         self.beat.applied_at = self.state.clock.now();
     }
 
-    /// The state that a snapshot would hold now, and what takes the snapshot.
+    /// The state that a snapshot would hold now, and the function that takes the snapshot.
     fn snapshot(&self) -> (SavedState, impl FnOnce() -> Snapshot + Send + 'static) {
         let live_gates = self.state.local.live_gates();
         let saved_at_ms = self.state.clock.now().as_millis();

@@ -20,7 +20,7 @@ use weir_wire::stored::{StoredInstallation, StoredTenant};
 pub(crate) struct Snapshot {
     /// The number of the version.
     pub(crate) version: u64,
-    /// The stamp of the version, in hexadecimal digits. Empty in snapshots of releases that knew none.
+    /// The stamp of the version, in hexadecimal digits. Empty in snapshots of releases without stamps.
     #[serde(default)]
     pub(crate) stamp: String,
     /// The time of writing, in milliseconds since the epoch.
@@ -44,7 +44,7 @@ pub(crate) struct SnapshotFile {
 const FORMAT: &str = "weir-rulebook-2";
 
 impl Snapshot {
-    /// The version, unless the stamp cannot be read.
+    /// The version. `None` if the stamp cannot be read.
     pub(crate) fn rulebook_version(&self) -> Option<RulebookVersion> {
         let stamp = u128::from_str_radix(&self.stamp, 16).ok()?;
         Some(RulebookVersion { number: self.version, stamp })

@@ -19,7 +19,7 @@ pub(crate) struct SnapshotWriter {
     saved: SavedState,
     writing: Option<JoinHandle<Written>>,
     not_before: Instant,
-    /// When the file last held the rulebook in force.
+    /// The time at which the file last held the rulebook in force.
     equal_at: Instant,
 }
 
@@ -55,8 +55,8 @@ impl SnapshotWriter {
         Some(read)
     }
 
-    /// Begins to write what `take` returns, unless the file holds `present`, a snapshot is being written, or the pause after
-    /// the last one has not ended. `take` runs on a thread of its own.
+    /// Begins to write the snapshot that `take` returns, unless the file holds `present`, a snapshot is being written, or
+    /// the pause after the last one has not ended. `take` runs on a thread of its own.
     pub(crate) async fn save(
         &mut self,
         present: SavedState,
@@ -80,7 +80,7 @@ impl SnapshotWriter {
         }
     }
 
-    /// How long the file has been older than the rulebook in force. `None` if this gate writes no snapshots.
+    /// The time for which the file has been older than the rulebook in force. `None` if this gate writes no snapshots.
     pub(crate) fn age(&self) -> Option<Duration> {
         self.file.as_ref().map(|_| self.equal_at.elapsed())
     }

@@ -61,7 +61,8 @@ fn retain(tenant: &mut StoredTenant, remaining: &RemainingIds, changed: &mut BTr
     });
 }
 
-/// Inserts items in the place of those with the same ids, and calls `replaced` with each of those.
+/// Replaces the items that have the ids of new items, and calls `replaced` with each of the old ones. Adds all other new
+/// items.
 fn put<T>(
     all: &mut Vec<Arc<T>>,
     items: impl IntoIterator<Item = T>,
@@ -93,7 +94,7 @@ fn put_keys(all: &mut Vec<StoredKey>, rows: &[KeyRow]) {
     all.shrink_to_fit();
 }
 
-/// The new revision, or the one before if the new one cannot be read and that one can.
+/// The new revision, or the previous one if only the previous one can be read.
 fn newest_readable(held: &[Arc<StoredRule>], new: StoredRule) -> StoredRule {
     let Ok(at) = held.binary_search_by(|rule| rule.id.cmp(&new.id)) else { return new };
     match new.rule() {

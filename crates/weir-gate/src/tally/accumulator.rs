@@ -31,7 +31,7 @@ const COLLECTIONS_UNTIL_CLEARED: u32 = 60;
 #[derive(Debug)]
 pub(super) struct TallyAccumulator {
     minutes: BTreeMap<i64, HashMap<TallyKey, Entry>>,
-    /// Minutes before this one are final; late requests of theirs are counted in this one.
+    /// Minutes before this one are final. Their late requests are counted in this minute.
     open_from_ms: i64,
     unrecorded: BTreeMap<i64, Unrecorded>,
     sketches: HashMap<(TenantId, i64), (Sketch, bool)>,
@@ -133,7 +133,7 @@ impl TallyAccumulator {
         lost
     }
 
-    /// The rows that changed since they were last written.
+    /// The rows that changed since the last write.
     pub(super) fn batch(&self, with_sketches: bool, now: Timestamp) -> TallyBatch {
         let rows = self.minutes.iter().flat_map(|(minute_ms, entries)| {
             let changed = entries.iter().filter(|(_, entry)| entry.counts != entry.written);

@@ -17,7 +17,7 @@ pub(crate) struct DecisionEvent<'a> {
     pub(crate) at: Timestamp,
     /// Whether the request's namespace has rules. All namespaces without rules are counted as one.
     pub(crate) known_namespace: bool,
-    /// The plan by which the check is sampled for what-if runs. `None`: it is not sampled.
+    /// The plan by which the check is sampled for what-if runs. `None` means that it is not sampled.
     pub(crate) sample: Option<&'a Arc<SamplePlan>>,
     pub(crate) request: &'a Request,
     pub(crate) matched: &'a Matched,

@@ -122,7 +122,7 @@ impl MinuteCounts {
             let before = own.min(SAMPLE_BYTES_MAX.saturating_sub(self.sample_bytes));
             let mut free = before;
             tenant.namespace(event).sample(plan, event, random, &mut free);
-            // More is free than before if older checks were dropped.
+            // There is more free space than before if older checks were dropped.
             tenant.sample_bytes = (tenant.sample_bytes + before).saturating_sub(free);
             self.sample_bytes = (self.sample_bytes + before).saturating_sub(free);
         }
@@ -192,7 +192,7 @@ impl TenantCounts {
         }
     }
 
-    /// Logs each denied check with the same probability, whatever their number.
+    /// Logs each denied check with the same probability, however many there are.
     fn log(&mut self, decision: &RuleDecision<'_>, event: &DecisionEvent<'_>, random: u64) {
         self.denial_count += 1;
         let most = DENIALS_PER_SECOND as usize;

@@ -1,8 +1,8 @@
 //! The recorder: collects the counts of all shards once a second and writes them to Postgres.
 //!
-//! While Postgres is away it goes on collecting, and writes everything as soon as it can. After the gate has drained it
-//! writes once more, to Postgres or, while that is away, to a file for the next run. So a gate that stops in order loses no
-//! counts.
+//! While Postgres is away the recorder continues to collect, and writes everything as soon as it can. After the gate has
+//! drained it writes once more, to Postgres or, while that is away, to a file for the next run. So a gate that stops in
+//! order loses no counts.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ pub struct RecorderSettings {
     pub id: GateId,
     /// The id of the run.
     pub boot_id: u128,
-    /// The folder for counts that cannot be written at the end. `None`: they are lost.
+    /// The folder for counts that cannot be written at the end. `None` means that they are lost.
     pub state_dir: Option<PathBuf>,
 }
 

@@ -40,7 +40,7 @@ struct SampledCheck {
     at: Timestamp,
     /// The values of the plan's attributes, in its order.
     values: Vec<Option<String>>,
-    /// Negative for a refund.
+    /// The cost of the check; negative for a refund.
     cost: i64,
 }
 
@@ -58,8 +58,8 @@ impl Sample {
         Arc::ptr_eq(&self.plan, plan) || self.plan == *plan
     }
 
-    /// Counts a check, and samples it if its subject is sampled. `chance` is the mark of a check without subject; `free` is
-    /// the number of bytes that all samples together can still use.
+    /// Counts a check, and samples it if its subject is sampled. `chance` is the mark of a check without a subject; `free`
+    /// is the number of bytes that all samples together can still use.
     pub(super) fn offer(
         &mut self,
         request: &Request,

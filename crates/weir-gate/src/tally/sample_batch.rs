@@ -12,7 +12,7 @@ use super::sample::{CHECKS_MAX, Sample};
 
 /// The most batches that wait.
 const BATCHES_MAX: usize = 2_000;
-/// The most bytes of the batches that wait.
+/// The most bytes of all waiting batches.
 const WAITING_BYTES_MAX: usize = 16 << 20;
 /// The most bytes that are gathered for the next batches.
 const GATHERED_BYTES_MAX: usize = 16 << 20;
@@ -54,7 +54,7 @@ impl SampleBatches {
         }
     }
 
-    /// Makes batches of what is gathered; these wait to be written.
+    /// Makes batches of the gathered checks. The batches wait to be written.
     pub(super) fn cut(&mut self, now: Timestamp) {
         self.gathered_bytes = 0;
         for (tenant_id, mut samples) in std::mem::take(&mut self.gathered) {

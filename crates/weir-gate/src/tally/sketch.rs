@@ -1,8 +1,8 @@
 //! The busiest subjects in bounded memory: a space-saving sketch.
 //!
-//! It holds a fixed number of subjects. A new subject takes the place and the count of the least busy one. So a count is too
-//! high by at most the least count, and a subject that is not in the sketch made at most that many checks. With n checks
-//! and k places that is at most n ÷ k.
+//! The sketch holds a fixed number of subjects. A new subject takes the place and the count of the least busy one. So a
+//! count is too high by at most the least count, and a subject that is not in the sketch made at most that many checks.
+//! With n checks and k places that is at most n ÷ k.
 
 use weir_domain::id::RuleId;
 use weir_domain::subject::SubjectKey;

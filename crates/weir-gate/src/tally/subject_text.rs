@@ -26,7 +26,7 @@ pub(super) fn write_subject(text: &mut String, rule: &ActiveRule, request: &Requ
     }
 }
 
-/// The JSON object of what [`write_subject`] wrote.
+/// The JSON object of a text that [`write_subject`] wrote.
 pub(super) fn subject(text: &str) -> Value {
     let attributes =
         text.split_terminator(VALUE_END).filter_map(|attribute| attribute.split_once(NAME_END));

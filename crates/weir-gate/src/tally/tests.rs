@@ -20,7 +20,7 @@ fn at(ms: i64) -> Timestamp {
     Timestamp::from_millis(NOON_MS + ms)
 }
 
-/// A tenant with a limit by user, a shadow rule that refuses all above cost 5, and a bar.
+/// A tenant with a limit by user, a shadow rule that refuses all above cost 5, and a rule that denies a user.
 struct Fixture {
     tally: Tally,
     tenant: TenantId,
@@ -92,7 +92,7 @@ impl Fixture {
     }
 }
 
-/// The row of a rule, or of whole requests.
+/// The row of a rule. `None` means the row of whole requests.
 fn row(batch: &TallyBatch, rule: Option<u128>, minute: Timestamp) -> TallyCounts {
     let rule = rule.map(RuleId::from_u128);
     let wanted = |row: &&TallyRow| row.rule_id == rule && row.minute == minute;
@@ -174,7 +174,7 @@ fn counts_are_absolute_and_only_what_changed_is_written() {
         fixture.ask(at(second * 1_000), Operation::Consume, "ada", 1);
         accumulator.collect(&fixture.tally, at(second * 1_000));
         let batch = accumulator.batch(true, at(second * 1_000));
-        // As if every other flush had failed.
+        // Counts are cumulative. Every other batch is not written, as after a failed flush.
         let expected = counts(u64::try_from(second).expect("small") + 1, 0, 0);
         assert_eq!(row(&batch, None, at(0)), expected);
         if second % 2 == 0 {

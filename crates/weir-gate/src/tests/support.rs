@@ -81,7 +81,7 @@ impl Gate {
         Self { plane, state, _stop: stop.drop_guard() }
     }
 
-    /// Sends a request and answers with status and JSON (null if there is none).
+    /// Sends a request. Returns the status and the JSON body (null if there is none).
     pub(super) async fn send(
         &self,
         method: &str,

@@ -1,4 +1,4 @@
-//! A gate that follows changes serves what a load of everything gives, whatever changed and in whichever order.
+//! A gate that follows changes serves the same as a gate that loads everything, for all changes in any order.
 
 mod history;
 
@@ -127,7 +127,7 @@ async fn load_from_another_history_replaces_everything_at_lower_equal_and_higher
         assert_eq!(after.rules(tenant, "a").len(), 1);
         assert_ne!(after.tenant_generation(tenant), generation);
 
-        // What a gate loaded before the histories parted is known to both.
+        // Both histories contain the rows that a gate loaded before they parted.
         forked.rule(tenant, "c").await;
         let changes = fork.gate.load_rulebook(cache.version()).await.unwrap();
         assert!(!changes.whole);
@@ -135,7 +135,7 @@ async fn load_from_another_history_replaces_everything_at_lower_equal_and_higher
     }
 }
 
-/// What was left out, in order.
+/// The rows that were left out, in order.
 fn named(cache: &RulebookCache) -> Vec<(String, String)> {
     let all = cache.left_out.values().flatten();
     let mut all: Vec<_> =
@@ -144,7 +144,7 @@ fn named(cache: &RulebookCache) -> Vec<(String, String)> {
     all
 }
 
-/// Everything a rulebook answers about what the history can have put in it.
+/// All answers of a rulebook about the things that a history can change.
 fn shown(book: &Rulebook, history: &History) -> String {
     let mut text = format!("{} of {}\n", book.version(), book.tenant_count());
     for digest in &history.digests {

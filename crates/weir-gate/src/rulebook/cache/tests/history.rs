@@ -15,14 +15,14 @@ pub(super) const NAMESPACES: [&str; 3] = ["a", "b", "c"];
 pub(super) const ROUTES: [&str; 4] = ["/0", "/1", "/2", "/3"];
 pub(super) const USERS: [&str; 4] = ["u0", "u1", "u2", "u3"];
 
-/// The changes so far, and what can exist after them.
+/// The changes so far, and the tenants, rules and secrets that can exist after them.
 #[derive(Debug, Clone)]
 pub(super) struct History {
     store: Store,
     random: u64,
-    /// Every tenant there ever was.
+    /// All tenants that ever existed.
     pub(super) tenants: Vec<TenantId>,
-    /// Every secret there ever was.
+    /// All secrets that ever existed.
     pub(super) digests: Vec<[u8; 32]>,
     rules: Vec<(TenantId, RuleId)>,
     keys: Vec<(TenantId, KeyId)>,
@@ -66,7 +66,7 @@ impl History {
         }
         let Some(done) = self.make(&mut tx, tenant).await else { return };
         if self.below(2) > 0 {
-            // Without this the commit publishes.
+            // Without this call the commit publishes the change.
             tx.rulebook().publish(tenant, None).await.unwrap();
         }
         if self.below(8) > 0 {
@@ -142,7 +142,7 @@ impl History {
     async fn update_rule(&mut self, tx: &mut Tx, tenant: TenantId) -> Option<&'static str> {
         let id = self.one_of(&self.rules.clone(), tenant)?;
         let before = tx.rules().find(tenant, id).await.unwrap()?;
-        // One that can be read: of others the revision before is kept, which a whole load cannot know.
+        // The rule can be read. For others the previous revision remains in force, which a whole load cannot know.
         let namespace = NAMESPACES[usize::try_from(self.below(3)).unwrap()];
         let rule = self.write(tenant, id, namespace, "enforce");
         tx.rules().update(&rule, before.revision, &Actor::System).await.unwrap()?;
@@ -155,7 +155,7 @@ impl History {
         let user = USERS[usize::try_from(self.below(4)).unwrap()];
         let mut digest = [0; 32];
         digest[..16].copy_from_slice(&self.unique().to_be_bytes());
-        // One in four does not fit its rule and is left out.
+        // One override in four does not fit its rule and is left out.
         let attribute = if self.below(4) == 0 { "route" } else { "user" };
         let body = OverrideBody {
             rule_id,
@@ -230,7 +230,7 @@ impl History {
         }
     }
 
-    /// One in twelve cannot be read.
+    /// A random rule. One in twelve cannot be read.
     fn any_rule(&mut self, tenant: TenantId, id: RuleId) -> RuleWrite {
         let namespace = NAMESPACES[usize::try_from(self.below(3)).unwrap()];
         let words = ["enforce", "enforce", "shadow", "off"];
@@ -262,14 +262,14 @@ impl History {
         RuleWrite { tenant_id, id, body, now: NOW }
     }
 
-    /// One that the tenant has or had.
+    /// One of the things that the tenant has or had.
     fn one_of<T: Copy>(&mut self, all: &[(TenantId, T)], tenant: TenantId) -> Option<T> {
         let mine: Vec<_> = all.iter().filter(|(of, _)| *of == tenant).collect();
         let at = self.below(mine.len().max(1) as u64);
         mine.get(usize::try_from(at).unwrap()).map(|(_, id)| *id)
     }
 
-    /// No two histories of a process have the same ones.
+    /// A number that no other history of the process has.
     fn unique(&mut self) -> u128 {
         (u128::from(self.below(u64::MAX)) << 64) | u128::from(self.below(u64::MAX))
     }
