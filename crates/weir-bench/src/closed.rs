@@ -1,4 +1,4 @@
-//! Closed loop: on each of several connections wrk sends the next request as soon as the former is answered.
+//! Closed loop: each of several connections of wrk sends its next request as soon as the previous one is answered.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::variants::{SUBJECTS, Variant};
 pub struct ClosedRun {
     pub requests: u64,
     pub per_second: f64,
-    /// Answers above 399.
+    /// The number of answers with a status above 399.
     pub refusals: u64,
-    /// Connections that broke, answers that did not come.
+    /// The number of broken connections and missing answers.
     pub errors: u64,
 }
 
-/// Loads one variant.
+/// Loads one variant with wrk.
 pub async fn run(
     variant: &Variant,
     connections: u16,
@@ -43,7 +43,8 @@ pub async fn run(
     result(&text).with_context(|| format!("understand wrk: {text}"))
 }
 
-/// Every thread asks for all subjects in an order that no cache likes, from its own beginning.
+/// The script of wrk. Every thread sends requests for all subjects in an order that defeats caches, from a position of its
+/// own.
 fn lua(variant: &Variant) -> String {
     let Variant { path, bearer, body, .. } = variant;
     format!(

@@ -1,5 +1,4 @@
-//! The rounds: in each, every variant is warmed up and loaded in turn, so that what else the machine
-//! does meets all of them.
+//! The rounds. Each round warms up and loads every variant in turn, so that other work of the machine affects all of them.
 
 mod outcomes;
 mod paced;
@@ -92,8 +91,8 @@ pub async fn run(args: CompareArgs) -> Result<()> {
     publish("compare", &report::tables(&findings), args.page.as_deref())
 }
 
-/// Matching one request against 10,000 rules, in microseconds: the best of a few runs, for it is
-/// pure and everything else that the machine does only adds to it.
+/// The time that it takes to match one request against 10,000 rules, in microseconds. It is the best of a few runs: the
+/// function is pure, and other work of the machine can only add to its time.
 async fn match_us(parts: &Path) -> Result<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..5 {
@@ -124,7 +123,7 @@ async fn turn(
     length: Duration,
 ) -> Result<Turn> {
     let folder = fixture.folder();
-    // Also the time in which a flood's subjects use up what they have.
+    // The warm-up also exhausts the limits of the subjects in the flood.
     closed::run(variant, connections.max(16), WARM_UP, folder).await?;
     let before = (redis_usage.read(variant.pid).await?, Outcomes::of(fixture, variant).await?);
     let run = closed::run(variant, connections, length, folder).await?;
@@ -141,7 +140,8 @@ async fn turn(
 
 const WARM_UP: Duration = Duration::from_secs(2);
 
-/// Why a turn does not count: wrk saw other answers than expected, or the gate gave others.
+/// The reason why a turn does not count, if there is one: wrk received unexpected answers, or the gate counted other
+/// decisions.
 fn invalidated(
     variant: &Variant,
     run: &ClosedRun,
@@ -163,7 +163,7 @@ fn invalidated(
     } else {
         (outcomes.allowed, outcomes.denied)
     };
-    // Requests in flight when wrk stops are decided, but wrk does not count them.
+    // wrk does not count the requests that are in flight when it stops, but the gate decides them.
     let close = (right - float(run.requests)).abs() <= 2.0 * f64::from(connections);
     if outcomes.degraded > 0.0 || wrong > 0.0 || !close {
         return Some(format!("{} requests, and the gate says {outcomes:?}", run.requests));
@@ -171,7 +171,7 @@ fn invalidated(
     None
 }
 
-/// Prints tables, and puts them into the page between the markers of that name.
+/// Prints tables and writes them into the page between the markers of this name.
 pub fn publish(name: &str, tables: &str, page: Option<&Path>) -> Result<()> {
     println!("\n{tables}");
     let Some(page) = page else { return Ok(()) };

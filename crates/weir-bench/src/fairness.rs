@@ -1,7 +1,7 @@
-//! `fairness`: what a tenant notices of another one that asks as much as the API permits.
+//! `fairness`: the effect on one tenant of another tenant that sends as many checks as the API permits.
 //!
-//! The victim asks at a fixed rate, alone and beside each attack in turn. Its rule denies when Redis does not decide a check,
-//! so that a degraded answer is an unexpected one.
+//! The victim sends checks at a fixed rate, alone and beside each attack in turn. Its rule denies every check that Redis does
+//! not decide, so a degraded answer counts as an unexpected one.
 
 mod attack;
 
@@ -36,12 +36,12 @@ pub struct FairnessArgs {
     rounds: u32,
 }
 
-/// A run of the victim: times in milliseconds.
+/// The result of one run of the victim. Times are in milliseconds.
 #[derive(Debug, Clone, Copy)]
 struct Noticed {
     p50: f64,
     p99: f64,
-    /// Checks that Redis did not decide, or that got no answer.
+    /// The number of checks that Redis did not decide or that got no answer.
     failed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A control plane, a gate, Postgres and Redis to measure, and the tenants and rules in them.
+//! The processes to measure (a control plane, a gate, Postgres and Redis), with their tenants and rules.
 //!
 //! The gate is a separate process, so that its processor time and memory can be measured.
 
@@ -16,15 +16,15 @@ use weir_local::{StopSignal, postgres_folder};
 
 use crate::service::{POLL, Service};
 
-/// A running Weir; dropping it stops it and leaves nothing behind.
+/// A running installation. Dropping it stops it and removes its data.
 #[derive(Debug)]
 pub struct Fixture {
     weir: PathBuf,
     client: Client,
-    /// The e-mail address and the password of the account that owns the tenants.
+    /// The e-mail address and the password of the account that owns the tenants, as the body of a sign-in.
     login: Value,
     token: String,
-    // Stopped in this order.
+    // The fields are dropped in this order, which stops the processes in this order.
     gate: Service,
     control: Service,
     servers: Servers,
@@ -42,12 +42,12 @@ pub struct Tenant {
 }
 
 impl Fixture {
-    /// Starts a gate that waits up to a second for Redis, because this machine is busy on purpose.
+    /// Starts an installation whose gate waits up to a second for Redis, because the benchmark keeps the machine busy.
     pub async fn start(weir: &Path) -> Result<Self> {
         Self::with_budget(weir, 1_000).await
     }
 
-    /// Starts a gate that waits `budget_ms` for Redis.
+    /// Starts an installation whose gate waits `budget_ms` for Redis.
     pub async fn with_budget(weir: &Path, budget_ms: u64) -> Result<Self> {
         let scratch = ScratchDir::create()?;
         let folder = scratch.path().to_owned();
@@ -66,7 +66,7 @@ impl Fixture {
         Ok(fixture)
     }
 
-    /// The gate's process.
+    /// The process id of the gate.
     pub fn pid(&self) -> u32 {
         self.gate.pid()
     }
@@ -75,7 +75,7 @@ impl Fixture {
         self.servers.redis.url()
     }
 
-    /// Host and port of the gate.
+    /// The host and port of the gate.
     pub fn gate(&self) -> String {
         self.gate.address.clone()
     }
@@ -85,8 +85,7 @@ impl Fixture {
         self.scratch.path()
     }
 
-    /// Stops the gate and starts another. Returns the time that it needs until it serves this
-    /// version of the rulebook.
+    /// Stops the gate and starts another. Returns the time until the new one serves this version of the rulebook.
     pub async fn restart_gate(&mut self, version: u64) -> Result<Duration> {
         self.gate.stop();
         let begun = Instant::now();
@@ -96,7 +95,7 @@ impl Fixture {
         Ok(begun.elapsed())
     }
 
-    /// Waits until the gate serves this version of the rulebook, or a newer one.
+    /// Waits until the gate serves this version of the rulebook or a newer one.
     pub async fn until_served(&self, version: u64) -> Result<()> {
         let url = format!("http://{}/readyz", self.gate());
         let until = Instant::now() + SERVED_LIMIT;
@@ -131,8 +130,8 @@ impl Fixture {
         made["rulebook_version"].as_u64().context("the version of the new rule")
     }
 
-    /// Copies the rule `cold-0`, which asks for route `/cold/0`, `copies` times, with routes and
-    /// names of their own, in one change: through the API each would be a change.
+    /// Copies the rule `cold-0`, which matches route `/cold/0`, `copies` times in one change; each copy has a route and a
+    /// name of its own. Through the API, each copy would be a change.
     pub async fn copy_cold_rule(&self, tenant: &Tenant, copies: u32) -> Result<()> {
         let name = &tenant.name;
         self.sql(&format!(
@@ -149,7 +148,7 @@ impl Fixture {
         .map(drop)
     }
 
-    /// Waits until the gate answers this check with this number of limits, not degraded.
+    /// Waits until the gate answers this check with this number of limits and without degradation.
     pub async fn served(&self, secret: &str, check: &Value, limits: usize) -> Result<()> {
         let url = format!("http://{}/check?deny_status=200", self.gate());
         let mut last = Value::Null;
@@ -204,7 +203,7 @@ impl Fixture {
         Ok(answer)
     }
 
-    /// Sends a request to the control plane. The answer is null if its body is empty.
+    /// Sends a request to the control plane. The answer is null if it has no body.
     pub async fn send(
         &self,
         method: Method,
@@ -242,7 +241,7 @@ impl Servers {
         Ok(Self { postgres, redis: Redis::start(options).context("start Redis")? })
     }
 
-    /// Settings of a plane, with the login of that plane.
+    /// The settings of a plane, with the login of that plane.
     fn with_settings(&self, launch: Launch, login: &str) -> Launch {
         launch
             .env("WEIR_DATABASE_URL", self.postgres.url_as(DATABASE, login, PASSWORD))
@@ -277,7 +276,7 @@ async fn start_control(weir: &Path, folder: &Path, servers: &Servers) -> Result<
         .context("start the control plane")
 }
 
-/// A gate as in production, except for the time that it waits for Redis.
+/// Starts a gate with production settings, except for the time that it waits for Redis.
 async fn start_gate(
     weir: &Path,
     folder: &Path,

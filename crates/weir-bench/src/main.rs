@@ -1,4 +1,4 @@
-//! Measures Weir, the ceiling of its HTTP set-up, and plain limiters, on one machine.
+//! Measures Weir, the ceiling of its HTTP setup, and plain limiters, on one machine.
 //!
 //! Reading order: `variants` (what is compared), `compare` (rounds), `closed` and `steady` (the two
 //! kinds of load), `usage` (processor time), `report` (the table); `scale`, `fairness` and `writes`

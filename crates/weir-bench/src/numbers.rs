@@ -11,7 +11,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Nothing was measured: `None`.
+    /// Returns `None` if nothing was measured.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
@@ -26,7 +26,7 @@ impl Spread {
     }
 }
 
-/// A count with thousands apart.
+/// A count with separated thousands.
 pub struct Thousands(pub f64);
 
 impl fmt::Display for Thousands {
@@ -43,7 +43,7 @@ impl fmt::Display for Thousands {
     }
 }
 
-/// A count as a double: what is measured here stays far below 2^53.
+/// A count as a double. Every count here is far below 2^53.
 #[expect(clippy::cast_precision_loss, reason = "counts of seconds-long runs are exact in a double")]
 pub fn float(count: u64) -> f64 {
     count as f64

@@ -1,6 +1,6 @@
-//! The plain limiter that Weir is compared with: the same HTTP set-up, one token bucket in one
-//! `EVALSHA` per rule and request, over one multiplexed connection. No keys, no rulebook, no
-//! statistics, no bound on the wait: what a project writes for itself first.
+//! The plain limiter that Weir is compared with: the same HTTP setup, and one `EVALSHA` of a token bucket per rule and
+//! request over one multiplexed connection. It has no keys, no rulebook, no statistics and no bound on the wait. It is what a
+//! project usually writes first.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

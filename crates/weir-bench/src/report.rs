@@ -1,4 +1,4 @@
-//! The tables, in Markdown, and where they go in a page.
+//! The tables in Markdown, and their positions in a page.
 
 mod findings;
 mod latency;
@@ -14,7 +14,7 @@ use findings::Summary;
 
 pub use findings::Findings;
 
-/// The line that is printed for one turn.
+/// The printed line of one turn.
 pub fn line(turn: &Turn) -> String {
     let checks = float(turn.run.requests.max(1));
     let each = |total: u64| float(total) / checks;
@@ -33,7 +33,7 @@ pub fn line(turn: &Turn) -> String {
     )
 }
 
-/// The line that is printed for one paced turn.
+/// The printed line of one paced turn.
 pub fn paced_line(paced: &Paced) -> String {
     let invalidated =
         paced.invalidated.as_ref().map_or(String::new(), |why| format!("  INVALIDATED: {why}"));
@@ -48,7 +48,7 @@ pub fn paced_line(paced: &Paced) -> String {
     )
 }
 
-/// Everything, for the page.
+/// All tables, for the page.
 pub fn tables(findings: &Findings<'_>) -> String {
     let rounds = findings.turns.iter().filter(|turn| Some(turn.variant) == first_variant(findings));
     let rounds = rounds.filter(|turn| turn.connections == 64).count();
@@ -90,7 +90,7 @@ fn closed(findings: &Findings<'_>, connections: u16) -> String {
     text
 }
 
-/// One variant at one number of connections, relative to (a) and (b).
+/// The row of one variant at one number of connections, relative to (a) and (b).
 fn row(
     findings: &Findings<'_>,
     variant: &Variant,
@@ -137,7 +137,7 @@ fn redis(variant: &Variant, summary: &Summary) -> String {
     format!("{:.1} | {:.1} | {:.3}", summary.redis_us, summary.script_us, summary.calls)
 }
 
-/// Puts a text between the markers of that name; `None`: they are not there.
+/// Replaces the text between the markers of this name. Returns `None` if the markers are missing.
 pub fn replace(page: &str, name: &str, text: &str) -> Option<String> {
     let (begin, end) = (format!("<!-- bench:{name} -->"), format!("<!-- end of {name} -->"));
     let (before, rest) = page.split_once(&begin)?;

@@ -1,5 +1,4 @@
-//! `scale`: how a gate starts, remembers and follows changes with much to remember, and what its
-//! readers notice of a change.
+//! `scale`: how a gate with much data starts, uses memory and follows changes, and how a change affects its readers.
 
 mod fill;
 mod found;
@@ -52,7 +51,7 @@ pub async fn run(args: ScaleArgs) -> Result<()> {
     publish("scale", &table::table(&found, args.per_second), args.page.as_deref())
 }
 
-/// How much a gate has to remember.
+/// The amount of data that a gate holds.
 #[derive(Debug, Clone, Copy)]
 enum Amount {
     None,
@@ -97,7 +96,7 @@ async fn measure(args: &ScaleArgs, amount: Amount) -> Result<Found> {
     Ok(Found { title, start, resident_bytes, applied_ms, whole_ms, quiet, changing: changing? })
 }
 
-/// One change starts this long after the last one, or as soon as that one was followed.
+/// The interval between two changes. A change that takes longer delays the next one.
 const PAUSE: Duration = Duration::from_millis(200);
 
 fn plan(args: &ScaleArgs, length: Duration) -> Plan {
@@ -105,15 +104,15 @@ fn plan(args: &ScaleArgs, length: Duration) -> Plan {
     Plan { per_second, connections: 16, warm_up: Duration::from_secs(1), length }
 }
 
-/// Makes rules, one after the other; answers how long each took as a whole, and from the control
-/// plane's answer on, in milliseconds.
+/// Creates rules one after the other. Returns the duration of each as a whole and from the answer of the control plane, in
+/// milliseconds.
 async fn follow(fixture: &Fixture, tenant: &Tenant, changes: u32) -> Result<Vec<(f64, f64)>> {
     let mut found = Vec::new();
     let mut turn = tokio::time::interval(PAUSE);
     for nth in 0..changes {
         turn.tick().await;
         let mut rule = variants::rule(&format!("change-{nth}"), &[variants::bucket(1)]);
-        // A namespace of their own: a full one takes no more.
+        // The changes need a namespace of their own, because a full namespace admits no more rules.
         rule["namespace"] = json!("changes");
         let asked = Instant::now();
         let version = fixture.rule(tenant, &rule).await?;

@@ -1,4 +1,4 @@
-//! A process that is measured: started here, stopped with its owner.
+//! A measured process, which ends with its owner.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use weir_local::{Launch, WatchedProcess, free_port};
 #[derive(Debug)]
 pub struct Service {
     process: WatchedProcess,
-    /// Host and port.
+    /// The host and port.
     pub address: String,
 }
 
 impl Service {
-    /// Starts a program with an address, and waits until it answers there.
+    /// Starts a program with an address, and waits until it answers.
     pub async fn start(
         program: &Path,
         log: &Path,
@@ -38,7 +38,7 @@ impl Service {
         bail!("{} does not listen: {}", program.display(), process.log_tail());
     }
 
-    /// Asks it to end, and waits.
+    /// Asks the process to end, and waits for it.
     pub fn stop(&self) {
         tokio::task::block_in_place(|| self.process.stop());
     }

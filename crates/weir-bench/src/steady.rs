@@ -1,6 +1,5 @@
-//! Open loop: requests leave at a fixed rate whatever comes back, and each latency counts from the
-//! moment at which its request was meant to leave. A service that stalls cannot hide it by being
-//! asked less.
+//! Open loop: requests leave at a fixed rate, and each latency is measured from the moment at which its request was due. A
+//! service that stalls therefore cannot hide the stall by receiving fewer requests.
 
 mod answers;
 mod units;
@@ -21,7 +20,7 @@ use crate::steady::answers::Listener;
 use crate::variants::{SUBJECTS, Variant};
 use units::{histogram, micros};
 
-/// At which rate, and for how long.
+/// The rate and the length of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     pub per_second: f64,
@@ -34,15 +33,15 @@ pub struct Plan {
 #[derive(Debug)]
 pub struct SteadyRun {
     pub latencies: Histogram<u64>,
-    /// How late the client itself sent, where a connection was free.
+    /// The delays that the client itself added while a connection was free.
     pub client_lag: Histogram<u64>,
-    /// Answers with another status than expected.
+    /// The number of answers with an unexpected status.
     pub unexpected: u64,
-    /// Requests that got no answer, or never left.
+    /// The number of requests that got no answer or were never sent.
     pub unanswered: u64,
 }
 
-/// Sends at the rate to one variant.
+/// Sends requests to one variant at this rate.
 pub async fn run(variant: &Variant, plan: Plan) -> Result<SteadyRun> {
     let requests: Vec<Vec<u8>> = (1..=SUBJECTS).map(|subject| request(variant, subject)).collect();
     let (free, freed) = channel();
@@ -73,14 +72,14 @@ pub async fn run(variant: &Variant, plan: Plan) -> Result<SteadyRun> {
     Ok(run)
 }
 
-/// One connection, as the pacer has it.
+/// The pacer's part of one connection.
 struct Connection {
     writer: OwnedWriteHalf,
-    /// When its present request was meant to leave, after the beginning.
+    /// The time at which the present request was due, in microseconds since the start.
     due_us: Arc<AtomicU64>,
 }
 
-/// Sends each request when it is due, on a connection that is free, or else as soon as one is.
+/// Sends each request when it is due, on a free connection or on the next one that becomes free.
 struct Pacer {
     lines: Vec<Connection>,
     requests: Vec<Vec<u8>>,
@@ -89,8 +88,8 @@ struct Pacer {
 }
 
 impl Pacer {
-    /// Answers its own lag, and how many requests were lost. Ending closes the connections, which
-    /// ends the listeners.
+    /// Returns the delays of the client and the number of lost requests. When it returns, the connections close, which ends
+    /// their readers.
     fn run(self, free: &Sender<usize>, freed: &Receiver<usize>) -> Result<(Histogram<u64>, u64)> {
         for at in 0..self.lines.len() {
             free.send(at).context("the channel is ours")?;
@@ -129,7 +128,7 @@ impl Pacer {
     fn send(&self, at: usize, nth: u32, due: Duration) -> Result<()> {
         let line = &self.lines[at];
         line.due_us.store(micros(due), Ordering::Release);
-        // As in the closed loop: all subjects, in an order that no cache likes.
+        // As in the closed loop, the order of the subjects defeats caches.
         let subject = u64::from(nth) * 7919 % u64::from(SUBJECTS);
         let request = &self.requests[usize::try_from(subject)?];
         let sent = line.writer.try_write(request).context("send a request")?;
@@ -138,7 +137,7 @@ impl Pacer {
     }
 }
 
-/// Parks: turning in a loop would take a core from what is measured.
+/// Parks the thread. A busy loop would take a core from the measured processes.
 fn wait_until(moment: Instant) {
     loop {
         let ahead = moment.saturating_duration_since(Instant::now());

@@ -10,7 +10,7 @@ pub struct Turn {
     pub connections: u16,
     pub run: ClosedRun,
     pub usage: Usage,
-    /// Why its figures mean nothing.
+    /// The reason why the figures of the turn are invalid, if there is one.
     pub invalidated: Option<String>,
 }
 
@@ -18,20 +18,20 @@ pub struct Turn {
 #[derive(Debug, Clone)]
 pub struct Paced {
     pub variant: &'static str,
-    /// Of the closed loop's throughput.
+    /// The load, in percent of the throughput of the closed loop.
     pub percent: u8,
     pub per_second: f64,
     pub p50_ms: f64,
     pub p99_ms: f64,
     pub p999_ms: f64,
     pub most_ms: f64,
-    /// How late the client was by itself, for one request in a hundred.
+    /// The 99th percentile of the delay that the client itself added, in milliseconds.
     pub client_p99_ms: f64,
-    /// Processor time of each for one request, in microseconds.
+    /// The processor time of each process per request, in microseconds.
     pub service_us: f64,
     pub redis_us: f64,
     pub client_us: f64,
-    /// Why its figures mean nothing.
+    /// The reason why the figures of the turn are invalid, if there is one.
     pub invalidated: Option<String>,
 }
 

@@ -1,11 +1,11 @@
-//! Processor time of processes, and Redis' own statistics of its commands.
+//! The processor time of processes, and Redis's own statistics of its commands.
 
 use std::fs;
 
 use anyhow::{Context as _, Result};
 use redis::aio::MultiplexedConnection;
 
-/// Counters of one moment.
+/// The counters at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Usage {
     /// Processor time of the service, in microseconds.
@@ -14,7 +14,7 @@ pub struct Usage {
     pub redis_us: u64,
     /// Script calls that Redis answered.
     pub calls: u64,
-    /// Time it spent inside them, in microseconds.
+    /// The time that Redis spent in these scripts, in microseconds.
     pub script_us: u64,
 }
 
@@ -36,7 +36,7 @@ impl RedisUsage {
         Ok(Self { connection, redis_pid })
     }
 
-    /// The counters now, with those of this process.
+    /// Reads the present counters of Redis and of the process `service_pid`.
     pub async fn read(&mut self, service_pid: u32) -> Result<Usage> {
         let stats: String =
             redis::cmd("INFO").arg("commandstats").query_async(&mut self.connection).await?;
@@ -47,7 +47,7 @@ impl RedisUsage {
 }
 
 impl Usage {
-    /// The usage since an earlier reading.
+    /// The difference from an earlier reading.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             service_us: self.service_us.saturating_sub(before.service_us),
@@ -58,21 +58,21 @@ impl Usage {
     }
 }
 
-/// User and system time of a process and its threads.
+/// The user and system time of a process and its threads, in microseconds.
 pub fn processor_us(pid: u32) -> Result<u64> {
     let path = format!("/proc/{pid}/stat");
     let text = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
     ticks(&text).map(|ticks| ticks * US_PER_TICK).with_context(|| format!("understand {path}"))
 }
 
-/// Memory of a process that is in use, in bytes.
+/// The resident memory of a process, in bytes.
 pub fn resident_bytes(pid: u32) -> Result<u64> {
     let path = format!("/proc/{pid}/status");
     let text = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
     kibibytes(&text, "VmRSS:").map(|kib| kib * 1024).with_context(|| format!("understand {path}"))
 }
 
-/// Cores and memory of this machine.
+/// The cores and the memory of this machine.
 pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -80,11 +80,11 @@ pub fn machine() -> String {
     format!("{cores} cores, {gibibytes} GiB of memory")
 }
 
-/// Linux counts in hundredths of a second.
+/// The length of a clock tick of Linux, which is a hundredth of a second.
 const US_PER_TICK: u64 = 10_000;
 
 fn ticks(stat: &str) -> Option<u64> {
-    // The name, in brackets, may hold spaces.
+    // The name in brackets can contain spaces.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let mut next = || fields.next()?.parse::<u64>().ok();
     Some(next()? + next()?)
@@ -95,7 +95,7 @@ fn kibibytes(text: &str, name: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Calls of scripts and the time inside them, from `INFO commandstats`.
+/// The number of script calls and the time in them, from `INFO commandstats`.
 fn scripts(stats: &str) -> (u64, u64) {
     let field = |line: &str, name: &str| {
         line.split([',', ':']).find_map(|field| field.strip_prefix(name)?.parse::<u64>().ok())

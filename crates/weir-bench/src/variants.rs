@@ -8,38 +8,38 @@ use serde_json::{Value, json};
 use crate::fixture::{Fixture, Tenant};
 use crate::service::Service;
 
-/// How many subjects ask.
+/// The number of subjects.
 pub const SUBJECTS: u32 = 10_000;
 
-/// One thing to measure, running.
+/// A running variant.
 #[derive(Debug)]
 pub struct Variant {
     /// The label in the tables.
     pub label: &'static str,
     pub title: &'static str,
-    /// Host and port.
+    /// The host and port.
     pub address: String,
     pub path: &'static str,
     pub bearer: String,
-    /// The body, with the word `SUBJECT` where the subject's number goes.
+    /// The body, with the word `SUBJECT` as the placeholder of the subject's number.
     pub body: String,
-    /// Whether every answer is to be a refusal.
+    /// Whether every answer must be a refusal.
     pub refuses: bool,
-    /// The process that answers.
+    /// The id of the process that answers.
     pub pid: u32,
     pub kind: Kind,
-    /// Kept so that it runs as long as the variant.
+    /// The process of the variant, held so that it is not dropped.
     _service: Option<Service>,
 }
 
 /// The implementation of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing but HTTP.
+    /// A constant answer over HTTP.
     Constant,
-    /// Another limiter that asks Redis.
+    /// Another limiter that uses Redis.
     Plain,
-    /// A limiter that asks nobody.
+    /// A limiter that uses no store.
     InMemory,
     /// A gate.
     Weir,
@@ -52,7 +52,7 @@ pub struct Programs<'a> {
     pub throttlecrab: Option<&'a Path>,
 }
 
-/// Starts an variant; `None`: its program is not there.
+/// Starts a variant. Returns `None` if its program is missing.
 pub async fn start(
     label: &'static str,
     fixture: &Fixture,
@@ -126,7 +126,7 @@ fn other(label: &'static str, title: &'static str, service: Service) -> Variant 
     }
 }
 
-/// The ceiling for answers of a gate's length.
+/// The variant that measures the ceiling for answers of a gate's length.
 fn long(short: Variant) -> Variant {
     let title = "the same constant, as long as the answer of (d)";
     Variant { label: "i", title, path: "/check/long", ..short }
@@ -167,7 +167,7 @@ async fn weir(label: &'static str, fixture: &Fixture) -> Result<Variant> {
         "fixed" | "log" | "counter" | "token" | "leaky" | "spacing" | "quota" => {
             let mut rule = rule(label, &[alone(label)]);
             if label == "spacing" {
-                // Some subject always asks again too soon.
+                // Without the shadow mode, some subject would always exceed the limit.
                 rule["mode"] = json!("shadow");
             }
             fixture.rule(&tenant, &rule).await?;
@@ -218,7 +218,7 @@ pub fn of_gate(
     }
 }
 
-/// 20 rules that match and 9,980 that do not.
+/// Creates 20 rules that match and 9,980 rules that do not.
 async fn of_many(fixture: &Fixture, tenant: &Tenant) -> Result<()> {
     for at in 0..20 {
         let mut hot = rule(&format!("hot-{at}"), &[bucket(GENEROUS)]);
@@ -231,7 +231,7 @@ async fn of_many(fixture: &Fixture, tenant: &Tenant) -> Result<()> {
     fixture.copy_cold_rule(tenant, 9_979).await
 }
 
-/// More than anybody here asks for.
+/// A limit that no subject reaches.
 const GENEROUS: u32 = 1_000_000;
 
 pub fn rule(name: &str, limits: &[Value]) -> Value {
@@ -261,7 +261,7 @@ fn counter(per_second: u32) -> Value {
     json!({ "algorithm": "sliding_window_counter", "limit": per_second, "window_ms": 1_000 })
 }
 
-/// The limit of an variant that is named for its algorithm; it denies nothing here.
+/// A limit of the algorithm that names the variant. It denies nothing here.
 fn alone(algorithm: &str) -> Value {
     match algorithm {
         "fixed" => window(GENEROUS),

@@ -1,4 +1,4 @@
-//! `writes`: what a tenant notices of another one that writes overrides in bulk without pause.
+//! `writes`: the effect on one tenant of another tenant that writes overrides in bulk without pause.
 //!
 //! The victim revokes keys and signs in, alone and beside the bulk writes. Each bulk write replaces the same 5,000 overrides.
 
@@ -34,18 +34,18 @@ pub struct WritesArgs {
     rounds: u32,
 }
 
-/// Overrides of a bulk write: the most that the API admits.
+/// The number of overrides of a bulk write: the most that the API admits.
 const OVERRIDES: u32 = 5_000;
 /// The pause between two requests of the victim.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers of one kind of request; times in microseconds.
+/// The answers to one kind of request. Times are in microseconds.
 #[derive(Debug)]
 struct Answers {
     latencies: Histogram<u64>,
-    /// Answers with a status of 500 or more.
+    /// The number of answers with a status of 500 or more.
     failed: u64,
-    /// Other answers than the expected one.
+    /// The number of other unexpected answers.
     unexpected: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The decisions that a gate counted: a check of the numbers of the client.
+//! The decisions that a gate counted, to verify the numbers of the client.
 
 use anyhow::Result;
 

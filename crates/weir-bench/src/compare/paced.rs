@@ -1,4 +1,4 @@
-//! The open-loop rounds: variants at a quarter, a half and three quarters of what they can.
+//! The open-loop rounds: variants at a quarter, a half and three quarters of their throughput.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::variants::Variant;
 pub struct Rounds {
     pub count: u32,
     pub seconds: u64,
-    /// All variants instead of two.
+    /// Whether all variants are measured instead of two.
     pub full: bool,
 }
 

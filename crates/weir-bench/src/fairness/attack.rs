@@ -1,4 +1,4 @@
-//! A tenant that asks as much as the API permits: batches of 100 checks over four connections, without pause.
+//! A tenant that sends as many checks as the API permits: batches of 100 checks over four connections, without pause.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub(super) struct Attack {
     tenant: Tenant,
 }
 
-/// An attack under way.
+/// An attack in progress.
 #[derive(Debug)]
 pub(super) struct Attacking {
     callers: JoinSet<()>,
@@ -29,30 +29,30 @@ pub(super) struct Attacking {
 
 const CONNECTIONS: usize = 4;
 const BATCH: usize = 100;
-/// Subjects whose keys have a wrong type: three in ten.
+/// The number of subjects of a batch whose keys have a wrong type: three in ten.
 const DAMAGED: usize = BATCH * 3 / 10;
 const PREPARED_AT_A_TIME: usize = 5;
-/// As many limits as a check may meet.
+/// The number of rules that a check matches. Together they have as many limits as a check can match.
 const RULES_MET: usize = 8;
 const LIMITS: u32 = 8;
-/// Rules of the namespace that do not match.
+/// The number of rules of the namespace that do not match.
 const COLD_RULES: u32 = 900;
-/// Patterns of S-63: 300 rules of 16.
+/// The number of rules with the patterns of S-63; each has 16.
 const PATTERN_RULES: usize = 300;
 const PATTERNS: usize = 16;
 
 impl Attack {
-    /// Every check meets 64 limits.
+    /// An attack whose checks match 64 limits each.
     pub(super) async fn many_limits(fixture: &Fixture) -> Result<Self> {
         let tenant = with_many_limits(fixture, "limits").await?;
         Ok(Self { title: "64 limits a check".to_owned(), tenant })
     }
 
-    /// The same, and three in ten of its subjects have a key of a wrong type.
+    /// The same attack, with a key of a wrong type for three in ten of its subjects.
     pub(super) async fn wrong_types(fixture: &Fixture) -> Result<Self> {
         let tenant = with_many_limits(fixture, "damaged").await?;
         let client = Client::new();
-        // In small batches, which Redis decides within the gate's budget.
+        // Small batches, which Redis decides within the budget of the gate.
         for first in (0..BATCH).step_by(PREPARED_AT_A_TIME) {
             let body = batch(first, PREPARED_AT_A_TIME);
             ask(&client, &batch_url(fixture), &tenant.secret, &body).await?;
@@ -62,7 +62,7 @@ impl Attack {
         Ok(Self { title: format!("64 limits a check, {damaged} damaged subjects of 100"), tenant })
     }
 
-    /// As many patterns as the API admits, up to 4,800.
+    /// An attack with as many patterns as the API admits, up to 4,800.
     pub(super) async fn many_patterns(fixture: &Fixture) -> Result<Self> {
         let tenant = fixture.tenant("patterns").await?;
         let mut admitted = 0;
@@ -78,7 +78,7 @@ impl Attack {
         Ok(Self { title: format!("{admitted} patterns"), tenant })
     }
 
-    /// Begins to ask.
+    /// Starts to send checks.
     pub(super) fn start(&self, fixture: &Fixture) -> Attacking {
         let (checks, mut callers) = (Arc::<AtomicU64>::default(), JoinSet::new());
         for _ in 0..CONNECTIONS {
@@ -96,7 +96,7 @@ impl Attack {
 }
 
 impl Attacking {
-    /// Ends it; returns how many checks it sent a second.
+    /// Stops the attack. Returns the number of checks that it sent per second.
     pub(super) async fn stop(mut self) -> f64 {
         let per_second =
             float(self.checks.load(Ordering::Relaxed)) / self.began.elapsed().as_secs_f64();
@@ -125,7 +125,7 @@ fn limit(seconds: u32) -> Value {
     json!({ "algorithm": "fixed_window", "limit": 1_000_000_000, "window_ms": 1_000 * seconds })
 }
 
-/// A pattern like those of S-63, that does not match in the end.
+/// A pattern like those of S-63, which does not match in the end.
 fn pattern(rule: usize, at: usize) -> Value {
     let last = if at + 1 == PATTERNS { "x" } else { "" };
     json!({
@@ -133,7 +133,7 @@ fn pattern(rule: usize, at: usize) -> Value {
     })
 }
 
-/// The checks of consecutive subjects, from this number on.
+/// A batch of checks of consecutive subjects that starts with this number.
 fn batch(first: usize, checks: usize) -> Value {
     let check = |at: usize| json!({ "namespace": "api", "attributes": { "user": format!("a-{}", first + at), "route": "/hot" } });
     json!({ "checks": (0..checks).map(check).collect::<Vec<_>>() })
@@ -149,7 +149,7 @@ async fn ask(client: &Client, url: &str, secret: &str, body: &Value) -> Result<(
     Ok(())
 }
 
-/// Gives the keys of three in ten subjects another type. Returns the number of these keys.
+/// Changes the type of the keys of three in ten subjects. Returns the number of these keys.
 async fn damage(fixture: &Fixture, tenant: &Tenant) -> Result<usize> {
     let client = redis::Client::open(fixture.redis_url())?;
     let mut connection = client.get_multiplexed_async_connection().await?;

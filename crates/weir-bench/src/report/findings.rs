@@ -4,13 +4,13 @@ use crate::numbers::{Spread, float};
 use crate::turns::{Paced, Turn};
 use crate::variants::Variant;
 
-/// Everything that was measured.
+/// All measurements.
 #[derive(Debug, Clone, Copy)]
 pub struct Findings<'a> {
     pub variants: &'a [Variant],
     pub turns: &'a [Turn],
     pub paced: &'a [Paced],
-    /// Matching against 10,000 rules, if that was timed.
+    /// The time to match a request against 10,000 rules, in microseconds, if it was measured.
     pub match_us: Option<f64>,
     pub seconds: u64,
 }
@@ -26,7 +26,7 @@ pub struct Summary {
 }
 
 impl Findings<'_> {
-    /// `None`: never measured, or every turn invalidated.
+    /// Returns `None` if the variant was not measured or every turn was invalidated.
     pub fn summary(&self, label: &str, connections: u16) -> Option<Summary> {
         let turns: Vec<&Turn> = self.sound(label, connections).collect();
         let median = |of: fn(&Turn) -> u64| {

@@ -21,7 +21,7 @@ pub struct Latency {
 }
 
 impl Findings<'_> {
-    /// `None`: never measured, or every turn invalidated.
+    /// Returns `None` if the variant was not measured or every turn was invalidated.
     pub fn latency(&self, label: &str, percent: u8) -> Option<Latency> {
         let of_cell = |paced: &&Paced| paced.variant == label && paced.percent == percent;
         let sound = self.paced.iter().filter(of_cell).filter(|paced| paced.invalidated.is_none());
@@ -77,7 +77,7 @@ fn row(findings: &Findings<'_>, label: &str, percent: u8) -> String {
     }
     let _ =
         write!(text, " {:.2} | {:.1} |", latency.client_p99_ms.median, latency.service_us.median);
-    // The background work of Redis would be attributed to the requests of a constant.
+    // For a constant, this figure would be the background work of Redis.
     let redis_us = latency.redis_us.median;
     let redis = if redis_us < 1.0 { "–".to_owned() } else { format!("{redis_us:.1}") };
     let _ = writeln!(text, " {redis} | {:.1} |", latency.client_us.median);

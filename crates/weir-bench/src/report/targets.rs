@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::findings::Findings;
 
-/// Reached or not, for every target whose variants were measured.
+/// The table of targets whose variants were measured, with whether each was reached.
 pub fn table(findings: &Findings<'_>) -> String {
     let mut text = String::from(
         "\n**Targets** (64 connections)\n\n| target | wanted | measured | reached |\n\
@@ -31,7 +31,7 @@ struct Target {
 
 const CONNECTIONS: u16 = 64;
 
-/// Throughput of one variant, as a share of another's.
+/// The throughput of one variant as a share of another one's.
 fn rates(findings: &Findings<'_>) -> Vec<Target> {
     let wanted = [
         ("d", "a", 0.65),
@@ -55,14 +55,14 @@ fn rates(findings: &Findings<'_>) -> Vec<Target> {
     wanted.into_iter().filter_map(target).collect()
 }
 
-/// The latency of (d) at half its throughput, beside (a)'s at half of its.
+/// The latency of (d) at half its throughput, compared with (a) at half of its own.
 fn tail(findings: &Findings<'_>) -> Option<Target> {
     let p99_ms = |label: &'static str| Some(findings.latency(label, 50)?.p99_ms.median);
     let ratio = p99_ms("d")? / p99_ms("a")?;
     Some(at_most("p99 of (d) over (a), each at 50 % of its load", 2.0, ratio))
 }
 
-/// Time per check in (d).
+/// The processor time per check in (d).
 fn costs(findings: &Findings<'_>) -> Vec<Target> {
     let Some(exact) = findings.summary("d", CONNECTIONS) else { return Vec::new() };
     let mut targets = vec![at_most("(d) in Redis' script, µs per check", 3.0, exact.script_us)];

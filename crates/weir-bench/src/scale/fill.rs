@@ -1,11 +1,11 @@
-//! Much data in one change: one tenant or rule is made through the API and copied in SQL.
+//! Fills the database in one change: one tenant or rule is created through the API and copied in SQL.
 
 use anyhow::Result;
 
 use crate::fixture::{Fixture, Tenant};
 use crate::variants;
 
-/// Tenants of ten rules and one key each.
+/// Creates tenants with ten rules and one key each.
 pub async fn tenants(fixture: &Fixture, count: u32) -> Result<()> {
     let model = fixture.tenant("model").await?;
     for at in 0..10 {
@@ -44,7 +44,7 @@ pub async fn tenants(fixture: &Fixture, count: u32) -> Result<()> {
         .map(drop)
 }
 
-/// Rules of one tenant, none of which is asked for.
+/// Creates rules of one tenant that no check matches.
 pub async fn rules(fixture: &Fixture, tenant: &Tenant, count: u32) -> Result<()> {
     let mut cold = variants::rule("cold-0", &[variants::bucket(100)]);
     cold["match"] = variants::route("/cold/0");

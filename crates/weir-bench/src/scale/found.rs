@@ -10,9 +10,9 @@ pub struct Found {
     pub title: String,
     pub start: Duration,
     pub resident_bytes: u64,
-    /// From the answer of the control plane until the gate serves the change, in milliseconds.
+    /// The times from the answer of the control plane until the gate serves the change, in milliseconds.
     pub applied_ms: Vec<f64>,
-    /// From asking the control plane for it, in milliseconds.
+    /// The times from the request to the control plane until the gate serves the change, in milliseconds.
     pub whole_ms: Vec<f64>,
     pub quiet: SteadyRun,
     pub changing: SteadyRun,

@@ -9,7 +9,7 @@ use crate::numbers::float;
 use crate::steady::SteadyRun;
 use crate::usage;
 
-/// The line that is printed for one amount.
+/// The printed line of one amount of data.
 pub fn line(found: &Found) -> String {
     format!(
         "   {}: starts in {:.0} ms, {:.0} MiB; a change after p50 {:.1} ms, p99 {:.1} ms; \
@@ -73,7 +73,7 @@ fn mebibytes(bytes: u64) -> f64 {
     float(bytes) / (1024.0 * 1024.0)
 }
 
-/// The value that so large a share does not exceed.
+/// The value that this share of the values does not exceed.
 fn quantile(values: &[f64], share: f64) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);

@@ -12,18 +12,18 @@ use tokio::net::tcp::OwnedReadHalf;
 
 use super::units::{histogram, micros};
 
-/// One connection, as its reader has it.
+/// The reader's part of one connection.
 #[derive(Debug)]
 pub struct Listener {
-    /// Its number.
+    /// The number of the connection.
     pub at: usize,
     pub begun: Instant,
-    /// When its present request was meant to leave.
+    /// The time at which the present request was due, in microseconds since the start.
     pub due_us: Arc<AtomicU64>,
-    /// Answers to requests before this do not count.
+    /// The time before which requests do not count, in microseconds since the start.
     pub from_us: u64,
     pub expected: u16,
-    /// Told that the connection may be used again.
+    /// The channel for the numbers of connections that are free again.
     pub free: Sender<usize>,
 }
 
@@ -35,7 +35,7 @@ pub struct Heard {
 }
 
 impl Listener {
-    /// Until the other side closes.
+    /// Reads until the other side closes the connection.
     pub async fn run(self, mut reader: OwnedReadHalf) -> Result<Heard> {
         let mut heard = Heard { latencies: histogram(), unexpected: 0 };
         let mut bytes = Vec::with_capacity(8 * 1024);
@@ -51,13 +51,13 @@ impl Listener {
                 heard.latencies.saturating_record(took_at.saturating_sub(due_us).max(1));
             }
             heard.unexpected += u64::from(status != self.expected);
-            // Nobody listens any more once the run is over.
+            // The pacer no longer receives when the run is over.
             let _ = self.free.send(self.at);
         }
     }
 }
 
-/// The status and the length of an answer that is there whole.
+/// The status and the length of a complete answer at the start of `bytes`.
 fn answer(bytes: &[u8]) -> Option<(u16, usize)> {
     let head = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&bytes[..head]).ok()?;
