@@ -1,5 +1,5 @@
-//! Starts both servers in the folder given, prints their process ids, and holds them until killed:
-//! the test of what a crashed owner leaves behind runs this.
+//! Starts both servers in the given folder, prints their process ids and runs until it is killed. The test of a crashed owner
+//! runs this program.
 
 use std::io::Write as _;
 use std::path::Path;

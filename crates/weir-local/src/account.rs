@@ -1,22 +1,22 @@
-//! As whom a server runs. Postgres refuses root and Redis should; both drop to an account that
-//! owns nothing else.
+//! The account that a server runs as. Postgres refuses to run as root, and Redis should not run as root. As root, both run as
+//! an account without other property.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use crate::LocalError;
 
-/// The user a process runs as.
+/// The account that a process runs as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Account {
     /// The account of this process.
     Ours,
-    /// Another user, which only root can choose.
+    /// Another account, which only root can choose.
     Other { name: String, uid: u32, gid: u32 },
 }
 
 impl Account {
-    /// As whom servers run: ourselves, unless we are root.
+    /// The account for servers: that of this process, unless it is root.
     pub fn for_servers() -> Result<Self, LocalError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(Self::Ours);
@@ -38,7 +38,7 @@ impl Account {
         }
     }
 
-    /// Makes `command` run as this account, without our supplementary groups.
+    /// Makes `command` run as this account, without the supplementary groups of this process.
     pub(crate) fn apply(&self, command: &mut Command) {
         if let Self::Other { uid, gid, .. } = self {
             command.uid(*uid).gid(*gid);

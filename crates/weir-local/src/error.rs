@@ -1,4 +1,4 @@
-//! Errors of local servers, in words that a person at a terminal can act on.
+//! Errors of local servers, with texts for a person at a terminal.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub enum LocalError {
 }
 
 impl LocalError {
-    /// For `map_err` after a call on a file: what was being done, and to which.
+    /// Returns a function for `map_err` that adds the failed action and its file to an error.
     pub(crate) fn file(
         doing: &'static str,
         path: &Path,

@@ -1,8 +1,8 @@
-//! The folder a server keeps its data in: private to the account it runs as, and reachable by it.
+//! The data folder of a server: private to the account of the server, and reachable by it.
 //!
-//! A folder asked for below one that the account may not pass through (root's home is closed to
-//! everybody else) is replaced by one under `/var/tmp` whose name follows from the path asked for,
-//! so that the next start finds the same data.
+//! If the account cannot pass through a folder above the requested one (the home of root is closed to other accounts), a
+//! folder in `/var/tmp` replaces it. The name of the replacement is derived from the requested path, so the next start finds
+//! the same data.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Account, LocalError};
 
-/// Makes `wanted` ready for `account`, or its replacement; returns the one to use.
+/// Prepares `wanted`, or its replacement, for `account`. Returns the folder in use.
 pub(crate) fn prepare(wanted: &Path, account: &Account) -> Result<PathBuf, LocalError> {
     let wanted = std::path::absolute(wanted).map_err(LocalError::file("find", wanted))?;
     let folder = if reachable(&wanted, account) {
@@ -25,7 +25,7 @@ pub(crate) fn prepare(wanted: &Path, account: &Account) -> Result<PathBuf, Local
     Ok(folder)
 }
 
-/// Writes a file that only `account` (and root) may read.
+/// Writes a file that only `account` and root can read.
 pub(crate) fn write_private(path: &Path, text: &str, account: &Account) -> Result<(), LocalError> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -50,8 +50,8 @@ fn make_private(folder: &Path, account: &Account) -> Result<(), LocalError> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(LocalError::file("create", folder)(error)),
     }
-    // An existing folder may be somebody else's trap (a link, or one they own), unless it is
-    // ours by its owner.
+    // Another user could have made the existing folder as a trap (a link, or a folder of theirs), so its owner must be this
+    // process or the account.
     let found = fs::symlink_metadata(folder).map_err(LocalError::file("look at", folder))?;
     let ours = rustix::process::geteuid().as_raw();
     if !found.is_dir() || ![account.uid(), ours].contains(&found.uid()) {
@@ -69,7 +69,7 @@ fn give(path: &Path, account: &Account) -> std::io::Result<()> {
     }
 }
 
-/// May `account` pass through every existing folder above `path`?
+/// Whether `account` can pass through every existing folder above `path`.
 fn reachable(path: &Path, account: &Account) -> bool {
     let Account::Other { uid, gid, .. } = account else {
         return true;
@@ -91,7 +91,7 @@ fn shared_parent() -> &'static Path {
     if persistent.is_dir() { persistent } else { Path::new("/tmp") }
 }
 
-/// FNV-1a: the same on every machine and in every release, as a place on disk must be.
+/// FNV-1a, which gives the same result on every machine and in every release. The path of the data depends on it.
 fn hash(path: &Path) -> u64 {
     path.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -4,10 +4,10 @@
 //! - [`Postgres`] and [`Redis`]: one server each, on loopback, in a folder of its own.
 //! - [`shared`]: one server of each kind per test process.
 //! - [`Relay`]: a network that silences connections.
-//! - [`WatchedProcess`]: any process that must not outlive us; tests start `weir serve` under it.
+//! - [`WatchedProcess`]: a process that must not outlive its owner. Tests run `weir serve` in it.
 //!
-//! Invariants: nothing started here survives its owner, even one that was killed; no server runs
-//! as root; nothing listens on anything but loopback; the calls block and need no runtime.
+//! Invariants: nothing that is started here outlives its owner, even if the owner is killed. No server runs as root, and no
+//! server listens on anything but loopback. All calls block and need no runtime.
 
 pub mod shared;
 

@@ -1,13 +1,13 @@
-//! Ports on loopback.
+//! Free ports on loopback.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::{Ipv4Addr, TcpListener};
 
 use crate::LocalError;
 
-/// A port on which nothing listens now. It lies below the range systems take outgoing ports from,
-/// so that it stays free while a server that uses it is restarted. Another process may still take
-/// it first: a caller that can, tries again.
+/// Returns a port on which nothing listens now. It is below the range of ports that systems use for outgoing connections, so
+/// it stays free while a server that uses it restarts. Another process can still take it first; callers should then try
+/// another port.
 pub fn free_port() -> Result<u16, LocalError> {
     let start = RandomState::new().build_hasher().finish();
     (0..u64::from(SPAN))

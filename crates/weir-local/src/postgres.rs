@@ -1,4 +1,4 @@
-//! One Postgres server of our own: loopback only, superuser `weir` with a generated password.
+//! A Postgres server that listens on loopback only. Its superuser `weir` has a generated password.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
@@ -12,15 +12,15 @@ use crate::programs::postgres_folder;
 use crate::watchdog::log_tail;
 use crate::{Account, Launch, LocalError, StopSignal, WatchedProcess, folder, free_port, secret};
 
-/// Where the data lies, and whether it must survive a crash of the machine.
+/// The place of the data, and whether it must survive a crash of the machine.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
     pub data_dir: PathBuf,
-    /// Without it the server does not wait for the disk: right for tests, wrong for data one keeps.
+    /// Whether the server waits for the disk. Tests do not need it; data to be retained does.
     pub durable: bool,
 }
 
-/// A running server. Dropping it stops it and keeps the data.
+/// A running server. Dropping it stops the server and leaves the data in place.
 #[derive(Debug)]
 pub struct Postgres {
     programs: PathBuf,
@@ -55,7 +55,7 @@ impl Postgres {
         Ok(server)
     }
 
-    /// The address of a database, with the superuser's password in it.
+    /// The address of a database, with the password of the superuser.
     pub fn url(&self, database: &str) -> String {
         let (password, port) = (&self.password, self.port);
         format!("postgres://weir:{password}@127.0.0.1:{port}/{database}")
@@ -70,13 +70,12 @@ impl Postgres {
         self.port
     }
 
-    /// The folder in use, which differs from the one asked for when the account that servers run
-    /// as cannot reach that.
+    /// The folder in use. It differs from the requested one if the account of the server cannot reach that.
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
 
-    /// The server's process, if it runs.
+    /// The id of the server's process, if it runs.
     pub fn pid(&self) -> Option<u32> {
         self.with(WatchedProcess::pid).ok()
     }
@@ -90,7 +89,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// Runs `psql` on a database, stopping at the first error; returns its bare output.
+    /// Runs `psql` on a database until the first error. Returns its bare output.
     pub fn psql(&self, database: &str, args: &[&str]) -> Result<String, LocalError> {
         let mut command = Command::new(self.programs.join("psql"));
         command
@@ -106,7 +105,7 @@ impl Postgres {
         run("psql", command)
     }
 
-    /// Ends the server in good order. It can be started again.
+    /// Shuts the server down in order. It can be started again.
     pub fn stop(&self) -> Result<(), LocalError> {
         self.with(|process| process.stop_with(StopSignal::Interrupt))?;
         self.forget();
@@ -129,7 +128,7 @@ impl Postgres {
         self.with(WatchedProcess::resume)
     }
 
-    /// Starts the server again, on the same port; stops it first if it runs.
+    /// Starts the server again on the same port. Stops it first if it runs.
     pub fn restart(&self) -> Result<(), LocalError> {
         if self.pid().is_some() {
             self.stop()?;
@@ -145,8 +144,7 @@ impl Postgres {
         self.data_dir.join("postgres.log")
     }
 
-    /// Makes the cluster beside its place and moves it there, so that a half-made one is never
-    /// taken for whole.
+    /// Creates the cluster in a temporary folder and then renames it, so that an incomplete cluster is never used.
     fn create_cluster(&self) -> Result<(), LocalError> {
         if self.cluster().join("PG_VERSION").is_file() {
             return Ok(());
@@ -174,7 +172,7 @@ impl Postgres {
         fs::rename(&staged, self.cluster()).map_err(LocalError::file("move", &staged))
     }
 
-    /// The watchdog of an owner that has just ended may still be stopping its server.
+    /// Waits for the server of an owner that has just ended: its watchdog is perhaps still stopping it.
     fn await_predecessor(&self) {
         let until = Instant::now() + Duration::from_secs(15);
         while Instant::now() < until && self.status().is_some_and(|status| is_alive(status.pid)) {
@@ -182,7 +180,7 @@ impl Postgres {
         }
     }
 
-    /// The port of the last time if it is free, so that addresses stay the same.
+    /// Chooses the previous port if it is free, so that addresses stay the same.
     fn choose_port(&mut self) -> Result<(), LocalError> {
         let file = self.data_dir.join("port");
         let last = fs::read_to_string(&file).ok();
@@ -243,7 +241,7 @@ impl Postgres {
             .stop_by(signal, Duration::from_secs(20))
     }
 
-    /// The server's own entry in its lock file.
+    /// The status from the server's own lock file.
     fn status(&self) -> Option<Status> {
         let text = fs::read_to_string(self.cluster().join("postmaster.pid")).ok()?;
         let mut lines = text.lines();

@@ -1,11 +1,10 @@
-//! Where the installed servers are.
+//! The paths of the installed servers.
 
 use std::path::{Path, PathBuf};
 
 use crate::LocalError;
 
-/// The folder with the newest `initdb` and `postgres`: on the path, or where the systems we know
-/// put them.
+/// The folder with the newest `initdb` and `postgres`, either on the search path or where known systems install them.
 pub fn postgres_folder() -> Result<PathBuf, LocalError> {
     on_path("initdb")
         .and_then(|program| program.canonicalize().ok())
@@ -19,7 +18,7 @@ pub fn postgres_folder() -> Result<PathBuf, LocalError> {
         .ok_or(LocalError::Missing { program: "Postgres (initdb, postgres, psql)" })
 }
 
-/// `redis-server`, or Valkey's.
+/// The path of `redis-server`, or of Valkey's server.
 pub fn redis_server() -> Result<PathBuf, LocalError> {
     ["redis-server", "valkey-server"]
         .into_iter()
@@ -49,7 +48,7 @@ fn complete(folder: &Path) -> bool {
     ["initdb", "postgres", "psql"].iter().all(|name| folder.join(name).is_file())
 }
 
-/// The major version in a path such as `…/postgresql/15/bin` or `…/postgresql@17/bin`; 0 if none.
+/// The major version in a path such as `…/postgresql/15/bin` or `…/postgresql@17/bin`, or 0 if there is none.
 fn version(folder: &Path) -> u32 {
     folder
         .components()

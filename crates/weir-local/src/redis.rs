@@ -1,5 +1,5 @@
-//! One Redis server of our own: loopback only, with a password, without persistence, and refusing
-//! writes rather than evicting counters when memory is full.
+//! A Redis server that listens on loopback only, with a password and without persistence. When its memory is full, it refuses
+//! writes instead of evicting counters.
 
 use std::fs;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -13,14 +13,14 @@ use crate::postgres::pause_between_polls;
 use crate::programs::redis_server;
 use crate::{Account, Launch, LocalError, StopSignal, WatchedProcess, folder, free_port, secret};
 
-/// Where the server works, and further lines of its configuration (cluster mode, memory limits).
+/// The server's folder, and more lines of its configuration, such as cluster mode or memory limits.
 #[derive(Debug, Clone, Default)]
 pub struct RedisOptions {
     pub data_dir: PathBuf,
     pub settings: Vec<String>,
 }
 
-/// A running server. Dropping it stops it; nothing is kept.
+/// A running server. Dropping it stops the server and discards its data.
 #[derive(Debug)]
 pub struct Redis {
     program: PathBuf,
@@ -52,7 +52,7 @@ impl Redis {
         Ok(server)
     }
 
-    /// The server's address, with the password in it.
+    /// The address of the server, with its password.
     pub fn url(&self) -> String {
         format!("redis://:{}@127.0.0.1:{}/0", self.password, self.port)
     }
@@ -65,18 +65,17 @@ impl Redis {
         &self.password
     }
 
-    /// The folder in use, which differs from the one asked for when the account that servers run
-    /// as cannot reach that.
+    /// The folder in use. It differs from the requested one if the account of the server cannot reach that.
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
 
-    /// The server's process, if it runs.
+    /// The id of the server's process, if it runs.
     pub fn pid(&self) -> Option<u32> {
         self.with(WatchedProcess::pid).ok()
     }
 
-    /// Sends one command of plain words; returns the first bytes of the reply.
+    /// Sends one command of plain words. Returns the first bytes of the reply.
     pub fn command(&self, words: &str) -> Result<String, LocalError> {
         self.ask(words).map_err(|source| LocalError::Failed {
             program: "redis-server".to_owned(),
@@ -106,7 +105,7 @@ impl Redis {
         self.with(WatchedProcess::resume)
     }
 
-    /// Starts the server again, empty, on the same port; stops it first if it runs.
+    /// Starts the server again, empty, on the same port. Stops it first if it runs.
     pub fn restart(&self) -> Result<(), LocalError> {
         if self.pid().is_some() {
             self.stop()?;
@@ -114,7 +113,7 @@ impl Redis {
         self.run()
     }
 
-    /// In a file rather than in arguments, which every user of the machine can read.
+    /// Writes the settings to a file. Every user of the machine can read the arguments of a process.
     fn configure(&self, settings: &[String]) -> Result<(), LocalError> {
         let mut text = format!(
             "bind 127.0.0.1\nport {}\nrequirepass {}\nmasterauth {}\n",
@@ -185,7 +184,7 @@ fn read_some(stream: &mut TcpStream) -> std::io::Result<String> {
     let mut bytes = [0; 4096];
     loop {
         match stream.read(&mut bytes) {
-            // A signal ends a read that has a time limit.
+            // A signal interrupts a read that has a time limit.
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             count => return Ok(String::from_utf8_lossy(&bytes[..count?]).into_owned()),
         }

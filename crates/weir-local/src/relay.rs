@@ -1,5 +1,5 @@
-//! A TCP relay before a server, with the fault that no signal to a process can cause: a network that silently drops
-//! packets of the connections there are, while new ones work.
+//! A TCP relay in front of a server. It causes the fault that no signal to a process can cause: a network that silently drops
+//! the packets of the existing connections, while new ones work.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -20,7 +20,7 @@ pub struct Relay {
 struct Shared {
     target: u16,
     ended: AtomicBool,
-    /// New connections are silent from the start.
+    /// Whether new connections are silent from the start.
     deaf: AtomicBool,
     links: Mutex<Vec<Link>>,
 }
@@ -32,7 +32,7 @@ struct Link {
 }
 
 impl Relay {
-    /// Relays to a port of loopback.
+    /// Starts a relay to a port of loopback.
     pub fn start(target: u16) -> Result<Self, LocalError> {
         let failed = |source| LocalError::Spawn { program: "the relay".to_owned(), source };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
@@ -48,19 +48,20 @@ impl Relay {
         Ok(Self { port, shared })
     }
 
-    /// The port to connect to.
+    /// The port of the relay.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Drops all bytes of the connections there are, without closing them. New connections work. Returns their number.
+    /// Drops all bytes of the existing connections without closing them. New connections work. Returns the number of silenced
+    /// connections.
     pub fn silence(&self) -> usize {
         let links = self.shared.links();
         links.iter().for_each(|link| link.silent.store(true, Ordering::SeqCst));
         links.len()
     }
 
-    /// Does the same to new connections from now on, or no longer.
+    /// Sets whether new connections are silent from the start.
     pub fn set_deaf(&self, deaf: bool) {
         self.shared.deaf.store(deaf, Ordering::SeqCst);
     }
@@ -69,7 +70,7 @@ impl Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::SeqCst);
-        // Wakes the thread that accepts.
+        // Wakes the thread that accepts connections.
         drop(TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)));
         for link in self.shared.links().drain(..) {
             link.ends.iter().for_each(|end| drop(end.shutdown(Shutdown::Both)));
@@ -102,7 +103,7 @@ impl Shared {
     }
 }
 
-/// Passes bytes on until one side ends. Bytes of a silent connection are read and dropped, its end too.
+/// Forwards bytes until one side ends. On a silent connection, it reads and drops the bytes and does not forward the end.
 fn pass(mut from: TcpStream, mut to: TcpStream, silent: &AtomicBool) {
     let mut bytes = [0; 16 * 1024];
     while let Ok(count @ 1..) = from.read(&mut bytes) {

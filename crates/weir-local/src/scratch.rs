@@ -1,4 +1,4 @@
-//! A folder that disappears with its owner, even with one that was killed.
+//! A folder that is removed when its owner ends, even if the owner is killed.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 
 use crate::{LocalError, secret};
 
-/// A new folder under the system's place for temporary files. Other users may pass through it (a
-/// server that runs as another user keeps its private folder inside), but not list it.
+/// A new folder in the system's directory for temporary files. Other users can pass through it but cannot list it: a server
+/// that runs as another user has its private folder inside.
 #[derive(Debug)]
 pub struct ScratchDir {
     path: PathBuf,
@@ -49,8 +49,8 @@ impl Drop for ScratchDir {
     }
 }
 
-/// Waits for the owner to end, then for the watchdogs of processes that use the folder (each keeps
-/// a `.running` file there), then removes it.
+/// Waits for the owner to end, then for the watchdogs of processes that use the folder (each has a `.running` file in it),
+/// then removes the folder.
 const SWEEP: &str = r#"
 while read -r _; do :; done
 tenths=300

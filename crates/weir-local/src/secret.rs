@@ -1,4 +1,4 @@
-//! Passwords of local servers: made once, kept beside the data.
+//! Passwords of local servers. Each is generated once and stored beside the data.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::{Account, LocalError, folder};
 
-/// The password in `path`, or a new one stored there.
+/// Reads the password in `path`, or stores a new one there.
 pub(crate) fn load_or_make(path: &Path, account: &Account) -> Result<String, LocalError> {
     if let Ok(found) = fs::read_to_string(path) {
         return Ok(found.trim().to_owned());
@@ -17,7 +17,7 @@ pub(crate) fn load_or_make(path: &Path, account: &Account) -> Result<String, Loc
     Ok(password)
 }
 
-/// A name nobody can guess, for folders in shared places.
+/// A name that cannot be guessed, for folders in shared directories.
 pub(crate) fn random_name() -> Result<String, LocalError> {
     random_hex::<8>()
 }

@@ -1,12 +1,14 @@
-//! One server of each kind per test process, started at first use. Tests keep apart by database
-//! and by key prefix; one that stops or kills a server starts its own.
+//! One server of each kind per test process, started at first use. Tests are separated by database and by key prefix. A test
+//! that stops or kills a server starts its own.
 
 use std::sync::OnceLock;
 
 use crate::{Postgres, PostgresOptions, Redis, RedisOptions, ScratchDir};
 
+/// The Postgres server of this test process.
+///
 /// # Panics
-/// When the server cannot be started: there is no test without it.
+/// If the server cannot be started, because no test can run without it.
 pub fn postgres() -> &'static Postgres {
     static SERVER: OnceLock<Postgres> = OnceLock::new();
     SERVER.get_or_init(|| {
@@ -18,8 +20,10 @@ pub fn postgres() -> &'static Postgres {
     })
 }
 
+/// The Redis server of this test process.
+///
 /// # Panics
-/// When the server cannot be started: there is no test without it.
+/// If the server cannot be started, because no test can run without it.
 pub fn redis() -> &'static Redis {
     static SERVER: OnceLock<Redis> = OnceLock::new();
     SERVER.get_or_init(|| {
@@ -34,7 +38,7 @@ pub fn redis() -> &'static Redis {
 /// A folder for this test process, removed after its end.
 ///
 /// # Panics
-/// When no folder can be made.
+/// If no folder can be created.
 pub fn scratch() -> &'static ScratchDir {
     static FOLDER: OnceLock<ScratchDir> = OnceLock::new();
     FOLDER.get_or_init(|| {

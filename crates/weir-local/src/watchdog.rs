@@ -1,8 +1,8 @@
 //! A process that does not outlive its owner.
 //!
-//! Each runs under a small shell script, the watchdog, that holds a pipe from this process. When this process ends, in
-//! whatever way, the pipe closes and the watchdog stops the process. Watchdog and process have a
-//! process group of their own, so Ctrl-C in a terminal reaches us first and we decide the order.
+//! A small shell script, the watchdog, runs each process and holds a pipe from this process. When this process ends in any
+//! way, the pipe closes and the watchdog stops the process. The watchdog and the process have a process group of their own,
+//! so Ctrl-C in a terminal reaches only this process, which then decides the order in which they stop.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -59,7 +59,7 @@ impl Launch {
         self
     }
 
-    /// Keeps standard output apart from the log, in a file of its own.
+    /// Writes standard output to a file of its own instead of the log.
     #[must_use]
     pub fn stdout(mut self, file: &Path) -> Self {
         file.clone_into(&mut self.stdout);
@@ -72,7 +72,7 @@ impl Launch {
         self
     }
 
-    /// The signal that stops the process, and how long it may take before it is killed.
+    /// Sets the signal that stops the process, and the time after which it is killed.
     #[must_use]
     pub fn stop_by(mut self, signal: StopSignal, grace: Duration) -> Self {
         self.signal = signal;
@@ -85,13 +85,13 @@ impl Launch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopSignal {
     Terminate,
-    /// Postgres: a fast shutdown, which keeps everything.
+    /// A fast shutdown of Postgres, which loses nothing.
     Interrupt,
-    /// Postgres: an immediate shutdown, which recovers at the next start.
+    /// An immediate shutdown of Postgres, which recovers at the next start.
     Quit,
 }
 
-/// A running process with its watchdog. Dropping it stops the process and waits for the end.
+/// A running process with its watchdog. Dropping it stops the process and waits for its end.
 #[derive(Debug)]
 pub struct WatchedProcess {
     pid: Pid,
@@ -137,17 +137,17 @@ impl WatchedProcess {
         self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// The exit code, if the process has ended; 128 and the signal's number if it was killed.
+    /// The exit code, if the process has ended. For a killed process it is 128 plus the number of the signal.
     pub fn exit_code(&self) -> Option<i32> {
         self.exit.wait(Duration::ZERO)
     }
 
-    /// Waits for the process to end by itself. `None`: it still runs.
+    /// Waits for the process to end by itself. Returns `None` if it still runs.
     pub fn wait_exit(&self, at_most: Duration) -> Option<i32> {
         self.exit.wait(at_most)
     }
 
-    /// Asks the process to end, and kills it when it takes longer than its grace.
+    /// Asks the process to end, and kills it after its grace period.
     pub fn stop(&self) -> i32 {
         self.stop_with(self.signal)
     }
@@ -165,10 +165,10 @@ impl WatchedProcess {
         self.exit.wait(Duration::from_secs(30)).unwrap_or(KILLED)
     }
 
-    /// Lets the process run before others where we may ask for that (as root): one that answers in
-    /// microseconds should not queue behind compilers and browsers.
+    /// Raises the priority of the process if this process has the right to (as root), so that a process that answers in
+    /// microseconds does not wait for compilers and browsers.
     pub fn go_first(&self) {
-        // Without the right it runs as everything else does.
+        // Without the right, the process keeps the normal priority.
         let _ = rustix::process::setpriority_process(Some(self.pid), -10);
     }
 
@@ -181,19 +181,19 @@ impl WatchedProcess {
         self.send_tree(Signal::CONT);
     }
 
-    /// Everything written to standard output so far.
+    /// Everything that the process has written to standard output.
     pub fn stdout(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap_or_default()
     }
 
-    /// The end of what was written to standard error so far.
+    /// The end of the text that the process has written to standard error.
     pub fn log_tail(&self) -> String {
         log_tail(&self.stderr)
     }
 
     fn send(&self, signal: Signal) {
         if self.exit_code().is_none() {
-            // If the process has ended since, there is nothing to stop.
+            // If the process has ended since, it needs no signal.
             let _ = kill_process(self.pid, signal);
         }
     }
@@ -232,7 +232,7 @@ impl StopSignal {
     }
 }
 
-/// Where the thread that listens to the watchdog leaves the exit code.
+/// The exit code, which the thread that reads from the watchdog sets.
 #[derive(Debug, Default)]
 struct Exit {
     code: Mutex<Option<i32>>,

@@ -1,4 +1,4 @@
-//! Against a real server, each test with its own.
+//! Tests with a real server for each.
 
 use crate::{Account, LocalError, Postgres, PostgresOptions, ScratchDir};
 
