@@ -1,4 +1,4 @@
-//! `weir audit verify`: walks the hash chains of the audit log, as the owner of the database.
+//! `weir audit verify`: verifies the hash chains of the audit log, as the owner of the database.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -78,7 +78,7 @@ pub async fn run(args: AuditArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lines of `LOG SEQ HASH`.
+/// Reads a file with lines of the form `LOG SEQ HASH`.
 fn read_heads(path: &Path) -> anyhow::Result<HashMap<String, ChainHead>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
     let mut heads = HashMap::new();
@@ -102,7 +102,7 @@ struct Chains<'a> {
     store: &'a Store,
     page: std::vec::IntoIter<ChainId>,
     last: Option<ChainId>,
-    /// Whether there can be another page.
+    /// Whether there is possibly another page.
     more: bool,
 }
 

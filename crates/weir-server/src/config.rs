@@ -1,4 +1,4 @@
-//! Settings: the only reader of the environment. Everything that is wrong is reported at once.
+//! The settings. Only this module reads the environment. All problems are reported together.
 
 use std::net::SocketAddr;
 
@@ -43,16 +43,16 @@ pub struct ServeArgs {
 /// Checked settings of `weir serve`.
 #[derive(Debug)]
 pub struct Settings {
-    /// The control plane, if it is to run.
+    /// The settings of the control plane, if it runs.
     pub control: Option<ControlSettings>,
-    /// The gate, if it is to run.
+    /// The settings of the gate, if it runs.
     pub gate: Option<GateSettings>,
     /// The address of the operations listener, if there is one.
     pub operations: Option<SocketAddr>,
 }
 
 impl Settings {
-    /// Checks all settings, or reports everything that is wrong with them.
+    /// Checks all settings, or reports all problems with them.
     pub fn parse(args: &ServeArgs) -> anyhow::Result<Self> {
         let mut problems = Problems::default();
         let (runs_control, runs_gate) = problems.roles(&args.roles);
@@ -65,7 +65,7 @@ impl Settings {
         let redis = problems.redis(&args.redis);
         let redis_budget = problems.budget(&args.redis.redis_budget_ms);
         let listener = problems.listener(&args.listener);
-        // Settings of a plane that does not run are checked too.
+        // The settings of a plane that does not run are checked too.
         let shared = (listener.clone(), database_url, redis.clone());
         let control = args.control.parse(&mut problems, runs_control, shared);
         let shared = (listener.clone(), gate_database_url, redis);

@@ -1,7 +1,7 @@
-//! The dashboard's files, from inside the binary.
+//! The dashboard's files, embedded in the binary.
 //!
-//! Files under `assets/` have their content in their name and may be kept for ever; every other
-//! address that is not the API's is the one page, whose own router takes it from there.
+//! The name of a file in `assets/` depends on its content, so clients can cache it for ever. Every other address outside the
+//! API returns the same page, whose own router interprets the address.
 
 use axum::Router;
 use axum::extract::Request;
@@ -19,7 +19,7 @@ use crate::guide;
 #[allow_missing = true]
 struct Files;
 
-/// The dashboard, whose page can call gates at these origins, and the guide.
+/// The routes of the dashboard, whose page can call gates at these origins, and of the guide.
 pub fn router(gate_origins: &[String]) -> Router {
     let policy = format!(
         "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' {}; \

@@ -1,4 +1,4 @@
-//! File descriptors: every connection takes one, and the process needs some for itself.
+//! File descriptors. Every connection uses one, and the process needs some for itself.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -18,7 +18,7 @@ pub fn raise_limit() -> usize {
     usize::try_from(descriptors).unwrap_or(usize::MAX)
 }
 
-/// The connections that each of `listeners` can take: the cap that is set, or less where descriptors would run out.
+/// The cap of connections for each of `listeners`: the configured one, or less if descriptors would run out.
 pub fn connections_max(cap: usize, descriptors: usize, listeners: usize) -> usize {
     let reserve = RESERVE.min(descriptors / 2);
     let share = (descriptors - reserve) / listeners.max(1);

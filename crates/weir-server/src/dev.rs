@@ -1,4 +1,4 @@
-//! `weir dev`: everything on this machine, with nothing to set up and nothing left behind.
+//! `weir dev`: a whole installation on this machine. It needs no setup, and it stops everything that it started.
 
 mod addresses;
 mod demo;
@@ -72,7 +72,7 @@ pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     done.and(ended)
 }
 
-/// Postgres and Redis of our own.
+/// The Postgres and Redis servers of `weir dev`.
 struct Servers {
     postgres: Postgres,
     redis: Redis,
@@ -102,9 +102,9 @@ async fn run_on(
     running: &Running,
 ) -> anyhow::Result<()> {
     let port = |at: usize| args.base_port + u16::try_from(at).unwrap_or(0);
-    // The browser keeps secure cookies for `localhost` without TLS, and for no number.
+    // Browsers accept secure cookies without TLS for `localhost`, but not for an IP address.
     let address = |at: usize| format!("http://localhost:{}", port(at));
-    // Made anew at each start; nothing else needs them.
+    // The passwords are new at each start, because no other program needs them.
     let [control_password, gate_password] = [(); 2].map(|()| user::random_password());
     let login_url = |plane: Role, password: &str| {
         let login = plane.login().unwrap_or_default();
@@ -181,7 +181,7 @@ fn control_settings(
         signing_keys: vec![signing_key(&data_dir.join("jwt.key"))?],
         retention: weir_store::Retention::default(),
         audit_days: weir_control::AUDIT_DAYS,
-        // Receivers run on this machine as well.
+        // The receivers of a developer run on this machine too.
         webhook_reach: weir_webhook::Reach::Anywhere,
         gate_origins: addresses.gates.clone(),
     })
@@ -202,7 +202,7 @@ fn own_folder(data_dir: &Path) -> anyhow::Result<PathBuf> {
     data_dir.canonicalize().with_context(|| format!("find {}", data_dir.display()))
 }
 
-/// The signing key of this folder, made at first use.
+/// The signing key in this file, which is created at first use.
 fn signing_key(file: &Path) -> anyhow::Result<SigningKey> {
     if !file.exists() {
         write_private(file, &STANDARD.encode(edge::random_bytes::<32>()))?;

@@ -1,4 +1,4 @@
-//! The real clock and real randomness: read here, passed down as values.
+//! The real clock and real randomness. Other modules receive them as values.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,7 +16,7 @@ pub fn clock() -> Clock {
     })
 }
 
-/// The operating system's randomness, fit for secrets.
+/// The operating system's randomness, which is suitable for secrets.
 pub fn random() -> Random {
     Random::new(fill)
 }
@@ -33,8 +33,8 @@ pub fn random_u128() -> u128 {
     u128::from_le_bytes(random_bytes())
 }
 
-/// Request ids begin with the time, so they sort, and go on with a number that no other process is likely to use. They
-/// are names, not secrets: randomness is read from the operating system once.
+/// A source of request ids. An id starts with the time, so ids sort, and continues with a number that other processes are
+/// unlikely to use. Ids are not secret, so randomness is read from the operating system once.
 pub fn request_ids() -> RequestIds {
     let clock = clock();
     let seed = random_u128();
@@ -42,7 +42,7 @@ pub fn request_ids() -> RequestIds {
     RequestIds::new(move || {
         let at = u128::from(clock.now().as_millis_u64());
         let number = u128::from(next.fetch_add(1, Ordering::Relaxed));
-        // An odd factor, so no number of 80 bits comes twice.
+        // The factor is odd, so no number of 80 bits occurs twice.
         let spread = number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39D).wrapping_add(seed);
         (at << 80) | (spread & ((1 << 80) - 1))
     })

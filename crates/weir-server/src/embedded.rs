@@ -1,4 +1,4 @@
-//! Files inside the binary, as answers.
+//! Answers from files that are embedded in the binary.
 
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
@@ -6,7 +6,7 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 use weir_http::problem::Problem;
 use weir_wire::problem::ErrorCode;
 
-/// The file at `path`, compressed if there is a compressed copy and the client accepts it.
+/// The file at `path`, compressed if a compressed copy exists and the client accepts it.
 pub fn file<Files: RustEmbed>(path: &str, headers: &HeaderMap, caching: &str) -> Option<Response> {
     if path.is_empty() || path.rsplit('.').next() == Some("br") {
         return None;

@@ -1,4 +1,4 @@
-//! The guide's pages, from inside the binary, at `/guide/`.
+//! The guide's pages, embedded in the binary, at `/guide/`.
 
 use axum::Router;
 use axum::extract::Request;
@@ -15,12 +15,12 @@ use crate::embedded::{file, refuse_writes};
 #[allow_missing = true]
 struct Pages;
 
-/// The pages contain no script and load nothing from elsewhere.
+/// The policy of the pages, which contain no script and load nothing from other origins.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'none'",
 );
-/// A page changes with the next release, under the same name.
+/// The caching of the pages: the next release changes them under the same names.
 const CACHING: &str = "no-cache";
 
 pub fn router() -> Router {

@@ -1,4 +1,4 @@
-//! `weir health`: is a running process ready? For containers that have no other client.
+//! `weir health`: tests whether a running process is ready, for containers without another client.
 
 use std::time::Duration;
 

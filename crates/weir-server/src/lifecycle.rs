@@ -1,4 +1,4 @@
-//! Signals: the first SIGTERM or SIGINT asks everything to end in order, a second one ends the process at once.
+//! Signals. The first SIGTERM or SIGINT stops the process in order; a second one ends it at once.
 
 use std::process;
 
@@ -23,7 +23,7 @@ pub fn stop_on_signal(running: &Running) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// SIGHUP ends a process that does not handle it. Settings are read at the start alone, so it is logged and nothing else.
+/// Logs a SIGHUP, which would end a process that does not handle it. Settings are read only at the start.
 fn ignore_hangup(running: &Running) -> anyhow::Result<()> {
     let mut hangup = signal(SignalKind::hangup()).context("listen for SIGHUP")?;
     running.spawn_untracked("hangup signal", async move {

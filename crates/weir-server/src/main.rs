@@ -1,4 +1,4 @@
-//! The binary `weir`: one program, one command for each role.
+//! The binary `weir`: one program with a command for each role.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! `weir migrate`: brings the schema up to this release, and creates the planes' logins. Safe to run twice, and by two at
-//! once.
+//! `weir migrate`: migrates the schema to this release, and creates the planes' logins. It can run again, and two processes
+//! can run it at once.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub async fn run(args: MigrateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Brings the schema up to date as the owner, and sets the passwords of the planes' logins that were given.
+/// Migrates the schema as the owner, and sets the passwords of the planes' logins that are given.
 pub async fn migrate(migration: &Migration) -> anyhow::Result<()> {
     let store = owner(&migration.database_url)?;
     store.migrate().await.context("migrate the schema")?;
@@ -35,7 +35,7 @@ pub async fn migrate(migration: &Migration) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The store with all rights, for the operator's own commands.
+/// The store with all rights, for commands of operators.
 pub fn owner(database_url: &SecretString) -> anyhow::Result<Store> {
     let answer_timeout = Duration::from_mins(5);
     let settings = PoolSettings { max_connections: 2, answer_timeout, ..PoolSettings::default() };

@@ -1,4 +1,4 @@
-//! `weir openapi`: the documents of both planes, as they are served.
+//! `weir openapi`: prints the documents of both planes as they are served.
 
 use std::io::Write as _;
 use std::path::PathBuf;

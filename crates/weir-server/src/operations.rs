@@ -63,7 +63,7 @@ fn run(
     })
 }
 
-/// What a plane needs (connections to Postgres, timers) belongs to the runtime of `planes_on`; only `/healthz` is
+/// The routes. Connections to Postgres and timers of a plane belong to the runtime `planes_on`, so only `/healthz` is
 /// answered without it.
 fn router(planes: &[Plane], planes_on: &Handle) -> Router {
     let ask = |plane: &Plane| {
@@ -102,7 +102,7 @@ fn router(planes: &[Plane], planes_on: &Handle) -> Router {
                 ([(header::CONTENT_TYPE, kind)], text)
             }),
         );
-    // The documents of the control plane, if it runs here, are the ones with a page.
+    // If the control plane runs here, its documents are the ones with a page.
     if let Some(last) = askers.last().cloned() {
         router = router.route("/openapi.json", get(last.clone())).route("/docs", get(last.clone()));
         router = router.route("/docs/{*file}", get(last));

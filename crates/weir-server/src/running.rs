@@ -1,7 +1,7 @@
-//! The background tasks of the process, how they stop, and why the process ends if nobody asked it to.
+//! The background tasks of the process, their shutdown, and the reason if the process ends unexpectedly.
 //!
-//! Every task that lives as long as the process is started here. One that returns early or panics ends the process in
-//! order, with its name and reason, so that no plane goes on without a part of itself.
+//! Every task that must run as long as the process is started here. If one returns early or panics, the process shuts down in
+//! order and reports the name and the reason, so that no plane continues without one of its parts.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -11,11 +11,11 @@ use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// The tasks of the process, in two stages: those of the planes end with [`Running::stop`], and those that the last
+/// The tasks of the process, in two stages. The tasks of the planes end with [`Running::stop`]. The tasks that the last
 /// requests of a plane need end with [`Running::drained`].
 #[derive(Debug, Clone, Default)]
 pub struct Running {
-    /// Cancelled when the process is asked to stop, or has to.
+    /// Cancelled when the process must stop.
     pub stop: CancellationToken,
     /// Cancelled when the planes have drained.
     pub drained: CancellationToken,
@@ -25,13 +25,13 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts a task of a plane, which must go on until `stop`.
+    /// Starts a task of a plane, which must run until `stop`.
     pub fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         let supervised = self.clone().supervise(name, self.stop.clone(), task);
         self.planes.spawn(supervised);
     }
 
-    /// Starts a task that must go on until the planes have drained.
+    /// Starts a task that must run until the planes have drained.
     pub fn spawn_last(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         let supervised = self.clone().supervise(name, self.drained.clone(), task);
         self.last.spawn(supervised);
@@ -51,7 +51,7 @@ impl Running {
         });
     }
 
-    /// Starts a task that the end of the process does not wait for, and which must go on until then.
+    /// Starts a task that must run until the process ends. The end of the process does not wait for it.
     pub fn spawn_untracked(
         &self,
         name: &'static str,
@@ -60,7 +60,7 @@ impl Running {
         tokio::spawn(self.clone().supervise(name, CancellationToken::new(), task));
     }
 
-    /// Starts a task that checks something once. Its error ends the process; `stop` ends the task.
+    /// Starts a single check. Its error ends the process; `stop` ends the task.
     pub fn spawn_check(
         &self,
         name: &'static str,
@@ -78,7 +78,7 @@ impl Running {
         });
     }
 
-    /// Waits until the planes have drained after `stop`, and returns why the process had to end, if nobody asked it to.
+    /// Waits until the planes have drained after `stop`. Returns the reason if a failure ended the process.
     pub async fn wait(&self) -> anyhow::Result<()> {
         self.planes.close();
         self.planes.wait().await;
@@ -89,7 +89,7 @@ impl Running {
         self.failure.get().map_or(Ok(()), |error| Err(anyhow!("{error:#}")))
     }
 
-    /// Runs a task apart, so that a panic is noticed, and ends the process if the task ends before `until`.
+    /// Runs a task separately, so that a panic is detected, and ends the process if the task ends before `until`.
     async fn supervise(
         self,
         name: &'static str,
@@ -103,14 +103,14 @@ impl Running {
         }
     }
 
-    /// Nothing fails if the task did not panic, but was dropped with the runtime.
+    /// Records a panic. A task that was dropped with the runtime is no failure.
     fn fail_by_panic(&self, name: &'static str, error: JoinError) {
         if let Ok(panic) = error.try_into_panic() {
             self.fail(anyhow!("the task `{name}` panicked: {}", message(panic.as_ref())));
         }
     }
 
-    /// Asks everything to stop; the first failure is the reason of the process.
+    /// Records the first failure as the reason for the end of the process, and stops everything.
     fn fail(&self, error: anyhow::Error) {
         tracing::error!(reason = format!("{error:#}"), "the process cannot go on and stops");
         self.failure.get_or_init(|| error);
@@ -131,10 +131,10 @@ mod tests {
     use super::*;
     use crate::telemetry::{self, Lines};
 
-    /// Names the way in which the child process of a test ends.
+    /// The environment variable that selects how the child process of a test ends.
     const CHILD: &str = "WEIR_TEST_CHILD";
 
-    /// The body of a child process; passes when it is run as a test of its own.
+    /// The body of a child process. It passes when it runs as a test of its own.
     #[test]
     fn child_process() -> ExitCode {
         let Some(end) = std::env::var_os(CHILD) else { return ExitCode::SUCCESS };

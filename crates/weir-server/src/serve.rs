@@ -1,4 +1,4 @@
-//! `weir serve`: settings, Postgres, Redis, planes, listeners, wait, drain.
+//! `weir serve`: reads the settings, connects to Postgres and Redis, starts planes and listeners, waits and drains.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,10 +29,10 @@ use crate::{dashboard, descriptors, edge, lifecycle, operations};
 /// The pause between two checks of a login's rights while Postgres is away.
 const CONFINE_EVERY: Duration = Duration::from_secs(1);
 const REQUEST_DEADLINE: Duration = Duration::from_secs(15);
-/// The budget of inspections and resets, which people wait for. Checks have a shorter one.
+/// The budget of inspections and resets, whose callers are people. Checks have a shorter one.
 const TESTER_BUDGET: Duration = Duration::from_secs(1);
 
-/// `weir serve`
+/// Runs `weir serve`.
 pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     telemetry::start(&args.log, Lines::ByTerminal)?;
     args.control.jwt_key = config::jwt_key_of_environment();
@@ -40,7 +40,7 @@ pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     limit_connections(&mut settings);
     let running = Running::default();
     lifecycle::stop_on_signal(&running)?;
-    // Ports first: a port that is in use is reported before anything is connected.
+    // Ports are opened first, so that a port in use is reported before any connection is made.
     let operations = settings.operations.map(listen).transpose()?;
     let mut planes = Vec::new();
     if let Some(gate) = settings.gate {
@@ -57,8 +57,8 @@ pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     running.wait().await
 }
 
-/// Ends the process if the login of a plane has too many rights. The plane starts without waiting for the answer, since
-/// Postgres may be away; the check is repeated until Postgres answers.
+/// Ends the process if the login of a plane has too many rights. The plane starts without waiting for the check, because
+/// Postgres can be unavailable; the check is repeated until Postgres answers.
 fn confine(store: Store, plane: &'static str, running: &Running) {
     running.spawn_check("rights in postgres", async move {
         loop {
@@ -183,7 +183,7 @@ pub fn start_gate(
     let recorder = Recorder::new(state.clone(), &store, recorder_settings);
     running.spawn_last("recorder of decisions", recorder.run(running.drained.clone()));
     let (keeper, drained) = (LeaseKeeper::new(state.clone()), running.drained.clone());
-    // Also if the keeper panics: nothing else ends the batcher.
+    // The guard also works if the keeper panics: nothing else ends the batcher.
     let returned = returned.drop_guard();
     running.spawn_last("lease keeper", async move {
         keeper.run(drained).await;
@@ -192,7 +192,7 @@ pub fn start_gate(
     let follower = Follower::new(state.clone(), store, follower_settings);
     running.spawn("rulebook follower", follower.run(redis, running.stop.clone()));
     let router = weir_gate::router(state, &settings.dashboard_origins);
-    // A body and Redis have their own deadlines, and a gate waits for nothing else.
+    // Bodies and Redis have deadlines of their own, and a gate waits for nothing else.
     let plane = Plane::new(router, plane_settings(None));
     run_plane("gate", plane, listener, &settings.listener, running)
 }
@@ -219,7 +219,7 @@ fn run_plane(
     Ok(plane)
 }
 
-/// Operations have their own listener, or are served to this machine alone.
+/// The paths of a public listener: if operations have no listener of their own, only a loopback address serves them.
 fn surface(address: SocketAddr, operations: Option<SocketAddr>) -> Surface {
     if operations.is_none() && address.ip().to_canonical().is_loopback() {
         Surface::Everything

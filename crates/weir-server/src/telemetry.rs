@@ -1,4 +1,4 @@
-//! Log lines, and the last words of a process that cannot go on.
+//! Log lines, and the final message of a process that cannot continue.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -9,13 +9,13 @@ use tracing_subscriber::fmt;
 /// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
-    /// For people when standard error is a terminal, else JSON.
+    /// Text if standard error is a terminal, else JSON.
     ByTerminal,
-    /// For people.
+    /// Text.
     Plain,
 }
 
-/// Starts logging to standard error; `filter` is as in `WEIR_LOG`.
+/// Starts logging to standard error. `filter` has the syntax of `WEIR_LOG`.
 pub fn start(filter: &str, lines: Lines) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(filter)
         .map_err(|error| anyhow::anyhow!("WEIR_LOG is not a filter such as `info`: {error}"))?;
@@ -31,7 +31,7 @@ pub fn start(filter: &str, lines: Lines) -> anyhow::Result<()> {
 
 /// Prints the reason for which the process ends.
 pub fn failed(error: &anyhow::Error) -> ExitCode {
-    // Nothing can be done if standard error is closed.
+    // If standard error is closed, the reason cannot be printed.
     drop(writeln!(std::io::stderr(), "weir: {error:#}"));
     ExitCode::FAILURE
 }

@@ -1,4 +1,4 @@
-//! `weir user`: accounts, as operators of the installation manage them. The commands work as the owner of the database.
+//! `weir user`: commands for accounts, which operators of the installation run as the owner of the database.
 
 use std::io::{IsTerminal as _, Read as _};
 
@@ -145,7 +145,7 @@ async fn hash(password: String) -> anyhow::Result<String> {
     passwords.hash(password, edge::random_bytes(), None).await.context("hash the password")
 }
 
-/// The password from standard input, or a random one and a copy to show.
+/// The password from standard input, or a random one with a copy to print.
 fn new_password(email: &EmailAddress) -> anyhow::Result<(String, Option<String>)> {
     let Some(given) = password_from_stdin()? else {
         let password = random_password();
@@ -156,7 +156,7 @@ fn new_password(email: &EmailAddress) -> anyhow::Result<(String, Option<String>)
     Ok((given, None))
 }
 
-/// The first line of standard input, unless a person sits there.
+/// The first line of standard input, unless it is a terminal.
 fn password_from_stdin() -> anyhow::Result<Option<String>> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
@@ -168,7 +168,7 @@ fn password_from_stdin() -> anyhow::Result<Option<String>> {
     Ok((!line.is_empty()).then_some(line))
 }
 
-/// Eighteen letters and digits that are hard to mistake for one another.
+/// A password of eighteen letters and digits that are hard to confuse.
 pub fn random_password() -> String {
     const LETTERS: &[u8; 31] = b"abcdefghjkmnpqrstuvwxyz23456789";
     let bytes: [u8; 18] = edge::random_bytes();

@@ -58,7 +58,7 @@ pub struct ControlSettings {
 }
 
 impl ControlArgs {
-    /// Checks the settings; `signs` is whether the control plane runs and needs a signing key.
+    /// Checks the settings. `signs` is true if the control plane runs and therefore needs a signing key.
     pub(super) fn parse(
         &self,
         problems: &mut Problems,
@@ -88,7 +88,7 @@ impl ControlArgs {
     }
 }
 
-/// The signing key from the environment, where no flag may show it.
+/// Reads the signing key from the environment, because flags are visible to other users.
 #[expect(clippy::disallowed_methods, reason = "the one file that reads the environment")]
 pub fn jwt_key_of_environment() -> Option<SecretString> {
     std::env::var("WEIR_JWT_KEY").ok().map(SecretString::from)

@@ -1,4 +1,4 @@
-//! Where Postgres is, and the settings of `weir migrate`.
+//! The address of Postgres, and the settings of `weir migrate`.
 
 use std::path::PathBuf;
 
@@ -45,15 +45,15 @@ pub struct MigrateArgs {
 /// Checked settings of `weir migrate`.
 #[derive(Debug)]
 pub struct Migration {
-    /// Where Postgres is, with the owner's login.
+    /// The address of Postgres, with the owner's login.
     pub database_url: SecretString,
-    /// The passwords to give to the planes' logins.
+    /// The new passwords of the planes' logins, where given.
     pub control_password: Option<SecretString>,
     pub gate_password: Option<SecretString>,
 }
 
 impl DatabaseArgs {
-    /// The database's address alone, for commands that need nothing else.
+    /// Checks the address of the database alone, for commands that need nothing else.
     pub fn parse(&self) -> anyhow::Result<SecretString> {
         let mut problems = Problems::default();
         let url = problems.database_url(self);
@@ -63,7 +63,7 @@ impl DatabaseArgs {
 }
 
 impl MigrateArgs {
-    /// Checks the settings, or reports everything that is wrong with them.
+    /// Checks the settings, or reports all problems with them.
     pub fn parse(&self) -> anyhow::Result<Migration> {
         let mut problems = Problems::default();
         let database_url = problems.database_url(&self.database);
@@ -97,7 +97,8 @@ impl Problems {
         self.postgres_url("WEIR_GATE_DATABASE_URL", url, database)
     }
 
-    /// An address that begins with postgres:// and, unless that was waived, names a server that proves its identity.
+    /// An address that begins with `postgres://`. Unless the operator waived it, the address must demand a server that proves
+    /// its identity.
     fn postgres_url(
         &mut self,
         name: &str,
@@ -122,7 +123,7 @@ impl Problems {
         url
     }
 
-    /// A password for a login, if one is given.
+    /// The password for a login, if one is given.
     fn password(
         &mut self,
         name: &str,

@@ -41,7 +41,7 @@ pub struct ListenerSettings {
 }
 
 impl ListenerSettings {
-    /// For `weir dev`: everything on loopback, on a machine that does other work too.
+    /// The settings of `weir dev`: loopback only, on a machine that does other work too.
     pub fn of_one_machine() -> Self {
         let ServeSettings { connections_max, .. } = ServeSettings::default();
         Self {

@@ -1,4 +1,4 @@
-//! Collects everything that is wrong with the settings, and checks what settings of several planes have in common.
+//! Collects the problems with the settings, and performs the checks that several settings share.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use secrecy::SecretString;
 
-/// Everything that is wrong with the settings.
+/// The problems with the settings.
 #[derive(Debug, Default)]
 pub(super) struct Problems(Vec<String>);
 
@@ -49,7 +49,7 @@ impl Problems {
         origins
     }
 
-    /// A secret given directly or by file, but not both.
+    /// Reads a secret that is given either directly or by file.
     pub(super) fn secret(
         &mut self,
         name: &str,
@@ -76,7 +76,7 @@ impl Problems {
         }
     }
 
-    /// Whether a switch is on. A word that is neither `on` nor `off` is a problem, and counts as `default`.
+    /// Reads a switch. A word other than `on` and `off` is a problem, and counts as `default`.
     pub(super) fn switch(&mut self, name: &str, text: &str, default: bool) -> bool {
         match text {
             "on" => true,

@@ -1,4 +1,4 @@
-//! Where Redis is.
+//! The address of Redis.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub struct RedisArgs {
 }
 
 impl Problems {
-    /// A client that has not connected yet. `None` after a problem was added.
+    /// A client that has not connected yet, or `None` after a problem was added.
     pub(super) fn redis(&mut self, args: &RedisArgs) -> Option<Client> {
         let url =
             self.secret("WEIR_REDIS_URL", args.redis_url.as_deref(), args.redis_url_file.as_ref())?;
@@ -40,7 +40,7 @@ impl Problems {
         client.map_err(|error| self.add(format!("WEIR_REDIS_URL cannot be used: {error}"))).ok()
     }
 
-    /// The certificate of the authority that signs the certificate of Redis.
+    /// Reads the certificate of the authority that signs the certificate of Redis.
     fn authority(&mut self, path: &Path, url: &str) -> Option<Vec<u8>> {
         const NAME: &str = "WEIR_REDIS_CA_FILE";
         let read = std::fs::read_to_string(path);
@@ -58,7 +58,7 @@ impl Problems {
         None
     }
 
-    /// The longest that a check waits for Redis.
+    /// The longest time that a check waits for Redis.
     pub(super) fn budget(&mut self, text: &str) -> Duration {
         match text.parse::<u64>() {
             Ok(ms @ 1..=10_000) => Duration::from_millis(ms),

@@ -106,7 +106,7 @@ fn a_signing_key_file_that_every_account_can_read_is_refused() {
     }
 }
 
-/// What is wrong with the settings of a gate, beside what it needs.
+/// The problems with these settings of a gate, which are added to the required ones.
 fn said_of(more: &[&str]) -> String {
     let needed = ["--roles", "gate", "--redis-url", "redis://127.0.0.1:6379"];
     let settings = Settings::parse(&args(&[&needed, more].concat()));

@@ -1,11 +1,11 @@
 //! The addresses of the parts of `weir dev`.
 
-/// The addresses at which the parts are reached.
+/// The addresses of the parts.
 #[derive(Debug)]
 pub struct Addresses {
     pub control: String,
     pub gates: Vec<String>,
-    /// With the owner's login.
+    /// The address with the owner's login.
     pub database_url: String,
     pub control_database_url: String,
     pub gate_database_url: String,

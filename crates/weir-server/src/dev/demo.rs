@@ -1,4 +1,4 @@
-//! The demo's account, tenant, rules and key: made through the API, as anybody would make them.
+//! The demo's account, tenant, rules and key. They are created through the public API.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct Demo {
 const EMAIL: &str = "demo@example.com";
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// The demo of this data folder, made at first use; answers once every gate serves it.
+/// Creates the demo of this data folder at first use. Returns when every gate serves it.
 pub async fn prepare(
     addresses: &Addresses,
     data_dir: &Path,
@@ -108,7 +108,7 @@ fn text(value: &Value, pointer: &str) -> anyhow::Result<String> {
     found.map(str::to_owned).with_context(|| format!("no {pointer} in the answer"))
 }
 
-/// A few rules of the kinds people write first.
+/// A few rules that are typical first ones.
 fn rules() -> [Value; 4] {
     [
         json!({

@@ -1,4 +1,4 @@
-//! The account that a command names, and the record of the command.
+//! The account that a command names, and the audit entry of the command.
 
 use std::io::Write as _;
 
@@ -32,7 +32,7 @@ impl AccountArgs {
         migrate::owner(&self.database.parse()?)
     }
 
-    /// The account, in a transaction that can change it.
+    /// Reads the account in a transaction that can change it.
     pub(super) async fn open(&self) -> anyhow::Result<(Tx, UserRow)> {
         let email = self.email()?;
         let scope = Scope::Login(email.as_str().to_owned());

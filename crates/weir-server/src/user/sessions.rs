@@ -1,4 +1,4 @@
-//! `weir user sessions` and `weir sessions end`: ends sessions of one account, or of all.
+//! `weir user sessions` and `weir sessions end`: end the sessions of one account, or of all.
 
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
@@ -39,7 +39,7 @@ struct EndArgs {
     all: bool,
 }
 
-/// `weir user sessions`
+/// Runs `weir user sessions`.
 pub(super) async fn of_account(args: &OfAccountArgs) -> anyhow::Result<()> {
     let (mut tx, user) = args.account.open().await?;
     let now = edge::clock().now();
@@ -57,7 +57,7 @@ pub(super) async fn of_account(args: &OfAccountArgs) -> anyhow::Result<()> {
     say(&format!("{}  {} sessions", user.email, sessions.len()))
 }
 
-/// `weir sessions end`
+/// Runs `weir sessions end`.
 pub async fn run(args: SessionsArgs) -> anyhow::Result<()> {
     let SessionsCommand::End(args) = args.command;
     if !args.all {

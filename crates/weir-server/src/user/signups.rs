@@ -17,10 +17,10 @@ pub(super) struct PendingArgs {
     database: DatabaseArgs,
 }
 
-/// The time for which an issued token is good: 24 hours.
+/// The lifetime of an issued token: 24 hours.
 const TOKEN_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// `weir user confirm`
+/// Runs `weir user confirm`.
 pub(super) async fn confirm(args: &AccountArgs) -> anyhow::Result<()> {
     let email = args.email()?;
     let scope = Scope::Login(email.as_str().to_owned());
@@ -56,7 +56,7 @@ pub(super) async fn confirm(args: &AccountArgs) -> anyhow::Result<()> {
     )
 }
 
-/// `weir user pending`
+/// Runs `weir user pending`.
 pub(super) async fn pending(args: &PendingArgs) -> anyhow::Result<()> {
     let store = migrate::owner(&args.database.parse()?)?;
     let mut tx = store.begin("signups.list", Scope::Service).await.context("begin")?;
