@@ -1,8 +1,8 @@
-//! The addresses of the public internet. Everything else is refused, whatever it is used for today.
+//! The addresses of the public internet. All others are refused, whatever their present use.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is one that anybody on the internet could reach.
+/// Whether an address belongs to the public internet.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -18,8 +18,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     })
 }
 
-/// Only global unicast, and of that nothing which is special or carries an IPv4 address inside. Mapped,
-/// translated, local and link-local addresses and multicast all lie outside of it.
+/// Accepts only global unicast addresses that are not special and contain no IPv4 address. Mapped, translated, local,
+/// link-local and multicast addresses are all outside of that range.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [first, second, ..] = address.segments();
     let global = first & 0xE000 == 0x2000;

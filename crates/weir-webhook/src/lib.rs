@@ -1,8 +1,8 @@
 //! Requests to addresses that tenants chose.
 //!
-//! A tenant names a URL, and this process, which can be in a private network, sends there. So
-//! [`Target`] refuses URLs that are visibly not public, and [`Sender`] checks the address that
-//! was resolved, and connects to that very address. Messages are signed as Standard Webhooks specifies.
+//! A tenant names a URL, and this process sends requests to it, possibly from a private network. Therefore [`Target`] refuses
+//! URLs that are visibly not public, and [`Sender`] checks the resolved address and connects to exactly that address.
+//! Messages are signed as Standard Webhooks specifies.
 
 mod address;
 mod secret;

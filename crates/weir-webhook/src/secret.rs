@@ -1,4 +1,4 @@
-//! The secret a webhook is signed with, and the signature of Standard Webhooks made with it.
+//! The secret that signs the messages of a webhook, and the signature of Standard Webhooks.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// 32 random bytes, known to us and to the receiver. `Debug` hides them.
+/// A secret of 32 random bytes, shared with the receiver. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookSecret([u8; 32]);
 
-/// The error of a text that is no webhook secret.
+/// The error of a text that is not a webhook secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a webhook secret")]
 pub struct InvalidSecret;
@@ -18,7 +18,7 @@ pub struct InvalidSecret;
 const PREFIX: &str = "whsec_";
 
 impl WebhookSecret {
-    /// From randomness.
+    /// Makes a secret from random bytes.
     pub const fn new(random: [u8; 32]) -> Self {
         Self(random)
     }
@@ -35,12 +35,12 @@ impl WebhookSecret {
         bytes.try_into().map(Self).map_err(|_| InvalidSecret)
     }
 
-    /// The bare secret.
+    /// The bytes of the secret.
     pub const fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The secret as receivers' libraries take it.
+    /// The text of the secret in the form that receivers' libraries accept.
     pub fn expose(&self) -> String {
         format!("{PREFIX}{}", STANDARD.encode(self.0))
     }

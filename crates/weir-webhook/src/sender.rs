@@ -1,8 +1,7 @@
-//! Sends one message, once, and returns the result.
+//! Sends one message once, and returns the result.
 //!
-//! Names are resolved here, and connections go to the very addresses that were checked: a name that
-//! resolves differently the second time gains nothing. Redirects are not followed, no proxy is used, and
-//! only the beginning of an answer is read.
+//! Names are resolved here, and connections use exactly the addresses that were checked, so a name that resolves differently
+//! the second time gains nothing. Redirects are not followed, no proxy is used, and only the beginning of an answer is read.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -31,7 +30,7 @@ pub struct Message<'a> {
     pub id: &'a str,
     /// The time of the attempt, in seconds since 1970.
     pub timestamp_s: u64,
-    /// JSON.
+    /// The body, in JSON.
     pub body: &'a str,
     /// The secrets that sign the message; two during a rotation.
     pub secrets: &'a [WebhookSecret],
@@ -42,9 +41,9 @@ pub struct Message<'a> {
 pub struct Attempt {
     /// The status of the answer, if there was one.
     pub status: Option<u16>,
-    /// The beginning of its body.
+    /// The beginning of the answer's body.
     pub response: String,
-    /// Why there was no answer, or why it does not count.
+    /// The reason why there was no answer, or why the answer is invalid.
     pub error: Option<String>,
     /// The duration of the attempt.
     pub took_ms: u64,
@@ -56,12 +55,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 
 impl Sender {
-    /// A sender that reaches as far as `reach`.
+    /// A sender with this reach.
     pub fn new(reach: Reach) -> Result<Self, Box<dyn Error + Send + Sync>> {
         Self::with_patience(reach, PATIENCE)
     }
 
-    /// The same with another deadline for a whole answer.
+    /// The same sender with another deadline for a whole answer.
     pub fn with_patience(
         reach: Reach,
         patience: Duration,
@@ -118,7 +117,7 @@ impl Attempt {
     }
 }
 
-/// A client that goes no further than `reach`. Whether it encrypts is decided by the target.
+/// The builder of a client with this reach. The target decides about encryption.
 pub(crate) fn builder(reach: Reach, patience: Duration) -> ClientBuilder {
     Client::builder()
         .dns_resolver(Looked { reach })
@@ -146,7 +145,7 @@ fn headers(message: &Message<'_>) -> HeaderMap {
     ])
 }
 
-/// The status, and the beginning of the body; a body that breaks off does not matter.
+/// Reads the status and the beginning of the body. A body that ends early is no error.
 async fn read(mut response: Response) -> Attempt {
     let status = response.status();
     let mut bytes = Vec::new();
@@ -158,12 +157,12 @@ async fn read(mut response: Response) -> Attempt {
     }
     bytes.truncate(RESPONSE_BYTES_MAX);
     let error = status.is_redirection().then(|| "redirects are not followed".to_owned());
-    // Postgres keeps no zero bytes in a text.
+    // Postgres accepts no zero bytes in a text.
     let text = String::from_utf8_lossy(&bytes).replace('\0', "\u{FFFD}");
     Attempt { status: Some(status.as_u16()), response: text, error, took_ms: 0 }
 }
 
-/// Resolves names, and refuses those that lead anywhere private.
+/// Resolves names, and refuses those with a private address.
 #[derive(Debug, Clone, Copy)]
 struct Looked {
     reach: Reach,

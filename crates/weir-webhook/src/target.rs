@@ -6,50 +6,50 @@ use reqwest::Url;
 
 use crate::address::is_public;
 
-/// A URL that messages can go to, as far as this is known before its name is resolved.
+/// A URL that passed all checks that are possible before its name is resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target(Url);
 
 /// The reach of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// To the public internet, encrypted.
+    /// Encrypted, to the public internet.
     #[default]
     Public,
-    /// Anywhere, also in the clear: for development.
+    /// Anywhere, also unencrypted. For development.
     Anywhere,
 }
 
-/// The reason why a text is no target.
+/// The reason why a text is not a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTarget {
-    /// Not a URL at all, or a very long one.
+    /// Not a URL, or too long.
     #[error("must be a URL such as `https://example.com/hooks/weir`, at most 2000 characters long")]
     Form,
     /// Not HTTP, or not encrypted.
     #[error("must begin with `https://`")]
     Scheme,
-    /// Credentials in the URL, which would be shown to every member.
+    /// Credentials in the URL, which every member would see.
     #[error("must not hold a name or a password: check the signature instead")]
     Credentials,
-    /// The address of something in a private network.
+    /// An address in a private network.
     #[error("must be on the public internet: this address is private, local or reserved")]
     NotPublic,
-    /// A name that only a private network knows.
+    /// A name that only a private network resolves.
     #[error("must be on the public internet: this name is known to a private network only")]
     PrivateName,
-    /// A port of something that does not speak HTTP.
+    /// A port of a service that does not use HTTP.
     #[error("must use port 443, or one from 1024 up")]
     Port,
 }
 
 const CHARS_MAX: usize = 2000;
-/// Names that no public server answers to.
+/// Suffixes of names that are never public.
 const PRIVATE_SUFFIXES: [&str; 9] =
     ["localhost", "local", "internal", "intranet", "lan", "home", "corp", "private", "arpa"];
 
 impl Target {
-    /// Reads a URL as it was typed.
+    /// Parses a URL that a person typed.
     pub fn parse(text: &str, reach: Reach) -> Result<Self, InvalidTarget> {
         if text.chars().count() > CHARS_MAX || text.chars().any(char::is_control) {
             return Err(InvalidTarget::Form);
@@ -73,7 +73,7 @@ impl Target {
         Ok(Self(url))
     }
 
-    /// Scheme, host and port of a stored URL: the part that holds no secret of the receiver.
+    /// The scheme, host and port of a stored URL. They contain no secret of the receiver.
     pub fn origin_of(stored: &str) -> Option<String> {
         let url = Url::parse(stored).ok()?;
         url.host_str()?;
@@ -90,7 +90,7 @@ impl Target {
     }
 }
 
-/// `host` in the form of [`Url::host_str`], where numbers in any spelling have become an address.
+/// Checks a host in the form of [`Url::host_str`], which has already turned numbers of any spelling into an address.
 fn host_is_public(host: &str) -> Result<(), InvalidTarget> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     if let Ok(address) = bare.parse::<IpAddr>() {

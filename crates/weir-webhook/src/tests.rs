@@ -1,4 +1,4 @@
-//! Addresses of every class, signatures as published, and real connections: made, and not made.
+//! Tests of addresses of every class, of published signatures, and of real connections.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -132,7 +132,7 @@ fn signature_is_that_of_standard_webhooks() {
 /// `printf '%s' 'msg_1.1614265330.{"test":2432232314}' | openssl dgst -sha256 -hmac … -binary | base64`
 const EXPECTED: &str = "v1,jeIGzz79yccvzSyn7yUwEE30hZxIvF/7Dl8gIINkoOI=";
 
-/// Answers one request with `answer`, and tells what it was asked.
+/// Answers one request with `answer`, and returns the request.
 async fn receiver(answer: &'static str) -> (u16, tokio::task::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("bound").port();
@@ -195,7 +195,7 @@ async fn silence_ends() {
     assert_eq!(attempt.error.as_deref(), Some("no answer within 50 ms"));
 }
 
-/// The one thing that a check of the text cannot see: a name of the outside that leads inside.
+/// The check of the text cannot detect a public name with a private address.
 #[tokio::test]
 async fn name_that_leads_to_a_private_address_is_refused_before_a_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
