@@ -1,8 +1,8 @@
-//! The ceiling for measurements: the planes' own HTTP set-up, answering a constant.
+//! The ceiling for measurements: the HTTP setup of the planes with a constant answer.
 //!
 //! `cargo run --release -p weir-http --example constant -- 127.0.0.1:8090`
 //!
-//! `/check` answers in a few bytes, `/check/long` in as many as a gate: one limit, and the headers about it.
+//! `/check` answers with a few bytes, `/check/long` with an answer as long as a gate's: one limit and its headers.
 
 use axum::Router;
 use axum::extract::Request;
@@ -33,13 +33,13 @@ async fn main() {
     serve(listener, plane, ServeSettings::default(), CancellationToken::new()).await;
 }
 
-/// Reads the body, as every handler must, and looks at nothing of it.
+/// Reads the body, as every handler must, and ignores it.
 async fn constant(request: Request) -> Json<Constant> {
     let read = json::read(request).await;
     Json(Constant { allowed: read.is_ok() })
 }
 
-/// The same, with an answer such as a gate gives.
+/// The same with an answer as long as a gate's.
 async fn constant_of_a_check(request: Request) -> impl IntoResponse {
     let read = json::read(request).await;
     (LIMIT_HEADERS, if read.is_ok() { CHECK_ANSWER } else { "" })

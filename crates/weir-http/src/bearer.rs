@@ -1,4 +1,4 @@
-//! Credentials, which are accepted in headers only.
+//! Credentials. They are accepted in headers only.
 
 use axum::http::{HeaderMap, Uri, header};
 use percent_encoding::percent_decode_str;

@@ -4,23 +4,24 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The causes that were logged lately.
+/// The causes that were logged recently.
 #[derive(Debug, Default)]
 pub(crate) struct FailureLog(Mutex<HashMap<String, Logged>>);
 
 #[derive(Debug, Clone, Copy)]
 struct Logged {
     at: Instant,
-    /// Requests since then that failed for the same cause without a line.
+    /// The number of failures since then that had the same cause and were not logged.
     suppressed: u64,
 }
 
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Causes in memory. Beyond them each failure is logged.
+/// The most causes in memory. Failures with other causes are always logged.
 const CAUSES_MAX: usize = 256;
 
 impl FailureLog {
-    /// Returns the number of equal failures without a line since the last one, or `None` if this one gets no line either.
+    /// Returns the number of equal failures that were not logged since the last log line, or `None` if this one is not logged
+    /// either.
     pub(crate) fn admit(&self, cause: &str, now: Instant) -> Option<u64> {
         let mut causes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(logged) = causes.get_mut(cause) {

@@ -93,7 +93,7 @@ impl IntoResponse for JsonText {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.0));
         let headers = response.headers_mut();
-        // Room for the headers of a gate and those of every answer, so that the map is not enlarged later.
+        // This capacity holds the headers of a gate and those of every answer, so the map does not grow later.
         headers.reserve(20);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response

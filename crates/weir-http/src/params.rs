@@ -1,4 +1,4 @@
-//! Path and query parameters, failing as problems.
+//! Path and query parameters. Invalid ones are answered with problems.
 //!
 //! A path that does not parse is 404. A query that does not parse is 422, and so is a parameter of either with a control
 //! character ([`refuse_control_characters`]).

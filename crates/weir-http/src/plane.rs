@@ -68,7 +68,7 @@ impl Surface {
     }
 }
 
-/// The policy of every answer whose route sets none.
+/// The policy of every answer whose route sets no other.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
      object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
@@ -165,7 +165,7 @@ impl Plane {
         response
     }
 
-    /// The router's answer, unless it takes too long or panics.
+    /// The router's answer, or a problem if it takes too long or panics.
     async fn answer_or_problem(&self, request: Request) -> Response {
         let mut router = self.router.clone();
         let answer = AssertUnwindSafe(async move { router.call(request).await }).catch_unwind();

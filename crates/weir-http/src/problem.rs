@@ -23,12 +23,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem of this kind, with a sentence for a person.
+    /// A problem of this kind, with a sentence for people.
     pub fn new(code: ErrorCode, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { code, detail: detail.into(), fields: Vec::new(), retry_after_s: None, cause: None }
     }
 
-    /// Valid JSON or a valid query, but with these fields outside the bounds.
+    /// A body or query that is valid JSON or a valid query, but has these fields outside the bounds.
     pub fn invalid(fields: Vec<FieldProblem>) -> Self {
         let detail: String = match fields.as_slice() {
             [one] => format!("{}: {}", one.field, one.reason),
@@ -42,17 +42,17 @@ impl Problem {
         Self::invalid(vec![FieldProblem::new(field, reason)])
     }
 
-    /// No credentials, or invalid ones. The text is always the same, so that it reveals nothing.
+    /// Missing or invalid credentials. The text is always the same, so it reveals nothing.
     pub fn unauthenticated() -> Self {
         Self::new(ErrorCode::Unauthenticated, "send valid credentials as `Authorization: Bearer …`")
     }
 
-    /// Authenticated, but not permitted.
+    /// A caller that is authenticated but not permitted.
     pub fn forbidden(detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::Forbidden, detail)
     }
 
-    /// Absent, or of another tenant. The text is always the same, so that it reveals nothing.
+    /// An object that is absent or belongs to another tenant. The text is always the same, so it reveals nothing.
     pub fn not_found() -> Self {
         Self::new(ErrorCode::NotFound, "there is nothing at this address")
     }
@@ -100,7 +100,7 @@ impl Problem {
         }
     }
 
-    /// The causes joined, outermost first, when there are any.
+    /// The causes, joined with the outermost first, if there are any.
     pub fn cause_chain(&self) -> Option<String> {
         let mut cause: &dyn Error = self.cause.as_deref()?;
         let mut chain = cause.to_string();

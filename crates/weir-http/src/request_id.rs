@@ -12,7 +12,7 @@ use crate::problem::Problem;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestId([u8; 30]);
 
-/// A source of request ids. Its randomness is supplied.
+/// A source of request ids, whose randomness is supplied.
 #[derive(Clone)]
 pub struct RequestIds(Arc<dyn Fn() -> u128 + Send + Sync>);
 
@@ -30,7 +30,7 @@ impl fmt::Display for RequestId {
 }
 
 impl RequestIds {
-    /// Ids from a source of random numbers; a time in the upper bits makes them sort.
+    /// A source from random numbers. The upper bits of an id are a time, so ids sort.
     pub fn new(random: impl Fn() -> u128 + Send + Sync + 'static) -> Self {
         Self(Arc::new(random))
     }

@@ -90,7 +90,7 @@ struct Acceptor {
 
 impl Acceptor {
     fn accept(&self, stream: TcpStream, peer: SocketAddr) {
-        // Answers are small and written at once: waiting to fill a packet only adds latency.
+        // Answers are small and written at once, so waiting to fill a packet only adds latency.
         let _ = stream.set_nodelay(true);
         let peer = peer.ip().to_canonical();
         let state = ConnectionState::new(Instant::now());
@@ -129,7 +129,8 @@ impl Acceptor {
         }
     }
 
-    /// Usually file descriptors have run out: closes idle connections, and waits, because an immediate retry would spin.
+    /// Handles a failure to accept, usually because file descriptors ran out. It closes idle connections and waits, because
+    /// an immediate retry would spin.
     async fn accept_failed(&mut self, error: &std::io::Error) {
         let meters = &self.shared.settings.meters;
         meters.accept_failed();

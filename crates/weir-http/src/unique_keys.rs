@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// Any JSON value in which every key is unique; the value itself is not kept.
+/// Any JSON value in which every key is unique. The value itself is not retained.
 pub(crate) struct UniqueKeys;
 
 impl<'de> Deserialize<'de> for UniqueKeys {
@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for Walk {
         let mut seen = HashSet::new();
         while let Some(key) = entries.next_key::<String>()? {
             if seen.contains(&key) {
-                // Refused inside the value, so that the path of the error ends with the key.
+                // The error is returned from within the value, so that its path ends with the key.
                 entries.next_value::<NamedTwice>()?;
             }
             seen.insert(key);

@@ -1,4 +1,4 @@
-//! Every answer, errors too, has its surroundings.
+//! Every answer, including errors, has the headers and the body that a plane adds.
 
 use axum::routing::get;
 use weir_wire::problem::ProblemBody;

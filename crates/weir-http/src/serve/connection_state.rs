@@ -28,7 +28,7 @@ pub(super) struct ConnectionState {
 pub(super) struct ReadWaker {
     task: AtomicWaker,
     opened: Instant,
-    /// The arrival of the oldest unhandled bytes, in microseconds since `opened`, plus one. 0: there are none.
+    /// The arrival of the oldest unhandled bytes, in microseconds since `opened`, plus one; 0 if there are none.
     arrived_us: AtomicU64,
 }
 

@@ -21,9 +21,9 @@ pub(super) enum Framing {
 /// The reason why a head is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// 400, with the reason.
+    /// The answer is 400, with this reason.
     Malformed(&'static str),
-    /// 431.
+    /// The answer is 431.
     TooLarge,
 }
 

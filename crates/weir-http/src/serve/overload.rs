@@ -20,7 +20,7 @@ pub(super) struct Overload {
     wait_max_ms: u64,
     requests_max: usize,
     in_flight: AtomicUsize,
-    /// The time at which waits became too long; 0: they are not.
+    /// The time since which waits are too long; 0 if they are not.
     late_since_ms: AtomicU64,
     /// The end of the recovery, during which half of the longest wait is too long.
     recovering_until_ms: AtomicU64,
@@ -33,9 +33,9 @@ pub(super) struct Admitted<'a>(&'a Overload);
 /// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shed {
-    /// Requests wait too long.
+    /// Requests have waited too long.
     Waited,
-    /// Too many are handled at once.
+    /// Too many requests are in flight.
     InFlight,
 }
 

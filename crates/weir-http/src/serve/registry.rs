@@ -41,8 +41,8 @@ impl Registry {
         Arc::new(Self { connections_max, per_address_max, open: Mutex::default() })
     }
 
-    /// Registers a connection. `is_limited`: the bound by address applies to it. Returns the number of idle connections that
-    /// were closed for it.
+    /// Registers a connection. The bound by address applies if `is_limited`. Returns the number of idle connections that were
+    /// closed for it.
     pub(super) fn admit(
         self: &Arc<Self>,
         peer: IpAddr,

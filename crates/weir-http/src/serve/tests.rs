@@ -14,7 +14,7 @@ use crate::request_id::RequestIds;
 struct Running {
     addr: SocketAddr,
     shutdown: CancellationToken,
-    /// Changes when `/slow` was entered.
+    /// Changes when a request for `/slow` starts.
     entered: watch::Receiver<()>,
     meters: Arc<ListenerMeters>,
     task: tokio::task::JoinHandle<()>,
@@ -77,7 +77,7 @@ async fn exchange(addr: SocketAddr, sent: &[u8]) -> String {
     read_to_end(&mut stream).await
 }
 
-/// Everything that arrives until the server ends the connection.
+/// Returns everything that arrives until the server ends the connection.
 async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     let read = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut answer));

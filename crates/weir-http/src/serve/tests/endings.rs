@@ -1,10 +1,10 @@
-//! Every connection ends, whatever its client does or leaves undone.
+//! Every connection ends, whatever its client does or omits.
 
 use super::*;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const EMPTY_SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
-/// `INITIAL_WINDOW_SIZE` 0: the server can send no body.
+/// A frame with `INITIAL_WINDOW_SIZE` 0, with which the server can send no body.
 const NO_WINDOW: &[u8] = &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0];
 const NONE_OPEN: &str = "weir_connections{listener=\"test\"} 0\n";
 
@@ -33,20 +33,20 @@ async fn http2_preface_is_answered_with_settings() {
 async fn http2_connections_without_progress_are_closed() {
     let running = start(quick()).await;
     let cases = [
-        // No request.
+        // No request is sent.
         [PREFACE, EMPTY_SETTINGS].concat(),
-        // An answered request.
+        // The request is answered.
         [PREFACE, EMPTY_SETTINGS, &request(2, "/", true)].concat(),
-        // Answers that cannot be sent, because the client's window is empty.
+        // The answer cannot be sent, because the client's window is empty.
         [PREFACE, NO_WINDOW, &request(2, "/", true)].concat(),
         [PREFACE, NO_WINDOW, &request(2, "/big", true)].concat(),
-        // A body that never comes.
+        // The body of the request never arrives.
         [PREFACE, EMPTY_SETTINGS, &request(3, "/refuse", false)].concat(),
     ];
     for sent in cases {
         let mut stream = TcpStream::connect(running.addr).await.expect("listening");
         stream.write_all(&sent).await.expect("open");
-        // Nothing of what the server sends is acknowledged.
+        // The client acknowledges nothing that the server sends.
         read_to_end(&mut stream).await;
         counted(&running.meters, NONE_OPEN).await;
     }

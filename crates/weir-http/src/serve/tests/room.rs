@@ -1,4 +1,4 @@
-//! Idle connections do not keep honest clients out, and an overloaded process refuses at once.
+//! Idle connections do not block clients, and an overloaded process refuses requests at once.
 
 use std::sync::mpsc;
 

@@ -66,12 +66,12 @@ async fn every_request_of_a_connection_is_checked_however_it_arrives() {
     let bad = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 05\r\n\r\nhello";
     let sent = [good, chunked, good, bad, good].concat();
     let running = start(patient()).await;
-    // At once, and one byte after the other.
+    // The bytes arrive at once, one by one, and in groups of seven.
     for piece in [sent.len(), 1, 7] {
         let mut stream = TcpStream::connect(running.addr).await.expect("listening");
         stream.set_nodelay(true).expect("a socket");
         for part in sent.as_bytes().chunks(piece) {
-            // The server may have refused and closed before the last bytes.
+            // The server has possibly refused and closed before the last bytes.
             let _ = stream.write_all(part).await;
         }
         let answer = read_to_end(&mut stream).await;
