@@ -1,9 +1,9 @@
-//! The caller of a request, its tenant and its rights: the extractors of every operation but the public ones.
+//! The caller of a request, its tenant and its rights: the extractors of every operation that needs credentials.
 //!
-//! [`By`] is a caller with at least a role in the tenant of the path: a member with an access token, or an API key with
-//! the scope for it. Another tenant is 404, as if it did not exist; too low a role is 403. [`Person`] is anybody who
-//! signed in, [`Operator`] somebody who runs the installation. All of them look into the database on every call, so the
-//! end of a session, a membership or a key holds at once.
+//! [`By`] is a caller with at least a certain role in the tenant of the path: a member with an access token, or an API key
+//! with the scope for the role. Another tenant is 404, as if it did not exist; a lower role is 403. [`Person`] is a person
+//! who has signed in, and [`Operator`] is an operator of the installation. All of them query the database on every call, so
+//! the end of a session, a membership or a key takes effect at once.
 
 use std::marker::PhantomData;
 
@@ -27,7 +27,7 @@ mod origin;
 
 pub(crate) use origin::Origin;
 
-/// The use of a key is noted once in so long.
+/// The shortest time between two records of the use of a key.
 const KEY_USE_MS: i64 = 60_000;
 
 /// A caller with at least the role `R` in the tenant of the path.
@@ -59,11 +59,11 @@ pub(crate) struct Person {
     pub(crate) origin: Origin,
 }
 
-/// An operator of this installation. To everybody else the operation does not exist.
+/// An operator of this installation. To other callers the operation does not exist.
 #[derive(Debug, Clone)]
 pub(crate) struct Operator(pub(crate) Person);
 
-/// A role as a type, so that a handler cannot forget to demand one.
+/// A role as a type. Every handler has to name the role that it demands.
 pub(crate) trait AtLeast: Send {
     const ROLE: MemberRole;
 }
@@ -146,7 +146,7 @@ impl FromRequestParts<ControlState> for Operator {
 }
 
 impl Caller {
-    /// Records that this caller was refused the operation of the request.
+    /// Records that the operation of the request was denied to this caller.
     pub(crate) async fn denied(&self, control: &ControlState) {
         let (log, actor) = (Log::Tenant(self.tenant_id), self.actor.clone());
         let operation = self.operation.clone();
@@ -181,7 +181,7 @@ async fn tenant_of_path(parts: &mut Parts) -> Option<TenantId> {
     text.parse().ok()
 }
 
-/// The operation for the log: bounded, below `/api/v1`, and without the query.
+/// The operation as it is logged: bounded in length, relative to `/api/v1`, and without the query.
 fn operation(parts: &Parts) -> String {
     let path: String = parts.uri.path().chars().take(300).collect();
     format!("{} {path}", parts.method)
@@ -285,7 +285,7 @@ async fn usable_key(
     Ok((key, tenant.suspended))
 }
 
-/// The role that the scopes of a key amount to. A key is never an owner, and one that can only check has none.
+/// The role that the scopes of a key grant. A key is never an owner, and a key with only the `check` scope has no role.
 fn role_of(scopes: &[String]) -> Option<MemberRole> {
     let roles = scopes.iter().filter_map(|word| match KeyScope::parse(word)? {
         KeyScope::Check => None,

@@ -1,7 +1,7 @@
 //! Evaluates alerts, and delivers their messages.
 //!
-//! `watch` evaluates alerts and puts messages into the outbox, in the transaction that records that they were announced.
-//! `deliver` sends the outbox. Several control planes can do both at once: each takes other rows.
+//! `watch` evaluates alerts and writes messages to the outbox, in the transaction that records that they were announced.
+//! `deliver` sends the messages. Several control planes can run both at once, because each takes different rows.
 
 mod delivering;
 mod finding;

@@ -29,7 +29,7 @@ fn alert(row: AlertRow) -> Alert {
     }
 }
 
-/// The columns of a body. Everything that needs no database is checked first.
+/// The columns of a body. All checks that need no database come first.
 async fn write(
     change: &mut Change,
     id: AlertId,

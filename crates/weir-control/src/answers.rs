@@ -1,4 +1,4 @@
-//! Answers with a body, made of values that can be stored for repeats.
+//! Answers with a body. Their values can be stored for repeats.
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -9,7 +9,7 @@ use weir_http::problem::Problem;
 
 use crate::etag::etag;
 
-/// An answer with a body; one that has a revision gets it as its `ETag`.
+/// An answer with a body. If the body has a revision, the answer gets it as its `ETag`.
 pub(crate) fn answer(status: StatusCode, body: &Value) -> Response {
     if body.is_null() {
         return status.into_response();
@@ -21,7 +21,7 @@ pub(crate) fn answer(status: StatusCode, body: &Value) -> Response {
     response
 }
 
-/// A body as a value; ours always serialise.
+/// A body as a value. All bodies of this crate serialise.
 pub(crate) fn to_value(body: &impl Serialize) -> Result<Value, Problem> {
     serde_json::to_value(body).map_err(Problem::internal)
 }

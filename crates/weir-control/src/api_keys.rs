@@ -27,7 +27,7 @@ pub(crate) fn key(row: KeyRow) -> ApiKey {
     }
 }
 
-/// A key in JSON with its secret, to be shown this once. The commit fills the version in.
+/// A key in JSON with its secret, which is shown only once. The commit sets the version.
 fn issued(row: KeyRow, secret: &str) -> IssuedKey {
     IssuedKey {
         id: row.id.to_string(),
@@ -52,7 +52,7 @@ fn scopes(words: &[String]) -> Vec<KeyScope> {
     words.iter().filter_map(|word| Scope::parse(word)).map(scope).collect()
 }
 
-/// The words that are stored, each once, weakest first.
+/// The stored names of the scopes, each once, weakest first.
 fn words(scopes: &[KeyScope]) -> Vec<String> {
     let scope = |scope: &KeyScope| match scope {
         KeyScope::Check => Scope::Check,

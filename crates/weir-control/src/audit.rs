@@ -1,4 +1,4 @@
-//! The audit log: a tenant's, a person's own, and all of them for operators.
+//! The audit log: that of a tenant, that of a person, and all of them for operators.
 
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -45,7 +45,7 @@ pub(crate) struct AuditQuery {
 }
 
 impl AuditQuery {
-    /// One page of a log, in a transaction that sees it.
+    /// One page of a log, from a transaction that can read it.
     async fn answer(self, tx: &mut Tx, log: AuditLog) -> Result<Page<AuditEntry>, ControlError> {
         let filter = self.filter()?;
         let of = ["audit", &format!("{log:?}"), &format!("{filter:?}")];

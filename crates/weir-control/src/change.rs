@@ -1,5 +1,5 @@
-//! A change of a tenant: one transaction that holds the change itself, its audit entry, the answer retained for repeats
-//! and, if gates serve what was changed, the new version of the rulebook, which is announced after the commit.
+//! A change of a tenant. One transaction contains the change, its audit entry, the answer that is retained for repeats and,
+//! if gates serve the changed object, the new version of the rulebook, which is announced after the commit.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
@@ -16,12 +16,12 @@ use crate::error::ControlError;
 use crate::input::{Claiming, Once};
 use crate::state::ControlState;
 
-/// A change in progress. Dropped without an answer, it is rolled back.
+/// A change in progress. If it is dropped without an answer, it is rolled back.
 #[derive(Debug)]
 pub(crate) struct Change {
     control: ControlState,
     claiming: Claiming,
-    /// The caller, whose tenant is changed.
+    /// The caller. Its tenant is changed.
     pub(crate) caller: Caller,
     /// The time of the change.
     pub(crate) now: Timestamp,
@@ -43,7 +43,7 @@ impl Object {
 }
 
 impl ControlState {
-    /// Begins a change of the caller's tenant. A repeat of a request ends here, with its first answer. Other changes of the
+    /// Begins a change of the caller's tenant. A repeated request ends here with its first answer. Other changes of the
     /// tenant wait for this one; changes of other tenants do not.
     pub(crate) async fn change(
         &self,
@@ -119,7 +119,7 @@ impl Change {
         Ok(answer(status, &body))
     }
 
-    /// Commits and answers with a body that is shown once; repeats are a conflict with this sentence.
+    /// Commits and answers with a body that is shown once. Repeats get a conflict with this sentence.
     pub(crate) async fn answer_once(
         self,
         status: StatusCode,

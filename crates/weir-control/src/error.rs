@@ -15,7 +15,7 @@ pub(crate) enum ControlError {
     Refused(Box<Problem>),
     /// The store refused the request or could not be reached.
     Store(StoreError),
-    /// The request was served before, under the same idempotency key; this is that answer.
+    /// The request was served before under the same idempotency key. This is the first answer.
     Replayed(Box<Response>),
 }
 
@@ -90,7 +90,7 @@ fn of_constraint(constraint: Constraint) -> Problem {
         Constraint::OverrideRule | Constraint::AlertRule => {
             Problem::invalid_field("rule_id", "names no rule")
         }
-        // Also the answer to a deletion of a webhook that alerts still use.
+        // The constraint also refuses the deletion of a webhook that alerts use.
         Constraint::AlertWebhook => conflict("there is no such webhook, or alerts use it"),
         Constraint::MemberTwice => conflict("the person is a member already"),
         Constraint::MemberUser => Problem::invalid_field("user_id", "names nobody"),

@@ -13,12 +13,12 @@ pub(crate) enum IfMatch {
     Absent,
     /// The revision the change is based on.
     Revision(u64),
-    /// Something that no revision of ours ever was.
+    /// A value that was never a revision.
     Nothing,
 }
 
 impl IfMatch {
-    /// The revision; an update without one is 428.
+    /// The revision. An update without one is 428.
     pub(crate) fn required(self) -> Result<u64, Problem> {
         match self {
             Self::Absent => Err(Problem::new(
@@ -30,7 +30,7 @@ impl IfMatch {
         }
     }
 
-    /// The revision, where the header is optional.
+    /// The revision, for operations where the header is optional.
     pub(crate) fn optional(self) -> Result<Option<u64>, Problem> {
         match self {
             Self::Absent => Ok(None),

@@ -1,5 +1,5 @@
-//! Deletes expired rows: answers for repeats, sessions, invitations, sign-ups and gates that are long gone. Rolls
-//! statistics up, and keeps their tables.
+//! Deletes expired rows: answers for repeats, sessions, invitations, sign-ups and gates that stopped long ago. Rolls up
+//! statistics and maintains their tables.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use crate::meters::BackgroundTask;
 use crate::state::ControlState;
 
 const EVERY: Duration = Duration::from_mins(1);
-/// Rows of each kind in one transaction. If there are more, the next transaction follows at once.
+/// The most rows of each kind in one transaction. If there are more, the next transaction follows at once.
 const BATCH: u32 = 1000;
-/// A turn without work is cheap: hours are completed once an hour, and after gates were late.
+/// The interval of roll-ups. One without work is cheap: hours are completed once an hour and after late reports of gates.
 const ROLL_UP_EVERY: Duration = Duration::from_secs(20);
 /// The tables are purged every n-th turn: every ten minutes.
 const KEEP_EVERY: u32 = 30;
-/// The deadline of a statement at first, and at most.
+/// The first deadline of a statement, and the longest.
 const FIRST_PATIENCE: Duration = Duration::from_secs(20);
 const MOST_PATIENCE: Duration = Duration::from_mins(5);
 /// The time for which deliveries are retained.
 const DELIVERIES_RETAINED_MS: i64 = 30 * 24 * 60 * 60 * 1000;
-/// Most audit entries of one log that are removed in one transaction; the others go in the next turn.
+/// The most audit entries of one log that are removed in one transaction. The next turn removes more.
 const AUDIT_BATCH: u32 = 10_000;
 const GATES_RETAINED: Duration = Duration::from_hours(24);
 
-/// Sweeps every minute until `stop`. Several control planes can do so at once: each takes other rows.
+/// Sweeps every minute until `stop`. Several control planes can sweep at once, because each takes different rows.
 pub async fn keep_house(control: ControlState, stop: CancellationToken) {
     control.meters().succeeded(BackgroundTask::Sweep, control.clock.now());
     let mut turns = tokio::time::interval(EVERY);
@@ -50,8 +50,8 @@ pub async fn keep_house(control: ControlState, stop: CancellationToken) {
     }
 }
 
-/// Rolls statistics up and maintains their tables until `stop`. Of several control planes that do so
-/// at once, one does the work.
+/// Rolls up statistics and maintains their tables until `stop`. If several control planes run this at once, one of them does
+/// the work.
 pub async fn keep_statistics(control: ControlState, stop: CancellationToken) {
     control.meters().succeeded(BackgroundTask::Statistics, control.clock.now());
     let mut turns = tokio::time::interval(ROLL_UP_EVERY);
@@ -78,14 +78,14 @@ pub async fn keep_statistics(control: ControlState, stop: CancellationToken) {
     }
 }
 
-/// The deadline of one statement: short at first, so that a silent connection is noticed soon, and longer after each
-/// failure, so that a large amount of work is finished in the end.
+/// The deadline of one statement. It is short at first, so that a silent connection is detected soon, and grows with each
+/// failure, so that a large amount of work finishes in the end.
 fn patience(failures: u32) -> Duration {
     let factor = 2_u32.saturating_pow(failures);
     FIRST_PATIENCE.saturating_mul(factor).min(MOST_PATIENCE)
 }
 
-/// Each step is a transaction of its own, so that no lock of one is held during the next.
+/// Runs each step in a transaction of its own, so that no step holds a lock during the next one.
 async fn maintain(control: &ControlState, store: &Store, keep: bool) -> Result<(), StoreError> {
     let retention = &control.settings.retention;
     if keep {
@@ -131,7 +131,7 @@ async fn purge_audit(control: &ControlState, store: &Store) -> Result<(), StoreE
     Ok(())
 }
 
-/// Sweeps in batches until nothing is left.
+/// Sweeps in batches until no rows are left.
 async fn sweep(control: &ControlState, stop: &CancellationToken) -> Result<(), StoreError> {
     while !stop.is_cancelled() {
         let mut tx = control.store.begin("housekeeping.sweep", Scope::Service).await?;

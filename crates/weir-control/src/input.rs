@@ -1,7 +1,7 @@
 //! The body of a write, together with its `Idempotency-Key`.
 //!
-//! A `POST` that carries the header is done once: the claim on the key is part of the transaction that does the work, so
-//! a repeat within a day gets the first answer and does nothing. A repeat with another body is refused.
+//! A `POST` with this header is executed once. The claim on the key is part of the transaction that does the work, so a
+//! repeat within a day gets the first answer and does nothing. A repeat with another body is refused.
 
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, Method, StatusCode};
@@ -18,7 +18,7 @@ use weir_wire::problem::ErrorCode;
 use crate::answers::answer;
 use crate::error::ControlError;
 
-/// A checked body, and the idempotency key of its request.
+/// A checked body with the idempotency key of its request.
 #[derive(Debug)]
 pub(crate) struct Input<T> {
     pub(crate) body: T,
@@ -61,7 +61,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
 }
 
 impl Once {
-    /// A request whose answer is not stored: not a `POST`, or one whose repeat does no harm.
+    /// A request whose answer is not stored, because it is not a `POST` or its repeat does no harm.
     pub(crate) const fn unkept() -> Self {
         Self(None)
     }
@@ -94,7 +94,7 @@ impl Claiming {
         self.0.as_ref().map(|claim| claim.key.as_str())
     }
 
-    /// Keeps the answer; it must not hold a secret.
+    /// Stores the answer, which must not contain a secret.
     pub(crate) async fn finish(
         &self,
         tx: &mut Tx,
@@ -108,7 +108,7 @@ impl Claiming {
     }
 }
 
-/// An answer that must not be shown again is stored as a conflict, with the sentence to answer instead.
+/// The answer of a repeat. An answer that must not be shown again is stored as a conflict, with the sentence for repeats.
 fn replay(status: u16, body: &Value) -> Response {
     if let Some(detail) = body.as_str() {
         return Problem::new(ErrorCode::Conflict, detail.to_owned()).into_response();

@@ -1,6 +1,6 @@
-//! Asking people to join a tenant. Weir sends no mail: the token is shown once, to be passed on as a link.
+//! Invitations to a tenant. Weir sends no mail: the token is shown once, for a link that the inviter sends.
 //!
-//! A token is good for seven days, once, for one address and one tenant; only its SHA-256 is stored.
+//! A token is valid for seven days, once, for one address and one tenant. Only its SHA-256 is stored.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -42,7 +42,7 @@ fn digest(token: &InvitationToken) -> [u8; 32] {
     Sha256::digest(token.0.as_bytes()).into()
 }
 
-/// The invitation a token is for; its tenant's name can be seen from here on.
+/// The invitation of a token. From here on, the transaction can read the tenant's name.
 pub(crate) async fn presented(
     control: &ControlState,
     tx: &mut Tx,
@@ -54,7 +54,7 @@ pub(crate) async fn presented(
     Ok(found.ok_or_else(gone)?)
 }
 
-/// An invitation is for one address; both are in normal form.
+/// Refuses an invitation for another address. Both addresses are in normal form.
 pub(crate) fn only_for_its_address(row: &InvitationRow, email: &str) -> Result<(), Problem> {
     if row.email == email {
         Ok(())
@@ -63,7 +63,7 @@ pub(crate) fn only_for_its_address(row: &InvitationRow, email: &str) -> Result<(
     }
 }
 
-/// The answer about an invitation that is not there.
+/// The problem for an invitation that does not exist.
 pub(crate) fn gone() -> Problem {
     let detail =
         "there is no such invitation: it was accepted, replaced or revoked, or has run out";

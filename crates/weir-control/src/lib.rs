@@ -1,8 +1,8 @@
-//! The admin API: rights, changes and the record of them.
+//! The admin API: rights, changes and their audit log.
 //!
 //! [`router`] serves it and [`openapi`] describes it; both come from the same list of routes, so they cannot differ.
-//! A handler reads: extract → parse → one transaction → after commit, signal → answer. This crate holds no SQL, and of
-//! Redis only the signal, the budgets of sign-in attempts, and inspections and resets of counters.
+//! A handler reads: extract → parse → one transaction → after commit, signal → answer. This crate contains no SQL. It uses
+//! Redis only for the signal, the budgets of sign-in attempts, and inspections and resets of counters.
 //!
 //! Suggested reading order is the order of the modules below.
 

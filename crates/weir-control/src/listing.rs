@@ -1,7 +1,7 @@
 //! Lists, page by page: `?limit=` and `?cursor=`.
 //!
-//! A cursor holds the sort key of the last item and a digest of what was listed, so that it cannot be used for another
-//! tenant or filter.
+//! A cursor contains the sort key of the last item and a digest of the list, so that it cannot be used for another tenant or
+//! filter.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -28,7 +28,7 @@ pub(crate) struct ListQuery {
     pub(crate) cursor: Option<String>,
 }
 
-/// One list, with a digest of its content, so that cursors of other lists do not fit.
+/// One list, with a digest of its content. Cursors of other lists are refused.
 #[derive(Debug, Clone)]
 pub(crate) struct List {
     digest: [u8; 8],
@@ -40,7 +40,7 @@ pub(crate) struct List {
 struct Cursor<K>([u8; 8], K);
 
 impl List {
-    /// `of` names everything that decides what the list holds and in which order.
+    /// `of` contains everything that determines the items of the list and their order.
     pub(crate) fn new(of: &[&str], query: ListQuery) -> Result<Self, Problem> {
         let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
         if !(1..=LIMIT_MAX).contains(&limit) {
@@ -57,7 +57,7 @@ impl List {
         Ok(Self { digest, limit, cursor: query.cursor })
     }
 
-    /// The page for the store; `parse` turns the sort key of the cursor into the store's.
+    /// The page to read from the store. `parse` turns the sort key of the cursor into that of the store.
     pub(crate) fn page<K: DeserializeOwned, A>(
         &self,
         parse: impl FnOnce(K) -> Option<A>,

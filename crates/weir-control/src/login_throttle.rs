@@ -1,11 +1,11 @@
-//! Bounds attempts at passwords, sign-ups and tokens.
+//! Limits attempts with passwords, sign-ups and tokens.
 //!
-//! An attempt charges budgets and is refunded when it was right, so only wrong ones count; it is charged before the
-//! password is looked at, so a burst cannot overtake its own failures. The budgets are in Redis, shared by all control
-//! planes; while Redis is away, and always beside it, this process counts too.
+//! An attempt charges budgets and is refunded when it was right, so only wrong attempts count. It is charged before the
+//! password is verified, so a burst cannot overtake its own failures. The budgets are in Redis, shared by all control planes;
+//! this process always counts too, so the limits hold while Redis is unavailable.
 //!
-//! A client with the cookie of a familiar device (`device`), or from a network with a session of the account, is
-//! charged to a budget of its own: attempts of strangers can never refuse a right password there.
+//! A client with the cookie of a familiar device (`device`), or from a network with a session of the account, charges a
+//! budget of its own, so attempts of strangers can never refuse a right password there.
 
 use std::net::IpAddr;
 use std::sync::Mutex;
@@ -37,52 +37,52 @@ pub struct LoginThrottle {
     lookups: Semaphore,
 }
 
-/// The budgets of one attempt.
+/// The budgets that one attempt charges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Attempt(Vec<(String, u32)>);
 
-/// Length of a window of every budget, in milliseconds.
+/// The window of every budget, in milliseconds.
 const WINDOW_MS: i64 = 60_000;
-/// Wrong attempts a minute on an account, from a network, by a device.
+/// The most wrong attempts per minute on an account, from a network or by a device.
 const ATTEMPTS_MAX: u32 = 10;
-/// Wrong attempts a minute from the block around a network.
+/// The most wrong attempts per minute from the block around a network.
 const BLOCK_ATTEMPTS_MAX: u32 = 100;
-/// Unknown tokens a minute from a network.
+/// The most unknown tokens per minute from a network.
 const TOKENS_MAX: u32 = 60;
-/// Budgets that this process counts itself.
+/// The most budgets in the memory of this process.
 const LOCAL_ENTRIES_MAX: usize = 20_000;
 const LOOKUPS_MAX: usize = 8;
 
 impl Attempt {
-    /// Somebody unknown, on an account and from a network.
+    /// An attempt of an unknown client on an account and from a network.
     pub(crate) fn stranger(email: Option<&EmailAddress>, peer: Option<IpAddr>) -> Self {
         let mut budgets = from(peer);
         budgets.extend(email.map(|email| (format!("account {email}"), ATTEMPTS_MAX)));
         Self(budgets)
     }
 
-    /// A request for a sign-up that is to be confirmed. No budget depends on the address.
+    /// A request for a sign-up that needs confirmation. No budget depends on the address.
     pub(crate) fn sign_up(peer: Option<IpAddr>) -> Self {
         let budgets = from(peer).into_iter();
         Self(budgets.map(|(name, max)| (format!("sign-up {name}"), max)).collect())
     }
 
-    /// Somebody from a network that the account was used from.
+    /// An attempt from a network from which the account was used.
     pub(crate) fn familiar(email: &EmailAddress, network: &str) -> Self {
         Self(vec![(format!("familiar {network} {email}"), ATTEMPTS_MAX)])
     }
 
-    /// Somebody with the cookie of a device.
+    /// An attempt with the cookie of a device.
     pub(crate) fn of_device(device: &str) -> Self {
         Self(vec![(format!("device {device}"), ATTEMPTS_MAX)])
     }
 
-    /// A signed-in person who gives the present password.
+    /// An attempt of a signed-in person with the present password.
     pub(crate) fn of_person(user_id: UserId) -> Self {
         Self(vec![(format!("person {user_id}"), ATTEMPTS_MAX)])
     }
 
-    /// A token from somebody unknown.
+    /// An attempt of an unknown client with a token.
     pub(crate) fn token(peer: Option<IpAddr>) -> Self {
         let network = peer.map(network::of).unwrap_or_default();
         Self(vec![(format!("token {network}"), TOKENS_MAX)])
@@ -90,7 +90,7 @@ impl Attempt {
 }
 
 impl LoginThrottle {
-    /// Budgets in Redis, under names that reveal no account or address.
+    /// A throttle with budgets in Redis, under names that reveal no account or address.
     pub fn new(client: Client, macs: Macs) -> Self {
         Self {
             shared: Attempts::new(client),
@@ -114,7 +114,7 @@ impl LoginThrottle {
         answer.map_err(|wait_ms| u32::try_from((wait_ms + 999) / 1000).unwrap_or(1).max(1))
     }
 
-    /// Takes back the charge of an attempt that was right, or was never made.
+    /// Refunds the charge of an attempt that was right or was never made.
     pub(crate) async fn refund(&self, attempt: &Attempt) {
         let budgets = self.budgets(attempt);
         self.local().refund(&budgets);
@@ -141,7 +141,8 @@ impl LoginThrottle {
     }
 }
 
-/// The budgets of a network and of the block around it, so that many networks of one owner do not add up.
+/// The budgets of a network and of the block around it. The block prevents an owner of many networks from adding up their
+/// budgets.
 fn from(peer: Option<IpAddr>) -> Vec<(String, u32)> {
     let Some(peer) = peer else { return Vec::new() };
     vec![

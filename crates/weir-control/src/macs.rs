@@ -1,7 +1,7 @@
-//! Tags that prove that a text was written by this installation, without asking the database.
+//! Tags that prove that this installation wrote a text, without a query of the database.
 //!
-//! HMAC-SHA-256 under keys derived from the signing keys of access tokens: the first key tags, all verify, so tags survive
-//! a rotation of keys for as long as the old key is listed.
+//! HMAC-SHA-256 under keys derived from the signing keys of access tokens. The first key makes tags and all keys verify them,
+//! so tags remain valid after a rotation while the old key is listed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const LABEL: &[u8] = b"weir tags, HMAC-SHA-256";
 const TAG_BYTES: usize = 16;
 
 impl Macs {
-    /// From the keys that sign access tokens, the present one first.
+    /// Derives the keys from those that sign access tokens, the present one first.
     pub fn new(keys: &[SigningKey]) -> Result<Self, UnusableKey> {
         let mut derived = Vec::new();
         for key in keys {
@@ -36,7 +36,7 @@ impl Macs {
         URL_SAFE_NO_PAD.encode(self.digest(purpose, text))
     }
 
-    /// The same as bytes: a name that tells nothing about the text.
+    /// The same as bytes: a name that reveals nothing about the text.
     pub(crate) fn digest(&self, purpose: &str, text: &str) -> [u8; TAG_BYTES] {
         digest(&self.0[0], purpose, text)
     }
@@ -57,7 +57,7 @@ impl fmt::Debug for Macs {
 
 fn digest(key: &hmac::Key, purpose: &str, text: &str) -> [u8; TAG_BYTES] {
     let mut context = hmac::Context::with_key(key);
-    // No purpose holds a zero byte, so no two pairs are the same bytes.
+    // No purpose contains a zero byte, so different pairs give different bytes.
     context.update(purpose.as_bytes());
     context.update(&[0]);
     context.update(text.as_bytes());

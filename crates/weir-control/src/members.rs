@@ -1,6 +1,6 @@
 //! Members of a tenant.
 //!
-//! Admins manage everybody but owners; owners manage everybody. A tenant always keeps an owner.
+//! Admins manage all members except owners; owners manage all members. A tenant always has an owner.
 
 use weir_domain::id::UserId;
 use weir_http::problem::Problem;
@@ -29,14 +29,14 @@ fn member(row: MemberRow) -> Member {
     }
 }
 
-/// The member a change is about.
+/// The member that a change is about.
 async fn touched(change: &mut Change, user: &str) -> Result<MemberRow, ControlError> {
     let user_id: UserId = user.parse().map_err(|_| Problem::not_found())?;
     let row = change.tx.members().find(change.caller.tenant_id, user_id).await?;
     Ok(row.ok_or_else(Problem::not_found)?)
 }
 
-/// Refuses to let the last owner go. Changes of a tenant wait for each other, so two cannot go at once.
+/// Refuses to remove the last owner. Changes of a tenant wait for each other, so two owners cannot leave at once.
 async fn keep_an_owner(change: &mut Change, going: &MemberRow) -> Result<(), ControlError> {
     if going.role == MemberRole::Owner
         && change.tx.members().count_owners(change.caller.tenant_id).await? <= 1

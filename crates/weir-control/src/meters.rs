@@ -1,4 +1,4 @@
-//! The metrics of the control plane. Labels are bounded: never a tenant, a key or a person.
+//! The metrics of the control plane. Their labels are bounded and never contain a tenant, a key or a person.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use weir_store::DeliveryState;
 /// The counters of one control plane.
 pub(crate) struct Meters {
     handle: PrometheusHandle,
-    /// Answers by the first digit of their status, from 1.
+    /// Counts of answers by the first digit of their status, from 1.
     answers: [Counter; 5],
     seconds: Histogram,
     unannounced: Counter,
     not_rolled_up: Counter,
     watchers: Gauge,
-    /// Attempts that arrived, that are to be made again, and that were the last.
+    /// Counts of attempts that succeeded, that will be retried, and that were the last.
     deliveries: [Counter; 3],
-    /// By kind: quota, share.
+    /// Counts by kind: quota, share.
     alerts: [Counter; 2],
     not_evaluated: Counter,
-    /// In the order of [`BackgroundTask`].
+    /// The times of the last successes, in the order of [`BackgroundTask`].
     last_successes: [Gauge; 5],
     partitions_ahead: Gauge,
     live_subjects: Gauge,
@@ -105,19 +105,19 @@ impl Default for Meters {
 }
 
 impl Meters {
-    /// A round of a background task succeeded. Also called once at the start, so that a task that never succeeds is
-    /// visible too.
+    /// Records that a round of a background task succeeded. It is also called once at the start, so that a task that never
+    /// succeeds is visible too.
     pub(crate) fn succeeded(&self, task: BackgroundTask, now: Timestamp) {
         #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
         self.last_successes[task as usize].set(now.as_millis() as f64 / 1000.0);
     }
 
-    /// The days for which partitions of the statistics exist, counted from today on, today included.
+    /// Records the number of days, from today on, for which partitions of the statistics exist. Today is included.
     pub(crate) fn partitions_ahead(&self, days: u32) {
         self.partitions_ahead.set(f64::from(days));
     }
 
-    /// Redis was sampled: the number of subjects, and of tenants with more subjects than their ceiling.
+    /// Records a sample of Redis: the number of subjects, and of tenants with more subjects than their ceiling.
     pub(crate) fn subjects_sampled(&self, subjects: u64, tenants_over: u64) {
         #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
         let (subjects, tenants_over) = (subjects as f64, tenants_over as f64);
@@ -125,12 +125,12 @@ impl Meters {
         self.over_live_subjects.set(tenants_over);
     }
 
-    /// Statistics could not be rolled up; it is tried again.
+    /// Records that statistics could not be rolled up. The roll-up is retried.
     pub(crate) fn roll_up_failed(&self) {
         self.not_rolled_up.increment(1);
     }
 
-    /// A message was sent to a webhook, with this result.
+    /// Records the result of a message that was sent to a webhook.
     pub(crate) fn delivered(&self, state: DeliveryState) {
         let [delivered, retried, failed] = &self.deliveries;
         match state {
@@ -140,7 +140,7 @@ impl Meters {
         }
     }
 
-    /// Alerts of a kind announced a number of findings.
+    /// Records the number of findings that alerts of a kind announced.
     pub(crate) fn alerted(&self, kind: &str, findings: usize) {
         for (known, counter) in ALERT_KINDS.iter().zip(&self.alerts) {
             if *known == kind {
@@ -149,12 +149,12 @@ impl Meters {
         }
     }
 
-    /// An alert could not be evaluated; it is tried again.
+    /// Records that an alert could not be evaluated. The evaluation is retried.
     pub(crate) fn evaluation_failed(&self) {
         self.not_evaluated.increment(1);
     }
 
-    /// A request was answered.
+    /// Records the answer to a request.
     pub(crate) fn answered(&self, status: StatusCode, took: Duration) {
         if let Some(counter) = self.answers.get(usize::from(status.as_u16() / 100).wrapping_sub(1))
         {
@@ -165,7 +165,7 @@ impl Meters {
 }
 
 impl Meters {
-    /// Sets the values that are read elsewhere, and renders everything in Prometheus' text format.
+    /// Sets the values that other modules hold, and renders all metrics in Prometheus' text format.
     pub(crate) fn render(&self, watchers: usize, signal_failures: u64) -> String {
         #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
         self.watchers.set(watchers as f64);

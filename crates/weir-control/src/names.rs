@@ -1,4 +1,4 @@
-//! Checks of texts that people type in, with problems of a field.
+//! Checks texts that people type. The problems name the field.
 
 use weir_domain::email::EmailAddress;
 use weir_domain::names;
@@ -15,7 +15,7 @@ pub(crate) fn name(field: &str, text: &str) -> Result<(), Problem> {
     names::title(text).map_err(|reason| Problem::invalid_field(field, reason))
 }
 
-/// Checks the namespace of a filter; empty stands for the namespaces without rules.
+/// Checks the namespace of a filter. An empty one stands for the namespaces without rules.
 pub(crate) fn namespace_filter(namespace: Option<String>) -> Result<Option<String>, Problem> {
     match namespace.as_deref().filter(|name| !name.is_empty()).map(names::namespace) {
         Some(Err(reason)) => Err(Problem::invalid_field("namespace", reason)),
@@ -23,7 +23,7 @@ pub(crate) fn namespace_filter(namespace: Option<String>) -> Result<Option<Strin
     }
 }
 
-/// Checks the text of a filter; an empty one does not restrict.
+/// Checks the text of a filter. An empty one does not restrict the list.
 pub(crate) fn text_filter(field: &str, text: Option<String>) -> Result<Option<String>, Problem> {
     if text.as_ref().is_some_and(|text| text.chars().count() > FILTER_CHARS_MAX) {
         let reason = format!("must be at most {FILTER_CHARS_MAX} characters");

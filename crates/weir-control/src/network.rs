@@ -1,8 +1,8 @@
-//! Parts of the address space as one customer has them.
+//! The parts of the address space that usually belong to one customer.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An IPv4 address, or the /64 of an IPv6 address: the smallest network that one customer gets.
+/// An IPv4 address, or the /64 of an IPv6 address: the smallest network of one customer.
 pub(crate) fn of(peer: IpAddr) -> String {
     match peer.to_canonical() {
         IpAddr::V4(v4) => v4.to_string(),
@@ -10,7 +10,7 @@ pub(crate) fn of(peer: IpAddr) -> String {
     }
 }
 
-/// The /24 of an IPv4 address, or the /48 of an IPv6 address: usually the largest network that one customer gets.
+/// The /24 of an IPv4 address, or the /48 of an IPv6 address: usually the largest network of one customer.
 pub(crate) fn block_of(peer: IpAddr) -> String {
     match peer.to_canonical() {
         IpAddr::V4(v4) => format!("{}/24", Ipv4Addr::from_bits(v4.to_bits() & !0xFF)),

@@ -1,7 +1,7 @@
 //! The routes and their description, from one list.
 //!
-//! Common parts of the description are added in one place: the problems that an operation can answer with
-//! follow from its inputs, and every problem has the same body.
+//! One function adds the common parts of the description: the problems that an operation can answer with follow from its
+//! inputs, and every problem has the same body.
 
 use axum::Router;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -69,7 +69,7 @@ impl Modify for Credentials {
     }
 }
 
-/// The router of the control plane, still without fallbacks ([`weir_http::plane::with_fallbacks`]).
+/// The router of the control plane, without fallbacks ([`weir_http::plane::with_fallbacks`]).
 pub fn router(state: ControlState) -> Router {
     let (router, _) = described().split_for_parts();
     let json = openapi();
@@ -108,13 +108,13 @@ fn described() -> OpenApiRouter<ControlState> {
         .merge(routes::operations())
 }
 
-/// The problem of a request that a page of another site caused.
+/// The problem of a request that a page of another site made.
 fn cross_site(_: ProtectionError) -> Response {
     Problem::forbidden("this came from another site's page").into_response()
 }
 
-/// The page at `/docs`, whose scripts and styles are ours too. Its style sheet draws icons from `data:` and its scripts set
-/// styles, which the policy of the other pages forbids.
+/// The page at `/docs`. This process also serves its scripts and styles. Its style sheet loads icons from `data:` and its
+/// scripts set styles, which the policy of the other pages forbids.
 fn docs() -> Router {
     const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; \
          object-src 'none'; base-uri 'none'; frame-ancestors 'none'";

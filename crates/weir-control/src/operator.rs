@@ -1,4 +1,4 @@
-//! Operations of operators on all tenants. To others these operations do not exist.
+//! Operations of operators on all tenants. To other callers they do not exist.
 
 use serde_json::Value;
 use weir_domain::id::{AuditId, TenantId};
@@ -17,7 +17,7 @@ pub(crate) mod usage;
 
 /// An entry of the audit log about an operation of an operator.
 pub(crate) struct Entry {
-    /// None: it concerns all tenants, and stands in the operator's own log.
+    /// The tenant of the entry. `None` if it concerns all tenants; it is then in the operator's own log.
     pub(crate) tenant_id: Option<TenantId>,
     pub(crate) action: &'static str,
     pub(crate) object_kind: &'static str,

@@ -18,7 +18,7 @@ pub(crate) mod list;
 pub(crate) mod read;
 pub(crate) mod update;
 
-/// Five thousand overrides of a few hundred bytes each.
+/// The longest body: five thousand overrides of a few hundred bytes each.
 pub(crate) const BULK_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Checks an override against its rule. Returns its columns.

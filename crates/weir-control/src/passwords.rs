@@ -1,8 +1,8 @@
 //! Passwords: the rules for new ones, hashing and verification.
 //!
-//! Argon2id with the library's parameters (19 MiB, two passes), two at a time and never on the runtime's own threads. A
-//! login with an unknown e-mail costs the same as one with a wrong password. At most 64 requests wait for a hash, 16 of
-//! them from one network; more are refused at once.
+//! Passwords are hashed with Argon2id and the library's parameters (19 MiB, two passes), two at a time and never on the
+//! runtime's own threads. A sign-in with an unknown e-mail address costs the same as one with a wrong password. At most 64
+//! requests wait for a hash, 16 of them from one network; more are refused at once.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::network;
 
 mod common;
 
-/// Hashes and verifies, two at a time.
+/// Hashes and verifies passwords, two at a time.
 #[derive(Debug, Clone)]
 pub struct Passwords {
     permits: Arc<Semaphore>,
@@ -25,7 +25,7 @@ pub struct Passwords {
     dummy: Arc<str>,
 }
 
-/// Too many requests wait for a hash already.
+/// The error when too many requests already wait for a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many passwords are being checked")]
 pub struct Busy;
@@ -37,13 +37,13 @@ struct Queue {
     by_network: HashMap<String, usize>,
 }
 
-/// The place of a request in the queue, freed when dropped.
+/// The place of a request in the queue. Dropping it frees the place.
 struct Place {
     queue: Arc<Mutex<Queue>>,
     network: String,
 }
 
-/// Why a password is not good enough.
+/// The reason why a password is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedPassword {
     /// Fewer than 8 characters.
@@ -52,7 +52,7 @@ pub enum RefusedPassword {
     /// More than 128 characters.
     #[error("must have at most 128 characters")]
     Long,
-    /// One that everybody tries first.
+    /// A password that attackers try first.
     #[error("is one of the passwords that are tried first")]
     Common,
 }
@@ -62,7 +62,7 @@ const WAITING_MAX: usize = 64;
 const WAITING_OF_NETWORK_MAX: usize = 16;
 
 impl Passwords {
-    /// Ready to hash; `salt` only serves the dummy for unknown accounts.
+    /// Prepares for hashing. `salt` is used only for the dummy hash of unknown accounts.
     ///
     /// # Panics
     /// If Argon2 cannot hash at all.
@@ -100,7 +100,7 @@ impl Passwords {
         self.queued(peer, move || hash_now(&password, &salt)).await
     }
 
-    /// Whether the password matches `stored`. `None` stands for an account that does not exist, and takes as long.
+    /// Whether the password matches `stored`. `None` stands for an account that does not exist, and takes equally long.
     pub async fn verify(
         &self,
         password: String,
@@ -109,7 +109,7 @@ impl Passwords {
     ) -> Result<bool, Busy> {
         let known = stored.is_some();
         let hash = stored.unwrap_or_else(|| self.dummy.to_string());
-        // Longer ones cannot have been set; hashing them would only cost.
+        // Longer passwords cannot have been set, and hashing them would only take time.
         let plausible = password.chars().count() <= 128;
         let matches = self
             .queued(peer, move || {
@@ -129,7 +129,7 @@ impl Passwords {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.expect("the semaphore is never closed");
         let work = move || {
-            // Held inside the closure: a request whose client disconnected counts until its hash is done.
+            // The closure holds both, so a request whose client disconnected counts until its hash is done.
             let _held = (permit, place);
             work()
         };

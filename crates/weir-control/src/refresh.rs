@@ -1,7 +1,8 @@
 //! The refresh token and its cookie.
 //!
-//! A token is `<session>.<secret>.<tag>`; only its SHA-256 is stored, it is good once, and using a spent one ends the
-//! session. The tag (`macs`) proves that it was issued here, so made-up tokens never reach the database. The cookie is out of reach of scripts and is sent by no other site.
+//! A token is `<session>.<secret>.<tag>`. Only its SHA-256 is stored. It can be used once, and the use of a spent token ends
+//! the session. The tag (`macs`) proves that this installation issued it, so forged tokens never reach the database. Scripts
+//! cannot read the cookie, and browsers send it from no other site.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine;
@@ -31,7 +32,7 @@ impl RefreshToken {
         Self { session_id, text: format!("{body}.{tag}") }
     }
 
-    /// The token in the request's cookies, if it was issued by this installation.
+    /// The token in the cookies of the request, if this installation issued it.
     pub(crate) fn of(headers: &HeaderMap, macs: &Macs) -> Option<Self> {
         let cookies =
             headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -50,7 +51,7 @@ impl RefreshToken {
         Sha256::digest(self.text.as_bytes()).into()
     }
 
-    /// The header that sets it.
+    /// The header that sets the cookie.
     pub(crate) fn cookie(&self, lives_ms: i64) -> HeaderValue {
         set_cookie(&self.text, lives_ms / 1000)
     }
@@ -61,13 +62,13 @@ pub(crate) fn no_cookie() -> HeaderValue {
     set_cookie("", 0)
 }
 
-/// The time at which a session ends unless it is refreshed before.
+/// The time at which a session ends if it is not refreshed before.
 pub(crate) fn session_end(
     settings: &ControlSettings,
     session_id: SessionId,
     now: Timestamp,
 ) -> Timestamp {
-    // The upper 48 bits of an id are the time it was made.
+    // The upper 48 bits of an id are the time of its creation.
     let begun_ms = i64::try_from(session_id.to_u128() >> 80).unwrap_or(i64::MAX);
     let absolute = Timestamp::from_millis(begun_ms).plus_ms(settings.session_absolute_ms);
     now.plus_ms(settings.session_idle_ms).min(absolute)

@@ -12,7 +12,7 @@ use crate::actor::{By, Viewer};
 use crate::error::ControlError;
 use crate::state::ControlState;
 
-/// A gate reports every few seconds; one that did not for so long is gone.
+/// The longest time without a report after which a gate counts as live. A gate reports every few seconds.
 const LIVE_WITHIN: Duration = Duration::from_secs(15);
 
 /// The version of the rulebook that each gate serves.
@@ -32,7 +32,7 @@ pub(crate) async fn list(
     Ok(Json(Replicas { rulebook_version, tenant_version: tenant.version, data }))
 }
 
-/// A gate in JSON, with its address for callers with the right to it.
+/// A gate in JSON. Its address is included for callers with the right to it.
 fn replica(row: GateRow, with_address: bool) -> Replica {
     Replica {
         id: row.id.to_string(),

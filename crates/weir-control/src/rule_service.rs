@@ -1,7 +1,7 @@
-//! Stored rules outside of a gate: read, matched with subjects, and their counters inspected.
+//! Stored rules outside of a gate: reading them, matching them with subjects, and inspecting their counters.
 //!
-//! The tester, what-if runs and alerts work with rules through this module alone, so none of them needs a handler of
-//! another resource.
+//! The tester, what-if runs and alerts use rules through this module alone, so none of them needs a handler of another
+//! resource.
 
 mod active;
 mod counters;

@@ -22,7 +22,7 @@ mod together;
 pub(crate) mod update;
 
 /// Refuses a rule whose regular expressions exceed the budget of its tenant or namespace. Changes of rules wait for each
-/// other at the version's row, so that two of them cannot exceed it together.
+/// other at the row of the version, so two of them cannot exceed the budget together.
 pub(crate) async fn within_pattern_budget(
     change: &mut Change,
     rule_id: RuleId,
@@ -39,8 +39,8 @@ pub(crate) async fn within_pattern_budget(
         .map_err(|over| Problem::invalid_field("match", over.to_string()).into())
 }
 
-/// A rule in JSON, with what its writer should know. One that cannot be read is shown as far as it can be, so that it can
-/// be found, reverted and deleted.
+/// A rule in JSON, with its warnings. An unreadable rule is shown as far as possible, so that people can find, revert and
+/// delete it.
 pub(crate) fn rule_answer(row: &RuleRow) -> Result<RuleAnswer, Problem> {
     let (body, warnings, unreadable) = match CheckedRule::stored(row) {
         Ok(CheckedRule { body, rule }) => (body, warnings::of_rule(&rule), None),

@@ -1,8 +1,8 @@
-//! Secrets that must be read again, unlike passwords and keys: a webhook's, to sign with.
+//! Secrets that must be readable again, unlike passwords and keys: the secret of a webhook signs its messages.
 //!
-//! They are stored sealed (AES-256-GCM) under a key derived from the signing keys of access tokens, so a copy of the
-//! database alone signs nothing. The owner of a secret is sealed with it: moved to another row it cannot be opened.
-//! The first signing key seals, all open; a secret sealed under a key that is no longer given must be rotated.
+//! They are encrypted (AES-256-GCM) under a key derived from the signing keys of access tokens, so a copy of the database
+//! alone cannot sign. The owner of a secret is authenticated with it: a secret in another row cannot be opened. The first
+//! signing key seals and all keys open. A secret that was sealed under a key that is no longer listed must be rotated.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ const SALT: &[u8] = b"weir sealing";
 const INFO: &[u8] = b"webhook secrets, AES-256-GCM";
 
 impl Sealing {
-    /// From the keys that sign access tokens, the present one first.
+    /// Derives the keys from those that sign access tokens, the present one first.
     pub fn new(keys: &[SigningKey]) -> Result<Self, UnusableKey> {
         let mut derived = Vec::new();
         for key in keys {
@@ -68,7 +68,7 @@ fn derive(key: &SigningKey) -> Result<LessSafeKey, UnusableKey> {
     Ok(LessSafeKey::new(UnboundKey::from(okm)))
 }
 
-/// The name under which the secret of a webhook is sealed, so that it cannot be moved to another webhook.
+/// The owner of a webhook's secret. Its secret cannot be moved to another webhook.
 pub(crate) fn webhook_owner(tenant_id: TenantId, id: WebhookId) -> String {
     format!("{tenant_id} {id}")
 }

@@ -1,4 +1,4 @@
-//! Signing up, in and out. These operations need no credentials but those they are about.
+//! Sign-up, sign-in and sign-out. These operations need no credentials except those that they are about.
 
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -28,7 +28,7 @@ pub(crate) mod signup;
 
 pub use pending::signup_digest;
 
-/// A person in JSON; nothing of the password.
+/// A person in JSON, without the password.
 pub(crate) fn user(row: UserRow) -> User {
     User {
         id: row.id.to_string(),
@@ -39,7 +39,7 @@ pub(crate) fn user(row: UserRow) -> User {
     }
 }
 
-/// Begins a session in a transaction that sees the person. Returns the refresh token.
+/// Begins a session in a transaction that can read the person. Returns the refresh token.
 async fn begin_session(
     control: &ControlState,
     tx: &mut Tx,
@@ -86,7 +86,7 @@ fn with_device(mut response: Response, control: &ControlState, email: &EmailAddr
     response
 }
 
-/// An audit entry about a person's own affairs.
+/// Appends an audit entry to a person's own log.
 pub(crate) fn own_audit(
     control: &ControlState,
     actor: Actor,
@@ -112,7 +112,7 @@ pub(crate) fn own_audit(
     }
 }
 
-/// The `User-Agent`, cut to 200 characters.
+/// The `User-Agent`, truncated to 200 characters.
 fn user_agent(headers: &HeaderMap) -> String {
     let text = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
     text.unwrap_or_default().chars().take(200).collect()

@@ -1,4 +1,4 @@
-//! What-if runs: past checks decided by a rule as it is and as it could be.
+//! What-if runs: decisions on past checks by a present rule and by a changed one.
 
 use weir_wire::simulate::TRACE_BYTES_MAX;
 
@@ -13,5 +13,5 @@ pub(crate) mod status;
 mod trace;
 mod traffic;
 
-/// A trace in JSON is longer than itself.
+/// The longest body. A trace is longer in JSON than as text.
 pub(crate) const BODY_BYTES_MAX: usize = TRACE_BYTES_MAX * 6 / 5;

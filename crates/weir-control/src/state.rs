@@ -1,4 +1,4 @@
-//! The state that handlers and background tasks share, in named parts. Cheap to clone.
+//! The state that handlers and background tasks share, in named parts.
 
 use std::fmt;
 use std::ops::Deref;
@@ -24,7 +24,7 @@ use crate::simulate::room::RunLimiter;
 use crate::stats::live::watchers::Live;
 use crate::tokens::AccessTokens;
 
-/// The control plane's handles.
+/// The handles of the control plane. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ControlState {
     parts: Arc<ControlParts>,
@@ -32,14 +32,14 @@ pub struct ControlState {
     pub(crate) local: Arc<LocalState>,
 }
 
-/// The parts of [`ControlState`] that the wiring supplies.
+/// The parts of [`ControlState`] that the process supplies.
 #[derive(Debug)]
 pub struct ControlParts {
-    /// All SQL.
+    /// The store, which contains all SQL.
     pub store: Store,
     /// Announces changes of the rulebook to the gates.
     pub signal: Signal,
-    /// Inspects and resets counters.
+    /// The limiter, which inspects and resets counters.
     pub limiter: Limiter,
     /// The clock of every time stamp.
     pub clock: Clock,
@@ -51,20 +51,20 @@ pub struct ControlParts {
     pub webhooks: WebhookParts,
     /// Settings.
     pub settings: ControlSettings,
-    /// Cancelled when the plane is to stop: streams end then.
+    /// The token that is cancelled when the plane must stop. Streams then end.
     pub stop: CancellationToken,
 }
 
-/// The parts that sign people in.
+/// The parts that authenticate people.
 #[derive(Debug)]
 pub struct Authentication {
     /// Signs and verifies access tokens.
     pub tokens: AccessTokens,
     /// Hashes and verifies passwords.
     pub passwords: Passwords,
-    /// Tags that prove that a text was written by this installation.
+    /// Tags that prove that this installation wrote a text.
     pub macs: Macs,
-    /// Bounds guesses of passwords.
+    /// The throttle of attempts with passwords.
     pub login_throttle: LoginThrottle,
 }
 
@@ -77,65 +77,65 @@ pub struct WebhookParts {
     pub sender: Sender,
 }
 
-/// Counts and bounds of this process alone; other control planes have their own.
+/// Counts and limits of this process alone. Other control planes have their own.
 #[derive(Debug, Default)]
 pub(crate) struct LocalState {
     pub(crate) meters: Meters,
     /// Streams of live statistics.
     pub(crate) live: Arc<Live>,
-    /// Requests a second of each tenant.
+    /// The rates of admin requests of each tenant.
     pub(crate) admin_rates: AdminRates,
-    /// Bounds what-if runs.
+    /// The limiter of what-if runs.
     pub(crate) simulations: RunLimiter,
-    /// Bounds bulk writes of overrides.
+    /// The limiter of bulk writes of overrides.
     pub(crate) bulk_writes: BulkLimiter,
     /// Denials of the last minute.
     pub(crate) denials: Denials,
-    /// Bounds the records of refused sign-ins.
+    /// The limiter of records of refused sign-ins.
     pub(crate) refused_logins: RefusedLogins,
 }
 
 /// Settings of the control plane.
 #[derive(Debug, Clone, Copy)]
 pub struct ControlSettings {
-    /// How accounts and tenants come into being.
+    /// The sign-up policy for accounts and tenants.
     pub signup: Signup,
     /// The time after its last refresh at which a session ends, in milliseconds.
     pub session_idle_ms: i64,
     /// The time after its start at which a session ends in any case, in milliseconds.
     pub session_absolute_ms: i64,
-    /// The time for which the previous refresh token still works, for tabs that refresh at once.
+    /// The time for which the previous refresh token remains valid, for tabs that refresh at once, in milliseconds.
     pub refresh_grace_ms: u64,
-    /// Rules that a namespace can have.
+    /// The most rules of a namespace.
     pub rules_per_namespace_max: u64,
-    /// Rules that a tenant can have.
+    /// The most rules of a tenant.
     pub rules_per_tenant_max: u64,
-    /// Overrides that a tenant can have.
+    /// The most overrides of a tenant.
     pub overrides_per_tenant_max: u64,
-    /// Tenants that a person can belong to; operators can make more.
+    /// The most tenants of a person. Operators can create more.
     pub tenants_per_person_max: u64,
     /// The time for which statistics are retained.
     pub retention: Retention,
-    /// Days for which audit entries are retained.
+    /// The number of days for which audit entries are retained.
     pub audit_days: u16,
 }
 
-/// Default retention of audit entries: three years.
+/// The default retention of audit entries, in days: three years.
 pub const AUDIT_DAYS: u16 = 1095;
 
-/// How accounts and tenants come into being, apart from invitations.
+/// The sign-up policy for accounts and tenants. Invitations are independent of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signup {
-    /// Accounts are made by `weir user create`, tenants by operators.
+    /// Only `weir user create` creates accounts, and only operators create tenants.
     Closed,
-    /// Anybody can ask for an account. It is made when the token is presented that `weir user confirm` issues for the
-    /// address. Nothing in an answer depends on whether the address has an account.
+    /// Everyone can request an account. It is created when a client presents the token that `weir user confirm` issues for
+    /// the address. No answer depends on whether the address has an account.
     Confirmed,
-    /// Anybody can make an account at once. The answer tells whether the address had one before.
+    /// Everyone can create an account at once. The answer reveals whether the address already had one.
     Open,
 }
 
-/// A source of randomness fit for secrets.
+/// A source of randomness that is suitable for secrets.
 #[derive(Clone)]
 pub struct Random(Arc<Fill>);
 

@@ -29,8 +29,8 @@ pub(crate) fn tenant(row: TenantRow, role: Option<MemberRole>) -> Tenant {
     }
 }
 
-/// Refuses one more tenant to a person who belongs to as many as anybody can. Operators, who make tenants for others, can
-/// always have one more.
+/// Refuses another tenant to a person who belongs to as many tenants as permitted. Operators create tenants for others and
+/// are exempt.
 pub(crate) async fn room_for_one_more(
     control: &ControlState,
     tx: &mut Tx,

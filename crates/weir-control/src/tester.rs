@@ -1,4 +1,4 @@
-//! Trying a request against the rules, and letting a subject start again.
+//! Tests a request against the rules, and resets the counters of a subject.
 
 pub(crate) mod inspect;
 pub(crate) mod matched_rule;

@@ -1,4 +1,4 @@
-//! The admin API in process, through the real router, with a database of its own for each test.
+//! The admin API in the test process, through the real router, with a database for each test.
 
 mod accounts;
 mod alerts;

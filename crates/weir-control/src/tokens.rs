@@ -1,8 +1,8 @@
-//! Access tokens: Ed25519-signed, good for ten minutes, and worth nothing once their session has ended.
+//! Access tokens: signed with Ed25519, valid for ten minutes, and invalid once their session has ended.
 //!
-//! A token is verified here by its own merits; whether its session lives is asked of the database on every call
-//! (`actor.rs`). The library's defaults are not trusted: algorithm, type, key, issuer, audience and times are each
-//! demanded, and headers that would bring a key of their own are refused.
+//! A token is verified here from its own content. On every call, a query of the database verifies that its session is live
+//! (`actor.rs`). This module does not rely on the library's defaults: it demands algorithm, type, key, issuer, audience and
+//! times explicitly, and refuses headers with a key of their own.
 
 use std::fmt;
 
@@ -25,16 +25,16 @@ pub struct AccessTokens {
 /// An Ed25519 key, given as its 32-byte seed. `Debug` hides it.
 pub struct SigningKey(Ed25519KeyPair);
 
-/// Why a text is no signing key.
+/// The reason why a text is not a signing key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableKey {
     /// Not 32 bytes in base64.
     #[error("must be 32 random bytes in base64, as `openssl rand -base64 32` prints them")]
     Form,
-    /// So regular that it cannot be random.
+    /// A key so regular that it cannot be random.
     #[error("is not random; make one with `openssl rand -base64 32`")]
     Regular,
-    /// None was given.
+    /// No key was given.
     #[error("must hold at least one key")]
     Missing,
 }
@@ -66,7 +66,7 @@ struct Claims {
 }
 
 impl AccessTokens {
-    /// The first key signs, all verify. Proves at once that signing works.
+    /// Takes the keys: the first signs, all verify. Tests at once that signing works.
     pub fn new(keys: &[SigningKey]) -> Result<Self, UnusableKey> {
         let first = keys.first().ok_or(UnusableKey::Missing)?;
         let pkcs8 = first.0.to_pkcs8v1().map_err(|_| UnusableKey::Form)?;
@@ -142,14 +142,14 @@ impl fmt::Debug for AccessTokens {
 }
 
 impl SigningKey {
-    /// From the setting: base64 of 32 random bytes.
+    /// Parses the setting: base64 of 32 random bytes.
     pub fn parse(text: &str) -> Result<Self, UnusableKey> {
         let bytes = STANDARD.decode(text.trim()).map_err(|_| UnusableKey::Form)?;
         let seed: [u8; 32] = bytes.try_into().map_err(|_| UnusableKey::Form)?;
         if is_regular(&seed) { Err(UnusableKey::Regular) } else { Self::from_seed(&seed) }
     }
 
-    /// From random bytes.
+    /// Makes a key from random bytes.
     pub fn from_seed(seed: &[u8; 32]) -> Result<Self, UnusableKey> {
         Ed25519KeyPair::from_seed_unchecked(seed).map(Self).map_err(|_| UnusableKey::Form)
     }
@@ -164,7 +164,7 @@ impl SigningKey {
         Ok(document.as_ref().to_vec())
     }
 
-    /// Names the key: the beginning of the digest of its public half.
+    /// The id of the key: the beginning of the digest of its public half.
     fn kid(&self) -> String {
         let digest = Sha256::digest(self.public());
         URL_SAFE_NO_PAD.encode(&digest[..8])
@@ -177,7 +177,7 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// Whether a seed is text, a row of numbers or a repetition. Random bytes are so less than once in 10^11 keys.
+/// Whether a seed is text, a sequence of numbers or a repetition. Fewer than one in 10^11 random keys are.
 fn is_regular(seed: &[u8; 32]) -> bool {
     let mut distinct = seed.to_vec();
     distinct.sort_unstable();
@@ -189,7 +189,7 @@ fn is_regular(seed: &[u8; 32]) -> bool {
     distinct.len() < 16 || is_row || is_text || seed[..16] == seed[16..]
 }
 
-/// Times are compared above, with the clock we were given; the rest is compared here.
+/// The settings of the library. Times are compared above with the given clock; the library compares the rest.
 fn validation() -> Validation {
     let mut validation = Validation::new(Algorithm::EdDSA);
     validation.algorithms = vec![Algorithm::EdDSA];

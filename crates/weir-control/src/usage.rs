@@ -1,4 +1,4 @@
-//! Usage of tenants: samples Redis, counts rows, and keeps one row for each tenant and day.
+//! The usage of tenants: samples Redis, counts rows, and writes one row for each tenant and day.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use weir_store::{RedisUsage, Scope, Store, StoreError};
 use crate::meters::BackgroundTask;
 use crate::state::ControlState;
 
-/// Checks are rolled up so often.
+/// The interval of roll-ups of checks.
 const ROLL_UP_EVERY: Duration = Duration::from_mins(10);
-/// Redis is sampled, and rows are counted, with every n-th roll-up, the first included.
+/// The number of roll-ups for one sample of Redis and one count of rows. The first roll-up includes them.
 const SAMPLE_EVERY: u32 = 6;
-/// Keys of one sample.
+/// The number of keys in one sample.
 const KEYS: usize = 2_000;
-/// Days for which usage is retained.
+/// The number of days for which usage is retained.
 const DAYS: u16 = 1_100;
 
-/// The longest that one statement can take: rows of all tenants are counted.
+/// The longest time of one statement, which counts the rows of all tenants.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Records usage until `stop`. Several control planes can do so at once: each writes the same.
+/// Records usage until `stop`. Several control planes can do so at once, because each writes the same values.
 pub async fn keep_usage(control: ControlState, redis: Client, stop: CancellationToken) {
     control.meters().succeeded(BackgroundTask::Usage, control.clock.now());
     let mut turns = tokio::time::interval(ROLL_UP_EVERY);
@@ -46,7 +46,7 @@ pub async fn keep_usage(control: ControlState, redis: Client, stop: Cancellation
     }
 }
 
-/// Writes the checks of today and yesterday, and removes what is older than its tenant's ceiling.
+/// Writes the checks of today and yesterday, and removes statistics that are older than the ceiling of their tenant.
 async fn roll_up(store: &Store) -> Result<(), StoreError> {
     let mut tx = store.begin("usage.roll_up", Scope::Service).await?;
     tx.usage().roll_up(DAYS).await?;
@@ -58,7 +58,7 @@ async fn roll_up(store: &Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Samples Redis and writes the result; a failure is logged.
+/// Samples Redis and writes the result. A failure is only logged.
 async fn sample(control: &ControlState, store: &Store, redis: &Client) {
     let found = match weir_redis::usage::sample(redis, KEYS).await {
         Ok(found) => found,

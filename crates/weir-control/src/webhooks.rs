@@ -34,7 +34,8 @@ pub(crate) fn webhook(row: WebhookRow) -> Webhook {
     }
 }
 
-/// The same for callers without the right to the whole URL: its path and query often hold a secret of the receiver.
+/// A webhook in JSON for callers without the right to the whole URL, whose path and query often contain a secret of the
+/// receiver.
 pub(crate) fn masked(row: WebhookRow) -> Webhook {
     let url =
         Target::origin_of(&row.url).map_or_else(|| "…".to_owned(), |origin| format!("{origin}/…"));
@@ -83,7 +84,7 @@ fn write(change: &Change, id: WebhookId, body: WebhookBody, target: &Target) -> 
     }
 }
 
-/// A new secret, and its sealed form.
+/// Makes a new secret. Returns it with its sealed form.
 fn new_secret(
     control: &ControlState,
     tenant_id: TenantId,

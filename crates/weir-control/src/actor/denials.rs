@@ -10,9 +10,9 @@ use weir_store::Actor;
 /// The log that a denial belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Log {
-    /// The tenant's, for its own members and keys.
+    /// The log of a tenant, for its own members and keys.
     Tenant(TenantId),
-    /// The person's own, which operators read too.
+    /// The log of a person, which operators can read too.
     Own(UserId),
 }
 
@@ -33,11 +33,11 @@ pub(super) struct Minute {
 
 const RECORDED_MAX: u32 = 10;
 const MINUTE_MS: i64 = 60_000;
-/// Most callers at a time. One more is recorded without being limited.
+/// The most callers in memory. Denials of further callers are recorded without a limit.
 const CALLERS_MAX: usize = 20_000;
 
 impl Denials {
-    /// Whether the denial gets an entry of its own; counts it otherwise.
+    /// Whether the denial gets an entry of its own. If not, it is counted.
     pub(super) fn admit(&self, actor: &Actor, log: Log, now: Timestamp) -> bool {
         let mut callers = self.lock();
         let key = key(actor, log);
@@ -49,7 +49,7 @@ impl Denials {
         }
         let fresh = || Minute { begun: now, recorded: 0, counted: 0, log, actor: actor.clone() };
         let minute = callers.entry(key).or_insert_with(fresh);
-        // A count stays until it is written.
+        // A count is retained until it is written.
         if minute.is_over(now) && minute.counted == 0 {
             *minute = fresh();
         }
@@ -62,7 +62,7 @@ impl Denials {
         }
     }
 
-    /// Removes the minutes that are over, and returns those of them with a number to write.
+    /// Removes the minutes that are over. Returns those that have a number to write.
     pub(super) fn take_counted(&self, now: Timestamp, all: bool) -> Vec<Minute> {
         let mut callers = self.lock();
         let over = callers.extract_if(|_, minute| all || minute.is_over(now));
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(admitted, 10);
         assert!(denials.admit(&actor, Log::Own(UserId::from_u128(7)), NOW), "another log");
         assert!(denials.take_counted(NOW.plus_ms(59_999), false).is_empty());
-        // Another denial after the minute does not lose the count.
+        // Another denial after the minute does not discard the count.
         assert!(!denials.admit(&actor, log, NOW.plus_ms(60_000)));
         let taken = denials.take_counted(NOW.plus_ms(60_000), false);
         assert_eq!(taken.iter().map(|minute| minute.counted).collect::<Vec<_>>(), [6]);

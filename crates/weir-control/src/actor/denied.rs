@@ -1,7 +1,7 @@
 //! Denials in the audit log: the caller and the refused operation.
 //!
-//! Of each caller at most ten a minute get an entry of their own, so that nobody can fill the log. The others are counted,
-//! and one entry states their number once the minute is over ([`record_counted`]).
+//! At most ten denials of each caller per minute get an entry of their own, so that no caller can fill the log. The others
+//! are counted, and one entry states their number when the minute is over ([`record_counted`]).
 
 use serde_json::json;
 use weir_domain::id::AuditId;
@@ -24,7 +24,7 @@ pub(crate) struct Denial<'a> {
 }
 
 impl Denial<'_> {
-    /// Records it; a failure is logged and nothing else.
+    /// Records the denial. A failure is only logged.
     pub(crate) async fn record(self, control: &ControlState) {
         if !control.local.denials.admit(&self.actor, self.log, control.clock.now()) {
             return;
@@ -39,7 +39,7 @@ impl Denial<'_> {
     }
 }
 
-/// Writes the number of those denials that got no entry of their own and whose minute is over, or of all of them.
+/// Writes the number of denials without an entry of their own, for the minutes that are over or for all.
 pub(crate) async fn record_counted(control: &ControlState, all: bool) {
     for minute in control.local.denials.take_counted(control.clock.now(), all) {
         let after = json!({ "count": minute.counted, "since": DateTime::from(minute.begun) });

@@ -1,4 +1,4 @@
-//! Where a request comes from, for the audit log.
+//! The origin of a request, for the audit log.
 
 use std::net::IpAddr;
 

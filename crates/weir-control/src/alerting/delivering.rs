@@ -1,5 +1,5 @@
-//! Sends webhooks from the outbox: up to 64 at once and 4 of one tenant, each for ten seconds at most, and again with
-//! growing pauses for a day. A slow receiver occupies its own places only.
+//! Sends webhooks from the outbox: up to 64 at once and 4 of one tenant. An attempt takes ten seconds at most, and failed
+//! messages are retried with growing pauses for a day. A slow receiver occupies only the places of its own tenant.
 
 use std::time::Duration;
 
@@ -17,12 +17,13 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The most attempts under way at once, of all tenants and of one.
 const AT_ONCE: usize = 64;
 const AT_ONCE_PER_TENANT: u32 = 4;
-/// Longer than any attempt. A delivery that its control plane did not finish is then tried by another.
+/// The time for which a control plane owns a delivery. It is longer than any attempt. When it is over, another control plane
+/// can try the delivery.
 const LEASE_S: u32 = 60;
-/// Pauses after the first, second, … attempt; one more attempt follows the last. A day in total.
+/// Pauses after the first, second, … attempt, in seconds. One more attempt follows the last. They add up to a day.
 const PAUSES_S: [u32; 10] = [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800, 28_800];
 
-/// Sends until `stop`, and finishes attempts under way.
+/// Sends messages until `stop`, and finishes attempts in progress.
 pub async fn deliver(control: ControlState, stop: CancellationToken) {
     control.meters().succeeded(BackgroundTask::Deliveries, control.clock.now());
     let mut turns = tokio::time::interval(EVERY);
@@ -56,7 +57,7 @@ pub async fn deliver(control: ControlState, stop: CancellationToken) {
     while sending.join_next().await.is_some() {}
 }
 
-/// Takes up to `room` deliveries that are due. Each is this control plane's for the time of the lease.
+/// Takes up to `room` due deliveries. This control plane owns each for the time of the lease.
 async fn take(control: &ControlState, room: usize) -> Result<Vec<Due>, StoreError> {
     if room == 0 {
         return Ok(Vec::new());
@@ -99,7 +100,7 @@ async fn send(control: &ControlState, due: Due) -> Result<(), StoreError> {
     tx.commit().await
 }
 
-/// One attempt, or why there can be none.
+/// Makes one attempt, or returns the reason why it cannot be made.
 async fn attempt(
     control: &ControlState,
     due: Due,
@@ -157,7 +158,7 @@ fn attempted(
     }
 }
 
-/// The time after a pause, varied by a fifth, so that failed deliveries do not repeat at the same moment.
+/// The time after a pause. It varies by a fifth, so that failed deliveries do not repeat at the same moment.
 fn after(pause_s: u32, [random]: [u8; 1], now: Timestamp) -> Timestamp {
     let percent = 80 + i64::from(random) * 40 / 255;
     now.plus_ms(i64::from(pause_s) * 10 * percent)

@@ -1,10 +1,10 @@
-//! Something that an alert announces once.
+//! An event that an alert announces once.
 
 use weir_domain::time::Timestamp;
 
 use crate::alerting::message::WebhookMessage;
 
-/// Something to announce once.
+/// An event to announce once.
 #[derive(Debug)]
 pub(super) struct Finding {
     /// The names under which the finding is recorded; equal findings have equal marks.

@@ -32,7 +32,7 @@ impl WebhookMessage {
         }
     }
 
-    /// The row of the outbox.
+    /// The row of the message in the outbox.
     pub(crate) fn delivery(
         &self,
         control: &ControlState,

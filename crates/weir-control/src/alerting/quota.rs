@@ -1,8 +1,8 @@
 //! The share of a rule's quotas that its busiest subjects have used.
 //!
-//! Counters are in Redis under digests of subjects, so they cannot be listed. A subject that crosses a threshold was checked
-//! just before, so the sketches of the last hour give the subjects to inspect, busiest first. A rule that has one
-//! counter for everybody needs no search.
+//! Redis stores counters under digests of subjects, so they cannot be listed. A subject that crosses a threshold was checked
+//! just before, so the sketches of the last hour give the subjects to inspect, busiest first. A rule with one counter for all
+//! subjects needs no search.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use crate::error::ControlError;
 use crate::rule_service::{active_rule, charge_of, inspect, subject_digest, subject_of};
 use crate::state::ControlState;
 
-/// Subjects that one evaluation inspects.
+/// The most subjects that one evaluation inspects.
 const SUBJECTS_MAX: u32 = 100;
 const LOOK_BACK_MS: i64 = 60 * 60 * 1000;
-/// The longest subject, in bytes, that is part of a mark as it is.
+/// The longest subject, in bytes, that a mark contains as text.
 const MARK_SUBJECT_MAX: usize = 500;
 
 type Subject = BTreeMap<String, String>;
@@ -49,7 +49,7 @@ struct Level<'a> {
     decided: Micros,
 }
 
-/// The thresholds that are reached, whether or not they were announced before.
+/// The thresholds that are reached, whether they were announced before or not.
 pub(super) async fn findings(
     control: &ControlState,
     alert: &AlertRow,
@@ -84,7 +84,7 @@ pub(super) async fn findings(
     Ok(findings)
 }
 
-/// The digests under which overrides of a subject can be stored; none if the rule counts by something else by now.
+/// The digests under which overrides of a subject can be stored; none if the rule now counts by other attributes.
 fn digests(active: &ActiveRule, subject: &Subject) -> Vec<[u8; 32]> {
     let rule = &active.rule;
     let value = |name: &String| subject.get(name).map(String::as_str);
@@ -94,7 +94,7 @@ fn digests(active: &ActiveRule, subject: &Subject) -> Vec<[u8; 32]> {
     override_keys(rule, &values).into_iter().map(subject_digest).collect()
 }
 
-/// A mark as it is stored: a long subject is replaced by its digest, because a mark is part of a key.
+/// The stored form of a mark. A digest replaces a long subject, because a mark is part of a key.
 fn mark(of: &str, percent: u8, subject: &str) -> String {
     if subject.len() <= MARK_SUBJECT_MAX {
         return format!("{of} {percent} {subject}");
@@ -124,7 +124,7 @@ async fn subjects(
     Ok(counted.counts.into_iter().map(|top| subject_of(top.entry.subject)).collect())
 }
 
-/// The charge of a subject. `None`: the rule does not limit it, or counts by something else by now.
+/// The charge of a subject. `None` if the rule does not limit the subject, or now counts by other attributes.
 fn charge(active: &Arc<ActiveRule>, subject: Subject, now: Timestamp) -> Option<LimitedSubject> {
     let rule = &active.rule;
     let value = |name: &String| subject.get(name).map(String::as_str);
@@ -138,7 +138,7 @@ fn charge(active: &Arc<ActiveRule>, subject: Subject, now: Timestamp) -> Option<
     Some(LimitedSubject { subject, charge })
 }
 
-/// The highest threshold that is reached, and the marks of those below it, which are not announced any more.
+/// The highest threshold that is reached, with the marks of the lower ones, which are not announced any more.
 fn finding(
     alert: &AlertRow,
     row: &RuleRow,

@@ -13,7 +13,7 @@ use crate::state::ControlState;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// The finding, if the share is reached. It is announced once in a window.
+/// The finding, if the share is reached. It is announced once per window.
 pub(super) async fn findings(
     control: &ControlState,
     alert: &AlertRow,
@@ -24,7 +24,7 @@ pub(super) async fn findings(
     };
     let now = control.clock.now();
     let window_ms = i64::from(*window_s) * 1000;
-    // The present minute counts as far as it has come, on top of the whole ones before it.
+    // The part of the present minute that is over is added to the whole minutes before it.
     let minute_ms = now.as_millis().div_euclid(MINUTE_MS) * MINUTE_MS;
     let from = Timestamp::from_millis(minute_ms - window_ms);
     let to = Timestamp::from_millis(minute_ms + MINUTE_MS);
@@ -41,8 +41,8 @@ pub(super) async fn findings(
         None => None,
     };
     let Some(counts) = counted.counts.first() else { return Ok(Vec::new()) };
-    // A rule that only watches refuses nothing; what it would have refused is what one wants to know. For whole
-    // requests it is among those let through.
+    // A shadow rule refuses nothing, so the checks that it would have refused count as denied. In the totals of all rules
+    // they are part of the allowed checks.
     let shadow = if rule_id.is_some() { counts.shadow_denied } else { 0 };
     let denied = counts.denied + shadow;
     let checks = counts.allowed + denied;

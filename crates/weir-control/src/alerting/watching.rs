@@ -14,13 +14,13 @@ use crate::error::ControlError;
 use crate::meters::BackgroundTask;
 use crate::state::ControlState;
 
-/// The interval of queries for due alerts.
+/// The interval between two queries for due alerts.
 const EVERY: Duration = Duration::from_secs(5);
-/// The time between two evaluations of an alert.
+/// The time between two evaluations of an alert, in seconds.
 const EVALUATE_EVERY_S: u32 = 30;
-/// Alerts taken in one turn. They are evaluated one after the other, so that they do not slow requests down.
+/// The most alerts that are taken at once. They are evaluated one after the other, so that they do not slow requests down.
 const AT_ONCE: u32 = 50;
-/// Findings that one evaluation of an alert announces; the rest follows in the next ones.
+/// The most findings that one evaluation of an alert announces. The next evaluations announce the rest.
 pub(super) const FINDINGS_AT_ONCE: usize = 20;
 
 /// Evaluates alerts until `stop`.
@@ -89,7 +89,7 @@ async fn evaluate(
     Ok(())
 }
 
-/// Puts new findings into the outbox, in the transaction that records them as announced. Returns their number.
+/// Writes new findings to the outbox, in the transaction that records them as announced. Returns their number.
 async fn announce(
     control: &ControlState,
     alert: &AlertRow,

@@ -16,7 +16,7 @@ use crate::error::ControlError;
 use crate::input::Input;
 use crate::state::ControlState;
 
-/// Most alerts of a tenant.
+/// The most alerts of a tenant.
 const ALERTS_MAX: u64 = 100;
 
 /// Make an alert.

@@ -1,4 +1,4 @@
-//! The subject of an alert must exist: a rule, and for alerts about quotas, a quota.
+//! Checks that the subject of an alert exists: a rule and, for an alert about quotas, a quota of it.
 
 use weir_domain::alert::{Condition, Watched};
 use weir_domain::algorithm::Algorithm;
@@ -8,7 +8,7 @@ use crate::change::Change;
 use crate::error::ControlError;
 use crate::rule_service::CheckedRule;
 
-/// Refuses an alert that could never fire.
+/// Refuses an alert that could never be announced.
 pub(super) async fn must_be_there(
     change: &mut Change,
     condition: &Condition,

@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::state::ControlState;
 use crate::{api_keys, ceilings, names};
 
-/// There are four scopes.
+/// The number of scopes.
 const SCOPES_MAX: usize = 4;
 
 /// Make an API key. Its secret is in this answer and nowhere else, ever.

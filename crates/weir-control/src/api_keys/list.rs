@@ -26,7 +26,7 @@ pub(crate) async fn list(
     let page = list.page(|key: String| key.parse().ok())?;
     let mut tx = control.reading("keys.list", &caller).await?;
     let listing = tx.keys().list(caller.tenant_id, &page).await?;
-    // People are named by their addresses; the names of keys hold a blank.
+    // A person is named by an e-mail address. The names of keys contain a space.
     let makers = listing.items.iter().map(|row| row.created_by.to_lowercase());
     let makers: Vec<_> =
         makers.filter(|maker| maker.contains('@') && !maker.contains(' ')).collect();

@@ -1,4 +1,4 @@
-//! The ceiling of requests to the admin API, for each tenant and in this process.
+//! The ceiling of requests to the admin API, for each tenant in this process.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,9 @@ use weir_store::{Scope, Store, StoreError};
 
 use super::refusals::too_often;
 
-/// The time after which a changed ceiling applies at the latest.
+/// The longest time until a changed ceiling applies.
 const CEILING_AGE_MAX_MS: i64 = 5_000;
-/// Buckets in memory. At this number idle ones are removed before another is added.
+/// The most buckets in memory. At this number, idle ones are removed before another is added.
 const TENANTS_MAX: usize = 10_000;
 
 /// One bucket for each tenant with recent requests.
@@ -29,7 +29,7 @@ struct Rate {
 }
 
 impl AdminRates {
-    /// Admits a request of this tenant, or refuses it. While the database is away the last known ceiling holds.
+    /// Admits a request of this tenant or refuses it. While the database is unavailable, the last known ceiling applies.
     pub(crate) async fn admit(
         &self,
         store: &Store,

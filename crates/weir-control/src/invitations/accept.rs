@@ -40,7 +40,7 @@ pub(crate) async fn accept(
     Ok(Json(tenants::tenant(tenant, Some(role))))
 }
 
-/// A person on the way into a tenant.
+/// A person who joins a tenant.
 pub(crate) struct Joining<'a> {
     pub(crate) user_id: UserId,
     pub(crate) actor: Actor,
@@ -48,7 +48,7 @@ pub(crate) struct Joining<'a> {
 }
 
 impl Joining<'_> {
-    /// Spends the invitation and makes the person a member. Of two who present it at once, one finds it gone.
+    /// Spends the invitation and makes the person a member. If two requests present it at once, one of them fails.
     pub(crate) async fn write(
         self,
         control: &ControlState,

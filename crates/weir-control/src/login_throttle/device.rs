@@ -1,7 +1,7 @@
-//! The cookie of a familiar device: proves that somebody signed in to an account with this browser.
+//! The cookie of a familiar device. It proves that a person signed in to an account with this browser.
 //!
-//! `<device>.<tag>`, where the tag binds the device to the account. It gives no access: whoever presents it is charged to a
-//! budget of that device alone. It is not stored, so it holds on every control plane and after a restart.
+//! The value is `<device>.<tag>`, where the tag binds the device to the account. It gives no access: it only selects the
+//! budget of that device. It is not stored, so it is valid on every control plane and after a restart.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine;
@@ -13,7 +13,7 @@ use crate::state::Random;
 
 const COOKIE: &str = "__Host-weir_device";
 const PURPOSE: &str = "device";
-/// 180 days.
+/// The lifetime of the cookie: 180 days.
 const LIVES_S: u64 = 180 * 24 * 60 * 60;
 
 /// The device of the request, if it is familiar to this account.

@@ -1,4 +1,4 @@
-//! Bounds the records of refused sign-ins, which are written after the answer.
+//! Limits the records of refused sign-ins, which are written after the answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use super::windows::Windows;
 #[derive(Debug)]
 pub(crate) struct RefusedLogins {
     writing: Arc<Semaphore>,
-    /// Records about addresses without an account in this minute.
+    /// The records of this minute about addresses without an account.
     unknown: Mutex<Windows>,
 }
 

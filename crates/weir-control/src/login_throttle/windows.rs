@@ -9,7 +9,7 @@ use weir_redis::attempts::Budget;
 #[derive(Debug)]
 pub(crate) struct Windows {
     by_name: HashMap<[u8; 16], Window>,
-    /// In the order in which they began.
+    /// The budgets in the order in which their windows began.
     begun: VecDeque<([u8; 16], Timestamp)>,
     entries_max: usize,
 }
@@ -25,7 +25,7 @@ impl Windows {
         Self { by_name: HashMap::new(), begun: VecDeque::new(), entries_max }
     }
 
-    /// Charges one attempt to each budget, or returns the milliseconds to wait and charges none.
+    /// Charges one attempt to each budget. If one is exhausted, charges none and returns the milliseconds to wait.
     pub(crate) fn admit(
         &mut self,
         budgets: &[Budget],
@@ -72,7 +72,7 @@ impl Windows {
 
     fn evict_oldest(&mut self) {
         let Some((name, begun)) = self.begun.pop_front() else { return };
-        // A name whose window began anew has a later entry.
+        // A budget whose window began again has a later entry.
         if self.by_name.get(&name).is_some_and(|window| window.begun == begun) {
             self.by_name.remove(&name);
         }
@@ -82,7 +82,7 @@ impl Windows {
 impl Window {
     fn left_ms(&self, now: Timestamp, window_ms: i64) -> i64 {
         let left_ms = self.begun.as_millis() + window_ms - now.as_millis();
-        // A window from far ahead was begun by a clock that was set back since.
+        // A window that is far ahead began before the clock was set back.
         if left_ms > 2 * window_ms { 0 } else { left_ms }
     }
 }

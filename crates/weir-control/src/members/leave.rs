@@ -33,7 +33,7 @@ pub(crate) async fn leave(
     let object = Object::new("member", &id);
     let email = gone.email.clone();
     let before = to_value(&members::member(gone))?;
-    // An entry can be appended for members only.
+    // Entries can be appended only for members, so this precedes the removal.
     change.audit("member.leave", object, Some(before), None).await?;
     members::remove::made_by(&mut change, &email, false).await?;
     change.tx.members().delete(change.caller.tenant_id, id).await?;

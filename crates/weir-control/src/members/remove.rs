@@ -56,7 +56,7 @@ pub(crate) async fn remove(
     let (object, user_id) = (Object::new("member", &gone.user_id), gone.user_id);
     let email = gone.email.clone();
     let before = to_value(&members::member(gone))?;
-    // An entry can be appended for members only, and the removed member can be the caller.
+    // Entries can be appended only for members, and the removed member can be the caller.
     change.audit("member.remove", object, Some(before), None).await?;
     let left = made_by(&mut change, &email, query.revoke_keys).await?;
     change.tx.members().delete(change.caller.tenant_id, user_id).await?;
@@ -66,7 +66,7 @@ pub(crate) async fn remove(
     change.answer(StatusCode::OK, &left).await
 }
 
-/// Revokes the pending invitations that somebody made, and their keys if that is wanted.
+/// Revokes the pending invitations that a member created and, on request, the member's keys.
 pub(super) async fn made_by(
     change: &mut Change,
     email: &str,

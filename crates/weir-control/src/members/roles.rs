@@ -1,4 +1,4 @@
-//! Roles in JSON, and the rule that admins leave owners alone.
+//! Roles in JSON, and the rule that admins cannot change owners.
 
 use weir_http::problem::Problem;
 use weir_store::MemberRole;
@@ -14,7 +14,7 @@ pub(crate) fn role(role: Role) -> MemberRole {
     }
 }
 
-/// Refuses a caller below owner who makes, changes or removes an owner.
+/// Refuses a caller below owner who tries to create, change or remove an owner.
 pub(crate) fn only_owners_touch_owners(
     caller: MemberRole,
     touched: &[MemberRole],

@@ -23,10 +23,10 @@ use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
 use crate::state::ControlState;
 
-/// Most days that are answered at once.
+/// The most days of one answer.
 const DAYS_MAX: i32 = 366;
 const DAYS_DEFAULT: i32 = 30;
-/// Most lines of a table.
+/// The most lines of a table.
 const LINES_MAX: u32 = 100_000;
 
 /// The filter, page and format of usage.
@@ -120,7 +120,7 @@ fn filter(control: &ControlState, query: &UsageQuery) -> Result<UsageFilter, Pro
     Ok(UsageFilter { from, to, tenant_id })
 }
 
-/// A day as days since 1970-01-01.
+/// Parses a day into days since 1970-01-01.
 fn parse(field: &str, text: Option<&str>) -> Result<Option<i32>, Problem> {
     let Some(text) = text else { return Ok(None) };
     let at: Option<DateTime> = (text.len() == 10)
@@ -170,7 +170,8 @@ fn table(rows: &[UsageRow]) -> Response {
     (headers, Body::from(text)).into_response()
 }
 
-/// A text as a cell. A spreadsheet reads a text that begins with one of these signs as a formula, so an apostrophe is put before it.
+/// A text as a cell. Spreadsheets read a text that begins with one of these signs as a formula, so it gets an apostrophe in
+/// front.
 fn cell(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = text.replace('"', "\"\"");

@@ -31,7 +31,7 @@ use crate::state::ControlState;
 const REPORTED_MAX: usize = 20;
 /// The most replaced overrides that the audit entry holds. Their number is in `updated`.
 const REPLACED_MAX: u32 = 100;
-/// When a tenant with too many bulk writes can try again, in seconds.
+/// The time after which a tenant with too many bulk writes can retry, in seconds.
 const RETRY_AFTER_S: u32 = 1;
 
 /// Make or replace many overrides at once: all of them or none.
@@ -59,11 +59,11 @@ pub(crate) async fn bulk(
         Problem::new(ErrorCode::TooManyRequests, detail).retry_after_s(RETRY_AFTER_S)
     })?;
     let mut reading = control.reading("overrides.bulk_rules", &caller).await?;
-    // Rolled back: a repeat ends here with its first answer, which does not depend on the rules as they are now.
+    // The transaction is rolled back. A repeat ends here with its first answer, which does not depend on the present rules.
     once.clone().claim(&mut reading, Owner::Tenant(tenant_id), control.clock.now()).await?;
     let rules = rules_of(&mut reading, tenant_id, &body.overrides).await?;
     drop(reading);
-    // Without a transaction: this takes long.
+    // No transaction is open here, because the checks take long.
     let stored = checked_all(&body.overrides, &rules, control.clock.now())?;
 
     let mut change = control.change("overrides.bulk", caller, once).await?;
@@ -87,12 +87,12 @@ pub(crate) async fn bulk(
     let before = json!({ "replaced": replaced });
     let after = json!({ "created": created, "updated": updated });
     change.audit("override.bulk", object, Some(before), Some(after)).await?;
-    // The commit fills the version in.
+    // The commit sets the version.
     let answer = BulkOverridesAnswer { created, updated, rulebook_version: 0 };
     change.answer(StatusCode::OK, &answer).await
 }
 
-/// The rules that the bodies name, by id.
+/// Reads the rules that the bodies name, by id.
 async fn rules_of(
     tx: &mut Tx,
     tenant_id: TenantId,
@@ -118,7 +118,7 @@ async fn replaced(change: &mut Change, new: &[StoredBody]) -> Result<Vec<Value>,
     Ok(rows.into_iter().map(shown).collect())
 }
 
-/// Validates the bodies against their rules. Returns what is stored of them, or names the first invalid ones.
+/// Validates the bodies against their rules. Returns the columns to store, or a problem that names the first invalid ones.
 fn checked_all(
     bodies: &[OverrideBody],
     rows: &HashMap<String, RuleRow>,

@@ -1,5 +1,5 @@
-//! Bounds bulk writes of overrides: one at a time for each tenant, and few in this process. A request waits here without a
-//! connection to Postgres, so that bulk writes leave most of the pool to all other requests.
+//! Limits bulk writes of overrides: one at a time for each tenant, and few in this process. A request waits without a
+//! connection to Postgres, so that bulk writes leave most of the pool to other requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_domain::id::TenantId;
 
-/// Bulk writes at a time in this process, of the ten connections of its pool.
+/// The most bulk writes at a time in this process, which has a pool of ten connections.
 const WRITES_MAX: usize = 3;
-/// Bulk writes of one tenant that run or wait. Each holds a body of up to 4 MiB in memory.
+/// The most bulk writes of one tenant that run or wait. Each holds a body of up to 4 MiB in memory.
 const PER_TENANT_MAX: usize = 16;
-/// The longest wait. With the longest write it is within the deadline of a request.
+/// The longest wait. Together with the longest write, it is shorter than the deadline of a request.
 const WAIT_MAX: Duration = Duration::from_secs(8);
 
 /// The bulk writes of this process. Cheap to clone.
@@ -32,16 +32,16 @@ pub(crate) struct Permit {
     _place: Place,
 }
 
-/// The tenant has as many bulk writes as it can have, or the wait was too long.
+/// The error of a tenant with too many bulk writes, or of a wait that was too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refused;
 
 /// The bulk writes of one tenant.
 #[derive(Debug)]
 struct Queue {
-    /// One permit.
+    /// A semaphore with one permit.
     turn: Arc<Semaphore>,
-    /// Writes that run or wait.
+    /// The number of writes that run or wait.
     count: usize,
 }
 

@@ -47,7 +47,7 @@ pub(crate) async fn create(
     change.answer(StatusCode::CREATED, &override_answer(&row)?).await
 }
 
-/// The rule an override is of.
+/// The rule that an override belongs to.
 pub(crate) async fn rule_of(change: &mut Change, rule_id: &str) -> Result<Rule, ControlError> {
     let missing = || Problem::invalid_field("rule_id", "names no rule");
     let rule_id = rule_id.parse().map_err(|_| missing())?;
@@ -55,7 +55,7 @@ pub(crate) async fn rule_of(change: &mut Change, rule_id: &str) -> Result<Rule, 
     Ok(CheckedRule::stored(&row.ok_or_else(missing)?)?.rule)
 }
 
-/// Refuses overrides beyond the bound of the tenant.
+/// Refuses overrides above the bound of the tenant.
 pub(crate) async fn room(
     settings: &ControlSettings,
     change: &mut Change,

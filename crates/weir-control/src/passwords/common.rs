@@ -1,13 +1,13 @@
-//! Passwords that are guessed first: those of a list of about 20,000, simple variations of them, and regular rows.
+//! Passwords that attackers guess first: a list of about 20,000, simple variations of them, and regular sequences.
 
-/// Sorted by bytes, lower case, one a line. Licence: `LICENSE` beside it.
+/// The list, sorted by bytes, in lower case, one per line. Licence: `LICENSE` beside it.
 const LIST: &str = include_str!("common.txt");
-/// Digits and signs around a common word that still make a common password.
+/// The most digits and signs around a common word that still make a common password.
 const AFFIX_CHARS_MAX: usize = 6;
-/// Longer rows and repetitions are not guessed first.
+/// The most characters of a sequence or repetition that attackers guess first.
 const REGULAR_CHARS_MAX: usize = 32;
 
-/// Whether a password is common, or made of a common one by case, by signs for letters or by digits around it.
+/// Whether a password is common, or derives from a common one by case, by signs for letters or by digits around it.
 pub(super) fn is_common(password: &str) -> bool {
     let lower = password.to_lowercase();
     let bare = without_affixes(&lower);
@@ -37,14 +37,14 @@ fn listed(text: &str) -> bool {
     false
 }
 
-/// The text without the digits and signs around it, if at least three characters are left and few were taken.
+/// The text without the digits and signs around it, if at least three characters remain and few were removed.
 fn without_affixes(text: &str) -> Option<&str> {
     let bare = text.trim_matches(|c: char| !c.is_alphabetic());
     let taken = text.chars().count() - bare.chars().count();
     (bare.chars().count() >= 3 && taken <= AFFIX_CHARS_MAX).then_some(bare)
 }
 
-/// Replaces signs by the letters that they stand for; `one` is the letter for a 1.
+/// Replaces signs with the letters that they stand for. `one` is the letter for a 1.
 fn with_letters(text: &str, one: char) -> String {
     let letter = |c| match c {
         '0' => 'o',
@@ -58,7 +58,7 @@ fn with_letters(text: &str, one: char) -> String {
     text.chars().map(letter).collect()
 }
 
-/// Whether a text has at most two different characters, or each follows the one before it in Unicode's order.
+/// Whether a text has at most two different characters, or each character follows the one before it in Unicode's order.
 fn is_regular(text: &str) -> bool {
     let mut different: Vec<char> = text.chars().collect();
     let steps: Vec<i64> = different

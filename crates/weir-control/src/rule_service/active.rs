@@ -1,4 +1,4 @@
-//! Stored rules in the form in which a gate holds them.
+//! Stored rules in the form that a gate uses.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use weir_wire::overrides::OverrideBody;
 
 use super::stored::{CheckedRule, UnreadableRule, slots};
 
-/// A stored rule with those of the overrides that belong to it.
+/// A stored rule, with its own ones of these overrides.
 pub(crate) fn active_rule(
     row: &RuleRow,
     overrides: &[OverrideRow],
@@ -32,7 +32,7 @@ pub(crate) fn active_rule(
     Ok(Arc::new(ActiveRule::new(row.id, rule, overrides)))
 }
 
-/// The charge of the subject with these values, whatever the conditions of the rule say. `exception` is the override that
+/// The charge of the subject with these values. The conditions of the rule are ignored. `exception` is the override that
 /// applies to the subject.
 pub(crate) fn charge_of(
     active: &Arc<ActiveRule>,

@@ -1,4 +1,4 @@
-//! The counters of rules, read without counting anything.
+//! The counters of rules, inspected without a charge.
 
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
@@ -14,13 +14,13 @@ pub(crate) enum CountersError {
     /// Redis did not answer.
     #[error("the counters cannot be asked at the moment")]
     Unavailable(#[from] RedisError),
-    /// The limiter answered an inspection with something else than decisions.
+    /// The limiter answered an inspection with a result other than decisions.
     #[error("an inspection was not decided")]
     Undecided,
 }
 
-/// Returns for each part of `parts` the time of Redis and the decisions of all its limits, as a request of this cost
-/// would meet them now. A part must hold no more limits than a check can.
+/// Returns for each part of `parts` the time of Redis and the decisions of all its limits on a request of this cost now. A
+/// part must not contain more limits than a check can.
 pub(crate) async fn inspect(
     limiter: &Limiter,
     tenant: TenantId,

@@ -1,4 +1,4 @@
-//! Rules as they are written and as they are read back.
+//! Rules in the form of the API and in the form of the store.
 
 use weir_domain::id::RuleId;
 use weir_domain::pattern_budget::PatternCost;
@@ -22,13 +22,13 @@ pub(crate) struct UnreadableRule {
 }
 
 impl CheckedRule {
-    /// Checks a body. The problem names everything that is wrong with it.
+    /// Checks a body. The problem names all errors in it.
     pub(crate) fn new(body: RuleBody) -> Result<Self, Problem> {
         let rule = body.clone().parse().map_err(Problem::invalid)?;
         Ok(Self { body, rule })
     }
 
-    /// Reads a stored rule back, which was checked when it was stored.
+    /// Reads a stored rule, which was checked before it was stored.
     pub(crate) fn stored(row: &RuleRow) -> Result<Self, UnreadableRule> {
         let unreadable = |reason| UnreadableRule { rule_id: row.id, reason };
         let body: RuleBody = serde_json::from_value(row.spec.clone())

@@ -1,4 +1,4 @@
-//! Subjects of rules, as they are written and as they are stored.
+//! Subjects of rules, in the form of the API and in the form of the store.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub(crate) fn subject_digest(key: SubjectKey) -> [u8; 32] {
     Sha256::digest(key.0.to_be_bytes()).into()
 }
 
-/// A subject as gates store it. Values that are not texts are left out: gates write none.
+/// A subject that a gate stored. Values that are not texts are omitted, because gates write none.
 pub(crate) fn subject_of(stored: Value) -> BTreeMap<String, String> {
     let Value::Object(stored) = stored else { return BTreeMap::new() };
     let texts = stored.into_iter().filter_map(|(name, value)| match value {

@@ -50,7 +50,7 @@ pub(crate) async fn create(
     change.answer(StatusCode::CREATED, &rule_answer(&row)?).await
 }
 
-/// Refuses one rule more than there may be. The version's lock makes changes of rules wait for each other.
+/// Refuses a rule above the bound. The lock of the version makes changes of rules wait for each other.
 async fn room(
     settings: &ControlSettings,
     change: &mut Change,

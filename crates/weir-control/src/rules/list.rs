@@ -88,7 +88,7 @@ pub(crate) async fn list(
     Ok(Json(Page { data, next_cursor: page.next_cursor }))
 }
 
-/// The ids of a text such as `rule_…,rule_…`.
+/// Parses ids such as `rule_…,rule_…`.
 fn rule_ids(text: &str) -> Result<Vec<RuleId>, Problem> {
     let wrong = || {
         Problem::invalid_field(

@@ -1,4 +1,4 @@
-//! Refuses rules if every request of a namespace would match too many limits.
+//! Refuses rules that would make every request of a namespace match too many limits.
 
 use weir_domain::ceilings::Ceiling;
 use weir_domain::id::RuleId;
@@ -9,8 +9,9 @@ use weir_http::problem::Problem;
 use crate::change::Change;
 use crate::error::ControlError;
 
-/// Checks that the rules without conditions of a namespace have at most as many limits as the tenant's ceiling of limits
-/// for each check, enforced and shadow ones together. The ceiling is [`LIMITS_PER_CHECK_MAX`] or less. `before` is the rule as it was; an edit that does not add limits passes.
+/// Checks that the rules without conditions of a namespace have at most as many limits as the tenant's ceiling of limits for
+/// each check; enforced and shadow rules count together. The ceiling is [`LIMITS_PER_CHECK_MAX`] or less. `before` is the
+/// rule before the edit; an edit that does not add limits is admitted.
 pub(crate) async fn fit(
     change: &mut Change,
     before: Option<(RuleId, &Rule)>,

@@ -56,20 +56,20 @@ pub(crate) async fn update(
     change.answer(StatusCode::OK, &rule_answer(&row)?).await
 }
 
-/// The rule that is changed.
+/// The rule to change.
 pub(crate) async fn find(change: &mut Change, rule_id: RuleId) -> Result<RuleRow, ControlError> {
     let found = change.tx.rules().find(change.caller.tenant_id, rule_id).await?;
     Ok(found.ok_or_else(Problem::not_found)?)
 }
 
-/// Replaces `before` by a checked rule, if it still has the expected revision.
+/// Replaces `before` with a checked rule, if it still has the expected revision.
 pub(crate) async fn replace(
     change: &mut Change,
     before: &RuleRow,
     checked: &CheckedRule,
     expected_revision: u64,
 ) -> Result<RuleRow, ControlError> {
-    // A rule that cannot be read counts by nothing that is known, and its counters mean nothing to the next one.
+    // The attributes by which an unreadable rule counts are unknown, so the new rule does not reuse its counters.
     let old = CheckedRule::stored(before).ok();
     if old.as_ref().map(|old| old.rule.count_by()) != Some(checked.rule.count_by()) {
         no_overrides(change, before.id).await?;
@@ -100,7 +100,8 @@ pub(crate) async fn replace(
     Ok(row)
 }
 
-/// Overrides name a subject by the attributes of `count_by`: with others they would silently stop to apply.
+/// Refuses other attributes in `count_by` while the rule has overrides. Overrides name subjects by these attributes and would
+/// silently stop to apply.
 async fn no_overrides(change: &mut Change, rule_id: RuleId) -> Result<(), ControlError> {
     let page = Page { limit: 1, after: None };
     let tenant_id = change.caller.tenant_id;

@@ -73,8 +73,8 @@ pub(crate) async fn login(
     Ok(sessions::with_device(response, &control, &email))
 }
 
-/// Charges the attempt to the device's budget, else to those of account and network; where these are spent, a network that
-/// the account was used from has a budget of its own.
+/// Charges the attempt to the budget of the device, else to those of the account and the network. If these are exhausted, a
+/// network from which the account was used has a budget of its own.
 async fn admitted(
     control: &ControlState,
     origin: &Origin,
@@ -122,7 +122,7 @@ async fn by_email(
     Ok(tx.users().by_email(email.as_str()).await?)
 }
 
-/// The answer where the address cannot be anybody's: the same as for a wrong password, and as slow.
+/// The answer for an address that cannot have an account. It is the same as for a wrong password, and as slow.
 async fn nobody(control: &ControlState, origin: &Origin, body: LogIn) -> ControlError {
     let attempt = Attempt::stranger(None, origin.peer);
     if let Err(wait_s) = control.auth.login_throttle.admit(&attempt, control.clock.now()).await {
@@ -142,8 +142,9 @@ fn refused() -> ControlError {
     Problem::new(ErrorCode::Unauthenticated, detail).into()
 }
 
-/// Records a wrong attempt, in the account's own log or, for an unknown account, in the installation's. It is done after the
-/// answer, whose time would otherwise tell that there is an account, and bounded: sixty unknown ones a minute.
+/// Records a wrong attempt, in the account's own log or, for an unknown account, in the installation's log. It is written
+/// after the answer, because the time of the answer would otherwise reveal whether the account exists. Records about unknown
+/// accounts are limited to sixty per minute.
 fn record_refusal(
     control: &ControlState,
     origin: &Origin,
@@ -157,7 +158,7 @@ fn record_refusal(
         None => (control.id(UserId::new), Actor::Anonymous),
     };
     let entry = NewAudit {
-        // A text that is no address could be a password in the wrong field.
+        // A text that is not an address could be a password in the wrong field.
         after: email.map(|email| json!({ "email": email.as_str() })),
         ..sessions::own_audit(control, actor, origin, "user.login_refused")
     };

@@ -48,7 +48,7 @@ async fn by_cookie(
     let session_id = presented.session_id;
     let next = RefreshToken::new(session_id, &control.random, &control.auth.macs);
     let mut tx = control.store.begin("sessions.logout", Scope::Session(session_id)).await?;
-    // Rotating proves that the token is, or was, the session's.
+    // A successful rotation proves that the token is or was that of the session.
     let rotated = tx.sessions().rotate(&rotation(control, presented, &next)).await?;
     if let Rotated::Rotated { user_id } | Rotated::Grace { user_id } = rotated {
         tx.enter_user(user_id).await?;
@@ -57,7 +57,7 @@ async fn by_cookie(
     Ok(tx.commit().await?)
 }
 
-/// Ends a live session, with an entry in the person's log; one that has ended already is left alone.
+/// Ends a live session, with an entry in the person's log. A session that has already ended is left unchanged.
 async fn end(
     control: &ControlState,
     origin: &Origin,

@@ -17,7 +17,7 @@ use crate::tenants::create::Creation;
 use crate::tokens::LIFETIME_S;
 use crate::{invitations, sessions, tenants};
 
-/// An account that is being made.
+/// An account to be created.
 pub(super) struct NewAccount<'a> {
     pub(super) email: &'a EmailAddress,
     pub(super) password_hash: String,
@@ -25,19 +25,19 @@ pub(super) struct NewAccount<'a> {
     pub(super) headers: &'a HeaderMap,
 }
 
-/// The way in which a new person comes to a tenant.
+/// How a new person joins a tenant.
 #[derive(Debug)]
 pub(super) enum Route {
-    /// By an open sign-up, to a tenant of their own.
+    /// By an open sign-up, with a new tenant.
     Open { tenant_name: String },
-    /// By a confirmed sign-up, to a tenant of their own.
+    /// By a confirmed sign-up, with a new tenant.
     Confirmed(SignUpToken),
-    /// To the tenant of an invitation.
+    /// By an invitation, to its tenant.
     Invited(InvitationToken),
 }
 
 impl NewAccount<'_> {
-    /// Writes everything and answers 201 with a session.
+    /// Writes all rows and answers 201 with a session.
     pub(super) async fn create(
         self,
         control: &ControlState,
@@ -72,7 +72,7 @@ impl NewAccount<'_> {
 }
 
 impl Route {
-    /// Returns the tenant and the person's role in it.
+    /// Joins or creates the tenant. Returns it with the person's role in it.
     async fn join(
         self,
         control: &ControlState,

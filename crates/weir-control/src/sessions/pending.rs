@@ -1,4 +1,5 @@
-//! Sign-ups that wait for confirmation: requested by anybody, issued a token by `weir user confirm`, spent once.
+//! Sign-ups that wait for confirmation. A client without credentials requests one, `weir user confirm` issues its token, and
+//! the token is spent once.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -16,15 +17,15 @@ use crate::login_throttle;
 use crate::login_throttle::Attempt;
 use crate::state::ControlState;
 
-/// The time for which a sign-up can be confirmed.
+/// The time for which a sign-up can be confirmed, in seconds.
 const PENDING_S: u32 = 24 * 60 * 60;
-/// Sign-ups of the installation that wait at a time.
+/// The most pending sign-ups of the installation.
 const PENDING_MAX: u32 = 10_000;
-/// The advice to requests beyond [`PENDING_MAX`].
+/// The time after which a request beyond [`PENDING_MAX`] can be retried, in seconds.
 const FULL_RETRY_S: u32 = 3600;
 
-/// Notes a sign-up that is to be confirmed. Accounts are not read, so neither the answer nor its time depends on whether
-/// the address has one. Each request is charged to its network alone, and never refunded.
+/// Stores a pending sign-up. It does not read accounts, so neither the answer nor its time depends on whether the address has
+/// one. Each request is charged to its network alone, and never refunded.
 pub(super) async fn request(
     control: &ControlState,
     origin: &Origin,
@@ -66,7 +67,7 @@ pub(super) async fn presented(
     Ok(found.ok_or_else(gone)?)
 }
 
-/// Spends a token: of two requests that present it at once, one finds it gone.
+/// Spends a token. If two requests present it at once, one of them fails.
 pub(super) async fn spend(
     control: &ControlState,
     tx: &mut Tx,

@@ -59,7 +59,7 @@ pub(crate) async fn refresh(
     }
 }
 
-/// The rotation of the token that was presented.
+/// The rotation of the presented token.
 pub(crate) fn rotation(
     control: &ControlState,
     presented: &RefreshToken,

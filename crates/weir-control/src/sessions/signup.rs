@@ -60,7 +60,7 @@ pub(crate) async fn signup(
         .admit(&attempt, now)
         .await
         .map_err(login_throttle::too_many_attempts)?;
-    // Before the hash, which is the costly part.
+    // This check precedes the hash, which is the costly part.
     if let Route::Invited(token) = &route {
         check_invitation(&control, token, &email).await?;
     }
@@ -103,7 +103,7 @@ fn accepted(password: Option<Password>, email: &EmailAddress) -> Result<Password
     }
 }
 
-/// Checks that an invitation admits the address; the invitation is read again when the account is made.
+/// Checks that an invitation admits the address. The invitation is read again when the account is created.
 async fn check_invitation(
     control: &ControlState,
     token: &InvitationToken,

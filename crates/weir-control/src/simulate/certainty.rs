@@ -1,12 +1,12 @@
-//! The certainty of a run: the conclusion from a sample of the subjects to all of them.
+//! The certainty of a run: how far a sample of the subjects represents all of them.
 
 use weir_wire::simulate::{Certainty, Interval};
 
 use super::outcome::Counted;
 
-/// Of the standard normal distribution, for 95 %.
+/// The quantile of the standard normal distribution for 95 %.
 const Z: f64 = 1.96;
-/// With fewer subjects the bounds mean little.
+/// The fewest subjects for which the bounds are meaningful.
 const SUBJECTS_ENOUGH: usize = 30;
 
 /// The certainty of a run with this share of the subjects.
@@ -57,8 +57,8 @@ pub(super) fn warnings(counted: &[Counted], rate: f64) -> Vec<String> {
     said
 }
 
-/// The share of `denied` in all checks, by the ratio estimate over subjects. With all subjects there is
-/// no error; with one of several nothing can be said.
+/// The share of `denied` in all checks, by the ratio estimate over subjects. All subjects together have no error; one subject
+/// of several gives no estimate.
 fn interval(counted: &[Counted], rate: f64, denied: fn(&Counted) -> f64) -> Option<Interval> {
     let subjects = float(counted.len() as u64);
     let checks: f64 = counted.iter().map(|counted| float(counted.checks)).sum();

@@ -34,7 +34,7 @@ pub(super) struct Counted {
     pub(super) denied_after: u64,
 }
 
-/// Lengths of a step that people count in, in seconds.
+/// The lengths of a step, in seconds: those that people usually count in.
 const STEPS_S: [i64; 16] =
     [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 86_400];
 
@@ -56,7 +56,7 @@ impl Steps {
         }
     }
 
-    /// The index of the step that holds a time.
+    /// The index of the step that contains a time.
     fn place(&self, at: Timestamp) -> Option<usize> {
         if at < self.from || at >= self.to {
             return None;
@@ -110,7 +110,7 @@ impl Outcome {
         self.subjects.values().copied().collect()
     }
 
-    /// The subjects that the change would affect, the greatest change first.
+    /// The subjects that the change would affect, with the greatest effect first.
     pub(super) fn subjects(&self) -> SimulatedSubjects {
         let change = |counted: &Counted| counted.denied_after.abs_diff(counted.denied_before);
         let mut changed: Vec<_> =

@@ -1,4 +1,4 @@
-//! Recorded checks that are of use for a rule, and the time from which they are complete.
+//! Recorded checks that a run can use for a rule, and the time from which they are complete.
 
 use std::collections::BTreeMap;
 
@@ -28,13 +28,13 @@ pub(super) struct Wanted<'a> {
     pub(super) warmup_ms: i64,
 }
 
-/// The found checks, in their stored form.
+/// The recorded checks of a query, in their stored form.
 #[derive(Debug)]
 pub(super) struct Found {
     pieces: Vec<SamplePiece>,
-    /// Only subjects up to this mark are there as a whole.
+    /// The highest mark of subjects whose checks are complete.
     threshold: u32,
-    /// The time from which everything needed is recorded.
+    /// The time from which all necessary checks are recorded.
     pub(super) since: Timestamp,
     until: Timestamp,
     count_by: Vec<String>,
@@ -56,7 +56,7 @@ pub(super) async fn find(tx: &mut Tx, wanted: &Wanted<'_>) -> Result<Found, Cont
         return Err(Problem::invalid_field("to", reason).into());
     }
     let (tenant_id, to) = (wanted.tenant_id, wanted.to);
-    // Limits can remember more time than has passed since 1970.
+    // The warm-up of a limit can be longer than the time since 1970.
     let from_ms = wanted.from.as_millis().saturating_sub(wanted.warmup_ms).max(0);
     let from = Timestamp::from_millis(from_ms);
     let mut span = SampleSpan { tenant_id, namespace, from, to };
@@ -84,7 +84,7 @@ pub(super) async fn find(tx: &mut Tx, wanted: &Wanted<'_>) -> Result<Found, Cont
 }
 
 impl Found {
-    /// The checks, and the share of the subjects that they are of.
+    /// The checks, and their share of the subjects.
     pub(super) fn traffic(self, namespace: &str) -> Result<(Traffic, f64), Problem> {
         let mut gathered = Gathered {
             traffic: Traffic::new(namespace),
@@ -107,7 +107,7 @@ impl Found {
 }
 
 struct Usable {
-    /// The time from which it is usable, if not from the start.
+    /// The time from which the record is usable, if not from the start.
     since: Option<Timestamp>,
     threshold: u32,
     lost: u64,
@@ -141,7 +141,7 @@ fn usable(heads: &[SampleHead], wanted: &Wanted<'_>) -> Result<Usable, Problem> 
     Ok(usable)
 }
 
-/// Why a piece tells nothing about the rules.
+/// The reason why a piece is not usable for the rules, if there is one.
 fn unfit(plan: &SamplePlan, threshold: u32, wanted: &Wanted<'_>) -> Option<String> {
     let rules = || [Some(wanted.candidate), wanted.present].into_iter().flatten();
     if let Some(lacking) = rules().find_map(|rule| plan.lacks(rule)) {
@@ -160,16 +160,16 @@ fn unfit(plan: &SamplePlan, threshold: u32, wanted: &Wanted<'_>) -> Option<Strin
     })
 }
 
-/// Whether both rules count the same subjects, so that a share of these is a sample for both.
+/// Whether both rules count the same subjects. Only then is a share of the subjects a sample for both.
 fn same_subjects(wanted: &Wanted<'_>) -> bool {
     let count_by = wanted.candidate.count_by();
     !count_by.is_empty() && wanted.present.is_none_or(|rule| rule.count_by() == count_by)
 }
 
-/// Checks while they are put together.
+/// Checks that are being collected.
 struct Gathered {
     traffic: Traffic,
-    /// Of each request.
+    /// The mark of each request.
     marks: Vec<u32>,
     threshold: u32,
     count_by: Vec<String>,
@@ -187,7 +187,7 @@ impl Gathered {
             let named = names.iter().zip(values);
             let there = named.filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
             let attributes: BTreeMap<String, String> = there.collect();
-            // Checks that the rule does not count matter only where all are recorded.
+            // Checks that the rule does not count matter only if all subjects are recorded.
             let mark =
                 sample::mark(&self.count_by, |name| attributes.get(name).map(String::as_str));
             let mark = mark.unwrap_or(ALL);

@@ -1,5 +1,5 @@
-//! The replay: each check is decided twice, from counters of their own that begin empty, by the same
-//! functions that a gate uses while Redis is away.
+//! The replay. Each check is decided by both rules from separate counters that start empty, with the functions that a gate
+//! uses while Redis is unavailable.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,7 +32,7 @@ pub(super) struct Replay {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooSlow;
 
-/// Checks between two reads of the clock.
+/// The number of checks between two reads of the clock.
 const LOOK_EVERY: usize = 256;
 
 impl Replay {
@@ -54,7 +54,7 @@ impl Replay {
         Ok(outcome)
     }
 
-    /// The subject of a request by the candidate, else by the present rule, in the order of `count_by`.
+    /// The subject of a request by the changed rule, else by the present one, in the order of `count_by`.
     fn subject<'a>(&'a self, request: &'a Request) -> Vec<(&'a str, &'a str)> {
         let by = |rule: &'a ActiveRule| -> Option<Vec<(&'a str, &'a str)>> {
             let names = rule.rule.count_by().iter();

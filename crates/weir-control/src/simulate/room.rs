@@ -1,4 +1,4 @@
-//! Limits what-if runs: few at a time in this process. Tenants take turns, so that none can hold all of it.
+//! Limits what-if runs: few at a time in this process. Tenants take turns, so none can occupy all runs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,17 +7,18 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_domain::id::TenantId;
 
-/// Runs at a time.
+/// The most runs at a time.
 pub(crate) const RUNS_MAX: usize = 2;
-/// A run that has waited so long for the others is refused. With the longest run it is within the deadline of a request.
+/// The longest wait for other runs; then the run is refused. Together with the longest run, it is shorter than the deadline
+/// of a request.
 const WAIT_MAX: Duration = Duration::from_secs(8);
 
-/// The runs of this process; cheap to clone.
+/// The runs of this process. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct RunLimiter {
     /// Permits are granted in the order of requests.
     running: Arc<Semaphore>,
-    /// Runs of each tenant that are under way or wait.
+    /// The number of runs of each tenant that run or wait.
     asked: Arc<Mutex<HashMap<TenantId, u64>>>,
 }
 
@@ -28,19 +29,19 @@ pub(crate) struct Permit {
     _running: OwnedSemaphorePermit,
 }
 
-/// One run of a tenant that is under way or waits.
+/// A run of a tenant that runs or waits.
 #[derive(Debug)]
 struct Asked {
     limiter: RunLimiter,
     tenant: TenantId,
 }
 
-/// Why a run cannot begin.
+/// The reason why a run cannot begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// The tenant has as many runs under way as it can have.
+    /// The tenant has as many runs as it can have.
     OfTenant,
-    /// Other tenants' runs took too long.
+    /// The runs of other tenants took too long.
     Others,
 }
 
@@ -51,8 +52,8 @@ impl Default for RunLimiter {
 }
 
 impl RunLimiter {
-    /// Waits for this tenant's turn. A tenant has at most `most` runs that are under way or wait, so one whose runs follow
-    /// each other without pause is behind every tenant that has been waiting.
+    /// Waits for this tenant's turn. A tenant has at most `most` runs that run or wait. A tenant that starts runs without
+    /// pause comes after every tenant that has been waiting.
     pub(crate) async fn enter(&self, tenant: TenantId, most: u64) -> Result<Permit, Refused> {
         let asked = self.ask(tenant, most).ok_or(Refused::OfTenant)?;
         let turn = tokio::time::timeout(WAIT_MAX, Arc::clone(&self.running).acquire_owned());
@@ -112,7 +113,7 @@ mod tests {
         let runs = RunLimiter::default();
         let [one, two, three] = [1, 2, 3].map(TenantId::from_u128);
         let began = Arc::new(AtomicU64::new(0));
-        // Each holds its run for some turns and asks again at once.
+        // Each tenant holds its run for some turns and then starts another at once.
         for greedy in [one, two] {
             let (runs, began) = (runs.clone(), Arc::clone(&began));
             tokio::spawn(async move {

@@ -39,7 +39,7 @@ pub(super) struct Rules {
     warnings: Vec<String>,
 }
 
-/// Where the checks are.
+/// The source of the checks.
 pub(super) enum Checks {
     Trace(TraceBody),
     Recorded { found: Found, from: Timestamp, to: Timestamp },
@@ -109,7 +109,7 @@ impl Rules {
         Ok(Checks::Recorded { found: recorded::find(tx, &wanted).await?, from, to })
     }
 
-    /// The longest time that either rule remembers.
+    /// The longest time for which either rule depends on past checks.
     fn warmup_ms(&self, at: Timestamp) -> i64 {
         let now = Micros::from_ms(at.as_millis_u64());
         let of_rule = |active: &ActiveRule| {
@@ -214,9 +214,9 @@ impl Rules {
 /// Checks that are ready to be replayed.
 struct Prepared {
     traffic: Traffic,
-    /// The share of subjects whose checks are present.
+    /// The share of the subjects whose checks are present.
     rate: f64,
-    /// The time from which all of them are present.
+    /// The time from which the checks are complete.
     since: Timestamp,
     from: Timestamp,
     to: Timestamp,
@@ -231,7 +231,7 @@ fn checked(body: &RuleBody) -> Result<Rule, Problem> {
     })
 }
 
-/// The overrides of the present rule for the changed one, and the number of those that do not fit it.
+/// Applies the overrides of the present rule to the changed one. Returns them with the number of those that do not fit it.
 fn overrides(rule: &Rule, id: RuleId, rows: &[OverrideRow]) -> (Overrides, usize) {
     let own = rows.iter().filter(|row| row.rule_id == id);
     let parse = |row: &OverrideRow| {

@@ -64,7 +64,7 @@ pub(crate) async fn simulate(
     Ok(Json(running.await.map_err(Problem::internal)??))
 }
 
-/// Waits for the tenant's turn to run.
+/// Waits for the tenant's turn.
 async fn enter(control: &ControlState, tenant: TenantId) -> Result<Permit, ControlError> {
     let mut tx = control.store.begin("simulate.ceiling", Scope::Tenant(tenant)).await?;
     let most = tx.ceilings().of_tenant(tenant).await?.get(Ceiling::WhatIfRuns);

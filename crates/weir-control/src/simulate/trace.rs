@@ -1,4 +1,4 @@
-//! Traces: written checks, as CSV or as JSON lines. A mistake is reported with its line and column.
+//! Traces: checks in CSV or in JSON lines. An error is reported with its line and column.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::traffic::{Asked, Traffic};
 mod csv;
 mod line;
 
-/// Reads a trace, or reports the first mistake.
+/// Reads a trace, or reports the first error.
 pub(super) fn read(body: &TraceBody, namespace: &str) -> Result<Traffic, Problem> {
     let refused = |reason: String| Problem::invalid_field("trace.text", reason);
     if body.text.len() > TRACE_BYTES_MAX {

@@ -1,4 +1,4 @@
-//! Checks to be replayed, in the order of time. Equal attributes are held once.
+//! Checks to replay, in the order of time. Equal attributes are stored once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use weir_domain::time::Timestamp;
 pub(super) struct Traffic {
     namespace: String,
     known: HashMap<BTreeMap<String, String>, u32>,
-    /// Different requests.
+    /// The different requests.
     pub(super) requests: Vec<Request>,
     pub(super) asked: Vec<Asked>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Asked {
     /// The index of the request.
     pub(super) request: u32,
     pub(super) cost: u64,
-    /// To consume or to give back.
+    /// The operation: consume or refund.
     pub(super) operation: Operation,
 }
 
@@ -33,7 +33,7 @@ impl Traffic {
         Self { namespace, known: HashMap::new(), requests: Vec::new(), asked: Vec::new() }
     }
 
-    /// The place of a request with these attributes.
+    /// The index of a request with these attributes.
     pub(super) fn request(
         &mut self,
         attributes: BTreeMap<String, String>,
@@ -54,7 +54,7 @@ impl Traffic {
         Ok(place)
     }
 
-    /// Puts the checks into the order of time; those of one moment stay as they are.
+    /// Sorts the checks by time. Checks at the same time keep their order.
     pub(super) fn sort(&mut self) {
         self.asked.sort_by_key(|check| check.at);
     }

@@ -1,7 +1,7 @@
 //! `GET /tenants/{tenant}/stats/live`: current statistics once a second, as server-sent events.
 //!
-//! One task reads for all who watch a tenant, and ends some seconds after the last of them left. Each turn it also looks
-//! which of them are still members or working keys; the streams of the others end. A stream lasts a minute at most.
+//! One task reads for all watchers of a tenant, and ends some seconds after the last of them left. Each turn, it also checks
+//! which of them are still members or active keys; the streams of the others end. A stream lasts a minute at most.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -32,11 +32,11 @@ pub(crate) mod watchers;
 const EVERY: Duration = Duration::from_secs(1);
 const STREAM_LASTS: Duration = Duration::from_mins(1);
 const HEARTBEAT: Duration = Duration::from_secs(10);
-/// Turns without a watcher after which the task ends. A watcher who returns sooner finds it running.
+/// The number of turns without a watcher after which the task ends. A watcher who returns sooner finds it running.
 const LONELY_TURNS_MAX: u32 = 10;
 const RULES_MAX: usize = 50;
 const DENIALS_MAX: u32 = 50;
-/// The delay of entries from a slow gate.
+/// The longest delay of entries from a slow gate, in milliseconds.
 const DENIALS_LATE_MS: i64 = 5_000;
 const MINUTE_MS: i64 = 60_000;
 
@@ -66,13 +66,13 @@ pub(crate) async fn live(
         };
         Some((Ok::<_, Infallible>(event), watching))
     });
-    // Without the header a proxy can hold events back.
+    // Without this header, a proxy can delay events.
     let unbuffered = [(HeaderName::from_static("x-accel-buffering"), "no")];
     let events = Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT));
     Ok((unbuffered, events).into_response())
 }
 
-/// Sends each turn to all streams of a tenant, until nobody watches it.
+/// Sends each turn to all streams of a tenant, until it has no watcher.
 async fn run(control: ControlState, tenant_id: TenantId, turns: Turns) {
     let mut timer = tokio::time::interval(EVERY);
     timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -100,7 +100,7 @@ async fn run(control: ControlState, tenant_id: TenantId, turns: Turns) {
 struct Reading {
     at: Option<Timestamp>,
     counted: HashMap<(Option<RuleId>, Timestamp), TallyCounts>,
-    /// Newest first.
+    /// The ids of the sent denials, newest first.
     sent: Vec<DenialId>,
 }
 

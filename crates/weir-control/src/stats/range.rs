@@ -12,13 +12,13 @@ use crate::stats::TimeQuery;
 /// The steps of a series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Steps {
-    /// Where each begins, and where the last ends.
+    /// The start of each step, and the end of the last.
     pub(crate) bounds: Vec<Timestamp>,
-    /// The length of a step, or the usual length.
+    /// The length of a step in seconds, or the usual length.
     pub(crate) step_s: u32,
-    /// Whether they are days of a time zone, of differing length.
+    /// Whether the steps are days of a time zone, whose lengths differ.
     pub(crate) local: bool,
-    /// The table from which they are counted.
+    /// The resolution of the table to read.
     pub(crate) resolution: Resolution,
 }
 
@@ -68,7 +68,7 @@ impl Asked {
             None => self.suitable_step(),
             Some(step_s) => checked_step(step_s)?,
         };
-        // Checked also where it changes nothing.
+        // The time zone is validated even if it has no effect.
         time_zone.map(zone_quota).transpose()?;
         let zone = time_zone.filter(|zone| *zone != "UTC" && step_s % DAY_S == 0);
         let bounds = match zone {
@@ -101,8 +101,8 @@ impl Asked {
         Ok(Steps { bounds, step_s, local: zone.is_some(), resolution })
     }
 
-    /// The time as a whole, widened to what suits its length: minutes for up to `minutes_h` hours, hours
-    /// for up to `hours_h`, beyond that days.
+    /// The whole time, widened to the resolution that suits its length: minutes for up to `minutes_h` hours, hours for up to
+    /// `hours_h` hours, and days beyond that.
     pub(crate) fn whole(&self, minutes_h: i64, hours_h: i64) -> TallyRange {
         let hours = (self.to_ms - self.from_ms) / 3_600_000;
         let wanted = if hours < minutes_h {
@@ -126,7 +126,7 @@ impl Asked {
         TallyRange { from, to, resolution: found }
     }
 
-    /// Both ends moved outwards to multiples of a step.
+    /// The start and the end, moved outwards to multiples of a step.
     pub(crate) fn widened(&self, step_ms: i64) -> (Timestamp, Timestamp) {
         let from = self.from_ms.div_euclid(step_ms) * step_ms;
         let to = (self.to_ms + step_ms - 1).div_euclid(step_ms) * step_ms;
@@ -145,7 +145,7 @@ impl Asked {
         LADDER_S.into_iter().find(|step| enough(step) && kept(step)).unwrap_or(DAY_S)
     }
 
-    /// Whether everything from the start on is stored at this resolution.
+    /// Whether statistics from the start on are stored at this resolution.
     fn kept(&self, resolution: Resolution) -> bool {
         let days = match resolution {
             Resolution::Minute => self.retention.minutes_days,
@@ -168,7 +168,7 @@ impl Asked {
         Ok((0..=points).map(|at| Timestamp::from_millis(start + at * step_ms)).collect())
     }
 
-    /// Midnights of a time zone, at a distance of some days.
+    /// The midnights of a time zone at intervals of `days` days.
     fn local_days(&self, days: u32, time_zone: &str) -> Result<Vec<Timestamp>, Problem> {
         let quota = zone_quota(time_zone)?;
         let around = |ms: i64| {
@@ -208,7 +208,7 @@ fn checked_step(step_s: u32) -> Result<u32, Problem> {
     Ok(step_s)
 }
 
-/// A quota of one day in a time zone: its periods are the zone's days.
+/// A quota of one day in a time zone, whose periods are the days of the zone.
 fn zone_quota(time_zone: &str) -> Result<Quota, Problem> {
     let calendar = Calendar { period: Period::Day, time_zone: time_zone.to_owned(), anchor_day: 1 };
     Quota::of_calendar(1, calendar)

@@ -36,7 +36,7 @@ pub(crate) struct SummaryQuery {
     rule_id: Option<String>,
 }
 
-/// Hours up to which minutes are counted, and up to which hours are; longer times are counted by days.
+/// The most hours that are counted by minutes, and by hours. Longer times are counted by days.
 const MINUTES_H: i64 = 12;
 const HOURS_H: i64 = 45 * 24;
 

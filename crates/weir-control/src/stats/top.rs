@@ -49,8 +49,8 @@ pub(crate) struct TopQuery {
 
 const LIMIT_DEFAULT: u32 = 10;
 const LIMIT_MAX: u32 = 100;
-/// Up to so many hours rules are counted by minutes, and by hours; longer by days. All rules of a tenant
-/// are read, so it is less than for one series.
+/// The most hours for which rules are counted by minutes, and by hours. Longer times are counted by days. A query reads all
+/// rules of a tenant, so the limits are lower than for one series.
 const MINUTES_H: i64 = 2;
 const HOURS_H: i64 = 3 * 24;
 const SUBJECTS_MS_MAX: i64 = 24 * 60 * 60 * 1000;

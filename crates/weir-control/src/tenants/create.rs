@@ -51,7 +51,7 @@ pub(crate) async fn create(
     Ok(answer(StatusCode::CREATED, &body))
 }
 
-/// A tenant that is being made.
+/// A tenant to be created.
 pub(crate) struct Creation<'a> {
     pub(crate) tenant_id: TenantId,
     pub(crate) name: &'a str,

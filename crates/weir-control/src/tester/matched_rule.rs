@@ -33,13 +33,13 @@ impl MatchedRule {
         self.active.rule.mode() == Mode::Enforce
     }
 
-    /// Whether the rule allows everything that it matches, whatever the limits of other rules decide.
+    /// Whether the rule allows everything that it matches, regardless of the limits of other rules.
     pub(crate) fn exempts(&self) -> bool {
         let allows = matches!(self.rule_match, RuleMatch::Passes(Effect::Allow));
         allows && self.active.rule.action() == Action::Allow
     }
 
-    /// Whether the rule would allow the request; `decisions` are those of its limits.
+    /// Whether the rule would allow the request. `decisions` are those of its limits.
     pub(crate) fn passes(&self, decisions: &[Decision]) -> bool {
         match self.rule_match {
             RuleMatch::Passes(Effect::Deny) => false,
@@ -48,7 +48,7 @@ impl MatchedRule {
         }
     }
 
-    /// The JSON; `decided` is the time of the inspection.
+    /// The rule in JSON. `decided` is the time of the inspection.
     pub(crate) fn answer(
         &self,
         request: &Request,
@@ -105,7 +105,7 @@ impl MatchedRule {
         })
     }
 
-    /// The override that holds for the request's subject.
+    /// The override that applies to the subject of the request.
     fn exception(&self, request: &Request, now: Timestamp) -> Option<&Active> {
         let rule = &self.active.rule;
         if rule.action() != Action::Limit
@@ -118,7 +118,7 @@ impl MatchedRule {
     }
 }
 
-/// The decision of one limit of a rule, in JSON; `decided` is the time of the inspection.
+/// The decision of one limit of a rule, in JSON. `decided` is the time of the inspection.
 pub(crate) fn limit_answer(
     active: &ActiveRule,
     limit: &Limit,

@@ -31,13 +31,13 @@ pub(crate) async fn reset(
     let object = Object::new("rule", &charge.active.id);
     let after = json!({ "subject": body.subject });
     change.audit("counters.reset", object, None, Some(after)).await?;
-    // Other changes of this tenant wait for Redis here; those of other tenants do not.
+    // While this waits for Redis, other changes of this tenant wait too; those of other tenants do not.
     let names = charge.counters(change.caller.tenant_id);
     let counters = control.limiter.reset(&names).await.map_err(CountersError::from)?;
     change.answer(StatusCode::OK, &ResetAnswer { counters }).await
 }
 
-/// The charge of the subject, whatever the conditions of the rule say.
+/// The charge of the subject. The conditions of the rule are ignored.
 async fn charge(change: &mut Change, body: &ResetBody) -> Result<RuleCharge, ControlError> {
     let missing = || Problem::invalid_field("rule_id", "names no rule");
     let rule_id: RuleId = body.rule_id.parse().map_err(|_| missing())?;

@@ -43,7 +43,7 @@ pub(crate) async fn test(
     Ok(Json(answer(&request, &matched, &decisions, decided)))
 }
 
-/// The rules of a namespace: enforced ones, then shadows, then those that are off; oldest first.
+/// The rules of a namespace: enforced rules, then shadow rules, then disabled ones; the oldest first.
 async fn rules(
     control: &ControlState,
     caller: &Caller,
@@ -51,7 +51,7 @@ async fn rules(
 ) -> Result<Vec<Arc<ActiveRule>>, ControlError> {
     let mut tx = control.reading("tester.load", caller).await?;
     let rows = tx.rulebook().namespace(caller.tenant_id, namespace).await?;
-    // A rule that cannot be read is shown as such in the list of rules.
+    // The list of rules shows unreadable rules as such.
     let readable = rows.rules.iter().filter(|row| CheckedRule::stored(row).is_ok());
     let all = readable.map(|row| active_rule(row, &rows.overrides));
     let mut rules = all.collect::<Result<Vec<_>, _>>()?;
@@ -64,7 +64,7 @@ async fn rules(
     Ok(rules)
 }
 
-/// What the limits decide now: the time of Redis, and one list of decisions for each matched rule.
+/// The present decisions of the limits: the time of Redis, and one list of decisions for each matched rule.
 async fn decisions(
     control: &ControlState,
     caller: &Caller,
@@ -77,7 +77,7 @@ async fn decisions(
     };
     let charges: Vec<_> = matched.iter().map(charge).collect();
     let charged: Vec<_> = charges.iter().flatten().cloned().collect();
-    // An inspection decides nothing for rules together, so its parts are no larger than a check can be.
+    // An inspection does not decide several rules together. Its parts are no larger than a check can be.
     let parts = charged.chunks(LIMITS_PER_CHECK_MAX / LIMITS_PER_RULE_MAX);
     let inspected = inspect(&control.limiter, caller.tenant_id, request.cost(), parts).await?;
     let now = || Micros::from_ms(control.clock.now().as_millis_u64());
@@ -102,7 +102,7 @@ fn answer(
         .filter(|(rule, decisions)| denies(rule, decisions))
         .map(|(rule, _)| rule)
         .collect();
-    // A rule that denies outright comes before one that exempts, and that one before limits.
+    // A rule that denies outright precedes one that exempts, which precedes limits.
     let outright = |rule: &MatchedRule| !matches!(rule.rule_match, RuleMatch::Charged(_));
     let exempted = matched.iter().any(|rule| rule.enforced() && rule.exempts());
     let without_limits = exempted || denying.iter().any(|rule| outright(rule));

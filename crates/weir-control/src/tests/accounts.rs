@@ -1,4 +1,4 @@
-//! One's own sessions, the normal form of addresses, and the bounds of an account.
+//! A person's own sessions, the normal form of addresses, and the bounds of an account.
 
 use serde_json::{Value, json};
 use weir_domain::id::{SessionId, UserId};

@@ -1,4 +1,4 @@
-//! Alerts: told once, by whichever control plane looks first.
+//! Alerts are announced once, by the first control plane that evaluates them.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn quota_rule(plane: &Plane, member: &Member, count_by: &[&str]) -> String
     plane.by(member, "POST", "rules").json(&rule).send().await.expect(201).text("/id")
 }
 
-/// What a gate writes.
+/// Writes statistics as a gate does.
 async fn flush(plane: &Plane, member: &Member, rows: &[TallyRow], sketch: Option<SketchRow>) {
     let tenant: TenantId = member.tenant.parse().expect("an id");
     let gate_id = GateId::from_u128(tenant.to_u128());
@@ -66,7 +66,7 @@ async fn checks(plane: &Plane, member: &Member, namespace: &str, allowed: u64, d
     flush(plane, member, &[row], None).await;
 }
 
-/// Looks at what is due, as after the usual pause.
+/// Evaluates due alerts and sends messages, after the usual pause.
 async fn look(plane: &Plane) {
     plane.advance(31_000);
     evaluate_due(&plane.state).await.expect("looked");
@@ -107,7 +107,7 @@ async fn subject_is_told_once_at_each_threshold_of_its_quota() {
     look(&plane).await;
     assert_eq!(receiver.count(), 1, "not again");
 
-    // Two at once: only the higher one is worth telling.
+    // The subject crosses two thresholds at once, and only the higher one is announced.
     plane.consume(&ada, &rule, "u-1").await;
     plane.consume(&ada, &rule, "u-1").await;
     look(&plane).await;
@@ -142,7 +142,7 @@ async fn rule_with_one_counter_for_all_needs_no_subjects() {
 #[tokio::test]
 async fn share_of_refusals_is_told_once_per_window_whoever_looks() {
     let plane = Plane::start().await;
-    // All that is counted at first is of one minute: of one row, whose greater counts stay.
+    // The first counts all belong to one minute, and so to one row. The greater counts of the row remain.
     plane.advance(MINUTE_MS - plane.now_ms() % MINUTE_MS);
     let other = plane.also(crate::ControlSettings::default());
     let ada = plane.member("ada@example.com").await;
@@ -245,7 +245,7 @@ async fn quota_alert_knows_the_overrides_of_its_subjects_and_subjects_of_any_len
     let limits = json!([{ "algorithm": "quota", "limit": 100, "period": "month" }]);
     let more = json!({ "rule_id": rule, "subject": { "user": "partner" }, "limits": limits });
     plane.by(&ada, "POST", "overrides").json(&more).send().await.expect(201);
-    // Longer than a key of an index can be, also when it is compressed.
+    // The subject is longer than a key of an index can be, even when compressed.
     let long: String = (0..4_000_u64).map(|n| (n * n * 7_919 % 99_991).to_string()).collect();
     for user in ["partner", &long] {
         for _ in 0..8 {

@@ -1,11 +1,11 @@
-//! Changes are announced to the gates, and no request waits for it.
+//! Changes are announced to the gates, and no request waits for the announcement.
 
 use serde_json::json;
 use weir_local::{Redis, RedisOptions, ScratchDir};
 
 use super::support::Plane;
 
-/// More writes than fit in the time of a request if each waited for Redis in turn.
+/// The number of writes. If each waited for Redis in turn, they would exceed the deadline of a request.
 const WRITES: usize = 20;
 
 #[tokio::test]

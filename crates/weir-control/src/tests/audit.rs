@@ -1,4 +1,4 @@
-//! The audit log over the API: what is recorded, and who reads it.
+//! The audit log over the API: its entries and its readers.
 
 use serde_json::{Value, json};
 use weir_domain::id::TenantId;
@@ -138,7 +138,7 @@ async fn refused_log_ins_are_read_by_owners_and_those_of_unknown_addresses_by_op
             .await
             .problem(401, "unauthenticated");
     }
-    // They are recorded after the answer.
+    // The entries are written after the answer.
     let path = "/v1/operator/audit?action=user.login_refused";
     let recorded = async || {
         let log = plane.ask("GET", path).bearer(&operator.token).send().await.expect(200);

@@ -1,5 +1,4 @@
-//! The document states every bound: nothing that a client sends is without one, and the numbers are those that the code
-//! enforces.
+//! The document states every bound: every input of a client has one, and the numbers are those that the code enforces.
 
 use serde_json::{Value, json};
 use weir_domain::limit::{COST_MAX, LIMITS_PER_RULE_MAX, SPAN_MS_MAX, UNITS_MAX};
@@ -13,7 +12,7 @@ fn document() -> Value {
     serde_json::to_value(crate::openapi()).expect("a document serialises")
 }
 
-/// Where a schema, or one that it refers to, permits values without a bound.
+/// The places at which a schema, or one that it refers to, permits values without a bound.
 fn unbounded(document: &Value, schema: &Value, path: &str, seen: &mut Vec<String>) -> Vec<String> {
     if let Some(reference) = schema["$ref"].as_str() {
         if seen.iter().any(|seen| seen == reference) {
@@ -108,7 +107,7 @@ fn bounds_of_the_document_are_those_of_the_code() {
     }
 }
 
-/// `allOf` a closed body and more could be satisfied by nothing.
+/// A closed body inside `allOf` with another schema could not be satisfied.
 #[tokio::test]
 async fn answers_have_exactly_the_properties_of_their_schema() {
     let plane = Plane::start().await;

@@ -68,7 +68,7 @@ async fn no_more_rules_and_keys_than_the_ceiling_and_the_refusal_names_it() {
     let refused = plane.by(&ada, "POST", "keys").json(&key).send().await.expect(409);
     assert_eq!(refused.text("/detail"), "the tenant has 2, and its ceiling `api_keys` is 2");
 
-    // A revoked key makes room for another.
+    // Another key can be created after one is revoked.
     let keys = plane.by(&ada, "GET", "keys").send().await.expect(200);
     let path = format!("keys/{}", keys.text("/data/0/id"));
     plane.by(&ada, "DELETE", &path).send().await.expect(204);

@@ -1,7 +1,7 @@
-//! Every operation of the document, asked by those who may not: a new operation must get a row here.
+//! Every operation of the document, requested by callers without the right to it. A new operation needs a row here.
 //!
-//! Without credentials: 401, unless it is on the public list. About another tenant: 404, the same answer as for a tenant
-//! that does not exist. With the role below the one it needs: 403.
+//! Without credentials: 401, unless the operation is public. About another tenant: 404, the same answer as for a tenant that
+//! does not exist. With a role below the required one: 403.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,21 @@ use weir_store::{MemberRole, Scope};
 
 use super::support::{Answer, Member, Plane};
 
-/// Who an operation is for.
+/// The callers that an operation admits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum For {
-    /// Anybody.
+    /// All callers.
     Anybody,
-    /// Whoever signed in.
+    /// Signed-in people.
     People,
-    /// Who runs the installation.
+    /// Operators of the installation.
     Operators,
-    /// Members with this role, and those above.
+    /// Members with this role or a higher one.
     Members(MemberRole),
 }
 
-/// The table. For anybody are those that prove something else than who one is, and nothing else.
+/// The required callers of each operation. An operation is public only if it proves something other than the identity of the
+/// caller.
 fn table() -> BTreeMap<&'static str, For> {
     use MemberRole::{Admin, Editor, Owner, Viewer};
     let mut table = BTreeMap::from([
@@ -115,7 +116,7 @@ fn operating() -> BTreeMap<&'static str, For> {
     ])
 }
 
-/// The rows about what a tenant is told.
+/// The rows of the operations on webhooks and alerts.
 fn telling() -> BTreeMap<&'static str, For> {
     use MemberRole::{Admin, Editor, Viewer};
     BTreeMap::from([
@@ -134,7 +135,7 @@ fn telling() -> BTreeMap<&'static str, For> {
     ])
 }
 
-/// Bodies of the operations that take one; all valid, so that nothing but the caller is wrong.
+/// The bodies of the operations that take one. All are valid, so that only the caller is wrong.
 fn body(operation: &str, things: &Things) -> Option<Value> {
     let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 1000 }]);
     let rule = json!({ "name": "other", "count_by": ["user"], "limits": limits });
@@ -173,7 +174,7 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
     })
 }
 
-/// One of each kind in a tenant.
+/// One object of each kind in a tenant.
 #[derive(Debug, Clone)]
 struct Things {
     tenant: String,
@@ -223,7 +224,7 @@ impl Things {
         }
     }
 
-    /// Well-formed names of nothing.
+    /// Well-formed ids without objects.
     fn missing() -> Self {
         Self {
             tenant: TenantId::from_u128(1).to_string(),
@@ -288,7 +289,7 @@ async fn ask(plane: &Plane, operation: &Operation, things: &Things, token: Optio
     ask.send().await
 }
 
-/// What is left of an answer when request ids are taken out.
+/// An answer without its request ids.
 fn bare(mut answer: Answer) -> (u16, Value, Vec<String>) {
     if let Some(id) = answer.body.get_mut("request_id") {
         id.take();
@@ -298,7 +299,7 @@ fn bare(mut answer: Answer) -> (u16, Value, Vec<String>) {
     (answer.status.as_u16(), answer.body, headers)
 }
 
-/// Somebody with this role in another's tenant, besides being owner of one of their own.
+/// A member with this role in another person's tenant, who also owns a tenant.
 async fn with_role(plane: &Plane, owner: &Member, role: MemberRole) -> Member {
     let member = plane.member(&format!("{}@example.com", role.as_str())).await;
     in_tenant_of(plane, owner, member, role).await
@@ -349,7 +350,7 @@ async fn another_tenant_is_the_same_as_none() {
     let eve = plane.member("eve@example.com").await;
     let key = plane.key(&eve, &["admin"]).await;
     let (theirs, missing) = (Things::of(&plane, &ada).await, Things::missing());
-    // Their things under the caller's own tenant.
+    // Objects of the other tenant in a path of the caller's own tenant.
     let smuggled = Things { tenant: eve.tenant.clone(), ..theirs.clone() };
     for operation in operations().iter().filter(|operation| operation.path.contains("{tenant}")) {
         for token in [&eve.token, &key] {
@@ -384,7 +385,7 @@ async fn too_low_a_role_is_refused_and_the_right_one_is_not() {
     }
     members.push((Owner, ada));
     let table = table();
-    // What ends things comes last, and last of all what ends the caller's part in them.
+    // Operations that delete objects come last, and finally those that end the caller's membership.
     let mut operations = operations();
     operations.sort_by_key(|operation| match operation.id.as_str() {
         "members_leave" => 3,

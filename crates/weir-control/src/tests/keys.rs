@@ -1,4 +1,4 @@
-//! API keys, and what they may do here.
+//! API keys, and their rights in the admin API.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Guesses are bounded, and no guess by others refuses a right password of a familiar account.
+//! Guesses are limited, and no guess of other clients refuses a right password of a familiar account.
 
 use serde_json::json;
 use weir_domain::time::Timestamp;
@@ -38,7 +38,7 @@ fn device(answer: &Answer) -> String {
 async fn guesses_from_one_address_refuse_strangers_and_no_familiar_account() {
     let plane = Plane::start().await;
     plane.member("ada@example.com").await;
-    // Everybody comes through one proxy, whose address is all that is seen.
+    // All clients use one proxy, whose address is the only visible one.
     log_in(&plane, 1, "ada@example.com", PASSWORD, "").await.expect(200);
     junk(&plane, 1).await;
     let stranger = log_in(&plane, 1, "eve@example.com", PASSWORD, "").await;
@@ -65,7 +65,7 @@ async fn a_familiar_device_is_let_in_from_anywhere_whatever_others_try() {
     let replica = plane.also(ControlSettings::default());
     log_in(&replica, 30, "ada@example.com", PASSWORD, &cookie).await.expect(200);
 
-    // The device has a budget too, and is familiar to its own account alone.
+    // The device has a budget too, and is familiar only to its own account.
     for _ in 0..10 {
         log_in(&plane, 30, "ada@example.com", "wrong horse", &cookie).await.expect(401);
     }

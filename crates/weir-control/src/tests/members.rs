@@ -1,11 +1,11 @@
-//! Members and invitations: who may bring in whom, once, for a while, and that somebody always owns the tenant.
+//! Members and invitations: who can invite whom, once, for a limited time. A tenant always has an owner.
 
 use serde_json::{Value, json};
 
 use super::support::{Answer, Member, PASSWORD, Plane};
 use crate::ControlSettings;
 
-/// Invites an address; the token.
+/// Invites an address. Returns the token.
 async fn invite(plane: &Plane, by: &Member, email: &str, role: &str) -> String {
     let body = json!({ "email": email, "role": role });
     plane.by(by, "POST", "invitations").json(&body).send().await.expect(201).text("/token")
@@ -16,7 +16,7 @@ async fn accept(plane: &Plane, person: &Member, token: &str) -> Answer {
     plane.ask("POST", "/v1/invitations/accept").bearer(&person.token).json(&body).send().await
 }
 
-/// Somebody with an account who joined by invitation.
+/// A person with an account who joined by invitation.
 async fn joined(plane: &Plane, by: &Member, email: &str, role: &str) -> Member {
     let person = plane.member(email).await;
     let token = invite(plane, by, email, role).await;
@@ -126,7 +126,7 @@ async fn the_last_owner_stays() {
     plane.by(&ada, "DELETE", "members/me").send().await.problem(409, "conflict");
 
     let eve = joined(&plane, &ada, "eve@example.com", "owner").await;
-    // Both go at once: one of them has to stay.
+    // Both owners leave at once, and one of them must stay.
     let leave = |who| plane.by(who, "DELETE", "members/me").send();
     let (first, second) = tokio::join!(leave(&ada), leave(&eve));
     let mut statuses = [first.status.as_u16(), second.status.as_u16()];

@@ -1,4 +1,4 @@
-//! Overrides of a rule, one by one and many at once.
+//! Overrides of a rule, single ones and in bulk.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Parameters of the document: each with a control character is refused and named.
+//! Parameters of the document: a control character in any of them is refused, and the problem names the parameter.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ async fn control_character_in_any_parameter_is_refused_and_named() {
     assert!(walked > 500, "{walked} requests");
 }
 
-/// The path with this value of a parameter, and something for each other parameter of the path but `{tenant}`.
+/// The path with this value of a parameter, and a placeholder for each other parameter except `{tenant}`.
 fn with_value(path: &str, operation: &Value, parameter: &Value, value: &str) -> Option<String> {
     let name = parameter["name"].as_str()?;
     let mut path = match parameter["in"].as_str()? {

@@ -1,4 +1,4 @@
-//! A real HTTP server that webhooks are sent to.
+//! A real HTTP server that receives webhooks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc};
 
-/// Takes everything that is posted to it.
+/// A server that accepts every message.
 pub(super) struct Receiver {
     port: u16,
     shared: Arc<Shared>,
@@ -48,17 +48,17 @@ impl Receiver {
         format!("http://127.0.0.1:{}/hook", self.port)
     }
 
-    /// Answers with this status from now on.
+    /// Sets the status of the answers from now on.
     pub(super) fn answer(&self, status: u16) {
         self.shared.status.store(status, Ordering::SeqCst);
     }
 
-    /// How many messages came so far.
+    /// The number of messages so far.
     pub(super) fn count(&self) -> usize {
         self.shared.count.load(Ordering::SeqCst)
     }
 
-    /// The next message.
+    /// Waits for the next message.
     pub(super) async fn next(&self) -> Got {
         let mut got = self.got.lock().await;
         let next = tokio::time::timeout(Duration::from_secs(10), got.recv()).await;

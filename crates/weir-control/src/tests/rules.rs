@@ -1,4 +1,4 @@
-//! Rules: made, read, listed, replaced, reverted, deleted.
+//! Rules: creating, reading, listing, replacing, reverting and deleting them.
 
 use serde_json::{Value, json};
 
@@ -319,7 +319,7 @@ async fn a_hundred_regular_expressions_of_a_namespace_and_two_hundred_of_a_tenan
     let edit = put(&plain.text("/id"), &patterns("third", 0, "^a")).await.expect(422);
     assert_eq!(edit.text("/fields/0/reason"), reason);
 
-    // An edit that stays within the budget does not count its own patterns twice.
+    // An edit within the budget does not count its own patterns twice.
     let list = plane.by(&ada, "GET", "rules?namespace=api&limit=1").send().await.expect(200);
     let id = list.text("/data/0/id");
     put(&id, &patterns("api", 0, "^b")).await.expect(200);

@@ -1,4 +1,4 @@
-//! Signing up, in and out.
+//! Sign-up, sign-in and sign-out.
 
 use serde_json::json;
 

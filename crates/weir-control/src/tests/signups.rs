@@ -12,7 +12,7 @@ use crate::{ControlSettings, Signup, signup_digest};
 const KNOWN: &str = "ada@example.com";
 const TOKEN: &str = "signup_of-the-test";
 
-/// A plane that confirms sign-ups, with an account of [`KNOWN`].
+/// A plane that confirms sign-ups, with an account for [`KNOWN`].
 async fn confirming() -> Plane {
     let open = Plane::start().await;
     open.member(KNOWN).await;
@@ -24,7 +24,7 @@ async fn sign_up(plane: &Plane, email: &str) -> Answer {
     plane.ask("POST", "/v1/auth/signup").json(&body).send().await
 }
 
-/// Issues [`TOKEN`] for the address, as `weir user confirm` does. Returns whether a sign-up waited.
+/// Issues [`TOKEN`] for the address, as `weir user confirm` does. Returns whether a sign-up was pending.
 async fn issue(plane: &Plane, email: &str) -> bool {
     let now = Timestamp::from_millis(plane.now_ms());
     let mut tx = plane.database.owner.begin("tests", Scope::Service).await.expect("begin");
@@ -62,7 +62,7 @@ async fn a_confirmed_sign_up_takes_as_long_for_known_and_unknown_addresses() {
     let plane = confirming().await;
     let mut took = [Vec::with_capacity(PAIRS), Vec::with_capacity(PAIRS)];
     for pair in 0..PAIRS {
-        // Both write a row of their own, so neither differs by what was asked before.
+        // Both requests write a new row, so earlier requests affect neither.
         let unknown = format!("eve-{pair}@example.com");
         let mut order = [(0, KNOWN), (1, unknown.as_str())];
         if pair % 2 == 1 {

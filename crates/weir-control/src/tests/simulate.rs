@@ -1,4 +1,4 @@
-//! What-if runs over the API: on what gates wrote, and on traces.
+//! What-if runs over the API, with checks that gates recorded and with traces.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn rule(limit: u64) -> Value {
     json!({ "name": "per-user", "count_by": ["user"], "limits": [limit] })
 }
 
-/// A gate writes that each user asked so often, a second apart, from the beginning of a minute on.
+/// Records checks as a gate does: each user sends this number of checks, a second apart, from the start of a minute.
 async fn record(plane: &Plane, member: &Member, since: i64, users: &[(&str, u32)], threshold: u32) {
     let tenant_id: TenantId = member.tenant.parse().expect("an id");
     let mut kept = RecordedChecks::default();
@@ -52,7 +52,7 @@ async fn record(plane: &Plane, member: &Member, since: i64, users: &[(&str, u32)
     tx.commit().await.expect("commit");
 }
 
-/// The beginning of the minute before the last.
+/// The start of the minute before the last one.
 fn minute(plane: &Plane) -> i64 {
     (plane.now_ms() / 60_000 - 2) * 60_000
 }
@@ -187,7 +187,7 @@ async fn recording_can_be_turned_off_and_on() {
     assert_eq!(answer.body["record_checks"], true);
 }
 
-/// Answers come in the end, or 429 with the time to ask again; a tenant has one run at a time.
+/// A tenant has one run at a time. Other runs get an answer later, or 429 with the time to retry.
 #[tokio::test]
 async fn second_run_of_a_tenant_is_asked_to_wait() {
     let plane = Plane::start().await;
@@ -205,7 +205,7 @@ async fn second_run_of_a_tenant_is_asked_to_wait() {
     }
 }
 
-/// A bucket that takes longer to fill than there are years is no reason to find nothing.
+/// A limit whose bucket takes thousands of years to fill also finds the recorded checks.
 #[tokio::test]
 async fn limits_that_remember_for_ever_are_replayed_too() {
     let plane = Plane::start().await;

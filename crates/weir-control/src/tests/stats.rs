@@ -1,4 +1,4 @@
-//! Statistics as they are read: aligned, gap-filled, bounded, and each tenant's own.
+//! Statistics: aligned, gap-filled, bounded, and separate for each tenant.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::support::{Member, Plane};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// What a gate would write.
+/// The statistics that a gate would write.
 struct Wrote {
     flush: Flush,
     tenant: TenantId,
@@ -76,7 +76,7 @@ impl Wrote {
     }
 }
 
-/// The beginning of the present minute.
+/// The start of the present minute.
 fn minute(plane: &Plane) -> Timestamp {
     Timestamp::from_millis(plane.now_ms() / MINUTE_MS * MINUTE_MS)
 }
@@ -150,7 +150,7 @@ async fn wrong_ranges_are_refused_by_field() {
     }
 }
 
-/// The next event of a stream: its name and data. Heartbeats are passed over.
+/// The next event of a stream: its name and data. Heartbeats are skipped.
 async fn event(stream: &mut Body) -> Option<(String, Value)> {
     loop {
         let frame = tokio::time::timeout(Duration::from_secs(20), stream.frame());
@@ -219,7 +219,7 @@ async fn streams_of_removed_members_and_revoked_keys_end_with_the_next_turn() {
     let keys = plane.by(&ada, "GET", "keys").send().await.expect(200);
     let path = format!("keys/{}", keys.text("/data/0/id"));
     plane.by(&ada, "DELETE", &path).send().await.expect(204);
-    // A turn that was under way can still be read; the one after it ends the streams, long before their minute is over.
+    // A turn in progress can still be read. The next one ends the streams, long before their minute is over.
     for stream in [&mut of_eve, &mut of_key] {
         let mut events = 0;
         while event(stream).await.is_some_and(|(name, _)| name == "tick") {

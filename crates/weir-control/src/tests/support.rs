@@ -1,4 +1,4 @@
-//! A control plane for one test, and people who use it.
+//! A control plane for one test, and its users.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::{
 
 pub(super) const PASSWORD: &str = "correct horse";
 
-/// A control plane over a fresh database, with a clock that moves a millisecond with each request and when told to.
+/// A control plane with a new database. Its clock advances a millisecond with each request, and on demand.
 pub(super) struct Plane {
     surrounded: Surrounded,
     pub(super) state: ControlState,
@@ -40,7 +40,7 @@ pub(super) struct Plane {
     stop: CancellationToken,
 }
 
-/// What came back.
+/// The answer to a request.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
@@ -48,14 +48,14 @@ pub(super) struct Answer {
     pub(super) body: Value,
 }
 
-/// A request that is being put together.
+/// A request that is being built.
 pub(super) struct Ask<'a> {
     plane: &'a Plane,
     request: axum::http::request::Builder,
     body: Body,
 }
 
-/// Somebody who signed up, with their tenant.
+/// A person who signed up with a tenant.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub(super) token: String,
@@ -73,24 +73,24 @@ impl Plane {
         Self::over(Arc::new(database().await), settings, Reach::Anywhere)
     }
 
-    /// One whose Redis is at this address.
+    /// Starts a control plane with Redis at this address.
     pub(super) async fn with_redis(url: &str) -> Self {
         let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };
         Self::over_redis(Arc::new(database().await), settings, Reach::Anywhere, url)
     }
 
-    /// One that sends webhooks so far.
+    /// Starts a control plane that sends webhooks with this reach.
     pub(super) async fn reaching(reach: Reach) -> Self {
         let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };
         Self::over(Arc::new(database().await), settings, reach)
     }
 
-    /// Another over the same database, that sends webhooks so far.
+    /// Another control plane with the same database, which sends webhooks with this reach.
     pub(super) fn also_reaching(&self, reach: Reach) -> Self {
         Self::over(Arc::clone(&self.database), ControlSettings::default(), reach)
     }
 
-    /// Another control plane over the same database, with a clock of its own.
+    /// Another control plane with the same database and a clock of its own.
     pub(super) fn also(&self, settings: ControlSettings) -> Self {
         Self::over(Arc::clone(&self.database), settings, Reach::Anywhere)
     }
@@ -111,7 +111,7 @@ impl Plane {
         let limits =
             LimiterSettings { budget: Duration::from_secs(2), ..LimiterSettings::default() };
         let random = counting();
-        // One for each database, so that tests share no budget of attempts.
+        // Each database has its own key, so tests share no budget of attempts.
         let key = SigningKey::from_seed(&seed(&database.url)).expect("any 32 bytes are a seed");
         let macs = Macs::new(std::slice::from_ref(&key)).expect("usable");
         let clock = Arc::clone(&now_ms);
@@ -144,7 +144,7 @@ impl Plane {
         Self { surrounded, state, now_ms, database, limiter, stop }
     }
 
-    /// Tells the plane to stop.
+    /// Stops the plane.
     pub(super) fn stop(&self) {
         self.stop.cancel();
     }
@@ -157,7 +157,7 @@ impl Plane {
         self.now_ms.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// Waits until the counters can be asked.
+    /// Waits until the counters are available.
     pub(super) async fn limiter_up(&self) {
         let up = async {
             while !self.limiter.up() {
@@ -167,7 +167,7 @@ impl Plane {
         tokio::time::timeout(Duration::from_secs(10), up).await.expect("Redis answers");
     }
 
-    /// Takes one unit of a rule that counts by `user`, as a gate would.
+    /// Takes one unit of a rule that counts by `user`, as a gate does.
     pub(super) async fn consume(&self, member: &Member, rule: &str, user: &str) {
         let tenant = member.tenant.parse().expect("an id");
         let scope = weir_store::Scope::Tenant(tenant);
@@ -195,7 +195,7 @@ impl Plane {
         Ask { plane: self, request, body: Body::empty() }
     }
 
-    /// Signs somebody up with a tenant.
+    /// Signs up a person with a tenant.
     pub(super) async fn member(&self, email: &str) -> Member {
         let body = json!({ "email": email, "password": PASSWORD, "tenant_name": "Acme" });
         let answer = self.ask("POST", "/v1/auth/signup").json(&body).send().await.expect(201);
@@ -207,7 +207,7 @@ impl Plane {
         }
     }
 
-    /// Signs somebody up and makes them run the installation.
+    /// Signs up a person and makes them an operator.
     pub(super) async fn operator(&self, email: &str) -> Member {
         let member = self.member(email).await;
         let user: UserId = member.user.parse().expect("an id");
@@ -218,14 +218,14 @@ impl Plane {
         member
     }
 
-    /// Makes an API key of a member's tenant and answers its secret.
+    /// Creates an API key of a member's tenant. Returns its secret.
     pub(super) async fn key(&self, member: &Member, scopes: &[&str]) -> String {
         let body = json!({ "name": "a key", "scopes": scopes });
         let answer = self.by(member, "POST", "keys").json(&body).send().await.expect(201);
         answer.text("/secret")
     }
 
-    /// A request of a member about something in their tenant.
+    /// A request of a member to a path in their tenant.
     pub(super) fn by(&self, member: &Member, method: &str, path: &str) -> Ask<'_> {
         let slash = if path.is_empty() { "" } else { "/" };
         let path = format!("/v1/tenants/{}{slash}{path}", member.tenant);
@@ -260,7 +260,7 @@ impl Ask<'_> {
         Self { body: Body::from(body.to_string()), ..asked }
     }
 
-    /// Sends it and answers with a body that is still to come.
+    /// Sends the request. Returns a body that has not arrived yet.
     pub(super) async fn open(self) -> Body {
         let request = self.request.body(self.body).expect("a valid request");
         let response = self.plane.surrounded.answer(request).await;
@@ -269,12 +269,12 @@ impl Ask<'_> {
     }
 
     pub(super) async fn send(self) -> Answer {
-        // So that ids made by later requests sort later.
+        // The clock advances so that ids of later requests sort later.
         self.plane.advance(1);
         let request = self.request.body(self.body).expect("a valid request");
         let response = self.plane.surrounded.answer(request).await;
         let (parts, body) = response.into_parts();
-        // A stream has no end to wait for.
+        // A stream does not end, so its body is not awaited.
         let stream =
             parts.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");
         let body = if stream { Body::empty() } else { body };
@@ -299,7 +299,7 @@ impl Answer {
         self
     }
 
-    /// A problem with this status and code.
+    /// Expects a problem with this status and code.
     #[track_caller]
     pub(super) fn problem(self, status: u16, code: &str) -> Self {
         let answer = self.expect(status);
@@ -308,7 +308,7 @@ impl Answer {
         answer
     }
 
-    /// The one field of a 422.
+    /// Expects a 422 with a single field.
     #[track_caller]
     pub(super) fn refused_field(self) -> String {
         self.problem(422, "invalid").text("/fields/0/field")
@@ -325,7 +325,7 @@ impl Answer {
         self.headers["etag"].to_str().expect("printable").to_owned()
     }
 
-    /// The refresh cookie as a client sends it back.
+    /// The refresh cookie in the form that a client sends.
     #[track_caller]
     pub(super) fn cookie(&self) -> String {
         let set = self.headers["set-cookie"].to_str().expect("printable");
@@ -338,7 +338,7 @@ fn seed(text: &str) -> [u8; 32] {
     sha2::Sha256::digest(text.as_bytes()).into()
 }
 
-/// Numbers that look random and never repeat; the time makes test runs differ in what they leave in Redis.
+/// Unique numbers that look random. They include the time, so that test runs use different keys in Redis.
 fn counting() -> Random {
     let next = AtomicU64::new(wall_clock_ms().unsigned_abs() << 20);
     Random::new(move |bytes| {

@@ -1,4 +1,4 @@
-//! Tenants, and the operators above them.
+//! Tenants, and operations of operators on them.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The tester and the reset, over real counters.
+//! The tester and the reset, with real counters.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What tenants used, as operators read it.
+//! The usage of tenants as operators read it.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ async fn operators_read_usage_by_day_and_tenant_as_json_and_as_csv() {
     );
     let day = rows[0]["day"].as_str().expect("a day").to_owned();
 
-    // Page by page, and each row once.
+    // The pages contain each row once.
     let all = read("").await.expect(200);
     let count = all.body["data"].as_array().expect("a list").len();
     let (mut seen, mut next) = (0, Some(String::new()));

@@ -1,4 +1,4 @@
-//! Webhooks: kept safe, signed, tried again, and what came of it.
+//! Webhooks: sealed secrets, signatures, retries and the log of deliveries.
 
 use serde_json::json;
 use weir_webhook::WebhookSecret;
@@ -47,7 +47,7 @@ async fn failure_is_tried_again_for_a_day_and_then_by_hand() {
     let ada = plane.member("ada@example.com").await;
     let receiver = Receiver::start().await;
     let (id, _) = webhook(&plane, &ada, &receiver.url()).await;
-    // A key, which lasts longer than a session.
+    // A key lasts longer than a session.
     let ada = Member { token: plane.key(&ada, &["admin"]).await, ..ada };
     receiver.answer(500);
     plane.by(&ada, "POST", &format!("webhooks/{id}/test")).send().await.expect(202);
@@ -172,7 +172,7 @@ async fn private_addresses_are_refused_by_field_and_no_connection_is_made() {
         let answer = plane.by(&ada, "POST", "webhooks").json(&body).send().await;
         assert_eq!(answer.refused_field(), "url", "{url}");
     }
-    // One that was saved while private addresses were allowed is refused when it is used.
+    // A webhook that was saved while private addresses were allowed is refused when it is used.
     let lax = plane.also_reaching(Reach::Anywhere);
     let (id, _) = webhook(&lax, &ada, &receiver.url()).await;
     plane.by(&ada, "POST", &format!("webhooks/{id}/test")).send().await.expect(202);
@@ -196,7 +196,7 @@ async fn slow_receiver_delays_no_other_delivery() {
     let stop = tokio_util::sync::CancellationToken::new();
     let delivering = tokio::spawn(crate::deliver(plane.state.clone(), stop));
     plane.by(&ada, "POST", &format!("webhooks/{stuck}/test")).send().await.expect(202);
-    // It is being sent, and gets no answer.
+    // The message is being sent and gets no answer.
     let connection = slow.accept().await.expect("a connection");
     plane.by(&bob, "POST", &format!("webhooks/{quick}/test")).send().await.expect(202);
     receiver.next().await;

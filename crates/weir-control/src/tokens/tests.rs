@@ -1,4 +1,4 @@
-//! What a token must be, one forgery each.
+//! The requirements of a token, with one forgery for each.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn encode(value: &Value) -> String {
     URL_SAFE_NO_PAD.encode(value.to_string())
 }
 
-/// A token signed properly over any header and claims.
+/// A correctly signed token with any header and claims.
 fn forged(header: &Value, claims: &Value) -> String {
     let signed = format!("{}.{}", encode(header), encode(claims));
     let signature = key(1).0.sign(signed.as_bytes());

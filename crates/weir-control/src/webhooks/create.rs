@@ -17,7 +17,7 @@ use crate::input::Input;
 use crate::state::ControlState;
 use crate::{api_keys, webhooks};
 
-/// Most webhooks of a tenant.
+/// The most webhooks of a tenant.
 const WEBHOOKS_MAX: u64 = 20;
 
 /// Make a webhook. Its secret is in this answer and nowhere else, ever.

@@ -8,8 +8,8 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
-/// By hand: subjects of 10, 20 and 30 checks with 0, 5 and 9 refused; share 14/60; residuals
-/// -7/3, 1/3, 2; their squares sum to 86/9; variance 43/9; mean 20; a quarter sampled.
+/// The expected values by hand: subjects with 10, 20 and 30 checks, of which 0, 5 and 9 were refused; share 14/60; residuals
+/// -7/3, 1/3, 2; sum of their squares 86/9; variance 43/9; mean 20; sample of a quarter.
 #[test]
 fn bounds_equal_those_computed_by_hand() {
     let all = [counted(10, 0, 0), counted(20, 0, 5), counted(30, 0, 9)];
@@ -40,7 +40,7 @@ fn nobody_refused_is_bounded_by_the_rule_of_three() {
     assert!(warnings(&all, 0.1)[0].contains("at most 5.0 %"), "{:?}", warnings(&all, 0.1));
 }
 
-/// The bounds hold the truth in about 95 of 100 samples of a population with rare, busy subjects.
+/// The bounds contain the true value in about 95 of 100 samples of a population with rare, busy subjects.
 #[test]
 fn bounds_hold_the_truth_about_as_often_as_they_say() {
     let mut random = 42_u64;

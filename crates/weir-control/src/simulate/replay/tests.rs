@@ -22,7 +22,7 @@ fn fixed(limit: u64) -> Value {
     json!({ "algorithm": "fixed_window", "limit": limit, "window_ms": 10_000 })
 }
 
-/// Checks: when in milliseconds, by whom, how many units; below 0 given back.
+/// A replay of checks with a time in milliseconds, a user and a cost. A negative cost is a refund.
 fn replay(
     present: Option<Value>,
     candidate: Value,
@@ -85,7 +85,7 @@ fn refunds_give_back_and_are_no_checks() {
     assert_eq!((outcome.candidate.allowed, outcome.candidate.denied), (2, 0));
 }
 
-/// Who one of the rules does not meet passes there, so that both sides are of the same checks.
+/// A check that matches only one of the rules passes under the other one, so both sides count the same checks.
 #[test]
 fn both_sides_count_the_same_checks() {
     let only = |user: &str| {
@@ -117,7 +117,7 @@ fn overrides_hold_in_the_replay() {
     assert_eq!(run(&all).candidate.denied, 0);
 }
 
-/// The same checks at the same times through `decide` as a gate calls it, for each algorithm.
+/// A gate's `decide` gives the same results for the same checks at the same times, with each algorithm.
 #[test]
 fn replay_decides_as_a_gate_does() {
     let limits = [

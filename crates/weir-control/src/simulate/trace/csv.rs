@@ -1,4 +1,4 @@
-//! One line of comma- or semicolon-separated values; a field with a separator or a quote is quoted.
+//! A line of values that are separated by commas or semicolons. A field with a separator or a quote is quoted.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use weir_domain::names::{self, ATTRIBUTES_MAX};
 
 use super::line::{Line, Wrong, attribute, cost, time};
 
-/// The first line: the meaning of each column.
+/// The first line, which names the columns.
 #[derive(Debug)]
 pub(super) struct Head {
     separator: char,
@@ -20,10 +20,10 @@ enum Column {
     Attribute(String),
 }
 
-/// All attributes, the time and the cost.
+/// The most fields of a line: all attributes, the time and the cost.
 const FIELDS_MAX: usize = ATTRIBUTES_MAX + 2;
 
-/// A field and where it begins.
+/// A field and its first column.
 struct Field {
     column: usize,
     text: String,
@@ -56,7 +56,7 @@ impl Head {
         Ok(Self { separator, columns })
     }
 
-    /// A check. An empty field is an attribute that is not there.
+    /// Reads a check. An empty field is a missing attribute.
     pub(super) fn line(&self, line: usize, text: &str) -> Result<Line, Wrong> {
         let fields = fields(line, text, self.separator)?;
         if fields.len() != self.columns.len() {

@@ -1,4 +1,4 @@
-//! One check of a trace, and the mistakes that a line can have.
+//! One check of a trace, and the errors that a line can have.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use weir_domain::names;
 use weir_domain::time::Timestamp;
 use weir_wire::time::DateTime;
 
-/// A mistake and its position; columns count characters from 1.
+/// An error and its position. Columns count characters from 1.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) line: usize,
@@ -16,7 +16,7 @@ pub(super) struct Wrong {
     pub(super) reason: String,
 }
 
-/// One check as it was written.
+/// One check as the trace states it.
 pub(super) struct Line {
     pub(super) at: Timestamp,
     pub(super) cost: u64,
@@ -32,7 +32,7 @@ impl Wrong {
 /// A time like `2026-11-21T03:00:00Z`, or milliseconds since 1970.
 pub(super) fn time(text: &str) -> Result<Timestamp, String> {
     if let Ok(ms) = text.parse::<u64>() {
-        // The year 9999; later times are no times of checks.
+        // The limit is the year 9999; later times are not times of checks.
         return i64::try_from(ms)
             .ok()
             .filter(|ms| *ms < 253_402_300_800_000)

@@ -8,7 +8,7 @@ fn json_lines(text: &str) -> Result<Traffic, Wrong> {
     parse(&TraceBody { format: TraceFormat::JsonLines, text: text.to_owned() }, "default")
 }
 
-/// Times in milliseconds, users and costs.
+/// The times in milliseconds, users and costs of the checks.
 fn read(traffic: &Traffic) -> Vec<(i64, Option<&str>, u64)> {
     let user = |check: &Asked| traffic.requests[check.request as usize].attribute("user");
     traffic.asked.iter().map(|check| (check.at.as_millis(), user(check), check.cost)).collect()

@@ -1,4 +1,4 @@
-//! The watchers of each tenant, and the end of a stream whose watcher has lost the right to it.
+//! The watchers of each tenant. The stream of a watcher without the right to it ends.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ pub(super) type Turns = broadcast::Sender<Arc<Turn>>;
 pub(super) struct Turn {
     /// The tick as JSON, if there is one.
     pub(super) tick: Option<String>,
-    /// The watchers whose streams end: removed members, revoked keys.
+    /// The watchers whose streams end, because a member was removed or a key was revoked.
     pub(super) gone: Vec<Watcher>,
 }
 
@@ -62,7 +62,7 @@ impl Watcher {
 }
 
 impl Live {
-    /// Opens a stream; `start` begins the turns of a tenant that nobody watched.
+    /// Opens a stream. `start` begins the turns of a tenant without other watchers.
     pub(super) fn watch(
         self: &Arc<Self>,
         tenant_id: TenantId,
@@ -89,7 +89,7 @@ impl Live {
         count(&self.lock())
     }
 
-    /// Drops a tenant that nobody watches. Returns whether it was dropped.
+    /// Drops a tenant without watchers. Returns whether it was dropped.
     pub(super) fn leave(&self, tenant_id: TenantId, turns: &Turns) -> bool {
         let mut tenants = self.lock();
         let lonely = turns.receiver_count() == 0;
@@ -99,7 +99,7 @@ impl Live {
         lonely
     }
 
-    /// Those of a tenant's watchers who are no longer active members or working keys of it.
+    /// The watchers of a tenant that are no longer active members or keys of it.
     pub(super) async fn gone(
         &self,
         tx: &mut Tx,
@@ -138,8 +138,8 @@ impl Live {
 }
 
 impl Stream {
-    /// The next tick as JSON, or `None` when the stream is over. One that was too slow for some goes on with the oldest
-    /// that is left.
+    /// The next tick as JSON, or `None` when the stream is over. A stream that was too slow for some ticks continues with the
+    /// oldest that remains.
     pub(super) async fn next(&mut self) -> Option<String> {
         loop {
             match self.turns.recv().await {

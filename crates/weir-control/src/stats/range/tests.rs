@@ -73,7 +73,7 @@ fn days_of_a_time_zone_begin_at_its_midnight_and_may_be_longer() {
     assert_eq!(days.resolution, Resolution::Hour);
     assert!(!asked.steps(Some(86_400), Some("UTC")).expect("fine").local);
     assert_eq!(field(asked.steps(Some(86_400), Some("Mars/Base"))), "time_zone");
-    // A zone off the hour, beyond the minutes that are kept, is counted by the nearest hour.
+    // A zone with an offset of half an hour is counted by the nearest hour where minutes are no longer retained.
     let off = asked.steps(Some(86_400), Some("Asia/Kolkata")).expect("fine");
     assert_eq!(off.resolution, Resolution::Hour);
 }
