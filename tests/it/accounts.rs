@@ -1,4 +1,4 @@
-//! Accounts over the command line and over HTTP, with processes that restart.
+//! Accounts on the command line and over HTTP, with processes that restart.
 
 use std::process::Output;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Http, Reply, Stack, seconds, send, send_signal, shared, until, weir};
 
-/// Runs `weir user …` or `weir sessions …` against a stack's database; what it printed.
+/// Runs `weir user …` or `weir sessions …` with a stack's database. Returns its output.
 fn command(stack: &Stack, args: &[&str], stdin: &str) -> String {
     let output = run(stack, args, stdin);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -131,7 +131,7 @@ async fn sign_ups_are_confirmed_with_a_token_from_the_command_line() {
     log_in(stack, "new@example.com", PASSWORD).await.expect(200);
 }
 
-/// Everybody comes from one address, as behind a proxy.
+/// All clients share one address, as behind a proxy.
 #[tokio::test]
 async fn guesses_by_others_keep_nobody_out_also_after_a_restart_and_all_sessions_can_be_ended() {
     let stack = Stack::start(1_000).await;

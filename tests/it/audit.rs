@@ -11,7 +11,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Each tenant of a test has a log of its own, so other tests disturb nothing.
+/// Verifies the log of one tenant. Each tenant has a log of its own, so other tests do not affect the result.
 fn verify(url: &str, tenant: &str, more: &[&str]) -> Output {
     let args = [&["audit", "verify", "--tenant", tenant], more].concat();
     weir(&args, &[("WEIR_DATABASE_URL", url)], "")

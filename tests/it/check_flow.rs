@@ -1,4 +1,4 @@
-//! From sign-up to a decision: what `/check`, `/check/batch` and `/refund` answer, on both gates.
+//! From sign-up to a decision: the answers of `/check`, `/check/batch` and `/refund` on both gates.
 
 mod decisions;
 mod overrides;
@@ -87,7 +87,7 @@ fn assert_denied_as_the_contract_says(rule_id: &str, denied: &Reply) {
     );
 }
 
-/// The whole body, with the times and the version as they were answered.
+/// The whole body, with the times and the version of the reply.
 fn whole(rule_id: &str, reply: &Reply, allowed: bool, remaining: u64) -> Value {
     let (retry, reset) = (reply.number("/retry_after_ms"), reply.number("/reset_after_ms"));
     assert_eq!(retry == 0, allowed);

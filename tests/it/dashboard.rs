@@ -1,4 +1,4 @@
-//! The dashboard in a real browser: the whole chain from a click to a decision, and what the rule editor draws.
+//! The dashboard in a real browser: the whole chain from a click to a decision, and the pictures of the rule editor.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use weir_local::ScratchDir;
 
 use crate::harness::{Dev, binary, print};
 
-/// Runs `tests/browser/scenarios` one after the other. `cargo xtask setup` installs what they need.
+/// Runs `tests/browser/scenarios` one after the other. `cargo xtask setup` installs their dependencies.
 #[tokio::test]
 async fn scenarios_pass_in_a_real_browser() {
     let browser = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser");
@@ -18,7 +18,7 @@ async fn scenarios_pass_in_a_real_browser() {
     );
     let scratch = ScratchDir::create().expect("a scratch folder");
     let dev = Dev::start(scratch.path()).await;
-    // Ignored by git: a screenshot of every page.
+    // The folder of the screenshots, one for each page. Git ignores it.
     let screenshots = Path::new(env!("CARGO_MANIFEST_DIR")).join("../screenshots");
     let scenarios = scenarios(&browser.join("scenarios"));
     assert!(!scenarios.is_empty(), "there are scenarios");

@@ -1,4 +1,4 @@
-//! 64 callers over two gates hammer one subject: exactly the limit passes, with every algorithm.
+//! 64 callers use one subject over two gates at once: exactly the limit passes, with every algorithm.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::harness::{Tenant, shared};
 
-/// So long that nothing refills, leaks or rolls over during a run.
+/// A time so long that no limit refills, leaks or rolls over during a run.
 const LONG_MS: u64 = 366 * DAY_MS;
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 const CALLERS: usize = 64;
@@ -57,7 +57,7 @@ async fn quota_admits_exactly_the_limit() {
     hammer(limit, 100).await;
 }
 
-/// Runs of all callers, each against a subject of its own, so that each starts from nothing.
+/// Runs all callers several times. Each run has a subject of its own, so it starts with unused limits.
 async fn hammer(limit: Value, expected: usize) {
     let tenant = Tenant::sign_up(shared().await).await;
     tenant.rule(&json!({ "name": "hammered", "count_by": ["user"], "limits": [limit] })).await;
@@ -74,7 +74,7 @@ async fn hammer(limit: Value, expected: usize) {
     }
 }
 
-/// Asks until refused, and says how often it was let through.
+/// Sends checks until one is refused. Returns the number of allowed ones.
 async fn passes(tenant: &Tenant<'_>, gate: usize, body: &Value) -> usize {
     let mut passed = 0;
     loop {

@@ -1,4 +1,4 @@
-//! Parts of every test: a stack of real processes, people who use it, and waiting with a deadline.
+//! Common parts of the tests: a stack of real processes, its users, and waits with a deadline.
 
 mod dev;
 mod http;
@@ -16,10 +16,10 @@ pub use tenant::{Rule, Tenant};
 
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// Waits until `holds` says so.
+/// Waits until `holds` returns true.
 ///
 /// # Panics
-/// When that takes longer than `within`.
+/// If that takes longer than `at_most`.
 pub async fn until(
     at_most: Duration,
     what: &str,
@@ -40,7 +40,7 @@ pub async fn metrics(url: &str) -> String {
     response.text().await.expect("text")
 }
 
-/// Shows what was measured.
+/// Prints a measurement.
 #[expect(clippy::print_stdout, reason = "figures are for the person who runs the tests")]
 pub fn print(figures: &str) {
     println!("{figures}");

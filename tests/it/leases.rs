@@ -1,4 +1,4 @@
-//! Units that a gate leased come back: when it loses its subscription, when Redis stalls, and when it stops.
+//! Units that a gate leased are returned when it loses its subscription, when Redis stalls, and when it stops.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,11 +16,11 @@ const LIMIT: u64 = 1_000_000;
 const YEAR_MS: u64 = 366 * 24 * 60 * 60 * 1_000;
 const CALLERS: usize = 8;
 
-/// Callers of one gate, until they are stopped, nobody listens, or Redis does not decide.
+/// Callers of one gate. They end when they are stopped, the gate no longer listens, or Redis does not decide a check.
 struct Load {
     stopped: Arc<AtomicBool>,
     admitted: Arc<AtomicU64>,
-    /// Checks of which Redis has perhaps taken the unit though it did not decide them.
+    /// The number of checks that Redis did not decide but whose units it has possibly taken.
     unknown: Arc<AtomicU64>,
     callers: JoinSet<()>,
 }
@@ -57,7 +57,7 @@ impl Load {
         load
     }
 
-    /// Stops it; how many checks were admitted, and how many are unknown.
+    /// Stops the callers. Returns the number of admitted checks and that of the unknown ones.
     async fn stop(self) -> (u64, u64) {
         self.stopped.store(true, Ordering::Relaxed);
         self.callers.join_all().await;
@@ -86,13 +86,13 @@ async fn until_leasing(gate: &Server) {
     .await;
 }
 
-/// Waits until Redis has counted what was admitted and nothing else.
+/// Waits until the count of Redis equals the number of admitted checks.
 async fn until_nothing_is_lost(tenant: &Tenant<'_>, what: &str, admitted: u64, unknown: u64) {
     let mut left = 0;
     let took = until(seconds(30), &format!("{what}: unused units come back"), async || {
         let reply = tenant.check(1, &body("peek")).await.expect(200);
         if reply.body["degraded"].is_null() {
-            // A peek answers as if it took one.
+            // A peek answers as if it took a unit.
             left = reply.number("/remaining") + 1;
         }
         left + admitted + unknown >= LIMIT

@@ -1,4 +1,4 @@
-//! Starting, stopping, and the commands beside `weir serve`.
+//! Starting and stopping, and the commands other than `weir serve`.
 
 mod commands;
 mod dev;

@@ -1,4 +1,4 @@
-//! Connections and listeners of a real gate: who is kept out, and where operations are served.
+//! Connections and listeners of a real gate: the connections that are refused, and the addresses that serve operations.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -39,7 +39,7 @@ async fn operations_have_a_listener_of_their_own_that_answers_when_the_public_on
         assert_eq!(status(&http, &format!("{}{path}", gate.url)).await, 404, "{path}");
     }
     assert_eq!(status(&http, &format!("{}/healthz", gate.url)).await, 200);
-    // Requests whose bodies never come keep their connections busy.
+    // Connections are busy while the bodies of their requests do not arrive.
     let body = "POST /check HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
     let held: Vec<TcpStream> = (0..20)
         .map(|_| {
@@ -69,7 +69,7 @@ async fn idle_connections_keep_no_honest_client_out() {
     let held: Vec<TcpStream> = (0..200)
         .map(|at| {
             let mut stream = TcpStream::connect(address_of(&gate.url)).expect("it listens");
-            // Silent, half a head, or HTTP/2 without a request.
+            // Each connection sends nothing, half a head, or HTTP/2 without a request.
             let sent: &[u8] = [&b""[..], b"POST /check HTTP/1.1\r\nHost: a", preface][at % 3];
             let _ = stream.write_all(sent);
             stream

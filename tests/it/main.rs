@@ -1,5 +1,4 @@
-//! Black-box tests: the real binary, Postgres and Redis, spoken to over HTTP only. One file for each
-//! promise.
+//! Black-box tests over HTTP only, with the real binary, Postgres and Redis. One file for each promise.
 
 mod harness;
 

@@ -1,4 +1,4 @@
-//! Bad requests: the status, code and field of each, always as a problem, and nothing taken.
+//! Bad requests: the status, code and field of each answer, which is always a problem. None takes units.
 
 mod admin;
 mod checks;
@@ -14,7 +14,7 @@ use crate::harness::{Reply, Rule, Tenant, shared, try_send};
 struct Case {
     name: &'static str,
     method: Method,
-    /// `{tenant}` and `{rule}` stand for the ids.
+    /// The path, in which `{tenant}` and `{rule}` stand for the ids.
     path: String,
     headers: Vec<(&'static str, Vec<u8>)>,
     body: Vec<u8>,
@@ -41,7 +41,7 @@ impl Case {
         self
     }
 
-    /// With another value of a header, or one more.
+    /// Sets a header, and replaces one with the same name.
     fn header(mut self, name: &'static str, value: impl AsRef<[u8]>) -> Self {
         self.headers.retain(|(other, _)| *other != name);
         self.headers.push((name, value.as_ref().to_vec()));
@@ -68,7 +68,7 @@ impl Case {
         self
     }
 
-    /// 422, naming this field.
+    /// Expects 422 with this field.
     fn refuses(mut self, field: &'static str) -> Self {
         self.expected = (422, "invalid", Some(field));
         self
@@ -87,7 +87,7 @@ impl Case {
         answer.unwrap_or_else(|error| panic!("{}: {error:?}", self.name))
     }
 
-    /// The fault of the answer.
+    /// The difference between the answer and the expected one, if there is one.
     fn fault(&self, reply: &Reply) -> Option<String> {
         let (status, code, field) = self.expected;
         let problem = std::panic::catch_unwind(|| reply.problem().to_owned());
@@ -114,7 +114,7 @@ impl Case {
     }
 }
 
-/// A tenant whose every check is counted by one rule, so that anything taken shows.
+/// A tenant with one rule that counts every check, so that every taken unit is visible.
 async fn watched() -> (Tenant<'static>, Rule) {
     let tenant = Tenant::sign_up(shared().await).await;
     let rule = json!({ "name": "watched", "limits": [

@@ -1,4 +1,4 @@
-//! Documents, dashboards and alert rules name the metrics of a real scrape.
+//! Documents, dashboards and alert rules use only metrics of a real scrape.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Names of metrics in a text, without what Prometheus adds to the name of a histogram.
+/// The names of metrics in a text, without the suffixes that Prometheus adds for histograms.
 fn names(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let bare = |word: &str| {

@@ -1,4 +1,4 @@
-//! Postgres fails over to a copy that lost commits, or is restored: gates serve what the database holds.
+//! Postgres fails over to a copy that lost commits, or is restored from a backup: gates serve the state of the database.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Reply, Server, Stack, Tenant, metrics, seconds, until};
 
-/// Gates serve the state of the database within this time.
+/// The longest time until gates serve the state of the database.
 const WITHIN: Duration = seconds(5);
 
 fn limited_to(name: &str, limit: u64) -> Value {
@@ -15,7 +15,7 @@ fn limited_to(name: &str, limit: u64) -> Value {
         "limits": [{ "algorithm": "fixed_window", "limit": limit, "window_ms": 3_600_000 }] })
 }
 
-/// A standby of the database `weir` that has what was committed until now.
+/// A standby of the database `weir` with the commits up to now.
 struct Standby<'a>(&'a Stack);
 
 impl<'a> Standby<'a> {
@@ -27,7 +27,7 @@ impl<'a> Standby<'a> {
         standby
     }
 
-    /// Takes the place of the primary.
+    /// Replaces the primary.
     fn promote(self) {
         self.disconnect();
         self.sql("ALTER DATABASE weir RENAME TO weir_lost");
@@ -47,7 +47,7 @@ impl<'a> Standby<'a> {
     }
 }
 
-/// A key, an edit of the rule and `lost - 2` new rules that only the old primary has. Returns the secret of the key.
+/// Creates a key, an edit of the rule and `lost - 2` new rules that only the old primary has. Returns the secret of the key.
 async fn lose(tenant: &Tenant<'_>, rule_id: &str, lost: u64) -> String {
     for n in 2..lost {
         create(tenant, "/rules", &limited_to(&format!("lost-{n}"), 1)).await;
@@ -69,7 +69,7 @@ async fn create(tenant: &Tenant<'_>, path: &str, body: &Value) -> Reply {
     reply.expect("one was awaited").expect(201)
 }
 
-/// Sets the limit of the rule as soon as the control plane can.
+/// Sets the limit of the rule when the control plane can.
 async fn edit(tenant: &Tenant<'_>, rule_id: &str, limit: u64) {
     let path = format!("/rules/{rule_id}");
     until(seconds(20), "the admin API works", async || {
@@ -108,7 +108,7 @@ async fn gates_serve_the_database_after_a_failover_that_lost_commits() {
     let tenant = Tenant::sign_up(&stack).await;
     let rule = tenant.rule(&limited_to("per-user", 10)).await;
     let mut limit = 10;
-    // Below the version that gates hold, without and with a change; equal to it; above it.
+    // The new version is below the one that gates hold, without and with a change, then equal to it, then above it.
     for (nth, lost, later) in [(1, 3, 0), (2, 4, 1), (3, 3, 3), (4, 2, 4)] {
         let standby = Standby::copy(&stack);
         let lost_key = lose(&tenant, &rule.id, lost).await;
@@ -122,7 +122,7 @@ async fn gates_serve_the_database_after_a_failover_that_lost_commits() {
             assert_eq!(lineage_changes(gate).await, nth, "{}", gate.log());
             assert_eq!(gate.log().matches("another history").count() as u64, nth);
         }
-        // New changes arrive as before.
+        // New changes still arrive.
         limit += 1;
         edit(&tenant, &rule.id, limit).await;
         for gate in &stack.gates {

@@ -1,4 +1,4 @@
-//! Postgres is away: gates go on deciding, restart from their disk copies, and recover alone.
+//! Postgres is unavailable: gates continue to decide, restart from their snapshots, and recover by themselves.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ fn of(user: &str) -> Value {
     json!({ "attributes": { "user": user } })
 }
 
-/// F-01, F-03, F-04 in the order in which they happen to somebody.
+/// F-01, F-03, F-04, in the order in which operators meet them.
 #[tokio::test]
 async fn gates_decide_without_postgres_and_restart_from_their_disk_copies() {
     let stack = Stack::start(1_000).await;
@@ -49,7 +49,7 @@ async fn gates_decide_without_postgres_and_restart_from_their_disk_copies() {
     }
 }
 
-/// Both gates together admit exactly `admitted` checks.
+/// Both gates together admit exactly `limit` checks.
 async fn assert_exactly(tenant: &Tenant<'_>, user: &str, limit: usize) {
     let mut passed = 0;
     for at in 0..limit * 2 {
@@ -74,7 +74,7 @@ async fn assert_admin_says_so_quickly(tenant: &Tenant<'_>, rule_id: &str) {
     assert_eq!(tenant.http.get(&health).await.status, 200);
 }
 
-/// A gate with neither Postgres nor a whole copy serves nothing rather than half of the rules.
+/// A gate with neither Postgres nor a complete snapshot serves no rules, instead of half of them.
 async fn assert_damaged_copy_is_not_served(stack: &Stack, tenant: &Tenant<'_>, copy: &PathBuf) {
     let gate = &stack.gates[0];
     assert_eq!(gate.stop(), 0);
@@ -97,7 +97,7 @@ async fn assert_damaged_copy_is_not_served(stack: &Stack, tenant: &Tenant<'_>, c
     assert!(reply.header("retry-after").is_some());
 }
 
-/// Changes the rule as soon as the control plane can; the version from which that holds.
+/// Changes the rule when the control plane can. Returns the version from which the change holds.
 async fn changed_at_last(tenant: &Tenant<'_>, rule_id: &str, limit: u64) -> u64 {
     let path = format!("/rules/{rule_id}");
     let mut version = 0;
@@ -117,7 +117,7 @@ fn copy_of(gate: &Server) -> PathBuf {
     gate.folder.join("state").join("rulebook")
 }
 
-/// Waits until a gate's copy holds this tenant's rule.
+/// Waits until the snapshot of a gate contains this tenant's rule.
 async fn until_copied(gate: &Server, tenant: &Tenant<'_>) {
     let copy = copy_of(gate);
     until(seconds(20), "the copy holds the rule", async || {

@@ -1,4 +1,4 @@
-//! Postgres answers, but not as it should: read-only, a rule that cannot be read, a login with too many rights.
+//! Postgres answers with errors: it is read-only, a rule cannot be read, or a login has too many rights.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn of(user: &str) -> Value {
     json!({ "attributes": { "user": user } })
 }
 
-/// G-03: half way through a fail-over, or with a full disk.
+/// G-03: in the middle of a failover, or with a full disk.
 #[tokio::test]
 async fn read_only_postgres_is_unavailable_and_not_our_mistake() {
     let stack = Stack::start(1_000).await;
@@ -38,7 +38,7 @@ async fn read_only_postgres_is_unavailable_and_not_our_mistake() {
     until(seconds(20), "the gate says why", async || gate.log().contains("read-only")).await;
     assert!(!gate.log().contains("misused"), "{}", gate.log());
     tenant.check(0, &of("ann")).await.expect(200);
-    // Statements of their own: the server's setting cannot be changed inside a transaction.
+    // These are separate statements, because a transaction cannot change the setting of the server.
     let writable = "SET default_transaction_read_only = off";
     let reset = "ALTER SYSTEM RESET default_transaction_read_only";
     let reload = "SELECT pg_reload_conf()";
@@ -70,7 +70,7 @@ async fn unreadable_rule_is_listed_and_gates_apply_its_last_readable_revision() 
     for gate in [0, 1] {
         until(seconds(20), "the gate reports it", async || left_out(gate).await).await;
     }
-    // The last readable revision holds, here and after a restart from what Postgres has.
+    // The last readable revision applies, now and after a restart with the rows of Postgres.
     let passed = async |user: &str| {
         let mut passed = 0;
         for at in 0..5 {
@@ -101,7 +101,7 @@ async fn unreadable_rule_is_listed_and_gates_apply_its_last_readable_revision() 
     print("an unreadable rule was listed, reverted and deleted");
 }
 
-/// a login that could become the owner is refused, whatever role it takes on.
+/// a login that could become the owner is refused, regardless of its present role.
 #[tokio::test]
 async fn serve_ends_when_its_login_in_postgres_has_too_many_rights() {
     let stack = shared().await;
@@ -133,7 +133,7 @@ async fn serve_ends_when_its_login_in_postgres_has_too_many_rights() {
     }
 }
 
-/// A gate that cannot compare its rulebook with Postgres says so, and refuses if its operator chose that.
+/// A gate that cannot compare its rulebook with Postgres reports it, and refuses checks if its operator chose that.
 #[tokio::test]
 async fn stale_rulebook_is_reported_and_refused_where_the_operator_chose_that() {
     let stack = Stack::start(1_000).await;

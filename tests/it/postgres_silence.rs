@@ -1,4 +1,4 @@
-//! Connections to Postgres go silent, or Postgres freezes: nothing waits for ever, and everything goes on by itself.
+//! Connections to Postgres go silent, or Postgres freezes: every wait ends, and everything recovers by itself.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -33,20 +33,20 @@ async fn revoked_key_is_refused_by_a_gate_with_silent_connections() {
         until(seconds(20), "the gate knows the key", async || check().await == 200).await;
         assert!(relay.silence() > 0);
         tenant.admin(Method::DELETE, &format!("/keys/{id}"), &Value::Null).await.expect(204);
-        // It is to take 5 s at most; the rest is for a busy machine. Without deadlines it never happens.
+        // The promise is 5 s; the rest is for a busy machine. Without deadlines, the wait would never end.
         let took = until(seconds(15), "the key is refused", async || check().await == 401).await;
         print(&format!("round {round}: revoked key refused {took:?} after the silence"));
     }
 }
 
-/// G-25: the outbox is read again, and requests are answered, although every connection went silent.
+/// G-25: the outbox is read again and requests are answered although every connection went silent.
 #[tokio::test]
 async fn webhooks_are_sent_and_changes_made_by_a_control_plane_with_silent_connections() {
     let mut stack = Stack::start(1_000).await;
     let relay = Relay::start(stack.postgres.port()).expect("a relay");
     let control = stack.another_control(stack.through(&relay, &stack.control_url()));
     stack.until_ready(&control).await;
-    // The only one that can send.
+    // This control plane is the only one that can send.
     let first = std::mem::replace(&mut stack.control, control);
     assert_eq!(first.stop(), 0);
     let tenant = Tenant::sign_up(&stack).await;
@@ -94,7 +94,7 @@ async fn admin_api_answers_503_to_every_call_while_postgres_is_frozen() {
         let (first, second) = tokio::join!(four(), four());
         first.into_iter().chain(second)
     };
-    // In use: connections that were used a moment ago are not checked before their next use.
+    // The connections must have been used a moment ago, because such connections are not tested before their next use.
     for reply in calls().await {
         reply.expect(200);
     }
@@ -104,7 +104,7 @@ async fn admin_api_answers_503_to_every_call_while_postgres_is_frozen() {
             let reply = reply.expect(503);
             assert_eq!(reply.problem(), "unavailable");
             assert!(reply.header("retry-after").is_some());
-            // 3 s is promised; the rest is for a busy machine. It was 15 s.
+            // The promise is 3 s; the rest is for a busy machine. An earlier release took 15 s.
             assert!(reply.took < seconds(8), "{:?}", reply.took);
         }
     }
@@ -115,7 +115,7 @@ async fn admin_api_answers_503_to_every_call_while_postgres_is_frozen() {
     .await;
 }
 
-/// F-03: Postgres accepts connections and says nothing.
+/// F-03: Postgres accepts connections and sends nothing.
 #[tokio::test]
 async fn gate_is_alive_at_once_and_starts_from_its_disk_copy_while_postgres_is_silent() {
     let mut stack = Stack::start(1_000).await;
@@ -124,7 +124,7 @@ async fn gate_is_alive_at_once_and_starts_from_its_disk_copy_while_postgres_is_s
     let rule = tenant.rule(&limited()).await;
     let gate = &stack.gates[2];
     tenant.settled_on(gate, rule.version).await;
-    // An orderly end writes the copy.
+    // An orderly end writes the snapshot.
     assert_eq!(gate.stop(), 0);
     relay.set_deaf(true);
     relay.silence();
@@ -144,7 +144,7 @@ async fn gate_is_alive_at_once_and_starts_from_its_disk_copy_while_postgres_is_s
     tenant.settled_on(gate, rule.version).await;
 }
 
-/// A server that answers 200 to every request and tells us of it.
+/// A server that answers 200 to every request and reports each of them.
 fn receiver() -> (String, mpsc::Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}/", listener.local_addr().expect("it has an address"));

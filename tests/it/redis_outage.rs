@@ -1,5 +1,5 @@
-//! Redis is away, stalled, full, empty or has forgotten the script: rules answer by `on_store_failure`, at
-//! once, and everything is normal soon after.
+//! Redis is unavailable, stalled, full or empty, or has lost the script: rules answer by `on_store_failure` at once, and
+//! normal decisions return soon after.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::harness::{Reply, Stack, Tenant, millis, print, seconds, until};
 
 /// The default budget of `weir serve`.
 const BUDGET_MS: u32 = 10;
-/// The longest time of one request on a machine that runs other tests as well; most must be far quicker.
+/// The longest time of one request on a machine that runs other tests too. Most requests must be far quicker.
 const WORST: Duration = millis(1_500);
 const TYPICAL: Duration = millis(250);
 const RECOVERED: Duration = seconds(2);
@@ -54,7 +54,7 @@ async fn rules_answer_by_themselves_while_redis_is_away_and_recover_alone() {
     assert_normal_soon(&tenant, "after a restart under load").await;
 }
 
-/// In bytes; 0 is as much as there is.
+/// Sets the memory limit of Redis, in bytes; 0 removes it.
 fn allow_memory(stack: &Stack, bytes: &str) {
     let set = stack.redis.command(&format!("CONFIG SET maxmemory {bytes}"));
     let set = set.expect("Redis takes a setting");
@@ -70,12 +70,12 @@ fn is_prompt(reply: &Reply) {
     assert!(reply.took < WORST, "a request took {:?}", reply.took);
 }
 
-/// Every rule answers by its policy, on both gates, promptly from the first request on.
+/// Expects that every rule answers by its policy on both gates, promptly from the first request on.
 async fn assert_degraded(tenant: &Tenant<'_>, what: &str) {
     let mut took = Vec::new();
     for policy in POLICIES {
         for gate in [0, 1] {
-            // The first may have been on their way when it happened.
+            // The first checks were possibly in flight when the fault began.
             until(seconds(2), &format!("{what}: {policy} is marked"), async || {
                 let reply = tenant.check(gate, &check(policy, "first")).await;
                 is_prompt(&reply);
@@ -114,7 +114,7 @@ fn assert_refused(reply: &Reply) {
     assert!(reply.header("retry-after").is_some(), "{}", reply.body);
 }
 
-/// Half of the limit for each of two gates.
+/// Each of the two gates admits half of the limit.
 async fn assert_local_is_a_share(tenant: &Tenant<'_>, what: &str) {
     for gate in [0, 1] {
         let mut passed = 0;
@@ -140,8 +140,8 @@ async fn assert_normal_soon(tenant: &Tenant<'_>, what: &str) {
     assert_normal(tenant, what).await;
 }
 
-/// Exactly the limit passes. A machine that is busy may make a check miss its budget of 10 ms: then
-/// again with another subject.
+/// Expects that exactly the limit passes. On a busy machine a check can exceed its budget of 10 ms; then another subject is
+/// tried.
 async fn assert_normal(tenant: &Tenant<'_>, what: &str) {
     let mut round = 0;
     until(seconds(20), &format!("{what}: exact again"), async || {
@@ -169,7 +169,7 @@ async fn assert_normal(tenant: &Tenant<'_>, what: &str) {
     }
 }
 
-/// F-11: the counters live on, and no request fails.
+/// F-11: the counters survive, and no request fails.
 async fn assert_flushed_script_costs_nothing(stack: &Stack, tenant: &Tenant<'_>) {
     let mut taken = 0;
     for round in 0..6 {
@@ -181,7 +181,7 @@ async fn assert_flushed_script_costs_nothing(stack: &Stack, tenant: &Tenant<'_>)
             taken += 1;
             assert_eq!(reply.number("/remaining"), 10 - taken, "{}", reply.body);
         } else {
-            // It missed its budget, and may have been counted or not.
+            // The check exceeded its budget, so it was possibly counted.
             taken = 10 - remaining(tenant).await;
         }
     }
@@ -193,7 +193,7 @@ async fn remaining(tenant: &Tenant<'_>) -> u64 {
     let mut left = 0;
     until(seconds(10), "a peek meets its budget", async || {
         let reply = tenant.check(0, &peek).await;
-        // A peek says what would be left after it.
+        // A peek reports the remainder after it.
         left = reply.body["remaining"].as_u64().map_or(0, |remaining| remaining + 1);
         reply.body["degraded"].is_null()
     })
@@ -201,7 +201,7 @@ async fn remaining(tenant: &Tenant<'_>) -> u64 {
     left
 }
 
-/// Stopped and started while callers ask on both gates: each gets a decision, and promptly.
+/// Restarts Redis while callers send checks to both gates. Each check gets a prompt decision.
 async fn assert_restart_under_load_fails_nothing(stack: &Stack, tenant: &Tenant<'_>) {
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let mut callers = JoinSet::new();
@@ -230,7 +230,7 @@ async fn assert_restart_under_load_fails_nothing(stack: &Stack, tenant: &Tenant<
     assert!(asked > 8, "nobody asked");
 }
 
-/// Each gate reports every two seconds and hears then how many there are.
+/// Waits until both gates know of each other. Each gate reports every two seconds and then reads the number of gates.
 async fn both_gates_know_of_each_other(tenant: &Tenant<'_>) {
     let ages = async || {
         let reply = tenant.admin(reqwest::Method::GET, "/replicas", &Value::Null).await.expect(200);
@@ -238,7 +238,7 @@ async fn both_gates_know_of_each_other(tenant: &Tenant<'_>) {
         data.iter().map(|gate| gate["age_ms"].as_u64().expect("an age")).collect::<Vec<_>>()
     };
     until(seconds(20), "both gates report", async || ages().await.len() == 2).await;
-    // A gate that reports after both have started has counted both.
+    // A gate that reports after both have started has read the number 2.
     let both = Instant::now();
     until(seconds(20), "both gates have reported again", async || {
         let since = u64::try_from(both.elapsed().as_millis()).expect("a short time");

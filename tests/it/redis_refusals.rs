@@ -1,4 +1,4 @@
-//! Redis that refuses everything or lost its data, and a flood of signals: gates report it, and nothing is overrun.
+//! Redis refuses everything, lost its data, or sends a flood of signals: gates report it and continue to work.
 
 use std::time::{Duration, Instant};
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::harness::{Server, Stack, Tenant, seconds, until};
 
-/// Enough for a machine that is busy with everything else.
+/// A budget that is long enough on a busy machine.
 const BUDGET_MS: u32 = 1_000;
 const SOON: Duration = seconds(20);
 
-/// A counter or gauge of a gate; 0 when there is none.
+/// The value of a gate's counter or gauge, or 0 if it is missing.
 async fn metric(tenant: &Tenant<'_>, gate: &Server, name: &str) -> f64 {
     let request = tenant.http.request(reqwest::Method::GET, &format!("{}/metrics", gate.url));
     let text = request.send().await.expect("a scrape").text().await.expect("text");
@@ -61,13 +61,13 @@ async fn redis_that_refuses_everything_is_reported_by_its_reason_until_the_first
     assert!(metric(&tenant, gate, "weir_redis_up").await > 0.5);
 }
 
-/// F-11, and G-19 with F-09: one stack for both.
+/// F-11, and G-19 with F-09, with one stack for both.
 #[tokio::test]
 async fn lost_data_is_counted_and_a_flood_of_signals_costs_few_looks_at_postgres() {
     let stack = Stack::start(BUDGET_MS).await;
     let (tenant, gate) = (with_rule(&stack).await, &stack.gates[0]);
     tenant.check(0, &check()).await.expect(200);
-    // The second denial is remembered.
+    // The gate caches the denial, and the second one comes from its cache.
     for _ in 0..2 {
         tenant.check(0, &check()).await.expect(429);
     }

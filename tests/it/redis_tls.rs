@@ -1,4 +1,4 @@
-//! Redis over TLS: checks are decided by a server whose certificate is believed, and by no other.
+//! Redis over TLS: a server decides checks only if its certificate is trusted.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -42,8 +42,8 @@ async fn checks_are_encrypted_to_a_redis_with_a_trusted_certificate() {
     assert!(doubting.log().contains("certificate"), "{}", doubting.log());
 }
 
-/// Makes an authority and a certificate for Redis, which opens a second port with it; answers its address there and the
-/// authority's file.
+/// Creates an authority and a certificate for Redis, which opens a second port with it. Returns the address of that port and
+/// the file of the authority.
 fn speak_tls(stack: &Stack) -> (String, PathBuf) {
     let mut params = CertificateParams::new(Vec::new()).expect("no names");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -57,7 +57,7 @@ fn speak_tls(stack: &Stack) -> (String, PathBuf) {
     let written = |name: &str, text: &str| {
         let path = folder.join(name);
         std::fs::write(&path, text).expect("a file of Redis' own folder");
-        // Redis runs as another account.
+        // Redis runs under another account.
         let mode = std::fs::Permissions::from_mode(0o644);
         std::fs::set_permissions(&path, mode).expect("a file of ours");
         path

@@ -1,4 +1,4 @@
-//! A change is in force on both gates at once, and soon even if nobody hears the signal.
+//! A change is in force on both gates at once, and soon even if no gate receives the signal.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ fn peek() -> Value {
     json!({ "attributes": { "user": "u-1" }, "mode": "peek" })
 }
 
-/// Waits until a gate decides by this limit; the time since `changed`.
+/// Waits until a gate enforces this limit. Returns the time since `changed`.
 async fn in_force(tenant: &Tenant<'_>, gate: &Server, limit: u64, changed: Instant) -> Duration {
     until(seconds(10), &format!("a limit of {limit} is in force on {}", gate.url), async || {
         tenant.ask(gate, "/check", &peek()).await.number("/limit") == limit
@@ -47,8 +47,8 @@ async fn change_is_in_force_on_both_gates_within_100_ms_of_the_answer() {
     taken.sort_unstable();
     let (median, worst) = (taken[taken.len() / 2], taken[taken.len() - 1]);
     print(&format!("in force after: best {:?}, median {median:?}, worst {worst:?}", taken[0]));
-    // The tests beside this one keep the machine busy: the promise is for an idle one, so the best
-    // quarter must keep it, and no change may have waited for the timer.
+    // Other tests keep the machine busy, and the promise is for an idle one. Therefore the best quarter must meet it, and no
+    // change may wait for the timer.
     assert!(taken[taken.len() / 4] < PROMISED, "{taken:?}");
     assert!(median < millis(1_000), "{taken:?}");
 }
@@ -100,7 +100,7 @@ async fn gate_that_may_not_subscribe_follows_within_3_s() {
     assert_eq!(deaf.stop(), 0);
 }
 
-/// A gate whose Redis user may do everything but listen to the signal.
+/// Starts a gate whose Redis user cannot subscribe to the signal.
 fn deaf_gate(stack: &Stack) -> Server {
     let reply = stack
         .redis
@@ -127,7 +127,8 @@ async fn subscription_that_is_cut_is_made_again() {
     }
 }
 
-/// F-08: whatever is coalesced, lost or late, the last version holds in the end, and none goes back.
+/// F-08: whichever signals are coalesced, lost or late, the last version is in force in the end, and no gate returns to an
+/// older one.
 #[tokio::test]
 async fn many_rapid_changes_end_on_the_last_version_on_both() {
     let stack = shared().await;

@@ -1,5 +1,5 @@
-//! Decisions of a gate without Redis, from cached denials and leased units, are those that Redis would have made: over
-//! two gates, with refunds, resets and edits in between.
+//! Decisions that a gate makes without Redis, from cached denials and leased units, equal those that Redis would have made:
+//! over two gates, with refunds, resets and edits in between.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ async fn passes(tenant: &Tenant<'_>, gate: usize, cost: u64) -> bool {
     reply.allowed()
 }
 
-/// Units that pass at a gate until one more is refused.
+/// The number of units that pass at a gate until one is refused.
 async fn drain(tenant: &Tenant<'_>, gate: usize) -> u64 {
     let mut passed = 0;
     while passes(tenant, gate, 1).await {

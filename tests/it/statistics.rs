@@ -1,5 +1,5 @@
-//! Statistics are exact: over gates, restarts, and a time without Postgres. A gate that is killed loses
-//! what it had not written yet, which is a second's worth.
+//! Statistics are exact over several gates, restarts, and a time without Postgres. A killed gate loses what it has not
+//! written yet, which is the statistics of a second.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ async fn summary(tenant: &Tenant<'_>, rule: Option<&str>) -> Option<Sent> {
     Some(Sent { allowed: count("allowed")?, denied: count("denied")? })
 }
 
-/// Waits until the totals are these, and checks that they stay so in the series too.
+/// Waits until the totals are equal to these, then checks that the series has the same totals.
 async fn until_counted(tenant: &Tenant<'_>, sent: Sent, when: &str) {
     until(seconds(30), when, async || summary(tenant, None).await == Some(sent)).await;
     let series = read(tenant, "series?step_s=60").await.expect(200);
@@ -86,7 +86,7 @@ async fn what_was_sent_is_what_is_counted() {
     })
     .await;
     sent.more(&tenant, &[0, 1], 100).await;
-    // An orderly end meanwhile: what it counted waits in its state directory.
+    // The gate ends in order while Postgres is unavailable, so its unwritten statistics wait in its state directory.
     assert_eq!(stack.gates[1].stop(), 0);
     stack.postgres.restart().expect("Postgres starts again");
     stack.gates[1].start_again();
@@ -103,7 +103,8 @@ async fn what_was_sent_is_what_is_counted() {
     assert_details(&tenant, &barred, sent).await;
 }
 
-/// Kills a gate right after it was asked; what it had not written is taken off `sent`.
+/// Kills a gate right after it received checks. Subtracts the statistics that it had not written from `sent` and returns
+/// them.
 async fn lost_by_killing(stack: &Stack, tenant: &Tenant<'_>, sent: &mut Sent) -> (u64, u64) {
     let (before, gate) = (*sent, &stack.gates[0]);
     sent.more(tenant, &[0], 80).await;

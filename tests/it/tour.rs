@@ -1,4 +1,4 @@
-//! The commands of the README and of the guide print exactly the output that the pages show.
+//! The commands of the README and of the guide print exactly the output that these pages show.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -11,13 +11,13 @@ use crate::harness::{base_port, binary, folder, print, seconds, until};
 
 /// One marked block of a page.
 enum Step {
-    /// A file to write.
+    /// A file to create.
     File { name: String, text: String },
-    /// Commands for one shell, which keeps its variables, and their output.
+    /// Commands for one shell, whose variables remain set, and their output.
     Commands { text: String, output: String, needs: Option<String> },
 }
 
-/// The pages that a reader follows in this order.
+/// The pages in the order in which a reader follows them.
 const PAGES: [&str; 3] = ["README.md", "docs/tour.md", "docs/api.md"];
 const MARK: &str = "<!-- tour";
 const END_OF_STEP: &str = "=== end of step ===";
@@ -66,7 +66,7 @@ fn marked_blocks_are_found() {
     assert_eq!(found, ["x -> 1 None", "f.py: p\n", "y ->  Some(\"go\")"]);
 }
 
-/// Whether the program that the commands need is installed. Only examples in other languages name one.
+/// Whether the program that the commands need is installed. Only examples in other languages need one.
 fn runs_here(step: &Step) -> bool {
     let Step::Commands { needs: Some(program), text, .. } = step else { return true };
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -93,7 +93,7 @@ async fn start(folder: &Path) -> WatchedProcess {
     dev
 }
 
-/// The exports of the greeting, then every block, as a reader pastes them.
+/// The script of a reader: the exports of the greeting, then every block.
 fn script(greeting: &str, steps: &[Step]) -> String {
     let exports = greeting.lines().map(str::trim).filter(|line| line.starts_with("export "));
     let mut script = String::from("exec 2>&1\n");
@@ -108,7 +108,7 @@ fn script(greeting: &str, steps: &[Step]) -> String {
     script
 }
 
-/// The marked blocks. The output of commands stands in a block of text right below them.
+/// The marked blocks. The output of commands is in the block of text right after them.
 fn steps(page: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     for part in page.split(MARK).skip(1) {

@@ -1,5 +1,5 @@
-//! Recorded checks, replayed by the same rule, give the same decisions: over both gates, with refunds and
-//! repeats; nothing is recorded of who turned it off; and of whom too much comes, some subjects are whole.
+//! A replay of recorded checks with the same rule gives the same decisions: over both gates, with refunds and repeats.
+//! Tenants that disable recording have no records, and if there are too many checks, some subjects are recorded completely.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Tenant, print, seconds, shared, until};
 
-/// Limits that forget nothing while the test runs, so that a millisecond here or there decides nothing.
+/// A rule whose limits refill nothing during the test, so that small differences of time do not affect decisions.
 fn rule(capacity: u64) -> Value {
     json!({ "name": "per-user", "count_by": ["user"], "block_ms": 86_400_000,
         "match": [{ "attribute": "route", "op": "prefix", "value": "/pay" }],
@@ -19,7 +19,7 @@ fn rule(capacity: u64) -> Value {
         ] })
 }
 
-/// How many checks there were and how many are recorded.
+/// The number of checks, and the number of recorded ones.
 async fn recorded(tenant: &Tenant<'_>) -> (u64, u64) {
     let reply = tenant.admin(Method::GET, "/recorded", &Value::Null).await.expect(200);
     let of_default = &reply.body["data"][0];
@@ -34,7 +34,7 @@ async fn until_recorded(tenant: &Tenant<'_>, checks: u64) {
     .await;
 }
 
-/// Sends checks and refunds through both gates; how many are to be recorded, and who was refused how often.
+/// Sends checks and refunds through both gates. Returns the number that must be recorded and the number of refusals by user.
 async fn send(tenant: &Tenant<'_>) -> (u64, BTreeMap<String, u64>) {
     let (mut sent, mut denied) = (0, BTreeMap::new());
     for at in 0..300_usize {
@@ -78,7 +78,7 @@ async fn record_replayed_by_the_same_rule_is_what_the_gates_decided() {
     let switch = async |on: bool| {
         let body = json!({ "record_checks": on });
         tenant.admin(Method::PATCH, "", &body).await.expect(200);
-        // Any later change tells which version gates must have.
+        // The version of any later change is one that contains this change too.
         let (_, _, version) = tenant.make_key(&["check"]).await;
         tenant.settled(version).await;
     };
@@ -92,7 +92,7 @@ async fn record_replayed_by_the_same_rule_is_what_the_gates_decided() {
     until_recorded(&tenant, sent + 1).await;
 }
 
-/// More than is kept: ten checks of each of 800 users, a hundred checks at a time.
+/// Sends more checks than are recorded: ten of each of 800 users, a hundred at a time.
 #[tokio::test]
 async fn sampled_subjects_are_recorded_completely() {
     let tenant = Tenant::sign_up(shared().await).await;

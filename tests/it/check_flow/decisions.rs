@@ -1,4 +1,4 @@
-//! Peek, refund, batch, actions, shadow, block, several limits at once.
+//! Peeks, refunds, batches, actions, shadow rules, blocks, and several limits at once.
 
 use serde_json::json;
 
@@ -43,7 +43,7 @@ async fn refund_gives_back_never_above_full_and_says_what_it_left_alone() {
         let limits = body["limits"].as_array().expect("a list").clone();
         limits.iter().map(|limit| limit["remaining"].as_u64().expect("known")).collect::<Vec<_>>()
     };
-    // A refund cannot make more than full, however much it gives back.
+    // A refund of any size cannot exceed the limit.
     let much = with(of("u-1"), "cost", 1_000_000);
     let reply = tenant.ask(&tenant.stack.gates[0], "/refund", &much).await.expect(200);
     assert_eq!(reply.status, 200);
@@ -155,7 +155,7 @@ async fn block_refuses_until_it_ends_and_asking_meanwhile_does_not_lengthen_it()
     let rule = json!({ "name": "blocked", "count_by": ["user"], "block_ms": 1_500,
         "limits": [{ "algorithm": "sliding_window_log", "limit": 1, "window_ms": 200 }] });
     tenant.rule(&rule).await;
-    // A slow machine may let the window pass between two checks: again until one is refused.
+    // On a slow machine the window can pass between two checks, so this repeats until one is refused.
     let mut first = 0;
     until(seconds(10), "a check is refused", async || {
         let reply = tenant.check(0, &of("u-1")).await;

@@ -1,4 +1,4 @@
-//! Overrides: other limits for one subject, for any, for a while; let through; refused.
+//! Overrides: other limits for one subject or for any, with an expiry; exemptions and refusals.
 
 use reqwest::Method;
 use serde_json::{Value, json};

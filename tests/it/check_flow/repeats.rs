@@ -1,4 +1,4 @@
-//! The idempotency key: a repeat gets the first answer and takes nothing.
+//! The idempotency key: a repeat gets the first answer and takes no units.
 
 use serde_json::{Value, json};
 

@@ -72,7 +72,7 @@ async fn control_characters_are_refused_and_take_nothing() {
     tenant.check(0, &of("a")).await.expect(200);
 }
 
-/// S-59: nothing a caller sends stands in the name of a key as it is.
+/// S-59: the name of a key never contains text of a caller unchanged.
 #[tokio::test]
 async fn keys_in_redis_hold_no_subject_and_are_short() {
     let stack = shared().await;

@@ -1,4 +1,4 @@
-//! `weir dev` as somebody runs it in a terminal.
+//! `weir dev` as a person runs it in a terminal.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
@@ -9,7 +9,7 @@ use weir_local::{Launch, StopSignal, WatchedProcess, free_port};
 
 use super::{binary, folder, seconds, until};
 
-/// A running `weir dev --json` and what it said.
+/// A running `weir dev --json` and its output.
 #[derive(Debug)]
 pub struct Dev {
     pub process: WatchedProcess,
@@ -19,10 +19,11 @@ pub struct Dev {
 const READY: std::time::Duration = seconds(60);
 
 impl Dev {
-    /// Starts it in `within` (again, with the data of the last time) and waits until it is ready.
+    /// Starts the process in the folder `dev` of `parent`, with the data of an earlier start if there are any, and waits
+    /// until it is ready.
     pub async fn start(parent: &Path) -> Self {
         let folder = folder(parent, "dev");
-        // Made here, where other accounts may pass through: the servers then keep their data inside.
+        // Other accounts can pass through this folder, so the servers store their data in it.
         std::fs::create_dir_all(folder.join("data")).expect("a folder for its data");
         let said = folder.join(format!("said-{}", free_port().expect("a port is free")));
         let launch = Launch::new(binary(), &folder, &folder.join("log"))
@@ -42,25 +43,25 @@ impl Dev {
         Self { process, said: line }
     }
 
-    /// A text of what it said.
+    /// A text of the output.
     pub fn text(&self, pointer: &str) -> String {
         let found = self.said.pointer(pointer).and_then(Value::as_str);
         found.unwrap_or_else(|| panic!("no {pointer} in {}", self.said)).to_owned()
     }
 
-    /// Ports on which something of it listens: the planes', Postgres' and Redis'.
+    /// The ports of the planes, of Postgres and of Redis.
     pub fn ports(&self) -> Vec<u16> {
         let urls = ["/control", "/gates/0", "/gates/1", "/database_url", "/redis_url"];
         urls.iter().map(|pointer| port_of(&self.text(pointer))).collect()
     }
 }
 
-/// Whether anybody listens there.
+/// Whether a process listens on this port.
 pub fn listens(port: u16) -> bool {
     TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
-/// Ids of processes whose command line holds this text.
+/// The ids of processes whose command line contains this text.
 pub fn processes_with(text: &str) -> Vec<String> {
     let listed = Command::new("ps").args(["-eo", "pid=,args="]).output().expect("there is a ps");
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();

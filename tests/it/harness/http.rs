@@ -1,4 +1,4 @@
-//! The client: every answer is read whole, with the time it took.
+//! The client. It reads every answer completely and measures its time.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::Value;
 
-/// A client of one test. Its connections belong to that test's runtime.
+/// A client of one test. Its connections belong to the runtime of that test.
 #[derive(Debug, Clone)]
 pub struct Http(Client);
 
@@ -15,7 +15,7 @@ pub struct Http(Client);
 pub struct Reply {
     pub status: u16,
     pub headers: HeaderMap,
-    /// Null if it is not JSON.
+    /// The body, or null if it is not JSON.
     pub body: Value,
     pub took: Duration,
 }
@@ -36,7 +36,7 @@ impl Http {
         send(self.0.get(url)).await
     }
 
-    /// The answer, or none where nobody listens.
+    /// Sends a GET request. Returns `None` if no process listens.
     pub async fn try_get(&self, url: &str) -> Option<Reply> {
         try_send(self.0.get(url)).await.ok()
     }
@@ -47,19 +47,19 @@ impl Http {
 }
 
 impl Reply {
-    /// This reply, if it has this status.
+    /// Returns this reply if it has this status, and fails the test otherwise.
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", self.body);
         self
     }
 
-    /// A text of the body.
+    /// A text in the body.
     pub fn text(&self, pointer: &str) -> String {
         let found = self.body.pointer(pointer).and_then(Value::as_str);
         found.unwrap_or_else(|| panic!("no {pointer} in {}", self.body)).to_owned()
     }
 
-    /// A whole number of the body.
+    /// A whole number in the body.
     pub fn number(&self, pointer: &str) -> u64 {
         let found = self.body.pointer(pointer).and_then(Value::as_u64);
         found.unwrap_or_else(|| panic!("no {pointer} in {}", self.body))
@@ -69,13 +69,13 @@ impl Reply {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// Whether this decision let the check pass.
+    /// Whether the decision allowed the check.
     pub fn allowed(&self) -> bool {
         let allowed = self.body["allowed"].as_bool();
         allowed.unwrap_or_else(|| panic!("{} is no decision: {}", self.status, self.body))
     }
 
-    /// The problem's code, after checking that the answer is a whole problem.
+    /// The code of the problem. Fails the test if the answer is not a complete problem.
     pub fn problem(&self) -> &str {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{}", self.body);
         assert_eq!(self.body["status"], self.status, "{}", self.body);
@@ -93,7 +93,7 @@ pub async fn send(request: RequestBuilder) -> Reply {
     try_send(request).await.unwrap_or_else(|error| panic!("{error:?}"))
 }
 
-/// Sends a request that may find nobody.
+/// Sends a request to an address on which possibly no process listens.
 pub async fn try_send(request: RequestBuilder) -> Result<Reply, reqwest::Error> {
     let began = Instant::now();
     let response = request.send().await?;

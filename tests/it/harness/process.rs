@@ -1,4 +1,4 @@
-//! Processes of the binary: servers that do not outlive the test, and commands that end.
+//! Processes of the binary: servers that do not outlive the test, and commands that end by themselves.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use weir_local::{Launch, StopSignal, WatchedProcess};
 
-/// One `weir serve`, which can be stopped and started again at the same address.
+/// A `weir serve` that can be stopped and started again at the same address.
 #[derive(Debug)]
 pub struct Server {
     pub url: String,
@@ -28,7 +28,7 @@ pub fn binary() -> PathBuf {
     })
 }
 
-/// A new folder inside `within`.
+/// Creates a new folder in `parent`.
 pub fn folder(parent: &Path, name: &str) -> PathBuf {
     let folder = parent.join(name);
     std::fs::create_dir_all(&folder).expect("a folder of the test");
@@ -42,7 +42,7 @@ pub fn weir(args: &[&str], env: &[(&str, &str)], stdin: &str) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap_or_else(|error| panic!("start the binary: {error}"));
     let mut input = child.stdin.take().expect("piped");
-    // A process that does not read may have ended already.
+    // A process that does not read its input has possibly ended already.
     drop(input.write_all(stdin.as_bytes()));
     drop(input);
     child.wait_with_output().expect("a child can be waited for")
@@ -55,7 +55,7 @@ pub fn send_signal(pid: u32, name: &str) {
 }
 
 impl Server {
-    /// Starts `weir serve` with these settings; the caller waits until it is ready.
+    /// Starts `weir serve` with these settings. The caller waits until it is ready.
     pub fn start(folder: PathBuf, url: &str, env: &[(&str, String)]) -> Self {
         let mut launch = Launch::new(binary(), &folder, &folder.join("log"))
             .args(["serve"])

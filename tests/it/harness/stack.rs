@@ -26,7 +26,7 @@ pub struct Stack {
     pub scratch: ScratchDir,
 }
 
-/// Where a gate differs from the others.
+/// The settings of a gate that differ from those of the others.
 #[derive(Debug, Default)]
 pub struct GateSettings {
     pub database_url: Option<String>,
@@ -35,22 +35,22 @@ pub struct GateSettings {
     pub redis_ca_file: Option<PathBuf>,
 }
 
-/// Of both planes' logins.
+/// The password of the logins of both planes.
 const PASSWORD: &str = "the-logins-of-a-test";
-/// Enough for a machine that is busy with everything else.
+/// A budget that is long enough on a busy machine.
 const PATIENT_MS: u32 = 1_000;
-/// No test's requests are refused because the machine is busy.
+/// A time so long that no request is refused because the machine is busy.
 const OVERLOAD_WAIT_MS: u32 = 30_000;
 const READY: std::time::Duration = seconds(30);
 
-/// The stack of tests that break nothing.
+/// The stack for tests that break nothing.
 pub async fn shared() -> &'static Stack {
     static STACK: OnceCell<Stack> = OnceCell::const_new();
     STACK.get_or_init(|| Stack::start(PATIENT_MS)).await
 }
 
 impl Stack {
-    /// Starts everything; a check waits for Redis for at most `redis_budget_ms`.
+    /// Starts all processes. A check waits at most `redis_budget_ms` for Redis.
     pub async fn start(redis_budget_ms: u32) -> Self {
         let servers = tokio::task::spawn_blocking(|| {
             let scratch = ScratchDir::create().expect("a scratch folder");
@@ -87,12 +87,12 @@ impl Stack {
         stack
     }
 
-    /// Starts one more control plane, with its login at this address of Postgres; the caller waits for it.
+    /// Starts another control plane that connects to Postgres at this address. The caller waits for it.
     pub fn another_control(&self, database_url: String) -> Server {
         self.control_with(database_url, ("WEIR_WEBHOOK_ALLOW_PRIVATE", "on"))
     }
 
-    /// Starts one more control plane that confirms sign-ups, and waits for it.
+    /// Starts another control plane, which confirms sign-ups, and waits for it.
     pub async fn confirming_control(&self) -> Server {
         let control = self.control_with(self.control_url(), ("WEIR_SIGNUP", "confirmed"));
         self.until_ready(&control).await;
@@ -102,27 +102,27 @@ impl Stack {
     fn control_with(&self, database_url: String, (name, value): (&'static str, &str)) -> Server {
         let folder_name = format!("control-{}", self.made.fetch_add(1, Ordering::Relaxed));
         let mut env = control_env(database_url, self.redis.url(), &self.signing_key);
-        // The last value of a name counts.
+        // If a name occurs twice, the last value counts.
         env.push((name, value.to_owned()));
         start_control(folder(self.scratch.path(), &folder_name), &env)
     }
 
-    /// Postgres with the gates' login.
+    /// The address of Postgres with the login of the gates.
     pub fn gate_url(&self) -> String {
         self.postgres.url_as("weir", "weir_gate_login", PASSWORD)
     }
 
-    /// Postgres with the control planes' login.
+    /// The address of Postgres with the login of the control planes.
     pub fn control_url(&self) -> String {
         self.postgres.url_as("weir", "weir_control_login", PASSWORD)
     }
 
-    /// The same address through a relay.
+    /// The address through a relay.
     pub fn through(&self, relay: &Relay, url: &str) -> String {
         url.replace(&format!(":{}/", self.postgres.port()), &format!(":{}/", relay.port()))
     }
 
-    /// Starts one more gate; the caller waits for it.
+    /// Starts another gate. The caller waits for it.
     pub fn gate(&self, settings: GateSettings) -> Server {
         let address = free_address();
         let name = format!("gate-{}", self.made.fetch_add(1, Ordering::Relaxed));
@@ -142,7 +142,7 @@ impl Stack {
         Server::start(folder, &format!("http://{address}"), &env)
     }
 
-    /// Adds a gate that reaches Postgres through a relay, which can silence it, and waits until the gate is ready.
+    /// Adds a gate that reaches Postgres through a relay, which can silence it. Waits until the gate is ready.
     pub async fn add_relayed_gate(&mut self) -> Relay {
         let relay = Relay::start(self.postgres.port()).expect("a relay");
         let database_url = Some(self.through(&relay, &self.gate_url()));
@@ -152,7 +152,7 @@ impl Stack {
         relay
     }
 
-    /// The time so much from now, as RFC 3339.
+    /// The time after this interval, in RFC 3339.
     pub fn postgres_time(&self, from_now: &str) -> String {
         let form = r#"'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'"#;
         let sql =
@@ -160,12 +160,12 @@ impl Stack {
         self.postgres.psql("weir", &["-c", &sql]).expect("Postgres tells the time")
     }
 
-    /// Waits until a server says that it can work, Redis included.
+    /// Waits until a server is ready, with Redis.
     pub async fn until_ready(&self, server: &Server) {
         self.until(server, |ready| ready["redis"] != "degraded").await;
     }
 
-    /// Waits until a gate serves a rulebook, with Redis or without.
+    /// Waits until a gate serves a rulebook, with or without Redis.
     pub async fn until_serving(&self, gate: &Server) {
         self.until(gate, |_| true).await;
     }
@@ -205,7 +205,7 @@ fn start_control(folder: PathBuf, env: &[(&'static str, String)]) -> Server {
     Server::start(folder, &format!("http://{address}"), &env)
 }
 
-/// A signing key for access tokens, as `weir serve` wants it.
+/// A signing key for access tokens in the form that `weir serve` expects.
 pub fn signing_key() -> String {
     let mut seed = [0; 32];
     let source = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut seed));

@@ -1,4 +1,4 @@
-//! Somebody who signed up, with a tenant, a key, and both planes to talk to.
+//! A person who signed up, with a tenant, a key and clients of both planes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,7 +18,7 @@ pub struct Tenant<'a> {
     pub key: String,
 }
 
-/// A rule as it was last written.
+/// A rule after its last write.
 #[derive(Debug, Clone)]
 pub struct Rule {
     pub id: String,
@@ -29,7 +29,7 @@ pub struct Rule {
 pub const PASSWORD: &str = "correct horse battery";
 
 impl<'a> Tenant<'a> {
-    /// Signs up and makes a key; both gates know it afterwards.
+    /// Signs up and creates a key. Returns when both gates know the key.
     pub async fn sign_up(stack: &'a Stack) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let http = Http::new();
@@ -68,14 +68,14 @@ impl<'a> Tenant<'a> {
         send(request).await
     }
 
-    /// Id, secret, and the version from which gates know it.
+    /// Creates a key. Returns its id, its secret, and the version from which gates know it.
     pub async fn make_key(&self, scopes: &[&str]) -> (String, String, u64) {
         let body = json!({ "name": "test", "scopes": scopes });
         let key = self.admin(Method::POST, "/keys", &body).await.expect(201);
         (key.text("/id"), key.text("/secret"), key.number("/rulebook_version"))
     }
 
-    /// Makes a rule; it is in force on both gates afterwards.
+    /// Creates a rule. Returns when it is in force on both gates.
     pub async fn rule(&self, body: &Value) -> Rule {
         let reply = self.admin(Method::POST, "/rules", body).await.expect(201);
         let rule = Rule::of(&reply);
@@ -90,14 +90,14 @@ impl<'a> Tenant<'a> {
         Rule::of(&reply.expect(200))
     }
 
-    /// Replaces a rule; the new one is in force on both gates afterwards.
+    /// Replaces a rule. Returns when the new one is in force on both gates.
     pub async fn put_settled(&self, rule: &Rule, body: &Value) -> Rule {
         let rule = self.put(rule, body).await;
         self.settled(rule.version).await;
         rule
     }
 
-    /// Makes an override of a rule; it is in force on both gates afterwards.
+    /// Creates an override of a rule. Returns when it is in force on both gates.
     pub async fn override_rule(&self, body: &Value) -> Reply {
         let reply = self.admin(Method::POST, "/overrides", body).await.expect(201);
         self.settled(reply.number("/rulebook_version")).await;
@@ -121,7 +121,7 @@ impl<'a> Tenant<'a> {
         .await;
     }
 
-    /// Asks one of the two gates.
+    /// Sends a check to one of the two gates.
     pub async fn check(&self, gate: usize, body: &Value) -> Reply {
         self.ask(&self.stack.gates[gate], "/check", body).await
     }

@@ -76,7 +76,7 @@ async fn settings_that_are_missing_are_named() {
     }
 }
 
-/// A wrong password or a port in use is found at start, not by the first request.
+/// A wrong password or a port in use is reported at the start, not by the first request.
 #[tokio::test]
 async fn port_that_is_taken_is_said() {
     let stack = shared().await;

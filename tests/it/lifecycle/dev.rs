@@ -1,4 +1,4 @@
-//! `weir dev` leaves nothing behind, however it ends, and finds its data again.
+//! `weir dev` leaves no processes behind, however it ends, and finds its data again.
 
 use serde_json::json;
 use weir_local::ScratchDir;
@@ -17,7 +17,7 @@ async fn weir_dev_stops_everything_it_started_and_comes_back_with_the_same_demo(
 
     send_signal(first.process.pid(), "INT");
     assert_eq!(first.process.wait_exit(seconds(30)), Some(0), "{}", first.process.log_tail());
-    // By Ctrl-C everything has ended before it does.
+    // After Ctrl-C, all its processes end before it does.
     assert!(ports.iter().all(|port| !listens(*port)), "{}", first.said);
     assert_eq!(processes_with(&data), Vec::<String>::new());
 
@@ -56,7 +56,7 @@ async fn assert_serves(dev: &Dev) {
     }
 }
 
-/// A text that is in the command lines of its servers.
+/// A text that the command lines of its servers contain.
 fn data_folders(scratch: &ScratchDir) -> String {
     scratch.path().join("dev").join("data").display().to_string()
 }

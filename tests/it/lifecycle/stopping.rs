@@ -1,4 +1,4 @@
-//! SIGTERM: what is in flight ends well, then the process does.
+//! SIGTERM: requests in flight finish, then the process ends.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -41,8 +41,7 @@ async fn stopping_gate_answers_requests_in_flight_and_ends_with_0() {
     assert_eq!(gate.exit_code(), Some(0), "{}", gate.log());
 }
 
-/// Callers with a connection for each request, until nobody listens any more; what is answered at
-/// all is a decision.
+/// Starts callers that open a connection for each request until the gate no longer listens. Every answer must be a decision.
 fn load(gate: &Server, key: &str, answered: &Arc<AtomicUsize>) -> JoinSet<()> {
     let mut callers = JoinSet::new();
     for _ in 0..8 {
@@ -62,7 +61,7 @@ fn load(gate: &Server, key: &str, answered: &Arc<AtomicUsize>) -> JoinSet<()> {
     callers
 }
 
-/// A request of which the gate has begun to read the body.
+/// A request whose body the gate has begun to read.
 struct InFlight(BufReader<TcpStream>);
 
 impl InFlight {
@@ -91,7 +90,7 @@ impl InFlight {
     }
 }
 
-/// The control plane ends as well, and Ctrl-C is as good.
+/// The control plane ends in the same way, and so does a process after Ctrl-C.
 #[tokio::test]
 async fn idle_gate_ends_at_once_by_either_signal() {
     let stack = shared().await;

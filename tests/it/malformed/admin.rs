@@ -27,13 +27,13 @@ async fn every_bad_admin_request_gets_a_reason_and_changes_nothing() {
     assert_nothing_was_taken(&tenant).await;
 }
 
-/// Everything that a bad request could have changed.
+/// The state that a bad request could have changed.
 async fn state(tenant: &Tenant<'_>) -> Vec<Value> {
     let mut lists = Vec::new();
     for path in ["", "/rules", "/keys", "/overrides"] {
         let mut list = tenant.admin(Method::GET, path, &Value::Null).await.expect(200).body;
         for key in list["data"].as_array_mut().into_iter().flatten().filter(|_| path == "/keys") {
-            key["last_used_at"].take(); // a key that was presented was used, whatever came of it
+            key["last_used_at"].take(); // Presenting a key counts as a use, even if the request fails.
         }
         lists.push(list);
     }

@@ -32,7 +32,7 @@ fn field(name: &'static str, key: &str, value: impl Into<Value>) -> Case {
     check(name, text(&json!({ key: value.into() })))
 }
 
-/// S-50 and what is not JSON.
+/// S-50, and bodies that are not JSON.
 fn bodies() -> Vec<Case> {
     let of_size = |bytes: usize| {
         let mut body = b"{\"cost\":0}".to_vec();
@@ -59,7 +59,7 @@ fn bodies() -> Vec<Case> {
     ]
 }
 
-/// S-51.
+/// S-51: bodies with unusual JSON.
 fn json_oddities() -> Vec<Case> {
     let deep = "[".repeat(10_000) + &"]".repeat(10_000);
     let deep_field = format!("{{\"attributes\":{deep}}}");
@@ -149,7 +149,7 @@ fn batches_and_refunds() -> Vec<Case> {
     ]
 }
 
-/// S-36, S-40.
+/// S-36, S-40: credentials.
 fn credentials(key: &str) -> Vec<Case> {
     let with = |name, value: &[u8]| {
         let case = check(name, "{}").anonymous().header("authorization", value);
@@ -191,7 +191,7 @@ fn credentials(key: &str) -> Vec<Case> {
     ]
 }
 
-/// S-57 and the rest of HTTP.
+/// S-57, and other parts of HTTP.
 fn surroundings() -> Vec<Case> {
     let typed = |name, value: &str| {
         check(name, "{}").header("content-type", value).is(415, "unsupported_media_type")

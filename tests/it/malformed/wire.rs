@@ -1,4 +1,4 @@
-//! Bytes that are hardly HTTP: never a decision, never two answers.
+//! Bytes that are barely HTTP: none gets a decision, and none gets two answers.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use super::{assert_nothing_was_taken, watched};
 use crate::harness::seconds;
 
-/// S-54. Each must be answered with 400, once, as a problem, and the connection closed.
+/// S-54. Each request gets 400 once, as a problem, and the connection is closed.
 #[tokio::test]
 async fn ambiguous_framing_is_refused_and_the_connection_closed() {
     let (tenant, _) = watched().await;
@@ -46,13 +46,13 @@ async fn ambiguous_framing_is_refused_and_the_connection_closed() {
     assert_nothing_was_taken(&tenant).await;
 }
 
-/// All that is answered until the server closes the connection.
+/// Returns everything that the server answers until it closes the connection.
 fn exchange(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("the gate listens");
     stream.set_read_timeout(Some(seconds(10))).expect("a time-out can be set");
     stream.write_all(request.as_bytes()).expect("the gate reads");
     let mut answer = Vec::new();
-    // A reset is as good an end as any.
+    // A reset also ends the connection.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }
