@@ -89,7 +89,7 @@ pub const LABELS: [&str; 19] = [
     "spacing", "quota", "shadow", "block",
 ];
 
-/// The title of variant (c), which may be missing.
+/// The title of variant (c), whose program is possibly not installed.
 pub const THROTTLECRAB: &str = "throttlecrab-server: in memory, no Redis, no tenants";
 
 async fn throttlecrab(program: &Path, log: &Path) -> Result<Variant> {

@@ -3,7 +3,7 @@
 //! Parsers disagree on which of two equal keys counts, and a proxy in front of Weir must see the same value as Weir. Derived
 //! parsers of structs refuse repeated keys; this also covers maps.
 //!
-//! Also refuses a list directly inside a list: no body has one, and derived parsers would accept it for a struct, field by
+//! It also refuses a list directly inside a list: no body has one, and derived parsers would accept it for a struct, field by
 //! field.
 
 use std::collections::HashSet;

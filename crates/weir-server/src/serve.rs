@@ -26,7 +26,7 @@ use crate::running::Running;
 use crate::telemetry::{self, Lines};
 use crate::{dashboard, descriptors, edge, lifecycle, operations};
 
-/// The pause between two checks of a login's rights while Postgres is away.
+/// The pause between two checks of a login's rights while Postgres is unavailable.
 const CONFINE_EVERY: Duration = Duration::from_secs(1);
 const REQUEST_DEADLINE: Duration = Duration::from_secs(15);
 /// The budget of inspections and resets, whose callers are people. Checks have a shorter one.

@@ -1,4 +1,4 @@
-//! The addresses of the public internet. All others are refused, whatever their present use.
+//! The addresses of the public internet. All others are refused, regardless of their present use.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

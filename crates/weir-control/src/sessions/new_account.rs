@@ -25,7 +25,7 @@ pub(super) struct NewAccount<'a> {
     pub(super) headers: &'a HeaderMap,
 }
 
-/// How a new person joins a tenant.
+/// The way in which a new person joins a tenant.
 #[derive(Debug)]
 pub(super) enum Route {
     /// By an open sign-up, with a new tenant.

@@ -1,4 +1,5 @@
-//! Members and invitations: who can invite whom, once, for a limited time. A tenant always has an owner.
+//! Members and invitations: the right to invite, and the single use and the expiry of invitations. A tenant always has an
+//! owner.
 
 use serde_json::{Value, json};
 

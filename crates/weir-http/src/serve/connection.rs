@@ -18,7 +18,7 @@ use super::shared::Shared;
 use super::transport::{Protocol, Transport};
 use crate::problem::Problem;
 
-/// The time that a connection has to end after it was asked to.
+/// The time in which a connection must end after the request to end.
 const END_DEADLINE: Duration = Duration::from_secs(30);
 
 pub(super) struct Connection {

@@ -1,4 +1,4 @@
-//! Every connection ends, whatever its client does or omits.
+//! Every connection ends, regardless of what its client does or omits.
 
 use super::*;
 
