@@ -37,7 +37,7 @@ pub struct ControlState {
 pub struct ControlParts {
     /// The store, which contains all SQL.
     pub store: Store,
-    /// Announces changes of the rulebook to the gates.
+    /// The signal, which announces changes of the rulebook to the gates.
     pub signal: Signal,
     /// The limiter, which inspects and resets counters.
     pub limiter: Limiter,
@@ -45,11 +45,11 @@ pub struct ControlParts {
     pub clock: Clock,
     /// The source of ids and secrets.
     pub random: Random,
-    /// Proves the identity of callers.
+    /// The parts that authenticate callers.
     pub auth: Authentication,
-    /// Seals the secrets of webhooks, and sends to them.
+    /// The parts that send webhooks.
     pub webhooks: WebhookParts,
-    /// Settings.
+    /// The settings.
     pub settings: ControlSettings,
     /// The token that is cancelled when the plane must stop. Streams then end.
     pub stop: CancellationToken,
@@ -58,11 +58,11 @@ pub struct ControlParts {
 /// The parts that authenticate people.
 #[derive(Debug)]
 pub struct Authentication {
-    /// Signs and verifies access tokens.
+    /// The signer and verifier of access tokens.
     pub tokens: AccessTokens,
-    /// Hashes and verifies passwords.
+    /// The hasher and verifier of passwords.
     pub passwords: Passwords,
-    /// Tags that prove that this installation wrote a text.
+    /// The tags that prove that this installation wrote a text.
     pub macs: Macs,
     /// The throttle of attempts with passwords.
     pub login_throttle: LoginThrottle,
@@ -71,9 +71,9 @@ pub struct Authentication {
 /// The parts that send webhooks.
 #[derive(Debug)]
 pub struct WebhookParts {
-    /// Encrypts the secrets that sign messages.
+    /// The encryption of the secrets that sign messages.
     pub sealing: Sealing,
-    /// Sends messages to the addresses of tenants.
+    /// The sender of messages to the addresses of tenants.
     pub sender: Sender,
 }
 
@@ -81,7 +81,7 @@ pub struct WebhookParts {
 #[derive(Debug, Default)]
 pub(crate) struct LocalState {
     pub(crate) meters: Meters,
-    /// Streams of live statistics.
+    /// The streams of live statistics.
     pub(crate) live: Arc<Live>,
     /// The rates of admin requests of each tenant.
     pub(crate) admin_rates: AdminRates,
@@ -89,7 +89,7 @@ pub(crate) struct LocalState {
     pub(crate) simulations: RunLimiter,
     /// The limiter of bulk writes of overrides.
     pub(crate) bulk_writes: BulkLimiter,
-    /// Denials of the last minute.
+    /// The denials of the last minute.
     pub(crate) denials: Denials,
     /// The limiter of records of refused sign-ins.
     pub(crate) refused_logins: RefusedLogins,

@@ -101,7 +101,7 @@ pub(crate) async fn replace(
 }
 
 /// Refuses other attributes in `count_by` while the rule has overrides. Overrides name subjects by these attributes and would
-/// silently stop to apply.
+/// silently stop applying.
 async fn no_overrides(change: &mut Change, rule_id: RuleId) -> Result<(), ControlError> {
     let page = Page { limit: 1, after: None };
     let tenant_id = change.caller.tenant_id;
