@@ -42,7 +42,7 @@ const ROWS: [(&str, &str, &str); 23] = [
     ),
     (
         "Redis' clock steps back",
-        "crates/weir-redis/src/limiter/tests/steps.rs",
+        "crates/weir-redis/src/limiter/tests/clock_steps.rs",
         "clock_set_back_again_and_again_admits_nothing_more",
     ),
     (
@@ -104,7 +104,7 @@ const ROWS: [(&str, &str, &str); 23] = [
     ),
     (
         "more is refunded than was consumed",
-        "crates/weir-redis/src/limiter/tests/promises.rs",
+        "crates/weir-redis/src/limiter/tests/guarantees.rs",
         "refund_never_lifts_above_full_and_makes_no_key",
     ),
     (

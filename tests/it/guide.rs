@@ -8,7 +8,7 @@ use crate::harness::{Http, Stack};
 async fn guide_is_served_without_scripts() {
     let stack = Stack::start(1_000).await;
     let get = async |path: &str| {
-        let url = format!("{}{path}", stack.control_url());
+        let url = format!("{}{path}", stack.control.url);
         let response = Http::new().request(reqwest::Method::GET, &url).send().await;
         let response = response.unwrap_or_else(|error| panic!("{url}: {error}"));
         let (status, headers) = (response.status().as_u16(), response.headers().clone());

@@ -1,6 +1,7 @@
 //! Random changes of a few tenants, the same ones for the same seed.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use weir_domain::id::{KeyId, OverrideId, RuleId, TenantId};
@@ -36,12 +37,13 @@ impl History {
         let random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let (tenants, digests, done) = (Vec::new(), Vec::new(), BTreeSet::new());
         let (rules, keys, overrides) = (Vec::new(), Vec::new(), Vec::new());
+        let store = with_long_deadline(&store);
         Self { store, random, tenants, digests, rules, keys, overrides, done }
     }
 
     /// The same history, continued in another database.
     pub(super) fn with_store(self, store: Store) -> Self {
-        Self { store, ..self }
+        Self { store: with_long_deadline(&store), ..self }
     }
 
     /// A number below `bound`.
@@ -273,6 +275,11 @@ impl History {
     fn unique(&mut self) -> u128 {
         (u128::from(self.below(u64::MAX)) << 64) | u128::from(self.below(u64::MAX))
     }
+}
+
+/// The store with a deadline that a stalled disk does not exceed: hundreds of changes are written, and none can be lost.
+fn with_long_deadline(store: &Store) -> Store {
+    store.with_answer_timeout(Duration::from_secs(30))
 }
 
 /// A request of a namespace and a route.
