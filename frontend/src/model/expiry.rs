@@ -17,7 +17,7 @@ impl Expiry {
     /// The choices with their labels.
     pub fn choices() -> Vec<(Self, String)> {
         let in_days = |days| (Self::AfterDays(days), format!("In {days} days"));
-        let never = (Self::Never, "never".to_owned());
+        let never = (Self::Never, "Never".to_owned());
         let on = (Self::On, "On a date".to_owned());
         vec![never, in_days(30), in_days(90), in_days(365), on]
     }

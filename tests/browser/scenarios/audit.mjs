@@ -42,9 +42,9 @@ async function difference(page, shoot) {
     await page.getByLabel("Actor").fill("AUDITOR");
     await page.getByLabel("Name, ID or IP address").fill("log");
     await page.getByText("1 entry", { exact: true }).waitFor();
-    await page.getByLabel("To").fill("2020-01-31");
+    await page.getByLabel("To", { exact: true }).fill("2020-01-31");
     await page.getByText("0 entries", { exact: true }).waitFor();
-    await page.getByLabel("To").fill("");
+    await page.getByLabel("To", { exact: true }).fill("");
     await page.getByText("1 entry", { exact: true }).waitFor();
     await page.reload();
     await page.getByText("1 entry", { exact: true }).waitFor();

@@ -75,7 +75,7 @@ async function proxyError(page) {
     await page.getByText("Unexpected response").waitFor();
     await page.unrouteAll();
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.getByText("Current rules: live on").waitFor();
+    await page.getByText("The current rules are live on").waitFor();
 }
 
 async function reloadedMeanwhile(page, shoot) {
@@ -86,7 +86,7 @@ async function reloadedMeanwhile(page, shoot) {
     await back(page);
     await page.getByRole("button", { name: "Try again" }).click();
     await heading(page, "Gates");
-    await page.getByText("Current rules: live on").waitFor();
+    await page.getByText("The current rules are live on").waitFor();
 }
 
 /** The shell loads its own data, and reports when that fails. */
@@ -94,7 +94,7 @@ async function unknownPerson(page) {
     const me = /\/api\/v1\/me$/;
     await page.route(me, (route) => route.abort("connectionrefused"));
     await page.reload();
-    await page.getByText("Current rules: live on").waitFor();
+    await page.getByText("The current rules are live on").waitFor();
     const tenant = page.getByRole("combobox", { name: "Tenant" });
     await page.getByText("Weir cannot be reached").waitFor();
     await page.unroute(me);

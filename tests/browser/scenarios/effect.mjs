@@ -29,7 +29,7 @@ await scenario("effect", async ({ page, shoot }) => {
     await stands(page, "user u-full", ["denied 0 of 3 left", "denied 0 of 3 left"]);
     await page.getByText("No change for 2 subjects.").waitFor();
 
-    const most = page.getByRole("group", { name: "Limit" }).getByLabel("Limit", { exact: true });
+    const most = page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true });
     await most.fill("5");
     await stands(page, "user u-full", ["denied 0 of 3 left", "allowed 2 of 5 left"]);
     await stands(page, "user u-some", ["allowed 2 of 3 left", "allowed 4 of 5 left"]);

@@ -40,7 +40,7 @@ async function createRule(page, shoot) {
     await page.getByLabel("Count by").fill("user");
     const limit = page.getByRole("group", { name: "Limit" });
     await limit.getByLabel("Algorithm").selectOption({ label: "Sliding window log" });
-    await limit.getByLabel("Limit", { exact: true }).fill("5");
+    await limit.getByRole("textbox", { name: "Limit", exact: true }).fill("5");
     await page.getByText("Requests where route is /scenario, for each user: 5 per minute.").waitFor();
     await shoot("rule-editor");
     await page.getByRole("button", { name: "Create rule" }).click();
@@ -51,7 +51,7 @@ async function editRule(page, shoot) {
     await shoot("rule");
     await page.getByRole("link", { name: "Edit rule" }).click();
     await heading(page, `Edit ${rule}`);
-    await page.getByRole("group", { name: "Limit" }).getByLabel("Limit", { exact: true }).fill("3");
+    await page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true }).fill("3");
     await page.getByRole("button", { name: "Save rule" }).click();
     await heading(page, rule);
     await page.getByText("Requests where route is /scenario, for each user: 3 per minute.").waitFor();
@@ -99,7 +99,7 @@ async function checkUntilDenied(page, shoot) {
 async function lookAround(page, shoot) {
     await page.getByRole("link", { name: "Gates" }).click();
     await heading(page, "Gates");
-    await page.getByText("Current rules: live on").waitFor();
+    await page.getByText("The current rules are live on").waitFor();
     await shoot("gates");
     await page.reload();
     await heading(page, "Gates");

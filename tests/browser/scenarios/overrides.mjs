@@ -33,7 +33,7 @@ async function create(page, shoot) {
     await page.getByRole("button", { name: "New override" }).click();
     await page.getByLabel("Subject: user").fill("u-vip");
     await page.getByLabel("Effect").selectOption({ label: "Custom limits" });
-    await page.getByRole("group", { name: "Limit" }).getByLabel("Limit", { exact: true }).fill("50");
+    await page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true }).fill("50");
     await page.getByLabel("Expires").selectOption({ label: "In 30 days" });
     await page.getByLabel("Reason").fill("a large customer");
     await shoot("override-new");

@@ -11,7 +11,7 @@ await scenario("picture", async ({ page, shoot }) => {
     const picture = page.getByRole("region", { name: "Preview" });
     const says = (text) => picture.getByText(text, { exact: true }).waitFor();
 
-    await limit.getByLabel("Limit", { exact: true }).fill("10");
+    await limit.getByRole("textbox", { name: "Limit", exact: true }).fill("10");
     await limit.getByLabel("Algorithm").selectOption({ label: "Fixed window" });
     await says("20 of 20 requests allowed, 0 denied. Peak: 20 per minute.");
     await says("Worst case: 20 per minute.");
@@ -20,10 +20,10 @@ await scenario("picture", async ({ page, shoot }) => {
     await says("10 of 20 requests allowed, 10 denied. Peak: 10 per minute.");
     await shoot("picture");
 
-    await limit.getByLabel("Limit", { exact: true }).fill("ten");
+    await limit.getByRole("textbox", { name: "Limit", exact: true }).fill("ten");
     await says("The preview appears when the limits are valid.");
     assert.equal(await picture.getByRole("img").count(), 0, "an invalid rule has no chart");
-    await limit.getByLabel("Limit", { exact: true }).fill("10");
+    await limit.getByRole("textbox", { name: "Limit", exact: true }).fill("10");
 
     await byHand(page, picture, says);
     await byPointer(page, picture, says);

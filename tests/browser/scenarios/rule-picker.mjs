@@ -53,7 +53,7 @@ async function overrides(page, shoot, fetched) {
     await table.getByRole("link", { name: last.name }).waitFor();
 
     await page.getByRole("button", { name: "New override" }).click();
-    const rule = page.getByRole("combobox", { name: "Rule", exact: true });
+    const rule = page.locator("form").getByRole("combobox", { name: "Rule", exact: true });
     assert.equal(await rule.inputValue(), "space-0 / rule-00000");
     await rule.focus();
     await page.keyboard.type("rule-0022");
@@ -63,7 +63,7 @@ async function overrides(page, shoot, fetched) {
     await page.keyboard.press("Enter");
     assert.equal(await rule.inputValue(), "space-1 / rule-00221");
     await page.getByLabel("Subject: user").fill("u-2");
-    await page.getByRole("group", { name: "Limit" }).getByLabel("Limit", { exact: true }).waitFor();
+    await page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true }).waitFor();
     await page.getByRole("button", { name: "Save override" }).click();
     await table.getByRole("link", { name: "rule-00221" }).waitFor();
     fetched(30);

@@ -45,7 +45,7 @@ async function staleEdit(page, shoot) {
     page.expectFault(/console: Failed to load resource.*412/);
     await page.getByRole("link", { name: "Edit rule" }).click();
     await heading(page, `Edit ${made.name}`);
-    const field = page.getByRole("group", { name: "Limit" }).getByLabel("Limit", { exact: true });
+    const field = page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true });
     await field.fill("7");
     await change(4, { count_by: ["user"], limits: [limit(8)] });
     await page.getByRole("button", { name: "Save rule" }).click();

@@ -85,7 +85,7 @@ async function changesModes(page, shoot) {
     await page.getByLabel("New mode").selectOption({ label: "Shadow" });
     await page.getByRole("button", { name: "Change mode (2 rules)" }).click();
     await page.getByText("1 of 2 rules changed to Shadow.").waitFor();
-    await page.getByRole("alert").getByText("rule-0003: Someone else changed this while you were editing").waitFor();
+    await page.getByRole("alert").getByText("rule-0003: Changed by someone else meanwhile").waitFor();
     await shoot("rules-modes");
     assert.ok(await page.getByLabel("Select rule-0003").isChecked());
     assert.equal((await ruleNamed("rule-0007")).mode, "shadow");
