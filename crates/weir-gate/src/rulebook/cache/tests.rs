@@ -18,7 +18,7 @@ async fn following_any_changes_gives_what_a_whole_load_gives() {
     let database = weir_store::test_support::database().await;
     let mut done = BTreeSet::new();
     for seed in 1..=3 {
-        let mut history = History::new(database.app.clone(), seed);
+        let mut history = History::new(&database.app, seed);
         let (mut cache, mut book) = (RulebookCache::default(), Rulebook::default());
         let mut since = None;
         for at in 0..LOADS {
@@ -47,7 +47,7 @@ async fn following_any_changes_gives_what_a_whole_load_gives() {
 #[tokio::test]
 async fn a_change_leaves_other_rules_and_namespaces_as_they_are() {
     let database = weir_store::test_support::database().await;
-    let mut history = History::new(database.app.clone(), 1);
+    let mut history = History::new(&database.app, 1);
     let tenant = history.tenant().await;
     for namespace in ["a", "b", "b"] {
         history.rule(tenant, namespace).await;
@@ -70,7 +70,7 @@ async fn a_change_leaves_other_rules_and_namespaces_as_they_are() {
 #[tokio::test]
 async fn last_readable_revision_stays_in_force_until_there_is_a_newer_one() {
     let database = weir_store::test_support::database().await;
-    let mut history = History::new(database.app.clone(), 1);
+    let mut history = History::new(&database.app, 1);
     let tenant = history.tenant().await;
     history.rule(tenant, "a").await;
     let (mut cache, before) = from_nothing(&database.gate).await;
@@ -101,14 +101,14 @@ async fn from_nothing(store: &Store) -> (RulebookCache, Rulebook) {
 async fn load_from_another_history_replaces_everything_at_lower_equal_and_higher_versions() {
     for (lost, later) in [(6, 2), (4, 4), (2, 7), (3, 0)] {
         let database = weir_store::test_support::database().await;
-        let mut history = History::new(database.app.clone(), 4);
+        let mut history = History::new(&database.app, 4);
         let tenant = history.tenant().await;
         for namespace in NAMESPACES {
             history.rule(tenant, namespace).await;
         }
         let (database, fork) = database.fork().await;
-        let mut history = history.with_store(database.app.clone());
-        let mut forked = history.clone().with_store(fork.app.clone());
+        let mut history = history.with_store(&database.app);
+        let mut forked = history.clone().with_store(&fork.app);
         for _ in 0..lost {
             history.rule(tenant, "a").await;
         }

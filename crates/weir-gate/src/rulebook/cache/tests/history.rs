@@ -33,17 +33,17 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn new(store: Store, seed: u64) -> Self {
+    pub(super) fn new(store: &Store, seed: u64) -> Self {
         let random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let (tenants, digests, done) = (Vec::new(), Vec::new(), BTreeSet::new());
         let (rules, keys, overrides) = (Vec::new(), Vec::new(), Vec::new());
-        let store = with_long_deadline(&store);
+        let store = with_long_deadline(store);
         Self { store, random, tenants, digests, rules, keys, overrides, done }
     }
 
     /// The same history, continued in another database.
-    pub(super) fn with_store(self, store: Store) -> Self {
-        Self { store: with_long_deadline(&store), ..self }
+    pub(super) fn with_store(self, store: &Store) -> Self {
+        Self { store: with_long_deadline(store), ..self }
     }
 
     /// A number below `bound`.
