@@ -37,7 +37,8 @@ fn page(request: &Request) -> Response {
     if let Some(refusal) = refuse_writes(request.method()) {
         return refusal;
     }
-    let path = request.uri().path().trim_start_matches("/guide").trim_start_matches('/');
+    let path = request.uri().path();
+    let path = path.strip_prefix("/guide").unwrap_or(path).trim_start_matches('/');
     let path = if path.is_empty() || path.ends_with('/') {
         format!("{path}index.html")
     } else {
