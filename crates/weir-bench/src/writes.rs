@@ -39,6 +39,18 @@ const OVERRIDES: u32 = 5_000;
 /// The pause between two requests of the victim.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Longer latencies count as this one.
+const LATENCY_MAX_US: u64 = 60_000_000;
+
+/// A measurement of the victim's requests.
+#[derive(Debug)]
+struct Measurement<'m> {
+    /// The first cells of its rows.
+    row: &'m str,
+    /// The number of its first key. The names of keys differ in all measurements.
+    first: u32,
+}
+
 /// The answers to one kind of request. Times are in microseconds.
 #[derive(Debug)]
 struct Answers {
@@ -63,7 +75,8 @@ pub async fn run(args: WritesArgs) -> Result<()> {
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for round in 1..=args.rounds {
         let alone = format!("| {round} | nothing |");
-        measure(&alone, &fixture, &victim, args.requests, &AtomicU64::new(0)).await?;
+        let measurement = Measurement { row: &alone, first: 2 * (round - 1) * args.requests };
+        measurement.run(&fixture, &victim, args.requests, &AtomicU64::new(0)).await?;
         let written = Arc::<AtomicU64>::default();
         let mut writers = JoinSet::new();
         for _ in 0..args.writers {
@@ -71,7 +84,8 @@ pub async fn run(args: WritesArgs) -> Result<()> {
             writers.spawn(write(fixture, importer, Arc::clone(&body), Arc::clone(&written)));
         }
         let beside = format!("| {round} | {} writers |", args.writers);
-        measure(&beside, &fixture, &victim, args.requests, &written).await?;
+        let measurement = Measurement { row: &beside, first: (2 * round - 1) * args.requests };
+        measurement.run(&fixture, &victim, args.requests, &written).await?;
         writers.shutdown().await;
     }
     Ok(())
@@ -87,48 +101,46 @@ async fn write(fixture: Arc<Fixture>, tenant: String, body: Arc<Value>, written:
     }
 }
 
-/// Measures the victim's requests, and prints a row for each kind of them.
-async fn measure(
-    row: &str,
-    fixture: &Fixture,
-    victim: &Tenant,
-    requests: u32,
-    written: &AtomicU64,
-) -> Result<()> {
-    let (mut revocations, mut sign_ins) = (Answers::new(), Answers::new());
-    let keys = format!("/tenants/{}/keys", victim.id);
-    for number in 0..requests {
-        let key = json!({ "name": format!("key-{number}"), "scopes": ["check"] });
-        let (status, key) = fixture.send(Method::POST, &keys, Some(&key)).await?;
-        if let Some(id) = key["id"].as_str() {
+impl Measurement<'_> {
+    /// Measures the victim's requests, and prints a row for each kind of them.
+    async fn run(
+        &self,
+        fixture: &Fixture,
+        victim: &Tenant,
+        requests: u32,
+        written: &AtomicU64,
+    ) -> Result<()> {
+        let (mut revocations, mut sign_ins) = (Answers::new(), Answers::new());
+        let keys = format!("/tenants/{}/keys", victim.id);
+        for number in self.first..self.first + requests {
+            let key = json!({ "name": format!("key-{number}"), "scopes": ["check"] });
+            let (status, key) = fixture.send(Method::POST, &keys, Some(&key)).await?;
+            if let Some(id) = key["id"].as_str() {
+                let path = format!("{keys}/{id}");
+                let begun = Instant::now();
+                let (status, _) = fixture.send(Method::DELETE, &path, None).await?;
+                revocations.note(begun.elapsed(), status, StatusCode::NO_CONTENT);
+            } else {
+                revocations.note(Duration::ZERO, status, StatusCode::CREATED);
+            }
             let begun = Instant::now();
-            let (status, _) = fixture.send(Method::DELETE, &format!("{keys}/{id}"), None).await?;
-            revocations.note(begun.elapsed(), status, StatusCode::NO_CONTENT);
-        } else {
-            revocations.note(Duration::ZERO, status, StatusCode::CREATED);
+            let login = Some(fixture.login());
+            let (status, _) = fixture.send(Method::POST, "/auth/login", login).await?;
+            sign_ins.note(begun.elapsed(), status, StatusCode::OK);
+            tokio::time::sleep(PAUSE).await;
         }
-        let begun = Instant::now();
-        let (status, _) = fixture.send(Method::POST, "/auth/login", Some(fixture.login())).await?;
-        sign_ins.note(begun.elapsed(), status, StatusCode::OK);
-        tokio::time::sleep(PAUSE).await;
+        let written = written.load(Ordering::Relaxed);
+        for (title, answers) in [("revoke a key", revocations), ("sign in", sign_ins)] {
+            answers.print(self.row, title, written);
+        }
+        Ok(())
     }
-    let written = written.load(Ordering::Relaxed);
-    for (title, answers) in [("revoke a key", revocations), ("sign in", sign_ins)] {
-        let Answers { latencies, failed, unexpected } = answers;
-        let ms = |quantile| float(latencies.value_at_quantile(quantile)) / 1e3;
-        println!(
-            "{row} {title} | {:.1} | {:.1} | {:.1} | {failed} | {unexpected} | {written} |",
-            ms(0.5),
-            ms(0.99),
-            ms(1.0)
-        );
-    }
-    Ok(())
 }
 
 impl Answers {
     fn new() -> Self {
-        let latencies = Histogram::new(3).expect("3 digits are permitted");
+        let latencies =
+            Histogram::new_with_bounds(1, LATENCY_MAX_US, 3).expect("the bounds are valid");
         Self { latencies, failed: 0, unexpected: 0 }
     }
 
@@ -136,6 +148,15 @@ impl Answers {
         self.latencies.saturating_record(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
         self.failed += u64::from(status.is_server_error());
         self.unexpected += u64::from(status != expected && !status.is_server_error());
+    }
+
+    fn print(&self, row: &str, title: &str, written: u64) {
+        let Self { latencies, failed, unexpected } = self;
+        let ms = |quantile| float(latencies.value_at_quantile(quantile)) / 1e3;
+        let (p50, p99, max) = (ms(0.5), ms(0.99), ms(1.0));
+        println!(
+            "{row} {title} | {p50:.1} | {p99:.1} | {max:.1} | {failed} | {unexpected} | {written} |"
+        );
     }
 }
 
