@@ -49,6 +49,8 @@ struct Measurement<'m> {
     row: &'m str,
     /// The number of its first key. The names of keys differ in all measurements.
     first: u32,
+    /// The body of a sign-in. The account is not the fixture's, whose session too many sign-ins would end.
+    login: &'m Value,
 }
 
 /// The answers to one kind of request. Times are in microseconds.
@@ -64,6 +66,10 @@ struct Answers {
 pub async fn run(args: WritesArgs) -> Result<()> {
     let fixture = Arc::new(Fixture::start(&args.weir).await.context("start Weir")?);
     let victim = fixture.tenant("victim").await.context("make the victim")?;
+    let login = json!({ "email": "visitor@example.com", "password": fixture.login()["password"] });
+    let mut signup = login.clone();
+    signup["tenant_name"] = json!("Visitor");
+    fixture.post("/auth/signup", &signup).await?;
     let importer = fixture.tenant("importer").await.context("make the importer")?;
     let rule = variants::rule("bulk", &[variants::bucket(1_000)]);
     let rule = fixture.post(&format!("/tenants/{}/rules", importer.id), &rule).await?;
@@ -75,7 +81,8 @@ pub async fn run(args: WritesArgs) -> Result<()> {
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for round in 1..=args.rounds {
         let alone = format!("| {round} | nothing |");
-        let measurement = Measurement { row: &alone, first: 2 * (round - 1) * args.requests };
+        let measurement =
+            Measurement { row: &alone, first: 2 * (round - 1) * args.requests, login: &login };
         measurement.run(&fixture, &victim, args.requests, &AtomicU64::new(0)).await?;
         let written = Arc::<AtomicU64>::default();
         let mut writers = JoinSet::new();
@@ -84,7 +91,8 @@ pub async fn run(args: WritesArgs) -> Result<()> {
             writers.spawn(write(fixture, importer, Arc::clone(&body), Arc::clone(&written)));
         }
         let beside = format!("| {round} | {} writers |", args.writers);
-        let measurement = Measurement { row: &beside, first: (2 * round - 1) * args.requests };
+        let measurement =
+            Measurement { row: &beside, first: (2 * round - 1) * args.requests, login: &login };
         measurement.run(&fixture, &victim, args.requests, &written).await?;
         writers.shutdown().await;
     }
@@ -124,7 +132,7 @@ impl Measurement<'_> {
                 revocations.note(Duration::ZERO, status, StatusCode::CREATED);
             }
             let begun = Instant::now();
-            let login = Some(fixture.login());
+            let login = Some(self.login);
             let (status, _) = fixture.send(Method::POST, "/auth/login", login).await?;
             sign_ins.note(begun.elapsed(), status, StatusCode::OK);
             tokio::time::sleep(PAUSE).await;

@@ -41,6 +41,9 @@ const REMAINING_SHARE: u64 = 8;
 /// A lease has at most one n-th of the limit: bounds the loss by a killed gate.
 const LIMIT_SHARE: u64 = 100;
 const SIZE_MAX: u64 = 10_000;
+/// A lease decides at least this many later checks, unless the limit permits no lease of that size. A smaller one costs Redis more than it saves: its request has an
+/// idempotency record, and units that stay unused are returned by a call of their own.
+const CHECKS_MIN: u64 = 4;
 
 impl Lease {
     pub(super) fn empty(tenant: TenantId, charge: RuleCharge, now: Instant) -> Self {
@@ -93,7 +96,8 @@ impl Lease {
         self.decision_at(now)
     }
 
-    /// The number of units to take for a check of `cost`: as many as the last second used, but at most twice as many as before.
+    /// The number of units to take for a check of `cost`: as many as the last second used, but at most twice as many as
+    /// before, and only the cost if the lease would decide too few later checks.
     pub(super) fn next_units(&mut self, cost: u64, now: Instant) -> u64 {
         let elapsed_ms = now.saturating_duration_since(self.decided_at).as_millis().max(1);
         let used = u128::from(self.used) * LASTS.as_millis() / elapsed_ms;
@@ -103,7 +107,9 @@ impl Lease {
         let held = if now < self.until { self.units } else { 0 };
         let most = (self.limit() / LIMIT_SHARE).saturating_sub(held);
         let wanted = self.size.min(remaining / REMAINING_SHARE);
-        cost + wanted.saturating_sub(cost).min(most)
+        let surplus = wanted.saturating_sub(cost).min(most);
+        let too_few = surplus < CHECKS_MIN.saturating_mul(cost) && surplus < most;
+        if too_few { cost } else { cost + surplus }
     }
 
     pub(super) fn take(&mut self, id: u64) {

@@ -131,24 +131,28 @@ fn lease_has_the_units_of_one_second_and_at_most_one_percent_of_the_limit() {
         }
         sizes
     };
-    assert_eq!(sizes(100_000, Duration::from_millis(100)), [1, 2, 4, 8, 10, 10, 10, 10]);
-    assert_eq!(sizes(1_000, Duration::from_millis(1)), [1, 2, 4, 8, 11, 11, 11, 11]);
+    assert_eq!(sizes(100_000, Duration::from_millis(100)), [1, 1, 1, 8, 10, 10, 10, 10]);
+    assert_eq!(sizes(1_000, Duration::from_millis(1)), [1, 1, 1, 8, 11, 11, 11, 11]);
     assert_eq!(sizes(100_000, Duration::from_secs(2)), [1; 8], "used less than once a second");
+    assert_eq!(sizes(200, Duration::from_millis(1)), [1, 1, 3, 3, 3, 3, 3, 3], "1 % of the limit");
     assert_eq!(sizes(99, Duration::from_millis(1)), [1; 8], "no unit is 1 % of the limit");
+    assert_eq!(sizes(100_000, Duration::from_millis(250)), [1; 8], "3 checks a second");
 }
 
 #[test]
 fn last_units_are_left_for_other_gates() {
     let (leases, rules, now) = (connected(), leased_window(), Instant::now());
-    for remaining in [500, 20] {
+    let take_and_use = |remaining| {
         let request = take(&leases, &rules, 1, now);
-        let surplus = request.units() - 1;
+        let units = request.units();
         request.given(AT, given(remaining, 30_000), now);
-        for _ in 0..surplus {
+        for _ in 1..units {
             assert!(is_here(&leases, &rules, now));
         }
-    }
-    assert_eq!(take(&leases, &rules, 1, now).units(), 2, "an eighth of the remaining units");
+        units
+    };
+    assert_eq!([500, 500, 500, 48, 20].map(take_and_use), [1, 1, 1, 8, 6], "an eighth of 48 units");
+    assert_eq!(take_and_use(500), 1, "an eighth of 20 units decides too few checks");
 }
 
 #[test]
