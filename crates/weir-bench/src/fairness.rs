@@ -1,11 +1,15 @@
 //! `fairness`: the effect on one tenant of another tenant that sends as many checks as the API permits.
 //!
-//! The victim sends checks at a fixed rate, alone and beside each attack in turn. Its rule denies every check that Redis does
-//! not decide, so a degraded answer counts as an unexpected one.
+//! The victim sends checks at a fixed rate: alone, beside threads that only compute, and beside each attack in turn. Its
+//! rule denies every check that Redis does not decide, so a degraded answer counts as an unexpected one.
 
 mod attack;
 
+use std::num::NonZero;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -45,6 +49,13 @@ struct Noticed {
     failed: u64,
 }
 
+/// Threads that compute without pause: the control, which shows what any load on the processors costs the victim.
+#[derive(Debug)]
+struct BusyThreads {
+    threads: Vec<JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
+}
+
 pub async fn run(args: FairnessArgs) -> Result<()> {
     let fixture = Fixture::with_budget(&args.weir, args.budget_ms).await.context("start Weir")?;
     let victim = victim(&fixture).await.context("make the victim")?;
@@ -60,6 +71,9 @@ pub async fn run(args: FairnessArgs) -> Result<()> {
     for round in 1..=args.rounds {
         let alone = measure(&victim, &args).await?;
         print(round, "nobody", alone, alone, 0.0);
+        let busy = BusyThreads::start();
+        print(round, &busy.title(), measure(&victim, &args).await?, alone, 0.0);
+        drop(busy);
         for attack in &attacks {
             let attacking = attack.start(&fixture);
             let beside = measure(&victim, &args).await?;
@@ -67,6 +81,40 @@ pub async fn run(args: FairnessArgs) -> Result<()> {
         }
     }
     Ok(())
+}
+
+impl BusyThreads {
+    /// Starts one thread for each processor.
+    fn start() -> Self {
+        let stop = Arc::<AtomicBool>::default();
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        let spin = |stop: Arc<AtomicBool>| {
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        };
+        let threads = (0..processors).map(|_| {
+            thread::spawn({
+                let stop = Arc::clone(&stop);
+                move || spin(stop)
+            })
+        });
+        Self { threads: threads.collect(), stop }
+    }
+
+    fn title(&self) -> String {
+        format!("{} threads that only compute", self.threads.len())
+    }
+}
+
+impl Drop for BusyThreads {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // A thread that only spins does not panic.
+            drop(thread.join());
+        }
+    }
 }
 
 async fn victim(fixture: &Fixture) -> Result<Variant> {
