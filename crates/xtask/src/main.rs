@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
 mod bench;
+mod chart;
 mod checkers;
 mod compress;
 mod dashboard;
@@ -60,6 +61,7 @@ fn run(workspace: &Workspace, task: Task) -> anyhow::Result<()> {
         Task::Tidy { words: false } => tidy::run(workspace),
         Task::Tidy { words: true } => tidy::words(workspace),
         Task::Dependencies => dependencies::run(workspace),
+        Task::Chart => chart::run(workspace),
         Task::Release => release::run(workspace),
         Task::Sbom { out } => sbom::run(workspace, out.as_deref()),
         Task::Openapi { check } => openapi::run(workspace, check.into()),
@@ -119,6 +121,8 @@ enum Task {
     },
     /// Checks licences, sources and banned libraries as deny.toml states them
     Dependencies,
+    /// Renders the Helm chart with many values and validates all of it
+    Chart,
     /// Builds the server for a release, without paths of this machine in its binary
     Release,
     /// Prints what the server's binary is made of, as `CycloneDX`

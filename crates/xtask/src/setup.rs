@@ -4,6 +4,7 @@
 mod limiters;
 mod packages;
 mod purpose;
+mod python;
 mod system;
 mod tools;
 mod wasm_std;
@@ -15,6 +16,7 @@ use crate::workspace::Workspace;
 pub use limiters::throttlecrab;
 pub use packages::browser_tool;
 pub use purpose::Purpose;
+pub use python::python_tool;
 pub use tools::{bindgen, machete, splitter};
 pub use wasm_std::{WasmStd, wasm_std};
 
@@ -30,6 +32,7 @@ pub fn run(workspace: &Workspace, purpose: Purpose) -> Result<()> {
     tools::install(workspace)?;
     if purpose == Purpose::Test {
         packages::install(workspace)?;
+        python::install(workspace)?;
         tools::install_checkers(workspace)?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::bench::instructions;
 use crate::dashboard::{self, wasm_cargo};
 use crate::setup::{self, Purpose};
 use crate::workspace::{Mode, Workspace, call, step};
-use crate::{checkers, dependencies, guide, layers, openapi, sqlx, tidy};
+use crate::{chart, checkers, dependencies, guide, layers, openapi, sqlx, tidy};
 
 pub fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, Purpose::Test)?;
@@ -17,6 +17,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     step("dependencies", || dependencies::run(workspace))?;
     step("unused dependencies", || checkers::unused_dependencies(workspace))?;
     step("Lua", || checkers::lua(workspace))?;
+    step("chart", || chart::run(workspace))?;
     dashboard::run(workspace)?;
     step("lints", || {
         call(workspace.cargo().args([

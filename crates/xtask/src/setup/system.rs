@@ -35,7 +35,7 @@ struct Need {
     present: fn() -> bool,
 }
 
-const NEEDS: [Need; 10] = [
+const NEEDS: [Need; 11] = [
     // The server's allocator is built from its sources.
     Need {
         title: "make",
@@ -72,6 +72,13 @@ const NEEDS: [Need; 10] = [
         brew: "python3",
         only_for: &[Purpose::Test],
         present: || on_path("python3").is_some(),
+    },
+    Need {
+        title: "virtual environments of Python",
+        debian: "python3-venv",
+        brew: "python3",
+        only_for: &[Purpose::Test],
+        present: has_virtual_environments,
     },
     Need {
         title: "luacheck",
@@ -144,6 +151,15 @@ fn install_packages(missing: &[&Need]) -> Result<()> {
 fn may_sudo() -> bool {
     Command::new("sudo")
         .args(["-n", "true"])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Debian puts the installer of packages that a new environment needs into a package of its own.
+fn has_virtual_environments() -> bool {
+    Command::new("python3")
+        .args(["-c", "import ensurepip, venv"])
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success())
