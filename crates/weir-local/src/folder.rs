@@ -52,7 +52,7 @@ fn make_private(folder: &Path, account: &Account) -> Result<(), LocalError> {
     }
     // Another user could have made the existing folder as a trap (a link, or a folder of theirs), so its owner must be this
     // process or the account.
-    let found = fs::symlink_metadata(folder).map_err(LocalError::file("look at", folder))?;
+    let found = fs::symlink_metadata(folder).map_err(LocalError::file("inspect", folder))?;
     let ours = rustix::process::geteuid().as_raw();
     if !found.is_dir() || ![account.uid(), ours].contains(&found.uid()) {
         return Err(LocalError::UnsafeFolder { path: folder.to_owned(), owner: account.name() });

@@ -1,6 +1,6 @@
-# Guardian of one process. Its standard input is a pipe held by the owner; the end of that file
-# means that the owner is gone, however it went, and then the process goes too.
-# Arguments: signal that stops the process, seconds it may take, files for its standard output and
+# Watchdog of one process. Its standard input is a pipe held by the owner; the end of that file
+# means that the owner has ended, for any reason, and the watchdog then stops the process.
+# Arguments: signal that stops the process, seconds until it is killed, files for its standard output and
 # error, then the command. Prints the process's id at once, and its exit code when it has ended.
 umask 077
 signal=$1 grace_s=$2 out=$3 err=$4
@@ -16,7 +16,7 @@ tree() {
 (
     while read -r _ <&3; do :; done
     kill -s "$signal" "$child"
-    # It may have been paused, and then hears nothing else.
+    # A paused process receives no other signal before this one.
     kill -s CONT $(tree)
     tenths=$((grace_s * 10))
     while [ "$tenths" -gt 0 ] && kill -0 "$child"; do
@@ -35,7 +35,7 @@ while :; do
     kill -0 "$child" 2>/dev/null || break
 done
 rm -f "$out.running"
-# When the code is printed, no process of ours is left.
+# The code is printed when no process is left.
 kill "$watcher" 2>/dev/null
 wait "$watcher" 2>/dev/null
 echo "$code"

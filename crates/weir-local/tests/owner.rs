@@ -32,7 +32,7 @@ fn killed_owner_leaves_no_paused_server_behind() {
 }
 
 #[test]
-fn guarded_process_ends_with_its_code_and_output() {
+fn watched_process_ends_with_its_code_and_output() {
     let scratch = ScratchDir::create().unwrap();
     let launch = Launch::new("/bin/sh", scratch.path(), &scratch.path().join("log"))
         .args(["-c", "echo $GREETING; echo trouble >&2; exit 3"])
@@ -45,13 +45,13 @@ fn guarded_process_ends_with_its_code_and_output() {
 }
 
 #[test]
-fn guarded_process_that_ignores_the_signal_is_killed() {
+fn watched_process_that_ignores_the_signal_is_killed() {
     let scratch = ScratchDir::create().unwrap();
     let launch = Launch::new("/bin/sh", scratch.path(), &scratch.path().join("log"))
         .args(["-c", "trap '' TERM; echo up; while :; do sleep 1; done"])
         .stop_by(weir_local::StopSignal::Terminate, Duration::from_secs(1));
     let process = WatchedProcess::spawn(launch).unwrap();
-    await_that(|| process.stdout() == "up\n");
+    until(|| process.stdout() == "up\n");
     assert_eq!(process.stop(), 128 + 9);
 }
 
@@ -80,7 +80,7 @@ fn example() -> PathBuf {
 }
 
 fn await_gone(pids: &[String]) {
-    await_that(|| {
+    until(|| {
         pids.iter().all(|pid| {
             let alive = Command::new("kill").args(["-0", pid]).stderr(Stdio::null()).status();
             !alive.unwrap().success()
@@ -88,7 +88,7 @@ fn await_gone(pids: &[String]) {
     });
 }
 
-fn await_that(condition: impl Fn() -> bool) {
+fn until(condition: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(30);
     while !condition() {
         assert!(Instant::now() < until, "still not so after 30 s");

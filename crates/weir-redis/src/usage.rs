@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_tell_their_tenant() {
+    fn keys_name_their_tenant() {
         let id = TenantId::from_u128(7);
         assert_eq!(read(&format!("weir:{{{id}}}:s:00")), Some((id, true)));
         assert_eq!(read(&format!("weir:{{{id}}}:l:rule_1:0:00")), Some((id, true)));

@@ -27,7 +27,7 @@ fn killed_server_comes_back_empty_on_the_same_port() {
 }
 
 #[test]
-fn settings_are_ours() {
+fn settings_are_those_of_weir() {
     let scratch = ScratchDir::create().unwrap();
     let server = start(&scratch);
     for (name, value) in [("maxmemory-policy", "noeviction"), ("databases", "2"), ("save", "")] {

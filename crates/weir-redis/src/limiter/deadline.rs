@@ -22,7 +22,7 @@ pub(super) struct StallTolerantDeadline {
 /// The resolution of timers. A later wake-up means that this process was prevented from running.
 const ON_TIME: Duration = Duration::from_millis(3);
 const MOVES_MAX: u32 = 4;
-const LAST_LOOKS: u32 = 4;
+const LAST_POLLS: u32 = 4;
 
 impl StallTolerantDeadline {
     /// Returns the answer if it arrives before `deadline`, extended by the lost time.
@@ -48,7 +48,7 @@ impl StallTolerantDeadline {
             self.moved += 2 * lost;
         }
         // An answer that has arrived is possibly still passing through other tasks.
-        for _ in 0..LAST_LOOKS {
+        for _ in 0..LAST_POLLS {
             tokio::task::yield_now().await;
             if let Ok(answer) = tokio::time::timeout(Duration::ZERO, answer.as_mut()).await {
                 return Some(answer);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn time_in_which_this_process_was_kept_from_running_is_waited_again() {
+    async fn time_in_which_this_process_could_not_run_is_waited_again() {
         let began = Instant::now();
         let mut answer = pin!(async {
             tokio::task::yield_now().await;
@@ -90,15 +90,15 @@ mod tests {
                 std::hint::spin_loop();
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
-            "late by no fault of its own"
+            "answered after a stall"
         });
         let deadline = began + Duration::from_millis(10);
         let heard = StallTolerantDeadline::default().wait(answer.as_mut(), deadline).await;
-        assert_eq!(heard, Some("late by no fault of its own"));
+        assert_eq!(heard, Some("answered after a stall"));
     }
 
     #[tokio::test]
-    async fn lost_time_is_waited_again_only_so_often() {
+    async fn lost_time_is_waited_again_a_bounded_number_of_times() {
         for (times_moved, moves) in [(0, true), (MOVES_MAX - 1, true), (MOVES_MAX, false)] {
             let mut deadline =
                 StallTolerantDeadline { times_moved, ..StallTolerantDeadline::default() };
@@ -111,9 +111,9 @@ mod tests {
 
     #[tokio::test]
     async fn further_deadlines_that_passed_meanwhile_are_not_waited_for() {
-        let mut looks = 0;
+        let mut polls = 0;
         let mut answer = pin!(std::future::poll_fn(|_| {
-            looks += 1;
+            polls += 1;
             Poll::<()>::Pending
         }));
         let mut deadline = StallTolerantDeadline::default();
@@ -124,6 +124,6 @@ mod tests {
         let later = Instant::now() + Duration::from_millis(10);
         assert_eq!(deadline.wait(answer.as_mut(), later).await, None);
         assert!(Instant::now() >= later);
-        assert!(looks < 30, "looked {looks} times");
+        assert!(polls < 30, "{polls} polls");
     }
 }

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_stay_within_fixed_bounds_whatever_is_measured() {
+    fn calls_keep_their_bounds_under_any_measurement() {
         assert_eq!(cost_max_after([(100, 1_000_000); RATIOS]), 125);
         assert_eq!(cost_max_after([(100, 0); RATIOS]), 1_000);
     }

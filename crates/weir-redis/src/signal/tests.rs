@@ -15,7 +15,7 @@ use crate::Client;
 use crate::keys::SIGNAL_CHANNEL;
 
 /// The longest time that a busy machine needs for any step.
-const PATIENCE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A Redis of its own, and the events that woke a follower.
 struct Fixture {
@@ -55,7 +55,7 @@ impl Fixture {
             }
             panic!("the follower ended");
         };
-        tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("never {wanted:?}"));
+        tokio::time::timeout(DEADLINE, wait).await.unwrap_or_else(|_| panic!("never {wanted:?}"));
     }
 }
 
@@ -152,7 +152,7 @@ async fn stalled_redis_ends_the_subscription_and_its_return_begins_one() {
 async fn emptied_redis_is_noticed_each_time_and_by_a_restart_too() {
     let mut fixture = Fixture::start().await;
     for round in 0..3 {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + DEADLINE;
         while !fixture.redis.command("EXISTS weir:marker").expect("it runs").contains('1') {
             assert!(Instant::now() < deadline, "no marker");
             tokio::task::yield_now().await;
@@ -167,7 +167,7 @@ async fn emptied_redis_is_noticed_each_time_and_by_a_restart_too() {
 }
 
 #[tokio::test]
-async fn malformed_signals_are_told_apart() {
+async fn malformed_signals_wake_as_such() {
     let mut fixture = Fixture::start().await;
     let mut connection = fixture.client.get_multiplexed_async_connection().await.expect("accepted");
     for payload in ["", "-1", "18446744073709551616", "4 2", "\u{0}", "{}"] {
@@ -209,9 +209,9 @@ async fn an_announcement_that_failed_is_repeated_until_it_arrives() {
     let client = crate::client(&url).expect("a local address");
     let signal = Signal::start(client, fixture.stop.clone());
     signal.announce(1);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + DEADLINE;
     while signal.failures() == 0 {
-        assert!(Instant::now() < deadline, "it waits for ever");
+        assert!(Instant::now() < deadline, "no failure was counted");
         tokio::task::yield_now().await;
     }
     set(&["+publish"]).await;
@@ -224,9 +224,9 @@ async fn announcements_that_fail_are_counted_and_end_in_time() {
     let signal = Signal::start(fixture.client.clone(), fixture.stop.clone());
     fixture.redis.pause().expect("it ran");
     signal.announce(1);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + DEADLINE;
     while signal.failures() == 0 {
-        assert!(Instant::now() < deadline, "it waits for ever");
+        assert!(Instant::now() < deadline, "no failure was counted");
         tokio::task::yield_now().await;
     }
     fixture.until(Wake::Disconnected).await;

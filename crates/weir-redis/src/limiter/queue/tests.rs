@@ -106,7 +106,7 @@ async fn longest_queue_gives_up_its_newest_checks_when_all_is_full() {
         .map(|tenant| push(&queue, TenantId::from_u128(tenant), TENANT_CHECKS_MAX, 7))
         .collect();
     let mut check = push(&queue, VICTIM, 1, 7).remove(0);
-    assert!(result(&mut check).is_none(), "it waits");
+    assert!(result(&mut check).is_none(), "still queued");
     let displaced: Vec<_> =
         floods.iter_mut().filter_map(|flood| result(flood.last_mut()?)).collect();
     assert!(matches!(displaced[..], [Err(RedisError::Overloaded)]), "{displaced:?}");
@@ -129,7 +129,7 @@ async fn checks_that_are_late_or_abandoned_are_not_sent() {
     let drained = queue.drain(500, now);
     let batch: Vec<_> = drained.batch.iter().map(|pending| pending.cost).collect();
     assert_eq!((batch, drained.expired.len()), (vec![9], 2));
-    assert!(result(&mut received).is_none(), "whoever drains replies");
+    assert!(result(&mut received).is_none(), "the caller of drain replies");
     assert_eq!(queue.lock().checks, 0);
 }
 

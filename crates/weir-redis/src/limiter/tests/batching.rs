@@ -19,7 +19,7 @@ use crate::limiter::{Answer, Asked};
 
 /// One of the checks has periods of a quota for another time.
 #[tokio::test]
-async fn check_is_decided_in_the_company_of_one_with_other_periods() {
+async fn check_is_decided_although_another_of_its_call_has_other_periods() {
     let fixture = Fixture::new().await;
     let rules = [charge_of(1, vec![of_kind(Kind::Quota, 5, 1_000)])];
     let asked: [Asked<'_>; 1] = [fixture.asked(Operation::Consume, 1, &rules)];
@@ -27,17 +27,17 @@ async fn check_is_decided_in_the_company_of_one_with_other_periods() {
         let encoded = Encoded::new(&asked, |quota| calendar::bounds(quota, Micros(now_us)));
         let (answer, answered) = oneshot::channel();
         let deadline = Instant::now() + Duration::from_secs(30);
-        let waiting = PendingCheck { encoded, checks: 1, cost: 1, deadline, reply: Some(answer) };
-        fixture.limiter.queue.0.push(fixture.tenant, waiting).expect("there is room");
+        let pending = PendingCheck { encoded, checks: 1, cost: 1, deadline, reply: Some(answer) };
+        fixture.limiter.queue.0.push(fixture.tenant, pending).expect("there is room");
         answered
     };
     // Both are queued before the batcher runs, so it takes them together.
     let (of_another_time, of_this_time) = (ask(0), ask(START_US));
-    let told = of_this_time.await.expect("answered").expect("redis");
-    let Reply::Answers(answers) = told else { panic!("its periods hold") };
+    let reply = of_this_time.await.expect("answered").expect("redis");
+    let Reply::Answers(answers) = reply else { panic!("its periods hold") };
     assert!(matches!(answers[0], Answer::Decided(Micros(START_US), _)), "{answers:?}");
-    let told = of_another_time.await.expect("answered").expect("redis");
-    assert!(matches!(told, Reply::OtherPeriod(Micros(START_US))), "{told:?}");
+    let reply = of_another_time.await.expect("answered").expect("redis");
+    assert!(matches!(reply, Reply::OtherPeriod(Micros(START_US))), "{reply:?}");
 }
 
 /// One check of a batch has a key of a type that its counters never have.

@@ -119,8 +119,8 @@ impl Own {
     }
 
     /// Sends checks until one is answered, as callers would. Returns the remaining units.
-    async fn until_answered(&self, within: Duration) -> u64 {
-        let deadline = Instant::now() + within;
+    async fn until_answered(&self, at_most: Duration) -> u64 {
+        let deadline = Instant::now() + at_most;
         loop {
             let (answer, waited) = self.check().await;
             assert!(waited < BUDGET + SLACK, "waited {waited:?}");
@@ -153,7 +153,7 @@ impl Own {
 }
 
 #[tokio::test]
-async fn stopped_redis_keeps_nobody_waiting_and_is_used_again_within_two_seconds_of_its_return() {
+async fn stopped_redis_delays_no_check_and_is_used_again_two_seconds_after_its_return() {
     let own = Own::start().await;
     assert_eq!(own.ask_fine().await, 999_999);
     own.redis.kill().expect("it ran");
@@ -167,13 +167,13 @@ async fn stopped_redis_keeps_nobody_waiting_and_is_used_again_within_two_seconds
 }
 
 #[tokio::test]
-async fn redis_restarted_while_nobody_asks_costs_no_check() {
+async fn redis_restarted_while_idle_fails_no_check() {
     let own = Own::start().await;
     own.ask_fine().await;
     own.redis.restart().expect("it starts");
     let deadline = Instant::now() + Duration::from_secs(10);
     while own.limiter.up() {
-        assert!(Instant::now() < deadline, "nobody noticed");
+        assert!(Instant::now() < deadline, "still up");
         tokio::task::yield_now().await;
     }
     until_up(&own.limiter).await;
@@ -211,7 +211,7 @@ async fn callers_that_wait_behind_a_stalled_call_wait_no_longer_than_their_budge
 /// There are more callers than three calls hold, so some are still queued when the breaker opens. They need not wait until
 /// Redis answers a probe.
 #[tokio::test]
-async fn callers_behind_the_calls_that_opened_the_breaker_are_told_at_once() {
+async fn callers_behind_the_calls_that_opened_the_breaker_fail_at_once() {
     let own = Arc::new(Own::with_budget(Duration::from_millis(10)).await);
     let mut longest = Duration::MAX;
     // A busy machine can be late by itself, but not each time.
@@ -220,8 +220,9 @@ async fn callers_behind_the_calls_that_opened_the_breaker_are_told_at_once() {
         own.redis.pause().expect("it ran");
         let answered = own.ask_at_once(1_000).await;
         own.redis.resume().expect("it was paused");
-        assert!(answered.iter().all(|(answer, _)| answer.is_err()), "nobody could decide");
-        longest = longest.min(answered.iter().map(|it| it.1).max().expect("a thousand"));
+        assert!(answered.iter().all(|(answer, _)| answer.is_err()), "Redis was paused");
+        longest =
+            longest.min(answered.iter().map(|(_, waited)| *waited).max().expect("a thousand"));
     }
     assert!(longest < Duration::from_millis(250), "waited {longest:?}");
 }
@@ -296,7 +297,7 @@ async fn batch_of_checks_with_many_limits_is_sent_in_many_calls() {
     let results = own.limiter.check(&vec![asked; 100]).await;
     for (at, result) in results.iter().enumerate() {
         let Ok(Answer::Decided(_, decisions)) = result else { panic!("{at}: {result:?}") };
-        assert!(decisions.iter().all(|it| it.remaining == 999 - at as u64), "in order");
+        assert!(decisions.iter().all(|decision| decision.remaining == 999 - at as u64), "in order");
     }
     // There are 6,400 limits, and a call holds at most 1,000 us of estimated script time.
     let calls = own.calls().await - before;
@@ -342,7 +343,7 @@ async fn read_only_replica_refuses_until_it_is_promoted() {
 }
 
 #[tokio::test]
-async fn limiter_that_was_stopped_says_away() {
+async fn stopped_limiter_answers_away() {
     let own = Own::start().await;
     let stop = CancellationToken::new();
     let client = crate::client(&own.redis.url()).expect("a local address");
