@@ -2,8 +2,9 @@
 //! `weir dev` and for the tests.
 //!
 //! - [`Postgres`] and [`Redis`]: one server each, on loopback, in a folder of its own.
+//! - [`RedisSentinel`] and [`RedisCluster`]: several Redis servers that fail over by themselves.
 //! - [`shared`]: one server of each kind per test process.
-//! - [`Relay`]: a network that silences connections.
+//! - [`Relay`]: a network that delays, silences and cuts connections.
 //! - [`WatchedProcess`]: a process that must not outlive its owner. Tests run `weir serve` in it.
 //!
 //! Invariants: nothing that is started here outlives its owner, even if the owner is killed. No server runs as root, and no
@@ -18,6 +19,8 @@ mod port;
 mod postgres;
 mod programs;
 mod redis;
+mod redis_cluster;
+mod redis_sentinel;
 mod relay;
 mod scratch;
 mod secret;
@@ -29,6 +32,8 @@ pub use port::free_port;
 pub use postgres::{Postgres, PostgresOptions};
 pub use programs::{postgres_folder, redis_server};
 pub use redis::{Redis, RedisOptions};
+pub use redis_cluster::RedisCluster;
+pub use redis_sentinel::RedisSentinel;
 pub use relay::Relay;
 pub use scratch::ScratchDir;
 pub use watchdog::{Launch, StopSignal, WatchedProcess};

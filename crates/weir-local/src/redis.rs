@@ -28,16 +28,36 @@ pub struct Redis {
     account: Account,
     password: String,
     port: u16,
+    sentinel: bool,
     process: Mutex<Option<WatchedProcess>>,
+}
+
+/// A server that belongs to a group of servers with one password.
+#[derive(Debug)]
+pub(crate) struct Member<'a> {
+    pub(crate) password: &'a str,
+    /// Whether the server is a Sentinel, which stores no keys.
+    pub(crate) sentinel: bool,
 }
 
 impl Redis {
     pub fn start(options: RedisOptions) -> Result<Self, LocalError> {
+        Self::start_member(options, None)
+    }
+
+    pub(crate) fn start_member(
+        options: RedisOptions,
+        member: Option<&Member<'_>>,
+    ) -> Result<Self, LocalError> {
         let RedisOptions { data_dir, settings } = options;
         let program = redis_server()?;
         let account = Account::for_servers()?;
         let data_dir = folder::prepare(&data_dir, &account)?;
-        let password = secret::load_or_make(&data_dir.join("password"), &account)?;
+        let password = match member {
+            Some(member) => member.password.to_owned(),
+            None => secret::load_or_make(&data_dir.join("password"), &account)?,
+        };
+        let sentinel = member.is_some_and(|member| member.sentinel);
         let port_file = data_dir.join("port");
         let last = fs::read_to_string(&port_file).ok();
         let last = last.and_then(|text| text.trim().parse().ok());
@@ -46,7 +66,8 @@ impl Redis {
             None => free_port()?,
         };
         folder::write_private(&port_file, &port.to_string(), &account)?;
-        let server = Self { program, data_dir, account, password, port, process: Mutex::new(None) };
+        let process = Mutex::new(None);
+        let server = Self { program, data_dir, account, password, port, sentinel, process };
         server.configure(&settings)?;
         server.run()?;
         Ok(server)
@@ -68,6 +89,11 @@ impl Redis {
     /// The folder in use. It differs from the requested one if the account of the server cannot reach that.
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
+    }
+
+    /// The address of the server without its password.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     /// The id of the server's process, if it runs.
@@ -131,6 +157,7 @@ impl Redis {
         let log = self.data_dir.join("redis.log");
         let launch = Launch::new(&self.program, &self.data_dir, &log)
             .args([self.data_dir.join("redis.conf")])
+            .args(self.sentinel.then_some("--sentinel"))
             .run_as(self.account.clone())
             .stop_by(StopSignal::Terminate, Duration::from_secs(5));
         let process = WatchedProcess::spawn(launch)?;

@@ -1,11 +1,12 @@
-//! A TCP relay in front of a server. It causes the fault that no signal to a process can cause: a network that silently drops
-//! the packets of the existing connections, while new ones work.
+//! A TCP relay in front of a server. It causes the faults that no signal to a process can cause: a network that is slow, that
+//! silently drops the packets of the existing connections while new ones work, or that cuts connections.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::LocalError;
 
@@ -22,6 +23,8 @@ struct Shared {
     ended: AtomicBool,
     /// Whether new connections are silent from the start.
     deaf: AtomicBool,
+    /// The time by which bytes are delayed in each direction, in microseconds.
+    delay_us: AtomicU64,
     links: Mutex<Vec<Link>>,
 }
 
@@ -41,6 +44,7 @@ impl Relay {
             target,
             ended: AtomicBool::new(false),
             deaf: AtomicBool::new(false),
+            delay_us: AtomicU64::new(0),
             links: Mutex::default(),
         });
         let accepting = Arc::clone(&shared);
@@ -61,6 +65,21 @@ impl Relay {
         links.len()
     }
 
+    /// Delays bytes so that a round trip takes this much longer. Bytes keep their order, and the throughput is not bounded.
+    pub fn set_round_trip(&self, round_trip: Duration) {
+        let each_way = u64::try_from(round_trip.as_micros() / 2).unwrap_or(u64::MAX);
+        self.shared.delay_us.store(each_way, Ordering::SeqCst);
+    }
+
+    /// Closes the existing connections. New connections work. Returns the number of closed connections.
+    pub fn cut(&self) -> usize {
+        let links: Vec<_> = self.shared.links().drain(..).collect();
+        for end in links.iter().flat_map(|link| &link.ends) {
+            drop(end.shutdown(Shutdown::Both));
+        }
+        links.len()
+    }
+
     /// Sets whether new connections are silent from the start.
     pub fn set_deaf(&self, deaf: bool) {
         self.shared.deaf.store(deaf, Ordering::SeqCst);
@@ -72,9 +91,7 @@ impl Drop for Relay {
         self.shared.ended.store(true, Ordering::SeqCst);
         // Wakes the thread that accepts connections.
         drop(TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)));
-        for link in self.shared.links().drain(..) {
-            link.ends.iter().for_each(|end| drop(end.shutdown(Shutdown::Both)));
-        }
+        self.cut();
     }
 }
 
@@ -83,7 +100,7 @@ impl Shared {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn accept(&self, listener: &TcpListener) {
+    fn accept(self: &Arc<Self>, listener: &TcpListener) {
         for client in listener.incoming().flatten() {
             if self.ended.load(Ordering::SeqCst) {
                 return;
@@ -96,22 +113,80 @@ impl Shared {
             let both = || Some([client.try_clone().ok()?, server.try_clone().ok()?]);
             let (Some(ends), Some([from, to])) = (both(), both()) else { continue };
             self.links().push(Link { silent: Arc::clone(&silent), ends });
-            let answers = Arc::clone(&silent);
-            thread::spawn(move || pass(from, to, &silent));
-            thread::spawn(move || pass(server, client, &answers));
+            for (from, to) in [(from, to), (server, client)] {
+                let (sender, receiver) = mpsc::channel();
+                let (silent, writer) = (Arc::clone(&silent), Arc::clone(&silent));
+                let shared = Arc::clone(self);
+                thread::spawn(move || read(from, &sender, &silent, &shared));
+                thread::spawn(move || write(to, &receiver, &writer));
+            }
+        }
+    }
+
+    fn delay(&self) -> Duration {
+        Duration::from_micros(self.delay_us.load(Ordering::SeqCst))
+    }
+}
+
+/// Bytes, and the time at which they arrive.
+type Delayed = (Instant, Vec<u8>);
+
+/// Reads bytes until one side ends. On a silent connection, it drops them.
+fn read(mut from: TcpStream, to: &mpsc::Sender<Delayed>, silent: &AtomicBool, shared: &Shared) {
+    let mut bytes = [0; 16 * 1024];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        let arrival = Instant::now() + shared.delay();
+        if !silent.load(Ordering::SeqCst) && to.send((arrival, bytes[..count].to_vec())).is_err() {
+            break;
         }
     }
 }
 
-/// Forwards bytes until one side ends. On a silent connection, it reads and drops the bytes and does not forward the end.
-fn pass(mut from: TcpStream, mut to: TcpStream, silent: &AtomicBool) {
-    let mut bytes = [0; 16 * 1024];
-    while let Ok(count @ 1..) = from.read(&mut bytes) {
-        if !silent.load(Ordering::SeqCst) && to.write_all(&bytes[..count]).is_err() {
+/// Writes bytes when they arrive, and forwards the end of the connection unless it is silent.
+fn write(mut to: TcpStream, from: &mpsc::Receiver<Delayed>, silent: &AtomicBool) {
+    while let Ok((arrival, bytes)) = from.recv() {
+        while let Some(left) = arrival.checked_duration_since(Instant::now()) {
+            thread::park_timeout(left);
+        }
+        if to.write_all(&bytes).is_err() {
             break;
         }
     }
     if !silent.load(Ordering::SeqCst) {
         drop(to.shutdown(Shutdown::Both));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that returns every byte.
+    fn echo() -> u16 {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let port = listener.local_addr().expect("it is bound").port();
+        thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                thread::spawn(move || {
+                    let mut byte = [0];
+                    while stream.read_exact(&mut byte).is_ok() && stream.write_all(&byte).is_ok() {}
+                });
+            }
+        });
+        port
+    }
+
+    #[test]
+    fn bytes_are_delayed_in_order_and_cut_connections_end() {
+        let relay = Relay::start(echo()).expect("it starts");
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, relay.port())).expect("accepted");
+        relay.set_round_trip(Duration::from_millis(40));
+        let (sent, mut returned) = (Instant::now(), [0; 3]);
+        stream.write_all(b"abc").expect("written");
+        stream.read_exact(&mut returned).expect("returned");
+        assert_eq!(&returned, b"abc");
+        assert!(sent.elapsed() >= Duration::from_millis(40), "{:?}", sent.elapsed());
+        assert_eq!(relay.cut(), 1);
+        assert_eq!(stream.read(&mut returned).unwrap_or(0), 0);
     }
 }
