@@ -1,7 +1,7 @@
 //! The data plane: `/check`, the rulebook in memory, and the answers while Redis is away.
 //!
-//! A check uses memory and at most one call of Redis, never Postgres or the control plane; a denied request for units of a
-//! lease is the one exception, which takes a second call. The modules are listed in reading order: `check` receives requests,
+//! A check uses memory and at most one call of Redis, never Postgres or the control plane. A denied request for units of a
+//! lease takes a second call. The modules are listed in reading order: `check` receives requests,
 //! `decide` is the pipeline, and the modules below are its parts.
 
 mod state;

@@ -8,8 +8,9 @@ use crate::lease_keeper;
 use crate::leases::LeaseOutcome;
 use crate::state::GateState;
 
-/// Answers checks with leased units. Where a lease needs new units, asks Redis for them together with its check. If Redis
-/// denies these, the check stays pending without a lease: the next stage asks for its exact cost.
+/// Answers checks with leased units. If a lease needs new units, Redis decides all pending checks here, in one call and in
+/// order: one call for each lease would double the time of a mixed batch. Checks whose units Redis denied are repeated in a
+/// second call with their exact cost, so no check with a request for units stays pending.
 pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<'a>]) {
     let mut has_requests = false;
     for check in checks.iter_mut() {
@@ -23,7 +24,8 @@ pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<
         }
     }
     if has_requests {
-        // All pending checks are sent, in one call and in order: one at a time would double the time of a mixed batch.
+        redis::answer(state, checks).await;
+        // Pending are only checks that lost their request for units, if there are any.
         redis::answer(state, checks).await;
     }
 }

@@ -8,14 +8,14 @@ use weir_domain::request::Operation;
 use weir_wire::check::{CheckAnswer, Degraded, LimitAnswer};
 use weir_wire::words::Mode;
 
-use super::pending::{Outcome, PendingCheck};
+use super::pending::{Outcome, PendingCheck, unanswered};
 use crate::answer::{AnswerTemplate, LimitLabel};
 use crate::local::{Local, RETRY_AFTER_MS};
 use crate::state::GateState;
 
-/// Answers all checks that are still pending.
+/// Answers all checks without an answer.
 pub(super) fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
-    for check in checks.iter_mut().filter(|check| check.outcome.is_none()) {
+    for check in unanswered(checks) {
         check.outcome = Some(Outcome::Answered(degraded_answer(&state.local, check)));
     }
 }

@@ -47,6 +47,13 @@ pub(super) enum Outcome {
     KeyReused,
 }
 
+/// The checks without an answer: the pending ones, and those that Redis failed to decide.
+pub(super) fn unanswered<'c, 'a>(
+    checks: &'c mut [PendingCheck<'a>],
+) -> impl Iterator<Item = &'c mut PendingCheck<'a>> {
+    checks.iter_mut().filter(|check| !check.is_answered())
+}
+
 /// The checks that no stage has answered yet, and that Redis can still decide.
 pub(super) fn pending<'c, 'a>(
     checks: &'c mut [PendingCheck<'a>],
@@ -69,8 +76,13 @@ impl<'a> PendingCheck<'a> {
         }
     }
 
+    fn is_answered(&self) -> bool {
+        self.outcome.is_some()
+    }
+
+    /// Whether no stage has answered the check yet, and Redis can still decide it.
     pub(super) fn is_pending(&self) -> bool {
-        self.outcome.is_none() && !self.redis_failed
+        !self.is_answered() && !self.redis_failed
     }
 
     /// The charges to the counters on which the decision depends.

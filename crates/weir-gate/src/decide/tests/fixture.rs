@@ -105,6 +105,14 @@ impl Fixture {
         checks
     }
 
+    /// The number of calls of Redis for checks.
+    pub(super) fn redis_calls(&self) -> u64 {
+        let metrics = self.state.meters.render(self.state.limiter.health());
+        let name = "weir_redis_script_seconds_count ";
+        let count = metrics.lines().find_map(|line| line.strip_prefix(name));
+        count.expect("a metric").parse().expect("a number")
+    }
+
     /// Caches a denial of a check of `user` with cost 1.
     pub(super) async fn cache_denial(&self, user: &str) {
         let requests = self.requests(Operation::Consume, &[user]);
