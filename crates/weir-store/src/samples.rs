@@ -38,7 +38,7 @@ pub struct SampleHead {
     /// The number of checks in the span.
     pub seen: u64,
     /// The number of recorded checks.
-    pub kept: u64,
+    pub recorded: u64,
     /// The number of checks of earlier batches that could not be written.
     pub lost: u64,
     /// The recorded attributes, and the attributes whose values make up the subjects.
@@ -81,7 +81,7 @@ pub struct SampleExtent {
     /// The number of checks in all spans.
     pub seen: u64,
     /// The number of recorded checks.
-    pub kept: u64,
+    pub recorded: u64,
     /// The lowest threshold of any batch.
     pub threshold: u32,
 }
@@ -109,7 +109,7 @@ impl<'t> Samples<'t> {
         let since: Vec<_> = rows.iter().map(|row| stored(row.head.since)).collect();
         let thresholds: Vec<i64> = rows.iter().map(|row| row.head.threshold.into()).collect();
         let seen: Vec<i64> = rows.iter().map(|row| signed(row.head.seen)).collect();
-        let kept: Vec<i64> = rows.iter().map(|row| signed(row.head.kept)).collect();
+        let recorded: Vec<i64> = rows.iter().map(|row| signed(row.head.recorded)).collect();
         let lost: Vec<i64> = rows.iter().map(|row| signed(row.head.lost)).collect();
         let plans: Vec<Value> = rows.iter().map(|row| row.head.plan.clone()).collect();
         let checks: Vec<String> = rows.iter().map(|row| row.checks.clone()).collect();
@@ -136,7 +136,7 @@ impl<'t> Samples<'t> {
             &since,
             &thresholds,
             &seen,
-            &kept,
+            &recorded,
             &lost,
             &plans,
             &checks,
@@ -170,7 +170,7 @@ impl<'t> Samples<'t> {
             since: timestamp(row.since),
             until: timestamp(row.until),
             seen: unsigned(row.seen),
-            kept: unsigned(row.kept),
+            recorded: unsigned(row.kept),
             threshold: threshold(row.threshold),
         });
         Ok(extents.collect())
@@ -204,7 +204,7 @@ impl<'t> Samples<'t> {
             until: timestamp(row.until),
             threshold: threshold(row.threshold),
             seen: unsigned(row.seen),
-            kept: unsigned(row.kept),
+            recorded: unsigned(row.kept),
             lost: unsigned(row.lost),
             plan: row.plan,
         });

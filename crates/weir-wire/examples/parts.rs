@@ -1,7 +1,5 @@
-//! The pure parts of a check, each so many times: `cargo xtask bench instructions` counts what
-//! they execute.
-//!
-//! Prints the nanoseconds of each.
+//! Runs a pure part of a check a number of times, and prints the nanoseconds of one run. `cargo xtask bench instructions`
+//! counts the instructions.
 //!
 //! `cargo run --release -p weir-wire --example parts -- match 1000`
 
@@ -26,13 +24,14 @@ use weir_wire::words::Mode;
 fn main() {
     let mut args = std::env::args().skip(1);
     let part = args.next().unwrap_or_default();
-    let times: u32 = args.next().and_then(|it| it.parse().ok()).unwrap_or(1);
+    let times: u32 = args.next().and_then(|times| times.parse().ok()).unwrap_or(1);
     match part.as_str() {
         "parse" => repeat(times, || parse_part(black_box(CHECK.as_bytes()))),
         "match" => {
             let (book, request) = (rulebook(), parse_part(CHECK.as_bytes()));
-            let matches = |it: Matched| matches!(it, Matched::Charged(all) if all.len() == 20);
-            // Not as the part: the first allocation after the rulebook was read tidies the heap up, which is not meant.
+            let matches =
+                |matched: Matched| matches!(matched, Matched::Charged(all) if all.len() == 20);
+            // Not measured: the first allocation after the rulebook was built consolidates the heap.
             let namespace = book.namespace(tenant(), request.namespace()).expect("it has rules");
             assert!(matches(matched_in(namespace, &request, NOW)), "20 of 10,000 rules match");
             repeat(times, || match_part(black_box(&book), black_box(&request)));
@@ -137,7 +136,7 @@ fn rulebook() -> Rulebook {
     Rulebook::default().with_changes(1, [(tenant(), Some(rules))])
 }
 
-/// What one rule of one limit answers.
+/// The answer of one rule with one limit.
 fn answer() -> CheckAnswer {
     let limit = LimitAnswer {
         rule: "login-per-user".into(),

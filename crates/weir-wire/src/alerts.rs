@@ -17,12 +17,12 @@ pub enum AlertKind {
     DenialShare,
 }
 
-/// An alert as it is written.
+/// An alert in a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AlertBody {
-    /// A name that people recognise the key by.
+    /// A name that people recognise the alert by.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 100))]
     pub name: String,
     /// The webhook that receives the announcements.
@@ -43,24 +43,24 @@ pub struct AlertBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(example = json!([80, 90, 100])))]
     pub thresholds_percent: Option<Vec<u32>>,
-    /// `denial_share`: told from this share of refusals on, 1 to 100.
+    /// `denial_share`: the lowest share of denied checks that is announced, 1 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share_percent: Option<u32>,
-    /// `denial_share`: over this time, in whole minutes up to a day; default 300.
+    /// `denial_share`: the time over which the share is computed, in whole minutes up to a day; default 300.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_s: Option<u32>,
-    /// `denial_share`: only among at least so many checks; default 100.
+    /// `denial_share`: the lowest number of checks for which the share is computed; default 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks_min: Option<u64>,
 }
 
-/// An alert as it is answered.
+/// An alert in an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Alert {
     /// `alert_…`
     pub id: String,
-    /// The alert, with what was left out filled in.
+    /// The alert, with its defaults.
     #[serde(flatten)]
     pub body: AlertBody,
     /// The time of the last announcement; null if there was none.
@@ -74,7 +74,7 @@ pub struct Alert {
 }
 
 impl AlertBody {
-    /// The condition of the alert, or everything that is wrong with it.
+    /// The condition of the alert, or all problems of its fields.
     pub fn condition(&self) -> Result<Condition, Vec<FieldProblem>> {
         let draft = ConditionDraft {
             kind: self.kind.as_str().to_owned(),

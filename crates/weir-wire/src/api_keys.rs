@@ -65,7 +65,7 @@ pub struct ApiKey {
     pub last_used_at: Option<DateTime>,
 }
 
-/// A key with its secret, which is shown this one time.
+/// A key with its secret, which is shown only in this answer.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct IssuedKey {

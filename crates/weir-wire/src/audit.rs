@@ -10,9 +10,9 @@ use crate::time::DateTime;
 pub struct AuditEntry {
     /// `audit_…`
     pub id: String,
-    /// The log it is in: the tenant's id; null for a person's log and the installation's.
+    /// The log of the entry: the tenant's id; null for a person's log and the installation's.
     pub tenant_id: Option<String>,
-    /// Its place in the hash chain of its log, from 1. A gap means that entries are missing.
+    /// The position of the entry in the hash chain of its log, from 1. A gap means that entries are missing.
     pub seq: u64,
     /// The time at which the database recorded the entry.
     pub at: DateTime,
@@ -63,11 +63,11 @@ pub enum ActorKind {
     Anonymous,
 }
 
-/// One revision of a rule: who changed it, when, from what to what.
+/// One revision of a rule: its actor, its time, and the rule before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RuleRevision {
-    /// Counts from 1.
+    /// The number of the revision, from 1.
     pub revision: u64,
     /// The time.
     pub at: DateTime,

@@ -156,7 +156,7 @@ fn texts(most: usize) -> Value {
     })
 }
 
-/// Schemas whose properties a client writes. Others may use the same names for what was written before.
+/// Schemas whose properties a client writes. Other schemas can use the same names for stored values.
 fn is_request(schema: &str) -> bool {
     schema.ends_with("Body") && schema != "ProblemBody"
         || schema.starts_with("Create")

@@ -21,7 +21,7 @@ macro_rules! ceilings {
         }
 
         impl CeilingsBody {
-            /// The values, or everything that is wrong with them.
+            /// The values, or all problems of the fields.
             pub fn parse(&self) -> Result<CeilingValues, Vec<FieldProblem>> {
                 let (mut values, mut wrong) = (CeilingValues::default(), Vec::new());
                 for (ceiling, value) in [$((Ceiling::$variant, self.$field)),+] {
@@ -45,7 +45,7 @@ macro_rules! ceilings {
 }
 
 ceilings! {
-    /// Checks a second, on all gates together; each check of a batch counts. A gate enforces its share of it, at least 1.
+    /// Checks per second, on all gates together; each check of a batch counts. A gate enforces its share, at least 1.
     checks_per_second = ChecksPerSecond up to 1_000_000,
     /// Rules in all namespaces.
     rules = Rules up to 10_000,
@@ -53,13 +53,13 @@ ceilings! {
     limits_per_check = LimitsPerCheck up to 64,
     /// API keys that are neither revoked nor expired.
     api_keys = ApiKeys up to 10_000,
-    /// Subjects with a counter in Redis: estimated and reported, never refused.
+    /// Subjects with a counter in Redis: estimated and reported, not enforced.
     live_subjects = LiveSubjects up to 1_000_000_000,
-    /// Requests a second to the admin API, for each control plane.
+    /// Requests per second to the admin API, for each control plane.
     admin_requests_per_second = AdminRequestsPerSecond up to 10_000,
-    /// Revisions kept of each rule.
+    /// Retained revisions of each rule.
     revisions_per_rule = RevisionsPerRule up to 100_000,
-    /// Tests of webhooks a minute.
+    /// Tests of webhooks per minute.
     webhook_tests_per_minute = WebhookTestsPerMinute up to 600,
     /// What-if runs at a time, for each control plane.
     what_if_runs = WhatIfRuns up to 2,

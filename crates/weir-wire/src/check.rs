@@ -16,7 +16,7 @@ use crate::words::Mode;
 
 pub use self::text::BatchText;
 
-/// Checks that one batch can have.
+/// The most checks in one batch.
 pub const BATCH_MAX: usize = 100;
 
 /// A check.
@@ -27,18 +27,17 @@ pub struct CheckBody {
     /// The group of rules; default `default`.
     #[serde(default = "default_namespace")]
     pub namespace: String,
-    /// What is known of the request: at most 32 names (`^[a-z][a-z0-9_.-]{0,63}$`) with values of
-    /// at most 512 bytes without control characters.
+    /// The properties of the request by which rules match and count: at most 32 names
+    /// (`^[a-z][a-z0-9_.-]{0,63}$`) with values of at most 512 bytes without control characters.
     #[serde(default, deserialize_with = "attributes")]
     pub attributes: BTreeMap<String, String>,
     /// The units to take, 1 … 1,000,000; default 1.
     #[serde(default = "one")]
     pub cost: u64,
-    /// `consume` (default), or `peek`: the same answer, nothing written.
+    /// `consume` (default), or `peek`: returns the same answer and takes nothing.
     #[serde(default)]
     pub mode: CheckMode,
-    /// Names the request: a repeat within 60 s gets the first answer again and takes nothing. At
-    /// most 128 bytes.
+    /// An idempotency key of at most 128 bytes: a repeat within 60 s gets the first answer and takes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
@@ -51,7 +50,7 @@ pub enum CheckMode {
     /// Decide, and take the units of an allowed check.
     #[default]
     Consume,
-    /// The same answer, nothing written.
+    /// Decide, and take nothing.
     Peek,
 }
 
@@ -78,8 +77,7 @@ pub struct RefundBody {
     /// The units to return, 1 … 1,000,000; default 1.
     #[serde(default = "one")]
     pub cost: u64,
-    /// Names the refund: a repeat within 60 s gets the first answer again and gives nothing back. At
-    /// most 128 bytes.
+    /// An idempotency key of at most 128 bytes: a repeat within 60 s gets the first answer and returns nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
@@ -97,17 +95,17 @@ pub struct CheckAnswer {
     pub retry_after_ms: Option<u64>,
     /// The time to wait before acting: the longest of the leaky buckets.
     pub delay_ms: u64,
-    /// Of the limit that decides; null when no enforced limit matched.
+    /// `limit` of the limit that decides; null when no enforced limit matched.
     pub limit: Option<u64>,
-    /// Of the limit that decides.
+    /// `remaining` of the limit that decides.
     pub remaining: Option<u64>,
-    /// Of the limit that decides.
+    /// `reset_after_ms` of the limit that decides.
     pub reset_after_ms: Option<u64>,
     /// One entry for each limit of each matching rule, enforced ones first, in rule order.
     pub limits: Vec<LimitAnswer>,
     /// The source of the answer while Redis could not be reached.
     pub degraded: Option<Degraded>,
-    /// The version of the rulebook that decided.
+    /// The version of the rulebook by which the check was decided.
     pub rulebook_version: u64,
     /// The reason why no rule decided; left out if rules decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,14 +117,14 @@ pub struct CheckAnswer {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerCode {
-    /// Denied: the tenant asks more often than its ceiling of checks a second. `limit` is that ceiling.
+    /// Denied: the tenant exceeds its ceiling of checks per second. `limit` is that ceiling.
     TenantRate,
     /// Allowed: limits are turned off for the tenant or for the installation.
     EnforcementOff,
 }
 
 impl AnswerCode {
-    /// The code as it is written in JSON.
+    /// The code in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::TenantRate => "tenant_rate",
@@ -147,7 +145,7 @@ pub struct LimitAnswer {
     pub rule_id: Arc<str>,
     /// The algorithm of the limit.
     pub algorithm: AlgorithmName,
-    /// `enforce`, or `shadow`: listed, without influence.
+    /// `enforce`, or `shadow`: the limit is listed and does not affect the answer.
     pub mode: Mode,
     /// Whether this limit lets the check pass.
     pub allowed: bool,
@@ -155,15 +153,15 @@ pub struct LimitAnswer {
     pub limit: u64,
     /// Whole units left after this decision; null when Redis could not be reached.
     pub remaining: Option<u64>,
-    /// The window, the interval, the present period, or the time to refill or drain completely.
+    /// The length of the window, interval or present period, or the time to refill or drain completely.
     pub window_ms: u64,
-    /// The time until the counter is as if never used; null when Redis could not be reached.
+    /// The time until the counter is unused again; null when Redis could not be reached.
     pub reset_after_ms: Option<u64>,
     /// The time until this limit would allow the same check; null if it never would.
     pub retry_after_ms: Option<u64>,
     /// The time to wait before acting.
     pub delay_ms: u64,
-    /// In the answer to a refund: whether units were given back to this limit.
+    /// In the answer to a refund: whether units were returned to this limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refunded: Option<bool>,
 }
@@ -185,12 +183,12 @@ pub enum Degraded {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BatchAnswer {
-    /// One for each check.
+    /// One answer for each check.
     pub results: Vec<CheckAnswer>,
 }
 
 impl CheckBody {
-    /// Returns the request, or everything that is wrong with it.
+    /// Returns the request, or all problems of its fields.
     pub fn parse(self) -> Result<Request, Vec<FieldProblem>> {
         let draft = RequestDraft {
             namespace: self.namespace,
@@ -205,7 +203,7 @@ impl CheckBody {
         Request::parse(draft).map_err(FieldProblem::list)
     }
 
-    /// The same request, only to look at its counters.
+    /// The same request, as an inspection of its counters.
     pub fn parse_look(self) -> Result<Request, Vec<FieldProblem>> {
         let draft = RequestDraft {
             namespace: self.namespace,
@@ -219,7 +217,7 @@ impl CheckBody {
 }
 
 impl RefundBody {
-    /// Returns the request, or everything that is wrong with it.
+    /// Returns the request, or all problems of its fields.
     pub fn parse(self) -> Result<Request, Vec<FieldProblem>> {
         let draft = RequestDraft {
             namespace: self.namespace,
@@ -232,7 +230,7 @@ impl RefundBody {
     }
 }
 
-/// A map of strings in which no name stands twice: the second would silently win.
+/// A map of strings. A repeated name is refused, because the second value would silently replace the first.
 fn attributes<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, String>, D::Error> {

@@ -1,4 +1,4 @@
-//! Limits in JSON: one object for each algorithm, told apart by `algorithm`.
+//! Limits in JSON: one object for each algorithm, distinguished by `algorithm`.
 
 use serde::{Deserialize, Serialize};
 use weir_domain::algorithm::{Algorithm, Kind};
@@ -14,61 +14,61 @@ use crate::words::Period;
 pub enum LimitBody {
     /// A number of units in each window aligned to the epoch.
     FixedWindow {
-        /// Units a window admits.
+        /// The units that a window admits.
         limit: u64,
-        /// Length of the window.
+        /// The length of the window.
         window_ms: u64,
     },
     /// A number of units in any window, exactly.
     SlidingWindowLog {
-        /// Units any window admits.
+        /// The units that any window admits.
         limit: u64,
-        /// Length of the window.
+        /// The length of the window.
         window_ms: u64,
-        /// Log denied checks too, so that whoever keeps hammering stays out.
+        /// Whether denied checks are counted too, so that repeated attempts extend the denial.
         #[serde(default)]
         count_denied: bool,
     },
     /// A number of units in any window, estimated from two aligned windows.
     SlidingWindowCounter {
-        /// Units any window admits.
+        /// The units that any window admits.
         limit: u64,
-        /// Length of the window.
+        /// The length of the window.
         window_ms: u64,
     },
     /// A bucket of tokens that starts full and refills continuously.
     TokenBucket {
-        /// Most tokens it holds.
+        /// The most tokens in the bucket.
         capacity: u64,
-        /// Tokens added in each interval.
+        /// The tokens that are added in each interval.
         refill_tokens: u64,
         /// The interval.
         refill_interval_ms: u64,
     },
-    /// A queue with a constant outflow; admitted requests are told how long to wait.
+    /// A queue with a constant outflow. The answer to an admitted request states its `delay_ms`.
     LeakyBucket {
-        /// Most units queued.
+        /// The most units in the queue.
         capacity: u64,
-        /// Units that leave in each interval.
+        /// The units that leave in each interval.
         drain_units: u64,
         /// The interval.
         drain_interval_ms: u64,
     },
-    /// A least distance between admitted requests.
+    /// A minimum time between admitted requests.
     Spacing {
-        /// The distance.
+        /// The minimum time.
         interval_ms: u64,
     },
     /// A number of units in each calendar period of a time zone.
     Quota {
-        /// Units a period admits.
+        /// The units that a period admits.
         limit: u64,
-        /// Length of the period.
+        /// The length of the period.
         period: Period,
-        /// IANA name of the time zone; default `UTC`.
+        /// The IANA name of the time zone; default `UTC`.
         #[serde(default = "utc")]
         time_zone: String,
-        /// First day of the period; default 1.
+        /// The first day of the period; default 1.
         #[serde(default = "first_day")]
         anchor_day: u16,
     },
@@ -89,7 +89,7 @@ pub enum AlgorithmName {
     Quota,
 }
 
-/// All parameters of all algorithms: read first, so that each wrong field is named by its path.
+/// All parameters of all algorithms. They are read first, so that each error names the path of its field.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LimitFields {
@@ -157,7 +157,7 @@ impl TryFrom<LimitFields> for LimitBody {
 }
 
 impl LimitFields {
-    /// A parameter that was given and not taken.
+    /// A parameter that was given and not used.
     fn left_over(&self) -> Option<&'static str> {
         let given = [
             ("limit", self.limit.is_some()),
@@ -178,7 +178,7 @@ impl LimitFields {
 }
 
 impl AlgorithmName {
-    /// All of them, in the order of the documentation.
+    /// All algorithms, in the order of the documentation.
     pub const ALL: [Self; 7] = [
         Self::FixedWindow,
         Self::SlidingWindowLog,
@@ -189,7 +189,7 @@ impl AlgorithmName {
         Self::Quota,
     ];
 
-    /// As written in JSON.
+    /// The name in JSON.
     pub const fn as_str(self) -> &'static str {
         self.kind().name()
     }

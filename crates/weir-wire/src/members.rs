@@ -37,11 +37,11 @@ pub struct ChangeMember {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RemovedMember {
-    /// The pending invitations they made, now revoked.
+    /// The pending invitations that the member made, now revoked.
     pub invitations_revoked: Vec<Invitation>,
     /// Whether the keys were revoked.
     pub keys_revoked: bool,
-    /// The API keys they made that worked until now; the newest 200.
+    /// The API keys that the member made and that worked until now; the newest 200.
     pub keys: Vec<ApiKey>,
 }
 
@@ -75,7 +75,7 @@ pub struct Invite {
     pub role: Role,
 }
 
-/// An invitation with its token, which is shown this once.
+/// An invitation with its token, which is shown only in this answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct IssuedInvitation {
@@ -103,7 +103,7 @@ impl fmt::Debug for InvitationToken {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PresentInvitation {
-    /// From the link.
+    /// The token of the link.
     pub token: InvitationToken,
 }
 

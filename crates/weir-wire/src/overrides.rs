@@ -11,7 +11,7 @@ use crate::problem::FieldProblem;
 use crate::time::DateTime;
 use crate::words::Action;
 
-/// An override as it is written: either `limits`, or an `action` of `allow` or `deny`.
+/// An override in a request: either `limits`, or an `action` of `allow` or `deny`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -26,15 +26,15 @@ pub struct OverrideBody {
     /// `allow`: the rule does not limit this subject; `deny`: it refuses it.
     #[serde(default)]
     pub action: Option<Action>,
-    /// From then on the rule's own limits hold again.
+    /// The time from which the rule's own limits apply again.
     #[serde(default)]
     pub expires_at: Option<DateTime>,
-    /// For people; at most 500 characters.
+    /// A text for people; at most 500 characters.
     #[serde(default)]
     pub reason: Option<String>,
 }
 
-/// An override as it is answered.
+/// An override in an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OverrideAnswer {
@@ -43,7 +43,7 @@ pub struct OverrideAnswer {
     /// The override as it was written.
     #[serde(flatten)]
     pub body: OverrideBody,
-    /// Rises by one with each change; also the `ETag`.
+    /// The revision, which rises by one with each change; also the `ETag`.
     pub revision: u64,
     /// The version of the rulebook from which this revision applies.
     pub rulebook_version: u64,
@@ -53,12 +53,12 @@ pub struct OverrideAnswer {
     pub updated_at: DateTime,
 }
 
-/// Many overrides at once; all are written or none.
+/// Many overrides in one request: all are written, or none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BulkOverridesBody {
-    /// Up to 5,000; one that names a subject which has an override replaces it.
+    /// Up to 5,000 overrides. An override of a subject that already has one replaces it.
     pub overrides: Vec<OverrideBody>,
 }
 
@@ -70,7 +70,7 @@ pub struct BulkOverridesAnswer {
     pub created: u64,
     /// The number of overrides that replaced another.
     pub updated: u64,
-    /// The rulebook version from which they hold.
+    /// The version of the rulebook from which they apply.
     pub rulebook_version: u64,
 }
 
@@ -80,7 +80,7 @@ pub const BULK_OVERRIDES_MAX: usize = 5_000;
 pub const REASON_CHARS_MAX: usize = 500;
 
 impl OverrideBody {
-    /// The override of `rule`, or everything that is wrong with it.
+    /// The override of `rule`, or all problems of its fields.
     pub fn parse(&self, rule: &Rule) -> Result<Override, Vec<FieldProblem>> {
         let effect = match (&self.limits, self.action) {
             (Some(limits), None | Some(Action::Limit)) => {

@@ -21,9 +21,9 @@ pub struct ProblemBody {
     pub detail: String,
     /// The code of the problem, for programs.
     pub code: ErrorCode,
-    /// Names this request in our logs; also in the header `X-Request-Id`.
+    /// The id of the request in the log; also in the header `X-Request-Id`.
     pub request_id: String,
-    /// The fields that were refused, when fields were.
+    /// The refused fields, if the problem is one of fields.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldProblem>,
 }
@@ -53,44 +53,44 @@ impl FieldProblem {
     }
 }
 
-/// Everything that can be wrong, closed: a new kind of failure needs a new row here.
+/// All codes. A new kind of failure needs a new row here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
     /// The body is not JSON, or the request makes no sense as HTTP.
     Malformed,
-    /// No credentials, or none that are valid.
+    /// There are no valid credentials.
     Unauthenticated,
-    /// Known, but not permitted.
+    /// The caller has no permission.
     Forbidden,
-    /// Not there, or of another tenant.
+    /// The object does not exist, or belongs to another tenant.
     NotFound,
-    /// The path exists, the method does not.
+    /// The path does not have this method.
     MethodNotAllowed,
     /// The body took too long to arrive.
     BodyTimeout,
-    /// It contradicts what is stored.
+    /// The request contradicts the stored state.
     Conflict,
     /// The name is already in use.
     NameTaken,
-    /// The version it was based on is no longer the present one.
+    /// The version of `If-Match` is no longer the present one.
     Stale,
     /// The body is larger than this operation takes.
     BodyTooLarge,
     /// The body is not `application/json`.
     UnsupportedMediaType,
-    /// JSON, but outside the bounds; `fields` says where.
+    /// A field is outside its bounds; `fields` lists the fields.
     Invalid,
     /// `If-Match` is missing.
     PreconditionRequired,
-    /// Asked too often; `Retry-After` says when again.
+    /// The client sends too many requests; `Retry-After` states the wait.
     TooManyRequests,
-    /// The request's line and headers are larger than any request may be.
+    /// The request line and the headers exceed their bounds.
     HeadersTooLarge,
-    /// Our bug.
+    /// A bug of Weir.
     Internal,
-    /// Something we need is away; `Retry-After` says when to ask again.
+    /// A required part is unavailable; `Retry-After` states the wait.
     Unavailable,
 }
 
@@ -116,12 +116,12 @@ impl ErrorCode {
         Self::Unavailable,
     ];
 
-    /// The status this code always comes with.
+    /// The status of answers with this code.
     pub const fn status(self) -> u16 {
         self.row().0
     }
 
-    /// The code as it is written in JSON.
+    /// The code in JSON.
     pub const fn as_str(self) -> &'static str {
         self.row().1
     }

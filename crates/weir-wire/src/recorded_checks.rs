@@ -1,4 +1,4 @@
-//! Kept checks as they are stored: written by gates, read for what-if runs.
+//! The stored form of recorded checks: gates write it, and what-if runs read it.
 
 use serde::{Deserialize, Serialize};
 use weir_domain::sample::SamplePlan;

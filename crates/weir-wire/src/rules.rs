@@ -1,4 +1,4 @@
-//! Rules in JSON: the body that is written and stored, and the answer.
+//! Rules in JSON: the body of requests, which is stored, and the answer.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use crate::problem::FieldProblem;
 use crate::time::DateTime;
 use crate::words::{Action, Consistency, Mode, OnStoreFailure, Op};
 
-/// Ids by which a list of rules can be requested; more do not fit into a URL.
+/// The most ids in a request for rules; more do not fit into a URL.
 pub const RULE_IDS_MAX: usize = 100;
 
 /// A rule in a request. Fields left out have their defaults; unknown ones are refused.
@@ -21,16 +21,16 @@ pub struct RuleBody {
     /// The group of rules; `^[a-z0-9][a-z0-9_-]{0,62}$`, default `default`.
     #[serde(default = "default_namespace")]
     pub namespace: String,
-    /// Unique in its namespace; `^[a-z0-9][a-z0-9-]{0,62}$`.
+    /// The name, unique in its namespace; `^[a-z0-9][a-z0-9-]{0,62}$`.
     pub name: String,
-    /// For people; at most 1,000 characters.
+    /// A text for people; at most 1,000 characters.
     #[serde(default)]
     pub description: String,
-    /// All conditions must hold; none matches everything. At most 16.
+    /// The conditions, at most 16, all of which must hold. A rule without conditions matches every request.
     #[serde(default, rename = "match")]
     pub conditions: Vec<ConditionBody>,
     /// The attributes that form the subject; a request that lacks one is not counted by this rule.
-    /// None: one counter for all. At most 8.
+    /// At most 8; without any, all requests share one counter.
     #[serde(default)]
     pub count_by: Vec<String>,
     /// The action for matching requests.
@@ -39,7 +39,7 @@ pub struct RuleBody {
     /// The mode of the rule.
     #[serde(default = "enforce")]
     pub mode: Mode,
-    /// One to eight limits, all of which must admit; none unless the action is `limit`.
+    /// One to eight limits, all of which must admit a check. Only the action `limit` has limits.
     #[serde(default)]
     pub limits: Vec<LimitBody>,
     /// The time for which the subject is denied after a denial by one of the limits.
@@ -48,7 +48,7 @@ pub struct RuleBody {
     /// The answer while Redis cannot be reached.
     #[serde(default = "allow")]
     pub on_store_failure: OnStoreFailure,
-    /// Where checks are decided.
+    /// The place of the decision: Redis, or a gate with leased units.
     #[serde(default = "exact")]
     pub consistency: Consistency,
 }
@@ -87,7 +87,7 @@ pub struct RuleAnswer {
     /// The rule as it was written, with its defaults.
     #[serde(flatten)]
     pub rule: RuleBody,
-    /// Rises by one with each change; also the `ETag`.
+    /// The revision, which rises by one with each change; also the `ETag`.
     pub revision: u64,
     /// The version of the rulebook from which this revision applies.
     pub rulebook_version: u64,
@@ -98,15 +98,15 @@ pub struct RuleAnswer {
     /// Warnings to the author of the rule, such as a limit that can never deny.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// Why the stored rule cannot be read, if it cannot; its body then shows what can. Gates apply the last revision
-    /// they could read; a gate that never had one denies if `on_store_failure` is `deny`, and ignores the rule if not.
+    /// The reason why the stored rule cannot be read; the body then has its readable fields. Gates apply the last
+    /// readable revision. A gate without one denies if `on_store_failure` is `deny`, else it ignores the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
 }
 
 impl RuleBody {
-    /// The fields of a stored rule that can be read by themselves, where the whole cannot: a later release wrote it, or
-    /// somebody edited the row. `None` if not even its name can be read.
+    /// The readable fields of a stored rule that cannot be read as a whole, because a later release wrote it or the row
+    /// was edited. `None` if not even its name can be read.
     pub fn readable_part(spec: &Value) -> Option<Self> {
         let spec = spec.as_object()?;
         let mut readable = Map::new();
@@ -122,7 +122,7 @@ impl RuleBody {
         Some(body)
     }
 
-    /// The rule, or everything that is wrong with it.
+    /// The rule, or all problems of its fields.
     pub fn parse(self) -> Result<Rule, Vec<FieldProblem>> {
         Rule::parse(self.into()).map_err(FieldProblem::list)
     }

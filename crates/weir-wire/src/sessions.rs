@@ -8,7 +8,7 @@ use crate::members::InvitationToken;
 use crate::tenants::{Enforcement, Role, Tenant};
 use crate::time::DateTime;
 
-/// A password on its way in. `Debug` hides it.
+/// A password in a request. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(min_length = 8, max_length = 128, format = Password))]
@@ -26,18 +26,18 @@ impl fmt::Debug for Password {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SignUp {
-    /// Names the account; the case does not matter.
+    /// The e-mail address of the account, in any case.
     #[cfg_attr(feature = "openapi", schema(example = "ada@example.com", max_length = 254))]
     pub email: String,
     /// 8 to 128 characters, and not a common password or a simple variation of one. Required unless sign-ups are
     /// confirmed: the password is then set with the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<Password>,
-    /// The name of the first tenant. Not with an invitation.
+    /// The name of the first tenant; left out with an invitation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(example = "Acme", min_length = 1, max_length = 100))]
     pub tenant_name: Option<String>,
-    /// `invite_…`: join the tenant it is for instead of making one, even where sign-up is closed.
+    /// `invite_…`: the account joins the tenant of the invitation, even if sign-up is closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invitation: Option<InvitationToken>,
 }
@@ -46,9 +46,9 @@ pub struct SignUp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SignInOptions {
-    /// Whether anybody can make an account, and a tenant.
+    /// Whether accounts and tenants can be created without an invitation.
     pub signup_open: bool,
-    /// Whether a sign-up is answered with 202 and finished with a token that reaches its address.
+    /// Whether a sign-up is answered with 202 and completed with a token that is sent to its address.
     #[serde(default)]
     pub signup_confirmed: bool,
 }
@@ -57,13 +57,13 @@ pub struct SignInOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PendingSignUp {
-    /// The address in normal form.
+    /// The normalised address.
     pub email: String,
     /// The time for which the sign-up can be confirmed.
     pub expires_in_s: u64,
 }
 
-/// The token that finishes a sign-up. `Debug` hides it.
+/// The token that completes a sign-up. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(max_length = 100))]
@@ -81,7 +81,7 @@ impl fmt::Debug for SignUpToken {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmSignUp {
-    /// `signup_…`: the token that was sent to the address. It is good once.
+    /// `signup_…`: the token that was sent to the address. It can be used once.
     pub token: SignUpToken,
     /// The password of the new account.
     pub password: Password,
@@ -93,9 +93,9 @@ pub struct ConfirmSignUp {
 pub struct SignedUp {
     /// The new account.
     pub user: User,
-    /// The first tenant of the account, or the one it was invited to.
+    /// The first tenant of the account, or the tenant of the invitation.
     pub tenant: Tenant,
-    /// Send it as `Authorization: Bearer …`.
+    /// The access token, sent as `Authorization: Bearer …`.
     pub access_token: String,
     /// Always `Bearer`.
     pub token_type: String,
@@ -108,10 +108,10 @@ pub struct SignedUp {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LogIn {
-    /// The account.
+    /// The e-mail address of the account.
     #[cfg_attr(feature = "openapi", schema(example = "ada@example.com"))]
     pub email: String,
-    /// Its password.
+    /// The password.
     pub password: Password,
 }
 
@@ -119,7 +119,7 @@ pub struct LogIn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LoggedIn {
-    /// Send it as `Authorization: Bearer …`.
+    /// The access token, sent as `Authorization: Bearer …`.
     pub access_token: String,
     /// Always `Bearer`.
     pub token_type: String,
@@ -151,7 +151,7 @@ pub struct User {
 pub struct Me {
     /// The person of the access token.
     pub user: User,
-    /// The tenants they are a member of; the first 200.
+    /// The tenants of which the person is a member; the first 200.
     pub memberships: Vec<Membership>,
 }
 
@@ -181,11 +181,11 @@ pub struct Session {
     pub id: String,
     /// Whether it is the session of this request.
     pub current: bool,
-    /// The `User-Agent` it began with.
+    /// The `User-Agent` of the sign-in.
     pub user_agent: String,
-    /// The IPv4 address or the /64 of IPv6 it began from; null if that is not known.
+    /// The IPv4 address or the IPv6 network of 64 bits of the sign-in; null if it is unknown.
     pub network: Option<String>,
-    /// The time at which it began.
+    /// The time of the sign-in.
     pub created_at: DateTime,
     /// The time of the last refresh. A session in use is refreshed about every ten minutes.
     pub refreshed_at: DateTime,

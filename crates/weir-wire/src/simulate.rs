@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::rules::RuleBody;
 use crate::time::DateTime;
 
-/// Most points of a series.
+/// The most points of a series.
 pub const POINTS_MAX: u32 = 200;
-/// Most subjects that are listed.
+/// The most listed subjects.
 pub const SUBJECTS_LISTED_MAX: usize = 50;
-/// Most checks of one run, and lines of a trace.
+/// The most checks of one run, and lines of a trace.
 pub const CHECKS_MAX: usize = 200_000;
-/// Most bytes of a trace.
+/// The most bytes of a trace.
 pub const TRACE_BYTES_MAX: usize = 10 << 20;
 
 /// `POST /tenants/{tenant}/simulate`
@@ -21,20 +21,20 @@ pub const TRACE_BYTES_MAX: usize = 10 << 20;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SimulateBody {
-    /// The rule as it might be.
+    /// The changed rule.
     pub rule: RuleBody,
-    /// The rule that it would replace; left out: it would be a new one.
+    /// The rule that the changed rule replaces; left out for a new rule.
     #[serde(default)]
     pub rule_id: Option<String>,
     /// The source of the checks.
     pub source: Source,
-    /// From when; default: an hour before the end, or the beginning of the trace.
+    /// The start; default: an hour before the end, or the beginning of the trace.
     #[serde(default)]
     pub from: Option<DateTime>,
     /// The end; default: now, or the end of the trace.
     #[serde(default)]
     pub to: Option<DateTime>,
-    /// The checks, when `source` is `trace`.
+    /// The checks, if `source` is `trace`.
     #[serde(default)]
     pub trace: Option<TraceBody>,
 }
@@ -44,13 +44,13 @@ pub struct SimulateBody {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// The checks that gates recorded of the namespace.
+    /// The recorded checks of the namespace.
     Recorded,
-    /// The body.
+    /// The trace in the body.
     Trace,
 }
 
-/// Checks written down. Nothing of it is kept.
+/// Checks in a request. Weir does not store them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -66,9 +66,9 @@ pub struct TraceBody {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TraceFormat {
-    /// A first line with names: `time`, perhaps `cost`, and attributes; then one check a line.
+    /// CSV: a first line with the names `time`, optionally `cost`, and attributes; then one check per line.
     Csv,
-    /// One object a line: `{"time": …, "attributes": {…}, "cost": 1}`.
+    /// JSON: one object per line, `{"time": …, "attributes": {…}, "cost": 1}`.
     JsonLines,
 }
 
@@ -84,15 +84,14 @@ pub struct SimulateAnswer {
     pub start: DateTime,
     /// The length of a step.
     pub step_ms: u64,
-    /// The counters began empty so long before `from`, with the checks of that time, which are not in the
-    /// answer.
+    /// The length of the warm-up: the counters began empty this long before `from`. The answer does not count the
+    /// checks of that time.
     pub warmup_ms: u64,
-    /// How long the warm-up would have to be for the counters to be as full as they were: the longest
-    /// window or block.
+    /// The length of a warm-up after which the counters are as full as they were: the longest window or block.
     pub warmup_needed_ms: u64,
-    /// By the present rule; without one everything passes.
+    /// The decisions of the present rule; without one everything passes.
     pub present: SimulatedSide,
-    /// By the rule as it might be.
+    /// The decisions of the changed rule.
     pub candidate: SimulatedSide,
     /// The subjects that the change would affect.
     pub subjects: SimulatedSubjects,
@@ -102,19 +101,19 @@ pub struct SimulateAnswer {
     pub warnings: Vec<String>,
 }
 
-/// The decisions of one rule about the checks that match at least one of the two.
+/// The decisions of one rule on the checks that match at least one of the two.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SimulatedSide {
     /// The number of checks that match the rule; the others pass.
     pub met: u64,
-    /// Passed.
+    /// Allowed checks.
     pub allowed: u64,
-    /// Refused, or what would be if it only watches.
+    /// Denied checks; for a shadow rule, the checks that it would have denied.
     pub denied: u64,
-    /// Passed in each step.
+    /// Allowed checks in each step.
     pub allowed_series: Vec<u64>,
-    /// Refused in each step.
+    /// Denied checks in each step.
     pub denied_series: Vec<u64>,
 }
 
@@ -128,23 +127,23 @@ pub struct SimulatedSubjects {
     pub more_denied: u64,
     /// The number of subjects that would be denied less often.
     pub less_denied: u64,
-    /// Those whose refusals change most, at most 50.
+    /// The subjects with the greatest change in denied checks, at most 50.
     pub data: Vec<SimulatedSubject>,
 }
 
-/// A subject that would notice.
+/// A subject that the change would affect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SimulatedSubject {
-    /// The attributes counted by; empty when all are counted together.
+    /// The attributes by which the rule counts; empty if all requests share one counter.
     pub subject: BTreeMap<String, String>,
-    /// Passed by the present rule.
+    /// The checks that the present rule allows.
     pub allowed_before: u64,
-    /// Refused by the present rule.
+    /// The checks that the present rule denies.
     pub denied_before: u64,
-    /// Passed by the rule as it might be.
+    /// The checks that the changed rule allows.
     pub allowed_after: u64,
-    /// Refused by the rule as it might be.
+    /// The checks that the changed rule denies.
     pub denied_after: u64,
 }
 
@@ -152,19 +151,19 @@ pub struct SimulatedSubject {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Certainty {
-    /// The share of the subjects whose checks were replayed, all of each; 1: nothing is missing.
+    /// The share of subjects whose checks were replayed, with all checks of each; 1 means all subjects.
     pub rate: f64,
     /// The number of recorded subjects.
     pub subjects: u64,
-    /// The number of checks, those of the warm-up included.
+    /// The number of checks, including those of the warm-up.
     pub checks: u64,
-    /// The share of refused checks by the present rule; null with fewer than two subjects of a sample.
+    /// The share of denied checks by the present rule; null with fewer than two subjects of a sample.
     pub denied_before: Option<Interval>,
-    /// By the rule as it might be.
+    /// The share of denied checks by the changed rule.
     pub denied_after: Option<Interval>,
     /// The difference.
     pub change: Option<Interval>,
-    /// The bounds, and the formula behind them.
+    /// A description of the bounds and their formula.
     pub method: String,
 }
 
@@ -172,22 +171,22 @@ pub struct Certainty {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Interval {
-    /// Of what was replayed.
+    /// The share among the replayed checks.
     pub share: f64,
-    /// Not less.
+    /// The lower bound.
     pub low: f64,
-    /// Not more.
+    /// The upper bound.
     pub high: f64,
 }
 
-/// `GET /tenants/{tenant}/recorded`: what there is to replay.
+/// `GET /tenants/{tenant}/recorded`: the recorded checks that can be replayed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Recorded {
     /// Whether gates record at present.
     pub recording: bool,
-    /// The time for which it is retained.
-    pub kept_s: u32,
+    /// The time for which recorded checks are retained.
+    pub retention_s: u32,
     /// Namespaces with recorded checks.
     pub data: Vec<RecordedNamespace>,
 }
@@ -206,6 +205,6 @@ pub struct RecordedNamespace {
     pub seen: u64,
     /// The number of recorded checks.
     pub recorded: u64,
-    /// The share of subjects that is recorded in all of this time; 1: all.
+    /// The share of subjects that is recorded in all of this time; 1 means all subjects.
     pub rate: f64,
 }

@@ -1,4 +1,4 @@
-//! Statistics: how much was let through and refused, when, by which rule, for whom.
+//! Statistics: allowed and denied checks by time, rule and subject.
 //!
 //! A check is counted once for the whole request (`allowed` or `denied`) and once for each rule that
 //! it met. Peeks and repeats with the same idempotency key are not counted.
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::DateTime;
 
-/// Points that one series can have.
+/// The most points of one series.
 pub const POINTS_MAX: usize = 2_000;
 
 /// `GET /tenants/{tenant}/stats/series`: one number for each step, zeros included.
@@ -32,15 +32,15 @@ pub struct Series {
     pub degraded: Vec<u64>,
     /// Refunds.
     pub refunded: Vec<u64>,
-    /// The time up to which everything is counted; later numbers still grow.
+    /// The time up to which the counts are complete; later ones can still grow.
     pub as_of: DateTime,
     /// Decisions in this time that gates could not record, of all tenants together.
     pub dropped: u64,
 }
 
-/// Points that one rule can have in `stats/rules`.
+/// The most points of one rule in `stats/rules`.
 pub const RULE_POINTS_MAX: usize = 60;
-/// Rules that `stats/rules` can list.
+/// The most rules that `stats/rules` lists.
 pub const RULE_SERIES_MAX: usize = 1_000;
 
 /// `GET /tenants/{tenant}/stats/rules`: a short series of each rule that decided something.
@@ -51,9 +51,9 @@ pub struct RulesSeries {
     pub start: DateTime,
     /// The length of a step.
     pub step_s: u32,
-    /// The busiest first, at most 1,000.
+    /// The rules, the busiest first, at most 1,000.
     pub data: Vec<RuleSeries>,
-    /// The time up to which everything is counted; later numbers still grow.
+    /// The time up to which the counts are complete; later ones can still grow.
     pub as_of: DateTime,
     /// Decisions in this time that gates could not record, of all tenants together.
     pub dropped: u64,
@@ -101,10 +101,10 @@ pub struct Summary {
     pub counts: Counts,
     /// The counts of the previous period of the same length.
     pub previous: Counts,
-    /// Of the denied ones, those beyond the tenant's ceiling of checks a second; 0 for a rule.
+    /// The denied checks beyond the tenant's ceiling of checks per second; 0 for a rule.
     #[serde(default)]
     pub tenant_rate_denied: u64,
-    /// The time up to which everything is counted; later numbers still grow.
+    /// The time up to which the counts are complete; later ones can still grow.
     pub as_of: DateTime,
     /// Decisions in this time that gates could not record, of all tenants together.
     pub dropped: u64,
@@ -146,16 +146,16 @@ pub struct Top {
     pub to: DateTime,
     /// The most active entries, in the requested order.
     pub data: Vec<TopEntry>,
-    /// By how much `checks` of a subject may be too high at most, and how often a subject that is
-    /// not listed may have asked; 0: exact, as lists of rules are.
+    /// The greatest possible error of `checks` of a subject, and the most checks of a subject that is not listed; 0 if
+    /// the list is exact, as lists of rules are.
     pub error_at_most: u64,
-    /// The time up to which everything is counted; later numbers still grow.
+    /// The time up to which the counts are complete; later ones can still grow.
     pub as_of: DateTime,
     /// Decisions in this time that gates could not record, of all tenants together.
     pub dropped: u64,
 }
 
-/// One of the most active.
+/// One entry of a list of the most active.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TopEntry {
@@ -165,7 +165,7 @@ pub struct TopEntry {
     pub rule: Option<String>,
     /// Its namespace; null once it is deleted.
     pub namespace: Option<String>,
-    /// The attributes counted by, each cut to 128 characters; null in a list of rules.
+    /// The attributes by which the rule counts, each cut to 128 characters; null in a list of rules.
     pub subject: Option<BTreeMap<String, String>>,
     /// The number of checks.
     pub checks: u64,
@@ -189,7 +189,7 @@ pub struct DenialEntry {
     pub rule: String,
     /// Whether the rule is a shadow rule, so that the check was not denied.
     pub shadow: bool,
-    /// The attributes that the rule counts by, each cut to 128 characters; empty when it counts all together.
+    /// The attributes that the rule counts by, each cut to 128 characters; empty if all requests share one counter.
     pub subject: BTreeMap<String, String>,
     /// The cost of the check.
     pub cost: u64,
@@ -209,11 +209,11 @@ pub struct Denials {
     pub data: Vec<DenialEntry>,
     /// Pass it as `?cursor=` to get the next page; null on the last.
     pub next_cursor: Option<String>,
-    /// The number of entries that each gate stores in a second; beyond it an entry stands for several checks.
-    pub kept_per_second: u32,
+    /// The most entries that each gate stores per second; beyond it an entry stands for several checks.
+    pub entries_per_second: u32,
     /// The time for which entries are retained.
-    pub kept_s: u32,
-    /// Everything before this is in the log.
+    pub retention_s: u32,
+    /// The time up to which the log is complete.
     pub as_of: DateTime,
 }
 

@@ -1,7 +1,7 @@
-//! One tenant's part of the rulebook as it is stored: in Postgres' rows and in a gate's disk copy.
+//! The stored form of one tenant's part of the rulebook, in rows of Postgres and in a gate's snapshot.
 //!
-//! Compiling it leaves out what this binary cannot read (a rule written by a newer release, say) and
-//! names it, so that one bad rule never takes the others with it.
+//! The compiler leaves out items that this release cannot read, such as a rule of a newer release, and reports them, so
+//! that one unreadable rule does not affect the others.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use crate::words::{Action, Consistency, OnStoreFailure};
 /// Settings that apply to all tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredInstallation {
-    /// Whether rules decide; off, every check of every tenant is allowed.
+    /// Whether rules decide. If off, every check of every tenant is allowed.
     pub enforced: bool,
-    /// The default ceiling of checks a second.
+    /// The default ceiling of checks per second.
     pub checks_per_second: u64,
 }
 
@@ -36,22 +36,22 @@ pub struct StoredTenant {
     pub id: String,
     /// Whether the keys of the tenant are refused.
     pub suspended: bool,
-    /// Whether some of its checks are kept for what-if runs.
+    /// Whether some checks of the tenant are recorded for what-if runs.
     #[serde(default = "yes")]
     pub record_checks: bool,
     /// Whether the rules of the tenant decide. If off, every check is allowed.
     #[serde(default = "yes")]
     pub enforced: bool,
-    /// Its own ceiling of checks a second.
+    /// The tenant's own ceiling of checks per second.
     #[serde(default)]
     pub checks_per_second: Option<u64>,
-    /// The version at which it last changed.
+    /// The version of the tenant's last change.
     pub version: u64,
-    /// Its keys, a rotated one twice while both secrets work.
+    /// The keys of the tenant; a rotated key twice while both secrets work.
     pub keys: Vec<StoredKey>,
-    /// Its rules, by id.
+    /// The rules, ordered by id.
     pub rules: Vec<Arc<StoredRule>>,
-    /// Its overrides, by id.
+    /// The overrides, ordered by id.
     pub overrides: Vec<Arc<StoredOverride>>,
 }
 
@@ -64,7 +64,7 @@ pub struct StoredKey {
     pub digest: [u8; 32],
     /// The permissions of the key.
     pub scopes: Vec<String>,
-    /// From then on it is refused, in milliseconds since the epoch.
+    /// The time from which the secret is refused, in milliseconds since the epoch.
     pub expires_at_ms: Option<i64>,
 }
 
@@ -73,11 +73,11 @@ pub struct StoredKey {
 pub struct StoredRule {
     /// `rule_…`
     pub id: String,
-    /// One for each limit.
+    /// The slots, one for each limit.
     pub slots: Vec<u16>,
-    /// The rule as it was written, in JSON: as text it takes a tenth of the room.
+    /// The JSON of the rule. The text needs a tenth of the memory of its parsed form.
     pub body: Box<str>,
-    /// The reason why the newest revision cannot be read, if this is an older one for that reason.
+    /// The reason why the newest revision cannot be read, if this is an older one in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newer_unreadable: Option<Box<str>>,
 }
@@ -89,16 +89,16 @@ pub struct StoredOverride {
     pub id: String,
     /// The rule it overrides.
     pub rule_id: String,
-    /// The override as it was written, in JSON.
+    /// The JSON of the override.
     pub body: Box<str>,
 }
 
-/// Something that could not be read and was left out.
+/// An item that could not be read and was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The id of the key, rule or override.
     pub id: String,
-    /// Of which rule, unless it is a key.
+    /// The rule of the item. `None` for a key.
     pub rule_id: Option<String>,
     /// The reason.
     pub reason: String,
@@ -119,14 +119,14 @@ impl From<StoredInstallation> for InstallationState {
 }
 
 impl StoredTenant {
-    /// The tenant's part of a rulebook, and what had to be left out of it.
+    /// The tenant's part of a rulebook, and the items that were left out.
     pub fn compile(&self) -> (TenantRules, Vec<LeftOut>) {
         let all = self.rules.iter().map(|rule| rule.id.clone()).collect();
         self.compile_again(&TenantRules::default(), &all)
     }
 
-    /// The same, from what was compiled before: only these rules changed, or are gone, or have other
-    /// overrides. What had to be left out of the others is not told again.
+    /// The same, based on the previous part: only the rules `changed` were changed or removed or have other overrides.
+    /// Items that were left out of other rules are not reported again.
     pub fn compile_again(
         &self,
         before: &TenantRules,
@@ -192,7 +192,7 @@ impl StoredKey {
 }
 
 impl StoredRule {
-    /// The rule with its overrides, as far as they can be read.
+    /// The rule with its readable overrides.
     fn compile(
         &self,
         overrides: &[&StoredOverride],
@@ -225,8 +225,8 @@ impl StoredRule {
         Some(ActiveRule::new(id, rule, overrides))
     }
 
-    /// What is applied in the place of a rule of which no revision could ever be read: nothing, unless the rule says that
-    /// it denies when it cannot be decided. Then whatever meets those of its conditions that can be read is denied.
+    /// The replacement of a rule without a readable revision. `None` unless its `on_store_failure` is `deny`; the
+    /// replacement then denies requests that match its readable conditions.
     fn stand_in(&self) -> Option<Rule> {
         let spec = serde_json::from_str(&self.body).ok()?;
         let body = RuleBody::readable_part(&spec)?;
@@ -245,9 +245,9 @@ impl StoredRule {
         denying.parse().or_else(|_| unconditional.parse()).ok()
     }
 
-    /// The older revision in the place of a newer one that cannot be read, for this reason.
+    /// This older revision, in the place of a newer one that cannot be read for `reason`.
     #[must_use]
-    pub fn instead_of(&self, newer: &Self, reason: &str) -> Self {
+    pub fn in_place_of(&self, newer: &Self, reason: &str) -> Self {
         Self { id: newer.id.clone(), newer_unreadable: Some(reason.into()), ..self.clone() }
     }
 

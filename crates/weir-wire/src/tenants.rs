@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::DateTime;
 
-/// A role in a tenant. Each role includes the ones before it.
+/// A role in a tenant. Each role includes the previous ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -62,15 +62,15 @@ pub struct Tenant {
     pub name: String,
     /// The role of the caller in the tenant; null for an operator who is no member.
     pub role: Option<Role>,
-    /// Whether an operator has suspended it: nothing can be changed, and checks are refused.
+    /// Whether an operator has suspended the tenant: nothing can be changed, and checks are refused.
     pub suspended: bool,
-    /// Whether gates record some of its checks, for a day, so that changes of rules can be tried on them.
+    /// Whether gates record some of its checks for what-if runs.
     pub record_checks: bool,
     /// Whether the limits of the tenant are enforced, by its own switch.
     pub enforcement: Enforcement,
     /// Whether limits are enforced at all, by the operators' switch for every tenant.
     pub installation_enforcement: Enforcement,
-    /// The time of its creation.
+    /// The time of creation.
     pub created_at: DateTime,
 }
 
@@ -106,7 +106,7 @@ pub struct UpdateTenant {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DeleteTenant {
-    /// The present name of the tenant, typed again. A deletion cannot be undone.
+    /// The present name of the tenant, as a confirmation. A deletion cannot be undone.
     pub name: String,
 }
 

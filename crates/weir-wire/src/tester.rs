@@ -1,4 +1,4 @@
-//! The tester in JSON: the result of each rule of a namespace for a request, with nothing counted.
+//! The tester in JSON: the result of each rule of a namespace for a request. A test takes nothing.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::words::{Action, Mode};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TestAnswer {
-    /// Whether the same check would pass now.
+    /// Whether the check would be allowed now.
     pub allowed: bool,
-    /// The rules that would refuse it, in rule order.
+    /// The rules that would deny it, in rule order.
     pub denied_by: Vec<String>,
-    /// Every rule of the namespace, enforced ones first; rules that are off come last.
+    /// All rules of the namespace: first the enforced ones, last those that are off.
     pub rules: Vec<TestedRule>,
 }
 
@@ -24,27 +24,27 @@ pub struct TestAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TestedRule {
-    /// Its name.
+    /// The name of the rule.
     pub rule: String,
-    /// Its id.
+    /// The id of the rule.
     pub rule_id: String,
     /// The mode of the rule.
     pub mode: Mode,
     /// The action of the rule for matching requests, by an override if one applies.
     pub action: Action,
-    /// Whether it matches and counts the request.
+    /// Whether the rule matches and counts the request.
     pub matches: bool,
     /// The first condition that does not hold.
     pub failed_condition: Option<FailedCondition>,
-    /// The attribute it counts by that the request lacks.
+    /// The attribute by which the rule counts and that the request lacks.
     pub missing_attribute: Option<String>,
     /// The subject that the rule counts.
     pub subject: Option<BTreeMap<String, String>>,
     /// The override that applies to this subject.
     pub override_id: Option<String>,
-    /// Whether this rule would let the check pass.
+    /// Whether this rule would allow the check.
     pub would_pass: bool,
-    /// The state of its limits now, with nothing taken.
+    /// The present state of its limits.
     pub limits: Vec<LimitAnswer>,
 }
 
@@ -67,7 +67,7 @@ pub struct FailedCondition {
 pub struct ResetBody {
     /// The rule.
     pub rule_id: String,
-    /// A value for each attribute the rule counts by.
+    /// A value for each attribute by which the rule counts.
     pub subject: BTreeMap<String, String>,
 }
 
@@ -86,7 +86,7 @@ pub struct ResetAnswer {
 pub struct InspectBody {
     /// The rule.
     pub rule_id: String,
-    /// 1 to 20 subjects, each with a value for each attribute the rule counts by.
+    /// 1 to 20 subjects, each with a value for each attribute by which the rule counts.
     pub subjects: Vec<BTreeMap<String, String>>,
 }
 
@@ -102,15 +102,15 @@ pub struct InspectAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct InspectedSubject {
-    /// As asked.
+    /// The subject, as in the request.
     pub subject: BTreeMap<String, String>,
     /// The override that applies to the subject.
     pub override_id: Option<String>,
     /// The action that applies to the subject, by an override if there is one.
     pub action: Action,
-    /// The limits as they stand now, with nothing taken; those of the override where it has some.
+    /// The present state of the limits: those of the override, if it has limits.
     pub limits: Vec<LimitAnswer>,
 }
 
-/// Subjects that one request can inspect.
+/// The most subjects of one inspection.
 pub const INSPECT_MAX: usize = 20;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weir_domain::time::Timestamp;
 
-/// A point in time, written as `2026-11-21T03:00:00.125Z`; any offset is read.
+/// A point in time, written as `2026-11-21T03:00:00.125Z`. Requests can use any offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DateTime(pub Timestamp);
 

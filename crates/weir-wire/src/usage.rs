@@ -11,7 +11,7 @@ pub struct UsageDay {
     pub day: String,
     /// `tenant_…`
     pub tenant_id: String,
-    /// Its present name; null once it is deleted.
+    /// The present name of the tenant; null once it is deleted.
     pub tenant_name: Option<String>,
     /// Answered checks: exact, from the statistics.
     pub checks: u64,
@@ -19,6 +19,6 @@ pub struct UsageDay {
     pub subjects: u64,
     /// The peak of bytes in Redis: estimated from a sample of keys.
     pub redis_bytes: u64,
-    /// The peak of rows in Postgres: counted once an hour, without statistics by the minute.
+    /// The peak of rows in Postgres: counted once per hour, without the statistics of minutes.
     pub postgres_rows: u64,
 }

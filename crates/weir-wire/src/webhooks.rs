@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::DateTime;
 
-/// A webhook as it is written.
+/// A webhook in a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WebhookBody {
-    /// A name that people recognise the key by.
+    /// A name that people recognise the webhook by.
     #[cfg_attr(feature = "openapi", schema(example = "on call", min_length = 1, max_length = 100))]
     pub name: String,
     /// The URL of the receiver: `https`, on the public internet, port 443 or one from 1024 up.
@@ -32,11 +32,11 @@ pub struct WebhookBody {
 pub struct Webhook {
     /// `webhook_…`
     pub id: String,
-    /// A name that people recognise the key by.
+    /// A name that people recognise the webhook by.
     pub name: String,
     /// The URL of the receiver.
     pub url: String,
-    /// Whether the rule is enforced.
+    /// Whether messages are sent.
     pub enabled: bool,
     /// After a rotation: the time until which the previous secret also signs.
     pub previous_expires_at: Option<DateTime>,
@@ -48,13 +48,13 @@ pub struct Webhook {
     pub updated_at: DateTime,
 }
 
-/// A webhook with its secret, which is shown this one time.
+/// A webhook with its secret, which is shown only in this answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct IssuedWebhook {
     /// The webhook.
     pub webhook: Webhook,
-    /// `whsec_…`: check signatures with it. It cannot be shown again.
+    /// `whsec_…`: the secret that verifies signatures. It cannot be shown again.
     pub secret: ShownSecret,
 }
 
@@ -79,11 +79,11 @@ pub struct RotateWebhook {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryState {
-    /// It waits for an attempt, the first or a later one.
+    /// The delivery waits for its next attempt.
     Pending,
-    /// It was answered with a status from 200 to 299.
+    /// The receiver answered with a status from 200 to 299.
     Delivered,
-    /// No attempt is left, or the webhook was switched off.
+    /// There are no more attempts, or the webhook was disabled.
     Failed,
 }
 
@@ -109,7 +109,7 @@ pub struct Delivery {
     pub response_status: Option<u16>,
     /// The first 1024 bytes of the last answer.
     pub response: Option<String>,
-    /// The reason why there was no answer, or why it did not count.
+    /// The reason why there was no answer, or why the answer was not accepted.
     pub error: Option<String>,
     /// The duration of the last attempt.
     pub took_ms: Option<u64>,

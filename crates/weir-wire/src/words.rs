@@ -1,4 +1,4 @@
-//! The closed sets of words in JSON, each the mirror of a domain enum.
+//! The closed sets of words in JSON. Each corresponds to an enum of the domain.
 
 use serde::{Deserialize, Serialize};
 use weir_domain::{algorithm, draft};
@@ -28,7 +28,7 @@ macro_rules! mirror {
             /// All words, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// As written in JSON.
+            /// The word in JSON.
             pub fn as_str(self) -> &'static str {
                 <$domain>::from(self).as_str()
             }
@@ -49,7 +49,7 @@ mirror! {
     OnStoreFailure = draft::OnStoreFailure { Allow, Deny, Local, }
 }
 mirror! {
-    /// Where checks are decided: by Redis each time, or by a gate with units taken in advance.
+    /// The place of the decision: Redis for each check, or a gate with leased units.
     Consistency = draft::Consistency { Exact, Leased, }
 }
 mirror! {
@@ -59,6 +59,6 @@ mirror! {
     }
 }
 mirror! {
-    /// Length of a quota's period.
+    /// The length of a quota's period.
     Period = algorithm::Period { Day, Week, Month, Year, }
 }

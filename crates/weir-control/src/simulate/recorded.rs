@@ -127,7 +127,7 @@ fn usable(heads: &[SampleHead], wanted: &Wanted<'_>) -> Result<Usable, Problem> 
             usable.since = Some(head.until);
             break;
         }
-        kept += head.kept.max(1);
+        kept += head.recorded.max(1);
         usable.lost += head.lost;
         usable.threshold = usable.threshold.min(head.threshold);
     }

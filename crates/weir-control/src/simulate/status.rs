@@ -26,12 +26,12 @@ pub(crate) async fn status(
         from: extent.since.into(),
         to: extent.until.into(),
         seen: extent.seen,
-        recorded: extent.kept,
+        recorded: extent.recorded,
         rate: sample::share(extent.threshold),
     };
     Ok(Json(Recorded {
         recording: tenant.record_checks,
-        kept_s: u32::from(control.settings.retention.samples_hours) * 3_600,
+        retention_s: u32::from(control.settings.retention.samples_hours) * 3_600,
         data: extents.into_iter().map(namespace).collect(),
     }))
 }

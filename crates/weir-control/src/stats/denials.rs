@@ -53,8 +53,8 @@ pub(crate) async fn list(
     Ok(Json(Denials {
         data: page.data,
         next_cursor: page.next_cursor,
-        kept_per_second: DENIALS_PER_SECOND,
-        kept_s: KEPT_S,
+        entries_per_second: DENIALS_PER_SECOND,
+        retention_s: KEPT_S,
         as_of: counted.as_of.into(),
     }))
 }

@@ -140,7 +140,7 @@ async fn rule_with_one_counter_for_all_needs_no_subjects() {
 }
 
 #[tokio::test]
-async fn share_of_refusals_is_told_once_per_window_whoever_looks() {
+async fn concurrent_evaluations_announce_a_denial_share_once_per_window() {
     let plane = Plane::start().await;
     // The first counts all belong to one minute, and so to one row. The greater counts of the row remain.
     plane.advance(MINUTE_MS - plane.now_ms() % MINUTE_MS);

@@ -39,7 +39,7 @@ async fn record(plane: &Plane, member: &Member, since: i64, users: &[(&str, u32)
         until,
         threshold,
         seen: users.iter().map(|user| u64::from(user.1)).sum(),
-        kept: kept.checks.len() as u64,
+        recorded: kept.checks.len() as u64,
         lost: 0,
         plan: json!({ "attributes": ["user"], "count_by": [["user"]] }),
     };

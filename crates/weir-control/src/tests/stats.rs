@@ -271,7 +271,7 @@ async fn busiest_and_refused_are_listed_with_what_is_uncertain() {
     let next = plane.by(&ada, "GET", &next).send().await.expect(200);
     assert_eq!(next.body["data"].as_array().map(Vec::len), Some(1));
     assert_eq!(
-        (&next.body["next_cursor"], &next.body["kept_per_second"]),
+        (&next.body["next_cursor"], &next.body["entries_per_second"]),
         (&Value::Null, &json!(10))
     );
 }

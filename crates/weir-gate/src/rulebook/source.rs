@@ -98,7 +98,7 @@ fn put_keys(all: &mut Vec<StoredKey>, rows: &[KeyRow]) {
 fn newest_readable(held: &[Arc<StoredRule>], new: StoredRule) -> StoredRule {
     let Ok(at) = held.binary_search_by(|rule| rule.id.cmp(&new.id)) else { return new };
     match new.rule() {
-        Err(reason) if held[at].rule().is_ok() => held[at].instead_of(&new, &reason),
+        Err(reason) if held[at].rule().is_ok() => held[at].in_place_of(&new, &reason),
         _ => new,
     }
 }

@@ -128,7 +128,7 @@ fn row(tenant_id: TenantId, part: i16, sample: Sample, lost: u64, until: Timesta
         until,
         threshold: sample.threshold(),
         seen: sample.checks_total(),
-        kept: sample.len() as u64,
+        recorded: sample.len() as u64,
         lost,
         plan: serde_json::to_value(plan).expect("names serialise"),
     };
@@ -149,7 +149,7 @@ mod tests {
             until: at,
             threshold: 0,
             seen: 1,
-            kept: 1,
+            recorded: 1,
             lost: 0,
             plan: serde_json::Value::Null,
         };

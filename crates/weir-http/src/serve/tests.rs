@@ -16,12 +16,16 @@ struct Running {
     shutdown: CancellationToken,
     /// Changes when a request for `/slow` starts.
     entered: watch::Receiver<()>,
+    /// Lets requests for `/slow` finish.
+    finish: Arc<Semaphore>,
     meters: Arc<ListenerMeters>,
     task: tokio::task::JoinHandle<()>,
 }
 
 async fn start(settings: ServeSettings) -> Running {
     let (enter, entered) = watch::channel(());
+    let finish = Arc::new(Semaphore::new(0));
+    let finished = Arc::clone(&finish);
     let router = Router::new()
         .route(
             "/",
@@ -33,7 +37,8 @@ async fn start(settings: ServeSettings) -> Running {
             "/slow",
             get(move || async move {
                 enter.send_replace(());
-                tokio::time::sleep(Duration::from_millis(200)).await;
+                let permit = finished.acquire().await.expect("the semaphore stays open");
+                permit.forget();
                 "done"
             }),
         );
@@ -48,7 +53,7 @@ async fn start(settings: ServeSettings) -> Running {
     let shutdown = CancellationToken::new();
     let meters = Arc::clone(&settings.meters);
     let task = tokio::spawn(serve(listener, plane, settings, shutdown.clone()));
-    Running { addr, shutdown, entered, meters, task }
+    Running { addr, shutdown, entered, finish, meters, task }
 }
 
 fn quick() -> ServeSettings {
@@ -139,6 +144,7 @@ async fn requests_in_flight_finish_after_shutdown() {
         tokio::spawn(async move { exchange(addr, b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await });
     running.entered.changed().await.expect("the route is alive");
     running.shutdown.cancel();
+    running.finish.add_permits(1);
     assert!(asking.await.expect("no panic").ends_with("done"));
     running.task.await.expect("drained");
     assert!(TcpStream::connect(addr).await.is_err());

@@ -59,7 +59,7 @@ const FUNCTIONS: [(&str, &str); 44] = [
     ),
     ("weir_sweep", "expired_rows_are_swept_in_batches"),
     ("weir_sweep_signups", "expired_sign_ups_are_swept"),
-    ("weir_take_alerts", "share_of_refusals_is_told_once_per_window_whoever_looks"),
+    ("weir_take_alerts", "concurrent_evaluations_announce_a_denial_share_once_per_window"),
     ("weir_take_deliveries", "every_tenants_first_delivery_comes_before_any_tenants_second"),
     (
         "weir_tallies",

@@ -15,7 +15,7 @@ pub(super) fn piece(tenant_id: TenantId, until: Timestamp) -> SampleRow {
         until,
         threshold: u32::MAX,
         seen: 10,
-        kept: 2,
+        recorded: 2,
         lost: 0,
         plan: json!({ "attributes": ["user"], "count_by": [["user"]] }),
     };
@@ -69,7 +69,7 @@ async fn batches_of_all_gates_are_read_once_in_order() {
     let mut tx = database.app.begin("tests", Scope::Tenant(tenant_id)).await.unwrap();
     assert_eq!(tx.samples().heads(&foreign).await.unwrap(), [], "row-level security");
     let extents = tx.samples().extents(tenant_id).await.unwrap();
-    assert_eq!((extents[0].seen, extents[0].kept), (10, 2));
+    assert_eq!((extents[0].seen, extents[0].recorded), (10, 2));
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! The text of an answer, written by hand: letter for letter what serde writes, in a fraction of the instructions, which are
-//! most of what each further limit costs a gate.
+//! The JSON of an answer, written by hand: byte for byte the output of serde, with a fraction of the instructions. These are
+//! most of the cost of a further limit in a gate.
 
 use super::{CheckAnswer, Degraded, LimitAnswer};
 
@@ -171,7 +171,7 @@ mod tests {
         ["login", "", "a \"quoted\\ one\"", "with\ta tab\u{1}\u{7f}", "عدّاد 🦀"];
     const NAMES: [Name; 7] = Name::ALL;
 
-    /// An answer in which everything differs from the one before.
+    /// An answer that differs from the previous one in every field.
     fn answer(nth: usize) -> CheckAnswer {
         let number = |shift: usize| NUMBERS[(nth + shift) % NUMBERS.len()];
         let perhaps =

@@ -21,7 +21,7 @@ pub(super) fn LatestDenials(denials: Signal<Denials>) -> impl IntoView {
     let sampled = move || {
         let sampled =
             denials.with(|denials| denials.data.iter().any(|denials| denials.stands_for > 1));
-        let per_second = denials.with(|denials| denials.kept_per_second);
+        let per_second = denials.with(|denials| denials.entries_per_second);
         sampled.then(|| format!("Sampled: up to {per_second} denials per second and gate."))
     };
     view! {

@@ -77,6 +77,7 @@ async fn half_closed_client_gets_its_answer() {
     let mut stream = TcpStream::connect(running.addr).await.expect("listening");
     stream.write_all(b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await.expect("open");
     stream.shutdown().await.expect("the sending side ends");
+    running.finish.add_permits(1);
     let answer = read_to_end(&mut stream).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("done"), "{answer}");
 }
