@@ -35,7 +35,7 @@ pub(crate) async fn within_pattern_budget(
     let (tenant_id, namespace) = (change.caller.tenant_id, checked.rule.namespace());
     let (in_tenant, in_namespace) =
         change.tx.rules().pattern_costs(tenant_id, namespace, rule_id).await?;
-    PatternCost::within(in_tenant.plus(cost), in_namespace.plus(cost))
+    PatternCost::check(in_tenant.plus(cost), in_namespace.plus(cost))
         .map_err(|over| Problem::invalid_field("match", over.to_string()).into())
 }
 

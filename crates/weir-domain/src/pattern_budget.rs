@@ -26,7 +26,7 @@ pub struct PatternCost {
 /// The bound that regular expressions exceed. Its display text names the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OverBudget {
-    whose: &'static str,
+    owner: &'static str,
     cost: PatternCost,
     most: PatternCost,
 }
@@ -47,7 +47,7 @@ impl PatternBudget {
         }
         let namespace = self.namespaces.entry(rule.namespace().to_owned()).or_default();
         let (in_tenant, in_namespace) = (self.tenant.plus(cost), namespace.plus(cost));
-        PatternCost::within(in_tenant, in_namespace)?;
+        PatternCost::check(in_tenant, in_namespace)?;
         (self.tenant, *namespace) = (in_tenant, in_namespace);
         Ok(())
     }
@@ -71,15 +71,15 @@ impl PatternCost {
     }
 
     /// Returns an error if the costs exceed the budget of a tenant or of one of its namespaces.
-    pub fn within(in_tenant: Self, in_namespace: Self) -> Result<(), OverBudget> {
+    pub fn check(in_tenant: Self, in_namespace: Self) -> Result<(), OverBudget> {
         let namespace =
             Self { patterns: NAMESPACE_PATTERNS_MAX, bytes: NAMESPACE_PATTERN_BYTES_MAX };
         let tenant = Self { patterns: TENANT_PATTERNS_MAX, bytes: TENANT_PATTERN_BYTES_MAX };
-        for (whose, cost, most) in
+        for (owner, cost, most) in
             [("namespace", in_namespace, namespace), ("tenant", in_tenant, tenant)]
         {
             if cost.patterns > most.patterns || cost.bytes > most.bytes {
-                return Err(OverBudget { whose, cost, most });
+                return Err(OverBudget { owner, cost, most });
             }
         }
         Ok(())
@@ -88,15 +88,15 @@ impl PatternCost {
 
 impl fmt::Display for OverBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { whose, cost, most } = self;
+        let Self { owner, cost, most } = self;
         if cost.patterns > most.patterns {
             let (has, most) = (cost.patterns, most.patterns);
-            write!(f, "would give the {whose} {has} regular expressions: at most {most}")
+            write!(f, "would give the {owner} {has} regular expressions: at most {most}")
         } else {
             let (has, most) = (cost.bytes.div_ceil(1024), most.bytes >> 10);
             write!(
                 f,
-                "would give the {whose} {has} KiB of compiled regular expressions: at most {most} KiB"
+                "would give the {owner} {has} KiB of compiled regular expressions: at most {most} KiB"
             )
         }
     }

@@ -267,7 +267,9 @@ fn conditions(draft: &RuleDraft, wrong: &mut Vec<InvalidField>) -> Vec<Condition
 fn contradictions(draft: &RuleDraft, conditions: &[Condition], wrong: &mut Vec<InvalidField>) {
     for (at, condition) in conditions.iter().enumerate() {
         let attribute = condition.attribute();
-        if condition.draft().op == Op::Absent && draft.count_by.iter().any(|it| it == attribute) {
+        if condition.draft().op == Op::Absent
+            && draft.count_by.iter().any(|counted| counted == attribute)
+        {
             wrong.push(InvalidField::new(
                 format!("match[{at}]"),
                 format!("demands that `{attribute}` is absent, which the rule counts by: it could never count"),

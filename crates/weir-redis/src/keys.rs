@@ -92,11 +92,11 @@ mod tests {
 
     #[test]
     fn names_are_stable_and_share_the_tenants_slot() {
-        let counter_hash = key(|it| counter_hash(it, "tenant_1", SubjectKey(4)));
+        let counter_hash = key(|name| counter_hash(name, "tenant_1", SubjectKey(4)));
         assert_eq!(counter_hash, "weir:{tenant_1}:s:00000000000000000000000000000004");
-        let log = key(|it| log(it, "tenant_1", "rule_2", 3, SubjectKey(4)));
+        let log = key(|name| log(name, "tenant_1", "rule_2", 3, SubjectKey(4)));
         assert_eq!(log, "weir:{tenant_1}:l:rule_2:3:00000000000000000000000000000004");
-        let block = key(|it| block(it, "tenant_1", "rule_2", SubjectKey(4)));
+        let block = key(|name| block(name, "tenant_1", "rule_2", SubjectKey(4)));
         assert_eq!(block, "weir:{tenant_1}:b:rule_2:00000000000000000000000000000004");
         let record = idempotency(TenantId::from_u128(1), "}{\r\n*");
         assert!(record.starts_with("weir:{tenant_00000000000000000000000001}:i:"), "{record}");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn each_random_bit_of_a_rules_id_and_each_of_the_slot_tells_counters_apart() {
+    fn each_random_bit_of_a_rules_id_and_each_of_the_slot_distinguishes_counters() {
         let id = RuleId::from_u128;
         let ids = (0..80).map(|bit| counter(id(1 << bit), 0));
         let slots = (0..16).map(|bit| counter(id(0), 1 << bit));

@@ -26,7 +26,7 @@ fn share(share_percent: u32) -> ConditionDraft {
 
 fn fields(draft: &ConditionDraft) -> Vec<String> {
     let wrong = Condition::parse(draft).expect_err("refused");
-    wrong.into_iter().map(|it| it.field).collect()
+    wrong.into_iter().map(|invalid| invalid.field).collect()
 }
 
 #[test]

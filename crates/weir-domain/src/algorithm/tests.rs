@@ -88,11 +88,15 @@ fn run(
 
 /// The most units admitted within any span of `span_us`, ends excluded; times must not step back.
 fn most_within(admitted: &[(u64, u64)], span_us: u64) -> u64 {
-    let within = |from: usize| {
+    let units_from = |from: usize| {
         let start = admitted[from].0;
-        admitted[from..].iter().take_while(|(at, _)| *at < start + span_us).map(|it| it.1).sum()
+        admitted[from..]
+            .iter()
+            .take_while(|(at, _)| *at < start + span_us)
+            .map(|(_, units)| units)
+            .sum()
     };
-    (0..admitted.len()).map(within).max().unwrap_or(0)
+    (0..admitted.len()).map(units_from).max().unwrap_or(0)
 }
 
 fn forward(history: &[(i64, u64)]) -> Vec<(i64, u64)> {
@@ -217,7 +221,7 @@ proptest! {
     #[test]
     fn spacing_keeps_its_distance(interval_ms in 1..5_000_u64, history in any_history()) {
         let admitted = run(&spacing(interval_ms), &forward(&history), |_, _, _, _| {});
-        prop_assert!(admitted.windows(2).all(|it| it[1].0 - it[0].0 >= interval_ms * 1000));
+        prop_assert!(admitted.windows(2).all(|pair| pair[1].0 - pair[0].0 >= interval_ms * 1000));
     }
 
     #[test]
@@ -422,7 +426,7 @@ fn rates_above_a_thousand_a_second_are_exact() {
 }
 
 #[test]
-fn leaky_bucket_tells_each_caller_when_the_work_ahead_has_drained() {
+fn delay_of_a_leaky_bucket_is_the_time_in_which_the_work_ahead_drains() {
     let meter = leaky(3, 1, 100);
     let mut counter = Counter::default();
     let now = Micros(START_US);
@@ -436,7 +440,7 @@ fn leaky_bucket_tells_each_caller_when_the_work_ahead_has_drained() {
 }
 
 #[test]
-fn log_of_denials_keeps_who_hammers_out_and_stays_small() {
+fn log_of_denials_denies_repeated_attempts_and_stays_small() {
     let meter = Meter::SlidingWindowLog(SlidingWindowLog::new(3, 1_000, true).expect("valid"));
     let mut counter = Counter::default();
     for at in 0..3 {

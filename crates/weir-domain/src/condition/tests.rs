@@ -11,7 +11,7 @@ fn one(op: Op, text: &str) -> Condition {
 }
 
 fn many(texts: &[&str]) -> Condition {
-    let texts = texts.iter().map(|&it| it.to_owned()).collect();
+    let texts = texts.iter().map(|&text| text.to_owned()).collect();
     parse(Op::OneOf, Some(Operand::Many(texts))).expect("a valid condition")
 }
 
@@ -42,7 +42,7 @@ fn texts_are_compared_byte_by_byte() {
 }
 
 #[test]
-fn one_of_finds_every_listed_value_whatever_their_order() {
+fn one_of_finds_every_listed_value_in_any_order() {
     let values: Vec<String> = (0..OPERANDS_MAX).map(|n| format!("v{}", n * 7919 % 1000)).collect();
     let all: Vec<&str> = values.iter().map(String::as_str).collect();
     let condition = many(&all);

@@ -32,7 +32,7 @@ impl Scene {
 
     /// Whether each limit admits a consume of 1.
     fn passes(&mut self, rules: &[RuleMeters]) -> Vec<bool> {
-        self.consume(rules).iter().map(|it| it.allowed).collect()
+        self.consume(rules).iter().map(|decision| decision.allowed).collect()
     }
 }
 
@@ -61,7 +61,7 @@ fn log(limit: u64, window_ms: u64, count_denied: bool) -> Meter {
 }
 
 fn remaining(decisions: &[Decision]) -> Vec<u64> {
-    decisions.iter().map(|it| it.remaining).collect()
+    decisions.iter().map(|decision| decision.remaining).collect()
 }
 
 #[test]
@@ -72,7 +72,10 @@ fn two_rules_take_together_or_not_at_all() {
     assert_eq!(remaining(&scene.consume(&rules)), [3, 7, 0]);
     let before = scene.counters.clone();
     let denied = scene.consume(&rules);
-    assert_eq!(denied.iter().map(|it| it.allowed).collect::<Vec<_>>(), [true, true, false]);
+    assert_eq!(
+        denied.iter().map(|decision| decision.allowed).collect::<Vec<_>>(),
+        [true, true, false]
+    );
     assert_eq!(remaining(&denied), [3, 7, 0]);
     assert_eq!(denied[2].retry_after_ms, Some(60_000));
     assert_eq!(scene.counters, before);
@@ -86,7 +89,7 @@ fn limits_of_a_check_see_the_same_cost_and_the_same_moment() {
     assert_eq!(remaining(&scene.ask(Operation::Consume, 4, &rules)), [1, 1]);
     let denied = scene.ask(Operation::Consume, 2, &rules);
     assert_eq!(
-        denied.iter().map(|it| it.retry_after_ms).collect::<Vec<_>>(),
+        denied.iter().map(|decision| decision.retry_after_ms).collect::<Vec<_>>(),
         [Some(60_000), Some(1_000)]
     );
     assert_eq!(scene.ask(Operation::Consume, 6, &rules)[0].retry_after_ms, None);
@@ -131,7 +134,7 @@ fn block_that_is_longer_than_the_rule_says_begins_again_once() {
 }
 
 #[test]
-fn peek_starts_no_block_and_tells_of_one() {
+fn peek_starts_no_block_and_reports_one() {
     let rules = [with_block(1, 5_000, &[log(1, 1_000, false)])];
     let mut scene = Scene::new();
     scene.consume(&rules);
@@ -140,7 +143,7 @@ fn peek_starts_no_block_and_tells_of_one() {
 }
 
 #[test]
-fn who_hammers_a_log_of_denials_stays_out_and_who_waits_comes_in() {
+fn log_of_denials_denies_repeated_attempts_and_admits_after_a_wait() {
     let rules = [rule(1, &[log(1, 1_000, true)])];
     let mut scene = Scene::new();
     assert_eq!(scene.passes(&rules), [true]);
@@ -175,7 +178,7 @@ fn shadow_decides_and_takes_alone() {
 }
 
 #[test]
-fn delay_is_told_only_to_those_who_pass() {
+fn only_admitted_checks_have_a_delay() {
     let leaky = Meter::LeakyBucket(LeakyBucket::new(5, 1, 100).expect("valid"));
     let rules = [rule(1, &[leaky, per_minute(2)])];
     let mut scene = Scene::new();

@@ -32,7 +32,7 @@ fn draft(action: Action, mode: Mode) -> RuleDraft {
 }
 
 fn limit_by(count_by: &[&str]) -> RuleDraft {
-    let count_by = count_by.iter().map(|&it| it.to_owned()).collect();
+    let count_by = count_by.iter().map(|&name| name.to_owned()).collect();
     RuleDraft { count_by, ..draft(Action::Limit, Mode::Enforce) }
 }
 
@@ -74,9 +74,11 @@ fn request(attributes: &[(&str, &str)]) -> Request {
 /// The outcome in a word, and the rules that caused it.
 fn outcome(rules: &[Arc<ActiveRule>], attributes: &[(&str, &str)]) -> (&'static str, Vec<u128>) {
     match matched(rules, &request(attributes), NOW) {
-        Matched::Denied(by) => ("denied", by.iter().map(|it| it.id.to_u128()).collect()),
+        Matched::Denied(by) => ("denied", by.iter().map(|rule| rule.id.to_u128()).collect()),
         Matched::Allowed(by) => ("allowed", vec![by.id.to_u128()]),
-        Matched::Charged(by) => ("charged", by.iter().map(|it| it.active.id.to_u128()).collect()),
+        Matched::Charged(by) => {
+            ("charged", by.iter().map(|rule| rule.active.id.to_u128()).collect())
+        }
         Matched::TooManyLimits => ("too many", vec![]),
     }
 }
@@ -109,7 +111,7 @@ fn deny_wins_over_allow_and_allow_over_limits() {
 }
 
 #[test]
-fn rule_whose_conditions_do_not_hold_says_nothing() {
+fn rule_without_effect_if_its_conditions_do_not_hold() {
     let deny = only_if("route", "/old", draft(Action::Deny, Mode::Enforce));
     let rules = rules([deny, limit_by(&[])]);
     assert_eq!(outcome(&rules, &[("route", "/old")]), ("denied", vec![1]));

@@ -20,7 +20,7 @@ fn rule(count_by: &[&str]) -> Rule {
         name: "rule".into(),
         description: String::new(),
         conditions: Vec::new(),
-        count_by: count_by.iter().map(|&it| it.to_owned()).collect(),
+        count_by: count_by.iter().map(|&name| name.to_owned()).collect(),
         action: Action::Limit,
         mode: Mode::Enforce,
         limits,
@@ -38,7 +38,7 @@ fn draft(subject: &[(&str, &str)], effect: EffectDraft) -> OverrideDraft {
 
 fn wrong_fields(draft: OverrideDraft, rule: &Rule) -> Vec<String> {
     let wrong = Override::parse(draft, rule).expect_err("refused");
-    wrong.into_iter().map(|it| it.field).collect()
+    wrong.into_iter().map(|invalid| invalid.field).collect()
 }
 
 /// Overrides of a rule that counts by `a`, `b` and `c`, named 1, 2, 3… in this order.
@@ -54,11 +54,11 @@ fn three(subjects: &[([&str; 3], Option<Timestamp>)]) -> (Rule, Overrides) {
 }
 
 fn found(of: &(Rule, Overrides), values: [&str; 3], now: Timestamp) -> Option<u128> {
-    of.1.find(&of.0, &values, now).map(|it| it.id.to_u128())
+    of.1.find(&of.0, &values, now).map(|found| found.id.to_u128())
 }
 
 #[test]
-fn most_exact_override_wins_whatever_their_order() {
+fn most_exact_override_wins_in_any_order() {
     let of = three(&[
         (["*", "*", "*"], None),
         (["*", "*", "3"], None),
@@ -141,7 +141,7 @@ fn limits_of_an_override_count_on_with_the_rules_counters_where_the_algorithm_is
     let parsed = Override::parse(draft(&[("user", "u")], EffectDraft::Limits(limits)), &rule)
         .expect("valid");
     let Effect::Limits(limits) = parsed.effect() else { panic!("limits") };
-    let slots: Vec<_> = limits.iter().map(|it| it.slot).collect();
+    let slots: Vec<_> = limits.iter().map(|limit| limit.slot).collect();
     assert_eq!(slots[0], 1, "the rule's fixed window");
     assert!(slots[1..].iter().all(|slot| *slot >= OWN_SLOTS_FROM), "{slots:?}");
     let mut apart = slots.clone();
@@ -154,14 +154,14 @@ fn limits_of_an_override_count_on_with_the_rules_counters_where_the_algorithm_is
         let draft = draft(&[("user", "u")], EffectDraft::Limits(limits));
         let parsed = Override::parse(draft, &rule).expect("valid");
         let Effect::Limits(limits) = parsed.effect().clone() else { panic!("limits") };
-        let kind = |it: &Limit| (it.slot, it.algorithm.name());
+        let kind = |limit: &Limit| (limit.slot, limit.algorithm.name());
         limits.iter().map(kind).collect::<Vec<_>>()
     };
     let spacing = || LimitDraft::Spacing { interval_ms: 7 };
     let first = kinds_of(vec![spacing(), bucket(1), spacing()]);
     let second = kinds_of(vec![bucket(1), spacing(), bucket(2)]);
     for (slot, kind) in &first {
-        let same_slot = second.iter().filter(|it| it.0 == *slot);
-        assert!(same_slot.clone().all(|it| it.1 == *kind), "{first:?} {second:?}");
+        let same_slot = second.iter().filter(|(other, _)| other == slot);
+        assert!(same_slot.clone().all(|(_, other)| other == kind), "{first:?} {second:?}");
     }
 }

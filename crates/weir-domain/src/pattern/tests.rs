@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_pattern_retains_a_bounded_cache_whatever_it_matches() {
+fn cache_of_a_pattern_is_bounded_for_any_text() {
     // A pattern that needs 2^200 states, one with many states, and one too large for its cache.
     for text in ["(a|b)*a(a|b){200}c", "((a{0,10}){0,10}){0,10}z", r"(\w+\s*){4}z"] {
         let pattern = Pattern::parse(text).expect("small enough");

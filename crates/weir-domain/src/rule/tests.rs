@@ -18,7 +18,7 @@ fn spacing(interval_ms: u64) -> LimitDraft {
 }
 
 fn condition(attribute: &str, op: Op, value: Option<&str>) -> ConditionDraft {
-    let value = value.map(|it| Operand::One(it.into()));
+    let value = value.map(|text| Operand::One(text.into()));
     ConditionDraft { attribute: attribute.into(), op, value }
 }
 
@@ -44,8 +44,8 @@ fn rule(limits: Vec<LimitDraft>) -> Rule {
 
 fn wrong_fields(draft: RuleDraft) -> Vec<String> {
     let wrong = Rule::parse(draft).expect_err("refused");
-    assert!(wrong.iter().all(|it| !it.reason.is_empty()), "{wrong:?}");
-    wrong.into_iter().map(|it| it.field).collect()
+    assert!(wrong.iter().all(|invalid| !invalid.reason.is_empty()), "{wrong:?}");
+    wrong.into_iter().map(|invalid| invalid.field).collect()
 }
 
 fn with_conditions(conditions: Vec<ConditionDraft>) -> RuleDraft {
@@ -89,7 +89,7 @@ fn everything_wrong_is_reported_at_once_with_its_path() {
 #[test]
 fn counts_have_bounds() {
     let attributes = |count: usize| (0..count).map(|n| format!("a{n}")).collect::<Vec<_>>();
-    let exists = |it: &String| condition(it, Op::Exists, None);
+    let exists = |name: &String| condition(name, Op::Exists, None);
     let full = RuleDraft {
         conditions: attributes(CONDITIONS_MAX).iter().map(exists).collect(),
         count_by: attributes(COUNT_BY_MAX),
@@ -205,7 +205,7 @@ fn slots_after(edits: &[Vec<LimitDraft>]) -> Vec<Vec<u16>> {
         let after = rule(edit.clone());
         slots = after.slots_after(&before, &slots).expect("slots are left");
         before = after.with_slots(&slots.taken);
-        assert_eq!(before.limits().iter().map(|it| it.slot).collect::<Vec<_>>(), slots.taken);
+        assert_eq!(before.limits().iter().map(|limit| limit.slot).collect::<Vec<_>>(), slots.taken);
         all.push(slots.taken.clone());
     }
     all
@@ -233,7 +233,7 @@ fn edited_limit_keeps_its_slot() {
 }
 
 #[test]
-fn limit_of_the_same_window_is_told_from_another_of_the_same_algorithm() {
+fn limit_of_the_same_window_is_distinguished_from_another_of_the_same_algorithm() {
     let edits = [
         vec![fixed(5, 1_000), fixed(100, 60_000)],
         vec![fixed(100, 60_000), fixed(5, 1_000)],

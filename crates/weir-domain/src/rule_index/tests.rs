@@ -61,7 +61,7 @@ fn namespace(rules: Vec<Arc<ActiveRule>>) -> Namespace {
 
 fn charged(matched: Matched) -> Vec<RuleId> {
     let Matched::Charged(charges) = matched else { panic!("rules that limit") };
-    charges.iter().map(|it| it.active.id).collect()
+    charges.iter().map(|charge| charge.active.id).collect()
 }
 
 #[test]
@@ -84,10 +84,10 @@ fn any_condition() -> impl Strategy<Value = ConditionDraft> {
     let attribute = prop::sample::select(vec!["a", "b"]);
     let value = || prop::sample::select(vec!["x", "y", "z"]).prop_map(str::to_owned);
     let operand = prop_oneof![
-        value().prop_map(|it| (Op::Equals, Operand::One(it))),
-        value().prop_map(|it| (Op::NotEquals, Operand::One(it))),
-        value().prop_map(|it| (Op::Prefix, Operand::One(it))),
-        prop::collection::vec(value(), 1..3).prop_map(|it| (Op::OneOf, Operand::Many(it))),
+        value().prop_map(|text| (Op::Equals, Operand::One(text))),
+        value().prop_map(|text| (Op::NotEquals, Operand::One(text))),
+        value().prop_map(|text| (Op::Prefix, Operand::One(text))),
+        prop::collection::vec(value(), 1..3).prop_map(|texts| (Op::OneOf, Operand::Many(texts))),
     ];
     (attribute, operand).prop_map(|(attribute, (op, value))| condition(attribute, op, value))
 }

@@ -15,7 +15,7 @@ fn rule(count_by: &[&str], tested: &[&str]) -> Rule {
         name: "a".to_owned(),
         description: String::new(),
         conditions: tested.iter().map(condition).collect(),
-        count_by: count_by.iter().map(|&it| it.to_owned()).collect(),
+        count_by: count_by.iter().map(|&name| name.to_owned()).collect(),
         action: Action::Limit,
         mode: Mode::Enforce,
         limits: vec![LimitDraft::FixedWindow { limit: 1, window_ms: 1000 }],
@@ -89,8 +89,8 @@ fn marks_are_spread_evenly_and_always_the_same() {
 fn long_value_is_cut_and_stays_apart_from_others_and_keeps_its_mark() {
     let long = |end: &str| format!("{}{end}", "ü".repeat(150));
     let (one, other) = (long("a"), long("b"));
-    let (kept, kept_other) = (recorded_value(&one), recorded_value(&other));
-    assert!(kept.len() <= RECORDED_BYTES_MAX && kept != kept_other, "{kept}");
-    assert_eq!(by_user(&one), by_user(&kept), "of what is kept");
+    let (recorded, recorded_other) = (recorded_value(&one), recorded_value(&other));
+    assert!(recorded.len() <= RECORDED_BYTES_MAX && recorded != recorded_other, "{recorded}");
+    assert_eq!(by_user(&one), by_user(&recorded), "the same digest");
     assert_eq!(recorded_value("short"), "short");
 }

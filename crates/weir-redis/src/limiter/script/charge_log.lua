@@ -6,13 +6,13 @@ local key, cost, limit, window_us, count_denied, now, ms_until, expiry = ...
 local call, pack, unpack = redis.call, struct.pack, struct.unpack
 
 local newest = redis.pcall('LINDEX', key, -1)
-local at, logged, last_cost, kept_ms, total, dead = 0, 0, 0, 0, 0, 0
+local at, logged, last_cost, expiry_ms, total, dead = 0, 0, 0, 0, 0, 0
 local first_at, first_logged, first_cost
 if newest then
   if #newest ~= 32 then
     return nil
   end
-  at, logged, last_cost, kept_ms = unpack('<dddd', newest)
+  at, logged, last_cost, expiry_ms = unpack('<dddd', newest)
   if at >= 0 and at + window_us <= now then
     dead = -1
   elseif at >= 0 and at <= now and last_cost >= 0 and logged >= 0 and logged < LOGGED then
@@ -40,10 +40,10 @@ elseif excess > 0 then
   return pack('<ddddd', 0, remaining, ms_until(at + window_us, now), ms_until(first_at + window_us, now), 0)
 end
 local reset_ms = ms_until(now + window_us, now)
-local expires = expiry(kept_ms, reset_ms)
+local expires = expiry(expiry_ms, reset_ms)
 if dead < 0 then
   call('DEL', key)
-  logged, kept_ms = 0, 0
+  logged, expiry_ms = 0, 0
 end
 if at == now then
   call('LSET', key, -1, pack('<dddd', at, (logged + cost) % LOGGED, last_cost + cost, expires))
@@ -53,7 +53,7 @@ end
 if dead > 0 then
   call('LTRIM', key, dead, -1)
 end
-if expires ~= kept_ms then
+if expires ~= expiry_ms then
   call('PEXPIREAT', key, expires)
 end
 return pack('<ddddd', 1, limit - total - cost, reset_ms, 0, 0)

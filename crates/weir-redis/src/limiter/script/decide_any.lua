@@ -13,7 +13,7 @@ local SEARCH_EVERY_MS, MOST_AT_ONCE = 1000, 1000
 local judges, settles, refunders = tables.judges, tables.settles, tables.refunds
 -- By limit: its parameters, and the counter as it was and as it is now.
 local kinds, as, bs, cs, ds, es = tables.kinds, tables.a, tables.b, tables.c, tables.d, tables.e
-local places, kepts, searches, waits = tables.places, tables.kept, tables.searched, tables.waits
+local places, expiries, searches, waits = tables.places, tables.expiries, tables.searched, tables.waits
 local xs, ys, zs, ws, logs = tables.x, tables.y, tables.z, tables.numbers, tables.logs
 -- By rule. Rules that are charged together have the same group: 0, or the rule's number for one that is alone.
 local groups, lasts, rule_hashes = tables.groups, tables.lasts, tables.rule_hashes
@@ -142,8 +142,8 @@ for r = 1, rule_count do
     if kind == SLIDING_WINDOW_LOG then
       wait = tables.log_wait(logs[i], cost)
     else
-      local kept_ms, x, y, z, searched_ms = read_counter(states[places[i]])
-      kepts[i], searches[i] = kept_ms, searched_ms
+      local expiry_ms, x, y, z, searched_ms = read_counter(states[places[i]])
+      expiries[i], searches[i] = expiry_ms, searched_ms
       wait, xs[i], ys[i], zs[i], ws[i], pulled = judges[kind](x, y, z, cost, as[i], bs[i], cs[i], ds[i], es[i])
       if pulled then
         pulls = pulls or {}
@@ -237,12 +237,12 @@ for r = 1, rule_count do
           hash.lost = hash.lost + 1
           hash.gone[hash.lost] = name
         else
-          local kept_ms, searched_ms, changed = kepts[i], searches[i], hash.changed
+          local expiry_ms, searched_ms, changed = expiries[i], searches[i], hash.changed
           local needed_ms = now_ms + reset_ms
           local expires = needed_ms + grace_ms
-          if kept_ms and needed_ms < kept_ms and kept_ms <= expires then
-            expires = kept_ms
-          elseif not kept_ms or kept_ms < expires then
+          if expiry_ms and needed_ms < expiry_ms and expiry_ms <= expires then
+            expires = expiry_ms
+          elseif not expiry_ms or expiry_ms < expires then
             hash.lengthens = true
           else
             hash.shortens = true

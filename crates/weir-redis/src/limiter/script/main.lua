@@ -124,8 +124,8 @@ for _ = 1, checks do
         d, e, after = unpack('<dd', numbers, after)
       end
       local value = try('HGET', key, name)
-      local kept_ms, x, y, z, searched_ms = read_counter(value)
-      if kept_ms or not value or type(value) == 'string' then
+      local expiry_ms, x, y, z, searched_ms = read_counter(value)
+      if expiry_ms or not value or type(value) == 'string' then
         if kind ~= made_kind then
           judge, settle = judges and judges[kind], settles and settles[kind]
           if not judge then
@@ -142,14 +142,14 @@ for _ = 1, checks do
         remaining, reset_ms, delay_ms, x, y, z, fourth = settle(passes, cost, x, y, z, number, a, b, c)
         answer = pack('<ddddd', passes and 1 or 0, remaining, reset_ms, wait, passes and delay_ms or 0)
         if passes or pulled_back then
-          local expires = expiry(kept_ms, reset_ms)
+          local expires = expiry(expiry_ms, reset_ms)
           local searches, is_new = not searched_ms or now_ms - searched_ms >= SEARCH_EVERY_MS, false
           searched_ms = searches and now_ms or searched_ms
           call('HSET', key, name, fourth and pack('<dddddd', expires, x, y, z, searched_ms, fourth)
             or pack('<ddddd', expires, x, y, z, searched_ms))
-          if not kept_ms or kept_ms < expires then
+          if not expiry_ms or expiry_ms < expires then
             is_new = lengthen(key, expires, now_ms)
-          elseif expires < kept_ms and call('HLEN', key) == 1 then
+          elseif expires < expiry_ms and call('HLEN', key) == 1 then
             call('PEXPIREAT', key, expires)
           end
           if searches and not is_new and call('HLEN', key) > 1 then
@@ -171,7 +171,7 @@ for _ = 1, checks do
         refunds = { false, false, false, false, false, false, false, false },
         kinds = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, a = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
         b = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, c = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, d = {}, e = {},
-        places = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, kept = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+        places = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, expiries = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
         searched = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, waits = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
         x = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, y = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
         z = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, numbers = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, logs = {},

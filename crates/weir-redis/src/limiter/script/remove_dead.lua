@@ -8,8 +8,8 @@ for _, most in ipairs({ 16, 200 }) do
   local sample = call('HRANDFIELD', key, most, 'WITHVALUES')
   dead = {}
   for i = 1, #sample, 2 do
-    local kept_ms = read_counter(sample[i + 1])
-    if not kept_ms or kept_ms <= now_ms then
+    local expiry_ms = read_counter(sample[i + 1])
+    if not expiry_ms or expiry_ms <= now_ms then
       dead[#dead + 1] = sample[i]
     end
   end

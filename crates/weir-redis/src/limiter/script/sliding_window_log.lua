@@ -65,11 +65,11 @@ local function log_read(key, a, b)
     return nil
   end
   local log = { key = key, a = a, b = b, first = 0, count = false, total = 0, base = 0, logged = 0, at = now, newest = 0,
-    newest_cost = 0, kept_ms = 0, pushed = 0, dead = false, merged_at = false, merged = 0 }
+    newest_cost = 0, expiry_ms = 0, pushed = 0, dead = false, merged_at = false, merged = 0 }
   if not newest then
     return log
   end
-  local at, logged, cost, kept_ms = log_entry(log, -1)
+  local at, logged, cost, expiry_ms = log_entry(log, -1)
   if at > now and time_for(at, 0, now) ~= at then
     -- The clock was set back. The entries from merged_at on are newer than now.
     local from = log_search(log, 0, function(index)
@@ -84,7 +84,7 @@ local function log_read(key, a, b)
     log.dead = true
     return log
   end
-  log.at, log.newest, log.logged, log.newest_cost, log.kept_ms = max(at, now), at, logged, cost, kept_ms
+  log.at, log.newest, log.logged, log.newest_cost, log.expiry_ms = max(at, now), at, logged, cost, expiry_ms
   local oldest, first_logged, first_cost = log_entry(log, 0)
   if oldest + b <= log.at then
     log.first = log_search(log, 1, function(index)
@@ -131,7 +131,7 @@ local function log_merge(log)
     call('DEL', log.key)
   end
   call('RPUSH', log.key, pack(AS_ENTRY, now, log.logged, log.merged, 0))
-  log.merged_at, log.kept_ms = false, 0
+  log.merged_at, log.expiry_ms = false, 0
 end
 
 -- Writes the charge that is pushed, if any, and the changes by a step of the clock. Entries that are dead, or with the
@@ -148,7 +148,7 @@ local function log_write(log, reset_ms)
       return log_sum(log, index) > spare
     end)
   end
-  local expires = expiry(log.kept_ms > 0 and log.kept_ms or nil, reset_ms)
+  local expires = expiry(log.expiry_ms > 0 and log.expiry_ms or nil, reset_ms)
   local cost = log.pushed
   if joins then
     cost = cost + log.newest_cost
@@ -162,30 +162,30 @@ local function log_write(log, reset_ms)
   if first > 0 then
     call('LTRIM', log.key, first, -1)
   end
-  if expires ~= log.kept_ms then
+  if expires ~= log.expiry_ms then
     call('PEXPIREAT', log.key, expires)
   end
 end
 
 -- Returns units from the newest entries on, from the last of them in part.
 local function log_refund(log, cost)
-  local kept = max(0, log.total - cost)
-  if kept == 0 then
+  local left = max(0, log.total - cost)
+  if left == 0 then
     call('DEL', log.key)
     log.total, log.newest, log.merged_at = 0, 0, false
     return
   end
   log_merge(log)
   local last = log_search(log, log.first, function(index)
-    return log_sum(log, index) >= kept
+    return log_sum(log, index) >= left
   end)
   local at, logged, last_cost = log_entry(log, last)
-  local over = (logged - log.base) % LOGGED - kept
+  local over = (logged - log.base) % LOGGED - left
   logged = (logged - over) % LOGGED
   local expires = now_ms + ms_until(at + log.b, now) + grace_ms
   call('LSET', log.key, last, pack(AS_ENTRY, at, logged, last_cost - over, expires))
   call('LTRIM', log.key, log.first, last)
-  log.total, log.newest, log.logged, log.count = kept, at, logged, last - log.first + 1
+  log.total, log.newest, log.logged, log.count = left, at, logged, last - log.first + 1
   log.first = 0
   call('PEXPIREAT', log.key, expires)
 end

@@ -10,10 +10,10 @@ local unpack = struct.unpack
 
 -- The expiry of a counter that is needed for reset_ms. An expiry that is later by at most grace_ms is retained, so
 -- that the key's need not be changed.
-local function expiry(kept_ms, reset_ms)
+local function expiry(expiry_ms, reset_ms)
   local needed_ms = now_ms + reset_ms
-  if kept_ms and needed_ms < kept_ms and kept_ms <= needed_ms + grace_ms then
-    return kept_ms
+  if expiry_ms and needed_ms < expiry_ms and expiry_ms <= needed_ms + grace_ms then
+    return expiry_ms
   end
   return needed_ms + grace_ms
 end
@@ -28,14 +28,14 @@ local function read_counter(state)
     -- A value of an earlier release has no time of search.
     state = state .. '\0\0\0\0\0\0\0\0'
   end
-  local kept_ms, x, y, z, searched_ms = unpack('<ddddd', state)
-  if not (kept_ms >= 0 and x >= 0 and y >= 0 and z >= 0 and searched_ms >= 0
-      and kept_ms + x + y + z + searched_ms < 1e16) then
+  local expiry_ms, x, y, z, searched_ms = unpack('<ddddd', state)
+  if not (expiry_ms >= 0 and x >= 0 and y >= 0 and z >= 0 and searched_ms >= 0
+      and expiry_ms + x + y + z + searched_ms < 1e16) then
     return nil
-  elseif kept_ms <= now_ms then
-    return kept_ms, nil, nil, nil, searched_ms
+  elseif expiry_ms <= now_ms then
+    return expiry_ms, nil, nil, nil, searched_ms
   end
-  return kept_ms, x, y, z, searched_ms
+  return expiry_ms, x, y, z, searched_ms
 end
 
 return expiry, read_counter

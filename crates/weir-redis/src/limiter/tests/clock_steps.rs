@@ -111,16 +111,16 @@ async fn block_survives_a_clock_that_is_set_back_and_lasts_no_longer_than_the_ru
 }
 
 #[tokio::test]
-async fn peek_and_look_at_a_counter_of_the_future_write_nothing() {
+async fn peek_and_inspect_of_a_counter_of_the_future_write_nothing() {
     for limit in one_of_each(2, 60_000) {
         let fixture = Fixture::new().await;
         let rules = [charge_with_block(1, 5_000, vec![limit.clone()])];
         fixture.exhaust(&rules).await;
         fixture.set_now(Micros(START_US - 200_000_000));
         let before = super::fixture::values(fixture.dump().await);
-        let looked = fixture.check(Operation::Inspect, 1, &rules).await;
+        let inspected = fixture.check(Operation::Inspect, 1, &rules).await;
         fixture.check(Operation::Peek, 1, &rules).await;
         assert_eq!(super::fixture::values(fixture.dump().await), before, "{limit:?}");
-        assert!(!passed(&looked), "{limit:?}");
+        assert!(!passed(&inspected), "{limit:?}");
     }
 }

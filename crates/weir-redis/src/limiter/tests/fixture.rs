@@ -149,7 +149,8 @@ impl Fixture {
         rules: &[RuleCharge],
     ) -> Vec<Decision> {
         let now = self.now();
-        let meters = |rule: &RuleCharge| rule.meters(self.tenant, |it| calendar::bounds(it, now));
+        let meters =
+            |rule: &RuleCharge| rule.meters(self.tenant, |quota| calendar::bounds(quota, now));
         let check = Check { operation, cost, rules: rules.iter().map(meters).collect() };
         decide(&mut self.twin, &check, now)
     }
@@ -177,7 +178,7 @@ impl Fixture {
         for key in keys {
             let value = redis::cmd("DUMP").arg(&key).query_async(&mut connection).await;
             let ttl = redis::cmd("PTTL").arg(&key).query_async(&mut connection).await;
-            all.insert(key, (value.expect("redis dumps"), ttl.expect("redis tells")));
+            all.insert(key, (value.expect("redis dumps"), ttl.expect("redis answers")));
         }
         all
     }
@@ -190,7 +191,7 @@ impl Fixture {
         for key in self.dump().await.into_keys() {
             count += if key.starts_with(&counter_hashes) {
                 let length = redis::cmd("HLEN").arg(key).query_async(&mut connection).await;
-                length.expect("redis tells")
+                length.expect("redis answers")
             } else {
                 1
             };
@@ -205,7 +206,7 @@ pub(super) fn values(dump: BTreeMap<String, (Vec<u8>, i64)>) -> BTreeMap<String,
 }
 
 pub(super) fn passed(decisions: &[Decision]) -> bool {
-    decisions.iter().all(|it| it.allowed)
+    decisions.iter().all(|decision| decision.allowed)
 }
 
 pub(super) async fn connection() -> redis::aio::MultiplexedConnection {

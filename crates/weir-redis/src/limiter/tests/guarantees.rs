@@ -64,8 +64,9 @@ async fn denied_check_changes_a_log_of_denials_and_starts_a_block_and_changes_no
     assert!(!passed(&fixture.check(Operation::Consume, 1, &rules).await), "by the spacing");
     let after = fixture.dump().await;
     let tenant = fixture.tenant;
-    let changed =
-        after.iter().filter(|(key, (value, _))| before.get(*key).is_none_or(|it| it.0 != *value));
+    let changed = after
+        .iter()
+        .filter(|(key, (value, _))| before.get(*key).is_none_or(|(stored, _)| stored != value));
     let changed: Vec<_> = changed.map(|(key, _)| key.as_str()).collect();
     assert_eq!(changed.len(), 2, "{changed:?}");
     assert!(changed[0].starts_with(&format!("weir:{{{tenant}}}:b:rule_")), "{changed:?}");

@@ -83,7 +83,10 @@ async fn batch_that_repeats_a_key_takes_once() {
         panic!("{answers:?}")
     };
     assert_eq!(again, first);
-    assert_eq!([first, second, third, peeked].map(|it| it[0].remaining), [4, 3, 2, 1]);
+    assert_eq!(
+        [first, second, third, peeked].map(|decisions| decisions[0].remaining),
+        [4, 3, 2, 1]
+    );
 }
 
 #[tokio::test]

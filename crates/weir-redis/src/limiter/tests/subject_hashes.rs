@@ -71,13 +71,13 @@ async fn check_of_a_thousand_subjects_keeps_them_apart() {
     }
     for left in [4, 3] {
         let decisions = fixture.check(Operation::Consume, 1, &rules).await;
-        assert!(decisions.iter().all(|it| it.remaining == left), "{decisions:?}");
+        assert!(decisions.iter().all(|decision| decision.remaining == left), "{decisions:?}");
     }
     assert_eq!((fixture.dump().await.len(), fixture.counters().await), (1_000, 1_000));
 }
 
 #[tokio::test]
-async fn thousand_rules_of_a_subject_are_told_apart() {
+async fn thousand_rules_of_a_subject_have_counters_of_their_own() {
     let fixture = Fixture::new().await;
     let limits = || [window(5, 60_000), window(50, 90_000)].concat();
     let rules: Vec<_> = (1..=1_000).map(|id| charge_of(id, limits())).collect();
@@ -122,7 +122,7 @@ async fn counter_that_expired_is_as_if_never_used_and_makes_room_though_others_l
 }
 
 #[tokio::test]
-async fn what_is_forgotten_is_counted_and_the_rest_of_the_sheet_stays() {
+async fn reset_counters_are_counted_and_the_other_counters_of_the_subject_stay() {
     let fixture = Fixture::new().await;
     let mut limits = one_of_each(3, 60_000);
     limits.push(log_of_denials(3, 60_000));
@@ -134,22 +134,22 @@ async fn what_is_forgotten_is_counted_and_the_rest_of_the_sheet_stays() {
     let counters = fixture.counters().await;
     assert_eq!(counters, 2 * 8 + 1 + 1, "with the block that the spacing's denial started");
     let before = fixture.check(Operation::Inspect, 1, std::slice::from_ref(&second)).await;
-    let forget = async |rule: &RuleCharge| {
+    let reset = async |rule: &RuleCharge| {
         let names = rule.counters(fixture.tenant);
         fixture.limiter.reset(&names).await.expect("redis answers")
     };
     // The counters of each limit, and the block.
-    assert_eq!(forget(&first).await, 9);
+    assert_eq!(reset(&first).await, 9);
     assert_eq!(fixture.counters().await, counters - 9);
     assert_eq!(fixture.check(Operation::Inspect, 1, std::slice::from_ref(&second)).await, before);
     let decisions = fixture.check(Operation::Inspect, 1, std::slice::from_ref(&first)).await;
     assert!(
-        passed(&decisions) && decisions.iter().all(|it| it.reset_after_ms == 0),
+        passed(&decisions) && decisions.iter().all(|decision| decision.reset_after_ms == 0),
         "{decisions:?}"
     );
-    assert_eq!(forget(&first).await, 0);
-    assert_eq!(forget(&rules[2]).await, 1);
-    assert_eq!(forget(&second).await, 8);
+    assert_eq!(reset(&first).await, 0);
+    assert_eq!(reset(&rules[2]).await, 1);
+    assert_eq!(reset(&second).await, 8);
     assert!(fixture.dump().await.is_empty());
 }
 

@@ -157,7 +157,9 @@ fn some(random: &mut Random, rules: &[Edited]) -> Vec<RuleCharge> {
     let (all, turned) = (random.one_in(2), random.one_in(4));
     let met = rules.iter().filter(|_| all || !random.one_in(4));
     let mut charges: Vec<_> = met
-        .map(|it| charge(it.id, it.rule.clone(), if it.apart { subject + 2 } else { subject }))
+        .map(|edited| {
+            charge(edited.id, edited.rule.clone(), if edited.apart { subject + 2 } else { subject })
+        })
         .collect();
     if turned {
         charges.reverse();
@@ -230,7 +232,7 @@ async fn history(seed: u64, kinds: &'static [Kind]) -> (u32, u32) {
             .iter()
             .map(|(operation, cost, charges)| fixture.asked(*operation, *cost, charges))
             .collect();
-        let operations: Vec<_> = asked.iter().map(|it| (it.operation, it.cost)).collect();
+        let operations: Vec<_> = asked.iter().map(|check| (check.operation, check.cost)).collect();
         let answers = fixture.check_all(asked).await;
         for ((answer, expected), operation) in answers.into_iter().zip(expected).zip(operations) {
             let Answer::Decided(now, decisions) = answer else { panic!("not decided") };
@@ -239,9 +241,13 @@ async fn history(seed: u64, kinds: &'static [Kind]) -> (u32, u32) {
                 decisions,
                 expected,
                 "seed {seed}, step {at}, {operation:?} at {now:?}: Redis (left) and its twin differ; rules: {:#?}",
-                rules.iter().map(|it| it.rule.draft()).collect::<Vec<_>>()
+                rules.iter().map(|edited| edited.rule.draft()).collect::<Vec<_>>()
             );
-            if decisions.iter().all(|it| it.allowed) { passed += 1 } else { denied += 1 }
+            if decisions.iter().all(|decision| decision.allowed) {
+                passed += 1
+            } else {
+                denied += 1
+            }
         }
     }
     for (key, (_, ttl_ms)) in fixture.dump().await {

@@ -36,7 +36,7 @@ fn five_a_minute() -> LimitDraft {
 #[tokio::test]
 async fn key_of_a_wrong_type_makes_its_check_unreadable_and_other_checks_are_decided_as_always() {
     let mut limits: Vec<Vec<LimitDraft>> =
-        one_of_each(3, 60_000).into_iter().map(|it| vec![it]).collect();
+        one_of_each(3, 60_000).into_iter().map(|limit| vec![limit]).collect();
     limits.push(one_of_each(3, 60_000));
     for limits in limits {
         let fixture = Fixture::new().await;
@@ -75,7 +75,7 @@ async fn key_of_a_wrong_type_makes_its_check_unreadable_and_other_checks_are_dec
 
 #[tokio::test]
 async fn check_with_one_unreadable_key_of_several_charges_nothing() {
-    for spoilt in [":s:", ":l:", ":b:", ":i:"] {
+    for kind in [":s:", ":l:", ":b:", ":i:"] {
         let fixture = Fixture::new().await;
         let rules = [
             charge_of(1, vec![five_a_minute()]),
@@ -85,7 +85,7 @@ async fn check_with_one_unreadable_key_of_several_charges_nothing() {
         // The second check is denied, which starts the block.
         fixture.check(Operation::Consume, 1, &rules).await;
         let key =
-            fixture.dump().await.into_keys().find(|key| key.contains(spoilt)).expect("it is there");
+            fixture.dump().await.into_keys().find(|key| key.contains(kind)).expect("it is there");
         redis(&[b"DEL", key.as_bytes()]).await;
         redis(&[b"SADD", key.as_bytes(), b"x"]).await;
         let before = values(fixture.dump().await);
@@ -93,16 +93,16 @@ async fn check_with_one_unreadable_key_of_several_charges_nothing() {
         // A readable record is the answer, without the counters.
         let expected = match answers.as_slice() {
             [Answer::Unreadable(unreadable)] => *unreadable == key,
-            [Answer::Repeated(..)] => spoilt != ":i:",
+            [Answer::Repeated(..)] => kind != ":i:",
             _ => false,
         };
-        assert!(expected, "{spoilt}: {answers:?}");
-        if spoilt != ":i:" {
+        assert!(expected, "{kind}: {answers:?}");
+        if kind != ":i:" {
             let answers =
                 fixture.check_all(vec![fixture.asked(Operation::Consume, 1, &rules)]).await;
-            assert_eq!(answers, [Answer::Unreadable(key)], "{spoilt}");
+            assert_eq!(answers, [Answer::Unreadable(key)], "{kind}");
         }
-        assert_eq!(values(fixture.dump().await), before, "{spoilt}");
+        assert_eq!(values(fixture.dump().await), before, "{kind}");
     }
 }
 

@@ -25,8 +25,9 @@ async fn waits_are_exact(seed: u64, rules: &[RuleCharge]) {
             continue;
         }
         let now = fixture.now();
-        let waits = decisions.iter().map(|it| it.retry_after_ms);
-        let Some(wait_ms) = waits.collect::<Option<Vec<_>>>().map(|it| it.into_iter().max()) else {
+        let waits = decisions.iter().map(|decision| decision.retry_after_ms);
+        let Some(wait_ms) = waits.collect::<Option<Vec<_>>>().map(|waits| waits.into_iter().max())
+        else {
             continue; // The check can never pass.
         };
         let wait_ms = wait_ms.expect("there are limits");
@@ -94,15 +95,22 @@ async fn admissions(limit: LimitDraft) -> Vec<(u64, u64)> {
 /// The most units in any span of this length that begins with an admission.
 fn most_within(admitted: &[(u64, u64)], span_us: u64) -> u64 {
     let from = |at: usize| {
-        let later = admitted[at..].iter().take_while(|it| it.0 < admitted[at].0 + span_us);
-        later.map(|it| it.1).sum()
+        let later =
+            admitted[at..].iter().take_while(|(taken_us, _)| *taken_us < admitted[at].0 + span_us);
+        later.map(|(_, units)| units).sum()
     };
     (0..admitted.len()).map(from).max().unwrap_or(0)
 }
 
 fn most_aligned(admitted: &[(u64, u64)], window_us: u64) -> u64 {
-    let of = |at: u64| admitted.iter().filter(move |it| it.0 / window_us == at / window_us);
-    admitted.iter().map(|it| of(it.0).map(|it| it.1).sum()).max().unwrap_or(0)
+    let of = |at: u64| {
+        admitted.iter().filter(move |(taken_us, _)| taken_us / window_us == at / window_us)
+    };
+    admitted
+        .iter()
+        .map(|(taken_us, _)| of(*taken_us).map(|(_, units)| units).sum())
+        .max()
+        .unwrap_or(0)
 }
 
 #[tokio::test]
@@ -117,13 +125,13 @@ async fn no_window_holds_more_than_the_limit() {
         let admitted = admissions(bucket).await;
         for at in 0..admitted.len() {
             for to in at..admitted.len() {
-                let units: u64 = admitted[at..=to].iter().map(|it| it.1).sum();
+                let units: u64 = admitted[at..=to].iter().map(|(_, units)| units).sum();
                 let flowed = (admitted[to].0 - admitted[at].0) * LIMIT;
                 assert!(units * WINDOW_US <= LIMIT * WINDOW_US + flowed);
             }
         }
     }
     let spaced = admissions(of(Kind::Spacing)).await;
-    assert!(spaced.windows(2).all(|it| it[1].0 - it[0].0 >= WINDOW_US));
+    assert!(spaced.windows(2).all(|pair| pair[1].0 - pair[0].0 >= WINDOW_US));
     assert_eq!(most_aligned(&admissions(of_kind(Kind::Quota, 40, 1)).await, 86_400_000_000), 40);
 }

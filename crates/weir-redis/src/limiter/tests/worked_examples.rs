@@ -21,8 +21,9 @@ async fn passes_of_100(fixture: &Fixture, limit: &LimitDraft) -> u32 {
     let rules = [charge_of(1, vec![limit.clone()])];
     let hundred = (0..100).map(|_| fixture.asked(Operation::Consume, 1, &rules));
     let answers = fixture.check_all(hundred.collect()).await;
-    let pass = |it: &Answer| matches!(it, Answer::Decided(_, decisions) if passed(decisions));
-    answers.iter().map(|it| u32::from(pass(it))).sum()
+    let pass =
+        |answer: &Answer| matches!(answer, Answer::Decided(_, decisions) if passed(decisions));
+    answers.iter().map(|answer| u32::from(pass(answer))).sum()
 }
 
 #[tokio::test]
@@ -64,7 +65,7 @@ async fn refusal_by_one_of_four_levels_takes_nothing_from_the_others() {
         let before = values(fixture.dump().await);
         for _ in 0..25 {
             let decisions = fixture.check(Operation::Consume, 1, &rules).await;
-            let remaining: Vec<_> = decisions.iter().map(|it| it.remaining).collect();
+            let remaining: Vec<_> = decisions.iter().map(|decision| decision.remaining).collect();
             assert_eq!(remaining, [0, 90, 990, 9_990]);
             assert!(!decisions[0].allowed && passed(&decisions[1..]));
         }
@@ -77,7 +78,7 @@ async fn refusal_by_one_of_four_levels_takes_nothing_from_the_others() {
         }
         fixture.pass_ms(2_000);
         let decisions = fixture.check(Operation::Consume, 1, &rules).await;
-        let remaining: Vec<_> = decisions.iter().map(|it| it.remaining).collect();
+        let remaining: Vec<_> = decisions.iter().map(|decision| decision.remaining).collect();
         assert_eq!(remaining, [10, 0, 900, 9_900], "now the minute refuses");
     }
 }
