@@ -20,11 +20,12 @@ mod sliding_window_counter;
 mod sliding_window_log;
 mod spacing;
 mod token_bucket;
+mod window;
 
-pub use bucket::BucketState;
+pub use bucket::{Bucket, BucketState};
 pub use clock::{SLACK_US, STEP_US};
 pub use definition::{Bound, Level, ScriptParameters, Wait, Windows};
-pub use fixed_window::{FixedWindow, WindowState};
+pub use fixed_window::FixedWindow;
 pub use leaky_bucket::LeakyBucket;
 pub use parameter::{Input, Parameter};
 #[cfg(feature = "calendar")]
@@ -35,6 +36,7 @@ pub use sliding_window_counter::{PairState, SlidingWindowCounter};
 pub use sliding_window_log::{LogState, SlidingWindowLog};
 pub use spacing::{Spacing, SpacingState};
 pub use token_bucket::TokenBucket;
+pub use window::WindowState;
 
 use crate::time::Micros;
 use bounds::InvalidLimit;
@@ -87,6 +89,16 @@ macro_rules! algorithms {
             /// The parameters, in the order of a form.
             pub const fn parameters(self) -> &'static [Parameter] {
                 match self { $(Self::$name => $name::PARAMETERS,)+ }
+            }
+
+            /// Whether its counters have a key of their own in Redis, instead of a field of the subject hash.
+            pub const fn has_own_key(self) -> bool {
+                match self { $(Self::$name => $name::HAS_OWN_KEY,)+ }
+            }
+
+            /// Whether the script in Redis takes five parameters of it, instead of three.
+            pub const fn has_five_parameters(self) -> bool {
+                match self { $(Self::$name => $name::HAS_FIVE_PARAMETERS,)+ }
             }
         }
 
@@ -314,7 +326,7 @@ impl Algorithm {
 
     /// Whether its counters have a key of their own in Redis, instead of a field of the subject hash.
     pub fn has_own_key(&self) -> bool {
-        self.definition().has_own_key()
+        self.kind().has_own_key()
     }
 
     /// The most units that any traffic, by requests of this cost, can get through in any half-open stretch of this length.

@@ -30,11 +30,6 @@ pub(crate) trait Definition {
     /// The most that the limit admits, if it can be compared with other limits.
     fn bound(&self) -> Option<Bound>;
 
-    /// Whether its counters have a key of their own in Redis, instead of a field of the subject hash.
-    fn has_own_key(&self) -> bool {
-        false
-    }
-
     /// The most units that any traffic, by requests of this cost, can get through in any half-open stretch of this length.
     fn worst_case(&self, stretch_us: u64, cost: u64) -> u64;
 
@@ -54,7 +49,7 @@ pub(crate) trait Definition {
     }
 }
 
-/// The words and the form of an algorithm.
+/// The words and the form of an algorithm, and its use of Redis.
 pub(crate) trait Described {
     /// The name in the dashboard.
     const TITLE: &'static str;
@@ -62,6 +57,10 @@ pub(crate) trait Described {
     const HINT: &'static str;
     /// The parameters, in the order of the form.
     const PARAMETERS: &'static [Parameter];
+    /// Whether its counters have a key of their own in Redis, instead of a field of the subject hash.
+    const HAS_OWN_KEY: bool = false;
+    /// Whether the script in Redis takes five parameters, instead of three.
+    const HAS_FIVE_PARAMETERS: bool = false;
 }
 
 /// The arithmetic of a counter. `now` is the time of Redis' clock.
@@ -165,7 +164,7 @@ pub enum Bound {
 pub enum ScriptParameters {
     /// The parameters of most algorithms.
     Three([u64; 3]),
-    /// The parameters of a quota.
+    /// The parameters of an algorithm that has five.
     Five([u64; 5]),
 }
 

@@ -6,12 +6,11 @@
 use super::bounds::{InvalidLimit, units};
 use super::clock::{SLACK_US, window_time};
 use super::definition::{
-    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
-    windows_touched,
+    Bound, Definition, Described, ScriptParameters, Windows, part, windows_touched,
 };
-use super::fixed_window::{Window, WindowState};
 use super::parameter::{Input, Parameter};
 use super::period::{Calendar, Period};
+use super::window::{Window, WindowState, Windowed};
 use crate::quantity::grouped;
 use crate::time::Micros;
 
@@ -107,6 +106,7 @@ impl Described for Quota {
         Parameter::new("time_zone", "Time zone", Input::TimeZone),
         Parameter::new("anchor_day", "Starts on day", Input::AnchorDay),
     ];
+    const HAS_FIVE_PARAMETERS: bool = true;
 }
 
 impl Definition for Quota {
@@ -181,12 +181,6 @@ impl PeriodBounds {
         (end_us - start_us) / 1000
     }
 
-    fn window(&self, state: WindowState, now: Micros) -> Window {
-        let (_, stop_us) = self.around(now.0);
-        let (at, pulled) = window_time(state.start_us, stop_us, now);
-        Window::new(state, self.around(at), pulled)
-    }
-
     fn around(&self, at_us: u64) -> (u64, u64) {
         let [first, second, third, end] = self.bounds_us;
         if at_us < second {
@@ -199,27 +193,15 @@ impl PeriodBounds {
     }
 }
 
-impl Counting for PeriodBounds {
-    type State = WindowState;
-
-    fn settled(&self, state: &WindowState, now: Micros) -> Option<WindowState> {
-        self.window(*state, now).settled()
+impl Windowed for PeriodBounds {
+    fn limit(&self) -> u64 {
+        self.limit
     }
 
-    fn wait(&self, state: &WindowState, cost: u64, now: Micros) -> Wait {
-        self.window(*state, now).wait(self.limit, cost, now)
-    }
-
-    fn charge(&self, state: &mut WindowState, cost: u64, now: Micros) {
-        *state = self.window(*state, now).charged(cost);
-    }
-
-    fn refund(&self, state: &mut WindowState, cost: u64, now: Micros) {
-        *state = self.window(*state, now).refunded(*state, cost);
-    }
-
-    fn level(&self, state: &WindowState, now: Micros) -> Level {
-        self.window(*state, now).level(self.limit, now)
+    fn window(&self, state: WindowState, now: Micros) -> Window {
+        let (_, stop_us) = self.around(now.0);
+        let (at, pulled) = window_time(state.start_us, stop_us, now);
+        Window::new(state, self.around(at), pulled)
     }
 
     fn script_parameters(&self) -> ScriptParameters {

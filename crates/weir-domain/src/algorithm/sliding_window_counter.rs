@@ -4,22 +4,19 @@
 //! when the previous window's requests were spread evenly. Elapsed time counts in whole
 //! milliseconds, rounded down, so that `limit × window_ms` is the greatest product.
 
-use super::bounds::{EXACT_MAX, InvalidLimit, span_ms, units};
+use super::bounds::{EXACT_MAX, InvalidLimit};
 use super::clock::{ms_until, window_time};
 use super::definition::{
-    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
-    windows_touched,
+    Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, windows_touched,
 };
-use super::parameter::{Input, Parameter};
+use super::parameter::Parameter;
+use super::window::UnitsPerWindow;
 use crate::quantity::{grouped, period};
 use crate::time::Micros;
 
 /// Parameters of a sliding window counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SlidingWindowCounter {
-    limit: u64,
-    window_ms: u64,
-}
+pub struct SlidingWindowCounter(UnitsPerWindow);
 
 /// Units taken in the window that starts at `start_us` and in the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,8 +42,7 @@ struct View {
 impl SlidingWindowCounter {
     /// `limit` units in any window of `window_ms`, estimated.
     pub fn new(limit: u64, window_ms: u64) -> Result<Self, InvalidLimit> {
-        let limit = units("limit", limit)?;
-        let window_ms = span_ms("window_ms", window_ms)?;
+        let parameters = UnitsPerWindow::new(limit, window_ms)?;
         if limit * window_ms > EXACT_MAX {
             return Err(InvalidLimit {
                 field: "window_ms",
@@ -56,22 +52,13 @@ impl SlidingWindowCounter {
                 ),
             });
         }
-        Ok(Self { limit, window_ms })
-    }
-
-    /// The units that any window admits.
-    pub const fn limit(&self) -> u64 {
-        self.limit
-    }
-
-    /// The length of the window in milliseconds.
-    pub const fn window_ms(&self) -> u64 {
-        self.window_ms
+        Ok(Self(parameters))
     }
 
     /// One gate's share of the limit.
+    #[expect(clippy::unnecessary_wraps, reason = "the shares of other algorithms can be invalid")]
     pub(super) fn share(&self, gates: u64) -> Result<Self, InvalidLimit> {
-        Self::new(part(self.limit, gates), self.window_ms)
+        Ok(Self(self.0.share(gates)))
     }
 
     pub(super) fn describe(limit: &u64, window_ms: &u64) -> String {
@@ -80,11 +67,11 @@ impl SlidingWindowCounter {
 
     const fn state(&self, view: View) -> PairState {
         let View { start_us, current, previous, .. } = view;
-        PairState { start_us, current, previous, window_us: self.window_ms * 1000 }
+        PairState { start_us, current, previous, window_us: self.0.window_us() }
     }
 
     fn view(&self, state: PairState, now: Micros) -> View {
-        let window_us = self.window_ms * 1000;
+        let window_us = self.0.window_us();
         let stop_us = now.0 - now.0 % window_us + window_us;
         let (at_us, pulled) = window_time(state.start_us, stop_us, now);
         let start_us = at_us - at_us % window_us;
@@ -96,7 +83,7 @@ impl SlidingWindowCounter {
             (0, 0)
         };
         // Before an edit the window was possibly longer or the limit greater: cap counts, so that products stay exact.
-        let most = EXACT_MAX / self.window_ms;
+        let most = EXACT_MAX / self.0.window_ms;
         View {
             start_us,
             elapsed_ms: (at_us - start_us) / 1000,
@@ -107,7 +94,7 @@ impl SlidingWindowCounter {
     }
 
     fn used(&self, view: View) -> u64 {
-        view.previous * (self.window_ms - view.elapsed_ms) / self.window_ms + view.current
+        view.previous * (self.0.window_ms - view.elapsed_ms) / self.0.window_ms + view.current
     }
 
     /// Milliseconds into a window at which the weight of `previous` has fallen to `room`.
@@ -115,8 +102,8 @@ impl SlidingWindowCounter {
         if previous == 0 {
             return 0;
         }
-        let still_in = ((room + 1) * self.window_ms).div_ceil(previous);
-        (self.window_ms + 1).saturating_sub(still_in)
+        let still_in = ((room + 1) * self.0.window_ms).div_ceil(previous);
+        (self.0.window_ms + 1).saturating_sub(still_in)
     }
 }
 
@@ -124,19 +111,16 @@ impl Described for SlidingWindowCounter {
     const TITLE: &'static str = "Sliding window counter";
     const HINT: &'static str =
         "Approximate in any window. Constant memory, so best for high limits.";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::new("limit", "Limit", Input::Units),
-        Parameter::new("window_ms", "per", Input::Window),
-    ];
+    const PARAMETERS: &'static [Parameter] = UnitsPerWindow::PARAMETERS;
 }
 
 impl Definition for SlidingWindowCounter {
     fn limit(&self) -> u64 {
-        self.limit
+        self.0.limit
     }
 
     fn window_ms(&self) -> Option<u64> {
-        Some(self.window_ms)
+        Some(self.0.window_ms)
     }
 
     fn refundable(&self) -> bool {
@@ -158,9 +142,9 @@ impl Definition for SlidingWindowCounter {
     /// The estimate takes requests at the end of a window as evenly spread: at the end of the next window, it counts one
     /// millisecond's share of them.
     fn worst_case(&self, stretch_us: u64, _cost: u64) -> u64 {
-        let window_us = self.window_ms * 1000;
-        let share = if stretch_us <= window_us { self.limit / self.window_ms } else { 0 };
-        self.limit * windows_touched(stretch_us, window_us) - share
+        let window_us = self.0.window_us();
+        let share = if stretch_us <= window_us { self.0.limit / self.0.window_ms } else { 0 };
+        self.0.limit * windows_touched(stretch_us, window_us) - share
     }
 }
 
@@ -174,20 +158,20 @@ impl Counting for SlidingWindowCounter {
     }
 
     fn wait(&self, state: &PairState, cost: u64, now: Micros) -> Wait {
-        if cost > self.limit {
+        if cost > self.0.limit {
             return Wait::Forever;
         }
         let view = self.view(*state, now);
-        if self.used(view) + cost <= self.limit {
+        if self.used(view) + cost <= self.0.limit {
             return Wait::None;
         }
-        let elapsed_ms = match self.limit.checked_sub(view.current + cost) {
+        let elapsed_ms = match self.0.limit.checked_sub(view.current + cost) {
             // Within this window, once enough of the previous one has slid out.
-            Some(room) => self.slid_out(view.previous, room).min(self.window_ms),
+            Some(room) => self.slid_out(view.previous, room).min(self.0.window_ms),
             // In the next window, where the present one is the previous.
             None => {
-                let room = self.limit - cost;
-                self.window_ms + self.slid_out(view.current, room).min(self.window_ms)
+                let room = self.0.limit - cost;
+                self.0.window_ms + self.slid_out(view.current, room).min(self.0.window_ms)
             }
         };
         Wait::Ms(ms_until(view.start_us + elapsed_ms * 1000, now))
@@ -200,7 +184,7 @@ impl Counting for SlidingWindowCounter {
 
     /// Returns units to the windows from which they were taken, to the newest first.
     fn refund(&self, state: &mut PairState, cost: u64, now: Micros) {
-        let window_us = self.window_ms * 1000;
+        let window_us = self.0.window_us();
         let view = self.view(*state, now);
         let same_length = state.window_us == window_us || state.window_us == 0;
         let same_start =
@@ -221,14 +205,14 @@ impl Counting for SlidingWindowCounter {
     fn level(&self, state: &PairState, now: Micros) -> Level {
         let view = self.view(*state, now);
         let windows = if view.current > 0 { 2 } else { u64::from(view.previous > 0) };
-        let reset_us = view.start_us + windows * self.window_ms * 1000;
+        let reset_us = view.start_us + windows * self.0.window_us();
         Level {
-            remaining: self.limit.saturating_sub(self.used(view)),
+            remaining: self.0.limit.saturating_sub(self.used(view)),
             reset_after_ms: if windows > 0 { ms_until(reset_us, now) } else { 0 },
         }
     }
 
     fn script_parameters(&self) -> ScriptParameters {
-        ScriptParameters::Three([self.limit, self.window_ms * 1000, 0])
+        self.0.script_parameters()
     }
 }

@@ -114,6 +114,7 @@ impl Described for SlidingWindowLog {
             Input::CountDenied,
         ),
     ];
+    const HAS_OWN_KEY: bool = true;
 }
 
 impl Definition for SlidingWindowLog {
@@ -144,10 +145,6 @@ impl Definition for SlidingWindowLog {
 
     fn bound(&self) -> Option<Bound> {
         Some(Bound::AnyWindow { limit: self.limit, window_ms: self.window_ms })
-    }
-
-    fn has_own_key(&self) -> bool {
-        true
     }
 
     /// The units of an admitted request are available again exactly one window later.

@@ -289,13 +289,25 @@ proptest! {
     }
 }
 
+#[test]
+fn each_kind_states_the_number_of_its_script_parameters() {
+    for &kind in Kind::ALL {
+        let draft = LimitDraft::from_numbers(kind, |_| 1);
+        let algorithm = Algorithm::parse(draft).expect("valid");
+        let meter = algorithm.meter(|_| PeriodBounds { limit: 1, bounds_us: [1, 2, 3, 4] });
+        let count = if kind.has_five_parameters() { 5 } else { 3 };
+        assert_eq!(meter.script_parameters().as_slice().len(), count, "{kind:?}");
+    }
+}
+
 /// The longest wait for one unit while the clock runs correctly. For windows the next one is possibly counted.
 fn longest_wait_ms(algorithm: &Algorithm, meter: &Meter) -> u64 {
+    let window_ms = || algorithm.window_ms().expect("only a quota's window varies");
     match meter {
-        Meter::FixedWindow(meter) => 2 * meter.window_ms(),
-        Meter::SlidingWindowCounter(meter) => 3 * meter.window_ms(),
+        Meter::FixedWindow(_) => 2 * window_ms(),
+        Meter::SlidingWindowCounter(_) => 3 * window_ms(),
         Meter::Quota(meter) => (meter.bounds_us[3] - meter.bounds_us[0]) / 1000,
-        _ => algorithm.window_ms().expect("only a quota's window varies"),
+        _ => window_ms(),
     }
 }
 
