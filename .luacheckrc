@@ -5,10 +5,13 @@ read_globals = {
   -- Redis' own.
   "redis", "struct", "KEYS", "ARGV",
   -- Numbers that source.rs writes into the script.
-  "CONSUME", "PEEK", "REFUND", "SLIDING_WINDOW_LOG", "QUOTA", "FOREVER",
+  "CONSUME", "PEEK", "REFUND", "FOREVER",
   "SLACK_US", "STEP_US", "EXACT_MAX", "LOGGED", "BUCKET_LEVEL_MAX",
 }
 -- The functions that source.rs makes of the other files.
 files["**/script/main.lua"] = {
-  read_globals = { "subject_hash", "lengthen", "remove_dead", "bucket", "charge_log", "make_algorithm", "decide_any" },
+  read_globals = {
+    "subject_hash", "lengthen", "remove_dead", "bucket", "window", "charge_alone", "make_algorithm", "decide_any",
+    "has_own_key", "has_five_parameters",
+  },
 }

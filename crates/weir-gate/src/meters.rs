@@ -27,6 +27,7 @@ pub(crate) struct Meters {
     degraded: [(Degraded, Counter); 3],
     seconds: Histogram,
     redis_up: Gauge,
+    redis_functions: Gauge,
     redis_script_loads: Counter,
     redis_data_lost: Counter,
     redis_seconds: Histogram,
@@ -89,6 +90,7 @@ impl Meters {
             ],
             seconds: histogram("weir_check_seconds"),
             redis_up: gauge("weir_redis_up"),
+            redis_functions: gauge("weir_redis_functions"),
             redis_script_loads: counter("weir_redis_script_loads_total"),
             redis_data_lost: counter("weir_redis_data_lost_total"),
             redis_seconds: histogram("weir_redis_script_seconds"),
@@ -134,6 +136,7 @@ impl Meters {
     /// The metrics in Prometheus' text format, those of Redis included.
     pub(crate) fn render(&self, redis: RedisHealth) -> String {
         self.redis_up.set(f64::from(u8::from(redis.up)));
+        self.redis_functions.set(f64::from(u8::from(redis.functions)));
         self.redis_script_loads.absolute(redis.script_loads);
         self.upkeep();
         self.handle.render()

@@ -13,6 +13,7 @@ mod in_flight;
 mod pace;
 mod pending;
 mod periods;
+mod program;
 mod queue;
 mod refusals;
 mod reset;
@@ -63,7 +64,9 @@ struct OpenQueue(Arc<FairQueue>);
 pub struct RedisHealth {
     /// Whether Redis decides checks. Also false after a second in which Redis only refused.
     pub up: bool,
-    /// The number of times that Redis did not have the script.
+    /// Whether Redis runs the limiter's program as a function, instead of a script.
+    pub functions: bool,
+    /// The number of times that Redis did not have the program.
     pub script_loads: u64,
 }
 
@@ -108,7 +111,11 @@ impl Limiter {
 
     /// The state of Redis as the limiter sees it.
     pub fn health(&self) -> RedisHealth {
-        RedisHealth { up: self.up(), script_loads: self.status.script_loads() }
+        RedisHealth {
+            up: self.up(),
+            functions: self.status.functions(),
+            script_loads: self.status.script_loads(),
+        }
     }
 
     /// Decides checks in order and independently of one another; returns one result for each check.

@@ -13,9 +13,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::connector::{Connected, Connector, is_unknown_script};
+use super::connector::{Connected, Connector};
 use super::in_flight::{encoded, reply_in_time, reply_other_period};
 use super::pending::{PendingCheck, Reply};
+use super::program::is_unknown;
 use super::queue::FairQueue;
 use super::refusals::Refusals;
 use super::script;
@@ -137,16 +138,16 @@ impl Batcher {
         connected: &mut Connected,
         batch: &mut [PendingCheck],
     ) -> Result<script::Reply, RedisError> {
-        let Connected { connection, pace } = connected;
+        let Connected { connection, pace, program } = connected;
         let (clock, grace_ms) = self.settings.clock_and_grace();
-        let by_hash = script::by_hash(&encoded(batch), clock, grace_ms);
+        let call = program.call(&encoded(batch), clock, grace_ms);
         let sent = Instant::now();
-        let mut value = reply_in_time(by_hash.query_async(connection), batch, &self.queue).await;
-        if value.as_ref().is_err_and(is_unknown_script) {
-            // Redis ran nothing of a script that it does not have, so the call is sent again.
+        let mut value = reply_in_time(call.query_async(connection), batch, &self.queue).await;
+        if value.as_ref().is_err_and(is_unknown) {
+            // Redis ran nothing of a program that it does not have, so the call is sent again.
             self.status.count_script_load();
-            let by_text = script::by_text(&encoded(batch), clock, grace_ms);
-            value = reply_in_time(by_text.query_async(connection), batch, &self.queue).await;
+            let again = program.load_and_call(&encoded(batch), clock, grace_ms);
+            value = reply_in_time(again.query_async(connection), batch, &self.queue).await;
         } else if value.is_ok() {
             pace.measured(batch.iter().map(|pending| pending.cost).sum(), sent.elapsed());
         }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Cmd, ErrorKind, ServerErrorKind, Value};
+use redis::{AsyncConnectionConfig, Client, ErrorKind, ServerErrorKind};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::pace::Pace;
-use super::script;
+use super::program::{Program, is_not_permitted, is_unknown};
 use super::settings::LimiterSettings;
 use super::status::Status;
 use crate::error::RedisError;
@@ -23,11 +23,12 @@ pub(super) struct Connector {
     last_attempt: Option<Instant>,
 }
 
-/// A connection, and the pace of Redis on it.
+/// A connection, the pace of Redis on it, and the way in which Redis runs the program.
 #[derive(Debug)]
 pub(super) struct Connected {
     pub(super) connection: MultiplexedConnection,
     pub(super) pace: Pace,
+    pub(super) program: Program,
 }
 
 /// The shortest time between two attempts: at most ten a second.
@@ -74,7 +75,8 @@ impl Connector {
             self.client.get_multiplexed_async_connection_with_config(&config).await?;
         let sent = Instant::now();
         redis::cmd("PING").query_async::<()>(&mut connection).await?;
-        let mut connected = Connected { connection, pace: Pace::new(sent.elapsed()) };
+        let mut connected =
+            Connected { connection, pace: Pace::new(sent.elapsed()), program: Program::default() };
         match self.probe(&mut connected).await {
             Err(error @ RedisError::Refused(_)) if !error.wants_reconnection() => {
                 Ok((connected, Err(error)))
@@ -84,28 +86,40 @@ impl Connector {
         }
     }
 
-    /// Tests whether Redis would run the script, by a call without checks, which reads and writes nothing.
+    /// Tests whether Redis would run the program, by a call without checks, which reads and writes nothing. If Redis
+    /// refuses one way to run it, uses the other.
     pub(super) async fn probe(&self, connected: &mut Connected) -> Result<(), RedisError> {
-        let (clock, grace_ms) = self.settings.clock_and_grace();
-        let connection = &mut connected.connection;
         let probe = async {
-            let by_hash = script::by_hash(&[], clock, grace_ms);
-            match run(connection, by_hash).await {
-                Err(error) if is_unknown_script(&error) => {
-                    self.status.count_script_load();
-                    run(connection, script::by_text(&[], clock, grace_ms)).await
-                }
-                other => other,
+            let refused = match self.call_nothing(connected).await {
+                Err(error) if is_not_permitted(&error) => error,
+                other => return other,
+            };
+            connected.program = connected.program.other();
+            let other = self.call_nothing(connected).await;
+            if other.as_ref().is_err_and(is_not_permitted) {
+                connected.program = connected.program.other();
+                return Err(refused);
             }
+            other
         };
-        timeout(PROBE_TIMEOUT, probe).await.unwrap_or(Err(RedisError::Timeout))
+        let probed = timeout(PROBE_TIMEOUT, probe).await.unwrap_or(Err(RedisError::Timeout));
+        self.status.set_program(connected.program);
+        probed
     }
-}
 
-/// Whether Redis has lost the script. It then ran nothing.
-pub(super) fn is_unknown_script(error: &RedisError) -> bool {
-    let RedisError::Refused(error) = error else { return false };
-    error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
+    async fn call_nothing(&self, connected: &mut Connected) -> Result<(), RedisError> {
+        let (clock, grace_ms) = self.settings.clock_and_grace();
+        let Connected { connection, program, .. } = connected;
+        let called = program.call(&[], clock, grace_ms).query_async(connection).await;
+        match called.map_err(RedisError::from) {
+            Err(error) if is_unknown(&error) => {
+                self.status.count_script_load();
+                program.load_and_call(&[], clock, grace_ms).query_async(connection).await?;
+                Ok(())
+            }
+            other => other,
+        }
+    }
 }
 
 /// Logs the reason why Redis cannot be reached: once for each successive reason, and at most once a second.
@@ -116,11 +130,6 @@ fn log(error: &RedisError, logged: &mut Option<(String, Instant)>) {
         tracing::warn!(reason = error.label(), cause, "redis cannot be reached");
         *logged = Some((cause, now));
     }
-}
-
-async fn run(connection: &mut MultiplexedConnection, call: Cmd) -> Result<(), RedisError> {
-    call.query_async::<Value>(connection).await?;
-    Ok(())
 }
 
 fn is_worth_a_back_off(error: &RedisError) -> bool {

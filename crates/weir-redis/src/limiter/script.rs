@@ -18,7 +18,8 @@ use crate::error::RedisError;
 use crate::keys;
 
 #[expect(clippy::disallowed_methods, reason = "the one place where the script is registered")]
-static HASH: LazyLock<String> = LazyLock::new(|| redis::Script::new(&SCRIPT).get_hash().to_owned());
+pub(super) static HASH: LazyLock<String> =
+    LazyLock::new(|| redis::Script::new(&SCRIPT).get_hash().to_owned());
 
 /// The time to live of the record of an idempotency key, in milliseconds.
 const RECORD_MS: u64 = 60_000;
@@ -55,16 +56,6 @@ pub(super) enum Reply {
     Answers(Vec<Vec<Answer>>),
     /// The periods of a quota did not hold this time; nothing was done.
     OtherPeriod(Micros),
-}
-
-/// Builds the call for these callers' checks, by the script's hash, which Redis possibly does not know.
-pub(super) fn by_hash(all: &[&Encoded], clock: Option<Micros>, grace_ms: u64) -> Cmd {
-    command("EVALSHA", &HASH, all, clock, grace_ms)
-}
-
-/// Builds the call with the text of the script, which Redis then caches.
-pub(super) fn by_text(all: &[&Encoded], clock: Option<Micros>, grace_ms: u64) -> Cmd {
-    command("EVAL", &SCRIPT, all, clock, grace_ms)
 }
 
 /// Reads the reply to these callers' checks.
@@ -212,9 +203,10 @@ fn counter_hashes(rules: &[RuleCharge]) -> SmallVec<[u64; 2 * FEW]> {
     counter_hashes
 }
 
-fn command(
+/// Builds the call of a command that runs `program` for these callers' checks.
+pub(super) fn command(
     name: &str,
-    script: &str,
+    program: &str,
     all: &[&Encoded],
     clock: Option<Micros>,
     grace_ms: u64,
@@ -230,8 +222,8 @@ fn command(
     numbers.extend(header.into_iter().flat_map(number));
     let key_bytes: usize = all.iter().map(|encoded| encoded.keys.len()).sum();
     let mut command =
-        Cmd::with_capacity(4 + key_count, 64 + script.len() + key_bytes + numbers.capacity());
-    command.arg(name).arg(script).arg(key_count);
+        Cmd::with_capacity(4 + key_count, 64 + program.len() + key_bytes + numbers.capacity());
+    command.arg(name).arg(program).arg(key_count);
     for encoded in all {
         let mut begin = 0;
         for &end in &encoded.key_ends {

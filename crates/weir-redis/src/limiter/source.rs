@@ -1,31 +1,53 @@
-//! The text of the script: Lua files that are valid by themselves, joined.
+//! The text of the limiter's program: Lua files that are valid by themselves, joined.
 //!
 //! Every file but the last is the body of a function; the first line of such a file names the arguments. The files of
-//! algorithms are the branches of one function, so a call makes only the functions of the algorithms that it needs. Numbers
+//! algorithms are the branches of one function, so a script makes only the functions of the algorithms that it needs. Numbers
 //! that Rust defines too replace their names in the text, because in Lua each reference to an outer variable costs time
 //! whenever a function is made.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
+use sha2::{Digest as _, Sha256};
 use weir_domain::algorithm::{Kind, SLACK_US, STEP_US};
 use weir_domain::limit::EXACT_MAX;
 use weir_domain::request::Operation;
 
-/// The whole script.
-pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
-    let mut script = String::from("#!lua\n");
+/// The program as a script.
+pub(super) static SCRIPT: LazyLock<String> =
+    LazyLock::new(|| format!("#!lua\n{}return make()(KEYS, ARGV)\n", *PROGRAM));
+
+/// The program as a library with one function.
+pub(super) static LIBRARY: LazyLock<String> = LazyLock::new(|| {
+    let (name, program) = (&*FUNCTION, &*PROGRAM);
+    // While a library is loaded, Redis offers nothing that the program needs, so the first call makes its functions.
+    format!(
+        "#!lua name={name}\n{program}local run\nredis.register_function('{name}', function(keys, arguments)\n  run = run or make()\n  return run(keys, arguments)\nend)\n"
+    )
+});
+
+/// The name of the library and of its function. It has a hash of the program, so gates of several releases can use one
+/// Redis.
+pub(super) static FUNCTION: LazyLock<String> = LazyLock::new(|| {
+    let digest = Sha256::digest(PROGRAM.as_bytes());
+    digest[..4].iter().fold("weir_".to_owned(), |mut name, byte| {
+        push(&mut name, format_args!("{byte:02x}"));
+        name
+    })
+});
+
+/// The definition of `make`, which returns the function of a call's keys and arguments.
+static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+    let mut program = String::from("local function make()\n");
     for (name, file) in FUNCTIONS {
-        push(&mut script, format_args!("local function {name}(...)\n{file}end\n"));
+        push(&mut program, format_args!("local function {name}(...)\n{file}end\n"));
     }
-    push(&mut script, format_args!("local function make_algorithm(kind, ...)\n"));
-    for (at, &kind) in Kind::ALL.iter().enumerate() {
-        let (branch, number, file) =
-            (if at == 0 { "if" } else { "elseif" }, kind.number(), algorithm(kind));
-        push(&mut script, format_args!("{branch} kind == {number} then\n{file}"));
-    }
-    push(&mut script, format_args!("end\nend\n{MAIN}"));
-    with_numbers(&script)
+    push_by_kind(&mut program, "make_algorithm", |kind| Some(algorithm(kind)));
+    push_by_kind(&mut program, "charge_alone", alone);
+    push_property(&mut program, "has_own_key", Kind::has_own_key);
+    push_property(&mut program, "has_five_parameters", Kind::has_five_parameters);
+    push(&mut program, format_args!("{MAIN}end\n"));
+    with_numbers(&program)
 });
 
 /// The files of functions, in the order in which they are defined.
@@ -34,7 +56,7 @@ const FUNCTIONS: [(&str, &str); 6] = [
     ("lengthen", include_str!("script/lengthen.lua")),
     ("remove_dead", include_str!("script/remove_dead.lua")),
     ("bucket", include_str!("script/bucket.lua")),
-    ("charge_log", include_str!("script/charge_log.lua")),
+    ("window", include_str!("script/window.lua")),
     ("decide_any", include_str!("script/decide_any.lua")),
 ];
 const MAIN: &str = include_str!("script/main.lua");
@@ -52,6 +74,36 @@ const fn algorithm(kind: Kind) -> &'static str {
     }
 }
 
+/// The file that decides a single limit of an algorithm with a key of its own, if there is one.
+const fn alone(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::SlidingWindowLog => Some(include_str!("script/charge_log.lua")),
+        _ => None,
+    }
+}
+
+/// Writes a function whose first argument is a kind, and whose branches are files.
+fn push_by_kind(program: &mut String, name: &str, file: impl Fn(Kind) -> Option<&'static str>) {
+    push(program, format_args!("local function {name}(kind, ...)\n"));
+    for &kind in Kind::ALL {
+        if let Some(file) = file(kind) {
+            push(program, format_args!("if kind == {} then\n{file}end\n", kind.number()));
+        }
+    }
+    push(program, format_args!("end\n"));
+}
+
+/// Writes a function that returns whether a kind has a property.
+fn push_property(program: &mut String, name: &str, holds: impl Fn(Kind) -> bool) {
+    push(program, format_args!("local function {name}(kind)\nreturn false"));
+    for &kind in Kind::ALL {
+        if holds(kind) {
+            push(program, format_args!(" or kind == {}", kind.number()));
+        }
+    }
+    push(program, format_args!("\nend\n"));
+}
+
 /// The number of an operation in the script.
 pub(super) const fn operation(operation: Operation) -> u64 {
     match operation {
@@ -64,7 +116,6 @@ pub(super) const fn operation(operation: Operation) -> u64 {
 
 /// The number that a name in capitals stands for. `None` if there is no such name.
 fn constant(name: &str) -> Option<i64> {
-    let kind = Kind::ALL.iter().find(|kind| kind.name().to_ascii_uppercase() == name);
     let number = match name {
         "CONSUME" => operation(Operation::Consume),
         "PEEK" => operation(Operation::Peek),
@@ -77,7 +128,7 @@ fn constant(name: &str) -> Option<i64> {
         // Logs count their units modulo this.
         "LOGGED" => 1 << 52,
         "FOREVER" => return Some(FOREVER),
-        _ => kind?.number().into(),
+        _ => return None,
     };
     i64::try_from(number).ok()
 }
@@ -121,7 +172,7 @@ mod tests {
         let mut files: BTreeSet<String> = files
             .map(|file| file.expect("a file").file_name().to_string_lossy().into_owned())
             .collect();
-        for name in ["main.lua", "reset.lua"] {
+        for name in ["main.lua", "charge_log.lua", "reset.lua"] {
             assert!(files.remove(name), "{name}");
         }
         let functions = FUNCTIONS.iter().map(|(name, _)| *name);
@@ -136,8 +187,8 @@ mod tests {
 
     #[test]
     fn names_of_numbers_are_replaced_and_other_words_are_not() {
-        let text = "if kind == SLIDING_WINDOW_LOG then return FOREVER, MY_FOREVER, quota end";
-        let expected = "if kind == 2 then return -1, MY_FOREVER, quota end";
+        let text = "if operation == REFUND then return FOREVER, MY_FOREVER, refund end";
+        let expected = "if operation == 3 then return -1, MY_FOREVER, refund end";
         assert_eq!(with_numbers(text), expected);
     }
 }

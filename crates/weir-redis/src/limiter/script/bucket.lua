@@ -2,10 +2,10 @@
 -- Parameters: capacity, per_us, scale (per_us / scale units leave in each microsecond).
 -- State: at_us, level (in 1 / scale of a unit), scale.
 
-local now, time_for, div_ceil = ...
+local time_for, div_ceil = ...
 
 -- The number for settle: microseconds by which the stamp is ahead of the clock, in which nothing drains.
-local function judge(x, y, z, cost, capacity, per_us, scale)
+local function judge(now, x, y, z, cost, capacity, per_us, scale)
   local level, ahead, pulled_back = 0, 0, false
   if not x or z == 0 then
     x = now
@@ -37,7 +37,7 @@ local function judge(x, y, z, cost, capacity, per_us, scale)
   return wait_ms, x, level, scale, ahead, pulled_back
 end
 
-local function settle(passes, cost, x, level, scale, ahead, capacity, per_us)
+local function settle(_, passes, cost, x, level, scale, ahead, capacity, per_us)
   if passes then
     level = level + cost * scale
   end

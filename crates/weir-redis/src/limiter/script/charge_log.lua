@@ -2,7 +2,7 @@
 -- passes now or as soon as the oldest entry leaves the window. Returns the five numbers of the answer, or nil in any
 -- other case, in which nothing was written. The form of entries is in sliding_window_log.lua.
 
-local key, cost, limit, window_us, count_denied, now, ms_until, expiry = ...
+local key, cost, limit, window_us, count_denied, now, now_ms, grace_ms, ms_until, expiry = ...
 local call, pack, unpack = redis.call, struct.pack, struct.unpack
 
 local newest = redis.pcall('LINDEX', key, -1)
@@ -40,7 +40,7 @@ elseif excess > 0 then
   return pack('<ddddd', 0, remaining, ms_until(at + window_us, now), ms_until(first_at + window_us, now), 0)
 end
 local reset_ms = ms_until(now + window_us, now)
-local expires = expiry(expiry_ms, reset_ms)
+local expires = expiry(expiry_ms, reset_ms, now_ms, grace_ms)
 if dead < 0 then
   call('DEL', key)
   logged, expiry_ms = 0, 0

@@ -3,16 +3,15 @@
 -- make than most checks take. It takes the position of the check's rules, and returns that of the next check.
 
 local tables, position, next_key, next_arg, operation, cost, rule_count, hash_count, idempotent, keys, numbers, arguments,
-  now, now_ms, grace_ms, parts, texts, upto, ms_until, time_for, div_ceil, expiry, read_counter, lengthen, remove_dead,
-  bucket, make_algorithm = ...
+  now, now_ms, grace_ms, parts, texts, upto, ms_until, read_counter, lengthen, remove_dead, has_own_key,
+  has_five_parameters, functions_of = ...
 local call, try, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
 local max, min = math.max, math.min
 local SEARCH_EVERY_MS, MOST_AT_ONCE = 1000, 1000
 
--- The tables serve one check after another. The functions of algorithms, by kind.
-local judges, settles, refunders = tables.judges, tables.settles, tables.refunds
--- By limit: its parameters, and the counter as it was and as it is now.
-local kinds, as, bs, cs, ds, es = tables.kinds, tables.a, tables.b, tables.c, tables.d, tables.e
+-- The tables serve one check after another.
+-- By limit: the functions of its algorithm, its parameters, and the counter as it was and as it is now.
+local algorithms, as, bs, cs, ds, es = tables.algorithms, tables.a, tables.b, tables.c, tables.d, tables.e
 local places, expiries, searches, waits = tables.places, tables.expiries, tables.searched, tables.waits
 local xs, ys, zs, ws, logs = tables.x, tables.y, tables.z, tables.numbers, tables.logs
 -- By rule. Rules that are charged together have the same group: 0, or the rule's number for one that is alone.
@@ -65,26 +64,18 @@ for r = 1, rule_count do
       name, kind, a, b, c, after = unpack('<c12dddd', numbers, after)
     end
     count = count + 1
-    kinds[count], as[count], bs[count], cs[count] = kind, a, b, c
-    if kind == QUOTA then
+    algorithms[count], as[count], bs[count], cs[count], logs[count] = functions_of(kind), a, b, c, false
+    if has_five_parameters(kind) then
       ds[count], es[count], after = unpack('<dd', numbers, after)
     end
-    if kind == SLIDING_WINDOW_LOG then
-      if not tables.log_read then
-        tables.log_read, tables.log_wait, tables.log_level, tables.log_write, tables.log_refund =
-          make_algorithm(kind, now, now_ms, grace_ms, ms_until, time_for, expiry)
-      end
+    if has_own_key(kind) then
       local key = keys[next_key]
       next_key = next_key + 1
-      logs[count] = tables.log_read(key, a, b)
+      logs[count] = algorithms[count][1](key, now, now_ms, grace_ms, a, b, c)
       if not logs[count] then
         bad_key = key
       end
     else
-      if not judges[kind] then
-        judges[kind], settles[kind], refunders[kind] =
-          make_algorithm(kind, now, ms_until, time_for, div_ceil, bucket)
-      end
       place = place + 1
       names[place], places[count] = name, place
     end
@@ -138,13 +129,13 @@ local first = 1
 for r = 1, rule_count do
   local states, passing, pulled = rule_hashes[r].states, true
   for i = first, lasts[r] do
-    local kind, wait = kinds[i]
-    if kind == SLIDING_WINDOW_LOG then
-      wait = tables.log_wait(logs[i], cost)
+    local log, wait = logs[i]
+    if log then
+      wait = algorithms[i][2](log, cost)
     else
-      local expiry_ms, x, y, z, searched_ms = read_counter(states[places[i]])
+      local expiry_ms, x, y, z, searched_ms = read_counter(states[places[i]], now_ms)
       expiries[i], searches[i] = expiry_ms, searched_ms
-      wait, xs[i], ys[i], zs[i], ws[i], pulled = judges[kind](x, y, z, cost, as[i], bs[i], cs[i], ds[i], es[i])
+      wait, xs[i], ys[i], zs[i], ws[i], pulled = algorithms[i][1](now, x, y, z, cost, as[i], bs[i], cs[i], ds[i], es[i])
       if pulled then
         pulls = pulls or {}
         pulls[i] = true
@@ -197,39 +188,27 @@ for r = 1, rule_count do
     call('PUBLISH', 'weir:signal:forget', hash.key:sub(-32))
   end
   for i = first, last do
-    local kind, wait, a, b, c = kinds[i], waits[i], as[i], bs[i], cs[i]
+    local log, algorithm, wait, a, b, c = logs[i], algorithms[i], waits[i], as[i], bs[i], cs[i]
     local delay_ms, remaining, reset_ms = 0
-    if kind == SLIDING_WINDOW_LOG then
-      local log = logs[i]
-      if takes or (denies and denied[group] and c == 1 and cost <= a) then
-        log.pushed = cost
-      elseif refunds and c == 0 then
-        tables.log_refund(log, cost)
-      end
-      if not takes then
-        wait = tables.log_wait(log, cost)
-      end
-      remaining, reset_ms = tables.log_level(log)
-      if writes and (log.pushed > 0 or log.merged_at) then
-        tables.log_write(log, reset_ms)
-      end
+    if log then
+      wait, remaining, reset_ms = algorithm[3](log, cost, takes, denies and denied[group], refunds, writes)
     else
       local x, y, z, w, pulled = xs[i], ys[i], zs[i], ws[i], pulls and pulls[i]
       local changes = takes or pulled
-      local refund, fourth = refunds and refunders[kind]
+      local refund, fourth = refunds and algorithm[3]
       if refund then
         local value = hash.states[places[i]]
-        local _, stored_x, _, stored_z = read_counter(value)
+        local _, stored_x, _, stored_z = read_counter(value, now_ms)
         if stored_x then
           local stored_fourth = #value >= 48 and unpack('<d', value, 41) or nil
           local at, rest, third = refund(x, y, z, cost, pulled, stored_x, stored_z, stored_fourth, a, b, c)
           if at then
             changes, x, y, z = true, at, rest, third
           end
-          wait = judges[kind](x, y, z, cost, a, b, c, ds[i], es[i])
+          wait = algorithm[1](now, x, y, z, cost, a, b, c, ds[i], es[i])
         end
       end
-      remaining, reset_ms, delay_ms, x, y, z, fourth = settles[kind](takes, cost, x, y, z, w, a, b, c)
+      remaining, reset_ms, delay_ms, x, y, z, fourth = algorithm[2](now, takes, cost, x, y, z, w, a, b, c)
       if writes and changes then
         local name = hash.names[places[i]]
         if reset_ms == 0 then

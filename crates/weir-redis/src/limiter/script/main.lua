@@ -10,7 +10,7 @@
 --            idempotent (0, 1)
 --   rule     group (0 enforced, 1 alone), block_ms (0: none), position of its subject hash in the check (from 1),
 --            number of limits (at least 1)
---   limit    name of its counter, kind and three parameters; QUOTA has two parameters more.
+--   limit    name of its counter, kind and three parameters, or five (`has_five_parameters`).
 --            The parameters stand at the head of the algorithm's file.
 -- ARGV[2…]: for each check with an idempotency record: fingerprint of the request, a text that is
 --   returned with a repeated answer, and the time to live of the record in milliseconds.
@@ -33,21 +33,29 @@
 -- Example: one consume of cost 1 against one fixed window of 5 a minute, never used, is answered
 -- { 1763726400000000, pack('<ddddd', 1, 4, 60000, 0, 0) }.
 --
--- How the files make one script: `source.rs` makes a function of every other file; its first line names the arguments.
--- `make_algorithm(kind, …)` runs the file of the kind, which returns
---   judge(x, y, z, cost, parameters…)      the wait in ms (0: passes), the state x y z at the present time, a number for
+-- How the files make one program: `source.rs` makes a function of every other file; its first line names the arguments.
+-- The functions are made at the first call: once where Redis runs the program as a function, and for each call where it
+-- runs it as a script. Nothing that is made then depends on a call.
+-- `make_algorithm(kind, ms_until, time_for, div_ceil, shared)` runs the file of the kind, which returns
+--   judge(now, x, y, z, cost, parameters…) the wait in ms (0: passes), the state x y z at the present time, a number for
 --                                          settle, and whether a step of the clock left the counter in the future
---   settle(passes, cost, x, y, z, number, parameters…)
+--   settle(now, passes, cost, x, y, z, number, parameters…)
 --                                          charges if the check passes: remaining, reset_ms, delay_ms, the state, and a
 --                                          fourth number to store, if there is one
 --   refund(x, y, z, cost, pulled_back, stored x, stored z, fourth number, parameters…)
 --                                          the state afterwards, or nothing where the units came from elsewhere; the
 --                                          function is nil where nothing is refunded
--- SLIDING_WINDOW_LOG has a key of its own and its own functions.
+-- The file of a kind whose counters have a key of their own (`has_own_key`) returns
+--   read(key, now, now_ms, grace_ms, parameters…)
+--                                          the counter, or nil if the key holds another type
+--   wait(counter, cost)                    the wait in ms (0: passes)
+--   settle(counter, cost, passes, denied, refunds, writes)
+--                                          charges, refunds or denies, and writes: wait, remaining, reset_ms
+-- `charge_alone(kind, …)` decides a single limit of such a kind without reading the whole counter, or returns nil.
 --
--- Every check of a call waits for all of them, so the script is written for speed. Making a function takes time, and
--- more for each outer variable that it refers to, so a call makes only the functions that it needs. There are two
--- paths: a consume of a single limit is decided in this file, all else by `decide_any`.
+-- Every check of a call waits for all of them, so the program is written for speed. As a script, making a function takes
+-- time, and more for each outer variable that it refers to. There are two paths: a consume of a single limit is decided
+-- in this file, all else by `decide_any`.
 --
 -- A step of the clock: a time x up to SLACK_US ahead of now holds, and time stands still for that counter. So does the
 -- start of the next window, up to STEP_US ahead. A time further ahead was written before the clock was set back: it is
@@ -58,21 +66,6 @@ local pack, unpack, upto = struct.pack, struct.unpack, unpack
 local call, try = redis.call, redis.pcall
 -- A hash is searched for dead counters at most this often for each counter.
 local SEARCH_EVERY_MS = 1000
-
-local keys, numbers = KEYS, ARGV[1]
-local now, grace_ms, checks, from_us, until_us, position = unpack('<ddddd', numbers)
--- Decisions go by now, in µs; expiries by Redis' own clock, in ms.
-local now_ms
-do
-  local time = call('TIME')
-  now_ms = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
-  if now == 0 then
-    now = time[1] * 1000000 + time[2]
-  end
-end
-if until_us > 0 and not (from_us <= now and now + SLACK_US < until_us) then
-  return { now }
-end
 
 -- Whole division rounded up; exact for a below 2^53.
 local function div_ceil(a, b)
@@ -95,94 +88,115 @@ local function time_for(x, next_start, clock)
   return clock, true
 end
 
-local expiry, read_counter = subject_hash(now_ms, grace_ms)
-local next_key, next_arg = 1, 2
-local parts, texts = {}, {}
-local made_kind, judge, settle, judges, settles, tables
-if checks > 1 then
-  judges = { false, false, false, false, false, false, false, false }
-  settles = { false, false, false, false, false, false, false, false }
+local expiry, read_counter = subject_hash()
+local shared = { bucket = bucket, window = window, expiry = expiry }
+
+-- The functions of algorithms by kind, with room for eight: making room takes time.
+local algorithms = { false, false, false, false, false, false, false, false }
+
+local function functions_of(kind)
+  local functions = algorithms[kind]
+  if not functions then
+    functions = { make_algorithm(kind, ms_until, time_for, div_ceil, shared) }
+    algorithms[kind] = functions
+  end
+  return functions
 end
 
-for _ = 1, checks do
-  local operation, cost, rule_count, hash_count, idempotent, rules = unpack('<ddddd', numbers, position)
-  local answer
-  if operation == CONSUME and rule_count == 1 and idempotent == 0 then
-    local _, block_ms, _, limit_count, name, kind, a, b, c, after = unpack('<ddddc12dddd', numbers, rules)
-    local key = keys[next_key]
-    if limit_count ~= 1 or block_ms ~= 0 then
-      answer = nil
-    elseif kind == SLIDING_WINDOW_LOG then
-      -- The log's key comes after that of the subject hash, which it does not use.
-      answer = charge_log(keys[next_key + 1], cost, a, b, c, now, ms_until, expiry)
-      if answer then
-        position, next_key = after, next_key + 2
-      end
-    else
-      local d, e
-      if kind == QUOTA then
-        d, e, after = unpack('<dd', numbers, after)
-      end
-      local value = try('HGET', key, name)
-      local expiry_ms, x, y, z, searched_ms = read_counter(value)
-      if expiry_ms or not value or type(value) == 'string' then
-        if kind ~= made_kind then
-          judge, settle = judges and judges[kind], settles and settles[kind]
-          if not judge then
-            judge, settle = make_algorithm(kind, now, ms_until, time_for, div_ceil, bucket)
-            if judges then
-              judges[kind], settles[kind] = judge, settle
+-- The tables of decide_any, which serve one check after another.
+local tables
+
+return function(keys, arguments)
+  local numbers = arguments[1]
+  local now, grace_ms, checks, from_us, until_us, position = unpack('<ddddd', numbers)
+  -- Decisions go by now, in µs; expiries by Redis' own clock, in ms.
+  local now_ms
+  do
+    local time = call('TIME')
+    now_ms = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
+    if now == 0 then
+      now = time[1] * 1000000 + time[2]
+    end
+  end
+  if until_us > 0 and not (from_us <= now and now + SLACK_US < until_us) then
+    return { now }
+  end
+
+  local next_key, next_arg = 1, 2
+  local parts, texts = {}, {}
+  local made_kind, judge, settle
+
+  for _ = 1, checks do
+    local operation, cost, rule_count, hash_count, idempotent, rules = unpack('<ddddd', numbers, position)
+    local answer
+    if operation == CONSUME and rule_count == 1 and idempotent == 0 then
+      local _, block_ms, _, limit_count, name, kind, a, b, c, after = unpack('<ddddc12dddd', numbers, rules)
+      local key = keys[next_key]
+      if limit_count ~= 1 or block_ms ~= 0 then
+        answer = nil
+      elseif has_own_key(kind) then
+        -- Its key comes after that of the subject hash, which it does not use.
+        answer = charge_alone(kind, keys[next_key + 1], cost, a, b, c, now, now_ms, grace_ms, ms_until, expiry)
+        if answer then
+          position, next_key = after, next_key + 2
+        end
+      else
+        local d, e
+        if has_five_parameters(kind) then
+          d, e, after = unpack('<dd', numbers, after)
+        end
+        local value = try('HGET', key, name)
+        local expiry_ms, x, y, z, searched_ms = read_counter(value, now_ms)
+        if expiry_ms or not value or type(value) == 'string' then
+          if kind ~= made_kind then
+            local functions = functions_of(kind)
+            judge, settle, made_kind = functions[1], functions[2], kind
+          end
+          local wait, number, pulled_back, remaining, reset_ms, delay_ms, fourth
+          wait, x, y, z, number, pulled_back = judge(now, x, y, z, cost, a, b, c, d, e)
+          local passes = wait == 0
+          remaining, reset_ms, delay_ms, x, y, z, fourth = settle(now, passes, cost, x, y, z, number, a, b, c)
+          answer = pack('<ddddd', passes and 1 or 0, remaining, reset_ms, wait, passes and delay_ms or 0)
+          if passes or pulled_back then
+            local expires = expiry(expiry_ms, reset_ms, now_ms, grace_ms)
+            local searches, is_new = not searched_ms or now_ms - searched_ms >= SEARCH_EVERY_MS, false
+            searched_ms = searches and now_ms or searched_ms
+            call('HSET', key, name, fourth and pack('<dddddd', expires, x, y, z, searched_ms, fourth)
+              or pack('<ddddd', expires, x, y, z, searched_ms))
+            if not expiry_ms or expiry_ms < expires then
+              is_new = lengthen(key, expires, now_ms)
+            elseif expires < expiry_ms and call('HLEN', key) == 1 then
+              call('PEXPIREAT', key, expires)
+            end
+            if searches and not is_new and call('HLEN', key) > 1 then
+              remove_dead(key, read_counter, now_ms, upto)
             end
           end
-          made_kind = kind
+          position, next_key = after, next_key + 1
         end
-        local wait, number, pulled_back, remaining, reset_ms, delay_ms, fourth
-        wait, x, y, z, number, pulled_back = judge(x, y, z, cost, a, b, c, d, e)
-        local passes = wait == 0
-        remaining, reset_ms, delay_ms, x, y, z, fourth = settle(passes, cost, x, y, z, number, a, b, c)
-        answer = pack('<ddddd', passes and 1 or 0, remaining, reset_ms, wait, passes and delay_ms or 0)
-        if passes or pulled_back then
-          local expires = expiry(expiry_ms, reset_ms)
-          local searches, is_new = not searched_ms or now_ms - searched_ms >= SEARCH_EVERY_MS, false
-          searched_ms = searches and now_ms or searched_ms
-          call('HSET', key, name, fourth and pack('<dddddd', expires, x, y, z, searched_ms, fourth)
-            or pack('<ddddd', expires, x, y, z, searched_ms))
-          if not expiry_ms or expiry_ms < expires then
-            is_new = lengthen(key, expires, now_ms)
-          elseif expires < expiry_ms and call('HLEN', key) == 1 then
-            call('PEXPIREAT', key, expires)
-          end
-          if searches and not is_new and call('HLEN', key) > 1 then
-            remove_dead(key, read_counter, now_ms, upto)
-          end
-        end
-        position, next_key = after, next_key + 1
       end
     end
-  end
-  if answer then
-    parts[#parts + 1] = answer
-  else
-    if not tables then
-      -- With room for eight kinds and ten limits: making room while they grow takes time.
-      tables = {
-        judges = { false, false, false, false, false, false, false, false },
-        settles = { false, false, false, false, false, false, false, false },
-        refunds = { false, false, false, false, false, false, false, false },
-        kinds = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, a = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
-        b = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, c = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, d = {}, e = {},
-        places = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, expiries = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
-        searched = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, waits = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
-        x = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, y = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
-        z = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, numbers = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, logs = {},
-        groups = {}, lasts = {}, rule_hashes = {}, block_ms = {}, block_keys = {}, blocks = {}, hashes = {},
-        passes = {}, denied = {},
-        log_read = false, log_wait = false, log_level = false, log_write = false, log_refund = false,
-      }
+    if answer then
+      parts[#parts + 1] = answer
+    else
+      if not tables then
+        -- With room for ten limits.
+        tables = {
+          algorithms = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, a = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+          b = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, c = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, d = {}, e = {},
+          places = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, expiries = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+          searched = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, waits = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+          x = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, y = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+          z = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, numbers = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+          logs = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
+          groups = {}, lasts = {}, rule_hashes = {}, block_ms = {}, block_keys = {}, blocks = {}, hashes = {},
+          passes = {}, denied = {},
+        }
+      end
+      position, next_key, next_arg = decide_any(tables, rules, next_key, next_arg, operation, cost, rule_count, hash_count,
+        idempotent, keys, numbers, arguments, now, now_ms, grace_ms, parts, texts, upto, ms_until, read_counter, lengthen,
+        remove_dead, has_own_key, has_five_parameters, functions_of)
     end
-    position, next_key, next_arg = decide_any(tables, rules, next_key, next_arg, operation, cost, rule_count, hash_count,
-      idempotent, keys, numbers, ARGV, now, now_ms, grace_ms, parts, texts, upto, ms_until, time_for, div_ceil, expiry,
-      read_counter, lengthen, remove_dead, bucket, make_algorithm)
   end
+  return { now, table.concat(parts), upto(texts, 1, #texts) }
 end
-return { now, table.concat(parts), upto(texts, 1, #texts) }

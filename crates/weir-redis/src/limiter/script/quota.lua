@@ -1,10 +1,11 @@
 -- quota: as fixed_window, in calendar periods that the gate resolves.
--- Parameters: limit, starts of the previous, present and next period, end of the next one.
--- State: start_us, taken, end_us (0: unknown).
+-- Parameters: limit, starts of the previous, present and next period, end of the next one. State: that of window.lua.
 
-local now, ms_until, time_for = ...
+local ms_until, time_for, _, shared = ...
 
-local function judge(x, y, _, cost, limit, previous, present, next, last)
+local judge_window, settle, refund = shared.window(ms_until)
+
+local function judge(now, x, y, _, cost, limit, previous, present, next, last)
   local at, pulled_back = now, false
   if x and x > now then
     at, pulled_back = time_for(x, (now < present and present) or (now < next and next) or last, now)
@@ -15,26 +16,7 @@ local function judge(x, y, _, cost, limit, previous, present, next, last)
   elseif at < next then
     start, stop = present, next
   end
-  local taken = x and x >= start and y or 0
-  if taken + cost <= limit then
-    return 0, start, taken, stop, stop, pulled_back
-  end
-  return cost > limit and FOREVER or ms_until(stop, now), start, taken, stop, stop, pulled_back
-end
-
-local function settle(passes, cost, start, taken, stop, _, limit)
-  if passes then
-    taken = taken + cost
-  end
-  local remaining = taken < limit and limit - taken or 0
-  return remaining, taken > 0 and ms_until(stop, now) or 0, 0, start, taken, stop
-end
-
--- Units return to the period from which they were taken.
-local function refund(start, taken, stop, cost, pulled_back, stored_start, stored_stop)
-  if pulled_back or (stored_start == start and (stored_stop == stop or stored_stop == 0)) then
-    return start, taken > cost and taken - cost or 0, stop
-  end
+  return judge_window(now, x, y, cost, limit, start, stop, pulled_back)
 end
 
 return judge, settle, refund

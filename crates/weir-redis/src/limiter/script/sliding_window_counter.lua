@@ -1,10 +1,10 @@
 -- sliding_window_counter: the units of two aligned windows estimate those of the sliding one.
 -- Parameters: limit, window_us. State: start_us, current, previous, and window_us as a fourth number.
 
-local now, ms_until, time_for, div_ceil = ...
+local ms_until, time_for, div_ceil = ...
 
 -- The number for settle: milliseconds for which the previous window still counts.
-local function judge(x, y, z, cost, limit, window_us)
+local function judge(now, x, y, z, cost, limit, window_us)
   local at, pulled_back = now, false
   if x and x > now then
     at, pulled_back = time_for(x, now - now % window_us + window_us, now)
@@ -41,7 +41,7 @@ local function judge(x, y, z, cost, limit, window_us)
   return ms_until(start + elapsed_ms * 1000, now), start, current, previous, left_ms, pulled_back
 end
 
-local function settle(passes, cost, start, current, previous, left_ms, limit, window_us)
+local function settle(now, passes, cost, start, current, previous, left_ms, limit, window_us)
   if passes then
     current = current + cost
   end

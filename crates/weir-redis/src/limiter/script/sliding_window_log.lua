@@ -6,15 +6,15 @@
 --
 -- After a step of the clock that is larger than SLACK_US, entries newer than now count as one entry of now.
 
-local now, now_ms, grace_ms, ms_until, time_for, expiry = ...
-local call, try, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
+local ms_until, time_for, _, shared = ...
+local call, try, pack, unpack, expiry = redis.call, redis.pcall, struct.pack, struct.unpack, shared.expiry
 local floor, max, min = math.floor, math.max, math.min
 local AS_ENTRY = '<dddd'
 
 -- The entry at an index. A damaged one is older than any window.
 local function log_entry(log, index)
   if index == log.merged_at then
-    return now, log.logged, log.merged
+    return log.now, log.logged, log.merged
   end
   local entry = call('LINDEX', log.key, index)
   if not entry or #entry < 24 then
@@ -59,13 +59,16 @@ local function log_search(log, low, holds)
 end
 
 -- Reads a log, or returns nil if its key holds another type.
-local function log_read(key, a, b)
+local function read(key, now, now_ms, grace_ms, a, b, c)
   local newest = try('LINDEX', key, -1)
   if type(newest) == 'table' then
     return nil
   end
-  local log = { key = key, a = a, b = b, first = 0, count = false, total = 0, base = 0, logged = 0, at = now, newest = 0,
-    newest_cost = 0, expiry_ms = 0, pushed = 0, dead = false, merged_at = false, merged = 0 }
+  local log = {
+    key = key, now = now, now_ms = now_ms, grace_ms = grace_ms, a = a, b = b, c = c,
+    first = 0, count = false, total = 0, base = 0, logged = 0, at = now, newest = 0, newest_cost = 0,
+    expiry_ms = 0, pushed = 0, dead = false, merged_at = false, merged = 0,
+  }
   if not newest then
     return log
   end
@@ -97,7 +100,7 @@ local function log_read(key, a, b)
   return log
 end
 
-local function log_wait(log, cost)
+local function wait(log, cost)
   if cost > log.a then
     return FOREVER
   end
@@ -111,13 +114,13 @@ local function log_wait(log, cost)
       return log_sum(log, index) >= excess
     end))
   end
-  return ms_until(leaves + log.b, now)
+  return ms_until(leaves + log.b, log.now)
 end
 
 -- Remaining, reset_ms.
 local function log_level(log)
   local total, newest = log.total + log.pushed, log.pushed > 0 and log.at or log.newest
-  return max(0, log.a - total), total > 0 and ms_until(newest + log.b, now) or 0
+  return max(0, log.a - total), total > 0 and ms_until(newest + log.b, log.now) or 0
 end
 
 -- Writes the one entry that stands for all that are newer than now.
@@ -130,7 +133,7 @@ local function log_merge(log)
   else
     call('DEL', log.key)
   end
-  call('RPUSH', log.key, pack(AS_ENTRY, now, log.logged, log.merged, 0))
+  call('RPUSH', log.key, pack(AS_ENTRY, log.now, log.logged, log.merged, 0))
   log.merged_at, log.expiry_ms = false, 0
 end
 
@@ -148,7 +151,7 @@ local function log_write(log, reset_ms)
       return log_sum(log, index) > spare
     end)
   end
-  local expires = expiry(log.expiry_ms > 0 and log.expiry_ms or nil, reset_ms)
+  local expires = expiry(log.expiry_ms > 0 and log.expiry_ms or nil, reset_ms, log.now_ms, log.grace_ms)
   local cost = log.pushed
   if joins then
     cost = cost + log.newest_cost
@@ -182,7 +185,7 @@ local function log_refund(log, cost)
   local at, logged, last_cost = log_entry(log, last)
   local over = (logged - log.base) % LOGGED - left
   logged = (logged - over) % LOGGED
-  local expires = now_ms + ms_until(at + log.b, now) + grace_ms
+  local expires = log.now_ms + ms_until(at + log.b, log.now) + log.grace_ms
   call('LSET', log.key, last, pack(AS_ENTRY, at, logged, last_cost - over, expires))
   call('LTRIM', log.key, log.first, last)
   log.total, log.newest, log.logged, log.count = left, at, logged, last - log.first + 1
@@ -190,4 +193,18 @@ local function log_refund(log, cost)
   call('PEXPIREAT', log.key, expires)
 end
 
-return log_read, log_wait, log_level, log_write, log_refund
+-- Charges, refunds or denies. A log that counts denials (c) takes those that could ever have passed, and no refunds.
+local function settle(log, cost, takes, denied, refunds, writes)
+  if takes or (denied and log.c == 1 and cost <= log.a) then
+    log.pushed = cost
+  elseif refunds and log.c == 0 then
+    log_refund(log, cost)
+  end
+  local wait_ms, remaining, reset_ms = takes and 0 or wait(log, cost), log_level(log)
+  if writes and (log.pushed > 0 or log.merged_at) then
+    log_write(log, reset_ms)
+  end
+  return wait_ms, remaining, reset_ms
+end
+
+return read, wait, settle

@@ -1,10 +1,10 @@
 -- spacing, independent of the cost.
 -- Parameter: interval_us. State: last_us (0: nothing was admitted).
 
-local now, ms_until, time_for = ...
+local ms_until, time_for = ...
 
 -- The number for settle: the time that holds.
-local function judge(x, _, _, _, interval_us)
+local function judge(now, x, _, _, _, interval_us)
   if not x or x == 0 then
     return 0, 0, 0, 0, now, false
   end
@@ -16,7 +16,7 @@ local function judge(x, _, _, _, interval_us)
   return x + interval_us > at and ms_until(x + interval_us, now) or 0, x, 0, 0, at, pulled_back
 end
 
-local function settle(passes, _, x, _, _, at, interval_us)
+local function settle(now, passes, _, x, _, _, at, interval_us)
   if passes then
     x = at
   end

@@ -5,12 +5,11 @@
 -- number. A counter that expired and a malformed value count as untouched. The key lives at least as long as any
 -- of its counters.
 
-local now_ms, grace_ms = ...
 local unpack = struct.unpack
 
 -- The expiry of a counter that is needed for reset_ms. An expiry that is later by at most grace_ms is retained, so
 -- that the key's need not be changed.
-local function expiry(expiry_ms, reset_ms)
+local function expiry(expiry_ms, reset_ms, now_ms, grace_ms)
   local needed_ms = now_ms + reset_ms
   if expiry_ms and needed_ms < expiry_ms and expiry_ms <= needed_ms + grace_ms then
     return expiry_ms
@@ -20,7 +19,7 @@ end
 
 -- A value's expiry, three numbers and time of search. The numbers are nil if the counter expired; all are nil if
 -- there is no value, or a malformed one.
-local function read_counter(state)
+local function read_counter(state, now_ms)
   if not state or #state < 40 then
     if not state or #state ~= 32 then
       return nil

@@ -1,8 +1,8 @@
 -- token_bucket: a bucket that holds the tokens that are missing; they drain as tokens refill.
 
-local now, _, time_for, div_ceil, bucket = ...
+local _, time_for, div_ceil, shared = ...
 
-local judge, settle = bucket(now, time_for, div_ceil)
+local judge, settle = shared.bucket(time_for, div_ceil)
 
 local function refund(x, level, scale, cost)
   local drained = level - cost * scale

@@ -85,6 +85,16 @@ impl Own {
         assert!(matches!(answer, Err(RedisError::Refused(_))), "it is asked again: {answer:?}");
     }
 
+    /// Forbids functions, and waits until scripts are used.
+    async fn permit_no_functions(&self) {
+        self.redis.command("ACL SETUSER default -fcall").expect("it runs");
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while self.limiter.health().functions || !self.limiter.up() {
+            assert!(Instant::now() < deadline, "functions are still in use");
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// The number of connections that Redis has accepted.
     async fn connections(&self) -> u64 {
         self.statistic("stats", "total_connections_received:").await
@@ -92,7 +102,7 @@ impl Own {
 
     /// The number of calls of the script that Redis has run.
     async fn calls(&self) -> u64 {
-        self.statistic("commandstats", "cmdstat_evalsha:calls=").await
+        self.statistic("commandstats", "cmdstat_fcall:calls=").await
     }
 
     async fn statistic(&self, section: &str, name: &str) -> u64 {
@@ -228,12 +238,32 @@ async fn callers_behind_the_calls_that_opened_the_breaker_fail_at_once() {
 }
 
 #[tokio::test]
-async fn flushed_script_cache_fails_no_check() {
-    let own = Own::start().await;
-    for left in (999_990..1_000_000).rev() {
-        assert_eq!(own.ask_fine().await, left);
-        assert_eq!(own.redis.command("SCRIPT FLUSH SYNC").expect("it runs"), "+OK\r\n");
+async fn lost_functions_and_scripts_fail_no_check() {
+    for functions in [true, false] {
+        let own = Own::start().await;
+        if !functions {
+            own.permit_no_functions().await;
+        }
+        for left in (999_990..1_000_000).rev() {
+            assert_eq!(own.ask_fine().await, left);
+            for flush in ["FUNCTION FLUSH SYNC", "SCRIPT FLUSH SYNC"] {
+                assert_eq!(own.redis.command(flush).expect("it runs"), "+OK\r\n");
+            }
+        }
+        assert_eq!(own.limiter.health().functions, functions);
     }
+}
+
+#[tokio::test]
+async fn limiters_share_a_function_and_load_it_once() {
+    let own = Own::start().await;
+    let client = crate::client(&own.redis.url()).expect("a local address");
+    let stop = CancellationToken::new();
+    let other = Limiter::start(client, LimiterSettings::default(), stop.clone());
+    until_up(&other).await;
+    assert_eq!((own.limiter.health().script_loads, other.health().script_loads), (1, 0));
+    assert!(other.health().functions);
+    stop.cancel();
 }
 
 /// Checks are sent although Redis refuses everything, since the next one is possibly decided.
@@ -249,22 +279,22 @@ async fn full_redis_is_down_after_a_second_of_refusals_and_up_with_the_first_goo
 }
 
 #[tokio::test]
-async fn redis_that_does_not_permit_scripts_is_down_and_up_again_without_a_check() {
+async fn redis_that_permits_no_program_is_down_and_up_again_without_a_check() {
     let own = Own::start().await;
     own.ask_fine().await;
-    own.redis.command("ACL SETUSER default -eval -evalsha").expect("it runs");
+    own.redis.command("ACL SETUSER default -fcall -eval -evalsha").expect("it runs");
     own.until_refused_and_down("noperm").await;
-    own.redis.command("ACL SETUSER default +eval +evalsha").expect("it runs");
+    own.redis.command("ACL SETUSER default +fcall +eval +evalsha").expect("it runs");
     until_up(&own.limiter).await;
     assert_eq!(own.ask_fine().await, 999_998);
 }
 
 #[tokio::test]
-async fn lost_scripts_are_counted() {
+async fn lost_functions_are_counted() {
     let own = Own::start().await;
     let before = own.limiter.health().script_loads;
-    assert_eq!(before, 1, "a fresh Redis has no script");
-    own.redis.command("SCRIPT FLUSH SYNC").expect("it runs");
+    assert_eq!(before, 1, "a fresh Redis has no function");
+    own.redis.command("FUNCTION FLUSH SYNC").expect("it runs");
     own.ask_fine().await;
     assert_eq!(own.limiter.health().script_loads, before + 1);
 }

@@ -51,29 +51,49 @@ impl Fixture {
         Self::with_grace(Duration::from_millis(GRACE_MS)).await
     }
 
+    /// As `new`, but by a user of Redis that is not permitted to call functions.
+    pub(super) async fn by_script() -> Self {
+        let mut connection = connection().await;
+        let user = ["scripts", "on", ">scripts", "~*", "&*", "+@all", "-fcall", "-function"];
+        let mut set_user = redis::cmd("ACL");
+        set_user.arg("SETUSER").arg(&user);
+        set_user.query_async::<()>(&mut connection).await.expect("redis has users");
+        let port = weir_local::shared::redis().port();
+        let url = format!("redis://scripts:scripts@127.0.0.1:{port}/0");
+        let client = crate::client(&url).expect("a local address");
+        let grace = Duration::from_millis(GRACE_MS);
+        let (now_us, clock) = supplied_clock();
+        let fixture = Self::start(client, now_us, Some(clock), grace).await;
+        assert!(!fixture.limiter.health().functions);
+        fixture
+    }
+
     /// A fixture in which keys expire almost as soon as they can, by Redis' own clock, although the supplied clock stands.
     pub(super) async fn with_short_grace() -> Self {
         Self::with_grace(Duration::from_millis(1)).await
     }
 
     async fn with_grace(grace: Duration) -> Self {
-        let now_us = Arc::new(AtomicU64::new(START_US));
-        let clock = {
-            let now_us = Arc::clone(&now_us);
-            DecidingClock::new(move || Micros(now_us.load(Ordering::Relaxed)))
-        };
-        Self::start(now_us, Some(clock), grace).await
+        let (now_us, clock) = supplied_clock();
+        let fixture = Self::start(client(), now_us, Some(clock), grace).await;
+        assert!(fixture.limiter.health().functions);
+        fixture
     }
 
     /// A fixture as in service: Redis' own clock decides, and keys live a second longer than they matter.
     pub(super) async fn by_redis_clock() -> Self {
-        Self::start(Arc::default(), None, LimiterSettings::default().grace).await
+        Self::start(client(), Arc::default(), None, LimiterSettings::default().grace).await
     }
 
-    async fn start(now_us: Arc<AtomicU64>, clock: Option<DecidingClock>, grace: Duration) -> Self {
+    async fn start(
+        client: redis::Client,
+        now_us: Arc<AtomicU64>,
+        clock: Option<DecidingClock>,
+        grace: Duration,
+    ) -> Self {
         let settings = LimiterSettings { budget: Duration::from_secs(30), grace, clock };
         let stop = CancellationToken::new();
-        let limiter = Limiter::start(client(), settings, stop.clone());
+        let limiter = Limiter::start(client, settings, stop.clone());
         until_up(&limiter).await;
         let tenant = fresh_tenant();
         Self { tenant, limiter, twin: Counters::default(), now_us, _stop: stop.drop_guard() }
@@ -198,6 +218,15 @@ impl Fixture {
         }
         count
     }
+}
+
+fn supplied_clock() -> (Arc<AtomicU64>, DecidingClock) {
+    let now_us = Arc::new(AtomicU64::new(START_US));
+    let clock = {
+        let now_us = Arc::clone(&now_us);
+        DecidingClock::new(move || Micros(now_us.load(Ordering::Relaxed)))
+    };
+    (now_us, clock)
 }
 
 /// The serialised values of a dump.
