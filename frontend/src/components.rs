@@ -17,6 +17,7 @@ pub mod rule_form;
 pub mod rule_picker;
 pub mod series_chart;
 pub mod submit;
+pub mod table;
 pub mod tabs;
 pub mod theme;
 pub mod time;

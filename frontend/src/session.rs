@@ -1,4 +1,4 @@
-//! The session: the access token is kept only in this tab's memory, the refresh token in a cookie that scripts cannot
+//! The session: the access token is only in this tab's memory, the refresh token in a cookie that scripts cannot
 //! read.
 
 use leptos::prelude::*;

@@ -79,7 +79,7 @@ export async function colleague(owner, name, role) {
     return signUp(name, { invitation: token });
 }
 
-/** Gives a person the rights of an operator, with the command that people who run Weir use. */
+/** Gives a person the rights of an operator, with the command for operators of Weir. */
 export async function makeOperator({ email }) {
     const env = { ...process.env, WEIR_DATABASE_URL: needed("DATABASE_URL") };
     await promisify(execFile)(needed("WEIR_BIN"), ["user", "operator", "--email", email], { env });

@@ -52,7 +52,9 @@ pub enum Operand {
 }
 
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }) => {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$variant_doc:meta])* $variant:ident = $word:literal ($title:literal $(: $hint:literal)?),)+
+    }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum $name { $($(#[$variant_doc])* $variant,)+ }
@@ -65,6 +67,16 @@ macro_rules! words {
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }
+
+            /// The text that people read in lists and in sentences.
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$variant => $title,)+ }
+            }
+
+            /// The text of the value in a form: the title and, for some values, an explanation.
+            pub const fn choice(self) -> &'static str {
+                match self { $(Self::$variant => concat!($title $(, ": ", $hint)?),)+ }
+            }
         }
     };
 }
@@ -73,11 +85,11 @@ words! {
     /// The action on requests that match a rule. `Deny` wins over `Allow`, `Allow` over `Limit`.
     Action {
         /// The limits decide.
-        Limit = "limit",
+        Limit = "limit" ("Limit"),
         /// The request passes without a limit.
-        Allow = "allow",
+        Allow = "allow" ("Allow"),
         /// The request is denied.
-        Deny = "deny",
+        Deny = "deny" ("Deny"),
     }
 }
 
@@ -85,11 +97,11 @@ words! {
     /// Whether a rule is in force.
     Mode {
         /// The rule decides.
-        Enforce = "enforce",
+        Enforce = "enforce" ("Enforced"),
         /// The rule is decided and counted separately, and does not affect the answer.
-        Shadow = "shadow",
+        Shadow = "shadow" ("Shadow": "report only, block nothing"),
         /// The rule has no effect.
-        Off = "off",
+        Off = "off" ("Off"),
     }
 }
 
@@ -97,11 +109,11 @@ words! {
     /// The answer of a rule while Redis is not available.
     OnStoreFailure {
         /// The request passes.
-        Allow = "allow",
+        Allow = "allow" ("Allow"),
         /// The request is denied.
-        Deny = "deny",
+        Deny = "deny" ("Deny"),
         /// Each gate decides with its share of the limit: the limit divided by the live gates.
-        Local = "local",
+        Local = "local" ("Enforce per gate, with a share of the limit"),
     }
 }
 
@@ -109,9 +121,9 @@ words! {
     /// The place where checks are decided.
     Consistency {
         /// Redis decides each check.
-        Exact = "exact",
+        Exact = "exact" ("Exact": "Redis decides every request"),
         /// A gate decides with units taken in advance: never more than the limit in total.
-        Leased = "leased",
+        Leased = "leased" ("Leased": "gates reserve units in advance, for lower latency"),
     }
 }
 
@@ -119,22 +131,22 @@ words! {
     /// The operator of a condition.
     Op {
         /// The value is the operand.
-        Equals = "equals",
+        Equals = "equals" ("is"),
         /// The attribute exists and its value is not the operand.
-        NotEquals = "not_equals",
+        NotEquals = "not_equals" ("is not"),
         /// The value is one of the operands.
-        OneOf = "one_of",
+        OneOf = "one_of" ("is one of"),
         /// The value begins with the operand.
-        Prefix = "prefix",
+        Prefix = "prefix" ("starts with"),
         /// The value ends with the operand.
-        Suffix = "suffix",
+        Suffix = "suffix" ("ends with"),
         /// The value is an address in this network.
-        Cidr = "cidr",
+        Cidr = "cidr" ("is in CIDR"),
         /// The value matches this regular expression somewhere.
-        Regex = "regex",
+        Regex = "regex" ("matches regex"),
         /// The attribute exists.
-        Exists = "exists",
+        Exists = "exists" ("exists"),
         /// The attribute does not exist.
-        Absent = "absent",
+        Absent = "absent" ("does not exist"),
     }
 }

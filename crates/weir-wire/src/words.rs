@@ -32,6 +32,17 @@ macro_rules! mirror {
             pub fn as_str(self) -> &'static str {
                 <$domain>::from(self).as_str()
             }
+
+            /// The text that people read in lists and in sentences.
+            pub fn title(self) -> &'static str {
+                <$domain>::from(self).title()
+            }
+
+            /// All words with the texts of a form.
+            pub fn choices() -> Vec<(Self, String)> {
+                let choice = |word: &Self| (*word, <$domain>::from(*word).choice().to_owned());
+                Self::ALL.iter().map(choice).collect()
+            }
         }
     };
 }

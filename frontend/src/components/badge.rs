@@ -3,11 +3,9 @@
 use leptos::prelude::*;
 use weir_wire::words::Mode;
 
-use crate::model::labels;
-
 #[component]
 pub fn ModeBadge(mode: Mode) -> impl IntoView {
-    view! { <span class=format!("badge badge-{}", mode.as_str())>{labels::mode(mode)}</span> }
+    view! { <span class=format!("badge badge-{}", mode.as_str())>{mode.title()}</span> }
 }
 
 #[component]

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-/// A link to a page of the guide, opened in a new tab so that unsaved input is kept.
+/// A link to a page of the guide, opened in a new tab so that unsaved input stays.
 #[component]
 pub fn GuideLink(
     /// The path below `/guide/`, without its extension; empty for the first page.

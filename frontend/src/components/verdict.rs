@@ -5,7 +5,6 @@ use weir_wire::check::LimitAnswer;
 
 use crate::components::badge::{ModeBadge, PassBadge};
 use crate::model::duration::about;
-use crate::model::labels;
 use crate::model::number::grouped;
 
 #[component]
@@ -53,7 +52,7 @@ fn LimitTableRow(limit: LimitAnswer) -> impl IntoView {
     view! {
         <tr>
             <td><span class="name">{limit.rule}</span>{shadow}</td>
-            <td>{labels::algorithm(limit.algorithm)}</td>
+            <td>{limit.algorithm.kind().title()}</td>
             <td><PassBadge passes=limit.allowed yes="allowed" no="denied" /></td>
             <td class="number">{remaining}</td>
             <td class="number">{wait(limit.retry_after_ms)}</td>

@@ -1,4 +1,4 @@
-//! The filter of the audit log, kept in the URL.
+//! The filter of the audit log, stored in the URL.
 
 /// The logs that the page can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

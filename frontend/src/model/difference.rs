@@ -59,8 +59,8 @@ pub fn differences(a: &RuleBody, b: &RuleBody) -> Vec<Difference> {
     add("Block after a denial", block(a), block(b));
     let mut field =
         |label: &str, text: fn(&RuleBody) -> String| add(label, Some(text(a)), Some(text(b)));
-    field("Mode", |rule| labels::mode(rule.mode).to_owned());
-    field("If Redis is unavailable", |rule| labels::failure(rule.on_store_failure).to_owned());
+    field("Mode", |rule| rule.mode.title().to_owned());
+    field("If Redis is unavailable", |rule| rule.on_store_failure.title().to_owned());
     field("Consistency", |rule| match rule.consistency {
         Consistency::Exact => "exact".to_owned(),
         Consistency::Leased => "leased".to_owned(),

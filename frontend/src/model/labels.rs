@@ -1,9 +1,9 @@
 //! Texts for rules.
 
 use weir_domain::algorithm::LimitDraft;
-use weir_wire::limits::{AlgorithmName, LimitBody};
+use weir_wire::limits::LimitBody;
 use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
-use weir_wire::words::{Action, Mode, OnStoreFailure, Op};
+use weir_wire::words::{Action, Mode, Op};
 
 use crate::model::duration::short;
 
@@ -66,49 +66,6 @@ pub fn limit(body: &LimitBody) -> String {
     LimitDraft::from(body.clone()).describe()
 }
 
-/// The display name of an algorithm.
-pub const fn algorithm(name: AlgorithmName) -> &'static str {
-    name.kind().title()
-}
-
-/// When to use an algorithm.
-pub const fn algorithm_hint(name: AlgorithmName) -> &'static str {
-    name.kind().hint()
-}
-
-/// The display name of a mode.
-pub const fn mode(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Enforce => "Enforced",
-        Mode::Shadow => "Shadow",
-        Mode::Off => "Off",
-    }
-}
-
-/// The behaviour while Redis is unavailable.
-pub const fn failure(answer: OnStoreFailure) -> &'static str {
-    match answer {
-        OnStoreFailure::Allow => "Allow",
-        OnStoreFailure::Deny => "Deny",
-        OnStoreFailure::Local => "Enforce per gate, with a share of the limit",
-    }
-}
-
-/// The display name of an operator in a form.
-pub const fn op(op: Op) -> &'static str {
-    match op {
-        Op::Equals => "is",
-        Op::NotEquals => "is not",
-        Op::OneOf => "is one of",
-        Op::Prefix => "starts with",
-        Op::Suffix => "ends with",
-        Op::Cidr => "is in CIDR",
-        Op::Regex => "matches regex",
-        Op::Exists => "exists",
-        Op::Absent => "does not exist",
-    }
-}
-
 /// The text with its first letter in upper case.
 pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
@@ -126,16 +83,10 @@ fn condition_with(condition: &ConditionBody, max: usize) -> String {
         Some(OperandBody::Many(texts)) => texts.join(", "),
         None => String::new(),
     };
+    let op = condition.op.title();
     match condition.op {
-        Op::Equals => format!("{name} is {operand}"),
-        Op::NotEquals => format!("{name} is not {operand}"),
-        Op::OneOf => format!("{name} is one of {operand}"),
-        Op::Prefix => format!("{name} starts with {operand}"),
-        Op::Suffix => format!("{name} ends with {operand}"),
-        Op::Cidr => format!("{name} is in {operand}"),
-        Op::Regex => format!("{name} matches {operand}"),
-        Op::Exists => format!("{name} exists"),
-        Op::Absent => format!("{name} does not exist"),
+        Op::Exists | Op::Absent => format!("{name} {op}"),
+        _ => format!("{name} {op} {operand}"),
     }
 }
 

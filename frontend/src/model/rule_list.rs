@@ -1,4 +1,4 @@
-//! The filter and order of the rule list, kept in the URL.
+//! The filter and order of the rule list, stored in the URL.
 
 use weir_wire::rules::RuleAnswer;
 use weir_wire::words::Mode;

@@ -1,4 +1,4 @@
-//! The time range of statistics, kept in the URL.
+//! The time range of statistics, stored in the URL.
 
 /// A range that ends now, or a custom range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use crate::components::feedback::Empty;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::require_role::RequireRole;
+use crate::components::table::ObjectTable;
 use crate::pages::shell::TenantId;
 use crate::session::{IssuedSecret, Session};
 use new_key::NewKey;
@@ -67,15 +68,7 @@ fn List(data: Vec<ApiKey>, changed: Callback<Option<IssuedKey>>) -> impl IntoVie
     let rows: Vec<_> =
         data.into_iter().map(|key| view! { <KeyRow api_key=key changed /> }).collect();
     view! {
-        <div class="table-wrap" tabindex="0" role="region" aria-label="API keys">
-            <table>
-                <thead><tr>
-                    <th>"Name"</th><th>"Key"</th><th>"Scopes"</th><th>"Created"</th><th>"Last used"</th><th>"Expires"</th>
-                    <th><span class="hidden">"Actions"</span></th>
-                </tr></thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
+        <ObjectTable label="API keys" columns=&["Name", "Key", "Scopes", "Created", "Last used", "Expires"]>{rows}</ObjectTable>
     }
     .into_any()
 }

@@ -13,12 +13,12 @@ use weir_wire::tenants::Role;
 
 use crate::access::{ROLES, role_name};
 use crate::api::Api;
-use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::SubmitProblem;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show};
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
+use crate::components::table::{ConfirmedButton, ObjectTable};
 use crate::components::time::RelativeTime;
 use crate::pages::shell::TenantId;
 use crate::session::Session;
@@ -62,15 +62,7 @@ fn List(
     let rows: Vec<_> =
         data.into_iter().map(|member| view! { <MemberRow member members action /> }).collect();
     view! {
-        <div class="table-wrap" tabindex="0" role="region" aria-label="Members">
-            <table>
-                <thead><tr>
-                    <th>"Member"</th><th>"Role"</th><th>"Since"</th>
-                    <th><span class="hidden">"Actions"</span></th>
-                </tr></thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
+        <ObjectTable label="Members" columns=&["Member", "Role", "Since"]>{rows}</ObjectTable>
     }
 }
 
@@ -139,7 +131,6 @@ fn Remove(
     action: SubmitAction,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let open = RwSignal::new(false);
     let navigate = use_navigate();
     let (removed_member, removed) = (expect_context::<RemovedState>(), email.clone());
     let (word, title) =
@@ -163,16 +154,10 @@ fn Remove(
         });
     });
     let button = view! {
-        <button
-            type="button"
-            class="button plain-button"
-            aria-label=format!("{word} {email}")
-            disabled=action.busy
-            on:click=move |_| open.set(true)
-        >{word}</button>
+        <ConfirmedButton text=word name=email title consequence confirm=word action problem_shown=false on_confirm=remove />
     };
-    view! {
-        {if is_me { button.into_any() } else { view! { <RequireRole role=Role::Admin reason_shown=true>{button}</RequireRole> }.into_any() }}
-        <ConfirmByName title consequence name=email action=word open on_confirm=remove />
+    if is_me {
+        return button.into_any();
     }
+    view! { <RequireRole role=Role::Admin reason_shown=true>{button}</RequireRole> }.into_any()
 }

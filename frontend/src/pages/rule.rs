@@ -73,7 +73,7 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
         <dl class="facts">
             <dt>"Namespace"</dt><dd><code>{body.namespace}</code></dd>
             <dt>"Mode"</dt><dd><ModeBadge mode=body.mode /></dd>
-            {limited.then(|| view! { <dt>"If Redis is unavailable"</dt><dd>{labels::failure(body.on_store_failure)}</dd> })}
+            {limited.then(|| view! { <dt>"If Redis is unavailable"</dt><dd>{body.on_store_failure.title()}</dd> })}
             <dt>"Revision"</dt><dd>{rule.revision}", live since rulebook version "{rule.rulebook_version}</dd>
             <RolloutStatus version=rule.rulebook_version />
             <dt>"Overrides"</dt><dd><OverridesOf id=rule.id.clone() /></dd>

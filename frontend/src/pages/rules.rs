@@ -22,7 +22,6 @@ use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::require_role::RoleLink;
 use crate::components::url_state::url_state;
-use crate::model::labels;
 use crate::model::number::quantity;
 use crate::model::rule_list::{Order, RuleFilter, text};
 use crate::pages::shell::TenantId;
@@ -169,7 +168,7 @@ fn Filter(filter: Binding<RuleFilter>, table: Table) -> impl IntoView {
         }),
     };
     let modes = std::iter::once((None, "Any mode".to_owned()))
-        .chain(Mode::ALL.iter().map(|mode| (Some(*mode), labels::mode(*mode).to_owned())))
+        .chain(Mode::ALL.iter().map(|mode| (Some(*mode), mode.title().to_owned())))
         .collect();
     let count = move || {
         let (shown_count, all) = (table.shown.with(Vec::len), table.rules.with(Vec::len));

@@ -146,13 +146,13 @@ async function editWebhook(page, shoot) {
     await dialog.getByRole("button", { name: "Save webhook" }).click();
     await dialog.locator("input[aria-invalid=true]").waitFor();
     await shoot("alerts-webhook-edit");
-    await url.fill(`${receiver.url}?who=night`);
+    await url.fill(`${receiver.url}?team=night`);
     await dialog.getByLabel("Webhook name").fill("night shift");
     await dialog.getByRole("button", { name: "Save webhook" }).click();
     await page.getByRole("heading", { name: "Deliveries of night shift" }).waitFor();
-    await row(page, `${receiver.url}?who=night`).getByText("night shift", { exact: true }).waitFor();
+    await row(page, `${receiver.url}?team=night`).getByText("night shift", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Send a test event to night shift" }).click();
-    assert.equal((await receiver.next()).url, "/hook?who=night");
+    assert.equal((await receiver.next()).url, "/hook?team=night");
 }
 
 /** Verifies the signature as the documentation describes. */

@@ -34,7 +34,7 @@ async function older(page) {
     await page.getByRole("button", { name: "Created the tenant Tenant of auditor" }).waitFor();
 }
 
-/** The filter runs on the server, is kept in the URL, and entries open by keyboard. */
+/** The filter runs on the server, is stored in the URL, and entries open by keyboard. */
 async function difference(page, shoot) {
     await page.getByLabel("Event", { exact: true }).selectOption({ label: "All rule events" });
     await page.getByText("2 entries", { exact: true }).waitFor();

@@ -32,7 +32,7 @@ async function pageWithoutData(page, shoot) {
     await page.getByText("No API keys yet").waitFor();
 }
 
-/** The input is kept, and the second attempt succeeds. */
+/** The input stays, and the second attempt succeeds. */
 async function failedAction(page) {
     await away(page);
     await page.getByLabel("Name", { exact: true }).fill("patient");

@@ -1,4 +1,4 @@
-// An owner invites a person without an account, who joins by the link with the permissions of the role.
+// An owner invites a person without an account. The link gives the person the permissions of the role.
 import { strict as assert } from "node:assert";
 
 import { api, fresh, heading, newcomer, signIn, scenario } from "../steps.mjs";

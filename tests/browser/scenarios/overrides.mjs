@@ -66,7 +66,7 @@ async function wrongDay(page, shoot) {
     await row(page, "user u-vip").getByText("Never").waitFor();
 }
 
-/** A concurrent edit: the differences are shown, and either version can be kept. */
+/** A concurrent edit: the differences are shown, and either version can be saved. */
 async function staleEdit(page, shoot) {
     page.expectFault(/status 412: PUT .*\/overrides\//);
     page.expectFault(/console: Failed to load resource.*412/);

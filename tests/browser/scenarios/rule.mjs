@@ -52,7 +52,7 @@ async function staleEdit(page, shoot) {
     const stale = page.getByRole("alert");
     await stale.getByText("Changed: limits.").waitFor();
     await stale.getByText("8 per minute (fixed window)", { exact: false }).waitFor();
-    assert.equal(await field.inputValue(), "7", "the input is kept");
+    assert.equal(await field.inputValue(), "7", "the input stays");
     await shoot("rule-stale");
     await stale.getByRole("button", { name: "Save mine anyway" }).click();
     await heading(page, made.name);

@@ -70,7 +70,7 @@ async function toADeepLink(page) {
     await heading(page, "Sign in");
     await submit(page, newPassword);
     await heading(page, "Test");
-    assert.equal(new URL(page.url()).search, "?namespace=mail", "the query of the link is kept");
+    assert.equal(new URL(page.url()).search, "?namespace=mail", "the query of the link stays");
 }
 
 async function neverToAnotherSite(page) {
@@ -80,7 +80,7 @@ async function neverToAnotherSite(page) {
         await page.waitForURL((url) => url.pathname !== "/sign-in");
         assert.equal(new URL(page.url()).origin, own);
     };
-    // In the URL, for a person who is signed in.
+    // In the URL, for a signed-in person.
     for (const next of ELSEWHERE) {
         await page.goto(`${stack.baseUrl}/sign-in?next=${next}`);
         await home();

@@ -26,7 +26,7 @@ await scenario("what-if", async ({ page, shoot }) => {
     let denied = 0;
     for (const [user, checks] of [["ada", 12], ["bob", 7], ["cleo", 3]]) {
         for (let at = 0; at < checks; at += 1) {
-            const answer = await check(stack.gates[at % 2], secret, { attributes: { user, secret: "is not kept" } });
+            const answer = await check(stack.gates[at % 2], secret, { attributes: { user, secret: "is not recorded" } });
             denied += answer.allowed ? 0 : 1;
         }
     }

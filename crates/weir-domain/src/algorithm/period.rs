@@ -43,6 +43,21 @@ impl Period {
         }
     }
 
+    /// The text that people read.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Day => "Day",
+            Self::Week => "Week",
+            Self::Month => "Month",
+            Self::Year => "Year",
+        }
+    }
+
+    /// The text of the period in a form.
+    pub const fn choice(self) -> &'static str {
+        self.title()
+    }
+
     /// The greatest first day.
     pub(super) const fn anchor_max(self) -> u16 {
         match self {

@@ -11,7 +11,6 @@ use weir_wire::words::Period;
 use super::editor::Editor;
 use crate::components::field::{Binding, Checkbox, Choice, TextField};
 use crate::components::guide_link::GuideLink;
-use crate::model::labels;
 use crate::model::rule_form::{LimitRow, RuleForm};
 use duration_field::DurationField;
 pub(super) use duration_field::NumberAndUnit;
@@ -53,10 +52,8 @@ fn LimitFields(editor: Editor, row: u32) -> impl IntoView {
             }
         },
     );
-    let names = AlgorithmName::ALL
-        .iter()
-        .map(|name| (*name, labels::algorithm(*name).to_owned()))
-        .collect();
+    let names =
+        AlgorithmName::ALL.iter().map(|name| (*name, name.kind().title().to_owned())).collect();
     let only = move || editor.form.with(|form| form.limits.len() == 1);
     let remove = move |_| editor.form.update(|form| form.limits.retain(|limit| limit.row != row));
     view! {
@@ -74,7 +71,7 @@ fn LimitFields(editor: Editor, row: u32) -> impl IntoView {
                     "Remove"
                 </button>
             </div>
-            <p class="note">{move || labels::algorithm_hint(algorithm.value.get())}</p>
+            <p class="note">{move || algorithm.value.get().kind().hint()}</p>
             <div class="row">{move || parameters(editor, row, algorithm.value.get())}</div>
         </div>
     }
@@ -148,8 +145,7 @@ fn PeriodField(editor: Editor, row: u32, label: &'static str) -> impl IntoView {
             }
         },
     );
-    let periods = Period::ALL.iter().map(|period| (*period, period.as_str().to_owned())).collect();
-    view! { <Choice label value=period options=periods short=true /> }
+    view! { <Choice label value=period options=Period::choices() short=true /> }
 }
 
 /// Binds a text field of a limit.

@@ -5,7 +5,6 @@ use weir_wire::words::Op;
 
 use super::editor::Editor;
 use crate::components::field::{Choice, TextArea, TextField};
-use crate::model::labels;
 use crate::model::rule_form::ConditionRow;
 
 #[component]
@@ -60,7 +59,7 @@ fn Condition(editor: Editor, row: u32) -> impl IntoView {
         |condition| condition.map_or(Op::Equals, |condition| condition.op),
         |condition, op| condition.op = op,
     );
-    let ops = Op::ALL.iter().map(|op| (*op, labels::op(*op).to_owned())).collect();
+    let ops = Op::choices();
     let takes_value = Memo::new(move |_| {
         editor.form.with(|form| {
             form.conditions

@@ -6,7 +6,6 @@ use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure};
 use super::editor::Editor;
 use super::limits::NumberAndUnit;
 use crate::components::field::{Checkbox, Choice, TextArea, TextField};
-use crate::model::labels;
 
 /// Namespace, name, action, mode and description.
 #[component]
@@ -25,16 +24,6 @@ pub(super) fn IdentityFields(editor: Editor) -> impl IntoView {
     );
     let action = editor.bind(at("action"), |form| form.action, |form, value| form.action = value);
     let mode = editor.bind(at("mode"), |form| form.mode, |form, value| form.mode = value);
-    let actions = vec![
-        (Action::Limit, "Limit".to_owned()),
-        (Action::Allow, "Allow".to_owned()),
-        (Action::Deny, "Deny".to_owned()),
-    ];
-    let modes = vec![
-        (Mode::Enforce, "Enforce".to_owned()),
-        (Mode::Shadow, "Shadow: report only, block nothing".to_owned()),
-        (Mode::Off, "Off".to_owned()),
-    ];
     view! {
         <fieldset>
             <legend>"Rule"</legend>
@@ -43,8 +32,8 @@ pub(super) fn IdentityFields(editor: Editor) -> impl IntoView {
                 <TextField label="Name" value=name problem=editor.problem(at("name")) hint="For example login-per-user" />
             </div>
             <div class="row">
-                <Choice label="Action" value=action options=actions />
-                <Choice label="Mode" value=mode options=modes />
+                <Choice label="Action" value=action options=Action::choices() />
+                <Choice label="Mode" value=mode options=Mode::choices() />
             </div>
             <TextArea label="Description" value=description problem=editor.problem(at("description")) />
         </fieldset>
@@ -76,17 +65,6 @@ pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
         |form| form.consistency,
         |form, value| form.consistency = value,
     );
-    let failures = OnStoreFailure::ALL
-        .iter()
-        .map(|failure| (*failure, labels::failure(*failure).to_owned()))
-        .collect();
-    let ways = vec![
-        (Consistency::Exact, "Exact: Redis decides every request".to_owned()),
-        (
-            Consistency::Leased,
-            "Leased: gates reserve units in advance, for lower latency".to_owned(),
-        ),
-    ];
     view! {
         <fieldset>
             <legend>"Advanced"</legend>
@@ -97,8 +75,8 @@ pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
                 </div>
             </Show>
             <div class="row">
-                <Choice label="If Redis is unavailable" value=failure options=failures />
-                <Choice label="Consistency" value=consistency options=ways problem=editor.problem(at("consistency")) />
+                <Choice label="If Redis is unavailable" value=failure options=OnStoreFailure::choices() />
+                <Choice label="Consistency" value=consistency options=Consistency::choices() problem=editor.problem(at("consistency")) />
             </div>
         </fieldset>
     }

@@ -7,12 +7,11 @@ use weir_wire::webhooks::Webhook;
 
 use super::state::AlertsState;
 use crate::api::Api;
-use crate::components::dialog::ConfirmByName;
-use crate::components::feedback::{Empty, SubmitProblem};
+use crate::components::feedback::Empty;
 use crate::components::require_role::RequireRole;
 use crate::components::rule_picker::Rules;
 use crate::components::submit::SubmitAction;
-use crate::components::time::RelativeTime;
+use crate::components::table::{ConfirmedButton, NameCell, ObjectTable, RowButton, time_or_never};
 use crate::model::alert_labels::sentence;
 use crate::model::rule_choice::name;
 use crate::pages::shell::TenantId;
@@ -40,39 +39,24 @@ pub(super) fn alert_table(
         })
         .collect();
     view! {
-        <div class="table-wrap" tabindex="0" role="region" aria-label="Alerts">
-            <table>
-                <thead><tr>
-                    <th>"Name"</th><th>"Preview"</th><th>"Sends to"</th><th>"Last fired"</th>
-                    <th><span class="hidden">"Actions"</span></th>
-                </tr></thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
+        <ObjectTable label="Alerts" columns=&["Name", "Preview", "Sends to", "Last fired"]>{rows}</ObjectTable>
     }
     .into_any()
 }
 
 fn row(alert: Alert, says: String, webhook_name: String, state: AlertsState) -> AnyView {
-    let name = alert.body.name.clone();
-    let off = (!alert.body.enabled)
-        .then(|| view! { <div><span class="badge badge-off">"Off"</span></div> });
-    let fired = match alert.fired_at {
-        Some(at) => view! { <RelativeTime at /> }.into_any(),
-        None => "Never".into_any(),
-    };
-    let label = format!("Edit {name}");
-    let id = alert.id.clone();
-    let edit = move |_| state.editing.set(Some(alert.clone()));
+    let (id, name) = (alert.id.clone(), alert.body.name.clone());
+    let (enabled, fired_at) = (alert.body.enabled, alert.fired_at);
+    let edit = move |()| state.editing.set(Some(alert.clone()));
     view! {
         <tr>
-            <td class="name">{name.clone()}{off}</td>
+            <NameCell name=name.clone() enabled />
             <td class="text-cell">{says}</td>
             <td>{webhook_name}</td>
-            <td>{fired}</td>
+            <td>{time_or_never(fired_at)}</td>
             <td class="number">
                 <RequireRole role=Role::Editor reason_shown=true>
-                    <button type="button" class="button plain-button" aria-label=label on:click=edit>"Edit"</button>
+                    <RowButton text="Edit" label=format!("Edit {name}") on_press=edit />
                     <Delete id name state />
                 </RequireRole>
             </td>
@@ -84,7 +68,7 @@ fn row(alert: Alert, says: String, webhook_name: String, state: AlertsState) -> 
 #[component]
 fn Delete(id: String, name: String, state: AlertsState) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let (open, action) = (RwSignal::new(false), SubmitAction::new());
+    let action = SubmitAction::new();
     let delete = Callback::new(move |()| {
         let id = id.clone();
         action.run(async move { api.delete_alert(&tenant.now(), &id).await }, move |()| {
@@ -92,16 +76,14 @@ fn Delete(id: String, name: String, state: AlertsState) -> impl IntoView {
             state.changed.run(());
         });
     });
-    let label = format!("Delete {name}");
     view! {
-        <button type="button" class="button plain-button" aria-label=label on:click=move |_| open.set(true)>"Delete"</button>
-        <SubmitProblem problem=action.problem />
-        <ConfirmByName
+        <ConfirmedButton
+            text="Delete"
+            name
             title="Delete this alert?"
             consequence="The alert stops firing. Past deliveries stay in the webhook's log."
-            name
-            action="Delete alert"
-            open
+            confirm="Delete alert"
+            action
             on_confirm=delete
         />
     }

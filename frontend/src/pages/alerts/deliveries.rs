@@ -13,6 +13,7 @@ use crate::components::feedback::{Empty, SubmitProblem};
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
+use crate::components::table::ObjectTable;
 use crate::components::time::{ExactTime, RelativeTime};
 use crate::pages::shell::TenantId;
 
@@ -67,17 +68,9 @@ fn DeliveryTable(
     }
     let (rows, cursor) = (RwSignal::new(page.data), RwSignal::new(page.next_cursor));
     view! {
-        <div class="table-wrap" tabindex="0" role="region" aria-label="Delivery log">
-            <table>
-                <thead><tr>
-                    <th>"Event"</th><th>"Status"</th><th>"Response"</th><th>"Time"</th>
-                    <th><span class="hidden">"Actions"</span></th>
-                </tr></thead>
-                <tbody>
-                    <For each=move || rows.get() key=|delivery| delivery.id.clone() let:delivery>{row(delivery, webhook, changed)}</For>
-                </tbody>
-            </table>
-        </div>
+        <ObjectTable label="Delivery log" columns=&["Event", "Status", "Response", "Time"]>
+            <For each=move || rows.get() key=|delivery| delivery.id.clone() let:delivery>{row(delivery, webhook, changed)}</For>
+        </ObjectTable>
         <OlderDeliveries rows cursor webhook />
     }
     .into_any()

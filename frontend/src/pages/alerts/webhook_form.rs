@@ -11,6 +11,7 @@ use crate::components::copy::CodeBlock;
 use crate::components::dialog::Dialog;
 use crate::components::field::TextField;
 use crate::components::submit::{SubmitAction, SubmitForm};
+use crate::components::table::RowButton;
 use crate::components::time::ExactTime;
 use crate::pages::shell::TenantId;
 
@@ -51,7 +52,7 @@ pub(super) fn Edit(webhook: Webhook, state: AlertsState) -> impl IntoView {
     let (label, title) = (format!("Edit {}", webhook.name), format!("Change {}", webhook.name));
     let webhook = StoredValue::new(webhook);
     view! {
-        <button type="button" class="button plain-button" aria-label=label on:click=move |_| open.set(true)>"Edit"</button>
+        <RowButton text="Edit" label on_press=move |()| open.set(true) />
         <Dialog title open>{changing(webhook.get_value(), state, open)}</Dialog>
     }
 }

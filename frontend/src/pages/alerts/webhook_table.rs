@@ -7,47 +7,37 @@ use weir_wire::webhooks::{Webhook, WebhookBody};
 use super::state::AlertsState;
 use super::webhook_form::Edit;
 use crate::api::Api;
-use crate::components::dialog::{ConfirmByName, Dialog};
 use crate::components::feedback::SubmitProblem;
-use crate::components::field::Choice;
 use crate::components::require_role::RequireRole;
-use crate::components::submit::{SubmitAction, SubmitForm};
-use crate::components::time::RelativeTime;
-use crate::model::expiry;
+use crate::components::submit::SubmitAction;
+use crate::components::table::{
+    ConfirmedButton, Created, NameCell, ObjectTable, RotateButton, RowButton,
+};
 use crate::pages::shell::TenantId;
 
 #[component]
 pub(super) fn WebhookTable(webhooks: Vec<Webhook>, state: AlertsState) -> impl IntoView {
     let rows: Vec<_> = webhooks.into_iter().map(|webhook| row(webhook, state)).collect();
     view! {
-        <div class="table-wrap" tabindex="0" role="region" aria-label="Webhooks">
-            <table>
-                <thead><tr>
-                    <th>"Name"</th><th>"Sends to"</th><th>"Created"</th>
-                    <th><span class="hidden">"Actions"</span></th>
-                </tr></thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
+        <ObjectTable label="Webhooks" columns=&["Name", "Sends to", "Created"]>{rows}</ObjectTable>
     }
 }
 
 fn row(webhook: Webhook, state: AlertsState) -> AnyView {
     let (id, name) = (webhook.id.clone(), webhook.name.clone());
-    let off =
-        (!webhook.enabled).then(|| view! { <div><span class="badge badge-off">"Off"</span></div> });
+    let url = webhook.url.clone();
+    let (created_at, created_by, enabled) =
+        (webhook.created_at, webhook.created_by.clone(), webhook.enabled);
     let log = (id.clone(), name.clone());
-    let open_log = move |_| state.log_of.set(Some(log.clone()));
-    let tested = (id.clone(), name.clone());
-    let log_label = format!("Deliveries of {name}");
+    let open_log = move |()| state.log_of.set(Some(log.clone()));
     view! {
         <tr>
-            <td class="name">{name.clone()}{off}</td>
-            <td class="text-cell"><div class="two-lines" title=webhook.url.clone()><code>{webhook.url.clone()}</code></div></td>
-            <td><RelativeTime at=webhook.created_at /><div class="muted">"by "{webhook.created_by.clone()}</div></td>
+            <NameCell name=name.clone() enabled />
+            <td class="text-cell"><div class="two-lines" title=url.clone()><code>{url.clone()}</code></div></td>
+            <td><Created at=created_at by=created_by /></td>
             <td class="number row-actions">
-                <button type="button" class="button plain-button" aria-label=log_label on:click=open_log>"Deliveries"</button>
-                <RequireRole role=Role::Editor reason_shown=true><Test id=tested.0 name=tested.1 state /></RequireRole>
+                <RowButton text="Deliveries" label=format!("Deliveries of {name}") on_press=open_log />
+                <RequireRole role=Role::Editor reason_shown=true><Test id=id.clone() name=name.clone() state /></RequireRole>
                 <RequireRole role=Role::Admin reason_shown=true>
                     <Edit webhook=webhook.clone() state />
                     <Switch webhook state />
@@ -65,7 +55,7 @@ fn Test(id: String, name: String, state: AlertsState) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let action = SubmitAction::new();
     let label = format!("Send a test event to {name}");
-    let send = move |_| {
+    let send = move |()| {
         let (id, name, target) = (id.clone(), name.clone(), id.clone());
         action.run(async move { api.test_webhook(&tenant.now(), &target).await }, move |_| {
             state.log_of.try_set(Some((id, name)));
@@ -73,7 +63,7 @@ fn Test(id: String, name: String, state: AlertsState) -> impl IntoView {
         });
     };
     view! {
-        <button type="button" class="button plain-button" aria-label=label disabled=action.busy on:click=send>"Test"</button>
+        <RowButton text="Test" label disabled=action.busy on_press=send />
         <SubmitProblem problem=action.problem />
     }
 }
@@ -82,16 +72,16 @@ fn Test(id: String, name: String, state: AlertsState) -> impl IntoView {
 fn Switch(webhook: Webhook, state: AlertsState) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let action = SubmitAction::new();
-    let word = if webhook.enabled { "Disable" } else { "Enable" };
-    let label = format!("{word} {}", webhook.name);
-    let switch = move |_| {
+    let text = if webhook.enabled { "Disable" } else { "Enable" };
+    let label = format!("{text} {}", webhook.name);
+    let switch = move |()| {
         let Webhook { id, name, url, enabled, .. } = webhook.clone();
         let body = WebhookBody { name, url, enabled: !enabled };
         let work = async move { api.change_webhook(&tenant.now(), &id, &body).await };
         action.run(work, move |_| state.changed.run(()));
     };
     view! {
-        <button type="button" class="button plain-button" aria-label=label disabled=action.busy on:click=switch>{word}</button>
+        <RowButton text label disabled=action.busy on_press=switch />
         <SubmitProblem problem=action.problem />
     }
 }
@@ -100,9 +90,8 @@ fn Switch(webhook: Webhook, state: AlertsState) -> impl IntoView {
 fn Rotate(id: String, name: String, state: AlertsState) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let (open, action) = (RwSignal::new(false), SubmitAction::with_fields(&["overlap_s"]));
-    let overlap_s = RwSignal::new(86_400_u32);
-    let rotate = Callback::new(move |()| {
-        let (id, overlap_s) = (id.clone(), overlap_s.get_untracked());
+    let rotate = Callback::new(move |overlap_s| {
+        let id = id.clone();
         let work = async move { api.rotate_webhook(&tenant.now(), &id, overlap_s).await };
         action.run(work, move |issued| {
             open.try_set(false);
@@ -110,50 +99,43 @@ fn Rotate(id: String, name: String, state: AlertsState) -> impl IntoView {
             state.changed.run(());
         });
     });
-    let label = format!("Rotate {name}");
     view! {
-        <button type="button" class="button plain-button" aria-label=label on:click=move |_| open.set(true)>"Rotate"</button>
-        <Dialog title=format!("Rotate {name}?") open>
-            <SubmitForm action submit="Rotate secret" on_submit=rotate class="stack" cancel=Callback::new(move |()| open.set(false))>
-                <p>"The new secret is shown only once."</p>
-                <Choice
-                    label="Old secret"
-                    value=overlap_s.into()
-                    options=expiry::overlaps()
-                    problem=action.server_problem("overlap_s")
-                    hint="The time needed to update the receiver"
-                />
-            </SubmitForm>
-        </Dialog>
+        <RotateButton
+            name
+            submit="Rotate secret"
+            note="The new secret is shown only once."
+            hint="The time needed to update the receiver"
+            open
+            action
+            on_rotate=rotate
+        />
     }
 }
 
 #[component]
 fn Delete(id: String, name: String, state: AlertsState) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let (open, action) = (RwSignal::new(false), SubmitAction::new());
+    let action = SubmitAction::new();
     let delete = Callback::new(move |()| {
         let (id, deleted) = (id.clone(), id.clone());
         action.run(async move { api.delete_webhook(&tenant.now(), &id).await }, move |()| {
-            if state
-                .log_of
-                .with_untracked(|open| open.as_ref().is_some_and(|(id, _)| *id == deleted))
-            {
+            let is_open = |open: &Option<(String, String)>| {
+                open.as_ref().is_some_and(|(id, _)| *id == deleted)
+            };
+            if state.log_of.with_untracked(is_open) {
                 state.log_of.try_set(None);
             }
             state.changed.run(());
         });
     });
-    let label = format!("Delete {name}");
     view! {
-        <button type="button" class="button plain-button" aria-label=label on:click=move |_| open.set(true)>"Delete"</button>
-        <SubmitProblem problem=action.problem />
-        <ConfirmByName
+        <ConfirmedButton
+            text="Delete"
+            name
             title="Delete this webhook?"
             consequence="Its delivery log is deleted and queued deliveries are dropped. Alerts that use it must be changed first."
-            name
-            action="Delete webhook"
-            open
+            confirm="Delete webhook"
+            action
             on_confirm=delete
         />
     }

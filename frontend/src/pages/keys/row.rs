@@ -8,13 +8,10 @@ use weir_wire::time::DateTime;
 use super::scope::scope_name;
 use crate::api::Api;
 use crate::browser;
-use crate::components::dialog::{ConfirmByName, Dialog};
-use crate::components::feedback::SubmitProblem;
-use crate::components::field::Choice;
 use crate::components::require_role::RequireRole;
-use crate::components::submit::{SubmitAction, SubmitForm};
+use crate::components::submit::SubmitAction;
+use crate::components::table::{ConfirmedButton, Created, RotateButton, time_or_never};
 use crate::components::time::{ExactTime, RelativeTime};
-use crate::model::expiry;
 use crate::pages::shell::TenantId;
 use crate::session::Session;
 
@@ -31,11 +28,10 @@ pub(super) fn KeyRow(api_key: ApiKey, changed: Callback<Option<IssuedKey>>) -> i
             <td><code class="nowrap">"weir_"{hint}"_…"</code></td>
             <td>{scopes}</td>
             <td>
-                <RelativeTime at=created_at />
-                <div class="muted">"by "{created_by}</div>
+                <Created at=created_at by=created_by />
                 {former.then(|| view! { <span class="badge badge-shadow">"Creator was removed"</span> })}
             </td>
-            <td>{last_used.map_or_else(|| "Never".into_any(), |at| view! { <RelativeTime at /> }.into_any())}</td>
+            <td>{time_or_never(last_used)}</td>
             <td>
                 {expires(expires_at)}
                 {previous.map(|at| view! { <div class="muted">"old secret valid until "<ExactTime at /></div> })}
@@ -52,7 +48,7 @@ pub(super) fn KeyRow(api_key: ApiKey, changed: Callback<Option<IssuedKey>>) -> i
 
 fn expires(at: Option<DateTime>) -> AnyView {
     match at {
-        None => "never".into_any(),
+        None => "Never".into_any(),
         Some(at) if over(at) => {
             view! { <span class="badge badge-shadow">"Expired"</span>" "<RelativeTime at /> }
                 .into_any()
@@ -69,30 +65,24 @@ fn over(at: DateTime) -> bool {
 fn Rotate(id: String, name: String, changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let (open, action) = (RwSignal::new(false), SubmitAction::with_fields(&["overlap_s"]));
-    let overlap_s = RwSignal::new(86_400_u32);
-    let rotate = Callback::new(move |()| {
-        let (id, overlap_s) = (id.clone(), overlap_s.get_untracked());
+    let rotate = Callback::new(move |overlap_s| {
+        let id = id.clone();
         let work = async move { api.rotate_key(&tenant.now(), &id, overlap_s).await };
         action.run(work, move |key| {
             open.try_set(false);
             changed.run(Some(key));
         });
     });
-    let label = format!("Rotate {name}");
     view! {
-        <button type="button" class="button plain-button" aria-label=label on:click=move |_| open.set(true)>"Rotate"</button>
-        <Dialog title=format!("Rotate {name}?") open>
-            <SubmitForm action submit="Rotate key" on_submit=rotate class="stack" cancel=Callback::new(move |()| open.set(false))>
-                <p>"The new secret is shown only once. Name, scopes and expiry do not change."</p>
-                <Choice
-                    label="Old secret"
-                    value=overlap_s.into()
-                    options=expiry::overlaps()
-                    problem=action.server_problem("overlap_s")
-                    hint="The time needed to deploy the new secret"
-                />
-            </SubmitForm>
-        </Dialog>
+        <RotateButton
+            name
+            submit="Rotate key"
+            note="The new secret is shown only once. Name, scopes and expiry do not change."
+            hint="The time needed to deploy the new secret"
+            open
+            action
+            on_rotate=rotate
+        />
     }
 }
 
@@ -100,22 +90,26 @@ fn Rotate(id: String, name: String, changed: Callback<Option<IssuedKey>>) -> imp
 fn Revoke(id: String, name: String, changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let session = expect_context::<Session>();
-    let (open, action) = (RwSignal::new(false), SubmitAction::new());
+    let action = SubmitAction::new();
     let consequence = format!(
         "Services that use {name} get 401 from all gates within a second. This cannot be undone."
     );
     let revoke = Callback::new(move |()| {
-        let key = id.clone();
-        let revoked = id.clone();
+        let (key, revoked) = (id.clone(), id.clone());
         action.run(async move { api.revoke_key(&tenant.now(), &key).await }, move |()| {
             session.remove_secret(&revoked);
             changed.run(None);
         });
     });
-    let label = format!("Revoke {name}");
     view! {
-        <button type="button" class="button plain-button" aria-label=label on:click=move |_| open.set(true)>"Revoke"</button>
-        <SubmitProblem problem=action.problem />
-        <ConfirmByName title="Revoke this key?" consequence name action="Revoke key" open on_confirm=revoke />
+        <ConfirmedButton
+            text="Revoke"
+            name
+            title="Revoke this key?"
+            consequence
+            confirm="Revoke key"
+            action
+            on_confirm=revoke
+        />
     }
 }

@@ -10,6 +10,7 @@ use crate::components::feedback::SubmitProblem;
 use crate::components::remote_data::RemoteData;
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
+use crate::components::table::{ObjectTable, RowButton};
 use crate::components::time::RelativeTime;
 use crate::pages::shell::TenantId;
 
@@ -30,15 +31,7 @@ pub(super) fn Invitations(
     view! {
         <h2>"Open invitations"</h2>
         <SubmitProblem problem=action.problem />
-        <div class="table-wrap" tabindex="0" role="region" aria-label="Open invitations">
-            <table>
-                <thead><tr>
-                    <th>"Invited"</th><th>"Role"</th><th>"By"</th><th>"Expires"</th>
-                    <th><span class="hidden">"Actions"</span></th>
-                </tr></thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
+        <ObjectTable label="Open invitations" columns=&["Invited", "Role", "By", "Expires"]>{rows}</ObjectTable>
     }
     .into_any()
 }
@@ -51,7 +44,7 @@ fn InvitationRow(
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let Invitation { id, email, role, invited_by, expires_at, .. } = invitation;
-    let revoke = move |_| {
+    let revoke = move |()| {
         let id = id.clone();
         action.run(async move { api.revoke_invitation(&tenant.now(), &id).await }, move |()| {
             invitations.refetch();
@@ -66,7 +59,7 @@ fn InvitationRow(
             <td><RelativeTime at=expires_at /></td>
             <td class="number">
                 <RequireRole role=Role::Admin reason_shown=true>
-                    <button type="button" class="button plain-button" aria-label=label disabled=action.busy on:click=revoke>"Revoke"</button>
+                    <RowButton text="Revoke" label disabled=action.busy on_press=revoke />
                 </RequireRole>
             </td>
         </tr>

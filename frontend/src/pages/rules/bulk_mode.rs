@@ -11,7 +11,6 @@ use super::table::Table;
 use crate::api::Api;
 use crate::components::field::Choice;
 use crate::components::require_role::RequireRole;
-use crate::model::labels;
 use crate::model::number::quantity;
 use crate::pages::shell::TenantId;
 
@@ -33,7 +32,7 @@ pub(super) fn SetMode(table: Table) -> impl IntoView {
         <Show when=move || shown_count.get()>
             <div class="filter" role="group" aria-label="Selected rules">
                 <RequireRole role=Role::Editor>
-                    <Choice label="New mode" value=mode.into() options=modes() />
+                    <Choice label="New mode" value=mode.into() options=Mode::choices() />
                     <button type="button" class="button" disabled=busy on:click=set>{label}</button>
                 </RequireRole>
             </div>
@@ -44,10 +43,6 @@ pub(super) fn SetMode(table: Table) -> impl IntoView {
             (!failed.is_empty()).then(|| view! { <div class="problem" role="alert"><ul>{failed}</ul></div> })
         }}
     }
-}
-
-fn modes() -> Vec<(Mode, String)> {
-    Mode::ALL.iter().map(|mode| (*mode, labels::mode(*mode).to_owned())).collect()
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +84,7 @@ impl Change {
                 }
             }
             // The page can have been left meanwhile.
-            let text = format!("{done} of {all} rules changed to {}.", labels::mode(mode));
+            let text = format!("{done} of {all} rules changed to {}.", mode.title());
             if self.progress.try_set(text).is_some() {
                 return;
             }

@@ -7,6 +7,7 @@ use crate::api::Api;
 use crate::components::feedback::SubmitProblem;
 use crate::components::remote_data::{RemoteData, fetch_data, show};
 use crate::components::submit::SubmitAction;
+use crate::components::table::{ObjectTable, RowButton};
 use crate::components::time::RelativeTime;
 
 #[component]
@@ -36,15 +37,7 @@ fn List(
     let rows: Vec<_> =
         data.into_iter().map(|session| view! { <SessionRow session sessions action /> }).collect();
     view! {
-        <div class="table-wrap" tabindex="0" role="region" aria-label="Your sessions">
-            <table>
-                <thead><tr>
-                    <th>"Device or program"</th><th>"Network"</th><th>"Signed in"</th><th>"Last used"</th>
-                    <th><span class="hidden">"Actions"</span></th>
-                </tr></thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
+        <ObjectTable label="Your sessions" columns=&["Device or program", "Network", "Signed in", "Last used"]>{rows}</ObjectTable>
     }
 }
 
@@ -59,17 +52,14 @@ fn SessionRow(
     let agent = if user_agent.is_empty() { "unknown".to_owned() } else { user_agent };
     let network = network.unwrap_or_else(|| "unknown".to_owned());
     let label = format!("Sign out {agent} from {network}");
-    let end = move |_| {
+    let end = move |()| {
         let id = id.clone();
         action.run(async move { api.end_session(&id).await }, move |()| sessions.refetch());
     };
     let action = if current {
         view! { <span class="badge badge-enforce">"This session"</span> }.into_any()
     } else {
-        view! {
-            <button type="button" class="button plain-button" aria-label=label disabled=action.busy on:click=end>"Sign out"</button>
-        }
-        .into_any()
+        view! { <RowButton text="Sign out" label disabled=action.busy on_press=end /> }.into_any()
     };
     view! {
         <tr>

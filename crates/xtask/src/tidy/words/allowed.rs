@@ -33,6 +33,4 @@ pub const NOT_YET: &[(&str, &[&str])] = &[
     ("crates/weir-server", &["What", "kept", "who"]),
     ("crates/weir-store", &["kept", "whoever"]),
     ("crates/weir-webhook", &["kept", "patience"]),
-    ("frontend/src", &["kept"]),
-    ("tests/browser", &["kept", "who"]),
 ];
