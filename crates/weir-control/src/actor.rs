@@ -121,7 +121,7 @@ impl FromRequestParts<ControlState> for Person {
             Credential::Token(bearer) => Ok(person(control, bearer, None, origin).await?.0),
             Credential::Key(digest) => {
                 usable_key(control, digest).await?;
-                Err(Problem::forbidden("this is for people: sign in").into())
+                Err(Problem::forbidden("API keys cannot do this: sign in").into())
             }
         }
     }

@@ -37,7 +37,7 @@ async fn write(
 ) -> Result<AlertWrite, ControlError> {
     names::name("name", &body.name)?;
     let condition = body.condition().map_err(Problem::invalid)?;
-    let missing = || Problem::invalid_field("webhook_id", "names no webhook");
+    let missing = || Problem::invalid_field("webhook_id", "is not a webhook of this tenant");
     let webhook_id = body.webhook_id.parse().map_err(|_| missing())?;
     let tenant_id = change.caller.tenant_id;
     change.tx.webhooks().find(tenant_id, webhook_id).await?.ok_or_else(missing)?;

@@ -85,15 +85,15 @@ fn of_constraint(constraint: Constraint) -> Problem {
     let conflict = |detail| Problem::new(ErrorCode::Conflict, detail);
     match constraint {
         Constraint::UserEmail => taken("this e-mail address has an account"),
-        Constraint::RuleName => taken("another rule of the namespace has this name"),
-        Constraint::OverrideSubject => conflict("the rule has an override for this subject"),
+        Constraint::RuleName => taken("the namespace already has a rule with this name"),
+        Constraint::OverrideSubject => conflict("this subject already has an override of the rule"),
         Constraint::OverrideRule | Constraint::AlertRule => {
-            Problem::invalid_field("rule_id", "names no rule")
+            Problem::invalid_field("rule_id", "is not a rule of this tenant")
         }
         // The constraint also refuses the deletion of a webhook that alerts use.
         Constraint::AlertWebhook => conflict("there is no such webhook, or alerts use it"),
         Constraint::MemberTwice => conflict("the person is a member already"),
-        Constraint::MemberUser => Problem::invalid_field("user_id", "names nobody"),
+        Constraint::MemberUser => Problem::invalid_field("user_id", "is not a user"),
         Constraint::TenantMissing => Problem::not_found(),
         Constraint::InvitationTwice => conflict("the address is being invited by somebody else"),
         Constraint::InvitationDigest => {

@@ -65,7 +65,6 @@ pub(crate) fn only_for_its_address(row: &InvitationRow, email: &str) -> Result<(
 
 /// The problem for an invitation that does not exist.
 pub(crate) fn gone() -> Problem {
-    let detail =
-        "there is no such invitation: it was accepted, replaced or revoked, or has run out";
+    let detail = "this invitation has expired, was revoked or was already used";
     Problem::new(ErrorCode::NotFound, detail)
 }

@@ -41,7 +41,7 @@ async fn keep_an_owner(change: &mut Change, going: &MemberRow) -> Result<(), Con
     if going.role == MemberRole::Owner
         && change.tx.members().count_owners(change.caller.tenant_id).await? <= 1
     {
-        let detail = "the last owner stays: make somebody else an owner first";
+        let detail = "this is the only owner: make someone else an owner first";
         return Err(Problem::new(ErrorCode::Conflict, detail).into());
     }
     Ok(())

@@ -110,7 +110,7 @@ fn described() -> OpenApiRouter<ControlState> {
 
 /// The problem of a request that a page of another site made.
 fn cross_site(_: ProtectionError) -> Response {
-    Problem::forbidden("this came from another site's page").into_response()
+    Problem::forbidden("cross-site request blocked").into_response()
 }
 
 /// The page at `/docs`. This process also serves its scripts and styles. Its style sheet loads icons from `data:` and its
@@ -152,7 +152,7 @@ fn add_problems(path: &str, operation: &mut Operation, writes: bool) {
     }
     if operation.request_body.is_some() {
         problems.push(("400", "The body is not JSON"));
-        problems.push(("408", "The body took too long"));
+        problems.push(("408", "Request timed out"));
         problems.push(("413", "The body is too large"));
         problems.push(("415", "The body must be application/json"));
         problems.push(("422", "A field is outside the bounds"));

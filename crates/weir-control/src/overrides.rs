@@ -33,7 +33,8 @@ pub(crate) fn checked(
     if expires_at.is_some_and(|at| at <= now) {
         return Err(invalid("expires_at", "must be in the future"));
     }
-    let rule_id = body.rule_id.parse().map_err(|_| invalid("rule_id", "names no rule"))?;
+    let rule_id =
+        body.rule_id.parse().map_err(|_| invalid("rule_id", "is not a rule of this tenant"))?;
     let value =
         |result: Result<_, Problem>| result.map_err(|_| invalid("body", "cannot be stored"));
     Ok(StoredBody {

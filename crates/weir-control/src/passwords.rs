@@ -53,7 +53,7 @@ pub enum RefusedPassword {
     #[error("must have at most 128 characters")]
     Long,
     /// A password that attackers try first.
-    #[error("is one of the passwords that are tried first")]
+    #[error("is too common")]
     Common,
 }
 

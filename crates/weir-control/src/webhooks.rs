@@ -2,7 +2,7 @@
 
 use weir_domain::id::{TenantId, WebhookId};
 use weir_http::problem::Problem;
-use weir_store::{DeliveryRow, WebhookRow, WebhookWrite};
+use weir_store::{DeliveryRow, WebhookHealth, WebhookRow, WebhookWrite};
 use weir_webhook::{Target, WebhookSecret};
 use weir_wire::webhooks::{Delivery, DeliveryState, Webhook, WebhookBody};
 
@@ -31,6 +31,17 @@ pub(crate) fn webhook(row: WebhookRow) -> Webhook {
         created_by: row.created_by,
         created_at: row.created_at.into(),
         updated_at: row.updated_at.into(),
+        health: None,
+    }
+}
+
+/// The results of deliveries in JSON.
+pub(crate) fn health(row: WebhookHealth) -> weir_wire::webhooks::WebhookHealth {
+    weir_wire::webhooks::WebhookHealth {
+        delivered_at: row.delivered_at.map(Into::into),
+        failing: row.failing,
+        failing_since: row.failing_since.map(Into::into),
+        error: row.error,
     }
 }
 

@@ -183,7 +183,7 @@ fn rule(draft: &ConditionDraft, wrong: &mut Vec<InvalidField>) -> Option<RuleId>
     let text = draft.rule_id.as_ref()?;
     let parsed = text.parse().ok();
     if parsed.is_none() {
-        wrong.push(InvalidField::new("rule_id", "names no rule"));
+        wrong.push(InvalidField::new("rule_id", "is not a rule of this tenant"));
     }
     parsed
 }

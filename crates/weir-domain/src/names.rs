@@ -28,7 +28,7 @@ pub fn namespace(name: &str) -> Result<(), &'static str> {
     let rest_is_fine = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
     form(name, 63, |first| matches!(first, b'a'..=b'z' | b'0'..=b'9'), rest_is_fine)
         .then_some(())
-        .ok_or("must match ^[a-z0-9][a-z0-9_-]{0,62}$")
+        .ok_or("must be 1 to 63 lower-case letters, digits, hyphens and underscores, the first a letter or digit")
 }
 
 /// Checks the name of a rule.
@@ -36,7 +36,9 @@ pub fn rule(name: &str) -> Result<(), &'static str> {
     let rest_is_fine = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
     form(name, 63, |first| matches!(first, b'a'..=b'z' | b'0'..=b'9'), rest_is_fine)
         .then_some(())
-        .ok_or("must match ^[a-z0-9][a-z0-9-]{0,62}$")
+        .ok_or(
+            "must be 1 to 63 lower-case letters, digits and hyphens, the first a letter or digit",
+        )
 }
 
 /// Checks the name of an attribute.
@@ -44,7 +46,7 @@ pub fn attribute(name: &str) -> Result<(), &'static str> {
     let rest_is_fine = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-');
     form(name, 64, |first| first.is_ascii_lowercase(), rest_is_fine)
         .then_some(())
-        .ok_or("must match ^[a-z][a-z0-9_.-]{0,63}$")
+        .ok_or("must be 1 to 64 lower-case letters, digits, hyphens, underscores and dots, the first a letter")
 }
 
 /// Checks the value of an attribute.
@@ -72,7 +74,7 @@ pub fn prose(text: &str, chars_max: usize) -> Result<(), String> {
 /// Checks the name of a tenant, a key or a person.
 pub fn title(text: &str) -> Result<(), String> {
     if text.is_empty() || text.trim() != text {
-        Err("must not be empty or begin or end with a blank".to_owned())
+        Err("must not be empty, or begin or end with a space".to_owned())
     } else if text.contains('\n') {
         Err("must not contain control characters".to_owned())
     } else if text.chars().any(overrides_direction) {

@@ -21,10 +21,10 @@ pub fn of_rule(rule: &Rule) -> Vec<String> {
     }
     if rule.action() == Action::Deny && rule.conditions().is_empty() && rule.mode() == Mode::Enforce
     {
-        warnings.push("this rule refuses every request of its namespace".to_owned());
+        warnings.push("this rule denies every request in its namespace".to_owned());
     }
     if rule.mode() == Mode::Off {
-        warnings.push("this rule is off: it does nothing".to_owned());
+        warnings.push("this rule is off: it has no effect".to_owned());
     }
     warnings
 }

@@ -54,7 +54,7 @@ impl Problem {
 
     /// An object that is absent or belongs to another tenant. The text is always the same, so it reveals nothing.
     pub fn not_found() -> Self {
-        Self::new(ErrorCode::NotFound, "there is nothing at this address")
+        Self::new(ErrorCode::NotFound, "this does not exist, or you have no access to it")
     }
 
     /// An internal error. The cause is logged, never shown.

@@ -48,6 +48,8 @@ pub struct TopSubject {
     pub entry: SketchEntry,
     /// The namespace and the name of the rule. `None` if the rule was deleted.
     pub name: Option<(String, String)>,
+    /// Whether the rule is in shadow mode now.
+    pub shadow: bool,
 }
 
 /// Restricts a list of subjects.
@@ -149,10 +151,13 @@ impl<'t> TopSubjects<'t> {
                 t.checks AS "checks?",
                 t.denied AS "denied?",
                 r.namespace AS "namespace?",
-                r.name AS "name?"
+                r.name AS "name?",
+                coalesce(r.spec ->> 'mode' = 'shadow', false) AS "shadow!"
             FROM weir_freshness($2, $3) f
             LEFT JOIN top t ON true
-            LEFT JOIN rules r ON r.tenant_id = $1 AND r.id = t.rule"#,
+            LEFT JOIN rules r ON r.tenant_id = $1 AND r.id = t.rule
+            ORDER BY CASE WHEN $5 THEN t.checks ELSE t.denied END DESC,
+                t.checks DESC, t.rule, t.subject"#,
             uuid(filter.tenant_id.to_u128()),
             stored(filter.from),
             stored(filter.to),
@@ -176,6 +181,7 @@ impl<'t> TopSubjects<'t> {
                     denied: unsigned(row.denied?),
                 },
                 name: row.namespace.zip(row.name),
+                shadow: row.shadow,
             })
         });
         Ok((Counted { counts: counts.collect(), as_of, dropped }, floor))

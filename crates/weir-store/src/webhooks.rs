@@ -1,5 +1,7 @@
 //! Webhooks. The store receives their secrets sealed and cannot open them.
 
+mod health;
+
 use time::OffsetDateTime;
 use uuid::Uuid;
 use weir_domain::id::{TenantId, WebhookId};
@@ -9,6 +11,8 @@ use crate::connection::PooledConnection;
 use crate::convert::{stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
+
+pub use health::WebhookHealth;
 
 /// A webhook to be inserted.
 #[derive(Debug, Clone)]

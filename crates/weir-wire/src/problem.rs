@@ -133,15 +133,15 @@ impl ErrorCode {
 
     const fn row(self) -> (u16, &'static str, &'static str) {
         match self {
-            Self::Malformed => (400, "malformed", "The request cannot be read"),
-            Self::Unauthenticated => (401, "unauthenticated", "Valid credentials are needed"),
+            Self::Malformed => (400, "malformed", "Malformed request"),
+            Self::Unauthenticated => (401, "unauthenticated", "Not authenticated"),
             Self::Forbidden => (403, "forbidden", "Not permitted"),
             Self::NotFound => (404, "not_found", "Not found"),
-            Self::MethodNotAllowed => (405, "method_not_allowed", "No such method here"),
-            Self::BodyTimeout => (408, "body_timeout", "The body took too long"),
-            Self::Conflict => (409, "conflict", "In conflict with what is stored"),
+            Self::MethodNotAllowed => (405, "method_not_allowed", "Method not allowed"),
+            Self::BodyTimeout => (408, "body_timeout", "Request timed out"),
+            Self::Conflict => (409, "conflict", "Conflict with stored data"),
             Self::NameTaken => (409, "name_taken", "The name is in use"),
-            Self::Stale => (412, "stale", "Changed by someone else meanwhile"),
+            Self::Stale => (412, "stale", "Someone else changed this while you were editing"),
             Self::BodyTooLarge => (413, "body_too_large", "The body is too large"),
             Self::UnsupportedMediaType => {
                 (415, "unsupported_media_type", "The body must be application/json")

@@ -171,6 +171,9 @@ pub struct TopEntry {
     pub checks: u64,
     /// Denied checks, or those that a shadow rule would have denied.
     pub denied: u64,
+    /// Of `denied`, those that a shadow rule would have denied. For a subject: all, if its rule is in shadow mode now.
+    #[serde(default)]
+    pub shadow_denied: u64,
 }
 
 /// One denied check of the log.

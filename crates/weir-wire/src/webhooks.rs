@@ -46,6 +46,23 @@ pub struct Webhook {
     pub created_at: DateTime,
     /// The time of the last change.
     pub updated_at: DateTime,
+    /// The results of its deliveries; null outside lists.
+    #[serde(default)]
+    pub health: Option<WebhookHealth>,
+}
+
+/// Whether the receiver of a webhook accepts deliveries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WebhookHealth {
+    /// The time of the newest delivery that succeeded; null if there was none.
+    pub delivered_at: Option<DateTime>,
+    /// The deliveries after that one that were attempted without success, at most 100.
+    pub failing: u64,
+    /// The time of the first of them.
+    pub failing_since: Option<DateTime>,
+    /// The error of the last of them.
+    pub error: Option<String>,
 }
 
 /// A webhook with its secret, which is shown only in this answer.

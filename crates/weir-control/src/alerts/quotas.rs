@@ -19,7 +19,8 @@ pub(super) async fn must_be_there(
         Condition::DenialShare { .. } => return Ok(()),
     };
     let row = change.tx.rules().find(change.caller.tenant_id, rule_id).await?;
-    let row = row.ok_or_else(|| Problem::invalid_field("rule_id", "names no rule"))?;
+    let row =
+        row.ok_or_else(|| Problem::invalid_field("rule_id", "is not a rule of this tenant"))?;
     let rule = CheckedRule::stored(&row)?.rule;
     let has_quota =
         rule.limits().iter().any(|limit| matches!(limit.algorithm, Algorithm::Quota(_)));

@@ -41,7 +41,9 @@ pub(crate) async fn change(
         throttle.refund(&attempt).await;
     }
     if !verified? {
-        return Err(Problem::invalid_field("current_password", "is not the present one").into());
+        return Err(
+            Problem::invalid_field("current_password", "is not the current password").into()
+        );
     }
 
     let salt = control.random.bytes();

@@ -25,7 +25,7 @@ pub(crate) async fn leave(
     By { caller, .. }: By<Viewer>,
 ) -> Result<Response, ControlError> {
     let Actor::Person { id, .. } = caller.actor else {
-        return Err(Problem::forbidden("this is for people: sign in").into());
+        return Err(Problem::forbidden("API keys cannot do this: sign in").into());
     };
     let mut change = control.change("members.leave", caller, Once::unkept()).await?;
     let gone = members::touched(&mut change, &id.to_string()).await?;

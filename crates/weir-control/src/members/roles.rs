@@ -20,7 +20,7 @@ pub(crate) fn only_owners_touch_owners(
     touched: &[MemberRole],
 ) -> Result<(), Problem> {
     if caller < MemberRole::Owner && touched.contains(&MemberRole::Owner) {
-        return Err(Problem::forbidden("only owners make, change and remove owners"));
+        return Err(Problem::forbidden("only owners can manage owners"));
     }
     Ok(())
 }

@@ -134,7 +134,8 @@ fn checked_all(
             Entry::Vacant(new) => {
                 let field = format!("overrides[{at}].rule_id");
                 let row = rows.get(&body.rule_id);
-                let row = row.ok_or_else(|| Problem::invalid_field(field, "names no rule"))?;
+                let row = row
+                    .ok_or_else(|| Problem::invalid_field(field, "is not a rule of this tenant"))?;
                 new.insert(CheckedRule::stored(row)?.rule)
             }
         };

@@ -49,7 +49,7 @@ pub(crate) async fn create(
 
 /// The rule that an override belongs to.
 pub(crate) async fn rule_of(change: &mut Change, rule_id: &str) -> Result<Rule, ControlError> {
-    let missing = || Problem::invalid_field("rule_id", "names no rule");
+    let missing = || Problem::invalid_field("rule_id", "is not a rule of this tenant");
     let rule_id = rule_id.parse().map_err(|_| missing())?;
     let row = change.tx.rules().find(change.caller.tenant_id, rule_id).await?;
     Ok(CheckedRule::stored(&row.ok_or_else(missing)?)?.rule)

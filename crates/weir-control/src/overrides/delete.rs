@@ -22,7 +22,7 @@ use crate::state::ControlState;
     ),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 412, description = "Changed by someone else meanwhile"),
+        (status = 412, description = "Someone else changed this while you were editing"),
     ))]
 pub(crate) async fn delete(
     State(control): State<ControlState>,

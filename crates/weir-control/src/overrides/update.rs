@@ -30,7 +30,7 @@ use crate::state::ControlState;
         (status = 200, description = "Replaced", body = OverrideAnswer,
             headers(("ETag" = String, description = "The revision, for `If-Match`"))),
         (status = 409, description = "The subject has another override"),
-        (status = 412, description = "Changed by someone else meanwhile"),
+        (status = 412, description = "Someone else changed this while you were editing"),
         (status = 428, description = "`If-Match` is missing"),
     ))]
 pub(crate) async fn update(

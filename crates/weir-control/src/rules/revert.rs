@@ -31,7 +31,7 @@ use crate::state::ControlState;
         (status = 200, description = "Reverted", body = RuleAnswer,
             headers(("ETag" = String, description = "The revision, for `If-Match`"))),
         (status = 409, description = "The name is in use by now, or overrides stand in the way"),
-        (status = 412, description = "Changed by someone else meanwhile"),
+        (status = 412, description = "Someone else changed this while you were editing"),
     ))]
 pub(crate) async fn revert(
     State(control): State<ControlState>,

@@ -138,7 +138,7 @@ async fn nobody(control: &ControlState, origin: &Origin, body: LogIn) -> Control
 }
 
 fn refused() -> ControlError {
-    let detail = "no account has this e-mail address and this password";
+    let detail = "wrong e-mail address or password";
     Problem::new(ErrorCode::Unauthenticated, detail).into()
 }
 

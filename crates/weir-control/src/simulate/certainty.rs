@@ -35,7 +35,7 @@ pub(super) fn warnings(counted: &[Counted], rate: f64) -> Vec<String> {
     let subjects = counted.len();
     let mut said = Vec::new();
     if subjects == 0 {
-        said.push("no check of this time meets the rule, before or after".to_owned());
+        said.push("no check in this period matches the current or the proposed rule".to_owned());
         return said;
     }
     if rate >= 1.0 {
@@ -50,7 +50,7 @@ pub(super) fn warnings(counted: &[Counted], rate: f64) -> Vec<String> {
         // Rule of three: Hanley and Lippman-Hand, JAMA 249 (1983), 1743-1745.
         let most = (300.0 / float(subjects as u64)).min(100.0);
         said.push(format!(
-            "none of the {subjects} sampled subjects would be refused; with 95 % confidence it is at \
+            "none of the {subjects} sampled subjects would be denied; with 95 % confidence it is at \
              most {most:.1} % of all subjects (rule of three)"
         ));
     }

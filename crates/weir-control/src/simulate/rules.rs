@@ -64,7 +64,7 @@ impl Rules {
             warnings: Vec::new(),
         };
         let Some(id) = &body.rule_id else { return Ok(rules) };
-        let missing = || Problem::invalid_field("rule_id", "names no rule");
+        let missing = || Problem::invalid_field("rule_id", "is not a rule of this tenant");
         let id: RuleId = id.parse().map_err(|_| missing())?;
         let mut tx = control.reading("simulate.load", &rules.caller).await?;
         let found = tx.rulebook().rule(rules.caller.tenant_id, id).await?;
@@ -151,14 +151,13 @@ impl Rules {
         let counted = outcome.counted();
         self.warnings.extend(certainty::warnings(&counted, rate));
         if warmup_ms < warmup_needed_ms && checks > 0 {
-            let began = match warmup_ms {
-                0 => "at the beginning of this time".to_owned(),
-                some => format!("{} before this time", span(some)),
+            let start = match warmup_ms {
+                0 => String::new(),
+                some => format!(" {} before this period", span(some)),
             };
             self.warnings.push(format!(
-                "the counters began empty {began}, and the rules remember {}: at first less is denied here \
-                 than would have been",
-                span(warmup_needed_ms)
+                "counters start empty{start}, so the first {} show too few denials",
+                span(warmup_needed_ms - warmup_ms)
             ));
         }
         Ok(SimulateAnswer {
@@ -199,8 +198,7 @@ impl Rules {
                 let from = asked.max(since).min(to.plus_ms(-1));
                 if from > asked {
                     let since = DateTime(from).text();
-                    let said =
-                        format!("nothing that fits is recorded before {since}: it begins there");
+                    let said = format!("recording starts at {since}");
                     self.warnings.push(said);
                 }
                 self.warnings.append(&mut found.warnings);

@@ -148,6 +148,7 @@ fn of_rule(tally: RuleTally) -> TopEntry {
         subject: None,
         checks: tally.counts.allowed + tally.counts.denied + tally.counts.shadow_denied,
         denied: tally.counts.denied + tally.counts.shadow_denied,
+        shadow_denied: tally.counts.shadow_denied,
     }
 }
 
@@ -160,5 +161,6 @@ fn of_subject(top: TopSubject) -> TopEntry {
         subject: Some(subject_of(top.entry.subject)),
         checks: top.entry.checks,
         denied: top.entry.denied,
+        shadow_denied: if top.shadow { top.entry.denied } else { 0 },
     }
 }

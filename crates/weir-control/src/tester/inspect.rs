@@ -110,7 +110,7 @@ async fn rule(
     caller: &Caller,
     id: &str,
 ) -> Result<Arc<ActiveRule>, ControlError> {
-    let missing = || Problem::invalid_field("rule_id", "names no rule");
+    let missing = || Problem::invalid_field("rule_id", "is not a rule of this tenant");
     let rule_id = id.parse().map_err(|_| missing())?;
     let mut tx = control.reading("counters.inspect", caller).await?;
     let found = tx.rulebook().rule(caller.tenant_id, rule_id).await?;

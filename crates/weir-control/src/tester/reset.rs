@@ -39,7 +39,7 @@ pub(crate) async fn reset(
 
 /// The charge of the subject. The conditions of the rule are ignored.
 async fn charge(change: &mut Change, body: &ResetBody) -> Result<RuleCharge, ControlError> {
-    let missing = || Problem::invalid_field("rule_id", "names no rule");
+    let missing = || Problem::invalid_field("rule_id", "is not a rule of this tenant");
     let rule_id: RuleId = body.rule_id.parse().map_err(|_| missing())?;
     let found = change.tx.rulebook().rule(change.caller.tenant_id, rule_id).await?;
     let (row, overrides) = found.ok_or_else(missing)?;

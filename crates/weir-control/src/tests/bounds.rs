@@ -149,8 +149,16 @@ async fn refusals_name_the_bound() {
             "time_zone",
             "must be the name of an IANA time zone such as `Europe/Berlin` or `UTC`",
         ),
-        ("rules?namespace=", "namespace", "must match ^[a-z0-9][a-z0-9_-]{0,62}$"),
-        ("stats/summary?namespace=", "namespace", "must match ^[a-z0-9][a-z0-9_-]{0,62}$"),
+        (
+            "rules?namespace=",
+            "namespace",
+            "must be 1 to 63 lower-case letters, digits, hyphens and underscores, the first a letter or digit",
+        ),
+        (
+            "stats/summary?namespace=",
+            "namespace",
+            "must be 1 to 63 lower-case letters, digits, hyphens and underscores, the first a letter or digit",
+        ),
     ] {
         let answer = plane.by(&ada, "GET", &format!("{path}{long}")).send().await;
         assert_eq!(answer.text("/fields/0/reason"), reason, "{path}");

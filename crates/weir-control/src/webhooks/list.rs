@@ -1,9 +1,11 @@
 //! `GET /tenants/{tenant}/webhooks`
 
+use std::collections::HashMap;
+
 use axum::extract::State;
 use weir_http::json::Json;
 use weir_http::params::Query;
-use weir_store::MemberRole;
+use weir_store::{MemberRole, WebhookRow};
 use weir_wire::page::Page;
 use weir_wire::webhooks::Webhook;
 
@@ -27,7 +29,14 @@ pub(crate) async fn list(
     let page = list.page(|key: String| key.parse().ok())?;
     let mut tx = control.reading("webhooks.list", &caller).await?;
     let listing = tx.webhooks().list(caller.tenant_id, &page).await?;
+    let ids: Vec<_> = listing.items.iter().map(|row| row.id).collect();
+    let health = tx.webhooks().health(caller.tenant_id, &ids).await?;
+    let mut health: HashMap<_, _> = health.into_iter().map(|row| (row.id, row)).collect();
     let shown = caller.role >= MemberRole::Editor;
-    let item = if shown { webhooks::webhook } else { webhooks::masked };
+    let item = |row: WebhookRow| {
+        let health = health.remove(&row.id).map(webhooks::health);
+        let webhook = if shown { webhooks::webhook(row) } else { webhooks::masked(row) };
+        Webhook { health, ..webhook }
+    };
     Ok(Json(list.answer(listing, |row| row.id.to_string(), item)))
 }

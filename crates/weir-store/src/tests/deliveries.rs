@@ -1,5 +1,7 @@
 //! Deliveries are taken fairly across tenants, and leased by the server's clock.
 
+use weir_domain::id::WebhookId;
+
 use super::*;
 use crate::{Attempted, DeliveryState, Due};
 
@@ -123,4 +125,38 @@ async fn old_deliveries_and_firings_are_deleted_and_pending_ones_are_not() {
     assert_eq!(forget(10).await, (1, 2));
     assert_eq!(forget(10).await, (0, 0));
     assert_eq!(of(tenant_id, &take(&database.app, NOW.plus_ms(60_000), 10).await), 1);
+}
+
+#[tokio::test]
+async fn webhook_fails_by_the_deliveries_after_its_last_success() {
+    let database = database().await;
+    let tenant_id = due(&database, "a@example.com", 4).await;
+    let mut tx = database.owner.begin("tests", Scope::Tenant(tenant_id)).await.unwrap();
+    let webhooks: Vec<WebhookId> = texts(&mut tx, "SELECT id::text FROM webhooks")
+        .await
+        .iter()
+        .map(|id| WebhookId::from_u128(id.parse::<uuid::Uuid>().unwrap().as_u128()))
+        .collect();
+    let untried = tx.webhooks().health(tenant_id, &webhooks).await.unwrap();
+    assert_eq!((untried[0].delivered_at, untried[0].failing, &untried[0].error), (None, 0, &None));
+    // A failure, a success, a failure, and a delivery that was not attempted yet.
+    raw(
+        &mut tx,
+        "UPDATE webhook_deliveries d
+        SET state = (ARRAY['failed', 'delivered', 'pending', 'pending'])[o.n],
+            error = CASE WHEN o.n IN (1, 3) THEN 'refused ' || o.n END,
+            attempted_at = CASE WHEN o.n < 4 THEN to_timestamp(1790000000 + o.n) END
+        FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM webhook_deliveries) o
+        WHERE o.id = d.id",
+    )
+    .await
+    .unwrap();
+    let health = tx.webhooks().health(tenant_id, &webhooks).await.unwrap();
+    assert_eq!(health.len(), 1);
+    assert_eq!(health[0].delivered_at, Some(Timestamp::from_millis(1_790_000_002_000)));
+    assert_eq!((health[0].failing, health[0].error.as_deref()), (1, Some("refused 3")));
+    let fail = "UPDATE webhook_deliveries SET state = 'failed' WHERE state = 'delivered'";
+    raw(&mut tx, fail).await.unwrap();
+    let health = tx.webhooks().health(tenant_id, &webhooks).await.unwrap();
+    assert_eq!((health[0].delivered_at, health[0].failing), (None, 3));
 }

@@ -7,7 +7,7 @@ use weir_domain::id::{DenialId, GateId};
 use super::*;
 use crate::{
     DenialFilter, DenialRow, DropCount, Flush, Resolution, Retention, SketchEntry, SketchRow,
-    TallyCounts, TallyFilter, TallyRange, TallyRow, TopFilter,
+    TallyCounts, TallyFilter, TallyRange, TallyRow, TopFilter, TopSubject,
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -351,6 +351,46 @@ async fn denials_and_subjects_are_read_newest_and_busiest_first() {
     assert_eq!((rest.items.len(), rest.items[0].stands_for), (1, 4));
     let newer = DenialFilter { newer_than: Some(first.items[1].id), ..filter };
     assert_eq!(tx.denials().list(&newer, &page).await.unwrap().counts.items.len(), 1);
+}
+
+#[tokio::test]
+async fn most_denied_subjects_come_first_whichever_plan_joins_their_rules() {
+    let database = database().await;
+    let owner = user(&database.app, "busy@example.com").await;
+    let (tenant_id, _) = tenant(&database.app, owner).await;
+    let mut entries = Vec::new();
+    for (name, mode) in [("one", "enforce"), ("two", "shadow"), ("three", "enforce")] {
+        let mut write = rule(tenant_id, name);
+        write.body.spec["mode"] = json!(mode);
+        let rule_id = write_rule(&database.app, write).await.id;
+        let entry = |at: u64| {
+            let (subject, denied) = (json!({ "user": at }), 7 * at % 31 + 1);
+            SketchEntry { rule_id, subject, checks: 100, denied }
+        };
+        entries.extend((1..10).map(entry));
+    }
+    let flush = flush(NOW);
+    let mut tx = database.gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+    let sketch = SketchRow { tenant_id, at: NOW, checks: 2_700, floor: 0, entries };
+    tx.top_subjects().write(&flush, &[sketch]).await.unwrap();
+    tx.commit().await.unwrap();
+    let (from, to) = (NOW, NOW.plus_ms(1));
+    let filter =
+        TopFilter { tenant_id, rule_id: None, from, to, most_asked_first: false, limit: 20 };
+    for join in ["nestloop", "hashjoin", "mergejoin"] {
+        let mut tx = tenant_tx(&database.app, tenant_id).await;
+        for off in ["nestloop", "hashjoin", "mergejoin"].into_iter().filter(|off| *off != join) {
+            let sql = "SELECT set_config('enable_' || $1, 'off', true)";
+            unchecked(sql).bind(off).execute(tx.connection()).await.unwrap();
+        }
+        let top = tx.top_subjects().list(&filter).await.unwrap().0.counts;
+        let denied: Vec<_> = top.iter().map(|subject| subject.entry.denied).collect();
+        assert_eq!(denied.len(), 20);
+        assert!(denied.is_sorted_by(|a, b| a >= b), "{join}: {denied:?}");
+        let of_two =
+            |subject: &TopSubject| subject.name.as_ref().is_some_and(|name| name.1 == "two");
+        assert!(top.iter().all(|subject| subject.shadow == of_two(subject)));
+    }
 }
 
 #[tokio::test]
