@@ -10,6 +10,7 @@ use crate::api::Api;
 use crate::browser;
 use crate::components::feedback::ProblemPanel;
 use crate::components::rule_form::DraftTransfer;
+use crate::components::time::Clock;
 use crate::pages::{
     Accept, Alerts, Audit, Confirm, Gates, Home, Keys, Live, Members, NewRule, NotFound, Operator,
     Overrides, Overview, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start,
@@ -22,6 +23,7 @@ use crate::session::{Session, SessionState, SignOutReason};
 pub fn App() -> impl IntoView {
     let session = Session::new();
     let api = Api::new(session);
+    provide_context(Clock::start());
     provide_context(session);
     provide_context(api);
     provide_context(DraftTransfer::new());

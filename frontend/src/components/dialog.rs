@@ -37,6 +37,36 @@ pub fn Dialog(
     }
 }
 
+/// A confirmation of an action that can be undone. `on_confirm` runs after the dialog has closed.
+#[component]
+pub fn Confirm(
+    #[prop(into)] title: String,
+    /// The label of the button that confirms.
+    #[prop(into)]
+    action: Signal<String>,
+    open: RwSignal<bool>,
+    #[prop(into)] on_confirm: Callback<()>,
+    /// The consequence.
+    children: ChildrenFn,
+) -> impl IntoView {
+    let children = StoredValue::new(children);
+    let confirm = move |_| {
+        on_confirm.run(());
+        open.set(false);
+    };
+    view! {
+        <Dialog title open>
+            <div class="stack">
+                {children.with_value(|children| children())}
+                <div class="actions">
+                    <button type="button" class="button primary" on:click=confirm>{action}</button>
+                    <button type="button" class="button" on:click=move |_| open.set(false)>"Cancel"</button>
+                </div>
+            </div>
+        </Dialog>
+    }
+}
+
 /// A confirmation that states the consequence and requires the object's name.
 #[component]
 pub fn ConfirmByName(

@@ -1,9 +1,11 @@
 //! Loading, error and empty states, and notices.
 
 use leptos::prelude::*;
+use weir_wire::problem::ErrorCode;
 
 use crate::api::Problem;
 use crate::components::time::ExactTime;
+use crate::model::labels::capital;
 use crate::model::remark::{Part, sentence};
 
 /// A placeholder while data is loading.
@@ -33,13 +35,17 @@ pub fn ProblemPanel(
         .map(|field| view! { <li><code>{field.field.clone()}</code>" "{field.reason.clone()}</li> })
         .collect();
     let has_fields = !fields.is_empty();
+    let detail = capital(&problem.detail);
+    // The detail names the case; the title of a conflict does not.
+    let conflict = matches!(problem.code, Some(ErrorCode::Conflict | ErrorCode::NameTaken));
+    let (title, detail) = if conflict { (detail, String::new()) } else { (problem.title, detail) };
     view! {
         <div class="problem" role="alert">
-            <p class="problem-title">{problem.title}</p>
+            <p class="problem-title">{title}</p>
             {if has_fields {
                 view! { <ul>{fields}</ul> }.into_any()
             } else {
-                view! { <p>{problem.detail}</p> }.into_any()
+                view! { <p>{detail}</p> }.into_any()
             }}
             {problem.request_id.map(|id| view! { <p class="muted">"Request ID: "<code>{id}</code></p> })}
             {retry.map(|retry| view! {

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use leptos::prelude::*;
 
+use crate::model::labels::capital;
+
 /// A value that a field displays and changes.
 #[derive(Debug)]
 pub struct Binding<T: Send + Sync + 'static> {
@@ -176,7 +178,9 @@ impl<T: Clone + Send + Sync + 'static> From<RwSignal<T>> for Binding<T> {
 #[component]
 fn Note(id: String, hint: Option<String>, problem: Signal<Option<String>>) -> impl IntoView {
     let shown = move || match problem.get() {
-        Some(problem) => view! { <span class="field-problem">{problem}</span> }.into_any(),
+        Some(problem) => {
+            view! { <span class="field-problem">{capital(&problem)}</span> }.into_any()
+        }
         None => view! { <span>{hint.clone()}</span> }.into_any(),
     };
     view! { <div id=format!("{id}-note") class="note" aria-live="polite">{shown}</div> }

@@ -39,9 +39,12 @@ pub fn SeriesChart(
             <figcaption>
                 <p class="chart-read" role="status">{move || at.get().and_then(|at| series.with(|series| readout(series, at, shadows)))}</p>
                 <p class="legend note">
-                    <span class="allowed-mark">"allowed"</span>
-                    <span class="denied-mark">"denied"</span>
-                    {shadows.then(|| view! { <span class="would-deny-mark">"would deny (shadow)"</span> })}
+                    <span class="allowed-mark">"Allowed"</span>
+                    <span class="denied-mark">"Denied"</span>
+                    {shadows.then(|| view! { <span class="would-deny-mark">"Would deny (shadow)"</span> })}
+                    <Show when=move || series.with(|series| first_incomplete(series).is_some())>
+                        <span class="incomplete-mark">"Not complete yet"</span>
+                    </Show>
                 </p>
             </figcaption>
             <Numbers series />
@@ -102,6 +105,11 @@ fn Plot(
             (step_position(from.min(current), steps), step_position(from.max(current) + 1, steps));
         Some(view! { <rect class="selection" x=left y="0" width=right - left height=HEIGHT /> })
     };
+    let incomplete = move || {
+        let from = series.with(first_incomplete)?;
+        let left = step_position(from, steps.get());
+        Some(view! { <rect class="incomplete" x=left y="0" width=WIDTH - left height=HEIGHT /> })
+    };
     view! {
         <svg
             viewBox=format!("0 0 {WIDTH} {HEIGHT}")
@@ -119,6 +127,7 @@ fn Plot(
             <path class="allowed" d=move || stack.with(|stack| stack.areas[0].clone()) />
             <path class="denied" d=move || stack.with(|stack| stack.areas[1].clone()) />
             <path class="would-deny" d=move || stack.with(|stack| stack.line.clone()) />
+            {incomplete}
             {marked}
         </svg>
     }
@@ -136,7 +145,7 @@ fn Numbers(series: Signal<Series>) -> impl IntoView {
         let number = |of: &[u64]| of.get(at).copied().map(grouped);
         view! {
             <tr>
-                <th scope="row">{browser::local_time(start_ms(series, at))}</th>
+                <th scope="row">{browser::local_time(start_ms(series, at))}{is_incomplete(series, at).then_some(" (not complete yet)")}</th>
                 <td class="number">{number(&series.allowed)}</td>
                 <td class="number">{number(&series.denied)}</td>
                 <td class="number">{number(&series.shadow_denied)}</td>
@@ -173,6 +182,15 @@ fn start_ms(series: &Series, step: usize) -> i64 {
     starts.and_then(|starts| starts.get(step)).map_or(even, |start| start.0.as_millis())
 }
 
+/// Whether checks of the step can still be added: it ends after the time up to which everything is counted.
+fn is_incomplete(series: &Series, step: usize) -> bool {
+    start_ms(series, step + 1) > series.as_of.0.as_millis()
+}
+
+fn first_incomplete(series: &Series) -> Option<usize> {
+    (0..series.allowed.len()).find(|step| is_incomplete(series, *step))
+}
+
 fn step_of(event: &PointerEvent, steps: usize) -> Option<usize> {
     let plot = event.current_target()?.dyn_into::<web_sys::Element>().ok()?;
     let place = plot.get_bounding_client_rect();
@@ -195,5 +213,6 @@ fn readout(series: &Series, at: usize, shadows: bool) -> Option<String> {
     let (allowed, denied) = (number(&series.allowed)?, number(&series.denied)?);
     let shadow = number(&series.shadow_denied).filter(|_| shadows);
     let shadow = shadow.map(|count| format!(", {count} would be denied")).unwrap_or_default();
-    Some(format!("{when}: {allowed} allowed, {denied} denied{shadow}"))
+    let incomplete = if is_incomplete(series, at) { " (not complete yet)" } else { "" };
+    Some(format!("{when}: {allowed} allowed, {denied} denied{shadow}{incomplete}"))
 }

@@ -26,17 +26,31 @@ pub fn per_second(number: u64, seconds: u64) -> String {
     }
 }
 
-/// A share in percent; more than none is never shown as 0 %, and less than all never as 100 %.
+/// A rounded share in percent; more than none is never shown as 0 %, and less than all never as 100 %.
 pub fn share(part: u64, whole: u64) -> String {
-    if part == 0 || whole == 0 {
-        return "0%".to_owned();
+    match percent(part, whole) {
+        0 if part > 0 && whole > 0 => "< 1%".to_owned(),
+        100 if part < whole => "> 99%".to_owned(),
+        percent => format!("{percent}%"),
     }
-    let percent = u128::from(part) * 100 / u128::from(whole);
-    match percent {
-        0 => "< 1%".to_owned(),
-        99 if part < whole => "> 99%".to_owned(),
-        _ => format!("{percent}%"),
-    }
+}
+
+/// The shares of a part and of the rest, which add up to 100 %.
+pub fn shares(part: u64, rest: u64) -> [String; 2] {
+    let whole = part.saturating_add(rest);
+    let of_rest = match percent(part, whole) {
+        _ if rest == 0 => "0%".to_owned(),
+        0 if part > 0 => "> 99%".to_owned(),
+        100 => "< 1%".to_owned(),
+        percent => format!("{}%", 100 - percent),
+    };
+    [share(part, whole), of_rest]
+}
+
+/// Rounded half up; 0 of nothing.
+fn percent(part: u64, whole: u64) -> u128 {
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    (part * 200 + whole).checked_div(whole * 2).unwrap_or(0)
 }
 
 /// `1 rule`, `2 rules`.
@@ -94,5 +108,18 @@ mod tests {
         let shown =
             [(0, 9), (1, 1000), (1, 3), (999, 1000), (7, 7), (0, 0)].map(|(a, b)| share(a, b));
         assert_eq!(shown, ["0%", "< 1%", "33%", "> 99%", "100%", "0%"]);
+        assert_eq!([share(635, 1000), share(5, 1000), share(4, 1000)], ["64%", "1%", "< 1%"]);
+    }
+
+    #[test]
+    fn shares_of_a_whole_add_up() {
+        assert_eq!(shares(635, 365), ["64%", "36%"]);
+        assert_eq!(shares(604, 396), ["60%", "40%"]);
+        assert_eq!(shares(1, 999), ["< 1%", "> 99%"]);
+        assert_eq!(shares(999, 1), ["> 99%", "< 1%"]);
+        assert_eq!(
+            [shares(0, 5), shares(5, 0), shares(0, 0)],
+            [["0%", "100%"], ["100%", "0%"], ["0%", "0%"]]
+        );
     }
 }

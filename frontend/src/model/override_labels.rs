@@ -10,7 +10,9 @@ use crate::model::{labels, subject};
 /// The effect of an override in place of the rule's limits.
 pub fn effect(body: &OverrideBody) -> String {
     match (&body.limits, body.action) {
-        (Some(limits), _) => limits.iter().map(labels::limit).collect::<Vec<_>>().join("; "),
+        (Some(limits), _) => {
+            labels::capital(&limits.iter().map(labels::limit).collect::<Vec<_>>().join("; "))
+        }
         (None, Some(Action::Deny)) => "Deny".to_owned(),
         (None, _) => "Allow".to_owned(),
     }

@@ -71,7 +71,7 @@ fn subject(query: &str) -> Option<Entry> {
         return None;
     }
     let label = format!("Test a request of {}", crate::model::subject::label(&attributes));
-    let page = request_link(None, &attributes);
+    let page = request_link(None, &attributes, 1);
     Some(Entry { kind: "Subject", label, detail: String::new(), page })
 }
 

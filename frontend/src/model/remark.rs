@@ -66,8 +66,8 @@ mod tests {
     #[test]
     fn warnings_become_sentences() {
         assert_eq!(
-            sentence("this rule is off: it does nothing"),
-            [text("This rule is off: it does nothing.")]
+            sentence("this rule is off: it has no effect"),
+            [text("This rule is off: it has no effect.")]
         );
         assert_eq!(
             sentence("limits[1] can never deny: limits[0] admits no more"),

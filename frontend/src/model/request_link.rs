@@ -1,4 +1,4 @@
-//! A request encoded in a link to the tester: `test?namespace=…&attributes={…}`.
+//! A request encoded in a link to the tester: `test?namespace=…&attributes={…}&cost=…`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,11 +8,23 @@ use weir_wire::stats::DenialEntry;
 use weir_wire::words::Op;
 
 /// The path below the tenant; without a namespace the tester uses its default.
-pub fn request_link(namespace: Option<&str>, attributes: &BTreeMap<String, String>) -> String {
+pub fn request_link(
+    namespace: Option<&str>,
+    attributes: &BTreeMap<String, String>,
+    cost: u64,
+) -> String {
     let namespace =
         namespace.map(|namespace| format!("namespace={}&", encoded(namespace))).unwrap_or_default();
     let json = serde_json::to_string(attributes).unwrap_or_default();
-    format!("test?{namespace}attributes={}", encoded(&json))
+    let cost = if cost == 1 { String::new() } else { format!("&cost={cost}") };
+    format!("test?{namespace}attributes={}{cost}", encoded(&json))
+}
+
+/// The link that reproduces a denial. A denial records only the attributes that its rule counts by, so the link names
+/// the rule, from whose conditions the tester takes the others.
+pub fn denial_link(denial: &DenialEntry) -> String {
+    let link = request_link(Some(&denial.namespace), &denial.subject, denial.cost);
+    format!("{link}&rule={}", denial.rule_id)
 }
 
 /// The attributes of a decoded URL parameter; empty if it is invalid.
@@ -28,6 +40,9 @@ pub fn sample_request(rule: &RuleBody) -> BTreeMap<String, String> {
             let value = match (&condition.value, condition.op) {
                 (Some(OperandBody::One(text)), Op::Equals | Op::Prefix | Op::Suffix) => {
                     text.clone()
+                }
+                (Some(OperandBody::One(network)), Op::Cidr) => {
+                    network.split('/').next().unwrap_or_default().to_owned()
                 }
                 (Some(OperandBody::Many(texts)), _) => texts.first().cloned().unwrap_or_default(),
                 _ => String::new(),
@@ -74,9 +89,11 @@ mod tests {
     fn links_preserve_every_value() {
         let subject = BTreeMap::from([("user".to_owned(), "o&n=\"ü\"".to_owned())]);
         assert_eq!(
-            request_link(Some("api"), &subject),
+            request_link(Some("api"), &subject, 1),
             "test?namespace=api&attributes=%7B%22user%22%3A%22o%26n%3D%5C%22%C3%BC%5C%22%22%7D"
         );
+        let nothing = BTreeMap::new();
+        assert_eq!(request_link(None, &nothing, 20), "test?attributes=%7B%7D&cost=20");
         assert_eq!(attributes(r#"{"user":"o&n=\"ü\""}"#), subject);
         assert_eq!(attributes("user=u-17"), BTreeMap::new());
     }
@@ -91,7 +108,10 @@ mod tests {
         let sample_request = sample_request(&serde_json::from_str(rule).expect("a rule"));
         let sample_request: Vec<_> =
             sample_request.iter().map(|(name, value)| (&**name, &**value)).collect();
-        assert_eq!(sample_request, [("ip", ""), ("plan", "free"), ("route", "/v1"), ("user", "")]);
+        assert_eq!(
+            sample_request,
+            [("ip", "10.0.0.0"), ("plan", "free"), ("route", "/v1"), ("user", "")]
+        );
     }
     #[test]
     fn repeated_denials_of_a_subject_appear_once() {

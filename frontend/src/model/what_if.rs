@@ -1,10 +1,12 @@
 //! Texts for what-if runs, and their results as series.
 
+use weir_domain::time::Timestamp;
 use weir_wire::simulate::{
     Interval, RecordedNamespace, SimulateAnswer, SimulatedSide, TRACE_BYTES_MAX, TraceBody,
     TraceFormat,
 };
 use weir_wire::stats::Series;
+use weir_wire::time::DateTime;
 
 use crate::model::number::{grouped, quantity};
 
@@ -88,7 +90,8 @@ pub fn series(answer: &SimulateAnswer, side: &SimulatedSide) -> Series {
         shadow_denied: none.clone(),
         degraded: none.clone(),
         refunded: none,
-        as_of: answer.to,
+        // The last step can end after the period; nothing is added to it.
+        as_of: DateTime(Timestamp::from_millis(i64::MAX)),
         dropped: 0,
     }
 }

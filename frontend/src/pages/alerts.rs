@@ -7,20 +7,22 @@ mod state;
 mod webhook_form;
 mod webhook_table;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use leptos::prelude::*;
 use weir_wire::alerts::Alert;
 use weir_wire::tenants::Role;
-use weir_wire::webhooks::Webhook;
+use weir_wire::webhooks::{Webhook, WebhookHealth};
 
 use crate::api::{Api, Problem, RuleSelection};
-use crate::components::feedback::Empty;
+use crate::components::feedback::{Empty, Warning};
 use crate::components::guide_link::GuideLink;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::require_role::RequireRole;
 use crate::components::rule_picker::RuleOptions;
+use crate::components::timer::repeat;
 use crate::pages::rule_options;
 use crate::pages::shell::TenantId;
 use alert_form::AlertForm;
@@ -46,12 +48,15 @@ pub fn Alerts() -> impl IntoView {
         let tenant = tenant.get();
         async move { page_data(api, &tenant).await }
     });
+    let deliveries_added = RwSignal::new(0);
+    let health = health(deliveries_added);
     let state = AlertsState {
         changed: Callback::new(move |()| page_data.refetch()),
         editing: RwSignal::new(None),
         issued: RwSignal::new(None),
         log_of: RwSignal::new(None),
-        deliveries_added: RwSignal::new(0),
+        health,
+        deliveries_added,
     };
     let head = move || match state.issued.get() {
         Some(issued) => view! { <Secret issued state /> }.into_any(),
@@ -66,6 +71,45 @@ pub fn Alerts() -> impl IntoView {
         {show(page_data, move |data| view! { <Content data state /> })}
         <RequireRole role=Role::Admin>{head}</RequireRole>
         {log}
+    }
+}
+
+/// The results of deliveries by webhook, read every few seconds, because a failing receiver must not go unnoticed.
+fn health(deliveries_added: RwSignal<u32>) -> Memo<BTreeMap<String, WebhookHealth>> {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let webhooks = fetch_data(move || {
+        deliveries_added.track();
+        let tenant = tenant.get();
+        async move { api.webhooks(&tenant).await }
+    });
+    repeat(|| Some(Duration::from_secs(5)), move || webhooks.refetch());
+    let by_id = |webhooks: Vec<Webhook>| {
+        webhooks.into_iter().filter_map(|webhook| Some((webhook.id, webhook.health?))).collect()
+    };
+    // A failed refetch leaves the last results.
+    Memo::new(move |last: Option<&BTreeMap<_, _>>| {
+        webhooks.data().map(by_id).or_else(|| last.cloned()).unwrap_or_default()
+    })
+}
+
+/// Names the webhooks whose receivers do not accept deliveries.
+#[component]
+fn Failing(webhooks: Vec<Webhook>, state: AlertsState) -> impl IntoView {
+    move || {
+        let fails = |webhook: &&Webhook| {
+            state
+                .health
+                .with(|health| health.get(&webhook.id).is_some_and(|health| health.failing > 0))
+        };
+        let names: Vec<_> =
+            webhooks.iter().filter(fails).map(|webhook| webhook.name.clone()).collect();
+        (!names.is_empty()).then(|| {
+            let text = format!(
+                "Deliveries fail: {}. Alerts of these webhooks do not arrive.",
+                names.join(", ")
+            );
+            view! { <Warning><p>{text}</p></Warning> }
+        })
     }
 }
 
@@ -94,6 +138,7 @@ fn Content(data: PageData, state: AlertsState) -> impl IntoView {
     };
     let table = alert_table(alerts, &webhooks, rules.all, state);
     view! {
+        <Failing webhooks=webhooks.clone() state />
         <RequireRole role=Role::Editor>{form}</RequireRole>
         {table}
         <h2>"Webhooks"</h2>

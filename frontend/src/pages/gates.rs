@@ -1,15 +1,21 @@
 //! The gates, and the rulebook version that each serves.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 use weir_wire::replicas::{Replica, Replicas as ReplicasBody};
 
 use crate::api::Api;
 use crate::components::feedback::Empty;
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{fetch_data, show};
+use crate::components::remote_data::{fetch_data, show_latest};
 use crate::components::time::RelativeTime;
+use crate::components::timer::repeat;
 use crate::model::duration::about;
 use crate::pages::shell::TenantId;
+
+/// The interval between two readings of the gates.
+const REFRESH: Duration = Duration::from_secs(5);
 
 #[component]
 pub fn Gates() -> impl IntoView {
@@ -18,11 +24,10 @@ pub fn Gates() -> impl IntoView {
         let tenant = tenant.get();
         async move { api.replicas(&tenant).await }
     });
+    repeat(|| Some(REFRESH), move || replicas.refetch());
     view! {
-        <PageHeader title="Gates" lead="Gates that reported in the last 15 seconds">
-            <button type="button" class="button" on:click=move |_| replicas.refetch()>"Refresh"</button>
-        </PageHeader>
-        {show(replicas, |replicas| view! { <GateTable replicas /> })}
+        <PageHeader title="Gates" lead="Gates that reported in the last 15 seconds" />
+        {show_latest(replicas, |replicas| move || view! { <GateTable replicas=replicas.get() /> })}
     }
 }
 

@@ -147,15 +147,11 @@ fn DenialTable(stream: Stream, typed: RwSignal<String>) -> impl IntoView {
         };
         stream.denials.with(|all| all.iter().filter(has).cloned().collect::<Vec<_>>())
     });
-    let none = move || shown.with(Vec::is_empty);
+    let none = Memo::new(move |_| shown.with(Vec::is_empty));
     view! {
-        <Show when=move || !none() fallback=|| view! {
-            <Empty title="No denials right now">
-                <p>"New denials appear within two seconds. The Overview shows those of the last day."</p>
-            </Empty>
-        }>
+        <Show when=move || !none.get() fallback=move || view! { <NoDenials stream typed /> }>
             <div class="table-wrap" tabindex="0" role="region" aria-label="Denials">
-                <table>
+                <table class="denials">
                     <thead><tr>
                         <th scope="col">"Time"</th><th scope="col">"Subject"</th><th scope="col">"Rule"</th>
                         <th scope="col" class="number">"Cost"</th><th scope="col">"Retry"</th>
@@ -168,5 +164,30 @@ fn DenialTable(stream: Stream, typed: RwSignal<String>) -> impl IntoView {
                 </table>
             </div>
         </Show>
+    }
+}
+
+/// The reason why no denials are listed: the filter, a lost stream, or no denials.
+#[component]
+fn NoDenials(stream: Stream, typed: RwSignal<String>) -> impl IntoView {
+    let filtered = move || stream.denials.with(|denials| !denials.is_empty());
+    move || {
+        if filtered() {
+            let title = format!("No denials match “{}”", typed.get());
+            return view! { <Empty title><p>"Clear the filter to see all denials since this page was opened."</p></Empty> }
+                .into_any();
+        }
+        if stream.lost.get() {
+            return view! {
+                <Empty title="Stream disconnected"><p>"Reconnecting. The Overview shows the denials of the last 24 hours."</p></Empty>
+            }
+            .into_any();
+        }
+        view! {
+            <Empty title="No denials right now">
+                <p>"New denials appear within two seconds. The Overview shows those of the last 24 hours."</p>
+            </Empty>
+        }
+        .into_any()
     }
 }

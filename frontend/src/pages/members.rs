@@ -5,14 +5,16 @@ mod invite;
 mod removed_member;
 mod roles;
 
+use leptos::html;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 use weir_wire::members::Member;
 use weir_wire::tenants::Role;
 
-use crate::access::{ROLES, role_name};
+use crate::access::{ROLES, role_name, role_with_article};
 use crate::api::Api;
+use crate::components::dialog::Confirm;
 use crate::components::feedback::SubmitProblem;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show};
@@ -25,6 +27,7 @@ use crate::session::Session;
 use invitations::Invitations;
 use invite::NewInvitation;
 use removed_member::{RemovedMemberPanel, RemovedState};
+use roles::permissions;
 
 #[component]
 pub fn Members() -> impl IntoView {
@@ -97,27 +100,52 @@ fn RoleChoice(
     action: SubmitAction,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let (open, chosen) = (RwSignal::new(false), RwSignal::new(role));
+    let select = NodeRef::<html::Select>::new();
     let choose = move |event| {
-        let chosen = event_target_value(&event);
-        let Some(role) = ROLES.into_iter().find(|role| role_name(*role) == chosen) else { return };
-        let user_id = user_id.clone();
+        let name = event_target_value(&event);
+        if let Some(role) = ROLES.into_iter().find(|role| role_name(*role) == name) {
+            chosen.set(role);
+            open.set(true);
+        }
+    };
+    // Without a confirmation the select shows the stored role again.
+    Effect::new(move |_| {
+        if let (false, Some(select)) = (open.get(), select.get()) {
+            select.set_value(role_name(role));
+        }
+    });
+    let change = Callback::new(move |()| {
+        let (user_id, role) = (user_id.clone(), chosen.get_untracked());
         action.run(
             async move {
                 let answer = api.set_role(&tenant.now(), &user_id, role).await;
-                // Refetches after a rejection too, which resets the select to the stored role.
                 members.refetch();
                 answer
             },
             |_| (),
         );
-    };
+    });
     let options = ROLES.map(|option| {
         view! { <option value=role_name(option) prop:selected=option == role>{role_name(option)}</option> }
     });
+    let label = format!("Role of {email}");
+    let becomes = move || format!("Make {}", role_with_article(chosen.get()));
+    let consequence = move || {
+        format!(
+            "{email} becomes {}: {}.",
+            role_with_article(chosen.get()),
+            permissions(chosen.get())
+        )
+    };
+    let consequence = StoredValue::new(consequence);
     view! {
         <RequireRole role=Role::Admin reason_shown=true>
-            <select aria-label=format!("Role of {email}") disabled=action.busy on:change=choose>{options.collect_view()}</select>
+            <select node_ref=select aria-label=label disabled=action.busy on:change=choose>{options.collect_view()}</select>
         </RequireRole>
+        <Confirm title="Change the role?" action=Signal::derive(becomes) open on_confirm=change>
+            <p>{move || consequence.with_value(|text| text())}</p>
+        </Confirm>
     }
 }
 

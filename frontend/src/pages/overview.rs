@@ -45,6 +45,7 @@ fn RulebookStatus() -> impl IntoView {
         let tenant = tenant.get();
         async move { api.replicas(&tenant).await }
     });
+    repeat(|| Some(Duration::from_secs(5)), move || replicas.refetch());
     show_latest(replicas, move |replicas| {
         let status = move || {
             replicas

@@ -60,7 +60,7 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
     let body = rule.rule.clone();
     let edit = format!("rules/{}/edit", rule.id);
     let what_if = format!("what-if?rule={}", rule.id);
-    let test = request_link(Some(&body.namespace), &sample_request(&body));
+    let test = request_link(Some(&body.namespace), &sample_request(&body), 1);
     let warnings: Vec<_> =
         rule.warnings.clone().into_iter().map(|warning| remark(&warning)).collect();
     let limited = body.action == Action::Limit;

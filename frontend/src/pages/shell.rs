@@ -3,6 +3,8 @@
 mod palette;
 mod tenant;
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
@@ -17,6 +19,7 @@ use crate::components::feedback::{LoadingSkeleton, ProblemPanel, Warning};
 use crate::components::guide_link::GuideLink;
 use crate::components::remote_data::{RemoteData, fetch_data};
 use crate::components::theme::ThemeSwitch;
+use crate::components::timer::repeat;
 use crate::pages::lazy::fetch_ahead;
 use crate::session::{Session, SessionState};
 use palette::Palette;
@@ -45,9 +48,11 @@ fn Frame() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let me = fetch_data(move || api.me());
     provide_context(me);
+    let known = latest(me);
     let membership = Memo::new(move |_| {
         let id = tenant.get();
-        me.data()
+        known
+            .get()
             .and_then(|me| me.memberships.into_iter().find(|membership| membership.tenant_id == id))
     });
     provide_context(Access::new(Memo::new(move |_| {
@@ -59,7 +64,7 @@ fn Frame() -> impl IntoView {
         }
     });
     Effect::new(move |prefetched: Option<bool>| {
-        let loaded = me.data().is_some();
+        let loaded = known.with(Option::is_some);
         if loaded && prefetched != Some(true) {
             fetch_ahead();
         }
@@ -68,7 +73,8 @@ fn Frame() -> impl IntoView {
     // Without this data neither the tenants nor the role are known, even if the page itself has loaded.
     let unknown = move || {
         let retry = Callback::new(move |()| me.refetch());
-        me.problem().map(|problem| view! { <ProblemPanel problem retry /> })
+        let problem = me.problem().filter(|_| known.with(Option::is_none));
+        problem.map(|problem| view! { <ProblemPanel problem retry /> })
     };
     let pathname = use_location().pathname;
     Effect::new(move |_| {
@@ -85,7 +91,7 @@ fn Frame() -> impl IntoView {
             <a class="skip" href="#content">"Skip to content"</a>
             <aside class="side">
                 <p class="brand">"Weir"</p>
-                <TenantSwitch me />
+                <TenantSwitch known />
                 <Palette />
                 <nav aria-label="Pages">
                     {PAGES.map(|(page, name)| view! { <A href=move || tenant.page(page)>{name}</A> })}
@@ -115,8 +121,29 @@ fn Frame() -> impl IntoView {
     }
 }
 
+/// The last answer, read again every minute, because others change roles and turn limits off. Pages that show `me` in a
+/// form do not see these answers, so that no input is lost.
+fn latest(me: RemoteData<Me>) -> Memo<Option<Me>> {
+    let api = expect_context::<Api>();
+    let latest = RwSignal::new(None);
+    Effect::new(move |_| {
+        if let Some(answer) = me.data() {
+            latest.set(Some(answer));
+        }
+    });
+    let read = move || {
+        spawn_local(async move {
+            if let Ok(answer) = api.me().await {
+                latest.try_set(Some(answer));
+            }
+        });
+    };
+    repeat(|| Some(Duration::from_secs(60)), read);
+    Memo::new(move |_| latest.get())
+}
+
 #[component]
-fn TenantSwitch(me: RemoteData<Me>) -> impl IntoView {
+fn TenantSwitch(known: Memo<Option<Me>>) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let navigate = use_navigate();
     let choose = move |event| {
@@ -125,7 +152,7 @@ fn TenantSwitch(me: RemoteData<Me>) -> impl IntoView {
         navigate(&target, NavigateOptions::default());
     };
     let options = move || {
-        let memberships = me.data().map(|me| me.memberships).unwrap_or_default();
+        let memberships = known.get().map(|me| me.memberships).unwrap_or_default();
         let current = tenant.get();
         let known = memberships.iter().any(|membership| membership.tenant_id == current);
         let items: Vec<_> = memberships

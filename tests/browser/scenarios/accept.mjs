@@ -47,7 +47,7 @@ async function usedInvitation(page, link, shoot) {
     page.expectFault(/status 404: POST .*\/invitations\/preview/);
     page.expectFault(/console: Failed to load resource.*404/);
     await page.goto(link);
-    await page.getByText("there is no such invitation: it was accepted, replaced or revoked, or has run out").waitFor();
+    await page.getByText("this invitation has expired, was revoked or was already used").waitFor();
     await page.getByText("Ask the person who invited you for a new link").waitFor();
     await shoot("accept-spent");
 }

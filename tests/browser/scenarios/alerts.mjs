@@ -9,6 +9,8 @@ import { api, check, colleague, fresh, heading, newcomer, signIn, stack, scenari
 const owner = await newcomer("alerts");
 const home = `/t/${owner.tenant}`;
 const receiver = await receive();
+// The page reads the results of deliveries every five seconds.
+const LATER = { timeout: 30_000 };
 
 try {
     await scenario("alerts", async ({ page, shoot }) => {
@@ -73,7 +75,7 @@ async function makeRule() {
 async function makeAlert(page, shoot) {
     await page.getByLabel("Name", { exact: true }).fill("nearly used up");
     await page.getByText("Fires when 20% or more of at least 100 checks are denied within 5 minutes").waitFor();
-    await page.getByLabel("Denial rate, percent").fill("many");
+    await page.getByLabel("Denial rate (%)").fill("many");
     await page.getByText("must be a whole number from 1 to 100").waitFor();
     assert.ok(await page.getByRole("button", { name: "Create alert" }).isDisabled());
     await page.getByLabel("Condition").selectOption({ label: "Quota usage" });
@@ -115,10 +117,14 @@ async function failure(page, shoot) {
     await page.getByRole("button", { name: "Send a test event to on call" }).click();
     await receiver.next();
     await page.getByText("Retrying", { exact: true }).waitFor();
+    const warning = page.getByText("Deliveries fail: on call.");
+    await warning.waitFor(LATER);
+    await row(page, "on call").getByText("1 not delivered").waitFor();
     await shoot("alerts-failure");
     receiver.status = 200;
     await page.getByRole("region", { name: "Delivery log" }).getByRole("button", { name: "Resend" }).first().click();
     await receiver.next();
+    await warning.waitFor({ ...LATER, state: "detached" });
 }
 
 async function rotate(page) {

@@ -31,7 +31,7 @@ async function createRule(page, shoot) {
     await heading(page, "New rule");
     await page.getByLabel("Namespace").fill(namespace);
     await page.getByLabel("Name", { exact: true }).fill("Not a name");
-    await page.getByText("must match ^[a-z0-9][a-z0-9-]{0,62}$").waitFor();
+    await page.getByText("must be 1 to 63 lower-case letters, digits and hyphens, the first a letter or digit").waitFor();
     await page.getByLabel("Name", { exact: true }).fill(rule);
     await page.getByRole("button", { name: "Add condition" }).click();
     const condition = page.getByRole("group", { name: "Condition" });
@@ -87,11 +87,11 @@ async function checkUntilDenied(page, shoot) {
     const real = page.getByRole("region", { name: "Real check" });
     for (const left of [2, 1, 0]) {
         await real.getByRole("button", { name: "Send check" }).click();
-        await real.getByText("Allowed", { exact: true }).waitFor();
+        await real.getByText("Allowed", { exact: true }).first().waitFor();
         await real.getByText(`${left} of 3 left`).waitFor();
     }
     await real.getByRole("button", { name: "Send check" }).click();
-    await real.getByText("Denied", { exact: true }).waitFor();
+    await real.getByText("Denied", { exact: true }).first().waitFor();
     await real.getByText(`by ${rule}. Retry in`).waitFor();
     await shoot("try-it");
 }

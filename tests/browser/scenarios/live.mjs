@@ -28,8 +28,13 @@ await scenario("live", async ({ page, shoot }) => {
 
     await page.getByLabel("Filter by subject, rule or namespace").fill("U-1");
     await denials.getByText("user u-2").waitFor({ state: "detached" });
-    await denials.getByRole("link", { name: "Test this request" }).click();
+    await denials.getByText(/^\d+ s ago$/).first().waitFor();
+    await page.getByLabel("Filter by subject, rule or namespace").fill("zzzz");
+    await page.getByText("No denials match “zzzz”").waitFor();
+    await page.getByLabel("Filter by subject, rule or namespace").fill("u-1");
+    await denials.getByRole("link", { name: "Reproduce" }).click();
     await heading(page, "Test");
+    await page.getByText("Would be denied").waitFor();
     assert.equal(await page.getByLabel("Value").inputValue(), "u-1");
 });
 

@@ -29,8 +29,9 @@ async function lastOwnerStays(page) {
     page.expectFault(/status 409: PATCH .*members/);
     page.expectFault(/console: Failed to load resource.*409/);
     await page.getByLabel(`Role of ${owner.email}`).selectOption("viewer");
+    await page.getByRole("dialog", { name: "Change the role?" }).getByRole("button", { name: "Make a viewer" }).click();
     await status;
-    await page.getByText("the last owner stays: make somebody else an owner first").waitFor();
+    await page.getByText("this is the only owner: make someone else an owner first").waitFor();
     await page.waitForFunction(
         (label) => document.querySelector(`[aria-label="${label}"]`)?.value === "owner",
         `Role of ${owner.email}`,
@@ -74,15 +75,25 @@ async function lookAsViewer(page, shoot) {
 async function promoteAndRemove(page, shoot) {
     await signIn(page, { ...owner, next: `/t/${owner.tenant}/members` });
     await heading(page, "Members");
+    const role = page.getByLabel(`Role of ${guest.email}`);
+    const dialog = page.getByRole("dialog", { name: "Change the role?" });
+    await role.focus();
+    await page.keyboard.press("ArrowDown");
+    await dialog.getByText(`${guest.email} becomes an editor`).waitFor();
+    await shoot("change-role");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    assert.equal(await role.inputValue(), "viewer", "an arrow key changes nothing");
     const saved = page.waitForResponse((answer) => answer.request().method() === "PATCH" && answer.ok());
-    await page.getByLabel(`Role of ${guest.email}`).selectOption("editor");
+    await role.selectOption("editor");
+    await dialog.getByRole("button", { name: "Make an editor" }).click();
     await saved;
     const { data } = await api("GET", `/tenants/${owner.tenant}/members`, undefined, owner);
     assert.equal(data.find(({ email }) => email === guest.email).role, "editor");
     await page.getByRole("button", { name: `Remove ${guest.email}` }).click();
-    const dialog = page.getByRole("dialog", { name: "Remove this member?" });
-    await dialog.getByLabel(`Type ${guest.email} to confirm`).fill(guest.email);
+    const removal = page.getByRole("dialog", { name: "Remove this member?" });
+    await removal.getByLabel(`Type ${guest.email} to confirm`).fill(guest.email);
     await shoot("remove-member");
-    await dialog.getByRole("button", { name: "Remove" }).click();
+    await removal.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("button", { name: `Remove ${guest.email}` }).waitFor({ state: "detached" });
 }

@@ -31,6 +31,9 @@ await scenario("overrides", async ({ page, shoot }) => {
 
 async function create(page, shoot) {
     await page.getByRole("button", { name: "New override" }).click();
+    await page.getByRole("button", { name: "Save override" }).click();
+    await page.getByText("Enter a value, or * for any value.").waitFor();
+    await page.getByText("These are the limits of the rule. Change one, or choose another effect.").waitFor();
     await page.getByLabel("Subject: user").fill("u-vip");
     await page.getByLabel("Effect").selectOption({ label: "Custom limits" });
     await page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true }).fill("50");
@@ -39,6 +42,7 @@ async function create(page, shoot) {
     await shoot("override-new");
     await page.getByRole("button", { name: "Save override" }).click();
     await row(page, "user u-vip").getByText("50 per hour (fixed window)").waitFor();
+    await row(page, "user u-vip").getByText("in 30 d").waitFor();
     const answer = await check(stack.gates[0], secret, { attributes: { user: "u-vip" } });
     assert.equal(answer.limit, 50, "the gate applies the override");
 }
@@ -153,6 +157,8 @@ async function resetCounter(page, shoot) {
     const ask = () => check(stack.gates[1], secret, { attributes: { user: "u-reset" } });
     for (const allowed of [true, true, false]) assert.equal((await ask()).allowed, allowed);
     await page.getByRole("button", { name: "Reset counters" }).click();
+    await page.getByRole("button", { name: "Reset", exact: true }).click();
+    await page.getByText("Enter a value.").waitFor();
     await page.getByLabel("Subject: user").fill("u-reset");
     await page.getByRole("button", { name: "Reset", exact: true }).click();
     await page.getByText("Reset 1 counter.").waitFor();

@@ -10,6 +10,13 @@ await api("POST", `/tenants/${owner.tenant}/rules`, {
     count_by: ["user"],
     limits: [{ algorithm: "fixed_window", limit: 3, window_ms: 3600000 }],
 }, owner);
+const watched = `watched-${fresh}`;
+await api("POST", `/tenants/${owner.tenant}/rules`, {
+    name: watched,
+    mode: "shadow",
+    count_by: ["user"],
+    limits: [{ algorithm: "fixed_window", limit: 3, window_ms: 3600000 }],
+}, owner);
 const { secret } = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "k", scopes: ["check"] }, owner);
 
 // Counted once a second, fetched every five.
@@ -24,14 +31,36 @@ await scenario("overview", async ({ page, shoot }) => {
     const tile = (name) => page.locator("dl").getByText(name, { exact: true }).locator("..");
     await tile("Denied").getByText("4", { exact: true }).waitFor(SLOWLY);
     await tile("Allowed").getByText("6", { exact: true }).waitFor(SLOWLY);
-    await page.getByRole("region", { name: "Most denied subjects" }).last().getByText("user u-1").waitFor(SLOWLY);
-    await page.getByRole("region", { name: "Top rules by denials" }).last().getByRole("link", { name }).waitFor(SLOWLY);
+    await page.getByRole("region", { name: "Most denied subjects" }).last().getByText("user u-1").first().waitFor(SLOWLY);
+    await page.getByText(/^Counted from .+, in steps of 10 minutes\.$/).waitFor();
+    const top = page.getByRole("region", { name: "Top rules by denials" }).last();
+    await top.getByRole("link", { name }).waitFor(SLOWLY);
+    await counts(top, name, ["4", "0"]);
+    await counts(top, watched, ["0", "4"]);
     await page.getByText(/^Current rules: live on 2 of 2 gates/).waitFor(SLOWLY);
     await shoot("overview");
     await inTheList(page, shoot);
     await readByKeyboard(page);
     await zoomIn(page, shoot);
+    await ages(page);
 });
+
+/** What a rule denied, and what it would have denied. */
+async function counts(top, rule, expected) {
+    const cells = await top.getByRole("row").filter({ hasText: rule }).getByRole("cell").allTextContents();
+    assert.deepEqual(cells.slice(1, 3), expected, rule);
+}
+
+/** Without a connection the page shows the age of its data. */
+async function ages(page) {
+    page.expectFault(/request failed: GET/);
+    page.expectFault(/console: Failed to load resource: net::ERR_INTERNET_DISCONNECTED/);
+    await page.getByRole("button", { name: "1 h" }).click();
+    await page.getByText(/^Updated (just now|\d s ago)\.$/).waitFor();
+    await page.context().setOffline(true);
+    await page.getByText(/^Updated ([6-9]|1\d) s ago\.$/).waitFor({ timeout: 30_000 });
+    await page.context().setOffline(false);
+}
 
 /** Two users with five checks each, three of them allowed, alternating between the gates. */
 async function send() {
@@ -47,6 +76,7 @@ async function inTheList(page, shoot) {
     await page.getByRole("link", { name: "Rules", exact: true }).click();
     await heading(page, "Rules");
     await page.getByRole("row", { name }).getByText("40%").waitFor(SLOWLY);
+    await page.getByRole("row", { name: watched }).getByText("would deny").waitFor();
     await shoot("rules-last-hour");
     await page.goBack();
     await heading(page, "Overview");
@@ -58,7 +88,7 @@ async function readByKeyboard(page) {
     await page.keyboard.press("End");
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("ArrowRight");
-    await page.getByText(/: \d+ allowed, \d+ denied, 0 would be denied$/).waitFor();
+    await page.getByText(/: \d+ allowed, \d+ denied, \d+ would be denied \(not complete yet\)$/).waitFor();
     await page.getByText("View as table").click();
     await page.getByRole("region", { name: "Values" }).getByRole("row").nth(1).waitFor();
     const cells = await page.getByRole("region", { name: "Values" }).getByRole("cell").allTextContents();

@@ -82,13 +82,22 @@ async function changesModes(page, shoot) {
     const stale = await ruleNamed("rule-0003");
     await api("PUT", `/tenants/${owner.tenant}/rules/${stale.id}`, body(3), { ...owner, ifMatch: stale.revision });
     await page.getByLabel("Select all rules shown").check();
-    await page.getByLabel("New mode").selectOption({ label: "Shadow" });
+    await page.getByLabel("New mode").selectOption({ label: "Shadow: report only, block nothing" });
     await page.getByRole("button", { name: "Change mode (2 rules)" }).click();
-    await page.getByText("1 of 2 rules changed to Shadow.").waitFor();
-    await page.getByRole("alert").getByText("rule-0003: Changed by someone else meanwhile").waitFor();
+    const dialog = page.getByRole("dialog", { name: "Change the mode?" });
+    await dialog.getByText("rule-0003", { exact: true }).waitFor();
+    await dialog.getByText("In the last hour they decided 0 checks and denied 0.").waitFor();
+    assert.equal((await ruleNamed("rule-0007")).mode, "enforce", "nothing changes before the confirmation");
+    await shoot("rules-modes-confirm");
+    await dialog.getByRole("button", { name: "Set to Shadow" }).click();
+    await page.getByText("1 of 2 rules changed.").waitFor();
+    await page.getByRole("alert").getByText("rule-0003: Someone else changed this while you were editing").waitFor();
     await shoot("rules-modes");
     assert.ok(await page.getByLabel("Select rule-0003").isChecked());
     assert.equal((await ruleNamed("rule-0007")).mode, "shadow");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("1 of 1 rule changed.").waitFor();
+    assert.equal((await ruleNamed("rule-0007")).mode, "enforce", "the previous mode");
 }
 
 async function ruleNamed(prefix) {

@@ -41,7 +41,7 @@ async function changePassword(page, shoot) {
     await page.getByLabel("Current password").fill("wrong horse staple");
     await page.getByLabel("New password").fill(newPassword);
     await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("is not the present one").waitFor();
+    await page.getByText("is not the current password").waitFor();
     await shoot("settings");
     await page.getByLabel("Current password").fill(owner.password);
     await page.getByRole("button", { name: "Change password" }).click();

@@ -33,7 +33,7 @@ async function refused(page, shoot) {
     await page.getByLabel("Password").fill("password");
     await page.getByLabel("Tenant name").fill("Acme");
     await page.getByRole("button", { name: "Sign up" }).click();
-    await page.getByText("is one of the passwords that are tried first").waitFor();
+    await page.getByText("is too common").waitFor();
     await page.waitForFunction(() => document.activeElement?.type === "password");
     await shoot("sign-up");
 }

@@ -37,6 +37,7 @@ await scenario("tester", async ({ page, shoot }) => {
     const { searchParams } = new URL(page.url());
     assert.deepEqual(JSON.parse(searchParams.get("attributes")), { user: "u-1" });
     await takeDenial(page, test);
+    await hidesTheKey(page);
     await test.getByRole("link", { name: "login-only" }).click();
     await heading(page, "login-only");
     await page.getByRole("link", { name: "Test this request" }).click();
@@ -49,7 +50,42 @@ await scenario("tester", async ({ page, shoot }) => {
     await test.getByText("Would be denied").waitFor();
 });
 
-/** A recent denial is offered and fills in the request.*/
+/** The denial of a rule with a condition and a cost: the tester takes both over and finds the same result. */
+async function reproduces(page, test, secret) {
+    const priced = { namespace: `priced-${fresh}`, name: "priced", count_by: ["user"] };
+    priced.match = [{ attribute: "route", op: "equals", value: "/export" }];
+    priced.limits = [{ algorithm: "fixed_window", limit: 30, window_ms: 86_400_000 }];
+    const { id } = await api("POST", `/tenants/${stack.tenant}/rules`, priced);
+    const body = { namespace: priced.namespace, attributes: { user: "u-1", route: "/export" }, cost: 20 };
+    for (const allowed of [true, false]) assert.equal((await check(stack.gates[0], secret, body)).allowed, allowed);
+    await eventually("the denial is reported", async () => {
+        const { data } = await api("GET", `/tenants/${stack.tenant}/stats/denials?rule_id=${id}`);
+        return data.length > 0;
+    });
+    await page.goto(`${stack.baseUrl}/t/${stack.tenant}/rules/${id}`);
+    await page.getByRole("link", { name: "Reproduce" }).click();
+    await heading(page, "Test");
+    await test.getByText("Would be denied").waitFor();
+    await test.getByText("Rebuilt from a denial").waitFor();
+    assert.equal(await page.getByLabel("Cost").inputValue(), "20");
+    assert.deepEqual(JSON.parse(new URL(page.url()).searchParams.get("attributes")), body.attributes);
+    await page.goBack();
+    await heading(page, "priced");
+    await page.goBack();
+    await heading(page, "Test");
+}
+
+/** The command on screen names a variable in place of the key. */
+async function hidesTheKey(page) {
+    await page.getByLabel("API key").fill("weir_secret");
+    const command = page.getByRole("group", { name: "Copy command", exact: true });
+    await command.getByText("$WEIR_KEY").waitFor();
+    assert.equal((await command.textContent()).includes("weir_secret"), false);
+    await page.getByRole("button", { name: "Copy command with the key" }).waitFor();
+    await page.getByLabel("API key").fill("");
+}
+
+/** A recent denial is offered and fills in the request. */
 async function takeDenial(page, test) {
     const { secret } = await api("POST", `/tenants/${stack.tenant}/keys`, { name: `test ${fresh}`, scopes: ["check"] });
     const denied = `denied-${fresh}`;
@@ -61,6 +97,7 @@ async function takeDenial(page, test) {
         const { data } = await api("GET", `/tenants/${stack.tenant}/stats/denials?limit=10`);
         return data.some(({ subject }) => subject.user === denied);
     });
+    await reproduces(page, test, secret);
     await page.getByText("Start from a recent denial").click();
     await page.getByRole("link", { name: `user ${denied}` }).first().click();
     await test.getByText("Would be denied").waitFor();

@@ -42,6 +42,8 @@ await scenario("what-if", async ({ page, shoot }) => {
     assert.equal(await number(now, "Denied"), String(denied), "what the gates decided");
     assert.equal(await number(changed, "Allowed"), "13");
     assert.equal(await number(changed, "Denied"), "9");
+    const notes = await changed.getByRole("definition").allTextContents();
+    assert.deepEqual([notes[1], notes[3]], ["59% of checks", "41% of checks"], "the shares add up");
     await page.getByText("2 subjects of 3 would be denied more often.").waitFor();
     const touched = page.getByRole("region", { name: "Affected subjects" }).getByRole("row");
     assert.match(await touched.nth(1).textContent(), /user ada.*2 → 7.*10 → 5/);

@@ -74,7 +74,7 @@ pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
                     <NumberAndUnit label="Block for" number unit problem=editor.problem(at("block_ms")) />
                 </div>
             </Show>
-            <div class="row">
+            <div class="stack">
                 <Choice label="If Redis is unavailable" value=failure options=OnStoreFailure::choices() />
                 <Choice label="Consistency" value=consistency options=Consistency::choices() problem=editor.problem(at("consistency")) />
             </div>

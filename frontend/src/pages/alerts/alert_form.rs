@@ -152,7 +152,7 @@ fn fields(
         AlertKind::DenialShare => view! {
             <RulePicker label="Scope" rules=rules.all value=input.of.into() options=scope_options others=others.clone() problem=rule_problem />
             <div class="row">
-                <TextField label="Denial rate, percent" value=input.share problem=share_problem short=true />
+                <TextField label="Denial rate (%)" value=input.share problem=share_problem short=true />
                 <Choice
                     label="Within"
                     value=input.window_s.into()

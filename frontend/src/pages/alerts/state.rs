@@ -1,8 +1,10 @@
 //! The state that the parts of the page share.
 
+use std::collections::BTreeMap;
+
 use leptos::prelude::*;
 use weir_wire::alerts::Alert;
-use weir_wire::webhooks::IssuedWebhook;
+use weir_wire::webhooks::{IssuedWebhook, WebhookHealth};
 
 use crate::components::rule_picker::Rules;
 
@@ -24,6 +26,8 @@ pub(super) struct AlertsState {
     pub(super) issued: RwSignal<Option<IssuedWebhook>>,
     /// The webhook whose deliveries are shown.
     pub(super) log_of: RwSignal<Option<(String, String)>>,
+    /// The results of deliveries by webhook.
+    pub(super) health: Memo<BTreeMap<String, WebhookHealth>>,
     /// Incremented when a delivery was added to that log.
     pub(super) deliveries_added: RwSignal<u32>,
 }

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use weir_wire::tenants::Role;
-use weir_wire::webhooks::{Webhook, WebhookBody};
+use weir_wire::webhooks::{Webhook, WebhookBody, WebhookHealth};
 
 use super::state::AlertsState;
 use super::webhook_form::Edit;
@@ -11,15 +11,16 @@ use crate::components::feedback::SubmitProblem;
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
 use crate::components::table::{
-    ConfirmedButton, Created, NameCell, ObjectTable, RotateButton, RowButton,
+    ConfirmedButton, Created, NameCell, ObjectTable, RotateButton, RowButton, time_or_never,
 };
+use crate::components::time::RelativeTime;
 use crate::pages::shell::TenantId;
 
 #[component]
 pub(super) fn WebhookTable(webhooks: Vec<Webhook>, state: AlertsState) -> impl IntoView {
     let rows: Vec<_> = webhooks.into_iter().map(|webhook| row(webhook, state)).collect();
     view! {
-        <ObjectTable label="Webhooks" columns=&["Name", "Sends to", "Created"]>{rows}</ObjectTable>
+        <ObjectTable label="Webhooks" columns=&["Name", "Sends to", "Last delivered", "Created"]>{rows}</ObjectTable>
     }
 }
 
@@ -28,16 +29,21 @@ fn row(webhook: Webhook, state: AlertsState) -> AnyView {
     let url = webhook.url.clone();
     let (created_at, created_by, enabled) =
         (webhook.created_at, webhook.created_by.clone(), webhook.enabled);
-    let log = (id.clone(), name.clone());
+    let health = {
+        let id = id.clone();
+        move || state.health.with(|health| health.get(&id).cloned())
+    };
+    let (log, tested) = ((id.clone(), name.clone()), (id.clone(), name.clone()));
     let open_log = move |()| state.log_of.set(Some(log.clone()));
     view! {
         <tr>
             <NameCell name=name.clone() enabled />
             <td class="text-cell"><div class="two-lines" title=url.clone()><code>{url.clone()}</code></div></td>
+            <td>{move || health().map(|health| view! { <Health health /> })}</td>
             <td><Created at=created_at by=created_by /></td>
             <td class="number row-actions">
                 <RowButton text="Deliveries" label=format!("Deliveries of {name}") on_press=open_log />
-                <RequireRole role=Role::Editor reason_shown=true><Test id=id.clone() name=name.clone() state /></RequireRole>
+                <RequireRole role=Role::Editor reason_shown=true><Test id=tested.0 name=tested.1 state /></RequireRole>
                 <RequireRole role=Role::Admin reason_shown=true>
                     <Edit webhook=webhook.clone() state />
                     <Switch webhook state />
@@ -49,6 +55,24 @@ fn row(webhook: Webhook, state: AlertsState) -> AnyView {
     }
     .into_any()
 }
+
+/// The last success, and the failures after it.
+#[component]
+fn Health(health: WebhookHealth) -> impl IntoView {
+    let WebhookHealth { delivered_at, failing, failing_since, error } = health;
+    let failed = (failing > 0).then(|| {
+        let number = if failing < FAILING_MAX { failing.to_string() } else { format!("{FAILING_MAX} or more") };
+        view! {
+            <div><span class="badge badge-denied">"Failing"</span></div>
+            <div class="muted">{number}" not delivered"{failing_since.map(|at| view! { ", the first "<RelativeTime at /> })}</div>
+            <div class="muted">{error}</div>
+        }
+    });
+    view! { {time_or_never(delivered_at)}{failed} }
+}
+
+/// The API counts failures up to this number.
+const FAILING_MAX: u64 = 100;
 
 #[component]
 fn Test(id: String, name: String, state: AlertsState) -> impl IntoView {

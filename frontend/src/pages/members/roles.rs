@@ -6,11 +6,15 @@ use crate::access::{ROLES, role_name};
 
 /// The permissions of a role, for the select.
 pub(super) fn role_options() -> Vec<(Role, String)> {
-    let means = |role| match role {
+    ROLES.map(|role| (role, format!("{}: {}", role_name(role), permissions(role)))).to_vec()
+}
+
+/// The permissions of a role.
+pub(super) const fn permissions(role: Role) -> &'static str {
+    match role {
         Role::Viewer => "read-only",
         Role::Editor => "edits rules and overrides, tests requests",
         Role::Admin => "also manages keys and members",
         Role::Owner => "everything, including deleting the tenant",
-    };
-    ROLES.map(|role| (role, format!("{}: {}", role_name(role), means(role)))).to_vec()
+    }
 }

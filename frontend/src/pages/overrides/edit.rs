@@ -17,7 +17,6 @@ use crate::components::rule_picker::{RulePicker, Rules};
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::model::expiry::Expiry;
 use crate::model::rule_choice::by_id;
-use crate::model::rule_form::RuleForm;
 use crate::pages::shell::TenantId;
 use form::{Effect, Form};
 pub(super) use form::{Subject, fields_of, typed};
@@ -55,7 +54,7 @@ pub(super) fn Edit(
         };
         action.run(work, move |_| done.run(()));
     });
-    let refused_subject = move || {
+    let refused_subject = Signal::derive(move || {
         action.problem.with(|problem| {
             let fields = problem.as_ref().map(|problem| problem.fields.clone()).unwrap_or_default();
             fields
@@ -63,13 +62,14 @@ pub(super) fn Edit(
                 .find(|rejected| rejected.field.starts_with("subject"))
                 .map(|rejected| rejected.reason)
         })
-    };
+    });
+    let subject_problem = Signal::derive(move || form.subject_problem());
     let target = SaveTarget { before, rules, action, save };
     view! {
         <SubmitForm action submit="Save override" on_submit=save cancel=cancel handled_code=ErrorCode::Stale class="panel editor-panel">
             <h2>{title}</h2>
             <Show when=move || is_new><RuleChoice form rules /></Show>
-            <SubjectFields subject=form.subject />
+            <SubjectFields subject=form.subject problem=subject_problem wildcard=true />
             <p class="field-problem">{refused_subject}</p>
             <EffectFields form />
             <ExpiryFields form rejected=action.server_problem("expires_at") />
@@ -79,12 +79,21 @@ pub(super) fn Edit(
     }
 }
 
-/// A field for each attribute that the rule counts by.
+/// A field for each attribute that the rule counts by. `problem` is shown beside the empty ones.
 #[component]
-pub(super) fn SubjectFields(subject: Subject) -> impl IntoView {
+pub(super) fn SubjectFields(
+    subject: Subject,
+    problem: Signal<Option<String>>,
+    /// Whether a field takes `*` for any value.
+    #[prop(optional)]
+    wildcard: bool,
+) -> impl IntoView {
     move || {
         let field = |(name, value): (String, RwSignal<String>)| {
-            view! { <TextField label=format!("Subject: {name}") value hint="Use * for any value" /> }
+            let hint = if wildcard { "Use * for any value" } else { "" };
+            let problem =
+                Signal::derive(move || problem.get().filter(|_| value.with(String::is_empty)));
+            view! { <TextField label=format!("Subject: {name}") value hint problem /> }
         };
         subject.get().into_iter().map(field).collect::<Vec<_>>()
     }
@@ -94,9 +103,7 @@ pub(super) fn SubjectFields(subject: Subject) -> impl IntoView {
 fn RuleChoice(form: Form, rules: Rules) -> impl IntoView {
     let choose = Callback::new(move |id: String| {
         if let Some(rule) = rules.rule(&id) {
-            form.subject.set(fields_of(&rule));
-            form.editor.reset(RuleForm::of(&rule.rule));
-            form.rule.set(id);
+            form.choose(&rule);
         }
     });
     let value = Binding { value: form.rule.into(), set: choose };
@@ -111,7 +118,7 @@ fn EffectFields(form: Form) -> impl IntoView {
         (Effect::Deny, "Deny".to_owned()),
     ];
     view! {
-        <Choice label="Effect" value=form.effect.into() options />
+        <Choice label="Effect" value=form.effect.into() options problem=Signal::derive(move || form.effect_problem()) />
         <Show when=move || form.effect.get() == Effect::Limits><Limits editor=form.editor /></Show>
     }
 }

@@ -5,6 +5,7 @@ use weir_wire::tester::ResetBody;
 
 use super::edit::{SubjectFields, fields_of, typed};
 use crate::api::Api;
+use crate::browser;
 use crate::components::field::Binding;
 use crate::components::rule_picker::{RulePicker, Rules};
 use crate::components::submit::{SubmitAction, SubmitForm};
@@ -19,13 +20,22 @@ pub(super) fn Reset(rules: Rules, cancel: Callback<()>) -> impl IntoView {
     let fields = move |id: &str| rules.rule(id).as_ref().map(fields_of).unwrap_or_default();
     let subject = RwSignal::new(fields(&rule.get_untracked()));
     let status = RwSignal::new(String::new());
-    let action = SubmitAction::new();
+    let (action, tried) = (SubmitAction::new(), RwSignal::new(false));
+    let problem = Signal::derive(move || {
+        let empty = typed(subject).values().any(String::is_empty);
+        (empty && tried.get()).then(|| "Enter a value.".to_owned())
+    });
     let choose = Callback::new(move |id: String| {
         subject.set(fields(&id));
         rule.set(id);
     });
     let reset = Callback::new(move |()| {
         status.set(String::new());
+        tried.set(true);
+        if untrack(|| problem.get()).is_some() {
+            browser::focus_first_invalid();
+            return;
+        }
         let body = ResetBody { rule_id: rule.get_untracked(), subject: untrack(|| typed(subject)) };
         action.run(async move { api.reset_counters(&tenant.now(), &body).await }, move |answer| {
             let counters = usize::try_from(answer.counters).unwrap_or(usize::MAX);
@@ -42,7 +52,7 @@ pub(super) fn Reset(rules: Rules, cancel: Callback<()>) -> impl IntoView {
             <h2>"Reset counters"</h2>
             <p class="note">"Clears the usage and the blocks of one subject on all gates."</p>
             <RulePicker label="Rule" rules value=Binding { value: rule.into(), set: choose } options=by_id />
-            <SubjectFields subject />
+            <SubjectFields subject problem />
             <p class="note" role="status">{status}</p>
         </SubmitForm>
     }

@@ -7,7 +7,7 @@ use weir_wire::stats::{DenialEntry, Denials};
 use crate::components::time::RelativeTime;
 use crate::components::verdict::retry_text;
 use crate::model::number::grouped;
-use crate::model::request_link::request_link;
+use crate::model::request_link::denial_link;
 use crate::model::subject;
 use crate::pages::shell::TenantId;
 
@@ -30,7 +30,7 @@ pub(super) fn LatestDenials(denials: Signal<Denials>) -> impl IntoView {
             <Show when=none><p class="muted">"No denials in the last 24 hours"</p></Show>
             <Show when=move || !none()>
                 <div class="table-wrap" tabindex="0" role="region" aria-label="Latest denials">
-                    <table>
+                    <table class="denials">
                         <thead><tr>
                             <th scope="col">"Time"</th><th scope="col">"Subject"</th><th scope="col">"Rule"</th>
                             <th scope="col" class="number">"Cost"</th><th scope="col">"Retry"</th>
@@ -47,6 +47,7 @@ pub(super) fn LatestDenials(denials: Signal<Denials>) -> impl IntoView {
 #[component]
 pub fn DenialRow(denial: DenialEntry) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
+    let link = denial_link(&denial);
     let DenialEntry {
         at,
         namespace,
@@ -65,7 +66,6 @@ pub fn DenialRow(denial: DenialEntry) -> impl IntoView {
     });
     let subject_label = subject::label(&subject);
     let whole = format!("{rule} in {namespace}");
-    let link = request_link(Some(&namespace), &subject);
     view! {
         <tr>
             <td><RelativeTime at /></td>
@@ -84,7 +84,7 @@ pub fn DenialRow(denial: DenialEntry) -> impl IntoView {
             <td class="number">{grouped(cost)}</td>
             <td>
                 {retry_text(retry_after_ms)}" "
-                <A href=move || tenant.page(&link)>"Test this request"</A>
+                <A href=move || tenant.page(&link)>"Reproduce"</A>
             </td>
         </tr>
     }

@@ -35,16 +35,19 @@ pub(super) fn RuleRow(at: usize, place: usize, table: Table) -> impl IntoView {
     let matches = labels::capital(&labels::matches(&body.conditions));
     let limits = limits(&body);
     let (matches_whole, limits_whole) = (matches.clone(), limits.clone());
+    let (name, namespace) = (body.name.clone(), body.namespace.clone());
     let hour = move || table.hour.with(|hour| id.with_value(|id| hour.get(id).map(last_hour)));
     view! {
         <tr aria-rowindex=at + 2>
             <td class="checkbox-cell">
                 <input type="checkbox" aria-label=format!("Select {}", body.name) prop:checked=selected on:change=tick />
             </td>
-            <td><div class="two-lines">
-                <A href=move || tenant.page(&format!("rules/{}", id.get_value())) attr:class="name">{body.name}</A>
-                <div class="muted">{body.namespace}</div>
-            </div></td>
+            <td>
+                <div class="one-line" title=name>
+                    <A href=move || tenant.page(&format!("rules/{}", id.get_value())) attr:class="name">{body.name.clone()}</A>
+                </div>
+                <div class="muted one-line" title=namespace>{body.namespace.clone()}</div>
+            </td>
             <td class="text-cell"><div class="two-lines" title=matches_whole>
                 {matches}<span class="muted">", "{labels::counted_by(&body.count_by)}</span>
             </div></td>
@@ -58,25 +61,34 @@ pub(super) fn RuleRow(at: usize, place: usize, table: Table) -> impl IntoView {
 
 /// The share of denials in the last hour, with a sparkline.
 fn last_hour(series: &RuleSeries) -> impl IntoView + use<> {
-    let denied: u64 = series.denied.iter().sum();
-    let checks = series.allowed.iter().sum::<u64>() + denied;
-    let all: Vec<u64> = series.allowed.iter().zip(&series.denied).map(|(a, b)| a + b).collect();
-    let most = all.iter().copied().max().unwrap_or(0);
-    let summary = format!("{} of {} checks", grouped(denied), grouped(checks));
+    let (enforced, shadow) =
+        (series.denied.iter().sum::<u64>(), series.shadow_denied.iter().sum::<u64>());
+    let both = |pair: (&u64, &u64)| pair.0 + pair.1;
+    let denied: Vec<u64> = series.denied.iter().zip(&series.shadow_denied).map(both).collect();
+    let all: Vec<u64> = series.allowed.iter().zip(&denied).map(both).collect();
+    let (checks, most) = (all.iter().sum(), all.iter().copied().max().unwrap_or(0));
+    let mut summary = format!("{} of {} checks denied", grouped(enforced), grouped(checks));
+    if shadow > 0 {
+        summary += &format!(", {} would be denied", grouped(shadow));
+    }
+    let would = (shadow > 0).then(|| view! { <div class="note">"would deny"</div> });
     view! {
         <div class="spark" title=summary>
-            <span>{share(denied, checks)}</span>
+            <span>{share(enforced + shadow, checks)}</span>
             <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") aria-hidden="true">
                 <path class="checks" d=spark(&all, most) />
-                <path class="denied" d=spark(&series.denied, most) />
+                <path class="denied" d=spark(&denied, most) />
             </svg>
         </div>
+        {would}
     }
 }
 
 fn limits(body: &RuleBody) -> String {
     match body.action {
-        Action::Limit => body.limits.iter().map(labels::limit).collect::<Vec<_>>().join("; "),
+        Action::Limit => {
+            labels::capital(&body.limits.iter().map(labels::limit).collect::<Vec<_>>().join("; "))
+        }
         Action::Allow => "Allow".to_owned(),
         Action::Deny => "Deny".to_owned(),
     }

@@ -1,10 +1,14 @@
 //! The test: every rule of the namespace, and its result.
 
+use std::collections::BTreeMap;
+
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::components::A;
 use leptos_router::hooks::{use_navigate, use_query_map};
 use weir_wire::check::LimitAnswer;
+use weir_wire::rules::RuleBody;
 use weir_wire::tenants::Role;
 use weir_wire::tester::{TestAnswer, TestedRule};
 use weir_wire::words::Action;
@@ -13,13 +17,13 @@ use super::request::RequestForm;
 use crate::access::Access;
 use crate::api::Api;
 use crate::components::badge::{ModeBadge, PassBadge};
-use crate::components::feedback::{Empty, SubmitProblem};
+use crate::components::feedback::{Empty, SubmitProblem, Warning};
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
 use crate::components::verdict::retry_text;
 use crate::model::labels;
-use crate::model::number::grouped;
-use crate::model::request_link::{attributes, request_link};
+use crate::model::number::{grouped, parse};
+use crate::model::request_link::{attributes, request_link, sample_request};
 use crate::model::subject;
 use crate::pages::shell::TenantId;
 
@@ -29,10 +33,11 @@ pub(super) fn Test(request: RequestForm, fields: fn(RequestForm) -> AnyView) -> 
     let access = expect_context::<Access>();
     let answer = RwSignal::new(None::<TestAnswer>);
     let action = SubmitAction::new();
+    let source = RwSignal::new(None::<String>);
     let (navigate, query) = (use_navigate(), use_query_map());
     let test = Callback::new(move |()| {
         let body = untrack(|| request.body());
-        let link = request_link(Some(&body.namespace), &body.attributes);
+        let link = request_link(Some(&body.namespace), &body.attributes, body.cost);
         let navigate = navigate.clone();
         let call = async move { api.test(&tenant.now(), &body).await };
         answer.set(None);
@@ -45,12 +50,25 @@ pub(super) fn Test(request: RequestForm, fields: fn(RequestForm) -> AnyView) -> 
         });
     });
     Effect::new(move |_| {
-        let (namespace, given) =
-            query.with(|query| (query.get("namespace"), query.get("attributes")));
-        let is_new = request.take(namespace, attributes(&given.unwrap_or_default()));
-        if is_new && untrack(|| access.missing_role(Role::Editor)).is_none() {
-            test.run(());
-        }
+        let parameter = |name: &str| query.with(|query| query.get(name));
+        let (namespace, denied_by) = (parameter("namespace"), parameter("rule"));
+        let given = attributes(&parameter("attributes").unwrap_or_default());
+        let cost = parameter("cost").and_then(|cost| parse(&cost)).unwrap_or(1);
+        let take = move |given| {
+            let is_new = request.take(namespace, given, cost);
+            if is_new && untrack(|| access.missing_role(Role::Editor)).is_none() {
+                test.run(());
+            }
+        };
+        let Some(rule_id) = denied_by else { return take(given) };
+        spawn_local(async move {
+            let rule = api.rule(&tenant.now(), &rule_id).await.ok().map(|rule| rule.rule);
+            let (given, note) = rebuilt(given, rule.as_ref());
+            // The page can have been left meanwhile.
+            if source.try_set(note).is_none() {
+                take(given);
+            }
+        });
     });
     let submit = move |event: leptos::ev::SubmitEvent| {
         event.prevent_default();
@@ -59,6 +77,7 @@ pub(super) fn Test(request: RequestForm, fields: fn(RequestForm) -> AnyView) -> 
     view! {
         <section class="panel" aria-label="Test">
             <form class="stack" aria-label="Request" on:submit=submit>
+                {move || source.get().map(|note| view! { <Warning><p>{note}</p></Warning> })}
                 {fields(request)}
                 <div class="actions">
                     <RequireRole role=Role::Editor>
@@ -71,6 +90,32 @@ pub(super) fn Test(request: RequestForm, fields: fn(RequestForm) -> AnyView) -> 
             {move || answer.get().map(|answer| view! { <Rules answer /> })}
         </section>
     }
+}
+
+/// The request of a denial: the attributes of its subject, and those that the conditions of its rule name; with a note,
+/// if the request is not the original one for sure.
+fn rebuilt(
+    given: BTreeMap<String, String>,
+    rule: Option<&RuleBody>,
+) -> (BTreeMap<String, String>, Option<String>) {
+    let Some(rule) = rule else {
+        let note = "Rebuilt from a denial. Its rule was deleted, so attributes can be missing.";
+        return (given, Some(note.to_owned()));
+    };
+    let mut request = sample_request(rule);
+    let known = given.len();
+    request.extend(given);
+    if request.len() == known {
+        return (request, None);
+    }
+    let unknown = request.values().any(String::is_empty);
+    let note = format!(
+        "Rebuilt from a denial, which records only the attributes that {} counts by. The others are from the conditions of \
+         that rule, so the original request can have had other values.{}",
+        rule.name,
+        if unknown { " Fill in the empty values, then run the test." } else { "" }
+    );
+    (request, Some(note))
 }
 
 #[component]

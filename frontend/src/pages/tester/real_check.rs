@@ -7,7 +7,7 @@ use weir_wire::check::{CheckAnswer, Degraded};
 use super::request::RequestForm;
 use crate::api::{Api, Problem, gate_address};
 use crate::components::badge::PassBadge;
-use crate::components::copy::CodeBlock;
+use crate::components::copy::{CodeBlock, CopyButton};
 use crate::components::feedback::{SubmitProblem, Warning};
 use crate::components::field::{Choice, TextField};
 use crate::components::remote_data::{fetch_data, show};
@@ -67,10 +67,8 @@ fn AskGate(request: RequestForm, gates: Vec<String>) -> impl IntoView {
             }
         });
     };
-    let command = Signal::derive(move || {
-        let key = Some(key.get()).filter(|key| !key.is_empty());
-        curl(&gate.get(), key.as_deref(), &request.body())
-    });
+    let command = Signal::derive(move || curl(&gate.get(), None, &request.body()));
+    let with_key = Signal::derive(move || curl(&gate.get(), Some(&key.get()), &request.body()));
     let options = gates.into_iter().map(|gate| (gate.clone(), gate)).collect();
     view! {
         <form class="stack" on:submit=send>
@@ -91,6 +89,9 @@ fn AskGate(request: RequestForm, gates: Vec<String>) -> impl IntoView {
         <Answers answers />
         <h3>"cURL"</h3>
         <CodeBlock code=command label="Copy command" />
+        <Show when=move || key.with(|key| !key.is_empty())>
+            <CopyButton text=with_key label="Copy command with the key" />
+        </Show>
     }
     .into_any()
 }

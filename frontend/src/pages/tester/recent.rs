@@ -7,7 +7,7 @@ use weir_wire::stats::DenialEntry;
 use crate::api::Api;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::time::RelativeTime;
-use crate::model::request_link::{distinct_subjects, request_link};
+use crate::model::request_link::{denial_link, distinct_subjects};
 use crate::model::subject;
 use crate::pages::shell::TenantId;
 
@@ -41,7 +41,7 @@ fn Denials() -> impl IntoView {
 
 fn row(denial: DenialEntry) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
-    let link = request_link(Some(&denial.namespace), &denial.subject);
+    let link = denial_link(&denial);
     view! {
         <li>
             <A href=move || tenant.page(&link)>{subject::label(&denial.subject)}</A>

@@ -39,18 +39,27 @@ impl RequestForm {
 
     /// Reads the request from the URL, to which other pages link. Returns whether there is a request to test that
     /// differs from the current one.
-    pub fn take(self, namespace: Option<String>, mut given: BTreeMap<String, String>) -> bool {
+    pub fn take(
+        self,
+        namespace: Option<String>,
+        mut given: BTreeMap<String, String>,
+        cost: u64,
+    ) -> bool {
         let complete = !given.is_empty() && given.values().all(|value| !value.is_empty());
         let now = untrack(|| self.body());
         let namespace = namespace.unwrap_or_else(|| now.namespace.clone());
         let rows = self.rows.with_untracked(|rows| !rows.is_empty());
-        if rows && (given.is_empty() || (&namespace, &given) == (&now.namespace, &now.attributes)) {
+        if rows
+            && (given.is_empty()
+                || (&namespace, &given, cost) == (&now.namespace, &now.attributes, now.cost))
+        {
             return false;
         }
         if given.is_empty() {
             given.insert("user".to_owned(), String::new());
         }
         self.namespace.set(namespace);
+        self.cost.set(cost.to_string());
         self.rows.set(Vec::new());
         for (name, value) in given {
             self.add(&name, &value);

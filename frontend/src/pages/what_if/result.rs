@@ -12,7 +12,7 @@ use crate::components::require_role::RequireRole;
 use crate::components::rule_form::DraftTransfer;
 use crate::components::series_chart::SeriesChart;
 use crate::components::time::ExactTime;
-use crate::model::number::{grouped, quantity, share};
+use crate::model::number::{grouped, quantity, shares};
 use crate::model::{subject, what_if};
 use crate::pages::shell::TenantId;
 
@@ -63,9 +63,10 @@ fn side(
 ) -> AnyView {
     let series = what_if::series(answer, side);
     let closer = Callback::new(move |stretch| zoom.run(Some(stretch)));
+    let [of_allowed, of_denied] = shares(side.allowed, side.denied);
     let tiles = [
-        tile("Allowed", "tile", side.allowed, side),
-        tile("Denied", "tile tile-denied", side.denied, side),
+        tile("Allowed", "tile", side.allowed, of_allowed),
+        tile("Denied", "tile tile-denied", side.denied, of_denied),
     ];
     view! {
         <section class="stack" aria-label=title>
@@ -81,9 +82,8 @@ fn tile(
     name: &'static str,
     class: &'static str,
     count: u64,
-    side: &SimulatedSide,
+    of_all: String,
 ) -> impl IntoView + use<> {
-    let of_all = share(count, side.allowed + side.denied);
     view! { <div class=class><dt>{name}</dt><dd>{grouped(count)}</dd><dd class="note">{of_all}" of checks"</dd></div> }
 }
 

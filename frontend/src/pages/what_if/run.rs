@@ -100,7 +100,7 @@ pub(super) fn Run(before: Option<RuleAnswer>, form: RuleForm) -> impl IntoView {
             <div class="stack">{if limited {
                 view! { <Limits editor /> }.into_any()
             } else {
-                view! { <Warning>"This rule has no limits to change here. Change it in the editor and come back from there with \u{201c}What would it do?\u{201d}."</Warning> }.into_any()
+                view! { <Warning>"This rule has no limits to change here. Change it in the editor and come back from there with Replay on recorded traffic."</Warning> }.into_any()
             }}</div>
             <div class="stack">
                 <Checks input action recorded />

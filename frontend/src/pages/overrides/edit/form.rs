@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use leptos::prelude::*;
+use weir_wire::limits::LimitBody;
 use weir_wire::overrides::{OverrideAnswer, OverrideBody};
 use weir_wire::rules::RuleAnswer;
 use weir_wire::time::DateTime;
@@ -36,6 +37,10 @@ pub(super) struct Form {
     /// The stored expiry.
     pub end_before: RwSignal<Option<DateTime>>,
     pub reason: RwSignal<String>,
+    /// The limits of the rule, which an override with limits has to differ from.
+    rule_limits: RwSignal<Vec<LimitBody>>,
+    /// Whether the stored override has these empty values and these limits, so that they are no mistake.
+    stored: RwSignal<Option<OverrideBody>>,
     /// Whether saving was attempted; from then on all problems are visible.
     tried: RwSignal<bool>,
 }
@@ -52,6 +57,8 @@ impl Form {
             day: RwSignal::new(String::new()),
             end_before: RwSignal::new(None),
             reason: RwSignal::new(String::new()),
+            rule_limits: RwSignal::new(rule.rule.limits.clone()),
+            stored: RwSignal::new(None),
             tried: RwSignal::new(false),
         };
         if let Some(before) = before {
@@ -80,7 +87,17 @@ impl Form {
         self.end_before.set(body.expires_at);
         self.expiry.set(body.expires_at.map_or(Expiry::Never, Expiry::AsItIs));
         self.reason.set(body.reason.clone().unwrap_or_default());
+        self.rule_limits.set(rule.rule.limits.clone());
+        self.stored.set(Some(body.clone()));
         self.tried.set(false);
+    }
+
+    /// Chooses another rule, whose limits and attributes replace the entered ones.
+    pub fn choose(self, rule: &RuleAnswer) {
+        self.subject.set(fields_of(rule));
+        self.editor.reset(RuleForm::of(&rule.rule));
+        self.rule_limits.set(rule.rule.limits.clone());
+        self.rule.set(rule.id.clone());
     }
 
     /// The override; tracked. `None` while its expiry or its limits are invalid.
@@ -105,7 +122,8 @@ impl Form {
     pub fn submit(self) -> Option<OverrideBody> {
         self.tried.set(true);
         self.editor.submit();
-        let body = untrack(|| self.body());
+        let body = untrack(|| self.body().filter(|_| self.subject_problem().is_none()))
+            .filter(|_| untrack(|| self.effect_problem()).is_none());
         if body.is_none() {
             browser::focus_first_invalid();
         }
@@ -117,6 +135,25 @@ impl Form {
         let unsaid = self.expiry.get() == Expiry::On && self.day.with(String::is_empty);
         let wrong = self.end().err()?;
         (!unsaid || self.tried.get()).then(|| wrong.to_owned())
+    }
+
+    /// The problem of an empty subject value, once saving was attempted.
+    pub fn subject_problem(self) -> Option<String> {
+        let stored = self.stored.with(|stored| stored.as_ref().map(|body| body.subject.clone()));
+        let typed = typed(self.subject);
+        let empty = typed.values().any(String::is_empty) && stored.as_ref() != Some(&typed);
+        (empty && self.tried.get()).then(|| "Enter a value, or * for any value.".to_owned())
+    }
+
+    /// The problem of limits that are those of the rule, once saving was attempted.
+    pub fn effect_problem(self) -> Option<String> {
+        let limits = self.body()?.limits?;
+        let stored =
+            self.stored.with(|stored| stored.as_ref().and_then(|body| body.limits.clone()));
+        let same = self.rule_limits.with(|of_rule| *of_rule == limits) && stored != Some(limits);
+        (same && self.tried.get()).then(|| {
+            "These are the limits of the rule. Change one, or choose another effect.".to_owned()
+        })
     }
 
     fn end(self) -> Result<Option<DateTime>, &'static str> {
