@@ -2,4 +2,5 @@
 
 mod commands;
 mod dev;
+mod rolling_restart;
 mod stopping;

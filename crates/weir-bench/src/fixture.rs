@@ -270,6 +270,7 @@ async fn start_control(weir: &Path, folder: &Path, servers: &Servers) -> Result<
             .with_settings(launch, "weir_control_login")
             .args(["serve", "--roles", "control", "--signup", "open", "--control-addr", address])
             .env("WEIR_JWT_KEY", key)
+            .env("WEIR_DRAIN_MS", "0")
     };
     Service::start(weir, &folder.join("control.log"), start)
         .await
@@ -297,6 +298,7 @@ async fn start_gate(
                 address,
             ])
             .env("WEIR_STATE_DIR", folder.join("state"))
+            .env("WEIR_DRAIN_MS", "0")
     };
     Service::start(weir, &folder.join("gate.log"), start).await.context("start the gate")
 }

@@ -34,7 +34,7 @@ pub(crate) async fn healthz() -> &'static str {
 #[utoipa::path(get, path = "/readyz", tag = "operations", operation_id = "readiness",
     responses(
         (status = 200, description = "Decides checks", body = Readiness),
-        (status = 503, description = "No rulebook was ever loaded, or it is stale and stale ones are refused", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "No rulebook was ever loaded, or it is stale and stale ones are refused, or the process is stopping", body = ProblemBody, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn readyz(State(state): State<GateState>) -> Result<Json<Readiness>, Problem> {
     let Some(rulebook_version) = state.rulebook_version() else {

@@ -17,6 +17,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use http_body_util::BodyExt as _;
+use tokio_util::sync::CancellationToken;
 use tower::Service;
 use weir_wire::problem::ErrorCode;
 
@@ -41,6 +42,7 @@ pub struct Plane {
     router: Router,
     settings: PlaneSettings,
     surface: Surface,
+    leaving: CancellationToken,
     meters: Option<(&'static str, Arc<ListenerMeters>)>,
     failures: Arc<FailureLog>,
 }
@@ -86,6 +88,7 @@ impl Plane {
             router,
             settings,
             surface: Surface::Everything,
+            leaving: CancellationToken::new(),
             meters: None,
             failures: Arc::default(),
         }
@@ -95,6 +98,13 @@ impl Plane {
     #[must_use]
     pub fn serving(self, surface: Surface) -> Self {
         Self { surface, ..self }
+    }
+
+    /// Answers `/readyz` with 503 once `leaving` is cancelled, so that load balancers stop sending requests to a process that
+    /// is about to stop.
+    #[must_use]
+    pub fn unready_after(self, leaving: CancellationToken) -> Self {
+        Self { leaving, ..self }
     }
 
     /// Adds a listener's counters to the plane's own at `/metrics`.
@@ -109,7 +119,9 @@ impl Plane {
         request.extensions_mut().insert(id);
         let method = request.method().clone();
         let uri = request.uri().clone();
-        let mut response = if self.surface.serves(uri.path()) {
+        let mut response = if uri.path() == "/readyz" && self.leaving.is_cancelled() {
+            Problem::unavailable("the process is stopping").into_response()
+        } else if self.surface.serves(uri.path()) {
             self.answer_or_problem(request).await
         } else {
             Problem::not_found().into_response()

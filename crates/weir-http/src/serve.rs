@@ -6,7 +6,8 @@
 //!   that make no progress, and a maximum age.
 //! - HTTP/1.1 heads are checked strictly before they are parsed. HTTP/2 needs prior knowledge.
 //! - Requests that have waited too long for this process are refused with 503 at once.
-//! - On shutdown no connection is accepted, requests in flight finish, and connections left at the deadline are cut.
+//! - On shutdown connections in the backlog are still accepted, then the port closes. Each connection ends with its next
+//!   answer, or soon if it is idle, and connections left at the deadline are cut.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::closing::Closing;
 use self::connection::Connection;
 use self::connection_state::ConnectionState;
 use self::overload::Overload;
@@ -31,6 +33,7 @@ pub use self::settings::ServeSettings;
 mod answer;
 mod bind;
 mod chunks;
+mod closing;
 mod connection;
 mod connection_state;
 mod head;
@@ -57,10 +60,16 @@ pub async fn serve(
 ) {
     let drain_deadline = settings.drain_deadline;
     let overload = Overload::new(settings.wait_max, settings.requests_max);
-    let (started, stop) = (Instant::now(), shutdown.clone());
+    let started = Instant::now();
     let mut acceptor = Acceptor {
         registry: Registry::new(settings.connections_max, settings.connections_per_address_max),
-        shared: Arc::new(Shared { plane, settings, overload, started, shutdown }),
+        shared: Arc::new(Shared {
+            plane,
+            settings,
+            overload,
+            started,
+            closing: Closing::default(),
+        }),
         connections: TaskTracker::new(),
         cut: CancellationToken::new(),
         refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
@@ -68,14 +77,15 @@ pub async fn serve(
     };
     loop {
         tokio::select! {
-            () = stop.cancelled() => break,
+            () = shutdown.cancelled() => break,
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => acceptor.accept(stream, peer),
                 Err(error) => acceptor.accept_failed(&error).await,
             },
         }
     }
-    drop(listener);
+    acceptor.shared.closing.begin();
+    acceptor.accept_backlog(listener);
     acceptor.drain(drain_deadline).await;
 }
 
@@ -141,6 +151,19 @@ impl Acceptor {
             tracing::warn!(%error, closed_idle = evicted, "could not accept a connection");
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+
+    /// Accepts the connections that the operating system has opened already, and closes the port. Their clients would else
+    /// see a reset.
+    fn accept_backlog(&self, listener: TcpListener) {
+        // The runtime's listener can miss connections that arrived since it last polled.
+        let Ok(listener) = listener.into_std() else { return };
+        while let Ok((stream, peer)) = listener.accept() {
+            let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+            if let Ok(stream) = stream {
+                self.accept(stream, peer);
+            }
+        }
     }
 
     async fn drain(self, deadline: Duration) {

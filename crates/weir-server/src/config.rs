@@ -1,6 +1,7 @@
 //! The settings. Only this module reads the environment. All problems are reported together.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -49,6 +50,8 @@ pub struct Settings {
     pub gate: Option<GateSettings>,
     /// The address of the operations listener, if there is one.
     pub operations: Option<SocketAddr>,
+    /// The time from SIGTERM, when the process stops being ready, until its ports close.
+    pub drain: Duration,
 }
 
 impl Settings {
@@ -65,6 +68,7 @@ impl Settings {
         let redis = problems.redis(&args.redis);
         let redis_budget = problems.budget(&args.redis.redis_budget_ms);
         let listener = problems.listener(&args.listener);
+        let drain = problems.drain(&args.listener.drain_ms);
         // The settings of a plane that does not run are checked too.
         let shared = (listener.clone(), database_url, redis.clone());
         let control = args.control.parse(&mut problems, runs_control, shared);
@@ -74,6 +78,7 @@ impl Settings {
         let (control, gate) = control.zip(gate).context("WEIR_REDIS_URL was checked")?;
         Ok(Self {
             operations: listener.operations,
+            drain,
             control: runs_control.then_some(control),
             gate: runs_gate.then_some(gate),
         })

@@ -58,7 +58,7 @@ pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     telemetry::start(&args.log, Lines::Plain)?;
     descriptors::raise_limit();
     let running = Running::default();
-    lifecycle::stop_on_signal(&running)?;
+    lifecycle::stop_on_signal(&running, Duration::ZERO)?;
     let listeners = listeners(&args)?;
     let data_dir = own_folder(&args.data_dir)?;
     let servers = {

@@ -1,21 +1,34 @@
-//! Signals. The first SIGTERM or SIGINT stops the process in order; a second one ends it at once.
+//! Signals. After SIGTERM the process is not ready but still serves, so that load balancers notice before its ports close; then
+//! it stops in order. SIGINT stops it in order without that time, and each further signal shortens the end by one step.
 
 use std::process;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::running::Running;
 
-/// Cancels `running.stop` on SIGTERM or SIGINT.
-pub fn stop_on_signal(running: &Running) -> anyhow::Result<()> {
+/// Stops `running` on SIGTERM, after `drain`, and on SIGINT, at once.
+pub fn stop_on_signal(running: &Running, drain: Duration) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("listen for SIGINT")?;
     ignore_hangup(running)?;
-    let stop = running.stop.clone();
+    let (leaving, stop) = (running.leaving.clone(), running.stop.clone());
     running.spawn_untracked("signals", async move {
-        next(&mut terminate, &mut interrupt).await;
-        tracing::info!("asked to stop");
+        if next(&mut terminate, &mut interrupt).await == SignalKind::terminate() {
+            tracing::info!(
+                drain_ms = drain.as_millis(),
+                "asked to stop: serving until the time is over"
+            );
+            leaving.cancel();
+            tokio::select! {
+                () = tokio::time::sleep(drain) => {}
+                () = stop.cancelled() => {}
+                _ = next(&mut terminate, &mut interrupt) => {}
+            }
+        }
+        tracing::info!("stopping");
         stop.cancel();
         next(&mut terminate, &mut interrupt).await;
         process::exit(130);
@@ -34,9 +47,9 @@ fn ignore_hangup(running: &Running) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn next(terminate: &mut Signal, interrupt: &mut Signal) {
+async fn next(terminate: &mut Signal, interrupt: &mut Signal) -> SignalKind {
     tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        _ = terminate.recv() => SignalKind::terminate(),
+        _ = interrupt.recv() => SignalKind::interrupt(),
     }
 }

@@ -15,6 +15,8 @@ use tokio_util::task::TaskTracker;
 /// requests of a plane need end with [`Running::drained`].
 #[derive(Debug, Clone, Default)]
 pub struct Running {
+    /// Cancelled when the process is no longer ready, some time before `stop`.
+    pub leaving: CancellationToken,
     /// Cancelled when the process must stop.
     pub stop: CancellationToken,
     /// Cancelled when the planes have drained.

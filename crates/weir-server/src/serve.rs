@@ -39,7 +39,7 @@ pub async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     let mut settings = Settings::parse(&args)?;
     limit_connections(&mut settings);
     let running = Running::default();
-    lifecycle::stop_on_signal(&running)?;
+    lifecycle::stop_on_signal(&running, settings.drain)?;
     // Ports are opened first, so that a port in use is reported before any connection is made.
     let operations = settings.operations.map(listen).transpose()?;
     let mut planes = Vec::new();
@@ -213,7 +213,7 @@ fn run_plane(
         );
     }
     let meters = Arc::new(ListenerMeters::default());
-    let plane = plane.with_meters(name, Arc::clone(&meters));
+    let plane = plane.with_meters(name, Arc::clone(&meters)).unready_after(running.leaving.clone());
     let (public, stop) = (plane.clone().serving(surface), running.stop.clone());
     running.spawn(name, serve(listener, public, settings.serve_settings(meters), stop));
     Ok(plane)

@@ -99,6 +99,13 @@ impl Stack {
         control
     }
 
+    /// Starts another control plane, which serves for `drain_ms` after SIGTERM, and waits for it.
+    pub async fn control_that_drains_for(&self, drain_ms: &str) -> Server {
+        let control = self.control_with(self.control_url(), ("WEIR_DRAIN_MS", drain_ms));
+        self.until_ready(&control).await;
+        control
+    }
+
     fn control_with(&self, database_url: String, (name, value): (&'static str, &str)) -> Server {
         let folder_name = format!("control-{}", self.made.fetch_add(1, Ordering::Relaxed));
         let mut env = control_env(database_url, self.redis.url(), &self.signing_key);
@@ -133,6 +140,7 @@ impl Stack {
             ("WEIR_REDIS_URL", settings.redis_url.unwrap_or_else(|| self.redis.url())),
             ("WEIR_REDIS_BUDGET_MS", self.redis_budget_ms.to_string()),
             ("WEIR_OVERLOAD_WAIT_MS", OVERLOAD_WAIT_MS.to_string()),
+            ("WEIR_DRAIN_MS", "0".to_owned()),
             ("WEIR_GATE_ADDR", address.clone()),
             ("WEIR_STATE_DIR", folder.join("state").display().to_string()),
         ];
@@ -193,6 +201,7 @@ fn control_env(
         ("WEIR_REDIS_URL", redis_url),
         ("WEIR_REDIS_BUDGET_MS", PATIENT_MS.to_string()),
         ("WEIR_OVERLOAD_WAIT_MS", OVERLOAD_WAIT_MS.to_string()),
+        ("WEIR_DRAIN_MS", "0".to_owned()),
         ("WEIR_SIGNUP", "open".to_owned()),
         ("WEIR_JWT_KEY", signing_key.to_owned()),
     ]

@@ -1,4 +1,4 @@
-//! SIGTERM: requests in flight finish, then the process ends.
+//! SIGTERM: load balancers learn that the process ends, requests in flight finish, then it ends.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -87,6 +87,44 @@ impl InFlight {
         let mut answer = String::new();
         self.0.read_to_string(&mut answer).expect("the gate answers and closes");
         answer
+    }
+}
+
+/// G-12. The second SIGTERM ends the time in which the process serves without being ready.
+#[tokio::test]
+async fn process_that_was_asked_to_stop_is_not_ready_and_serves_until_the_drain_is_over() {
+    let stack = shared().await;
+    let env = vec![("WEIR_DRAIN_MS", "60000".to_owned())];
+    let gate = stack.gate(GateSettings { env, ..GateSettings::default() });
+    stack.until_ready(&gate).await;
+    let control = stack.control_that_drains_for("60000").await;
+    let tenant = Tenant::sign_up(stack).await;
+    let (_, key, version) = tenant.make_key(&["check"]).await;
+    tenant.settled_on(&gate, version).await;
+
+    for server in [&gate, &control] {
+        send_signal(server.pid(), "TERM");
+        let ready = format!("{}/readyz", server.url);
+        let http = Http::new();
+        until(seconds(20), "the process is not ready", async || {
+            http.try_get(&ready).await.is_some_and(|reply| reply.status == 503)
+        })
+        .await;
+        let reply = http.get(&ready).await.expect(503);
+        assert_eq!(reply.text("/detail"), "the process is stopping");
+        Http::new().get(&format!("{}/healthz", server.url)).await.expect(200);
+    }
+    for _ in 0..5 {
+        // Each client opens a connection.
+        let reply = Http::new().post(&format!("{}/check", gate.url), &key, &json!({})).await;
+        assert_eq!(reply.expect(200).header("connection"), None);
+        Http::new().get(&format!("{}/api/v1/auth/options", control.url)).await.expect(200);
+    }
+    for server in [&gate, &control] {
+        assert_eq!(server.exit_code(), None);
+        send_signal(server.pid(), "TERM");
+        until(seconds(20), "the process ends", async || server.exit_code().is_some()).await;
+        assert_eq!(server.exit_code(), Some(0), "{}", server.log());
     }
 }
 

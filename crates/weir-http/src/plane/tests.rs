@@ -46,6 +46,22 @@ async fn every_failure_is_a_problem_with_the_request_id() {
 }
 
 #[tokio::test]
+async fn process_that_stops_is_not_ready_and_answers_everything_else() {
+    let ok = || get(|| async { "fine" });
+    let router = Router::new().route("/readyz", ok()).route("/healthz", ok());
+    let settings = PlaneSettings { request_ids: RequestIds::new(|| 33), request_deadline: None };
+    let leaving = CancellationToken::new();
+    let plane = Plane::new(with_fallbacks(router), settings).unready_after(leaving.clone());
+    let status = async |path: &str| {
+        let request = Request::builder().uri(path).body(Body::empty()).expect("valid");
+        plane.answer(request).await.status().as_u16()
+    };
+    assert_eq!((status("/readyz").await, status("/healthz").await), (200, 200));
+    leaving.cancel();
+    assert_eq!((status("/readyz").await, status("/healthz").await), (503, 200));
+}
+
+#[tokio::test]
 async fn every_answer_has_the_security_headers_and_our_request_id() {
     for path in ["/fine", "/missing", "/panic"] {
         let (response, _) = ask("GET", path).await;

@@ -48,9 +48,9 @@ pub(super) async fn answer(
         let year = HeaderValue::from_static("max-age=31536000");
         response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, year);
     }
-    if version <= Version::HTTP_11 && (state.body_pending() || state.age(now) > *connection_age_max)
-    {
-        // The rest of the body was not read, so the connection cannot carry another request.
+    let ends = state.age(now) > *connection_age_max || shared.closing.has_begun();
+    // If the rest of the body was not read, the connection cannot carry another request.
+    if version <= Version::HTTP_11 && (state.body_pending() || ends) {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     drop(in_progress);

@@ -14,10 +14,13 @@ use super::answer::{answer, problem_of, refusal_bytes};
 use super::connection_state::ConnectionState;
 use super::head::HEAD_BYTES_MAX;
 use super::http1_stream::Http1Stream;
+use super::settings::ServeSettings;
 use super::shared::Shared;
 use super::transport::{Protocol, Transport};
 use crate::problem::Problem;
 
+/// The interval at which a closing HTTP/2 connection looks whether its requests have ended.
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
 /// The time in which a connection must end after the request to end.
 const END_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -51,8 +54,9 @@ impl Connection {
         let mut transport = self.transport(stream);
         let deadline = self.shared.settings.first_bytes_deadline;
         let detected = tokio::select! {
+            biased;
             detected = tokio::time::timeout(deadline, transport.detect_protocol()) => detected,
-            () = self.shared.shutdown.cancelled() => return,
+            () = self.shared.closing.idle_end() => return,
         };
         let served = match detected {
             Ok(Ok(Protocol::Http1)) => self.http1(transport).await,
@@ -83,8 +87,9 @@ impl Connection {
                 .serve_connection(TokioIo::new(&mut stream), service);
             tokio::pin!(connection);
             tokio::select! {
+                biased;
                 served = connection.as_mut() => served?,
-                () = self.shared.shutdown.cancelled() => {
+                () = self.shared.closing.idle_end() => {
                     connection.as_mut().graceful_shutdown();
                     connection.await?;
                 }
@@ -120,13 +125,29 @@ impl Connection {
             .keep_alive_timeout(settings.first_bytes_deadline)
             .serve_connection(TokioIo::new(transport), service);
         tokio::pin!(connection);
-        let deadline = tokio::select! {
+        tokio::select! {
+            biased;
             served = connection.as_mut() => return served,
-            () = self.shared.shutdown.cancelled() => settings.drain_deadline,
-            () = self.idle_or_old() => settings.first_bytes_deadline,
-        };
+            () = self.shared.closing.idle_end() => {}
+            () = self.idle_or_old() => {}
+        }
         connection.as_mut().graceful_shutdown();
-        tokio::time::timeout(deadline, connection).await.unwrap_or(Ok(()))
+        tokio::select! {
+            biased;
+            served = connection.as_mut() => served,
+            () = self.unresponsive() => Ok(()),
+        }
+    }
+
+    /// Returns when a client has not ended its HTTP/2 connection in time after the `GOAWAY`: soon if it has no request in
+    /// progress.
+    async fn unresponsive(&self) {
+        let ServeSettings { first_bytes_deadline, drain_deadline, .. } = self.shared.settings;
+        tokio::time::sleep(first_bytes_deadline).await;
+        let busy_until = Instant::now() + drain_deadline.saturating_sub(first_bytes_deadline);
+        while self.state.idle_since().is_none() && Instant::now() < busy_until {
+            tokio::time::sleep(BUSY_PAUSE).await;
+        }
     }
 
     /// Returns when the client has sent no request and read nothing for too long, or at the maximum age.

@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use tokio_util::sync::CancellationToken;
-
+use super::closing::Closing;
 use super::overload::Overload;
 use super::settings::ServeSettings;
 use crate::plane::Plane;
@@ -15,5 +14,5 @@ pub(super) struct Shared {
     pub(super) settings: ServeSettings,
     pub(super) overload: Overload,
     pub(super) started: Instant,
-    pub(super) shutdown: CancellationToken,
+    pub(super) closing: Closing,
 }

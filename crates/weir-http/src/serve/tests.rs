@@ -136,20 +136,7 @@ async fn trusted_proxy_names_the_client_and_its_use_of_tls() {
     assert!(!answer.contains("strict-transport-security"), "{answer}");
 }
 
-#[tokio::test]
-async fn requests_in_flight_finish_after_shutdown() {
-    let mut running = start(quick()).await;
-    let addr = running.addr;
-    let asking =
-        tokio::spawn(async move { exchange(addr, b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await });
-    running.entered.changed().await.expect("the route is alive");
-    running.shutdown.cancel();
-    running.finish.add_permits(1);
-    assert!(asking.await.expect("no panic").ends_with("done"));
-    running.task.await.expect("drained");
-    assert!(TcpStream::connect(addr).await.is_err());
-}
-
+mod closing;
 mod endings;
 mod room;
 mod strictness;

@@ -28,6 +28,9 @@ pub struct ListenerArgs {
     /// The longest that requests wait for the process before they are refused, in milliseconds
     #[arg(long, env = "WEIR_OVERLOAD_WAIT_MS", default_value = "100")]
     pub overload_wait_ms: String,
+    /// The time after SIGTERM for which the process serves without being ready, in milliseconds
+    #[arg(long, env = "WEIR_DRAIN_MS", default_value = "5000")]
+    pub drain_ms: String,
 }
 
 /// Checked settings of the listeners.
@@ -76,6 +79,16 @@ impl Problems {
             connections_per_address_max: self
                 .connections("WEIR_CONNECTIONS_PER_ADDRESS_MAX", &args.connections_per_address_max),
             overload_wait: self.overload_wait(&args.overload_wait_ms),
+        }
+    }
+
+    pub(super) fn drain(&mut self, text: &str) -> Duration {
+        match text.parse() {
+            Ok(ms @ 0..=60_000) => Duration::from_millis(ms),
+            _ => {
+                self.add("WEIR_DRAIN_MS must be from 0 to 60000");
+                Duration::ZERO
+            }
         }
     }
 

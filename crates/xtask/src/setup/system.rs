@@ -35,7 +35,7 @@ struct Need {
     present: fn() -> bool,
 }
 
-const NEEDS: [Need; 11] = [
+const NEEDS: [Need; 12] = [
     // The server's allocator is built from its sources.
     Need {
         title: "make",
@@ -93,6 +93,13 @@ const NEEDS: [Need; 11] = [
         brew: "curl",
         only_for: &[Purpose::Test],
         present: || on_path("curl").is_some(),
+    },
+    Need {
+        title: "HAProxy",
+        debian: "haproxy",
+        brew: "haproxy",
+        only_for: &[Purpose::Test],
+        present: || on_path("haproxy").is_some() || Path::new("/usr/sbin/haproxy").exists(),
     },
     // Counts instructions; there is none for other systems.
     Need {
