@@ -5,12 +5,13 @@
 
 use std::time::Duration;
 
+use redis::Script;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Script};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use weir_domain::time::Timestamp;
 
+use crate::client::{Client, Server};
 use crate::error::RedisError;
 use crate::keys;
 
@@ -34,7 +35,7 @@ pub struct Budget {
 
 #[derive(Debug, Default)]
 struct Link {
-    connection: Option<MultiplexedConnection>,
+    connection: Option<(MultiplexedConnection, Server)>,
     /// The time before which no connection is attempted.
     retry_at: Option<Instant>,
 }
@@ -114,23 +115,22 @@ impl Attempts {
 
     async fn connection(&self) -> Result<MultiplexedConnection, RedisError> {
         let mut link = self.link.lock().await;
-        if let Some(connection) = &link.connection {
+        if let Some((connection, server)) = &link.connection
+            && self.client.is_current(server).await
+        {
             return Ok(connection.clone());
         }
         if link.retry_at.is_some_and(|at| Instant::now() < at) {
             return Err(RedisError::Timeout);
         }
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(TIMEOUT))
-            .set_response_timeout(Some(TIMEOUT));
-        match self.client.get_multiplexed_async_connection_with_config(&config).await {
-            Ok(connection) => {
-                *link = Link { connection: Some(connection.clone()), retry_at: None };
+        match self.client.connect(TIMEOUT).await {
+            Ok((connection, server)) => {
+                *link = Link { connection: Some((connection.clone(), server)), retry_at: None };
                 Ok(connection)
             }
             Err(error) => {
                 link.retry_at = Some(Instant::now() + RETRY_AFTER);
-                Err(error.into())
+                Err(error)
             }
         }
     }

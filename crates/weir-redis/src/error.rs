@@ -17,6 +17,9 @@ pub enum RedisError {
     /// The connection broke. The check was possibly decided.
     #[error("the connection to redis broke")]
     Broken(#[source] redis::RedisError),
+    /// The server is a replica, or the Sentinels name another primary. Nothing was sent.
+    #[error("this server of redis is not the primary")]
+    NotPrimary,
     /// Redis answered with an error: out of memory, busy, read-only, not permitted, bad address.
     #[error("redis refused the command ({})", refusal(.0))]
     Refused(#[source] redis::RedisError),
@@ -53,8 +56,16 @@ const REFUSALS: [(&str, &str); 15] = [
 impl RedisError {
     /// All values of [`label`](Self::label).
     pub fn labels() -> impl Iterator<Item = &'static str> {
-        const OTHERS: [&str; 7] =
-            ["away", "timeout", "broken", "refused", "bad_reply", "overloaded", "window_over"];
+        const OTHERS: [&str; 8] = [
+            "away",
+            "not_primary",
+            "timeout",
+            "broken",
+            "refused",
+            "bad_reply",
+            "overloaded",
+            "window_over",
+        ];
         OTHERS.into_iter().chain(REFUSALS.map(|(_, label)| label))
     }
 
@@ -62,6 +73,7 @@ impl RedisError {
     pub fn label(&self) -> &'static str {
         match self {
             Self::Away => "away",
+            Self::NotPrimary => "not_primary",
             Self::Timeout => "timeout",
             Self::Broken(_) => "broken",
             Self::Refused(error) => refusal(error),
@@ -79,7 +91,7 @@ impl RedisError {
     /// Whether only a new connection, perhaps to another server, can help.
     pub(crate) fn wants_reconnection(&self) -> bool {
         let Self::Refused(error) = self else {
-            return matches!(self, Self::Broken(_));
+            return matches!(self, Self::Broken(_) | Self::NotPrimary);
         };
         matches!(
             error.kind(),

@@ -5,29 +5,27 @@
 //! - `signal` publishes versions of the rulebook and receives them; a signal carries no content. It also detects that Redis
 //!   lost its data.
 //! - `attempts` counts sign-in attempts for all control planes together.
+//! - `client` connects: to one server, or to the primary that Sentinels name.
 //! - `usage` estimates the keys of each tenant, from a random sample.
 //! - `keys` makes the name of every key; no name contains unhashed text from a caller.
 
 pub mod attempts;
+mod client;
 pub mod error;
 pub mod keys;
 pub mod limiter;
 pub mod signal;
 pub mod usage;
 
-pub use redis::Client;
+pub use client::{AddressError, Client, Unsuitable};
 
-use error::RedisError;
-use redis::TlsCertificates;
-
-/// Returns a client for `url`; nothing is connected yet. With `rediss://` it speaks TLS, and trusts servers whose
-/// certificates the operating system trusts.
-pub fn client(url: &str) -> Result<Client, RedisError> {
-    Client::open(url).map_err(RedisError::Refused)
+/// Returns a client for `url`; nothing is connected yet. With `rediss://` and `rediss-sentinel://` it speaks TLS, and trusts
+/// servers whose certificates the operating system trusts.
+pub fn client(url: &str) -> Result<Client, AddressError> {
+    Client::new(url, None)
 }
 
 /// As [`client`], but trusts the certificates of one authority (PEM) and no others.
-pub fn client_trusting(url: &str, authority: Vec<u8>) -> Result<Client, RedisError> {
-    let certificates = TlsCertificates { client_tls: None, root_cert: Some(authority) };
-    Client::build_with_tls(url, certificates).map_err(RedisError::Refused)
+pub fn client_trusting(url: &str, authority: Vec<u8>) -> Result<Client, AddressError> {
+    Client::new(url, Some(authority))
 }

@@ -26,7 +26,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::Client;
 use smallvec::SmallVec;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -42,6 +41,7 @@ use self::queue::FairQueue;
 use self::script::Encoded;
 pub use self::settings::{DecidingClock, LimiterSettings};
 use self::status::Status;
+use crate::client::Client;
 use crate::error::RedisError;
 use crate::keys::{INVALIDATION_CHANNEL, RESET};
 
@@ -208,7 +208,7 @@ impl Limiter {
             return Ok(0);
         }
         let reset = async {
-            let mut connection = self.client.get_multiplexed_async_connection().await?;
+            let (mut connection, _) = self.client.connect(RESET_TIMEOUT).await?;
             let mut both = redis::pipe();
             both.atomic();
             both.add_command(reset::call(counters));
@@ -217,7 +217,7 @@ impl Limiter {
                 let message = format!("{RESET}{}", subject.to_hex());
                 both.cmd("PUBLISH").arg(INVALIDATION_CHANNEL).arg(message).ignore();
             }
-            both.query_async::<(u64,)>(&mut connection).await
+            Ok::<_, RedisError>(both.query_async::<(u64,)>(&mut connection).await?)
         };
         let reset = tokio::time::timeout(RESET_TIMEOUT, reset).await;
         let (count,) = reset.map_err(|_| RedisError::Timeout)??;
@@ -231,4 +231,4 @@ async fn received(sent: Result<Receiver, RedisError>) -> Result<Reply, RedisErro
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

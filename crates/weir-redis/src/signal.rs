@@ -8,11 +8,11 @@ mod marker;
 mod subscription;
 mod wake;
 
-use redis::Client;
 use tokio_util::sync::CancellationToken;
 
 pub use self::announcer::Signal;
 pub use self::wake::Wake;
+use crate::client::Client;
 
 /// Calls `wake` for each signal, each new subscription and each loss of data until `stop`.
 pub async fn follow(client: Client, stop: CancellationToken, wake: impl Fn(Wake)) {

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client};
 use weir_domain::id::TenantId;
 
+use crate::client::Client;
 use crate::error::RedisError;
 
 /// The estimated keys and bytes of one tenant in Redis.
@@ -30,10 +30,7 @@ pub async fn sample(
     client: &Client,
     count: usize,
 ) -> Result<HashMap<TenantId, KeysOfTenant>, RedisError> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(TIMEOUT))
-        .set_response_timeout(Some(TIMEOUT));
-    let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+    let (mut connection, _) = client.connect(TIMEOUT).await?;
     let all: u64 = redis::cmd("DBSIZE").query_async(&mut connection).await?;
     let mut found: HashMap<TenantId, KeysOfTenant> = HashMap::new();
     let mut taken = 0_u64;
@@ -103,8 +100,7 @@ mod tests {
     async fn an_estimate_is_near_what_there_is() {
         let server = weir_local::shared::redis();
         let client = crate::client(&server.url()).expect("an address");
-        let mut connection =
-            client.get_multiplexed_async_connection().await.expect("redis answers");
+        let (mut connection, _) = client.connect(TIMEOUT).await.expect("redis answers");
         // Other tests use this server too, so the keys are counted afterwards.
         let (one, two) = (TenantId::from_u128(0xC0_0001), TenantId::from_u128(0xC0_0002));
         let mut pipe = redis::pipe();

@@ -18,7 +18,7 @@ use clap::Args;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 use weir_control::{SigningKey, Signup};
-use weir_local::{Postgres, PostgresOptions, Redis, RedisOptions};
+use weir_local::{LocalError, Postgres, PostgresOptions, Redis, RedisOptions, RedisSentinel};
 use weir_store::Role;
 
 use self::addresses::Addresses;
@@ -43,12 +43,22 @@ pub struct DevArgs {
     /// Longest that a check waits for Redis; more than `weir serve` allows, for a busy desk machine
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     redis_budget_ms: u64,
+    /// The Redis to start: one server, or a primary with a replica and three Sentinels
+    #[arg(long, value_enum, default_value_t = RedisKind::Single)]
+    redis: RedisKind,
     /// Print one line of JSON when everything is ready, and nothing else
     #[arg(long)]
     json: bool,
     /// What is logged, such as `info` or `weir_gate=debug`
     #[arg(long, env = "WEIR_LOG", default_value = "warn")]
     log: String,
+}
+
+/// The forms of Redis that `weir dev` starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum RedisKind {
+    Single,
+    Sentinel,
 }
 
 const DATABASE: &str = "weir";
@@ -62,8 +72,8 @@ pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     let listeners = listeners(&args)?;
     let data_dir = own_folder(&args.data_dir)?;
     let servers = {
-        let data_dir = data_dir.clone();
-        tokio::task::spawn_blocking(move || Servers::start(&data_dir)).await??
+        let (data_dir, redis) = (data_dir.clone(), args.redis);
+        tokio::task::spawn_blocking(move || Servers::start(&data_dir, redis)).await??
     };
     let done = run_on(&args, &data_dir, &servers, listeners, &running).await;
     running.stop.cancel();
@@ -75,15 +85,19 @@ pub async fn run(args: DevArgs) -> anyhow::Result<()> {
 /// The Postgres and Redis servers of `weir dev`.
 struct Servers {
     postgres: Postgres,
-    redis: Redis,
+    redis: RedisServers,
+}
+
+enum RedisServers {
+    Single(Redis),
+    Sentinel(RedisSentinel),
 }
 
 impl Servers {
-    fn start(data_dir: &Path) -> anyhow::Result<Self> {
+    fn start(data_dir: &Path, redis: RedisKind) -> anyhow::Result<Self> {
         let options = PostgresOptions { data_dir: data_dir.join("postgres"), durable: true };
         let postgres = Postgres::start(options).context("start postgres")?;
-        let options = RedisOptions { data_dir: data_dir.join("redis"), settings: Vec::new() };
-        let redis = Redis::start(options).context("start redis")?;
+        let redis = RedisServers::start(data_dir, redis).context("start redis")?;
         let known = postgres
             .psql("postgres", &["-Atc", "SELECT 1 FROM pg_database WHERE datname = 'weir'"])
             .context("look for the database")?;
@@ -91,6 +105,27 @@ impl Servers {
             postgres.create_database(DATABASE).context("create the database")?;
         }
         Ok(Self { postgres, redis })
+    }
+}
+
+impl RedisServers {
+    fn start(data_dir: &Path, kind: RedisKind) -> Result<Self, LocalError> {
+        match kind {
+            RedisKind::Single => {
+                let data_dir = data_dir.join("redis");
+                Redis::start(RedisOptions { data_dir, settings: Vec::new() }).map(Self::Single)
+            }
+            RedisKind::Sentinel => {
+                RedisSentinel::start(&data_dir.join("redis-sentinel")).map(Self::Sentinel)
+            }
+        }
+    }
+
+    fn url(&self) -> String {
+        match self {
+            Self::Single(server) => server.url(),
+            Self::Sentinel(group) => group.url(),
+        }
     }
 }
 

@@ -28,6 +28,10 @@ use crate::{dashboard, descriptors, edge, lifecycle, operations};
 
 /// The pause between two checks of a login's rights while Postgres is unavailable.
 const CONFINE_EVERY: Duration = Duration::from_secs(1);
+/// The pause between two checks of the address of Redis while it is away.
+const VERIFY_EVERY: Duration = Duration::from_secs(1);
+/// The deadline of one check of the address of Redis.
+const REDIS_DEADLINE: Duration = Duration::from_secs(2);
 const REQUEST_DEADLINE: Duration = Duration::from_secs(15);
 /// The budget of inspections and resets, whose callers are people. Checks have a shorter one.
 const TESTER_BUDGET: Duration = Duration::from_secs(1);
@@ -74,6 +78,22 @@ fn confine(store: Store, plane: &'static str, running: &Running) {
     });
 }
 
+/// Ends the process if Redis answers at its address but cannot serve Weir there. The plane starts without waiting for the
+/// check, because Redis can be away; the check is repeated until Redis answers once.
+fn verify_redis(redis: weir_redis::Client, running: &Running) {
+    running.spawn_check("address of redis", async move {
+        loop {
+            match redis.unsuitable(REDIS_DEADLINE).await {
+                Ok(None) => return Ok(()),
+                Ok(Some(reason)) => {
+                    return Err(anyhow::Error::new(reason).context("WEIR_REDIS_URL cannot be used"));
+                }
+                Err(_) => tokio::time::sleep(VERIFY_EVERY).await,
+            }
+        }
+    });
+}
+
 /// Opens a port.
 pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     bind(address).with_context(|| format!("listen on {address}"))
@@ -103,6 +123,7 @@ pub fn start_control(
             .context("read the address of postgres")?;
     confine(store.clone(), "the control plane", running);
     let redis = settings.redis;
+    verify_redis(redis.clone(), running);
     let usage_redis = redis.clone();
     let limiter_settings = LimiterSettings { budget: TESTER_BUDGET, ..Default::default() };
     let macs = Macs::new(&settings.signing_keys).context("read the signing keys")?;
@@ -159,6 +180,7 @@ pub fn start_gate(
             .context("read the address of postgres")?;
     confine(store.clone(), "the gate", running);
     let redis = settings.redis;
+    verify_redis(redis.clone(), running);
     let limiter_settings = LimiterSettings { budget: settings.redis_budget, ..Default::default() };
     // Leased units are returned after the last request, so Redis is needed until then.
     let returned = CancellationToken::new();

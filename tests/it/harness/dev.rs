@@ -22,6 +22,11 @@ impl Dev {
     /// Starts the process in the folder `dev` of `parent`, with the data of an earlier start if there are any, and waits
     /// until it is ready.
     pub async fn start(parent: &Path) -> Self {
+        Self::start_with(parent, &[]).await
+    }
+
+    /// As [`Self::start`], with more arguments.
+    pub async fn start_with(parent: &Path, args: &[&str]) -> Self {
         let folder = folder(parent, "dev");
         // Other accounts can pass through this folder, so the servers store their data in it.
         std::fs::create_dir_all(folder.join("data")).expect("a folder for its data");
@@ -29,6 +34,7 @@ impl Dev {
         let launch = Launch::new(binary(), &folder, &folder.join("log"))
             .args(["dev", "--json", "--data-dir", "data", "--redis-budget-ms", "1000"])
             .args(["--base-port", &base_port().to_string()])
+            .args(args)
             .stdout(&said)
             .stop_by(StopSignal::Interrupt, seconds(30));
         let process = WatchedProcess::spawn(launch).expect("start weir dev");

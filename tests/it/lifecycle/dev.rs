@@ -41,6 +41,17 @@ async fn weir_dev_stops_everything_it_started_and_comes_back_with_the_same_demo(
     third.process.stop();
 }
 
+#[tokio::test]
+async fn weir_dev_with_sentinels_serves_and_leaves_no_process_behind() {
+    let scratch = ScratchDir::create().expect("a scratch folder");
+    let dev = Dev::start_with(scratch.path(), &["--redis", "sentinel"]).await;
+    assert!(dev.text("/redis_url").starts_with("redis-sentinel://"), "{}", dev.said);
+    assert_serves(&dev).await;
+    send_signal(dev.process.pid(), "INT");
+    assert_eq!(dev.process.wait_exit(seconds(60)), Some(0), "{}", dev.process.log_tail());
+    assert_eq!(processes_with(&data_folders(&scratch)), Vec::<String>::new());
+}
+
 /// Sign-in works, and both gates know the demo's key and rules.
 async fn assert_serves(dev: &Dev) {
     let http = Http::new();

@@ -8,6 +8,7 @@
 //! probes (half-open) until a fresh connection answers.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -22,6 +23,7 @@ use super::refusals::Refusals;
 use super::script;
 use super::settings::LimiterSettings;
 use super::status::Status;
+use crate::client::Client;
 use crate::error::RedisError;
 
 /// The task that calls Redis.
@@ -43,7 +45,7 @@ const IDLE: Duration = Duration::from_millis(500);
 
 impl Batcher {
     pub(super) fn new(
-        client: redis::Client,
+        client: Client,
         settings: LimiterSettings,
         queue: Arc<FairQueue>,
         status: Arc<Status>,
@@ -71,7 +73,7 @@ impl Batcher {
             self.timeouts_in_a_row = 0;
             queue.accept();
             let served = match self.probed(probed) {
-                Ok(()) => self.serve(&mut connected).await,
+                Ok(()) => self.serve_until_moved(&mut connected).await,
                 Err(error) => Err(error),
             };
             let Err(error) = served else { return };
@@ -81,9 +83,32 @@ impl Batcher {
         }
     }
 
+    /// Serves the queue until it is closed, or until the Sentinels name another primary.
+    async fn serve_until_moved(&mut self, connected: &mut Connected) -> Result<(), RedisError> {
+        let (client, server) = (self.connector.client().clone(), connected.server.clone());
+        // A call in flight is awaited, so that its checks have their answers.
+        let moved = AtomicBool::new(false);
+        let compare = async {
+            client.moved(&server).await;
+            moved.store(true, Ordering::Relaxed);
+            std::future::pending().await
+        };
+        tokio::select! {
+            served = self.serve(connected, &moved) => served,
+            never = compare => never,
+        }
+    }
+
     /// Serves the queue until it is closed. An error means that the connection can no longer be used.
-    async fn serve(&mut self, connected: &mut Connected) -> Result<(), RedisError> {
-        while self.wait_for_checks(connected).await? {
+    async fn serve(
+        &mut self,
+        connected: &mut Connected,
+        moved: &AtomicBool,
+    ) -> Result<(), RedisError> {
+        while self.wait_for_checks(connected, moved).await? {
+            if moved.load(Ordering::Relaxed) {
+                return Err(RedisError::NotPrimary);
+            }
             let drained = self.queue.drain(connected.pace.cost_max(), Instant::now());
             for mut late in drained.expired {
                 late.reply(Err(RedisError::Timeout));
@@ -94,7 +119,11 @@ impl Batcher {
     }
 
     /// Waits for checks. Returns false if the queue was closed. A connection that broke while it was idle costs no check.
-    async fn wait_for_checks(&mut self, connected: &mut Connected) -> Result<bool, RedisError> {
+    async fn wait_for_checks(
+        &mut self,
+        connected: &mut Connected,
+        moved: &AtomicBool,
+    ) -> Result<bool, RedisError> {
         let queue = Arc::clone(&self.queue);
         loop {
             if let Ok(open) = tokio::time::timeout(IDLE, queue.arrival()).await {
@@ -103,6 +132,9 @@ impl Batcher {
             tokio::select! {
                 open = queue.arrival() => return Ok(open),
                 probed = self.connector.probe(connected) => self.probed(probed)?,
+            }
+            if moved.load(Ordering::Relaxed) {
+                return Err(RedisError::NotPrimary);
             }
         }
     }
@@ -138,7 +170,7 @@ impl Batcher {
         connected: &mut Connected,
         batch: &mut [PendingCheck],
     ) -> Result<script::Reply, RedisError> {
-        let Connected { connection, pace, program } = connected;
+        let Connected { connection, pace, program, .. } = connected;
         let (clock, grace_ms) = self.settings.clock_and_grace();
         let call = program.call(&encoded(batch), clock, grace_ms);
         let sent = Instant::now();

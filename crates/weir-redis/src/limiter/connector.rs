@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, ErrorKind, ServerErrorKind};
+use redis::{ErrorKind, ServerErrorKind};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::pace::Pace;
 use super::program::{Program, is_not_permitted, is_unknown};
 use super::settings::LimiterSettings;
 use super::status::Status;
+use crate::client::{Client, Server};
 use crate::error::RedisError;
 
 /// Makes connections, one at a time.
@@ -23,10 +24,11 @@ pub(super) struct Connector {
     last_attempt: Option<Instant>,
 }
 
-/// A connection, the pace of Redis on it, and the way in which Redis runs the program.
+/// A connection, its server, the pace of Redis on it, and the way in which Redis runs the program.
 #[derive(Debug)]
 pub(super) struct Connected {
     pub(super) connection: MultiplexedConnection,
+    pub(super) server: Server,
     pub(super) pace: Pace,
     pub(super) program: Program,
 }
@@ -41,6 +43,10 @@ const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 impl Connector {
     pub(super) fn new(client: Client, settings: LimiterSettings, status: Arc<Status>) -> Self {
         Self { client, settings, status, last_attempt: None }
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
     }
 
     /// Connects, however long that takes. The second value is the result of the first probe on the connection: `Ok`, or a
@@ -68,15 +74,12 @@ impl Connector {
 
     async fn attempt(&self) -> Result<(Connected, Result<(), RedisError>), RedisError> {
         // The batcher enforces the deadlines of checks; those of the library are only a backstop.
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(PROBE_TIMEOUT))
-            .set_response_timeout(Some(self.settings.budget + PROBE_TIMEOUT));
-        let mut connection =
-            self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        let timeout = self.settings.budget + PROBE_TIMEOUT;
+        let (mut connection, server) = self.client.connect(timeout).await?;
         let sent = Instant::now();
         redis::cmd("PING").query_async::<()>(&mut connection).await?;
-        let mut connected =
-            Connected { connection, pace: Pace::new(sent.elapsed()), program: Program::default() };
+        let (pace, program) = (Pace::new(sent.elapsed()), Program::default());
+        let mut connected = Connected { connection, server, pace, program };
         match self.probe(&mut connected).await {
             Err(error @ RedisError::Refused(_)) if !error.wants_reconnection() => {
                 Ok((connected, Err(error)))
@@ -133,7 +136,7 @@ fn log(error: &RedisError, logged: &mut Option<(String, Instant)>) {
 }
 
 fn is_worth_a_back_off(error: &RedisError) -> bool {
-    let RedisError::Refused(error) = error else { return false };
+    let RedisError::Refused(error) = error else { return matches!(error, RedisError::NotPrimary) };
     error.kind() != ErrorKind::Server(ServerErrorKind::BusyLoading)
 }
 

@@ -4,7 +4,7 @@ mod batching;
 mod clock_steps;
 mod edges;
 mod failures;
-pub(super) mod fixture;
+pub(crate) mod fixture;
 mod guarantees;
 mod idempotency;
 mod refunds;

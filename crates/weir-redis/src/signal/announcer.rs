@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::client::{Client, Server};
 use crate::error::RedisError;
 use crate::keys::SIGNAL_CHANNEL;
 
@@ -25,7 +25,7 @@ pub struct Signal {
 #[derive(Debug)]
 struct Announcer {
     client: Client,
-    connection: Option<MultiplexedConnection>,
+    connection: Option<(MultiplexedConnection, Server)>,
     newest: watch::Receiver<u64>,
     failures: Arc<AtomicU64>,
 }
@@ -112,21 +112,17 @@ impl Announcer {
     async fn publish(&mut self, version: u64) -> Result<(), RedisError> {
         let mut publish = redis::cmd("PUBLISH");
         publish.arg(SIGNAL_CHANNEL).arg(version);
-        if let Some(connection) = &mut self.connection
+        // A replica would accept the message, and hand it to its own subscribers alone.
+        if let Some((connection, server)) = &mut self.connection
+            && self.client.is_current(server).await
             && publish.query_async::<i64>(connection).await.is_ok()
         {
             return Ok(());
         }
         // The connection has possibly died while it was idle. A version that is announced twice does no harm.
-        let connection = self.connection.insert(connect(&self.client).await?);
+        let connected = self.client.connect(TIMEOUT / 2).await?;
+        let (connection, _) = self.connection.insert(connected);
         publish.query_async::<i64>(connection).await?;
         Ok(())
     }
-}
-
-async fn connect(client: &Client) -> Result<MultiplexedConnection, RedisError> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(TIMEOUT / 2))
-        .set_response_timeout(Some(TIMEOUT / 2));
-    Ok(client.get_multiplexed_async_connection_with_config(&config).await?)
 }

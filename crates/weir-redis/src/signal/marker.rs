@@ -7,10 +7,10 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client};
 use tokio::time::sleep;
 
 use super::wake::Wake;
+use crate::client::Client;
 use crate::error::RedisError;
 use crate::keys::MARKER;
 
@@ -35,11 +35,8 @@ async fn compare(
     known: &mut Option<String>,
     wake: &impl Fn(Wake),
 ) -> Result<(), RedisError> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(TIMEOUT))
-        .set_response_timeout(Some(TIMEOUT));
-    let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-    loop {
+    let (mut connection, server) = client.connect(TIMEOUT).await?;
+    while client.is_current(&server).await {
         let found = read(&mut connection).await?;
         if known.is_some() && found != *known {
             tracing::warn!("redis lost its data: counters begin anew");
@@ -56,6 +53,7 @@ async fn compare(
         }
         sleep(EVERY).await;
     }
+    Err(RedisError::NotPrimary)
 }
 
 async fn read(connection: &mut MultiplexedConnection) -> Result<Option<String>, RedisError> {

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use redis::aio::{PubSubSink, PubSubStream};
-use redis::{Client, Msg, Value};
+use redis::{Msg, Value};
 use tokio::time::{Instant, sleep, timeout};
 use weir_domain::subject::SubjectKey;
 
 use super::wake::Wake;
+use crate::client::Client;
 use crate::error::RedisError;
 use crate::keys::{INVALIDATION_CHANNEL, RESET, SIGNAL_CHANNEL};
 
@@ -39,16 +40,18 @@ pub(super) async fn keep(client: &Client, wake: &impl Fn(Wake)) {
 /// Listens until the connection ends or is silent.
 async fn listen(client: &Client, wake: &impl Fn(Wake)) -> Result<Never, RedisError> {
     let subscribe = async {
-        let mut pubsub = client.get_async_pubsub().await?;
+        let (mut pubsub, server) = client.subscribe().await?;
         pubsub.subscribe(&[SIGNAL_CHANNEL, INVALIDATION_CHANNEL]).await?;
-        Ok::<_, redis::RedisError>(pubsub)
+        Ok::<_, RedisError>((pubsub, server))
     };
-    let pubsub = timeout(SUBSCRIBE_TIMEOUT, subscribe).await.map_err(|_| RedisError::Timeout)??;
+    let subscribed = timeout(SUBSCRIBE_TIMEOUT, subscribe).await;
+    let (pubsub, server) = subscribed.map_err(|_| RedisError::Timeout)??;
     wake(Wake::Subscribed);
     let (sink, messages) = pubsub.split();
     tokio::select! {
         error = ping(sink) => Err(error),
         () = receive(messages, wake) => Err(RedisError::Away),
+        () = client.moved(&server) => Err(RedisError::NotPrimary),
     }
 }
 

@@ -1,14 +1,10 @@
 //! The signal over real Redis, and over connections that fall silent.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use redis::IntoConnectionInfo as _;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use weir_local::{Redis, RedisOptions, ScratchDir};
+use weir_local::{Redis, RedisOptions, Relay, ScratchDir};
 
 use super::{Signal, Wake, follow};
 use crate::Client;
@@ -66,72 +62,14 @@ fn redis() -> (Redis, ScratchDir) {
     (Redis::start(options).expect("redis starts"), scratch)
 }
 
-/// Forwards connections to Redis until they are silenced. A silenced connection stays open and passes nothing.
-struct Proxy {
-    port: u16,
-    /// Connections numbered below this are silent.
-    silent_below: Arc<AtomicU64>,
-    accepted: Arc<AtomicU64>,
-}
-
-impl Proxy {
-    async fn start(redis_port: u16) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-        let port = listener.local_addr().expect("it is bound").port();
-        let (silent_below, accepted) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
-        let proxy =
-            Self { port, silent_below: Arc::clone(&silent_below), accepted: Arc::clone(&accepted) };
-        tokio::spawn(async move {
-            while let Ok((near, _)) = listener.accept().await {
-                let number = accepted.fetch_add(1, Ordering::SeqCst);
-                let far =
-                    TcpStream::connect(("127.0.0.1", redis_port)).await.expect("redis accepts");
-                tokio::spawn(forward(near, far, number, Arc::clone(&silent_below)));
-            }
-        });
-        proxy
-    }
-
-    /// Silences all connections made so far.
-    fn silence(&self) {
-        self.silent_below.store(self.accepted.load(Ordering::SeqCst), Ordering::SeqCst);
-    }
-}
-
-async fn forward(near: TcpStream, far: TcpStream, number: u64, silent_below: Arc<AtomicU64>) {
-    let (mut from_near, mut from_far) = ([0; 4096], [0; 4096]);
-    loop {
-        let (source, target, buffer) = tokio::select! {
-            _ = near.readable() => (&near, &far, &mut from_near),
-            _ = far.readable() => (&far, &near, &mut from_far),
-        };
-        match source.try_read(buffer) {
-            Ok(0) => return,
-            Ok(_) if number < silent_below.load(Ordering::SeqCst) => {}
-            Ok(count) => {
-                let mut rest = &buffer[..count];
-                while !rest.is_empty() && target.writable().await.is_ok() {
-                    if let Ok(written) = target.try_write(rest) {
-                        rest = &rest[written..];
-                    }
-                }
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-            Err(_) => return,
-        }
-    }
-}
-
 #[tokio::test]
 async fn half_open_subscription_is_noticed_and_made_anew() {
     let (redis, scratch) = redis();
-    let info = redis.url().into_connection_info().expect("a local address");
-    let redis::ConnectionAddr::Tcp(_, port) = *info.addr() else { panic!("not TCP") };
-    let proxy = Proxy::start(port).await;
-    let near = info.set_addr(redis::ConnectionAddr::Tcp("127.0.0.1".to_owned(), proxy.port));
-    let client = Client::open(near).expect("a local address");
+    let relay = Relay::start(redis.port()).expect("it starts");
+    let near = format!("redis://:{}@127.0.0.1:{}", redis.password(), relay.port());
+    let client = crate::client(&near).expect("a local address");
     let mut fixture = Fixture::following(redis, scratch, client).await;
-    proxy.silence();
+    assert!(relay.silence() > 0);
     fixture.until(Wake::Disconnected).await;
     fixture.until(Wake::Subscribed).await;
     let signal = Signal::start(fixture.client.clone(), fixture.stop.clone());
@@ -169,7 +107,7 @@ async fn emptied_redis_is_noticed_each_time_and_by_a_restart_too() {
 #[tokio::test]
 async fn malformed_signals_wake_as_such() {
     let mut fixture = Fixture::start().await;
-    let mut connection = fixture.client.get_multiplexed_async_connection().await.expect("accepted");
+    let mut connection = fixture.client.connect(DEADLINE).await.expect("accepted").0;
     for payload in ["", "-1", "18446744073709551616", "4 2", "\u{0}", "{}"] {
         let mut publish = redis::cmd("PUBLISH");
         publish.arg(SIGNAL_CHANNEL).arg(payload);
@@ -197,7 +135,7 @@ async fn announcing_waits_for_nothing_and_the_newest_version_arrives() {
 #[tokio::test]
 async fn an_announcement_that_failed_is_repeated_until_it_arrives() {
     let mut fixture = Fixture::start().await;
-    let mut connection = fixture.client.get_multiplexed_async_connection().await.expect("redis");
+    let mut connection = fixture.client.connect(DEADLINE).await.expect("redis").0;
     let mut announcer = redis::cmd("ACL");
     announcer.arg("SETUSER").arg("announcer").arg("on").arg(">pass").arg("allchannels");
     let mut set = async |rights: &[&str]| {

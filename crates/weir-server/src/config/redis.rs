@@ -13,7 +13,7 @@ use super::problems::Problems;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_field_names, reason = "fields are flags of the command line")]
 pub struct RedisArgs {
-    /// Where Redis is, such as <redis://127.0.0.1:6379>
+    /// Where Redis is, such as <redis://127.0.0.1:6379> or <redis-sentinel://a,b,c/NAME>
     #[arg(long, env = "WEIR_REDIS_URL", hide_env_values = true)]
     pub redis_url: Option<String>,
     /// A file that holds the above
@@ -46,8 +46,12 @@ impl Problems {
         let read = std::fs::read_to_string(path);
         let wrong = match &read {
             Err(error) => format!("{NAME} cannot be read ({}): {error}", path.display()),
-            Ok(_) if !url.starts_with("rediss://") => {
-                format!("{NAME} is of no use unless WEIR_REDIS_URL begins with rediss://")
+            Ok(_)
+                if !["rediss://", "rediss-sentinel://"].iter().any(|tls| url.starts_with(tls)) =>
+            {
+                format!(
+                    "{NAME} is of no use unless WEIR_REDIS_URL begins with rediss:// or rediss-sentinel://"
+                )
             }
             Ok(text) if !text.contains("-----BEGIN CERTIFICATE-----") => {
                 format!("{NAME} holds no certificate in PEM form ({})", path.display())

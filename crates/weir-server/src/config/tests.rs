@@ -130,6 +130,29 @@ fn postgres_on_another_host_must_prove_who_it_is_unless_that_is_waived() {
 }
 
 #[test]
+fn address_of_redis_has_one_of_the_known_forms() {
+    let problems = |redis_url: &str| {
+        let needed = ["--roles", "gate", "--database-url", "postgres://gate@127.0.0.1/weir"];
+        let settings = Settings::parse(&args(&[&needed[..], &["--redis-url", redis_url]].concat()));
+        settings.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    for right in ["redis://a", "rediss://a", "redis-sentinel://a,b:1/main", "rediss-sentinel://a/m"]
+    {
+        assert_eq!(problems(right), "", "{right}");
+    }
+    for (wrong, reason) in [
+        ("http://a", "scheme must be redis, rediss, redis-sentinel or rediss-sentinel"),
+        ("redis://a,b", "several hosts need redis-sentinel://"),
+        ("redis-sentinel://a,b", "name of the primary is missing"),
+        ("redis-cluster://a,b", "Redis Cluster cannot be used yet"),
+    ] {
+        let problem = problems(wrong);
+        assert!(problem.contains("WEIR_REDIS_URL cannot be used: "), "{wrong}: {problem}");
+        assert!(problem.contains(reason), "{wrong}: {problem}");
+    }
+}
+
+#[test]
 fn process_with_both_planes_needs_a_login_for_each() {
     let both = args(&["--roles", "control,gate", "--database-url", "postgres://a@127.0.0.1/weir"]);
     let said = Settings::parse(&both).expect_err("the gate's is missing").to_string();

@@ -107,7 +107,7 @@ impl Own {
 
     async fn statistic(&self, section: &str, name: &str) -> u64 {
         let client = crate::client(&self.redis.url()).expect("a local address");
-        let mut connection = client.get_multiplexed_async_connection().await.expect("it accepts");
+        let mut connection = client.connect(SLACK).await.expect("it accepts").0;
         let mut info = redis::cmd("INFO");
         let text: String = info.arg(section).query_async(&mut connection).await.expect("it runs");
         let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("redis counts it");

@@ -27,13 +27,13 @@ pub(super) const START_US: u64 = 1_763_726_400_000_000;
 pub(super) const GRACE_MS: u64 = 600_000;
 
 /// A tenant that no other test has.
-pub(super) fn fresh_tenant() -> TenantId {
+pub(crate) fn fresh_tenant() -> TenantId {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let process = u128::from(std::process::id()) << 64;
     TenantId::from_u128(process | u128::from(NEXT.fetch_add(1, Ordering::Relaxed)))
 }
 
-pub(super) fn client() -> redis::Client {
+pub(super) fn client() -> crate::Client {
     crate::client(&weir_local::shared::redis().url()).expect("a local address")
 }
 
@@ -86,7 +86,7 @@ impl Fixture {
     }
 
     async fn start(
-        client: redis::Client,
+        client: crate::Client,
         now_us: Arc<AtomicU64>,
         clock: Option<DecidingClock>,
         grace: Duration,
@@ -239,10 +239,10 @@ pub(super) fn passed(decisions: &[Decision]) -> bool {
 }
 
 pub(super) async fn connection() -> redis::aio::MultiplexedConnection {
-    client().get_multiplexed_async_connection().await.expect("redis accepts")
+    client().connect(Duration::from_secs(20)).await.expect("redis accepts").0
 }
 
-pub(super) async fn until_up(limiter: &Limiter) {
+pub(crate) async fn until_up(limiter: &Limiter) {
     until("redis answers", async || {
         tokio::task::yield_now().await;
         limiter.up()
@@ -251,7 +251,7 @@ pub(super) async fn until_up(limiter: &Limiter) {
 }
 
 /// Waits until `holds` returns true.
-pub(super) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
     while !holds().await {
         assert!(tokio::time::Instant::now() < deadline, "waited in vain: {what}");
@@ -302,7 +302,7 @@ pub(super) fn charge(id: u128, rule: Rule, subject: u128) -> RuleCharge {
 }
 
 /// A charge of a fresh rule with these limits.
-pub(in crate::limiter) fn charge_of(id: u128, limits: Vec<LimitDraft>) -> RuleCharge {
+pub(crate) fn charge_of(id: u128, limits: Vec<LimitDraft>) -> RuleCharge {
     charge(id, Rule::parse(draft(limits)).expect("a valid rule"), 1)
 }
 

@@ -1,0 +1,223 @@
+//! Failovers by real Sentinels.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use weir_domain::draft::LimitDraft;
+use weir_domain::request::Operation;
+use weir_local::{Redis, RedisOptions, RedisSentinel, ScratchDir};
+
+use super::Unsuitable;
+use crate::attempts::{Attempts, Budget};
+use crate::limiter::tests::fixture::{charge_of, fresh_tenant, until, until_up};
+use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
+use crate::signal::{Signal, Wake, follow};
+
+/// The longest time that a busy machine needs for any step, a failover included.
+const DEADLINE: Duration = Duration::from_mins(1);
+
+struct Fixture {
+    group: Arc<RedisSentinel>,
+    client: crate::Client,
+    stop: CancellationToken,
+    _stop: DropGuard,
+    _scratch: ScratchDir,
+}
+
+impl Fixture {
+    fn start() -> Self {
+        let scratch = ScratchDir::create().expect("a scratch folder");
+        let group = RedisSentinel::start(&scratch.path().join("redis")).expect("it starts");
+        let client = crate::client(&group.url()).expect("a valid address");
+        let stop = CancellationToken::new();
+        let stop_on_drop = stop.clone().drop_guard();
+        Self { group: Arc::new(group), client, stop, _stop: stop_on_drop, _scratch: scratch }
+    }
+
+    fn limiter(&self) -> Limiter {
+        let settings =
+            LimiterSettings { budget: Duration::from_millis(400), ..LimiterSettings::default() };
+        Limiter::start(self.client.clone(), settings, self.stop.clone())
+    }
+
+    /// The index of the server that all Sentinels hold for the primary.
+    async fn primary(&self) -> usize {
+        let mut primary = None;
+        until("the sentinels agree", async || {
+            tokio::task::yield_now().await;
+            primary = self.group.primary();
+            primary.is_some()
+        })
+        .await;
+        primary.expect("they agree")
+    }
+
+    /// The number of calls of the script that a server has run.
+    fn calls(&self, server: usize) -> u64 {
+        let statistics = self.group.servers()[server].command("INFO commandstats");
+        let statistics = statistics.expect("it answers");
+        let count = |line: &str| {
+            let calls = ["cmdstat_evalsha:calls=", "cmdstat_fcall:calls="]
+                .iter()
+                .find_map(|name| line.strip_prefix(name))?;
+            calls.split(',').next()?.parse::<u64>().ok()
+        };
+        statistics.lines().filter_map(count).sum()
+    }
+}
+
+/// Sends checks one after another; counts those that were admitted.
+struct Caller {
+    limiter: Limiter,
+    admitted: AtomicU64,
+}
+
+impl Caller {
+    /// Sends checks until `enough` of them in a row were decided.
+    async fn until_decided(&self, asked: &Asked<'_>, enough: u32) {
+        let deadline = Instant::now() + DEADLINE;
+        let mut in_a_row = 0;
+        while in_a_row < enough {
+            assert!(Instant::now() < deadline, "checks are not decided");
+            match self.limiter.check(std::slice::from_ref(asked)).await.remove(0) {
+                Ok(Answer::Decided(_, decisions)) => {
+                    in_a_row += 1;
+                    self.admitted.fetch_add(u64::from(decisions[0].allowed), Ordering::Relaxed);
+                }
+                Ok(other) => panic!("{other:?}"),
+                Err(_) => in_a_row = 0,
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_primary_is_replaced_and_admissions_stay_bounded() {
+    let fixture = Fixture::start();
+    let limit = 200;
+    let limits = vec![LimitDraft::FixedWindow { limit, window_ms: 31_622_400_000 }];
+    let (tenant, rules) = (fresh_tenant(), vec![charge_of(1, limits)]);
+    let asked =
+        Asked { tenant, operation: Operation::Consume, cost: 1, rules: &rules, idempotency: None };
+    let caller = Caller { limiter: fixture.limiter(), admitted: AtomicU64::new(0) };
+    until_up(&caller.limiter).await;
+    caller.until_decided(&asked, 100).await;
+
+    let before = fixture.primary().await;
+    fixture.group.servers()[before].kill().expect("it ran");
+    // More checks than the limit, so each admission beyond it is one that the failover lost.
+    caller.until_decided(&asked, 400).await;
+    assert_ne!(fixture.primary().await, before);
+    let admitted = caller.admitted.load(Ordering::Relaxed);
+    // A counter that began anew admits the limit once more at most.
+    assert!((limit..=2 * limit).contains(&admitted), "{admitted}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn paused_primary_is_replaced_and_decides_nothing_after_its_return() {
+    let fixture = Fixture::start();
+    let limits = vec![LimitDraft::FixedWindow { limit: 1_000_000, window_ms: 31_622_400_000 }];
+    let (tenant, rules) = (fresh_tenant(), vec![charge_of(1, limits)]);
+    let asked =
+        Asked { tenant, operation: Operation::Consume, cost: 1, rules: &rules, idempotency: None };
+    let caller = Caller { limiter: fixture.limiter(), admitted: AtomicU64::new(0) };
+    until_up(&caller.limiter).await;
+    caller.until_decided(&asked, 10).await;
+
+    let before = fixture.primary().await;
+    fixture.group.servers()[before].pause().expect("it ran");
+    caller.until_decided(&asked, 10).await;
+    assert_ne!(fixture.primary().await, before);
+    fixture.group.servers()[before].resume().expect("it was paused");
+    // Calls that were sent before the failover possibly run now.
+    let calls = fixture.calls(before);
+    caller.until_decided(&asked, 200).await;
+    let later = fixture.calls(before);
+    assert!(later <= calls + 3, "{} checks went to the old primary", later - calls);
+}
+
+/// Nothing breaks the connection to the old primary, so only the Sentinels tell that it is one no longer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_user_of_redis_follows_a_planned_failover() {
+    let fixture = Fixture::start();
+    let limiter = fixture.limiter();
+    until_up(&limiter).await;
+    let (woken, mut wakes) = mpsc::unbounded_channel();
+    let wake = move |wake| _ = woken.send(wake);
+    tokio::spawn(follow(fixture.client.clone(), fixture.stop.clone(), wake));
+    let mut until_woken = async |wanted: Wake| {
+        let wait = async {
+            while let Some(wake) = wakes.recv().await {
+                if wake == wanted {
+                    return;
+                }
+            }
+        };
+        let waited = tokio::time::timeout(DEADLINE, wait).await;
+        waited.unwrap_or_else(|_| panic!("never {wanted:?}"));
+    };
+    let signal = Signal::start(fixture.client.clone(), fixture.stop.clone());
+    let attempts = Attempts::new(fixture.client.clone());
+    let budget = [Budget { name: [1; 16], attempts_max: 1_000_000 }];
+    let now = weir_domain::time::Timestamp::from_millis(1_000_000);
+    until_woken(Wake::Subscribed).await;
+    signal.announce(1);
+    until_woken(Wake::Announced(1)).await;
+    assert_eq!(attempts.admit(&budget, now, 60_000).await.expect("redis"), Ok(()));
+
+    let (before, group) = (fixture.primary().await, Arc::clone(&fixture.group));
+    let failing_over = tokio::task::spawn_blocking(move || group.fail_over());
+    failing_over.await.expect("it runs").expect("the replica is promoted");
+    until_woken(Wake::Disconnected).await;
+    until_woken(Wake::Subscribed).await;
+    signal.announce(2);
+    until_woken(Wake::Announced(2)).await;
+    until("attempts are charged", async || attempts.admit(&budget, now, 60_000).await.is_ok())
+        .await;
+    let primary = &fixture.group.servers()[1 - before];
+    until("the limiter has moved", async || {
+        until_up(&limiter).await;
+        primary
+            .command("CLIENT LIST")
+            .is_ok_and(|clients| clients.contains("cmd=evalsha") || clients.contains("cmd=fcall"))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn unsuitable_addresses_are_recognised() {
+    let scratch = ScratchDir::create().expect("a scratch folder");
+    let server = |name: &str, settings: &[&str]| {
+        let settings = settings.iter().map(|line| (*line).to_owned()).collect();
+        let options = RedisOptions { data_dir: scratch.path().join(name), settings };
+        Redis::start(options).expect("redis starts")
+    };
+    let unsuitable = async |server: &Redis| {
+        let client = crate::client(&server.url()).expect("a local address");
+        client.unsuitable(DEADLINE).await.expect("it answers")
+    };
+    assert_eq!(unsuitable(&server("primary", &[])).await, None);
+    let replica = server("replica", &["replicaof 127.0.0.1 1"]);
+    assert_eq!(unsuitable(&replica).await, Some(Unsuitable::Replica));
+    let node = server("node", &["cluster-enabled yes"]);
+    assert_eq!(unsuitable(&node).await, Some(Unsuitable::ClusterNode));
+    let away = crate::client("redis://127.0.0.1:1").expect("an address");
+    assert!(away.unsuitable(DEADLINE).await.is_err());
+}
+
+#[tokio::test]
+async fn unknown_name_and_the_address_of_a_sentinel_are_recognised() {
+    let fixture = Fixture::start();
+    assert_eq!(fixture.client.unsuitable(DEADLINE).await.expect("it answers"), None);
+    let other = fixture.group.url().replace("/weir?", "/other?");
+    let client = crate::client(&other).expect("an address");
+    let unsuitable = client.unsuitable(DEADLINE).await.expect("it answers");
+    assert_eq!(unsuitable, Some(Unsuitable::UnknownName("other".to_owned())));
+    let client = crate::client(&fixture.group.sentinels()[0].url()).expect("an address");
+    let unsuitable = client.unsuitable(DEADLINE).await.expect("it answers");
+    assert_eq!(unsuitable, Some(Unsuitable::Sentinel));
+}
