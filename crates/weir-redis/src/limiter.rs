@@ -21,6 +21,7 @@ mod script;
 mod settings;
 mod source;
 mod status;
+mod timeouts;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -90,7 +90,7 @@ struct Servers {
 
 enum RedisServers {
     Single(Redis),
-    Sentinel(RedisSentinel),
+    Sentinel(Box<RedisSentinel>),
 }
 
 impl Servers {
@@ -116,7 +116,8 @@ impl RedisServers {
                 Redis::start(RedisOptions { data_dir, settings: Vec::new() }).map(Self::Single)
             }
             RedisKind::Sentinel => {
-                RedisSentinel::start(&data_dir.join("redis-sentinel")).map(Self::Sentinel)
+                let group = RedisSentinel::start(&data_dir.join("redis-sentinel"))?;
+                Ok(Self::Sentinel(Box::new(group)))
             }
         }
     }

@@ -1,5 +1,6 @@
-//! The batcher: one connection with one call in flight. The next call takes the checks that were queued meanwhile, by turns
-//! of the tenants and up to its size.
+//! The batcher: one connection. While Redis is near, one call is in flight, and the next one takes the checks that were queued
+//! meanwhile, by turns of the tenants and up to its size. While Redis is distant, some calls are in flight, so that a check
+//! waits for about one round trip and not for two (`pace`).
 //!
 //! The batcher enforces the deadlines of all checks, in flight and queued, so that no caller needs a timer. A check that
 //! possibly ran is never sent again.
@@ -11,11 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use redis::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::connector::{Connected, Connector};
-use super::in_flight::{encoded, reply_in_time, reply_other_period};
+use super::in_flight::{Call, Event, InFlight, PendingReply, encoded, reply_other_period};
 use super::pending::{PendingCheck, Reply};
 use super::program::is_unknown;
 use super::queue::FairQueue;
@@ -23,6 +25,7 @@ use super::refusals::Refusals;
 use super::script;
 use super::settings::LimiterSettings;
 use super::status::Status;
+use super::timeouts::Timeouts;
 use crate::client::Client;
 use crate::error::RedisError;
 
@@ -34,12 +37,10 @@ pub(super) struct Batcher {
     status: Arc<Status>,
     connector: Connector,
     refusals: Refusals,
-    timeouts_in_a_row: u32,
+    timeouts: Timeouts,
     was_up: bool,
 }
 
-/// Calls without an answer after which Redis counts as away.
-const TIMEOUTS_UNTIL_DOWN: u32 = 3;
 /// Time without a check after which Redis is probed.
 const IDLE: Duration = Duration::from_millis(500);
 
@@ -52,7 +53,8 @@ impl Batcher {
     ) -> Self {
         let connector = Connector::new(client, settings.clone(), Arc::clone(&status));
         let refusals = Refusals::default();
-        Self { settings, queue, status, connector, refusals, timeouts_in_a_row: 0, was_up: false }
+        let timeouts = Timeouts::default();
+        Self { settings, queue, status, connector, refusals, timeouts, was_up: false }
     }
 
     /// Works until `stop`, or until the queue is closed.
@@ -70,7 +72,7 @@ impl Batcher {
                 // A queue that refuses checks receives none, so it was closed.
                 _ = queue.arrival() => return,
             };
-            self.timeouts_in_a_row = 0;
+            self.timeouts.answered();
             queue.accept();
             let served = match self.probed(probed) {
                 Ok(()) => self.serve_until_moved(&mut connected).await,
@@ -105,17 +107,73 @@ impl Batcher {
         connected: &mut Connected,
         moved: &AtomicBool,
     ) -> Result<(), RedisError> {
-        while self.wait_for_checks(connected, moved).await? {
-            if moved.load(Ordering::Relaxed) {
-                return Err(RedisError::NotPrimary);
-            }
-            let drained = self.queue.drain(connected.pace.cost_max(), Instant::now());
-            for mut late in drained.expired {
-                late.reply(Err(RedisError::Timeout));
-            }
-            self.decide(connected, drained.batch).await?;
+        let mut in_flight = InFlight::default();
+        let served = self.serve_calls(connected, moved, &mut in_flight).await;
+        if let Err(error) = &served {
+            self.queue.refuse();
+            in_flight.fail(error);
         }
-        Ok(())
+        served
+    }
+
+    async fn serve_calls(
+        &mut self,
+        connected: &mut Connected,
+        moved: &AtomicBool,
+        in_flight: &mut InFlight,
+    ) -> Result<(), RedisError> {
+        let queue = Arc::clone(&self.queue);
+        loop {
+            if in_flight.is_empty() {
+                if !self.wait_for_checks(connected, moved).await? {
+                    return Ok(());
+                }
+                if moved.load(Ordering::Relaxed) {
+                    return Err(RedisError::NotPrimary);
+                }
+                self.send_next(connected, in_flight);
+                continue;
+            }
+            let send_at = if moved.load(Ordering::Relaxed) {
+                None
+            } else {
+                connected.pace.send_at(in_flight.len(), in_flight.last_sent())
+            };
+            match in_flight.next(&queue, send_at).await {
+                Event::Sendable => self.send_next(connected, in_flight),
+                Event::Answered(call, value) => self.answer(connected, in_flight, call, value)?,
+            }
+        }
+    }
+
+    /// Sends the next call, if there are checks for it.
+    fn send_next(&mut self, connected: &Connected, in_flight: &mut InFlight) {
+        let drained = self.queue.drain(connected.pace.cost_max(), Instant::now());
+        for mut late in drained.expired {
+            late.reply(Err(RedisError::Timeout));
+        }
+        if !drained.batch.is_empty() {
+            self.send(connected, in_flight, drained.batch, false);
+        }
+    }
+
+    fn send(
+        &self,
+        connected: &Connected,
+        in_flight: &mut InFlight,
+        batch: Vec<PendingCheck>,
+        with_program: bool,
+    ) {
+        let (clock, grace_ms) = self.settings.clock_and_grace();
+        let (program, mut connection) = (connected.program, connected.connection.clone());
+        let reply: PendingReply = if with_program {
+            let call = program.load_and_call(&encoded(&batch), clock, grace_ms);
+            Box::pin(async move { call.query_async(&mut connection).await })
+        } else {
+            let call = program.call(&encoded(&batch), clock, grace_ms);
+            Box::pin(async move { call.query_async(&mut connection).await })
+        };
+        in_flight.add(batch, reply, with_program);
     }
 
     /// Waits for checks. Returns false if the queue was closed. A connection that broke while it was idle costs no check.
@@ -139,56 +197,46 @@ impl Batcher {
         }
     }
 
-    /// Decides a batch in one call. An error means that the connection can no longer be used.
-    async fn decide(
+    /// Replies to the checks of a call. An error means that the connection can no longer be used.
+    fn answer(
         &mut self,
         connected: &mut Connected,
-        mut batch: Vec<PendingCheck>,
+        in_flight: &mut InFlight,
+        call: Call,
+        value: Result<Value, RedisError>,
     ) -> Result<(), RedisError> {
-        while !batch.is_empty() {
-            match self.call(connected, &mut batch).await {
-                Ok(script::Reply::Answers(all)) => {
-                    self.answered();
-                    for (mut pending, answers) in batch.into_iter().zip(all) {
-                        pending.reply(Ok(Reply::Answers(answers)));
-                    }
-                    return Ok(());
+        if !call.with_program && value.as_ref().is_err_and(is_unknown) {
+            // Redis ran nothing of a program that it does not have, so the call is sent again.
+            self.status.count_script_load();
+            self.send(connected, in_flight, call.batch, true);
+            return Ok(());
+        }
+        if value.is_ok() && !call.with_program {
+            connected.pace.measured(call.cost(), call.sent, Instant::now(), call.alone);
+        }
+        match value.and_then(|value| script::reply(&encoded(&call.batch), value)) {
+            Ok(script::Reply::Answers(all)) => {
+                self.answered();
+                for (mut pending, answers) in call.batch.into_iter().zip(all) {
+                    pending.reply(Ok(Reply::Answers(answers)));
                 }
-                Ok(script::Reply::OtherPeriod(now)) => {
-                    self.answered();
-                    // The script compared periods before it read or wrote anything, so the other checks are sent again.
-                    batch = reply_other_period(batch, now);
-                }
-                Err(error) => return self.failed(error, batch),
             }
+            Ok(script::Reply::OtherPeriod(now)) => {
+                self.answered();
+                // The script compared periods before it read or wrote anything, so the other checks are sent again.
+                let others = reply_other_period(call.batch, now);
+                if !others.is_empty() {
+                    self.send(connected, in_flight, others, false);
+                }
+            }
+            Err(error) => self.failed(error, call)?,
         }
         Ok(())
     }
 
-    async fn call(
-        &self,
-        connected: &mut Connected,
-        batch: &mut [PendingCheck],
-    ) -> Result<script::Reply, RedisError> {
-        let Connected { connection, pace, program, .. } = connected;
-        let (clock, grace_ms) = self.settings.clock_and_grace();
-        let call = program.call(&encoded(batch), clock, grace_ms);
-        let sent = Instant::now();
-        let mut value = reply_in_time(call.query_async(connection), batch, &self.queue).await;
-        if value.as_ref().is_err_and(is_unknown) {
-            // Redis ran nothing of a program that it does not have, so the call is sent again.
-            self.status.count_script_load();
-            let again = program.load_and_call(&encoded(batch), clock, grace_ms);
-            value = reply_in_time(again.query_async(connection), batch, &self.queue).await;
-        } else if value.is_ok() {
-            pace.measured(batch.iter().map(|pending| pending.cost).sum(), sent.elapsed());
-        }
-        script::reply(&encoded(batch), value?)
-    }
-
     /// Notes that Redis decided something.
     fn answered(&mut self) {
-        self.timeouts_in_a_row = 0;
+        self.timeouts.answered();
         self.refusals.answered();
         if !self.status.set_up(true) {
             if self.was_up {
@@ -211,16 +259,20 @@ impl Batcher {
     }
 
     /// Replies with the error, and repeats nothing. An error means that the connection can no longer be used.
-    fn failed(&mut self, error: RedisError, batch: Vec<PendingCheck>) -> Result<(), RedisError> {
-        let timeout = matches!(error, RedisError::Timeout);
-        self.timeouts_in_a_row = if timeout { self.timeouts_in_a_row + 1 } else { 0 };
-        let down = error.wants_reconnection() || self.timeouts_in_a_row >= TIMEOUTS_UNTIL_DOWN;
+    fn failed(&mut self, error: RedisError, call: Call) -> Result<(), RedisError> {
+        let stalled = if matches!(error, RedisError::Timeout) {
+            self.timeouts.timed_out(call.sent, Instant::now())
+        } else {
+            self.timeouts.answered();
+            false
+        };
+        let down = error.wants_reconnection() || stalled;
         if down {
             // Set before callers receive the error, so that their next checks fail at once, like those in the queue.
             self.status.set_up(false);
             self.queue.refuse();
         }
-        for mut pending in batch {
+        for mut pending in call.batch {
             pending.reply(Err(error.clone()));
         }
         if down {

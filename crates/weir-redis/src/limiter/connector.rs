@@ -39,6 +39,8 @@ const ATTEMPT_EVERY: Duration = Duration::from_millis(100);
 const BACK_OFF_MAX: Duration = Duration::from_secs(2);
 const LOG_EVERY: Duration = Duration::from_secs(1);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+/// The deadline of an attempt, which takes several round trips.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Connector {
     pub(super) fn new(client: Client, settings: LimiterSettings, status: Arc<Status>) -> Self {
@@ -59,7 +61,7 @@ impl Connector {
                 sleep_until(last + ATTEMPT_EVERY).await;
             }
             self.last_attempt = Some(Instant::now());
-            let attempt = timeout(PROBE_TIMEOUT, self.attempt()).await;
+            let attempt = timeout(ATTEMPT_TIMEOUT, self.attempt()).await;
             let error = match attempt.unwrap_or(Err(RedisError::Timeout)) {
                 Ok(connected) => return connected,
                 Err(error) => error,

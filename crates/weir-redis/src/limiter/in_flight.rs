@@ -1,8 +1,14 @@
-//! The batch in flight, and the replies to its checks until Redis has answered.
+//! The calls in flight on one connection, and the replies to their checks until Redis has answered.
+//!
+//! Redis answers the calls of a connection in order, so only the reply to the first one is awaited.
 
-use std::pin::pin;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
 
-use redis::Value;
+use redis::{RedisResult, Value};
+use tokio::time::{Instant, sleep_until};
 use weir_domain::time::Micros;
 
 use super::deadline::StallTolerantDeadline;
@@ -10,6 +16,162 @@ use super::pending::{PendingCheck, Reply};
 use super::queue::FairQueue;
 use super::script::Encoded;
 use crate::error::RedisError;
+
+/// The calls in flight, in the order in which they were sent.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    calls: VecDeque<Call>,
+    /// One reply for each call.
+    replies: Replies,
+    deadline: StallTolerantDeadline,
+}
+
+/// A call without an answer.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) batch: Vec<PendingCheck>,
+    pub(super) sent: Instant,
+    /// Whether no other call was in flight when this one was sent.
+    pub(super) alone: bool,
+    /// Whether the call contained the program, because Redis did not have it.
+    pub(super) with_program: bool,
+}
+
+/// The next event of a connection.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// The first call has its answer, or all its checks have expired.
+    Answered(Call, Result<Value, RedisError>),
+    /// Another call can be sent.
+    Sendable,
+}
+
+/// The reply of Redis to a call. Polling it sends the call.
+pub(super) type PendingReply = Pin<Box<dyn Future<Output = RedisResult<Value>> + Send>>;
+
+impl Call {
+    /// The estimated script time, in microseconds.
+    pub(super) fn cost(&self) -> u32 {
+        self.batch.iter().map(|check| check.cost).fold(0, u32::saturating_add)
+    }
+}
+
+impl InFlight {
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    pub(super) fn add(
+        &mut self,
+        batch: Vec<PendingCheck>,
+        reply: PendingReply,
+        with_program: bool,
+    ) {
+        let alone = self.calls.is_empty();
+        self.calls.push_back(Call { batch, sent: Instant::now(), alone, with_program });
+        self.replies.0.push_back(Slot { reply, value: None });
+    }
+
+    /// The time at which the last call was sent.
+    pub(super) fn last_sent(&self) -> Option<Instant> {
+        self.calls.back().map(|call| call.sent)
+    }
+
+    /// Waits for the reply to the first call while one of its checks needs it, or until another call can be sent: from
+    /// `send_at`, if there are checks; `None` means never. Meanwhile, replies to the expired checks in flight and in the queue.
+    /// There must be a call.
+    pub(super) async fn next(&mut self, queue: &FairQueue, send_at: Option<Instant>) -> Event {
+        let Self { calls, replies, deadline } = self;
+        let value = {
+            let mut event = pin!(async {
+                tokio::select! {
+                    biased;
+                    value = poll_fn(|context| replies.poll_first(context)) => Some(value),
+                    () = sendable(queue, send_at) => None,
+                }
+            });
+            loop {
+                let awaited = |call: &Call| call.batch.iter().any(|check| check.reply.is_some());
+                if !calls.front().is_some_and(awaited) {
+                    break Some(Err(RedisError::Timeout));
+                }
+                let checks = calls.iter().flat_map(|call| &call.batch);
+                let waiting = checks.filter(|check| check.reply.is_some());
+                let deadlines = waiting.map(|check| check.deadline);
+                // Checks that are queued from now on are due later than the others, because all have the same budget.
+                let first = deadlines.chain(queue.earliest_deadline()).min();
+                let first = first.unwrap_or_else(Instant::now);
+                if let Some(event) = deadline.wait(event.as_mut(), first).await {
+                    break event.map(|value| value.map_err(RedisError::from));
+                }
+                let checks = calls.iter_mut().flat_map(|call| &mut call.batch);
+                for check in checks.filter(|check| check.deadline <= first) {
+                    check.reply(Err(RedisError::Timeout));
+                }
+                queue.expire(first);
+            }
+        };
+        let Some(value) = value else { return Event::Sendable };
+        *deadline = StallTolerantDeadline::default();
+        // The reply to a call that was given up is discarded when it arrives.
+        replies.0.pop_front();
+        match calls.pop_front() {
+            Some(call) => Event::Answered(call, value),
+            None => Event::Sendable,
+        }
+    }
+
+    /// Replies with this error to all checks in flight, which were possibly decided.
+    pub(super) fn fail(&mut self, error: &RedisError) {
+        self.replies.0.clear();
+        for mut check in self.calls.drain(..).flat_map(|call| call.batch) {
+            check.reply(Err(error.clone()));
+        }
+    }
+}
+
+/// Waits until this time and then for checks. `None` means never.
+async fn sendable(queue: &FairQueue, at: Option<Instant>) {
+    let Some(at) = at else { return std::future::pending().await };
+    sleep_until(at).await;
+    if !queue.arrival().await {
+        // The queue was closed. The calls in flight are answered first.
+        std::future::pending::<()>().await;
+    }
+}
+
+#[derive(Default)]
+struct Replies(VecDeque<Slot>);
+
+struct Slot {
+    reply: PendingReply,
+    value: Option<RedisResult<Value>>,
+}
+
+impl Replies {
+    /// Polls all replies, so that all calls are sent, and returns the first one.
+    fn poll_first(&mut self, context: &mut Context<'_>) -> Poll<RedisResult<Value>> {
+        for slot in self.0.iter_mut().filter(|slot| slot.value.is_none()) {
+            if let Poll::Ready(value) = slot.reply.as_mut().poll(context) {
+                slot.value = Some(value);
+            }
+        }
+        match self.0.front_mut().and_then(|slot| slot.value.take()) {
+            Some(value) => Poll::Ready(value),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl std::fmt::Debug for Replies {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Replies").field(&self.0.len()).finish()
+    }
+}
 
 pub(super) fn encoded(batch: &[PendingCheck]) -> Vec<&Encoded> {
     batch.iter().map(|pending| &pending.encoded).collect()
@@ -29,29 +191,4 @@ pub(super) fn reply_other_period(batch: Vec<PendingCheck>, now: Micros) -> Vec<P
         pending.reply(Ok(Reply::OtherPeriod(now)));
     }
     right
-}
-
-/// Waits for the reply of Redis while a check of the batch still needs it. Meanwhile, replies to the expired checks of the
-/// batch and of the queue.
-pub(super) async fn reply_in_time(
-    reply: impl Future<Output = redis::RedisResult<Value>>,
-    batch: &mut [PendingCheck],
-    queue: &FairQueue,
-) -> Result<Value, RedisError> {
-    let (mut reply, mut deadline) = (pin!(reply), StallTolerantDeadline::default());
-    loop {
-        let waiting = batch.iter().filter(|pending| pending.reply.is_some());
-        let Some(first) = waiting.map(|pending| pending.deadline).min() else {
-            return Err(RedisError::Timeout);
-        };
-        // Checks that are queued from now on are due later than those in the batch, because all have the same budget.
-        let first = queue.earliest_deadline().map_or(first, |queued| queued.min(first));
-        if let Some(value) = deadline.wait(reply.as_mut(), first).await {
-            return Ok(value?);
-        }
-        for pending in batch.iter_mut().filter(|pending| pending.deadline <= first) {
-            pending.reply(Err(RedisError::Timeout));
-        }
-        queue.expire(first);
-    }
 }

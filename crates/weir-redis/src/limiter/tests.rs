@@ -2,6 +2,7 @@
 
 mod batching;
 mod clock_steps;
+mod distant;
 mod edges;
 mod failures;
 pub(crate) mod fixture;
