@@ -41,7 +41,7 @@ impl From<CountersError> for ControlError {
     fn from(error: CountersError) -> Self {
         match error {
             CountersError::Unavailable(_) => {
-                Problem::unavailable("the counters cannot be asked at the moment").caused_by(error)
+                Problem::unavailable("the counters are not available at the moment").caused_by(error)
             }
             CountersError::Undecided => Problem::internal(error),
         }
@@ -72,7 +72,7 @@ fn of_store(error: StoreError) -> Problem {
             Problem::new(ErrorCode::Stale, "read it again: `If-Match` names an older revision")
         }
         error @ StoreError::Unavailable(_) => {
-            Problem::unavailable("the database cannot be asked at the moment").caused_by(error)
+            Problem::unavailable("the database is not available at the moment").caused_by(error)
         }
         error @ (StoreError::Corrupt { .. } | StoreError::Unconfined { .. }) => {
             Problem::internal(error)

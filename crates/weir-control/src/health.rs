@@ -31,7 +31,7 @@ pub(crate) async fn readyz(
     State(control): State<ControlState>,
 ) -> Result<Json<Health>, ControlError> {
     control.store.ping().await.map_err(|error| {
-        Problem::unavailable("the database cannot be asked at the moment").caused_by(error)
+        Problem::unavailable("the database is not available at the moment").caused_by(error)
     })?;
     Ok(Json(Health { status: "ok" }))
 }

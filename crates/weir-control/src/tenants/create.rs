@@ -32,7 +32,7 @@ pub(crate) async fn create(
     Input { body, once }: Input<CreateTenant>,
 ) -> Result<Response, ControlError> {
     if control.settings.signup == Signup::Closed && !person.operator {
-        return Err(Problem::forbidden("only operators make tenants here").into());
+        return Err(Problem::forbidden("only operators can create tenants here").into());
     }
     names::name("name", &body.name)?;
     let user_id = person.user_id;
