@@ -135,8 +135,8 @@ async function rotate(page) {
     await page.getByRole("heading", { level: 2, name: "Secret of on call" }).waitFor();
     await page.getByText("Deliveries are also signed with the previous secret until").waitFor();
     await page.getByRole("button", { name: "Send a test event to on call" }).click();
-    const message = await receiver.next();
-    assert.equal(message.headers["webhook-signature"].split(" ").length, 2);
+    // Retries of the failed delivery can arrive before.
+    await receiver.nextOf(({ headers }) => headers["webhook-signature"].split(" ").length === 2);
 }
 
 /** A new name and address apply to the next delivery; an invalid address is reported at the field. */
@@ -158,7 +158,7 @@ async function editWebhook(page, shoot) {
     await page.getByRole("heading", { name: "Deliveries of night shift" }).waitFor();
     await row(page, `${receiver.url}?team=night`).getByText("night shift", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Send a test event to night shift" }).click();
-    assert.equal((await receiver.next()).url, "/hook?team=night");
+    await receiver.nextOf(({ url }) => url === "/hook?team=night");
 }
 
 /** Verifies the signature as the documentation describes. */
@@ -189,6 +189,12 @@ async function receive() {
             setTimeout(() => fail(new Error("nothing was received")), 60_000).unref();
         });
         return messages.shift() ?? Promise.race([new Promise((got) => waiting.push(got)), late]);
+    };
+    receiver.nextOf = async (holds) => {
+        for (;;) {
+            const message = await receiver.next();
+            if (holds(message)) return message;
+        }
     };
     return receiver;
 }
