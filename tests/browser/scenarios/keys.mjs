@@ -41,7 +41,7 @@ async function create(page, shoot) {
     await page.getByLabel("Expires on").fill(inDays(10));
     await submit.click();
     const secret = await shown(page, `Key ${name}`);
-    await row(page).getByText(/^in (9|10) d/).waitFor();
+    await row(page).getByText(/^in (9|10|11) d/).waitFor();
     await shoot("keys-secret");
     return secret;
 }

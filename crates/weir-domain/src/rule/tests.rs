@@ -285,7 +285,7 @@ fn rule_that_refuses_everybody_or_does_nothing_is_warned_of() {
         let draft = RuleDraft { conditions, action, mode, ..draft(Vec::new()) };
         warnings::of_rule(&Rule::parse(draft).expect("valid")).join(";")
     };
-    assert!(said(Action::Deny, Mode::Enforce, Vec::new()).contains("refuses every request"));
+    assert!(said(Action::Deny, Mode::Enforce, Vec::new()).contains("denies every request"));
     assert_eq!(said(Action::Deny, Mode::Shadow, Vec::new()), "");
     assert_eq!(said(Action::Deny, Mode::Enforce, vec![condition("a", Op::Exists, None)]), "");
     assert!(said(Action::Allow, Mode::Off, Vec::new()).contains("is off"));
