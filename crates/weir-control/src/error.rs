@@ -41,7 +41,8 @@ impl From<CountersError> for ControlError {
     fn from(error: CountersError) -> Self {
         match error {
             CountersError::Unavailable(_) => {
-                Problem::unavailable("the counters are not available at the moment").caused_by(error)
+                Problem::unavailable("the counters are not available at the moment")
+                    .caused_by(error)
             }
             CountersError::Undecided => Problem::internal(error),
         }

@@ -63,7 +63,7 @@ async function overrides(page, shoot, fetched) {
     await page.keyboard.press("Enter");
     assert.equal(await rule.inputValue(), "space-1 / rule-00221");
     await page.getByLabel("Subject: user").fill("u-2");
-    await page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true }).waitFor();
+    await page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true }).fill("4321");
     await page.getByRole("button", { name: "Save override" }).click();
     await table.getByRole("link", { name: "rule-00221" }).waitFor();
     fetched(30);
