@@ -136,6 +136,16 @@ impl Client {
         tokio::time::timeout(timeout, unsuitable).await.unwrap_or(Err(RedisError::Timeout))
     }
 
+    /// The servers, for a person.
+    pub(crate) async fn describe(&self) -> String {
+        match &*self.0 {
+            Target::Server(client) => {
+                format!("one server, {}", client.get_connection_info().addr())
+            }
+            Target::Sentinels(sentinels) => sentinels.describe().await,
+        }
+    }
+
     async fn server(&self) -> Result<(redis::Client, Server), RedisError> {
         match &*self.0 {
             Target::Server(client) => Ok((client.clone(), Server(None))),

@@ -6,6 +6,7 @@
 //!   lost its data.
 //! - `attempts` counts sign-in attempts for all control planes together.
 //! - `client` connects: to one server, or to the primary that Sentinels name.
+//! - `suitability` reports to operators whether Weir can use a Redis.
 //! - `usage` estimates the keys of each tenant, from a random sample.
 //! - `keys` makes the name of every key; no name contains unhashed text from a caller.
 
@@ -15,6 +16,7 @@ pub mod error;
 pub mod keys;
 pub mod limiter;
 pub mod signal;
+pub mod suitability;
 pub mod usage;
 
 pub use client::{AddressError, Client, Unsuitable};

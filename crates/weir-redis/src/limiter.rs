@@ -36,6 +36,7 @@ use weir_domain::time::Micros;
 
 pub use self::asked::{Answer, Asked, Idempotency};
 use self::batcher::Batcher;
+pub(crate) use self::connector::probe_programs;
 use self::pending::{PendingCheck, Reply};
 use self::periods::Periods;
 use self::queue::FairQueue;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod audit;
+mod check_redis;
 mod config;
 mod dashboard;
 mod descriptors;
@@ -49,6 +50,8 @@ enum Command {
     Audit(audit::AuditArgs),
     /// Query whether a running process is ready; exits with 0 if it is
     Health(health::HealthArgs),
+    /// Report whether Weir can use a Redis; exits with 0 if it can
+    CheckRedis(Box<check_redis::CheckRedisArgs>),
     /// Print the OpenAPI documents of both planes
     Openapi(openapi::OpenapiArgs),
 }
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
             Command::Sessions(args) => user::run_sessions(args).await,
             Command::Audit(args) => audit::run(args).await,
             Command::Health(args) => health::run(args).await,
+            Command::CheckRedis(args) => check_redis::run(*args).await,
             Command::Openapi(args) => openapi::run(&args),
         }
     });

@@ -75,6 +75,28 @@ async fn replica_as_redis_ends_the_process_with_the_name_of_the_setting() {
 }
 
 #[tokio::test]
+async fn check_redis_exits_with_0_only_if_redis_is_suitable() {
+    let outputs = spawn_blocking(|| {
+        let scratch = weir_local::ScratchDir::create().expect("a scratch folder");
+        let data_dir = scratch.path().join("redis");
+        let options = weir_local::RedisOptions { data_dir, settings: Vec::new() };
+        let redis = weir_local::Redis::start(options).expect("redis starts");
+        let budget = ("WEIR_REDIS_BUDGET_MS", "10000");
+        let good = weir(&["check-redis", &redis.url()], &[budget], "");
+        redis.command("CONFIG SET maxmemory-policy allkeys-lru").expect("it runs");
+        let bad = weir(&["check-redis"], &[budget, ("WEIR_REDIS_URL", &redis.url())], "");
+        [good, bad]
+    });
+    let [good, bad] = outputs.await.expect("both end");
+    let report = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(good.status.code(), Some(0), "{}{}", report(&good), complaint(&good));
+    assert!(report(&good).contains("ok      eviction     noeviction"), "{}", report(&good));
+    assert_eq!(bad.status.code(), Some(1), "{}", report(&bad));
+    assert!(report(&bad).contains("BAD     eviction"), "{}", report(&bad));
+    assert!(complaint(&bad).contains("Weir cannot use this Redis"), "{}", complaint(&bad));
+}
+
+#[tokio::test]
 async fn authority_that_cannot_be_believed_is_said() {
     let folder = weir_local::ScratchDir::create().expect("a scratch folder");
     let (missing, empty) = (folder.path().join("missing.crt"), folder.path().join("empty.crt"));

@@ -82,6 +82,19 @@ impl Sentinels {
         &self.name
     }
 
+    /// The Sentinels and their answer, for a person.
+    pub(super) async fn describe(&self) -> String {
+        let (answers, _) = self.query_all().await;
+        let (answered, count) = (answers.len(), self.nodes.len());
+        match newest(answers, None, count) {
+            Some(Answer { epoch, primary: Primary { host, port } }) => format!(
+                "{answered} of {count} Sentinels answer; `{}` is {host}:{port} (epoch {epoch})",
+                self.name
+            ),
+            None => format!("none of {count} Sentinels answers"),
+        }
+    }
+
     /// A client for this server. Nothing is connected yet.
     pub(super) fn client_of(&self, primary: &Primary) -> Result<redis::Client, RedisError> {
         let address = connection("", "localhost", self.tls)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{ErrorKind, ServerErrorKind};
+use redis::{ErrorKind, ServerErrorKind, Value};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::pace::Pace;
@@ -113,17 +113,38 @@ impl Connector {
     }
 
     async fn call_nothing(&self, connected: &mut Connected) -> Result<(), RedisError> {
-        let (clock, grace_ms) = self.settings.clock_and_grace();
         let Connected { connection, program, .. } = connected;
-        let called = program.call(&[], clock, grace_ms).query_async(connection).await;
-        match called.map_err(RedisError::from) {
-            Err(error) if is_unknown(&error) => {
-                self.status.count_script_load();
-                program.load_and_call(&[], clock, grace_ms).query_async(connection).await?;
-                Ok(())
-            }
-            other => other,
+        if call_nothing(connection, *program, &self.settings).await? {
+            self.status.count_script_load();
         }
+        Ok(())
+    }
+}
+
+/// Tests whether Redis would run the program as a function, and whether as a script.
+pub(crate) async fn probe_programs(
+    connection: &mut MultiplexedConnection,
+) -> [Result<(), RedisError>; 2] {
+    let settings = LimiterSettings::default();
+    let function = call_nothing(connection, Program::Function, &settings).await;
+    let script = call_nothing(connection, Program::Script, &settings).await;
+    [function.map(drop), script.map(drop)]
+}
+
+/// Calls the program without checks. Returns whether Redis did not have it; Redis then has it now.
+async fn call_nothing(
+    connection: &mut MultiplexedConnection,
+    program: Program,
+    settings: &LimiterSettings,
+) -> Result<bool, RedisError> {
+    let (clock, grace_ms) = settings.clock_and_grace();
+    let called = program.call(&[], clock, grace_ms).query_async::<Value>(connection).await;
+    match called.map_err(RedisError::from) {
+        Err(error) if is_unknown(&error) => {
+            program.load_and_call(&[], clock, grace_ms).query_async(connection).await?;
+            Ok(true)
+        }
+        other => other.map(|_| false),
     }
 }
 

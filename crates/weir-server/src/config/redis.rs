@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::Args;
 use secrecy::ExposeSecret as _;
 use weir_redis::Client;
@@ -25,6 +26,17 @@ pub struct RedisArgs {
     /// Longest that a check waits for Redis, in milliseconds
     #[arg(long, env = "WEIR_REDIS_BUDGET_MS", default_value = "10")]
     pub redis_budget_ms: String,
+}
+
+impl RedisArgs {
+    /// Checks these settings alone: a client that has not connected yet, and the budget of a check.
+    pub fn parse(&self) -> anyhow::Result<(Client, Duration)> {
+        let mut problems = Problems::default();
+        let client = problems.redis(self);
+        let budget = problems.budget(&self.redis_budget_ms);
+        problems.none()?;
+        Ok((client.context("WEIR_REDIS_URL was checked")?, budget))
+    }
 }
 
 impl Problems {

@@ -1,0 +1,129 @@
+//! A report for the operator: whether Weir can use a Redis, with one finding for each property.
+
+mod report;
+mod rights;
+mod server;
+
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use tokio::time::Instant;
+use weir_domain::time::Timestamp;
+
+pub use self::report::{Finding, Judgement, Report};
+use crate::client::Client;
+use crate::error::RedisError;
+use crate::limiter;
+
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// The number of measured round trips.
+const PINGS: usize = 21;
+/// The difference of two clocks that a synchronised machine does not have.
+const SKEW_MAX: Duration = Duration::from_millis(250);
+
+/// Inspects Redis as a gate with this budget would use it. Writes a few keys and removes them. `now` is the clock of this
+/// machine.
+pub async fn inspect(client: &Client, budget: Duration, now: impl Fn() -> Timestamp) -> Report {
+    let mut report = Report::default();
+    match client.unsuitable(TIMEOUT).await {
+        Ok(None) => report.add(Judgement::Good, "address", client.describe().await),
+        Ok(Some(reason)) => {
+            report.add(Judgement::Bad, "address", reason.to_string());
+            return report;
+        }
+        Err(error) => {
+            report.add(Judgement::Bad, "address", format!("no connection: {}", error.cause()));
+            return report;
+        }
+    }
+    if let Err(error) = inspect_server(client, budget, &now, &mut report).await {
+        report.add(Judgement::Bad, "connection", format!("it failed: {}", error.cause()));
+    }
+    report
+}
+
+async fn inspect_server(
+    client: &Client,
+    budget: Duration,
+    now: &impl Fn() -> Timestamp,
+    report: &mut Report,
+) -> Result<(), RedisError> {
+    let mut connection = client.connect(TIMEOUT).await?.0;
+    server::inspect(&mut connection, report).await?;
+    programs(&mut connection, report).await;
+    round_trip(&mut connection, budget, report).await?;
+    clock(&mut connection, now, report).await?;
+    rights::inspect(client, &mut connection, report).await
+}
+
+async fn programs(connection: &mut MultiplexedConnection, report: &mut Report) {
+    let [function, script] = limiter::probe_programs(connection).await;
+    match (function, script) {
+        (Ok(()), Ok(())) => report.add(Judgement::Good, "programs", "functions and scripts run"),
+        (Ok(()), Err(error)) => {
+            let text = format!(
+                "functions run, scripts do not, which control planes need: {}",
+                error.cause()
+            );
+            report.add(Judgement::Bad, "programs", text);
+        }
+        (Err(error), Ok(())) => {
+            let text =
+                format!("scripts run, functions do not, so a call costs more: {}", error.cause());
+            report.add(Judgement::Notice, "programs", text);
+        }
+        (Err(error), Err(_)) => {
+            let text = format!("neither functions nor scripts run: {}", error.cause());
+            report.add(Judgement::Bad, "programs", text);
+        }
+    }
+}
+
+async fn round_trip(
+    connection: &mut MultiplexedConnection,
+    budget: Duration,
+    report: &mut Report,
+) -> Result<(), RedisError> {
+    let mut measured = Vec::with_capacity(PINGS);
+    for _ in 0..PINGS {
+        let sent = Instant::now();
+        redis::cmd("PING").query_async::<()>(connection).await?;
+        measured.push(sent.elapsed());
+    }
+    measured.sort_unstable();
+    let median = measured[PINGS / 2];
+    let judgement = match () {
+        () if median >= budget => Judgement::Bad,
+        () if median * 2 > budget => Judgement::Notice,
+        () => Judgement::Good,
+    };
+    let advice = if judgement == Judgement::Good {
+        String::new()
+    } else {
+        format!("; set WEIR_REDIS_BUDGET_MS to {} or more", (median * 2).as_millis() + 1)
+    };
+    let text = format!("{median:.1?} with a budget of {budget:?}{advice}");
+    report.add(judgement, "round trip", text);
+    Ok(())
+}
+
+async fn clock(
+    connection: &mut MultiplexedConnection,
+    now: &impl Fn() -> Timestamp,
+    report: &mut Report,
+) -> Result<(), RedisError> {
+    let (before, sent) = (now(), Instant::now());
+    let time: (u64, u64) = redis::cmd("TIME").query_async(connection).await?;
+    let here_ms = before.as_millis() + i64::try_from(sent.elapsed().as_millis() / 2).unwrap_or(0);
+    let (seconds, micros) = time;
+    let there_ms = i64::try_from(seconds * 1_000 + micros / 1_000).unwrap_or(i64::MAX);
+    let skew_ms = there_ms - here_ms;
+    let large = u128::from(skew_ms.unsigned_abs()) > SKEW_MAX.as_millis();
+    let judgement = if large { Judgement::Notice } else { Judgement::Good };
+    let advice = if large { "; synchronise the clocks of Redis and its replicas" } else { "" };
+    report.add(judgement, "clock", format!("{skew_ms:+} ms from this machine{advice}"));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! The rights of the user: every command that Weir uses is run once, on keys that expire.
+
+use std::collections::BTreeSet;
+
+use redis::Value;
+use redis::aio::MultiplexedConnection;
+
+use super::report::{Judgement, Report};
+use crate::client::Client;
+use crate::error::RedisError;
+
+/// The commands, in an order in which each has its key. Those of the planes follow those of checks.
+const COMMANDS: &[&str] = &[
+    "HSET weir:{check-redis}:h a 1",
+    "HGET weir:{check-redis}:h a",
+    "HMGET weir:{check-redis}:h a b",
+    "HLEN weir:{check-redis}:h",
+    "HRANDFIELD weir:{check-redis}:h 1",
+    "HINCRBY weir:{check-redis}:h a 1",
+    "HDEL weir:{check-redis}:h b",
+    "PEXPIRE weir:{check-redis}:h 1000",
+    "PEXPIREAT weir:{check-redis}:h 1",
+    "RPUSH weir:{check-redis}:l a b",
+    "PEXPIRE weir:{check-redis}:l 1000",
+    "LINDEX weir:{check-redis}:l 0",
+    "LLEN weir:{check-redis}:l",
+    "LRANGE weir:{check-redis}:l 0 1",
+    "LSET weir:{check-redis}:l 0 c",
+    "LTRIM weir:{check-redis}:l 0 0",
+    "SET weir:{check-redis}:s 1 PX 1000",
+    "GET weir:{check-redis}:s",
+    "PTTL weir:{check-redis}:s",
+    "PUBLISH weir:signal:check 1",
+    "MEMORY USAGE weir:{check-redis}:l",
+    "DEL weir:{check-redis}:s",
+    "UNLINK weir:{check-redis}:l weir:{check-redis}:h",
+    "DBSIZE",
+    "RANDOMKEY",
+    "MULTI",
+    "EXEC",
+];
+
+pub(super) async fn inspect(
+    client: &Client,
+    connection: &mut MultiplexedConnection,
+    report: &mut Report,
+) -> Result<(), RedisError> {
+    let mut missing = BTreeSet::new();
+    for text in COMMANDS {
+        let mut words = text.split(' ');
+        let mut command = redis::cmd(words.next().unwrap_or_default());
+        words.for_each(|word| _ = command.arg(word));
+        if let Err(error) = command.query_async::<Value>(connection).await {
+            match right(&error, text) {
+                Some(right) => _ = missing.insert(right),
+                // A replica, or a key that has just expired.
+                None if error.is_io_error() || error.is_timeout() => return Err(error.into()),
+                None => {}
+            }
+        }
+    }
+    if let Err(RedisError::Refused(error)) = subscribe(client).await
+        && let Some(right) = right(&error, "SUBSCRIBE")
+    {
+        missing.insert(right);
+    }
+    if missing.is_empty() {
+        report.add(Judgement::Good, "permissions", "all that Weir needs");
+    } else {
+        let rights: Vec<_> = missing.into_iter().collect();
+        report.add(Judgement::Bad, "permissions", format!("missing: {}", rights.join(" ")));
+    }
+    Ok(())
+}
+
+async fn subscribe(client: &Client) -> Result<(), RedisError> {
+    let mut subscription = client.subscribe().await?.0;
+    subscription.subscribe("weir:signal:check").await?;
+    Ok(())
+}
+
+/// The right that is missing, as `ACL SETUSER` takes it.
+fn right(error: &redis::RedisError, command: &str) -> Option<String> {
+    if error.code() != Some("NOPERM") {
+        return None;
+    }
+    let detail = error.detail().unwrap_or_default();
+    // Redis names the command only if the command itself is the reason.
+    if !detail.contains("run the") {
+        let channel = detail.contains("channel");
+        return Some(if channel { "&weir:signal:*" } else { "~weir:*" }.to_owned());
+    }
+    let mut words = command.split(' ').map(str::to_ascii_lowercase);
+    let name = words.next().unwrap_or_default();
+    let sub = words.next().filter(|_| name == "memory").map(|sub| format!("|{sub}"));
+    Some(format!("+{name}{}", sub.unwrap_or_default()))
+}
