@@ -20,18 +20,22 @@ pub async fn tenants(fixture: &Fixture, count: u32) -> Result<()> {
             UPDATE rulebook_versions SET version = version + 1;
             -- Without triggers: one version for all copies.
             SET LOCAL session_replication_role = replica;
-            INSERT INTO tenants SELECT (jsonb_populate_record(t, jsonb_build_object(
-                'id', gen_random_uuid(), 'name', 'copy-' || n, 'version', v.version))).*
-            FROM tenants t, rulebook_versions v, generate_series(1, {copies}) n
+            -- `(f(x)).*` would call the function once for each column.
+            INSERT INTO tenants SELECT copy.*
+            FROM tenants t, rulebook_versions v, generate_series(1, {copies}) n,
+                LATERAL jsonb_populate_record(t, jsonb_build_object(
+                    'id', gen_random_uuid(), 'name', 'copy-' || n, 'version', v.version)) copy
             WHERE t.name = 'model';
-            INSERT INTO api_keys SELECT (jsonb_populate_record(k, jsonb_build_object(
-                'tenant_id', c.id, 'id', gen_random_uuid(),
-                'digest', '\\x' || encode(sha256(c.name::bytea), 'hex')))).*
-            FROM api_keys k JOIN tenants t ON t.id = k.tenant_id, tenants c
+            INSERT INTO api_keys SELECT copy.*
+            FROM api_keys k JOIN tenants t ON t.id = k.tenant_id, tenants c,
+                LATERAL jsonb_populate_record(k, jsonb_build_object(
+                    'tenant_id', c.id, 'id', gen_random_uuid(),
+                    'digest', '\\x' || encode(sha256(c.name::bytea), 'hex'))) copy
             WHERE t.name = 'model' AND c.name LIKE 'copy-%';
-            INSERT INTO rules SELECT (jsonb_populate_record(r, jsonb_build_object(
-                'tenant_id', c.id, 'id', gen_random_uuid()))).*
-            FROM rules r JOIN tenants t ON t.id = r.tenant_id, tenants c
+            INSERT INTO rules SELECT copy.*
+            FROM rules r JOIN tenants t ON t.id = r.tenant_id, tenants c,
+                LATERAL jsonb_populate_record(r, jsonb_build_object(
+                    'tenant_id', c.id, 'id', gen_random_uuid())) copy
             WHERE t.name = 'model' AND c.name LIKE 'copy-%';
             INSERT INTO tenant_changes
             SELECT c.id, m.sequence, c.version
