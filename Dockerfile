@@ -20,7 +20,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     cargo xtask setup --for image \
     && cargo xtask dashboard \
     && cargo xtask release \
-    && cargo xtask sbom --out /usr/local/share/weir.cdx.json \
+    && cp /cache/target/release/weir.cdx.json /usr/local/share/ \
     && cp /cache/target/release/weir /cache/target/release/weir.debug /usr/local/bin/
 
 FROM debian:bookworm-slim AS base

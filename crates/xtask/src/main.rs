@@ -12,6 +12,7 @@ mod dashboard;
 mod dependencies;
 mod dev;
 mod guide;
+mod image;
 mod layers;
 mod openapi;
 mod release;
@@ -62,6 +63,8 @@ fn run(workspace: &Workspace, task: Task) -> anyhow::Result<()> {
         Task::Tidy { words: true } => tidy::words(workspace),
         Task::Dependencies => dependencies::run(workspace),
         Task::Chart => chart::run(workspace),
+        Task::Image { inside: None } => image::run(workspace),
+        Task::Image { inside: Some(scratch) } => image::run_inside(workspace, &scratch),
         Task::Release => release::run(workspace),
         Task::Sbom { out } => sbom::run(workspace, out.as_deref()),
         Task::Openapi { check } => openapi::run(workspace, check.into()),
@@ -123,6 +126,12 @@ enum Task {
     Dependencies,
     /// Renders the Helm chart with many values and validates all of it
     Chart,
+    /// Builds the container images around the server of the tests, and runs them until a check is answered
+    Image {
+        /// The second half, in namespaces of its own
+        #[arg(long, hide = true)]
+        inside: Option<PathBuf>,
+    },
     /// Builds the server for a release, without paths of this machine in its binary
     Release,
     /// Prints what the server's binary is made of, as `CycloneDX`

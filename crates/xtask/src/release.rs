@@ -1,5 +1,5 @@
 //! `cargo xtask release`: builds the server for a release, without a path of this machine in its binary, and puts its debug
-//! information into a file of its own.
+//! information into a file of its own. Writes the bill of materials beside it.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::sbom;
 use crate::workspace::{Workspace, call, capture, step};
 
 /// A folder of this machine, and the name that replaces it in the binary.
@@ -38,7 +39,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     step("release build", || call(&mut cargo))?;
     let binary = workspace.target.join("release").join("weir");
     step("no build path in the binary", || clean(&binary, &prefixes))?;
-    step("debug information in a file of its own", || separate_debug(&binary))
+    step("debug information in a file of its own", || separate_debug(&binary))?;
+    step("bill of materials", || sbom::run(workspace, Some(&binary.with_extension("cdx.json"))))
 }
 
 /// Moves debug information and symbols into `BINARY.debug`. Debuggers find it there by the name that the binary keeps.

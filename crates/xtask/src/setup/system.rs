@@ -35,7 +35,7 @@ struct Need {
     present: fn() -> bool,
 }
 
-const NEEDS: [Need; 12] = [
+const NEEDS: &[Need] = &[
     // The server's allocator is built from its sources.
     Need {
         title: "make",
@@ -108,6 +108,65 @@ const NEEDS: [Need; 12] = [
         brew: "valgrind",
         only_for: &[Purpose::Test, Purpose::Bench],
         present: || cfg!(not(target_os = "linux")) || on_path("valgrind").is_some(),
+    },
+    // The images of containers; only Linux can build and run them.
+    Need {
+        title: "podman",
+        debian: "podman",
+        brew: "podman",
+        only_for: &[Purpose::Test],
+        present: || cfg!(not(target_os = "linux")) || on_path("podman").is_some(),
+    },
+    Need {
+        title: "buildah",
+        debian: "buildah",
+        brew: "buildah",
+        only_for: &[Purpose::Test],
+        present: || cfg!(not(target_os = "linux")) || on_path("buildah").is_some(),
+    },
+    Need {
+        title: "runc",
+        debian: "runc",
+        brew: "runc",
+        only_for: &[Purpose::Test],
+        present: || cfg!(not(target_os = "linux")) || on_path("runc").is_some(),
+    },
+    Need {
+        title: "mmdebstrap",
+        debian: "mmdebstrap",
+        brew: "mmdebstrap",
+        only_for: &[Purpose::Test],
+        present: || cfg!(not(target_os = "linux")) || on_path("mmdebstrap").is_some(),
+    },
+    Need {
+        title: "the DNS of containers",
+        debian: "aardvark-dns",
+        brew: "aardvark-dns",
+        only_for: &[Purpose::Test],
+        present: || {
+            cfg!(not(target_os = "linux")) || Path::new("/usr/lib/podman/aardvark-dns").exists()
+        },
+    },
+    Need {
+        title: "iptables",
+        debian: "iptables",
+        brew: "iptables",
+        only_for: &[Purpose::Test],
+        present: || cfg!(not(target_os = "linux")) || on_path("iptables").is_some(),
+    },
+    Need {
+        title: "the first process of pods",
+        debian: "catatonit",
+        brew: "catatonit",
+        only_for: &[Purpose::Test],
+        present: || cfg!(not(target_os = "linux")) || on_path("catatonit").is_some(),
+    },
+    Need {
+        title: "iproute2",
+        debian: "iproute2",
+        brew: "iproute2",
+        only_for: &[Purpose::Test],
+        present: || cfg!(not(target_os = "linux")) || on_path("ip").is_some(),
     },
     Need {
         title: "wrk",
