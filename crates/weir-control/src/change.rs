@@ -29,6 +29,14 @@ pub(crate) struct Change {
     pub(crate) tx: Tx,
 }
 
+/// A change whose intent is committed, and whose effect is outside of the database. No lock is held.
+#[derive(Debug)]
+pub(crate) struct Intent {
+    control: ControlState,
+    claiming: Claiming,
+    caller: Caller,
+}
+
 /// The object of a change, for the audit log.
 #[derive(Debug, Clone)]
 pub(crate) struct Object {
@@ -82,6 +90,17 @@ impl ControlState {
     }
 }
 
+impl Intent {
+    /// Continues the change in a second transaction, after its effect.
+    pub(crate) async fn resume(self, name: &'static str) -> Result<Change, ControlError> {
+        let Self { control, claiming, caller } = self;
+        let now = control.clock.now();
+        let mut tx = control.store.begin(name, Scope::Tenant(caller.tenant_id)).await?;
+        tx.tenants().begin_change(caller.tenant_id).await?;
+        Ok(Change { control, claiming, caller, now, tx })
+    }
+}
+
 impl Change {
     /// Appends an entry to the audit log.
     pub(crate) async fn audit(
@@ -104,6 +123,24 @@ impl Change {
             request_id: self.caller.origin.request_id.clone(),
         };
         Ok(self.tx.audit().append(&entry).await?)
+    }
+
+    /// Commits the intent of a change before its effect outside of the database. Until the change is continued and answered,
+    /// repeats get a conflict with this sentence.
+    pub(crate) async fn commit_intent(
+        mut self,
+        to_repeats: String,
+    ) -> Result<Intent, ControlError> {
+        let refusal = Value::String(to_repeats);
+        self.claiming.finish(&mut self.tx, StatusCode::CONFLICT, &refusal).await?;
+        self.tx.commit().await?;
+        Ok(Intent { control: self.control, claiming: self.claiming, caller: self.caller })
+    }
+
+    /// Commits the entries of a change whose effect failed. A repeat of the request tries again.
+    pub(crate) async fn commit_failure(mut self) -> Result<(), ControlError> {
+        self.claiming.release(&mut self.tx).await?;
+        Ok(self.tx.commit().await?)
     }
 
     /// Commits and answers with this body, now and for repeats. A field `rulebook_version` gets the version from which gates

@@ -1,4 +1,4 @@
-//! Deletes expired rows: answers for repeats, sessions, invitations, sign-ups and gates that stopped long ago. Rolls up
+//! Deletes expired rows: answers for repeats, sessions, invitations, sign-ups, keys and gates that stopped long ago. Rolls up
 //! statistics and maintains their tables.
 
 use std::time::Duration;
@@ -18,10 +18,12 @@ const ROLL_UP_EVERY: Duration = Duration::from_secs(20);
 /// The tables are purged every n-th turn: every ten minutes.
 const KEEP_EVERY: u32 = 30;
 /// The first deadline of a statement, and the longest.
-const FIRST_PATIENCE: Duration = Duration::from_secs(20);
-const MOST_PATIENCE: Duration = Duration::from_mins(5);
+const FIRST_DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE_MAX: Duration = Duration::from_mins(5);
 /// The time for which deliveries are retained.
 const DELIVERIES_RETAINED_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+/// The time for which revoked and expired keys are retained.
+const KEYS_RETAINED_MS: i64 = 90 * 24 * 60 * 60 * 1000;
 /// The most audit entries of one log that are removed in one transaction. The next turn removes more.
 const AUDIT_BATCH: u32 = 10_000;
 const GATES_RETAINED: Duration = Duration::from_hours(24);
@@ -62,7 +64,7 @@ pub async fn keep_statistics(control: ControlState, stop: CancellationToken) {
             () = stop.cancelled() => return,
             _ = turns.tick() => {}
         }
-        let store = control.store.with_answer_timeout(patience(failures));
+        let store = control.store.with_answer_timeout(statement_deadline(failures));
         match maintain(&control, &store, turn.is_multiple_of(KEEP_EVERY)).await {
             Ok(()) => {
                 failures = 0;
@@ -80,9 +82,9 @@ pub async fn keep_statistics(control: ControlState, stop: CancellationToken) {
 
 /// The deadline of one statement. It is short at first, so that a silent connection is detected soon, and grows with each
 /// failure, so that a large amount of work finishes in the end.
-fn patience(failures: u32) -> Duration {
+fn statement_deadline(failures: u32) -> Duration {
     let factor = 2_u32.saturating_pow(failures);
-    FIRST_PATIENCE.saturating_mul(factor).min(MOST_PATIENCE)
+    FIRST_DEADLINE.saturating_mul(factor).min(DEADLINE_MAX)
 }
 
 /// Runs each step in a transaction of its own, so that no step holds a lock during the next one.
@@ -135,17 +137,18 @@ async fn purge_audit(control: &ControlState, store: &Store) -> Result<(), StoreE
 async fn sweep(control: &ControlState, stop: &CancellationToken) -> Result<(), StoreError> {
     while !stop.is_cancelled() {
         let mut tx = control.store.begin("housekeeping.sweep", Scope::Service).await?;
-        let swept = tx.sweep().expired(control.clock.now(), BATCH).await?;
         let now = control.clock.now();
+        let swept = tx.sweep().expired(now, BATCH).await?;
+        let keys = tx.sweep().unusable_keys(now.plus_ms(-KEYS_RETAINED_MS), BATCH).await?;
         let deliveries =
             tx.deliveries().forget(now.plus_ms(-DELIVERIES_RETAINED_MS), BATCH).await?
                 + tx.alerts().forget_firings(now, BATCH).await?;
         let gates = tx.gates().forget(GATES_RETAINED).await?;
         tx.commit().await?;
-        if swept + gates + deliveries > 0 {
-            tracing::debug!(swept, gates, deliveries, "deleted expired rows");
+        if swept + keys + gates + deliveries > 0 {
+            tracing::debug!(swept, keys, gates, deliveries, "deleted expired rows");
         }
-        if swept.max(deliveries) < u64::from(BATCH) {
+        if swept.max(keys).max(deliveries) < u64::from(BATCH) {
             break;
         }
     }
@@ -157,8 +160,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patience_doubles_with_each_failure_up_to_five_minutes() {
-        let seconds = |failures| patience(failures).as_secs();
+    fn deadline_doubles_with_each_failure_up_to_five_minutes() {
+        let seconds = |failures| statement_deadline(failures).as_secs();
         assert_eq!([0, 1, 2, 3, 4, 40].map(seconds), [20, 40, 80, 160, 300, 300]);
     }
 }

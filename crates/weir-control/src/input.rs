@@ -33,7 +33,7 @@ pub(crate) struct Once(Option<(String, [u8; 32])>);
 #[derive(Debug)]
 pub(crate) struct Claiming(Option<Claim>);
 
-const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
+const STORED_MS: i64 = 24 * 60 * 60 * 1000;
 const HEADER: &str = "idempotency-key";
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
@@ -62,7 +62,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
 
 impl Once {
     /// A request whose answer is not stored, because it is not a `POST` or its repeat does no harm.
-    pub(crate) const fn unkept() -> Self {
+    pub(crate) const fn not_stored() -> Self {
         Self(None)
     }
 
@@ -74,7 +74,7 @@ impl Once {
         now: Timestamp,
     ) -> Result<Claiming, ControlError> {
         let Some((key, request_digest)) = self.0 else { return Ok(Claiming(None)) };
-        let claim = Claim { owner, key, request_digest, now, expires_at: now.plus_ms(KEPT_MS) };
+        let claim = Claim { owner, key, request_digest, now, expires_at: now.plus_ms(STORED_MS) };
         match tx.idempotency().claim(&claim).await? {
             Claimed::Fresh => Ok(Claiming(Some(claim))),
             Claimed::Replay { status, body } => {
@@ -103,6 +103,14 @@ impl Claiming {
     ) -> Result<(), ControlError> {
         if let Some(claim) = &self.0 {
             tx.idempotency().finish(claim, status.as_u16(), body).await?;
+        }
+        Ok(())
+    }
+
+    /// Releases the key of a request that failed, so that a repeat can try again.
+    pub(crate) async fn release(&self, tx: &mut Tx) -> Result<(), ControlError> {
+        if let Some(claim) = &self.0 {
+            tx.idempotency().release(claim).await?;
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ use weir_http::problem::Problem;
 use weir_wire::bounds::with_bounds;
 use weir_wire::problem::ProblemBody;
 
+use crate::actor::missing;
 use crate::state::ControlState;
 use crate::{metrics, routes};
 
@@ -40,17 +41,17 @@ use crate::{metrics, routes};
         (name = "sessions", description = "Signing up, in and out"),
         (name = "me", description = "The person who is signed in"),
         (name = "tenants", description = "Customers of this installation"),
-        (name = "members", description = "Who belongs to a tenant, and who is asked to"),
+        (name = "members", description = "Members of a tenant, and invitations"),
         (name = "keys", description = "API keys"),
-        (name = "rules", description = "What is limited"),
+        (name = "rules", description = "Rules and their limits"),
         (name = "overrides", description = "Exceptions for one subject"),
-        (name = "testing", description = "What a rule would do, and starting again"),
-        (name = "stats", description = "How much was let through and refused"),
+        (name = "testing", description = "Tests of rules, inspections and resets of counters"),
+        (name = "stats", description = "Statistics of allowed and denied checks"),
         (name = "alerts", description = "Alerts, webhooks and their deliveries"),
-        (name = "replicas", description = "The gates, and what they serve"),
-        (name = "audit", description = "Who did what"),
-        (name = "operator", description = "For those who run the installation"),
-        (name = "health", description = "For whoever watches the process"),
+        (name = "replicas", description = "The gates, and the version that each serves"),
+        (name = "audit", description = "The audit log"),
+        (name = "operator", description = "The operator of the installation"),
+        (name = "health", description = "Probes of the process"),
     ),
 )]
 struct Document;
@@ -74,6 +75,7 @@ pub fn router(state: ControlState) -> Router {
     let (router, _) = described().split_for_parts();
     let json = openapi();
     router
+        .layer(middleware::from_fn_with_state(state.clone(), missing::record))
         .layer(middleware::from_fn(refuse_control_characters))
         .layer(middleware::from_fn_with_state(state.clone(), metrics::count))
         .with_state(state)

@@ -37,8 +37,8 @@ struct Queue {
     by_network: HashMap<String, usize>,
 }
 
-/// The place of a request in the queue. Dropping it frees the place.
-struct Place {
+/// The entry of a request in the queue. Dropping it removes the entry.
+struct QueueEntry {
     queue: Arc<Mutex<Queue>>,
     network: String,
 }
@@ -125,19 +125,19 @@ impl Passwords {
         peer: Option<IpAddr>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Busy> {
-        let place = Place::take(&self.queue, peer.map(network::of).unwrap_or_default())?;
+        let entry = QueueEntry::take(&self.queue, peer.map(network::of).unwrap_or_default())?;
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.expect("the semaphore is never closed");
         let work = move || {
             // The closure holds both, so a request whose client disconnected counts until its hash is done.
-            let _held = (permit, place);
+            let _held = (permit, entry);
             work()
         };
         Ok(tokio::task::spawn_blocking(work).await.expect("hashing does not panic"))
     }
 }
 
-impl Place {
+impl QueueEntry {
     fn take(queue: &Arc<Mutex<Queue>>, network: String) -> Result<Self, Busy> {
         let mut held = lock(queue);
         let of_network = held.by_network.get(&network).copied().unwrap_or_default();
@@ -150,7 +150,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueEntry {
     fn drop(&mut self) {
         let mut held = lock(&self.queue);
         held.waiting -= 1;
@@ -207,18 +207,19 @@ mod tests {
     async fn waiting_requests_are_bounded_in_all_and_by_network() {
         let passwords = Passwords::new([7; 16]);
         let peer = |last: u8| Some(IpAddr::from([10, 0, 0, last]));
-        let mut places = Vec::new();
+        let mut entries = Vec::new();
         for _ in 0..WAITING_OF_NETWORK_MAX {
-            places.push(Place::take(&passwords.queue, "10.0.0.1".to_owned()).expect("a place"));
+            entries
+                .push(QueueEntry::take(&passwords.queue, "10.0.0.1".to_owned()).expect("a place"));
         }
         assert_eq!(passwords.verify("x".into(), None, peer(1)).await, Err(Busy));
         assert_eq!(passwords.verify("x".into(), None, peer(2)).await, Ok(false), "another network");
-        while places.len() < WAITING_MAX {
-            let network = places.len().to_string();
-            places.push(Place::take(&passwords.queue, network).expect("a place"));
+        while entries.len() < WAITING_MAX {
+            let network = entries.len().to_string();
+            entries.push(QueueEntry::take(&passwords.queue, network).expect("a place"));
         }
         assert_eq!(passwords.verify("x".into(), None, peer(3)).await, Err(Busy));
-        drop(places);
+        drop(entries);
         assert_eq!(passwords.verify("x".into(), None, peer(1)).await, Ok(false));
         assert!(lock(&passwords.queue).by_network.is_empty());
     }

@@ -20,7 +20,7 @@ const KEYS: usize = 2_000;
 const DAYS: u16 = 1_100;
 
 /// The longest time of one statement, which counts the rows of all tenants.
-const PATIENCE: Duration = Duration::from_mins(2);
+const STATEMENT_DEADLINE: Duration = Duration::from_mins(2);
 
 /// Records usage until `stop`. Several control planes can do so at once, because each writes the same values.
 pub async fn keep_usage(control: ControlState, redis: Client, stop: CancellationToken) {
@@ -32,7 +32,7 @@ pub async fn keep_usage(control: ControlState, redis: Client, stop: Cancellation
             () = stop.cancelled() => return,
             _ = turns.tick() => {}
         }
-        let store = control.store.with_answer_timeout(PATIENCE);
+        let store = control.store.with_answer_timeout(STATEMENT_DEADLINE);
         if turn.is_multiple_of(SAMPLE_EVERY) {
             sample(&control, &store, &redis).await;
         }

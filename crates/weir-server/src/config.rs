@@ -36,7 +36,7 @@ pub struct ServeArgs {
     pub gate: GateArgs,
     #[command(flatten)]
     pub listener: ListenerArgs,
-    /// What is logged, such as `info` or `weir_gate=debug`
+    /// The filter of the log, such as `info` or `weir_gate=debug`
     #[arg(long, env = "WEIR_LOG", default_value = "info")]
     pub log: String,
 }

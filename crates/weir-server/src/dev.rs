@@ -49,7 +49,7 @@ pub struct DevArgs {
     /// Print one line of JSON when everything is ready, and nothing else
     #[arg(long)]
     json: bool,
-    /// What is logged, such as `info` or `weir_gate=debug`
+    /// The filter of the log, such as `info` or `weir_gate=debug`
     #[arg(long, env = "WEIR_LOG", default_value = "warn")]
     log: String,
 }

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::page::{Listing, Page};
 
 pub use row::AlertRow;
-use row::{Columns, Row};
+use row::{Columns, Row, query_alerts};
 
 /// The values of an alert to be inserted or updated.
 #[derive(Debug, Clone)]
@@ -63,8 +63,7 @@ impl<'t> Alerts<'t> {
     /// Inserts an alert.
     pub async fn insert(self, write: &AlertWrite) -> Result<AlertRow, StoreError> {
         let columns = Columns::of(&write.condition);
-        sqlx::query_as!(
-            Row,
+        query_alerts!(
             "-- alerts.insert
             INSERT INTO alerts (
                 tenant_id,
@@ -85,23 +84,8 @@ impl<'t> Alerts<'t> {
                 updated_at
             )
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'epoch', $13, $14, $14)
-            RETURNING
-                tenant_id,
-                id,
-                name,
-                webhook_id,
-                enabled,
-                kind,
-                rule_id,
-                namespace,
-                thresholds_percent,
-                share_percent,
-                window_s,
-                checks_min,
-                fired_at,
-                created_by,
-                created_at,
-                updated_at",
+            RETURNING",
+            "",
             uuid(write.tenant_id.to_u128()),
             uuid(write.id.to_u128()),
             write.name,
@@ -125,8 +109,7 @@ impl<'t> Alerts<'t> {
     /// Updates an alert. `None` if the tenant has no such alert.
     pub async fn update(self, write: &AlertWrite) -> Result<Option<AlertRow>, StoreError> {
         let columns = Columns::of(&write.condition);
-        sqlx::query_as!(
-            Row,
+        query_alerts!(
             "-- alerts.update
             UPDATE alerts
             SET
@@ -143,23 +126,8 @@ impl<'t> Alerts<'t> {
                 checked_at = 'epoch',
                 updated_at = $13
             WHERE tenant_id = $1 AND id = $2
-            RETURNING
-                tenant_id,
-                id,
-                name,
-                webhook_id,
-                enabled,
-                kind,
-                rule_id,
-                namespace,
-                thresholds_percent,
-                share_percent,
-                window_s,
-                checks_min,
-                fired_at,
-                created_by,
-                created_at,
-                updated_at",
+            RETURNING",
+            "",
             uuid(write.tenant_id.to_u128()),
             uuid(write.id.to_u128()),
             write.name,
@@ -186,27 +154,10 @@ impl<'t> Alerts<'t> {
         tenant_id: TenantId,
         id: AlertId,
     ) -> Result<Option<AlertRow>, StoreError> {
-        sqlx::query_as!(
-            Row,
+        query_alerts!(
             "-- alerts.find
-            SELECT
-                tenant_id,
-                id,
-                name,
-                webhook_id,
-                enabled,
-                kind,
-                rule_id,
-                namespace,
-                thresholds_percent,
-                share_percent,
-                window_s,
-                checks_min,
-                fired_at,
-                created_by,
-                created_at,
-                updated_at
-            FROM alerts
+            SELECT",
+            "FROM alerts
             WHERE tenant_id = $1 AND id = $2",
             uuid(tenant_id.to_u128()),
             uuid(id.to_u128()),
@@ -235,27 +186,10 @@ impl<'t> Alerts<'t> {
         tenant_id: TenantId,
         page: &Page<AlertId>,
     ) -> Result<Listing<AlertRow>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
+        let rows = query_alerts!(
             "-- alerts.list
-            SELECT
-                tenant_id,
-                id,
-                name,
-                webhook_id,
-                enabled,
-                kind,
-                rule_id,
-                namespace,
-                thresholds_percent,
-                share_percent,
-                window_s,
-                checks_min,
-                fired_at,
-                created_by,
-                created_at,
-                updated_at
-            FROM alerts
+            SELECT",
+            "FROM alerts
             WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id < $2)
             ORDER BY id DESC
             LIMIT $3",
@@ -274,27 +208,11 @@ impl<'t> Alerts<'t> {
         tenant_id: TenantId,
         id: AlertId,
     ) -> Result<Option<AlertRow>, StoreError> {
-        sqlx::query_as!(
-            Row,
+        query_alerts!(
             "-- alerts.delete
             DELETE FROM alerts WHERE tenant_id = $1 AND id = $2
-            RETURNING
-                tenant_id,
-                id,
-                name,
-                webhook_id,
-                enabled,
-                kind,
-                rule_id,
-                namespace,
-                thresholds_percent,
-                share_percent,
-                window_s,
-                checks_min,
-                fired_at,
-                created_by,
-                created_at,
-                updated_at",
+            RETURNING",
+            "",
             uuid(tenant_id.to_u128()),
             uuid(id.to_u128()),
         )

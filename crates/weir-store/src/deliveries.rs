@@ -13,7 +13,7 @@ use crate::page::{Listing, Page};
 use crate::webhooks::PreviousSecret;
 
 pub use row::{DeliveryRow, DeliveryState};
-use row::{Row, count};
+use row::{Row, count, query_deliveries};
 
 /// A delivery to be inserted.
 #[derive(Debug, Clone)]
@@ -116,8 +116,7 @@ impl<'t> Deliveries<'t> {
 
     /// Inserts a delivery into the outbox.
     pub async fn insert(self, new: &NewDelivery) -> Result<DeliveryRow, StoreError> {
-        sqlx::query_as!(
-            Row,
+        query_deliveries!(
             "-- deliveries.insert
             INSERT INTO webhook_deliveries (
                 tenant_id,
@@ -131,20 +130,8 @@ impl<'t> Deliveries<'t> {
                 created_at
             )
             VALUES ($1, $2, $3, $4, $5, 'pending', 0, $6, $6)
-            RETURNING
-                id,
-                webhook_id,
-                kind,
-                payload,
-                state,
-                attempts,
-                next_at,
-                attempted_at,
-                response_status,
-                response,
-                error,
-                took_ms,
-                created_at",
+            RETURNING",
+            "",
             uuid(new.tenant_id.to_u128()),
             uuid(new.id.to_u128()),
             uuid(new.webhook_id.to_u128()),
@@ -164,24 +151,10 @@ impl<'t> Deliveries<'t> {
         webhook_id: WebhookId,
         page: &Page<DeliveryId>,
     ) -> Result<Listing<DeliveryRow>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
+        let rows = query_deliveries!(
             "-- deliveries.list
-            SELECT
-                id,
-                webhook_id,
-                kind,
-                payload,
-                state,
-                attempts,
-                next_at,
-                attempted_at,
-                response_status,
-                response,
-                error,
-                took_ms,
-                created_at
-            FROM webhook_deliveries
+            SELECT",
+            "FROM webhook_deliveries
             WHERE tenant_id = $1 AND webhook_id = $2 AND ($3::uuid IS NULL OR id < $3)
             ORDER BY id DESC
             LIMIT $4",
@@ -203,33 +176,20 @@ impl<'t> Deliveries<'t> {
         (webhook_id, id): (WebhookId, DeliveryId),
         now: Timestamp,
     ) -> Result<Option<DeliveryRow>, StoreError> {
-        sqlx::query_as!(
-            Row,
+        query_deliveries!(
             "-- deliveries.again
             UPDATE webhook_deliveries
             SET
                 state = 'pending',
                 attempts = CASE WHEN state = 'pending' THEN attempts ELSE 0 END,
                 next_at = CASE
-                    -- It may be on its way: the one who took it says what comes next.
+                    -- A sender can hold it, and records the time of the next attempt.
                     WHEN state = 'pending' AND attempts = 0 THEN next_at
                     ELSE $4
                 END
             WHERE tenant_id = $1 AND webhook_id = $2 AND id = $3
-            RETURNING
-                id,
-                webhook_id,
-                kind,
-                payload,
-                state,
-                attempts,
-                next_at,
-                attempted_at,
-                response_status,
-                response,
-                error,
-                took_ms,
-                created_at",
+            RETURNING",
+            "",
             uuid(tenant_id.to_u128()),
             uuid(webhook_id.to_u128()),
             uuid(id.to_u128()),

@@ -110,6 +110,19 @@ impl<'t> Idempotency<'t> {
         Ok(())
     }
 
+    /// Releases a key whose work failed, so that a repeat can try again.
+    pub async fn release(self, claim: &Claim) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- idempotency.release
+            DELETE FROM idempotency_keys WHERE owner_id = $1 AND key = $2",
+            claim.owner.stored_id(),
+            claim.key,
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
+    }
+
     async fn earlier(self, claim: &Claim) -> Result<Claimed, StoreError> {
         let row = sqlx::query!(
             "-- idempotency.earlier

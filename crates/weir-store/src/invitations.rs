@@ -51,6 +51,37 @@ pub struct InvitationRow {
     pub expires_at: Timestamp,
 }
 
+struct Row {
+    tenant_id: Uuid,
+    id: Uuid,
+    email: String,
+    role: String,
+    invited_by: String,
+    created_at: OffsetDateTime,
+    expires_at: OffsetDateTime,
+}
+
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
+macro_rules! query_invitations {
+    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + "
+                tenant_id,
+                id,
+                email,
+                role,
+                invited_by,
+                created_at,
+                expires_at
+                "
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+
 /// The table of invitations.
 #[derive(Debug)]
 pub struct Invitations<'t> {
@@ -72,8 +103,7 @@ impl<'t> Invitations<'t> {
         )
         .execute(&mut *self.conn)
         .await?;
-        sqlx::query_as!(
-            Row,
+        query_invitations!(
             "-- invitations.insert
             INSERT INTO invitations (
                 tenant_id,
@@ -86,14 +116,8 @@ impl<'t> Invitations<'t> {
                 expires_at
             )
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-            RETURNING
-                tenant_id,
-                id,
-                email,
-                role,
-                invited_by,
-                created_at,
-                expires_at",
+            RETURNING",
+            "",
             uuid(new.tenant_id.to_u128()),
             uuid(new.id.to_u128()),
             new.email,
@@ -130,18 +154,10 @@ impl<'t> Invitations<'t> {
         now: Timestamp,
         page: &Page<InvitationId>,
     ) -> Result<Listing<InvitationRow>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
+        let rows = query_invitations!(
             "-- invitations.list_open
-            SELECT
-                tenant_id,
-                id,
-                email,
-                role,
-                invited_by,
-                created_at,
-                expires_at
-            FROM invitations
+            SELECT",
+            "FROM invitations
             WHERE tenant_id = $1 AND expires_at > $2 AND ($3::uuid IS NULL OR id < $3)
             ORDER BY id DESC
             LIMIT $4",
@@ -161,18 +177,10 @@ impl<'t> Invitations<'t> {
         digest: &[u8; 32],
         now: Timestamp,
     ) -> Result<Option<InvitationRow>, StoreError> {
-        sqlx::query_as!(
-            Row,
+        query_invitations!(
             "-- invitations.presented
-            SELECT
-                tenant_id,
-                id,
-                email,
-                role,
-                invited_by,
-                created_at,
-                expires_at
-            FROM invitations
+            SELECT",
+            "FROM invitations
             WHERE digest = $1 AND expires_at > $2",
             digest,
             stored(now),
@@ -189,19 +197,12 @@ impl<'t> Invitations<'t> {
         tenant_id: TenantId,
         id: InvitationId,
     ) -> Result<Option<InvitationRow>, StoreError> {
-        sqlx::query_as!(
-            Row,
+        query_invitations!(
             "-- invitations.delete
             DELETE FROM invitations
             WHERE tenant_id = $1 AND id = $2
-            RETURNING
-                tenant_id,
-                id,
-                email,
-                role,
-                invited_by,
-                created_at,
-                expires_at",
+            RETURNING",
+            "",
             uuid(tenant_id.to_u128()),
             uuid(id.to_u128()),
         )
@@ -217,19 +218,12 @@ impl<'t> Invitations<'t> {
         tenant_id: TenantId,
         invited_by: &str,
     ) -> Result<Vec<InvitationRow>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
+        let rows = query_invitations!(
             "-- invitations.revoke_made_by
             DELETE FROM invitations
             WHERE tenant_id = $1 AND lower(invited_by) = $2
-            RETURNING
-                tenant_id,
-                id,
-                email,
-                role,
-                invited_by,
-                created_at,
-                expires_at",
+            RETURNING",
+            "",
             uuid(tenant_id.to_u128()),
             invited_by,
         )
@@ -237,16 +231,6 @@ impl<'t> Invitations<'t> {
         .await?;
         all(rows)
     }
-}
-
-struct Row {
-    tenant_id: Uuid,
-    id: Uuid,
-    email: String,
-    role: String,
-    invited_by: String,
-    created_at: OffsetDateTime,
-    expires_at: OffsetDateTime,
 }
 
 impl TryFrom<Row> for InvitationRow {

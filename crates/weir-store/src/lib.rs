@@ -26,6 +26,7 @@ mod rule_revisions;
 mod rulebook;
 mod rules;
 mod samples;
+mod served;
 mod sessions;
 mod signups;
 mod store;

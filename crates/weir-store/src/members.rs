@@ -61,6 +61,33 @@ pub struct MemberRow {
     pub created_at: Timestamp,
 }
 
+struct Row {
+    user_id: Uuid,
+    email: String,
+    name: String,
+    role: String,
+    created_at: OffsetDateTime,
+}
+
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
+macro_rules! query_members {
+    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + "
+                m.user_id,
+                u.email,
+                u.name,
+                m.role,
+                m.created_at
+                "
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+
 /// The table of memberships.
 #[derive(Debug)]
 pub struct Members<'t> {
@@ -122,16 +149,10 @@ impl<'t> Members<'t> {
         tenant_id: TenantId,
         page: &Page<UserId>,
     ) -> Result<Listing<MemberRow>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
+        let rows = query_members!(
             "-- members.list
-            SELECT
-                m.user_id,
-                u.email,
-                u.name,
-                m.role,
-                m.created_at
-            FROM memberships m
+            SELECT",
+            "FROM memberships m
             JOIN users u ON u.id = m.user_id
             WHERE m.tenant_id = $1 AND ($2::uuid IS NULL OR m.user_id > $2)
             ORDER BY m.user_id
@@ -151,16 +172,10 @@ impl<'t> Members<'t> {
         tenant_id: TenantId,
         user_id: UserId,
     ) -> Result<Option<MemberRow>, StoreError> {
-        sqlx::query_as!(
-            Row,
+        query_members!(
             "-- members.find
-            SELECT
-                m.user_id,
-                u.email,
-                u.name,
-                m.role,
-                m.created_at
-            FROM memberships m
+            SELECT",
+            "FROM memberships m
             JOIN users u ON u.id = m.user_id
             WHERE m.tenant_id = $1 AND m.user_id = $2",
             uuid(tenant_id.to_u128()),
@@ -287,14 +302,6 @@ impl<'t> Members<'t> {
         .await?;
         Ok(done.rows_affected() > 0)
     }
-}
-
-struct Row {
-    user_id: Uuid,
-    email: String,
-    name: String,
-    role: String,
-    created_at: OffsetDateTime,
 }
 
 impl TryFrom<Row> for MemberRow {

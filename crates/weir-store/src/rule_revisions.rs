@@ -28,6 +28,37 @@ pub struct RevisionRow {
     pub after: Value,
 }
 
+struct Row {
+    revision: i64,
+    actor_kind: String,
+    actor_id: Option<Uuid>,
+    actor_label: String,
+    at: OffsetDateTime,
+    before: Option<Value>,
+    after: Value,
+}
+
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
+macro_rules! query_revisions {
+    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + "
+                revision,
+                actor_kind,
+                actor_id,
+                actor_label,
+                at,
+                before,
+                after
+                "
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+
 pub(crate) async fn insert(
     conn: &mut PooledConnection,
     before: Option<&Value>,
@@ -86,18 +117,10 @@ pub(crate) async fn list(
     rule_id: RuleId,
     page: &Page<u64>,
 ) -> Result<Listing<RevisionRow>, StoreError> {
-    let rows = sqlx::query_as!(
-        Row,
+    let rows = query_revisions!(
         "-- rule_revisions.list
-        SELECT
-            revision,
-            actor_kind,
-            actor_id,
-            actor_label,
-            at,
-            before,
-            after
-        FROM rule_revisions
+        SELECT",
+        "FROM rule_revisions
         WHERE tenant_id = $1 AND rule_id = $2 AND ($3::bigint IS NULL OR revision < $3)
         ORDER BY revision DESC
         LIMIT $4",
@@ -117,18 +140,10 @@ pub(crate) async fn find(
     rule_id: RuleId,
     revision: u64,
 ) -> Result<Option<RevisionRow>, StoreError> {
-    sqlx::query_as!(
-        Row,
+    query_revisions!(
         "-- rule_revisions.find
-        SELECT
-            revision,
-            actor_kind,
-            actor_id,
-            actor_label,
-            at,
-            before,
-            after
-        FROM rule_revisions
+        SELECT",
+        "FROM rule_revisions
         WHERE tenant_id = $1 AND rule_id = $2 AND revision = $3",
         uuid(tenant_id.to_u128()),
         uuid(rule_id.to_u128()),
@@ -138,16 +153,6 @@ pub(crate) async fn find(
     .await?
     .map(RevisionRow::try_from)
     .transpose()
-}
-
-struct Row {
-    revision: i64,
-    actor_kind: String,
-    actor_id: Option<Uuid>,
-    actor_label: String,
-    at: OffsetDateTime,
-    before: Option<Value>,
-    after: Value,
 }
 
 impl TryFrom<Row> for RevisionRow {

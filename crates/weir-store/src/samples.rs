@@ -155,7 +155,7 @@ impl<'t> Samples<'t> {
                 min(since) AS "since!",
                 max(until) AS "until!",
                 sum(seen)::bigint AS "seen!",
-                sum(kept)::bigint AS "kept!",
+                sum(kept)::bigint AS "recorded!",
                 min(threshold) AS "threshold!"
             FROM samples
             WHERE tenant_id = $1
@@ -170,7 +170,7 @@ impl<'t> Samples<'t> {
             since: timestamp(row.since),
             until: timestamp(row.until),
             seen: unsigned(row.seen),
-            recorded: unsigned(row.kept),
+            recorded: unsigned(row.recorded),
             threshold: threshold(row.threshold),
         });
         Ok(extents.collect())
@@ -185,7 +185,7 @@ impl<'t> Samples<'t> {
                 until,
                 threshold,
                 seen,
-                kept,
+                kept AS recorded,
                 lost,
                 plan
             FROM samples
@@ -204,7 +204,7 @@ impl<'t> Samples<'t> {
             until: timestamp(row.until),
             threshold: threshold(row.threshold),
             seen: unsigned(row.seen),
-            recorded: unsigned(row.kept),
+            recorded: unsigned(row.recorded),
             lost: unsigned(row.lost),
             plan: row.plan,
         });

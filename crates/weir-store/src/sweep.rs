@@ -1,4 +1,4 @@
-//! Expired rows of all tenants: stored responses, sessions and invitations, and sign-ups.
+//! Expired rows of all tenants: stored responses, sessions, invitations, sign-ups and keys.
 
 use weir_domain::time::Timestamp;
 
@@ -28,5 +28,19 @@ impl<'t> Sweep<'t> {
         .fetch_one(self.conn)
         .await?;
         Ok(unsigned(swept))
+    }
+
+    /// Deletes up to `most` keys of all tenants that were revoked or expired before `until`. A revoked key stays until no gate
+    /// can hold a rulebook in which it works. Returns the number of deleted rows.
+    pub async fn unusable_keys(self, until: Timestamp, most: u32) -> Result<u64, StoreError> {
+        let deleted = sqlx::query_scalar!(
+            r#"-- sweep.unusable_keys
+            SELECT weir_delete_unusable_keys($1, $2) AS "deleted!""#,
+            stored(until),
+            i32::try_from(most).unwrap_or(i32::MAX),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(unsigned(deleted))
     }
 }

@@ -43,6 +43,37 @@ pub struct NewUser {
     pub now: Timestamp,
 }
 
+struct Row {
+    id: Uuid,
+    email: String,
+    name: String,
+    password_hash: String,
+    operator: bool,
+    disabled_at: Option<OffsetDateTime>,
+    created_at: OffsetDateTime,
+}
+
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
+macro_rules! query_users {
+    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + "
+                id,
+                email,
+                name,
+                password_hash,
+                operator,
+                disabled_at,
+                created_at
+                "
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+
 /// The table of accounts.
 #[derive(Debug)]
 pub struct Users<'t> {
@@ -56,8 +87,7 @@ impl<'t> Users<'t> {
 
     /// Inserts an account, in the scope of the same person.
     pub async fn insert(self, new: &NewUser) -> Result<UserRow, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_users!(
             "-- users.insert
             INSERT INTO users (
                 id,
@@ -67,14 +97,8 @@ impl<'t> Users<'t> {
                 created_at
             )
             VALUES ($1, $2, $3, $4, $5)
-            RETURNING
-                id,
-                email,
-                name,
-                password_hash,
-                operator,
-                disabled_at,
-                created_at",
+            RETURNING",
+            "",
             uuid(new.id.to_u128()),
             new.email,
             new.name,
@@ -88,18 +112,10 @@ impl<'t> Users<'t> {
 
     /// Returns the account with this id.
     pub async fn find(self, id: UserId) -> Result<Option<UserRow>, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_users!(
             "-- users.find
-            SELECT
-                id,
-                email,
-                name,
-                password_hash,
-                operator,
-                disabled_at,
-                created_at
-            FROM users
+            SELECT",
+            "FROM users
             WHERE id = $1",
             uuid(id.to_u128()),
         )
@@ -110,18 +126,10 @@ impl<'t> Users<'t> {
 
     /// Returns the account with this address, which must be in normal form.
     pub async fn by_email(self, email: &str) -> Result<Option<UserRow>, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_users!(
             "-- users.by_email
-            SELECT
-                id,
-                email,
-                name,
-                password_hash,
-                operator,
-                disabled_at,
-                created_at
-            FROM users
+            SELECT",
+            "FROM users
             WHERE email = $1",
             email,
         )
@@ -209,16 +217,6 @@ impl std::fmt::Debug for NewUser {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NewUser").field("id", &self.id).finish_non_exhaustive()
     }
-}
-
-struct Row {
-    id: Uuid,
-    email: String,
-    name: String,
-    password_hash: String,
-    operator: bool,
-    disabled_at: Option<OffsetDateTime>,
-    created_at: OffsetDateTime,
 }
 
 impl From<Row> for UserRow {

@@ -91,6 +91,45 @@ pub struct PreviousSecret {
     pub expires_at: Timestamp,
 }
 
+struct Row {
+    tenant_id: Uuid,
+    id: Uuid,
+    name: String,
+    url: String,
+    enabled: bool,
+    secret: Vec<u8>,
+    previous_secret: Option<Vec<u8>>,
+    previous_expires_at: Option<OffsetDateTime>,
+    created_by: String,
+    created_at: OffsetDateTime,
+    updated_at: OffsetDateTime,
+}
+
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
+macro_rules! query_webhooks {
+    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + "
+                tenant_id,
+                id,
+                name,
+                url,
+                enabled,
+                secret,
+                previous_secret,
+                previous_expires_at,
+                created_by,
+                created_at,
+                updated_at
+                "
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+
 /// The table of webhooks.
 #[derive(Debug)]
 pub struct Webhooks<'t> {
@@ -104,8 +143,7 @@ impl<'t> Webhooks<'t> {
 
     /// Inserts a webhook.
     pub async fn insert(self, new: &NewWebhook) -> Result<WebhookRow, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_webhooks!(
             "-- webhooks.insert
             INSERT INTO webhooks (
                 tenant_id,
@@ -119,18 +157,8 @@ impl<'t> Webhooks<'t> {
                 updated_at
             )
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
-            RETURNING
-                tenant_id,
-                id,
-                name,
-                url,
-                enabled,
-                secret,
-                previous_secret,
-                previous_expires_at,
-                created_by,
-                created_at,
-                updated_at",
+            RETURNING",
+            "",
             uuid(new.write.tenant_id.to_u128()),
             uuid(new.write.id.to_u128()),
             new.write.name,
@@ -151,22 +179,10 @@ impl<'t> Webhooks<'t> {
         tenant_id: TenantId,
         id: WebhookId,
     ) -> Result<Option<WebhookRow>, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_webhooks!(
             "-- webhooks.find
-            SELECT
-                tenant_id,
-                id,
-                name,
-                url,
-                enabled,
-                secret,
-                previous_secret,
-                previous_expires_at,
-                created_by,
-                created_at,
-                updated_at
-            FROM webhooks
+            SELECT",
+            "FROM webhooks
             WHERE tenant_id = $1 AND id = $2",
             uuid(tenant_id.to_u128()),
             uuid(id.to_u128()),
@@ -194,22 +210,10 @@ impl<'t> Webhooks<'t> {
         tenant_id: TenantId,
         page: &Page<WebhookId>,
     ) -> Result<Listing<WebhookRow>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
+        let rows = query_webhooks!(
             "-- webhooks.list
-            SELECT
-                tenant_id,
-                id,
-                name,
-                url,
-                enabled,
-                secret,
-                previous_secret,
-                previous_expires_at,
-                created_by,
-                created_at,
-                updated_at
-            FROM webhooks
+            SELECT",
+            "FROM webhooks
             WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id < $2)
             ORDER BY id DESC
             LIMIT $3",
@@ -224,24 +228,13 @@ impl<'t> Webhooks<'t> {
 
     /// Updates a webhook. `None` if the tenant has no such webhook.
     pub async fn update(self, write: &WebhookWrite) -> Result<Option<WebhookRow>, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_webhooks!(
             "-- webhooks.update
             UPDATE webhooks
             SET name = $3, url = $4, enabled = $5, updated_at = $6
             WHERE tenant_id = $1 AND id = $2
-            RETURNING
-                tenant_id,
-                id,
-                name,
-                url,
-                enabled,
-                secret,
-                previous_secret,
-                previous_expires_at,
-                created_by,
-                created_at,
-                updated_at",
+            RETURNING",
+            "",
             uuid(write.tenant_id.to_u128()),
             uuid(write.id.to_u128()),
             write.name,
@@ -259,8 +252,7 @@ impl<'t> Webhooks<'t> {
         self,
         rotation: &WebhookRotation,
     ) -> Result<Option<WebhookRow>, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_webhooks!(
             "-- webhooks.rotate
             UPDATE webhooks
             SET
@@ -269,18 +261,8 @@ impl<'t> Webhooks<'t> {
                 secret = $3,
                 updated_at = $5
             WHERE tenant_id = $1 AND id = $2
-            RETURNING
-                tenant_id,
-                id,
-                name,
-                url,
-                enabled,
-                secret,
-                previous_secret,
-                previous_expires_at,
-                created_by,
-                created_at,
-                updated_at",
+            RETURNING",
+            "",
             uuid(rotation.tenant_id.to_u128()),
             uuid(rotation.id.to_u128()),
             rotation.secret,
@@ -298,22 +280,11 @@ impl<'t> Webhooks<'t> {
         tenant_id: TenantId,
         id: WebhookId,
     ) -> Result<Option<WebhookRow>, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
+        let row = query_webhooks!(
             "-- webhooks.delete
             DELETE FROM webhooks WHERE tenant_id = $1 AND id = $2
-            RETURNING
-                tenant_id,
-                id,
-                name,
-                url,
-                enabled,
-                secret,
-                previous_secret,
-                previous_expires_at,
-                created_by,
-                created_at,
-                updated_at",
+            RETURNING",
+            "",
             uuid(tenant_id.to_u128()),
             uuid(id.to_u128()),
         )
@@ -321,20 +292,6 @@ impl<'t> Webhooks<'t> {
         .await?;
         Ok(row.map(Into::into))
     }
-}
-
-struct Row {
-    tenant_id: Uuid,
-    id: Uuid,
-    name: String,
-    url: String,
-    enabled: bool,
-    secret: Vec<u8>,
-    previous_secret: Option<Vec<u8>>,
-    previous_expires_at: Option<OffsetDateTime>,
-    created_by: String,
-    created_at: OffsetDateTime,
-    updated_at: OffsetDateTime,
 }
 
 impl From<Row> for WebhookRow {

@@ -20,7 +20,7 @@ use crate::target::{Reach, Target};
 pub struct Sender {
     client: Client,
     reach: Reach,
-    patience: Duration,
+    deadline: Duration,
 }
 
 /// A message to be sent.
@@ -51,22 +51,22 @@ pub struct Attempt {
 
 /// The bytes of an answer that are read.
 pub const RESPONSE_BYTES_MAX: usize = 1024;
-const PATIENCE: Duration = Duration::from_secs(10);
-const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
+const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 
 impl Sender {
     /// A sender with this reach.
     pub fn new(reach: Reach) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        Self::with_patience(reach, PATIENCE)
+        Self::with_deadline(reach, ANSWER_DEADLINE)
     }
 
     /// The same sender with another deadline for a whole answer.
-    pub fn with_patience(
+    pub fn with_deadline(
         reach: Reach,
-        patience: Duration,
+        deadline: Duration,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let client = builder(reach, patience).https_only(reach == Reach::Public).build()?;
-        Ok(Self { client, reach, patience })
+        let client = builder(reach, deadline).https_only(reach == Reach::Public).build()?;
+        Ok(Self { client, reach, deadline })
     }
 
     /// The reach of the sender.
@@ -96,7 +96,7 @@ impl Sender {
 
     fn reason(&self, error: &reqwest::Error) -> String {
         if error.is_timeout() {
-            return format!("no answer within {} ms", self.patience.as_millis());
+            return format!("no answer within {} ms", self.deadline.as_millis());
         }
         let mut innermost: &dyn Error = error;
         while let Some(source) = innermost.source() {
@@ -118,7 +118,7 @@ impl Attempt {
 }
 
 /// The builder of a client with this reach. The target decides about encryption.
-pub(crate) fn builder(reach: Reach, patience: Duration) -> ClientBuilder {
+pub(crate) fn builder(reach: Reach, deadline: Duration) -> ClientBuilder {
     Client::builder()
         .dns_resolver(Looked { reach })
         .redirect(redirect::Policy::none())
@@ -127,8 +127,8 @@ pub(crate) fn builder(reach: Reach, patience: Duration) -> ClientBuilder {
         .http1_only()
         // The address of a reused connection would not be checked again.
         .pool_max_idle_per_host(0)
-        .connect_timeout(CONNECT_PATIENCE.min(patience))
-        .timeout(patience)
+        .connect_timeout(CONNECT_DEADLINE.min(deadline))
+        .timeout(deadline)
 }
 
 fn headers(message: &Message<'_>) -> HeaderMap {

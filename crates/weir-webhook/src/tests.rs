@@ -154,7 +154,7 @@ fn message(secrets: &[WebhookSecret]) -> Message<'_> {
 }
 
 #[tokio::test]
-async fn message_arrives_signed_by_each_secret_and_its_answer_is_kept() {
+async fn message_arrives_signed_by_each_secret_and_its_answer_is_recorded() {
     let sender = Sender::new(Reach::Anywhere).expect("a client");
     let (port, task) = receiver("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nthank").await;
     let secrets = [WebhookSecret::new([1; 32]), WebhookSecret::new([2; 32])];
@@ -188,7 +188,7 @@ async fn redirects_are_not_followed_and_long_answers_are_cut() {
 #[tokio::test]
 async fn silence_ends() {
     let sender =
-        Sender::with_patience(Reach::Anywhere, Duration::from_millis(50)).expect("a client");
+        Sender::with_deadline(Reach::Anywhere, Duration::from_millis(50)).expect("a client");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("bound").port();
     let attempt = sender.send(&format!("http://127.0.0.1:{port}/"), &message(&[])).await;

@@ -43,6 +43,8 @@ pub fn description(entry: &AuditEntry) -> String {
         "webhook.test" => "sent a test event to webhook",
         "delivery.retry" => "resent delivery",
         "counters.reset" => "reset the counter of rule",
+        "counters.reset_requested" => "requested a reset of the counter of rule",
+        "counters.reset_failed" => "got no answer to the reset of the counter of rule",
         "access.denied" => "was denied access to",
         "access.denied_more" => return more_denials(entry),
         "audit.purge" => "removed old entries of this log",

@@ -106,6 +106,11 @@ impl Stack {
         control
     }
 
+    /// Starts a control plane with another signing key. The caller waits for it.
+    pub fn control_with_key(&self, signing_key: &str) -> Server {
+        self.control_with(self.control_url(), ("WEIR_JWT_KEY", signing_key))
+    }
+
     fn control_with(&self, database_url: String, (name, value): (&'static str, &str)) -> Server {
         let folder_name = format!("control-{}", self.made.fetch_add(1, Ordering::Relaxed));
         let mut env = control_env(database_url, self.redis.url(), &self.signing_key);

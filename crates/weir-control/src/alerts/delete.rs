@@ -27,7 +27,7 @@ pub(crate) async fn delete(
     Path((_, alert)): Path<(String, String)>,
 ) -> Result<Response, ControlError> {
     let id: AlertId = alert.parse().map_err(|_| Problem::not_found())?;
-    let mut change = control.change("alerts.delete", caller, Once::unkept()).await?;
+    let mut change = control.change("alerts.delete", caller, Once::not_stored()).await?;
     let row = change.tx.alerts().delete(change.caller.tenant_id, id).await?;
     let before = to_value(&alerts::alert(row.ok_or_else(Problem::not_found)?))?;
     change.audit("alert.delete", Object::new("alert", &id), Some(before), None).await?;

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use weir_http::json::Json;
 use weir_http::params::Query;
-use weir_store::{AuditLog, Scope};
+use weir_store::AuditLog;
 use weir_wire::audit::AuditEntry;
 use weir_wire::page::Page;
 
@@ -21,6 +21,6 @@ pub(crate) async fn list(
     person: Person,
     Query(query): Query<AuditQuery>,
 ) -> Result<Json<Page<AuditEntry>>, ControlError> {
-    let mut tx = control.store.begin("audit.mine", Scope::User(person.user_id)).await?;
+    let mut tx = person.begin(&control, "audit.mine").await?;
     Ok(Json(query.answer(&mut tx, AuditLog::Person(person.user_id)).await?))
 }

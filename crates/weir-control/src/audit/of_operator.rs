@@ -5,7 +5,7 @@ use weir_domain::id::TenantId;
 use weir_http::json::Json;
 use weir_http::params::{Path, Query};
 use weir_http::problem::Problem;
-use weir_store::{AuditLog, Scope};
+use weir_store::AuditLog;
 use weir_wire::audit::AuditEntry;
 use weir_wire::page::Page;
 
@@ -55,6 +55,6 @@ async fn read(
     query: AuditQuery,
     log: AuditLog,
 ) -> Result<Json<Page<AuditEntry>>, ControlError> {
-    let mut tx = control.store.begin("operator.audit", Scope::User(operator.user_id)).await?;
+    let mut tx = operator.begin(control, "operator.audit").await?;
     Ok(Json(query.answer(&mut tx, log).await?))
 }

@@ -4,7 +4,7 @@ use axum::extract::State;
 use weir_domain::id::{AuditId, UserId};
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::{Actor, InvitationRow, NewAudit, Scope, TenantRow, Tx};
+use weir_store::{Actor, InvitationRow, NewAudit, TenantRow, Tx};
 use weir_wire::members::PresentInvitation;
 use weir_wire::tenants::Tenant;
 
@@ -28,8 +28,7 @@ pub(crate) async fn accept(
     person: Person,
     Json(body): Json<PresentInvitation>,
 ) -> Result<Json<Tenant>, ControlError> {
-    let scope = Scope::User(person.user_id);
-    let mut tx = control.store.begin("invitations.accept", scope).await?;
+    let mut tx = person.begin(&control, "invitations.accept").await?;
     let row = invitations::presented(&control, &mut tx, &body.token).await?;
     invitations::only_for_its_address(&row, &person.email)?;
     let joining =

@@ -15,20 +15,20 @@ use crate::invitations;
 use crate::members::roles;
 use crate::state::ControlState;
 
-/// Withdraw an invitation: its token is worth nothing from now on.
+/// Revoke an invitation: its token is invalid from now on.
 #[utoipa::path(delete, path = "/tenants/{tenant}/invitations/{invitation}", operation_id = "invitations_revoke", tag = "members",
     params(
         ("tenant" = String, Path, description = "`tenant_…`"),
         ("invitation" = String, Path, description = "`invitation_…`"),
     ),
-    responses((status = 204, description = "Withdrawn")))]
+    responses((status = 204, description = "Revoked")))]
 pub(crate) async fn revoke(
     State(control): State<ControlState>,
     By { caller, .. }: By<Admin>,
     Path((_, invitation)): Path<(String, String)>,
 ) -> Result<Response, ControlError> {
     let id: InvitationId = invitation.parse().map_err(|_| Problem::not_found())?;
-    let mut change = control.change("invitations.revoke", caller, Once::unkept()).await?;
+    let mut change = control.change("invitations.revoke", caller, Once::not_stored()).await?;
     let row = change.tx.invitations().delete(change.caller.tenant_id, id).await?;
     let row = row.ok_or_else(Problem::not_found)?;
     roles::only_owners_touch_owners(change.caller.role, &[row.role])?;

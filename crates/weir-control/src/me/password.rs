@@ -4,7 +4,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::Scope;
 use weir_wire::sessions::ChangePassword;
 
 use crate::actor::Person;
@@ -32,7 +31,7 @@ pub(crate) async fn change(
     let attempt = Attempt::of_person(person.user_id);
     let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
     throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
-    let mut tx = control.store.begin("me.password", Scope::User(person.user_id)).await?;
+    let mut tx = person.begin(&control, "me.password").await?;
     let user = tx.users().find(person.user_id).await?.ok_or_else(Problem::unauthenticated)?;
     drop(tx);
     let (stored, peer) = (Some(user.password_hash), person.origin.peer);
@@ -48,7 +47,7 @@ pub(crate) async fn change(
 
     let salt = control.random.bytes();
     let hash = control.auth.passwords.hash(body.new_password.0, salt, peer).await?;
-    let mut tx = control.store.begin("me.password", Scope::User(person.user_id)).await?;
+    let mut tx = person.begin(&control, "me.password").await?;
     tx.users().set_password(person.user_id, &hash).await?;
     let now = control.clock.now();
     tx.sessions().revoke_all(person.user_id, Some(person.session_id), now).await?;

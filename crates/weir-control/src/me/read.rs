@@ -3,7 +3,7 @@
 use axum::extract::State;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::{Page, Scope};
+use weir_store::Page;
 use weir_wire::sessions::{Me, Membership};
 
 use crate::actor::Person;
@@ -20,7 +20,7 @@ pub(crate) async fn read(
     State(control): State<ControlState>,
     person: Person,
 ) -> Result<Json<Me>, ControlError> {
-    let mut tx = control.store.begin("me.read", Scope::User(person.user_id)).await?;
+    let mut tx = person.begin(&control, "me.read").await?;
     let user = tx.users().find(person.user_id).await?.ok_or_else(Problem::unauthenticated)?;
     let page = Page { limit: MEMBERSHIPS_MAX, after: None };
     let mine = tx.tenants().mine(person.user_id, &page).await?;

@@ -4,7 +4,7 @@ use axum::extract::State;
 use serde_json::json;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::{NewAudit, Scope};
+use weir_store::NewAudit;
 use weir_wire::sessions::{UpdateMe, User};
 
 use crate::actor::Person;
@@ -22,7 +22,7 @@ pub(crate) async fn rename(
     Json(body): Json<UpdateMe>,
 ) -> Result<Json<User>, ControlError> {
     names::name("name", &body.name)?;
-    let mut tx = control.store.begin("me.rename", Scope::User(person.user_id)).await?;
+    let mut tx = person.begin(&control, "me.rename").await?;
     let before = tx.users().find(person.user_id).await?.ok_or_else(Problem::unauthenticated)?;
     tx.users().rename(person.user_id, &body.name).await?;
     let user = weir_store::UserRow { name: body.name, ..before.clone() };

@@ -27,7 +27,7 @@ pub(crate) async fn leave(
     let Actor::Person { id, .. } = caller.actor else {
         return Err(Problem::forbidden("API keys cannot do this: sign in").into());
     };
-    let mut change = control.change("members.leave", caller, Once::unkept()).await?;
+    let mut change = control.change("members.leave", caller, Once::not_stored()).await?;
     let gone = members::touched(&mut change, &id.to_string()).await?;
     members::keep_an_owner(&mut change, &gone).await?;
     let object = Object::new("member", &id);

@@ -49,7 +49,7 @@ pub(crate) async fn remove(
     Path((_, user)): Path<(String, String)>,
     Query(query): Query<RemoveQuery>,
 ) -> Result<Response, ControlError> {
-    let mut change = control.change("members.remove", caller, Once::unkept()).await?;
+    let mut change = control.change("members.remove", caller, Once::not_stored()).await?;
     let gone = members::touched(&mut change, &user).await?;
     roles::only_owners_touch_owners(change.caller.role, &[gone.role])?;
     members::keep_an_owner(&mut change, &gone).await?;

@@ -5,7 +5,6 @@ use weir_domain::id::TenantId;
 use weir_http::json::Json;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
-use weir_store::Scope;
 use weir_wire::ceilings::{CeilingsBody, TenantCeilings};
 
 use crate::actor::Operator;
@@ -28,8 +27,7 @@ pub(crate) async fn read(
     Path(tenant): Path<String>,
 ) -> Result<Json<TenantCeilings>, ControlError> {
     let tenant_id: TenantId = tenant.parse().map_err(|_| Problem::not_found())?;
-    let scope = Scope::User(person.user_id);
-    let mut tx = control.store.begin("operator.ceilings_read", scope).await?;
+    let mut tx = person.begin(&control, "operator.ceilings_read").await?;
     tx.enter_tenant(tenant_id).await?;
     tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?;
     let stored = tx.ceilings().of_tenant(tenant_id).await?;
@@ -54,8 +52,7 @@ pub(crate) async fn set(
 ) -> Result<Json<TenantCeilings>, ControlError> {
     let tenant_id: TenantId = tenant.parse().map_err(|_| Problem::not_found())?;
     let values = body.parse().map_err(Problem::invalid)?;
-    let scope = Scope::User(person.user_id);
-    let mut tx = control.store.begin("operator.ceilings_set", scope).await?;
+    let mut tx = person.begin(&control, "operator.ceilings_set").await?;
     tx.enter_tenant(tenant_id).await?;
     tx.tenants().begin_change(tenant_id).await?;
     let before = tx.ceilings().of_tenant(tenant_id).await?;

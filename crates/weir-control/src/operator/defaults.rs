@@ -3,7 +3,6 @@
 use axum::extract::State;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::Scope;
 use weir_wire::ceilings::{CeilingsBody, DefaultCeilings};
 
 use crate::actor::Operator;
@@ -23,8 +22,7 @@ pub(crate) async fn read(
     State(control): State<ControlState>,
     Operator(person): Operator,
 ) -> Result<Json<DefaultCeilings>, ControlError> {
-    let scope = Scope::User(person.user_id);
-    let mut tx = control.store.begin("operator.defaults_read", scope).await?;
+    let mut tx = person.begin(&control, "operator.defaults_read").await?;
     Ok(Json(ceilings::defaults(&tx.ceilings().defaults().await?)))
 }
 
@@ -41,8 +39,7 @@ pub(crate) async fn set(
     Json(body): Json<CeilingsBody>,
 ) -> Result<Json<DefaultCeilings>, ControlError> {
     let values = body.parse().map_err(Problem::invalid)?;
-    let scope = Scope::User(person.user_id);
-    let mut tx = control.store.begin("operator.defaults_set", scope).await?;
+    let mut tx = person.begin(&control, "operator.defaults_set").await?;
     let before = ceilings::defaults(&tx.ceilings().defaults().await?);
     tx.ceilings().set_defaults(&values).await?;
     let after = ceilings::defaults(&values);

@@ -4,7 +4,6 @@ use axum::extract::State;
 use serde_json::json;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::Scope;
 use weir_wire::tenants::{Enforcement, InstallationEnforcement};
 
 use crate::actor::Operator;
@@ -22,8 +21,7 @@ pub(crate) async fn read(
     State(control): State<ControlState>,
     Operator(person): Operator,
 ) -> Result<Json<InstallationEnforcement>, ControlError> {
-    let scope = Scope::User(person.user_id);
-    let mut tx = control.store.begin("operator.enforcement_read", scope).await?;
+    let mut tx = person.begin(&control, "operator.enforcement_read").await?;
     let enforcement = tx.installation().enforced().await?.into();
     Ok(Json(InstallationEnforcement { enforcement }))
 }
@@ -42,8 +40,7 @@ pub(crate) async fn set(
     Operator(person): Operator,
     Json(body): Json<InstallationEnforcement>,
 ) -> Result<Json<InstallationEnforcement>, ControlError> {
-    let scope = Scope::User(person.user_id);
-    let mut tx = control.store.begin("operator.enforcement_set", scope).await?;
+    let mut tx = person.begin(&control, "operator.enforcement_set").await?;
     let before: Enforcement = tx.installation().enforced().await?.into();
     if !tx.installation().set_enforced(body.enforcement.is_on()).await? {
         return Err(Problem::not_found().into());

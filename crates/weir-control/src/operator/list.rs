@@ -3,7 +3,6 @@
 use axum::extract::State;
 use weir_http::json::Json;
 use weir_http::params::Query;
-use weir_store::Scope;
 use weir_wire::page::Page;
 use weir_wire::tenants::Tenant;
 
@@ -27,7 +26,7 @@ pub(crate) async fn list(
 ) -> Result<Json<Page<Tenant>>, ControlError> {
     let list = List::new(&["operator.tenants"], query)?;
     let page = list.page(|key: String| key.parse().ok())?;
-    let mut tx = control.store.begin("operator.tenants", Scope::User(person.user_id)).await?;
+    let mut tx = person.begin(&control, "operator.tenants").await?;
     let listing = tx.tenants().all(&page).await?;
     let item = |row| tenants::tenant(row, None);
     Ok(Json(list.answer(listing, |row| row.id.to_string(), item)))

@@ -6,7 +6,7 @@ use weir_domain::id::{AuditId, TenantId};
 use weir_http::json::Json;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
-use weir_store::{NewAudit, Scope};
+use weir_store::NewAudit;
 use weir_wire::tenants::{SuspendTenant, Tenant};
 
 use crate::actor::Operator;
@@ -31,7 +31,7 @@ pub(crate) async fn suspend(
     Json(body): Json<SuspendTenant>,
 ) -> Result<Json<Tenant>, ControlError> {
     let tenant_id: TenantId = tenant.parse().map_err(|_| Problem::not_found())?;
-    let mut tx = control.store.begin("operator.suspend", Scope::User(person.user_id)).await?;
+    let mut tx = person.begin(&control, "operator.suspend").await?;
     tx.enter_tenant(tenant_id).await?;
     tx.tenants().begin_change(tenant_id).await?;
     let before = tx.tenants().find(tenant_id).await?.ok_or_else(Problem::not_found)?;

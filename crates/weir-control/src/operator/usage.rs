@@ -13,7 +13,7 @@ use weir_domain::time::Timestamp;
 use weir_http::json::Json;
 use weir_http::params::Query;
 use weir_http::problem::Problem;
-use weir_store::{Page, Scope, UsageFilter, UsageRow};
+use weir_store::{Page, UsageFilter, UsageRow};
 use weir_wire::page::Page as PageBody;
 use weir_wire::time::DateTime;
 use weir_wire::usage::UsageDay;
@@ -86,7 +86,7 @@ pub(crate) async fn usage(
         .and_then(|accept| accept.to_str().ok())
         .is_some_and(|accept| accept.trim().starts_with("text/csv"));
     let csv = query.format.map_or(wants_csv, |format| format == UsageFormat::Csv);
-    let mut tx = control.store.begin("operator.usage", Scope::User(person.user_id)).await?;
+    let mut tx = person.begin(&control, "operator.usage").await?;
     if csv {
         let page = Page { limit: LINES_MAX, after: None };
         let listing = tx.usage().list(&filter, &page).await?;

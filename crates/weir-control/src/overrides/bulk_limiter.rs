@@ -29,7 +29,7 @@ pub(crate) struct BulkLimiter {
 pub(crate) struct Permit {
     _running: OwnedSemaphorePermit,
     _turn: OwnedSemaphorePermit,
-    _place: Place,
+    _entry: QueueEntry,
 }
 
 /// The error of a tenant with too many bulk writes, or of a wait that was too long.
@@ -45,9 +45,9 @@ struct Queue {
     count: usize,
 }
 
-/// A place in the queue of a tenant.
+/// An entry in the queue of a tenant.
 #[derive(Debug)]
-struct Place {
+struct QueueEntry {
     limiter: BulkLimiter,
     tenant: TenantId,
 }
@@ -62,16 +62,16 @@ impl Default for BulkLimiter {
 impl BulkLimiter {
     /// Waits until the tenant can write.
     pub(crate) async fn enter(&self, tenant: TenantId) -> Result<Permit, Refused> {
-        let (turn, place) = self.queue(tenant).ok_or(Refused)?;
+        let (turn, entry) = self.queue(tenant).ok_or(Refused)?;
         let permits = async {
             let turn = turn.acquire_owned().await.map_err(|_| Refused)?;
             let running = Arc::clone(&self.running).acquire_owned().await.map_err(|_| Refused)?;
-            Ok(Permit { _running: running, _turn: turn, _place: place })
+            Ok(Permit { _running: running, _turn: turn, _entry: entry })
         };
         tokio::time::timeout(self.wait_max, permits).await.unwrap_or(Err(Refused))
     }
 
-    fn queue(&self, tenant: TenantId) -> Option<(Arc<Semaphore>, Place)> {
+    fn queue(&self, tenant: TenantId) -> Option<(Arc<Semaphore>, QueueEntry)> {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || Queue { turn: Arc::new(Semaphore::new(1)), count: 0 };
         let queue = queues.entry(tenant).or_insert_with(new);
@@ -79,11 +79,11 @@ impl BulkLimiter {
             return None;
         }
         queue.count += 1;
-        Some((Arc::clone(&queue.turn), Place { limiter: self.clone(), tenant }))
+        Some((Arc::clone(&queue.turn), QueueEntry { limiter: self.clone(), tenant }))
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueEntry {
     fn drop(&mut self) {
         let mut queues = self.limiter.queues.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = queues.get_mut(&self.tenant) {

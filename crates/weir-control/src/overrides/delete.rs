@@ -32,7 +32,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, ControlError> {
     let override_id: OverrideId = id.parse().map_err(|_| Problem::not_found())?;
     let expected = if_match.optional()?;
-    let mut change = control.change("overrides.delete", caller, Once::unkept()).await?;
+    let mut change = control.change("overrides.delete", caller, Once::not_stored()).await?;
     let tenant_id = change.caller.tenant_id;
     let row = change.tx.overrides().delete(tenant_id, override_id, expected).await?;
     let row = row.ok_or_else(Problem::not_found)?;

@@ -32,7 +32,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, ControlError> {
     let rule_id: RuleId = rule.parse().map_err(|_| Problem::not_found())?;
     let expected = if_match.optional()?;
-    let mut change = control.change("rules.delete", caller, Once::unkept()).await?;
+    let mut change = control.change("rules.delete", caller, Once::not_stored()).await?;
     let tenant_id = change.caller.tenant_id;
     let row = change.tx.rules().delete(tenant_id, rule_id, expected).await?;
     let row = row.ok_or_else(Problem::not_found)?;

@@ -95,9 +95,9 @@ impl Found {
         for piece in self.pieces {
             let plan: RecordedPlan =
                 serde_json::from_value(piece.plan).map_err(Problem::internal)?;
-            let kept: RecordedChecks =
+            let recorded: RecordedChecks =
                 serde_json::from_str(&piece.checks).map_err(Problem::internal)?;
-            gathered.add(&plan.attributes, &kept, piece.since)?;
+            gathered.add(&plan.attributes, &recorded, piece.since)?;
         }
         let Gathered { mut traffic, threshold, .. } = gathered;
         traffic.asked.retain(|check| check.at >= self.since && check.at < self.until);
@@ -116,24 +116,24 @@ struct Usable {
 /// The latest part of the record that holds all attributes of both rules, and all checks of each of their subjects.
 fn usable(heads: &[SampleHead], wanted: &Wanted<'_>) -> Result<Usable, Problem> {
     let mut usable = Usable { since: None, threshold: ALL, lost: 0 };
-    let mut kept = 0;
+    let mut recorded = 0;
     for head in heads.iter().rev() {
         let plan: RecordedPlan =
             serde_json::from_value(head.plan.clone()).map_err(Problem::internal)?;
         if let Some(reason) = unfit(&plan.plan(&head.namespace), head.threshold, wanted) {
-            if kept == 0 {
+            if recorded == 0 {
                 return Err(Problem::new(ErrorCode::Conflict, reason));
             }
             usable.since = Some(head.until);
             break;
         }
-        kept += head.recorded.max(1);
+        recorded += head.recorded.max(1);
         usable.lost += head.lost;
         usable.threshold = usable.threshold.min(head.threshold);
     }
-    if kept > CHECKS_MAX as u64 && !same_subjects(wanted) {
+    if recorded > CHECKS_MAX as u64 && !same_subjects(wanted) {
         let reason = format!(
-            "{kept} checks were recorded in this time and {CHECKS_MAX} can be replayed of a rule whose \
+            "{recorded} checks were recorded in this time and {CHECKS_MAX} can be replayed of a rule whose \
              subjects cannot be sampled: choose a shorter time"
         );
         return Err(Problem::invalid_field("from", reason));
@@ -179,11 +179,11 @@ impl Gathered {
     fn add(
         &mut self,
         names: &[String],
-        kept: &RecordedChecks,
+        recorded: &RecordedChecks,
         since: Timestamp,
     ) -> Result<(), Problem> {
-        let mut places = Vec::with_capacity(kept.values.len());
-        for values in &kept.values {
+        let mut places = Vec::with_capacity(recorded.values.len());
+        for values in &recorded.values {
             let named = names.iter().zip(values);
             let there = named.filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
             let attributes: BTreeMap<String, String> = there.collect();
@@ -199,7 +199,7 @@ impl Gathered {
             }
             places.push(place);
         }
-        for (after_ms, place, cost) in &kept.checks {
+        for (after_ms, place, cost) in &recorded.checks {
             let Some(&request) = places.get(*place as usize) else { continue };
             if self.marks[request as usize] > self.threshold {
                 continue;

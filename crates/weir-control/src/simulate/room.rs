@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_tenants_whose_runs_follow_each_other_cannot_shut_out_a_third() {
+    async fn two_tenants_with_continuous_runs_cannot_shut_out_a_third() {
         let runs = RunLimiter::default();
         let [one, two, three] = [1, 2, 3].map(TenantId::from_u128);
         let began = Arc::new(AtomicU64::new(0));

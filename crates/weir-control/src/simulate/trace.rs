@@ -7,7 +7,7 @@ use weir_domain::request::Operation;
 use weir_http::problem::Problem;
 use weir_wire::simulate::{CHECKS_MAX, TRACE_BYTES_MAX, TraceBody, TraceFormat};
 
-use self::line::{Line, Wrong, attribute, cost, time};
+use self::line::{TracedCheck, Wrong, attribute, cost, time};
 use super::traffic::{Asked, Traffic};
 
 mod csv;
@@ -61,7 +61,7 @@ fn parse(body: &TraceBody, namespace: &str) -> Result<Traffic, Wrong> {
     Ok(traffic)
 }
 
-fn json(line: usize, text: &str) -> Result<Line, Wrong> {
+fn json(line: usize, text: &str) -> Result<TracedCheck, Wrong> {
     let read: Value = serde_json::from_str(text).map_err(|error| {
         let reason = error.to_string();
         let reason = reason.split(" at line ").next().unwrap_or_default();
@@ -100,7 +100,7 @@ fn json(line: usize, text: &str) -> Result<Line, Wrong> {
         Some(_) => Err("`attributes` must be an object".to_owned()),
     };
     let attributes = attributes.map_err(|reason| wrong("attributes", reason))?;
-    Ok(Line { at, cost, attributes })
+    Ok(TracedCheck { at, cost, attributes })
 }
 
 #[cfg(test)]

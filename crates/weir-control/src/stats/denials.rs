@@ -30,7 +30,7 @@ pub(crate) struct DenialsQuery {
 }
 
 /// The time for which the log is retained.
-const KEPT_S: u32 = 24 * 60 * 60;
+const RETAINED_S: u32 = 24 * 60 * 60;
 
 /// The refused checks of the last day, newest first; a sample where there were very many.
 #[utoipa::path(get, path = "/tenants/{tenant}/stats/denials", operation_id = "stats_denials", tag = "stats",
@@ -54,7 +54,7 @@ pub(crate) async fn list(
         data: page.data,
         next_cursor: page.next_cursor,
         entries_per_second: DENIALS_PER_SECOND,
-        retention_s: KEPT_S,
+        retention_s: RETAINED_S,
         as_of: counted.as_of.into(),
     }))
 }

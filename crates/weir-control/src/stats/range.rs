@@ -52,7 +52,7 @@ impl Asked {
             return Err(Problem::invalid_field("from", reason));
         }
         if now_ms - from_ms > i64::from(retention.days_days) * DAY_MS + DAY_MS {
-            let reason = format!("statistics are kept for {} days", retention.days_days);
+            let reason = format!("statistics are retained for {} days", retention.days_days);
             return Err(Problem::invalid_field("from", reason));
         }
         Ok(Self { from_ms, to_ms, now_ms, retention })
@@ -80,19 +80,19 @@ impl Asked {
         };
         let resolution = if zone.is_none() && step_s.is_multiple_of(DAY_S) {
             Resolution::Day
-        } else if whole(HOUR_S) || (zone.is_some() && !self.kept(Resolution::Minute)) {
+        } else if whole(HOUR_S) || (zone.is_some() && !self.retains(Resolution::Minute)) {
             Resolution::Hour
         } else {
             Resolution::Minute
         };
-        if !self.kept(resolution) {
+        if !self.retains(resolution) {
             let reason = match resolution {
                 Resolution::Minute => format!(
-                    "minutes are kept for {} days: ask for steps of 3600 or more",
+                    "minutes are retained for {} days: ask for steps of 3600 or more",
                     self.retention.minutes_days
                 ),
                 _ => format!(
-                    "hours are kept for {} days: ask for steps of 86400 or more, in UTC",
+                    "hours are retained for {} days: ask for steps of 86400 or more, in UTC",
                     self.retention.hours_days
                 ),
             };
@@ -115,7 +115,7 @@ impl Asked {
         let found = wanted
             .iter()
             .copied()
-            .find(|resolution| self.kept(*resolution))
+            .find(|resolution| self.retains(*resolution))
             .unwrap_or(Resolution::Day);
         let step_ms = match found {
             Resolution::Minute => 60_000,
@@ -137,16 +137,16 @@ impl Asked {
         const LADDER_S: [u32; 8] = [60, 300, 900, 1_800, 3_600, 10_800, 21_600, DAY_S];
         let enough =
             |step: &u32| (self.to_ms - self.from_ms) / (i64::from(*step) * 1000) <= POINTS_CHOSEN;
-        let kept = |step: &u32| match *step {
+        let retained = |step: &u32| match *step {
             DAY_S => true,
-            HOUR_S.. => self.kept(Resolution::Hour),
-            _ => self.kept(Resolution::Minute),
+            HOUR_S.. => self.retains(Resolution::Hour),
+            _ => self.retains(Resolution::Minute),
         };
-        LADDER_S.into_iter().find(|step| enough(step) && kept(step)).unwrap_or(DAY_S)
+        LADDER_S.into_iter().find(|step| enough(step) && retained(step)).unwrap_or(DAY_S)
     }
 
     /// Whether statistics from the start on are stored at this resolution.
-    fn kept(&self, resolution: Resolution) -> bool {
+    fn retains(&self, resolution: Resolution) -> bool {
         let days = match resolution {
             Resolution::Minute => self.retention.minutes_days,
             Resolution::Hour => self.retention.hours_days,

@@ -3,7 +3,6 @@
 use axum::extract::State;
 use weir_http::json::Json;
 use weir_http::params::Query;
-use weir_store::Scope;
 use weir_wire::page::Page;
 use weir_wire::tenants::Tenant;
 
@@ -24,7 +23,7 @@ pub(crate) async fn list(
 ) -> Result<Json<Page<Tenant>>, ControlError> {
     let list = List::new(&["tenants", &person.user_id.to_string()], query)?;
     let page = list.page(|key: String| key.parse().ok())?;
-    let mut tx = control.store.begin("tenants.list", Scope::User(person.user_id)).await?;
+    let mut tx = person.begin(&control, "tenants.list").await?;
     let listing = tx.tenants().mine(person.user_id, &page).await?;
     let item = |mine: weir_store::MyTenant| tenants::tenant(mine.tenant, Some(mine.role));
     Ok(Json(list.answer(listing, |mine| mine.tenant.id.to_string(), item)))

@@ -18,7 +18,7 @@ use crate::rule_service::{active_rule, charge_of, inspect as inspect_counters, s
 use crate::state::ControlState;
 use crate::tester::matched_rule::limit_answer;
 
-/// Inspect the counters of some subjects of a rule, whatever its conditions. Nothing is counted.
+/// Inspect the counters of some subjects of a rule. Its conditions are ignored. Nothing is counted.
 #[utoipa::path(post, path = "/tenants/{tenant}/counters/inspect", operation_id = "counters_inspect", tag = "testing",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = InspectBody,

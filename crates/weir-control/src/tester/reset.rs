@@ -17,24 +17,42 @@ use crate::rule_service::{CountersError, active_rule, charge_of, subject_values}
 use crate::state::ControlState;
 
 /// Reset the counters of one subject of a rule, as if it had never been checked.
+///
+/// The audit log gets an entry `counters.reset_requested` before the reset, and `counters.reset` or `counters.reset_failed`
+/// after it. After a failure, the counters can have been reset: Redis did not answer.
 #[utoipa::path(post, path = "/tenants/{tenant}/counters/reset", operation_id = "counters_reset", tag = "testing",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = ResetBody,
-    responses((status = 200, description = "Forgotten", body = ResetAnswer)))]
+    responses((status = 200, description = "The number of counters that were reset", body = ResetAnswer)))]
 pub(crate) async fn reset(
     State(control): State<ControlState>,
     By { caller, .. }: By<Editor>,
     Input { body, once }: Input<ResetBody>,
 ) -> Result<Response, ControlError> {
-    let mut change = control.change("counters.reset", caller, once).await?;
+    let mut change = control.change("counters.reset_begin", caller, once).await?;
     let charge = charge(&mut change, &body).await?;
-    let object = Object::new("rule", &charge.active.id);
-    let after = json!({ "subject": body.subject });
-    change.audit("counters.reset", object, None, Some(after)).await?;
-    // While this waits for Redis, other changes of this tenant wait too; those of other tenants do not.
     let names = charge.counters(change.caller.tenant_id);
-    let counters = control.limiter.reset(&names).await.map_err(CountersError::from)?;
-    change.answer(StatusCode::OK, &ResetAnswer { counters }).await
+    let object = Object::new("rule", &charge.active.id);
+    let requested = json!({ "subject": body.subject });
+    change.audit("counters.reset_requested", object.clone(), None, Some(requested)).await?;
+    let unknown = "the reset was begun and its result is unknown: inspect the counters, or reset them with another key";
+    let intent = change.commit_intent(unknown.to_owned()).await?;
+    // No row is locked while this waits for Redis.
+    let result = control.limiter.reset(&names).await;
+    let mut change = intent.resume("counters.reset").await?;
+    match result {
+        Ok(counters) => {
+            let after = json!({ "subject": body.subject, "counters": counters });
+            change.audit("counters.reset", object, None, Some(after)).await?;
+            change.answer(StatusCode::OK, &ResetAnswer { counters }).await
+        }
+        Err(error) => {
+            let after = json!({ "subject": body.subject });
+            change.audit("counters.reset_failed", object, None, Some(after)).await?;
+            change.commit_failure().await?;
+            Err(CountersError::from(error).into())
+        }
+    }
 }
 
 /// The charge of the subject. The conditions of the rule are ignored.

@@ -12,6 +12,8 @@ use super::support::{Member, Plane};
 use crate::alerting::{deliver_due, evaluate_due};
 
 const MINUTE_MS: i64 = 60_000;
+/// The most time that a test lets pass.
+const BEHIND_MS: i64 = 30 * MINUTE_MS;
 
 async fn webhook(plane: &Plane, member: &Member, receiver: &Receiver) -> String {
     let body = json!({ "name": "on call", "url": receiver.url() });
@@ -67,15 +69,15 @@ async fn checks(plane: &Plane, member: &Member, namespace: &str, allowed: u64, d
 }
 
 /// Evaluates due alerts and sends messages, after the usual pause.
-async fn look(plane: &Plane) {
+async fn evaluate_and_deliver(plane: &Plane) {
     plane.advance(31_000);
-    evaluate_due(&plane.state).await.expect("looked");
+    evaluate_due(&plane.state).await.expect("evaluated");
     deliver_due(&plane.state).await.expect("sent");
 }
 
 #[tokio::test]
-async fn subject_is_told_once_at_each_threshold_of_its_quota() {
-    let plane = Plane::start().await;
+async fn subject_is_announced_once_at_each_threshold_of_its_quota() {
+    let plane = Plane::start_behind(BEHIND_MS).await;
     plane.limiter_up().await;
     let ada = plane.member("ada@example.com").await;
     let receiver = Receiver::start().await;
@@ -89,14 +91,14 @@ async fn subject_is_told_once_at_each_threshold_of_its_quota() {
     }
     plane.consume(&ada, &rule, "u-2").await;
     busy(&plane, &ada, &rule, &["u-1", "u-2"]).await;
-    look(&plane).await;
+    evaluate_and_deliver(&plane).await;
     assert_eq!(receiver.count(), 0, "seven of ten are no matter");
 
     plane.consume(&ada, &rule, "u-1").await;
-    look(&plane).await;
-    let told = receiver.next().await.json();
-    assert_eq!(told["type"], "alert.quota");
-    let data = &told["data"];
+    evaluate_and_deliver(&plane).await;
+    let message = receiver.next().await.json();
+    assert_eq!(message["type"], "alert.quota");
+    let data = &message["data"];
     assert_eq!(data["subject"], json!({ "user": "u-1" }));
     assert_eq!(
         (&data["threshold_percent"], &data["used"], &data["limit"]),
@@ -104,15 +106,15 @@ async fn subject_is_told_once_at_each_threshold_of_its_quota() {
     );
     assert_eq!(data["rule"]["name"], "monthly");
     assert_eq!(data["alert"]["id"], alert.text("/id"));
-    look(&plane).await;
+    evaluate_and_deliver(&plane).await;
     assert_eq!(receiver.count(), 1, "not again");
 
     // The subject crosses two thresholds at once, and only the higher one is announced.
     plane.consume(&ada, &rule, "u-1").await;
     plane.consume(&ada, &rule, "u-1").await;
-    look(&plane).await;
+    evaluate_and_deliver(&plane).await;
     assert_eq!(receiver.next().await.json()["data"]["threshold_percent"], 100);
-    look(&plane).await;
+    evaluate_and_deliver(&plane).await;
     assert_eq!(receiver.count(), 2);
     let list = plane.by(&ada, "GET", "alerts").send().await.expect(200);
     assert!(list.body["data"][0]["fired_at"].is_string());
@@ -120,7 +122,7 @@ async fn subject_is_told_once_at_each_threshold_of_its_quota() {
 
 #[tokio::test]
 async fn rule_with_one_counter_for_all_needs_no_subjects() {
-    let plane = Plane::start().await;
+    let plane = Plane::start_behind(BEHIND_MS).await;
     plane.limiter_up().await;
     let ada = plane.member("ada@example.com").await;
     let receiver = Receiver::start().await;
@@ -134,14 +136,14 @@ async fn rule_with_one_counter_for_all_needs_no_subjects() {
     for _ in 0..5 {
         plane.consume(&ada, &rule, "").await;
     }
-    look(&plane).await;
-    let told = receiver.next().await.json();
-    assert_eq!((&told["data"]["subject"], &told["data"]["used"]), (&json!({}), &json!(5)));
+    evaluate_and_deliver(&plane).await;
+    let message = receiver.next().await.json();
+    assert_eq!((&message["data"]["subject"], &message["data"]["used"]), (&json!({}), &json!(5)));
 }
 
 #[tokio::test]
 async fn concurrent_evaluations_announce_a_denial_share_once_per_window() {
-    let plane = Plane::start().await;
+    let plane = Plane::start_behind(BEHIND_MS).await;
     // The first counts all belong to one minute, and so to one row. The greater counts of the row remain.
     plane.advance(MINUTE_MS - plane.now_ms() % MINUTE_MS);
     let other = plane.also(crate::ControlSettings::default());
@@ -155,36 +157,35 @@ async fn concurrent_evaluations_announce_a_denial_share_once_per_window() {
     plane.by(&ada, "POST", "alerts").json(&body).send().await.expect(201);
     checks(&plane, &ada, "other", 0, 500).await;
     checks(&plane, &ada, "api", 81, 18).await;
-    look(&plane).await;
+    evaluate_and_deliver(&plane).await;
     assert_eq!(receiver.count(), 0, "99 checks say nothing");
     checks(&plane, &ada, "api", 81, 21).await;
-    let ahead = plane.now_ms() - other.now_ms();
     plane.advance(31_000);
-    other.advance(31_000 + ahead);
+    other.advance(plane.now_ms() - other.now_ms());
     let (ours, theirs) = tokio::join!(evaluate_due(&plane.state), evaluate_due(&other.state));
-    assert_eq!(ours.expect("looked") + theirs.expect("looked"), 1, "one of them looks");
+    assert_eq!(ours.expect("evaluated") + theirs.expect("evaluated"), 1, "one of them evaluates");
     deliver_due(&plane.state).await.expect("sent");
-    let told = receiver.next().await.json();
-    assert_eq!(told["type"], "alert.denial_share");
-    let data = &told["data"];
+    let message = receiver.next().await.json();
+    assert_eq!(message["type"], "alert.denial_share");
+    let data = &message["data"];
     assert_eq!(
         (&data["denied"], &data["checks"], &data["namespace"]),
         (&json!(21), &json!(102), &json!("api"))
     );
     for _ in 0..8 {
         checks(&plane, &ada, "api", 0, 1000).await;
-        look(&plane).await;
+        evaluate_and_deliver(&plane).await;
     }
     assert_eq!(receiver.count(), 1, "once per window");
     plane.advance(60_000);
     checks(&plane, &ada, "api", 0, 1000).await;
-    look(&plane).await;
+    evaluate_and_deliver(&plane).await;
     assert_eq!(receiver.count(), 2, "and again in the next");
 }
 
 #[tokio::test]
 async fn alerts_are_refused_by_field_and_bound_to_what_they_name() {
-    let plane = Plane::start().await;
+    let plane = Plane::start_behind(BEHIND_MS).await;
     let ada = plane.member("ada@example.com").await;
     let eve = plane.member("eve@example.com").await;
     let receiver = Receiver::start().await;
@@ -234,7 +235,7 @@ async fn alerts_are_refused_by_field_and_bound_to_what_they_name() {
 
 #[tokio::test]
 async fn quota_alert_knows_the_overrides_of_its_subjects_and_subjects_of_any_length() {
-    let plane = Plane::start().await;
+    let plane = Plane::start_behind(BEHIND_MS).await;
     plane.limiter_up().await;
     let ada = plane.member("ada@example.com").await;
     let receiver = Receiver::start().await;
@@ -253,9 +254,9 @@ async fn quota_alert_knows_the_overrides_of_its_subjects_and_subjects_of_any_len
         }
     }
     busy(&plane, &ada, &rule, &["partner", &long]).await;
-    look(&plane).await;
-    let told = receiver.next().await.json();
-    assert_eq!(told["data"]["subject"]["user"], long);
-    look(&plane).await;
-    assert_eq!(receiver.count(), 1, "8 of 100 is no matter, and nothing is told twice");
+    evaluate_and_deliver(&plane).await;
+    let message = receiver.next().await.json();
+    assert_eq!(message["data"]["subject"]["user"], long);
+    evaluate_and_deliver(&plane).await;
+    assert_eq!(receiver.count(), 1, "8 of 100 is no matter, and nothing is announced twice");
 }

@@ -101,7 +101,7 @@ async fn a_hundred_keys_are_enough_for_a_tenant() {
 }
 
 #[tokio::test]
-async fn only_the_newest_revisions_of_a_rule_are_kept() {
+async fn only_the_newest_revisions_of_a_rule_are_retained() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;
     let op = plane.operator("op@example.com").await;

@@ -34,7 +34,7 @@ async fn page_of_the_description_has_all_it_needs_and_a_policy_of_its_own() {
 }
 
 #[tokio::test]
-async fn health_is_told_apart_from_nothing() {
+async fn health_and_unknown_paths_have_different_answers() {
     let plane = Plane::start().await;
     for path in ["/healthz", "/readyz"] {
         assert_eq!(plane.ask("GET", path).send().await.expect(200).text("/status"), "ok");

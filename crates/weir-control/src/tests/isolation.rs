@@ -95,7 +95,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("audit_list", For::Members(Admin)),
     ]);
     table.extend(operating());
-    table.extend(telling());
+    table.extend(reporting());
     table
 }
 
@@ -117,7 +117,7 @@ fn operating() -> BTreeMap<&'static str, For> {
 }
 
 /// The rows of the operations on webhooks and alerts.
-fn telling() -> BTreeMap<&'static str, For> {
+fn reporting() -> BTreeMap<&'static str, For> {
     use MemberRole::{Admin, Editor, Viewer};
     BTreeMap::from([
         ("webhooks_list", For::Members(Viewer)),

@@ -51,7 +51,7 @@ async fn guesses_from_one_address_refuse_strangers_and_no_familiar_account() {
 }
 
 #[tokio::test]
-async fn a_familiar_device_is_let_in_from_anywhere_whatever_others_try() {
+async fn attempts_of_others_never_refuse_a_familiar_device() {
     let plane = Plane::start().await;
     plane.member("ada@example.com").await;
     let signed_in = log_in(&plane, 1, "ada@example.com", PASSWORD, "").await.expect(200);
@@ -102,15 +102,15 @@ async fn others_guesses_do_not_stop_a_signed_in_person_from_changing_the_passwor
 #[tokio::test]
 async fn unknown_invitation_tokens_are_bounded_by_network() {
     let plane = Plane::start().await;
-    let look = |peer: u8| {
+    let preview = |peer: u8| {
         let body = json!({ "token": "invite_of-nobody" });
         plane.ask("POST", "/v1/invitations/preview").peer(peer).json(&body).send()
     };
     for _ in 0..60 {
-        look(1).await.expect(404);
+        preview(1).await.expect(404);
     }
-    look(1).await.problem(429, "too_many_requests");
-    look(2).await.expect(404);
+    preview(1).await.problem(429, "too_many_requests");
+    preview(2).await.expect(404);
 }
 
 #[tokio::test]

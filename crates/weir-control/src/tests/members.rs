@@ -25,32 +25,32 @@ async fn joined(plane: &Plane, by: &Member, email: &str, role: &str) -> Member {
     Member { tenant: by.tenant.clone(), ..person }
 }
 
-async fn set_role(plane: &Plane, by: &Member, whom: &Member, role: &str) -> Answer {
-    let path = format!("members/{}", whom.user);
+async fn set_role(plane: &Plane, by: &Member, target: &Member, role: &str) -> Answer {
+    let path = format!("members/{}", target.user);
     plane.by(by, "PATCH", &path).json(&json!({ "role": role })).send().await
 }
 
-async fn remove(plane: &Plane, by: &Member, whom: &Member) -> Answer {
-    plane.by(by, "DELETE", &format!("members/{}", whom.user)).send().await
+async fn remove(plane: &Plane, by: &Member, target: &Member) -> Answer {
+    plane.by(by, "DELETE", &format!("members/{}", target.user)).send().await
 }
 
 #[tokio::test]
-async fn whoever_is_invited_joins_once_with_that_role() {
+async fn invited_person_joins_once_with_that_role() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;
     let eve = plane.member("Eve@example.com").await;
     let token = invite(&plane, &ada, "eve@EXAMPLE.com", "editor").await;
     assert!(token.starts_with("invite_"), "{token}");
 
-    let look = json!({ "token": token });
-    let offer = plane.ask("POST", "/v1/invitations/preview").json(&look).send().await.expect(200);
+    let body = json!({ "token": token });
+    let offer = plane.ask("POST", "/v1/invitations/preview").json(&body).send().await.expect(200);
     assert_eq!((offer.text("/tenant_name"), offer.text("/role")), ("Acme".into(), "editor".into()));
     assert_eq!(offer.text("/invited_by"), "ada@example.com");
 
     let tenant = accept(&plane, &eve, &token).await.expect(200);
     assert_eq!((tenant.text("/id"), tenant.text("/role")), (ada.tenant.clone(), "editor".into()));
     accept(&plane, &eve, &token).await.problem(404, "not_found");
-    plane.ask("POST", "/v1/invitations/preview").json(&look).send().await.problem(404, "not_found");
+    plane.ask("POST", "/v1/invitations/preview").json(&body).send().await.problem(404, "not_found");
 
     let members = plane.by(&ada, "GET", "members").send().await.expect(200);
     let rows = members.body["data"].as_array().expect("a list");
@@ -128,7 +128,7 @@ async fn the_last_owner_stays() {
 
     let eve = joined(&plane, &ada, "eve@example.com", "owner").await;
     // Both owners leave at once, and one of them must stay.
-    let leave = |who| plane.by(who, "DELETE", "members/me").send();
+    let leave = |member| plane.by(member, "DELETE", "members/me").send();
     let (first, second) = tokio::join!(leave(&ada), leave(&eve));
     let mut statuses = [first.status.as_u16(), second.status.as_u16()];
     statuses.sort_unstable();

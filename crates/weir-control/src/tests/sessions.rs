@@ -6,7 +6,7 @@ use super::support::{PASSWORD, Plane};
 use crate::ControlSettings;
 
 #[tokio::test]
-async fn sign_up_makes_an_owner_who_can_sign_in_and_out() {
+async fn owner_created_by_sign_up_can_sign_in_and_out() {
     let plane = Plane::start().await;
     let ada = plane.member("Ada@Example.com").await;
     let me = plane.ask("GET", "/v1/me").bearer(&ada.token).send().await.expect(200);

@@ -125,7 +125,7 @@ async fn a_sign_up_and_its_token_expire() {
 }
 
 #[tokio::test]
-async fn strangers_cannot_replace_a_sign_up_whose_token_was_issued() {
+async fn strangers_cannot_replace_a_sign_up_after_its_token_was_issued() {
     let plane = confirming().await;
     sign_up(&plane, "eve@example.com").await.expect(202);
     assert!(issue(&plane, "eve@example.com").await);

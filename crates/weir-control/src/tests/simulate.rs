@@ -19,17 +19,17 @@ fn rule(limit: u64) -> Value {
 /// Records checks as a gate does: each user sends this number of checks, a second apart, from the start of a minute.
 async fn record(plane: &Plane, member: &Member, since: i64, users: &[(&str, u32)], threshold: u32) {
     let tenant_id: TenantId = member.tenant.parse().expect("an id");
-    let mut kept = RecordedChecks::default();
+    let mut recorded = RecordedChecks::default();
     for (place, (user, checks)) in (0..).zip(users) {
         let by_mark = mark(&["user".to_owned()], |_| Some(user));
         if by_mark <= Some(threshold) {
-            kept.values.push(vec![Some((*user).to_owned())]);
-            let place = u32::try_from(kept.values.len() - 1).expect("few");
-            kept.checks.extend((0..*checks).map(|at| (at * 1_000 + place, place, 1)));
+            recorded.values.push(vec![Some((*user).to_owned())]);
+            let place = u32::try_from(recorded.values.len() - 1).expect("few");
+            recorded.checks.extend((0..*checks).map(|at| (at * 1_000 + place, place, 1)));
         }
         let _: u32 = place;
     }
-    kept.checks.sort_unstable();
+    recorded.checks.sort_unstable();
     let gate_id = GateId::from_u128(9);
     let (since, until) = (Timestamp::from_millis(since), Timestamp::from_millis(since + 60_000));
     let flush = Flush { gate_id, boot_id: 9, oldest_minute: since, age: Duration::ZERO };
@@ -39,11 +39,11 @@ async fn record(plane: &Plane, member: &Member, since: i64, users: &[(&str, u32)
         until,
         threshold,
         seen: users.iter().map(|user| u64::from(user.1)).sum(),
-        recorded: kept.checks.len() as u64,
+        recorded: recorded.checks.len() as u64,
         lost: 0,
         plan: json!({ "attributes": ["user"], "count_by": [["user"]] }),
     };
-    let checks = serde_json::to_string(&kept).expect("serialises");
+    let checks = serde_json::to_string(&recorded).expect("serialises");
     let mut tx = plane.database.gate.begin("tests", Scope::Gate(gate_id)).await.expect("begin");
     tx.samples()
         .write(&flush, &[SampleRow { tenant_id, part: 0, head, checks }])

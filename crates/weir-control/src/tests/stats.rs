@@ -165,7 +165,7 @@ async fn event(stream: &mut Body) -> Option<(String, Value)> {
 }
 
 #[tokio::test]
-async fn watchers_are_told_what_is_new_once_and_of_their_own_tenant() {
+async fn watchers_get_new_counts_once_and_of_their_own_tenant() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;
     let eve = plane.member("eve@example.com").await;

@@ -73,6 +73,14 @@ impl Plane {
         Self::over(Arc::new(database().await), settings, Reach::Anywhere)
     }
 
+    /// Starts a control plane with a clock this far behind that of the database. Deliveries and alerts are due by the earlier
+    /// of both clocks, so a test can let this time pass for them.
+    pub(super) async fn start_behind(ms: i64) -> Self {
+        let plane = Self::start().await;
+        plane.advance(-ms);
+        plane
+    }
+
     /// Starts a control plane with Redis at this address.
     pub(super) async fn with_redis(url: &str) -> Self {
         let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };

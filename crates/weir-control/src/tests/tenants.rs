@@ -109,7 +109,7 @@ async fn every_write_is_in_the_audit_log() {
 }
 
 #[tokio::test]
-async fn denials_are_in_the_log_of_whoever_was_denied() {
+async fn denials_are_in_the_log_of_the_denied_caller() {
     let plane = Plane::start().await;
     let ada = plane.member("ada@example.com").await;
     let eve = plane.member("eve@example.com").await;
@@ -136,4 +136,33 @@ async fn replicas_answer_the_versions_to_wait_for() {
     let answer = plane.by(&ada, "GET", "replicas").send().await.expect(200);
     assert_eq!(answer.body["data"], json!([]));
     assert_eq!(answer.body["rulebook_version"], answer.body["tenant_version"]);
+}
+
+#[tokio::test]
+async fn requests_for_ids_that_the_tenant_lacks_are_in_its_log_whether_another_tenant_has_them_or_not()
+ {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    let body = json!({ "name": "theirs", "scopes": ["check"] });
+    let theirs = plane.by(&eve, "POST", "keys").json(&body).send().await.expect(201);
+    let theirs = theirs.text("/id");
+    let missing = weir_domain::id::KeyId::from_u128(7).to_string();
+    for id in [&theirs, &missing] {
+        let path = format!("keys/{id}");
+        plane.by(&ada, "DELETE", &path).send().await.problem(404, "not_found");
+        let found = plane.by(&ada, "GET", &format!("audit?action=access&search={id}"));
+        let found = found.send().await.expect(200);
+        assert_eq!(found.text("/data/0/action"), "access.denied");
+        let operation = format!("DELETE /tenants/{}/{path}", ada.tenant);
+        assert_eq!(found.text("/data/0/object_id"), operation);
+    }
+    // The number of entries is bounded, and the rest are counted.
+    for _ in 0..20 {
+        plane.by(&ada, "DELETE", &format!("keys/{theirs}")).send().await.expect(404);
+    }
+    let log = plane.by(&ada, "GET", "audit?action=access&limit=200").send().await.expect(200);
+    assert_eq!(log.body["data"].as_array().map(Vec::len), Some(10));
+    let log = plane.by(&eve, "GET", "audit?action=access").send().await.expect(200);
+    assert_eq!(log.body["data"], json!([]), "the other tenant's log reveals nothing");
 }

@@ -104,8 +104,12 @@ async fn reset_forgets_a_subject_and_says_so_in_the_log() {
     assert_eq!(reset(&id, json!({})).await.refused_field(), "subject.user");
     assert_eq!(reset(&id, json!({ "user": "a", "ip": "b" })).await.refused_field(), "subject.ip");
     assert_eq!(reset(&others, json!({ "user": "u-1" })).await.refused_field(), "rule_id");
-    let log = plane.by(&ada, "GET", "audit").send().await.expect(200);
-    assert_eq!(log.text("/data/0/action"), "counters.reset");
+    let log = plane.by(&ada, "GET", "audit?action=counters").send().await.expect(200);
+    let entries = log.body["data"].as_array().expect("a list");
+    let actions: Vec<_> = entries.iter().map(|entry| entry["action"].clone()).collect();
+    let (done, requested) = (json!("counters.reset"), json!("counters.reset_requested"));
+    assert_eq!(actions, [&done, &requested, &done, &requested].map(Clone::clone));
+    assert_eq!(entries[0]["after"], json!({ "subject": { "user": "u-1" }, "counters": 1 }));
     let found = plane.by(&ada, "GET", "audit?action=rule&actor=ADA@&search=PER-USER");
     let found = found.send().await.expect(200);
     assert_eq!(found.text("/data/0/action"), "rule.create");
@@ -115,7 +119,7 @@ async fn reset_forgets_a_subject_and_says_so_in_the_log() {
 }
 
 #[tokio::test]
-async fn look_says_how_subjects_stand_whatever_the_conditions_say() {
+async fn inspection_ignores_the_conditions_of_the_rule() {
     let plane = Plane::start().await;
     plane.limiter_up().await;
     let ada = plane.member("ada@example.com").await;
@@ -126,19 +130,67 @@ async fn look_says_how_subjects_stand_whatever_the_conditions_say() {
     let barred = json!({ "rule_id": id, "subject": { "user": "barred" }, "action": "deny" });
     plane.by(&ada, "POST", "overrides").json(&barred).send().await.expect(201);
     plane.consume(&ada, &id, "u-1").await;
-    let look = |subjects: Value| {
+    let inspect = |subjects: Value| {
         let body = json!({ "rule_id": id, "subjects": subjects });
         plane.by(&ada, "POST", "counters/inspect").json(&body).send()
     };
     let subjects = json!([{ "user": "u-1" }, { "user": "barred" }, { "user": "u-2" }]);
-    let seen = look(subjects.clone()).await.expect(200);
+    let seen = inspect(subjects.clone()).await.expect(200);
     let left = |at: usize| seen.body["data"][at]["limits"][0]["remaining"].clone();
     assert_eq!((left(0), left(2)), (json!(4), json!(5)));
     assert_eq!(seen.body["data"][0]["limits"][0]["limit"], 5);
     assert_eq!(seen.text("/data/1/action"), "deny");
     assert_eq!(seen.body["data"][1]["limits"], json!([]));
-    let again = look(subjects).await.expect(200);
+    let again = inspect(subjects).await.expect(200);
     assert_eq!(again.body["data"][0]["limits"][0]["remaining"], 4, "nothing is counted");
-    assert_eq!(look(json!([])).await.refused_field(), "subjects");
-    assert_eq!(look(json!([{ "ip": "a" }])).await.refused_field(), "subject.ip");
+    assert_eq!(inspect(json!([])).await.refused_field(), "subjects");
+    assert_eq!(inspect(json!([{ "ip": "a" }])).await.refused_field(), "subject.ip");
+}
+
+#[tokio::test]
+async fn reset_locks_no_row_while_it_waits_for_redis_and_leaves_a_trace_if_it_fails() {
+    let redis = weir_local::shared::redis();
+    let relay = weir_local::Relay::start(redis.port()).expect("a relay");
+    let url = redis.url().replace(&redis.port().to_string(), &relay.port().to_string());
+    let plane = Plane::with_redis(&url).await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let limits = json!([{ "algorithm": "fixed_window", "limit": 5, "window_ms": 60_000 }]);
+    let body = json!({ "name": "per-user", "count_by": ["user"], "limits": limits });
+    let id = rule(&plane, &ada, body).await;
+    let body = json!({ "rule_id": id, "subject": { "user": "u-1" } });
+    let reset =
+        || plane.by(&ada, "POST", "counters/reset").header("idempotency-key", "r-1").json(&body);
+    let actions = async || {
+        let log = plane.by(&ada, "GET", "audit?action=counters").send().await.expect(200);
+        let entries = log.body["data"].as_array().expect("a list").iter();
+        entries
+            .map(|entry| entry["action"].as_str().expect("a text").to_owned())
+            .collect::<Vec<_>>()
+    };
+    relay.silence();
+    relay.set_deaf(true);
+    let while_it_waits = async {
+        while actions().await.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        // Another change of the tenant waits for the row that a transaction of the reset would lock.
+        let renamed = json!({ "name": "Renamed" });
+        plane.by(&ada, "PATCH", "").json(&renamed).send().await.expect(200);
+        assert_eq!(actions().await, ["counters.reset_requested"]);
+        reset().send().await.problem(409, "conflict");
+    };
+    let (refused, ()) = tokio::join!(reset().send(), while_it_waits);
+    refused.problem(503, "unavailable");
+    assert_eq!(actions().await, ["counters.reset_failed", "counters.reset_requested"]);
+
+    relay.set_deaf(false);
+    plane.limiter_up().await;
+    let again = async {
+        while reset().send().await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(30), again).await.expect("Redis is back");
+    assert_eq!(actions().await[0], "counters.reset", "a failed request can be repeated");
 }

@@ -31,7 +31,7 @@ pub(crate) async fn again(
 ) -> Result<Response, ControlError> {
     let webhook_id: WebhookId = webhook.parse().map_err(|_| Problem::not_found())?;
     let id: DeliveryId = delivery.parse().map_err(|_| Problem::not_found())?;
-    let mut change = control.change("deliveries.retry", caller, Once::unkept()).await?;
+    let mut change = control.change("deliveries.retry", caller, Once::not_stored()).await?;
     let (tenant_id, now) = (change.caller.tenant_id, change.now);
     let row = change.tx.deliveries().again(tenant_id, (webhook_id, id), now).await?;
     let delivery = webhooks::delivery(row.ok_or_else(Problem::not_found)?);

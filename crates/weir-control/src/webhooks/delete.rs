@@ -30,7 +30,7 @@ pub(crate) async fn delete(
     Path((_, webhook)): Path<(String, String)>,
 ) -> Result<Response, ControlError> {
     let id: WebhookId = webhook.parse().map_err(|_| Problem::not_found())?;
-    let mut change = control.change("webhooks.delete", caller, Once::unkept()).await?;
+    let mut change = control.change("webhooks.delete", caller, Once::not_stored()).await?;
     let row = change.tx.webhooks().delete(change.caller.tenant_id, id).await?;
     let before = to_value(&webhooks::webhook(row.ok_or_else(Problem::not_found)?))?;
     change.audit("webhook.delete", Object::new("webhook", &id), Some(before), None).await?;

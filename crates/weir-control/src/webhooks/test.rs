@@ -36,7 +36,7 @@ pub(crate) async fn test(
     Path((_, webhook)): Path<(String, String)>,
 ) -> Result<Response, ControlError> {
     let id: WebhookId = webhook.parse().map_err(|_| Problem::not_found())?;
-    let mut change = control.change("webhooks.test", caller, Once::unkept()).await?;
+    let mut change = control.change("webhooks.test", caller, Once::not_stored()).await?;
     let tenant_id = change.caller.tenant_id;
     let row = change.tx.webhooks().find(tenant_id, id).await?.ok_or_else(Problem::not_found)?;
     let message = WebhookMessage::Test { webhook: row.name };

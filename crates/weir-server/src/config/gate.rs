@@ -37,7 +37,7 @@ pub struct GateArgs {
     /// Seconds after which a rulebook that cannot be compared with Postgres counts as stale
     #[arg(long, env = "WEIR_RULEBOOK_MAX_AGE_S", default_value = "30")]
     pub rulebook_max_age_s: String,
-    /// What a gate does with a stale rulebook: serve or refuse
+    /// The action of a gate with a stale rulebook: serve or refuse
     #[arg(long, env = "WEIR_RULEBOOK_STALE", default_value = "serve")]
     pub rulebook_stale: String,
     /// Whether a gate keeps statistics: on or off

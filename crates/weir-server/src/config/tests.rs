@@ -81,16 +81,16 @@ fn gate_needs_no_signing_key_and_debug_shows_no_secret() {
 }
 
 #[test]
-fn statistics_are_kept_for_as_long_as_is_said_and_never_the_finer_for_longer() {
-    let kept = |text: &str| {
+fn retention_is_parsed_and_finer_statistics_are_never_retained_longer() {
+    let retention = |text: &str| {
         let mut problems = Problems::default();
-        let kept = problems.retention(text);
-        problems.none().ok().map(|()| (kept.minutes_days, kept.hours_days, kept.days_days))
+        let parsed = problems.retention(text);
+        problems.none().ok().map(|()| (parsed.minutes_days, parsed.hours_days, parsed.days_days))
     };
-    assert_eq!(kept("7,90,730"), Some((7, 90, 730)));
-    assert_eq!(kept(" 1 , 1 , 1 "), Some((1, 1, 1)));
+    assert_eq!(retention("7,90,730"), Some((7, 90, 730)));
+    assert_eq!(retention(" 1 , 1 , 1 "), Some((1, 1, 1)));
     for wrong in ["", "7", "7,90", "90,7,730", "0,90,730", "61,90,730", "7,90,4000", "7,90,730,1"] {
-        assert_eq!(kept(wrong), None, "{wrong}");
+        assert_eq!(retention(wrong), None, "{wrong}");
     }
 }
 
@@ -117,7 +117,7 @@ fn said_of(more: &[&str]) -> String {
 }
 
 #[test]
-fn postgres_on_another_host_must_prove_who_it_is_unless_that_is_waived() {
+fn postgres_on_another_host_must_prove_its_identity_unless_that_is_waived() {
     let remote = ["--database-url", "postgres://gate@db.example.com/weir"];
     let said = said_of(&remote);
     assert!(said.contains("WEIR_DATABASE_URL") && said.contains("sslmode=verify-full"), "{said}");

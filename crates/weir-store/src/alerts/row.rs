@@ -54,6 +54,37 @@ pub(super) struct Row {
     pub(super) updated_at: OffsetDateTime,
 }
 
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
+macro_rules! query_alerts {
+    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + "
+                tenant_id,
+                id,
+                name,
+                webhook_id,
+                enabled,
+                kind,
+                rule_id,
+                namespace,
+                thresholds_percent,
+                share_percent,
+                window_s,
+                checks_min,
+                fired_at,
+                created_by,
+                created_at,
+                updated_at
+                "
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+pub(super) use query_alerts;
+
 /// The columns that store a condition.
 #[derive(Debug, Default)]
 pub(super) struct Columns {

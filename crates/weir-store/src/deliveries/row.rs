@@ -84,6 +84,34 @@ pub(super) struct Row {
     pub(super) created_at: OffsetDateTime,
 }
 
+/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
+macro_rules! query_deliveries {
+    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            $head
+                + "
+                id,
+                webhook_id,
+                kind,
+                payload,
+                state,
+                attempts,
+                next_at,
+                attempted_at,
+                response_status,
+                response,
+                error,
+                took_ms,
+                created_at
+                "
+                + $tail
+            $(, $argument)*
+        )
+    };
+}
+pub(super) use query_deliveries;
+
 impl TryFrom<Row> for DeliveryRow {
     type Error = StoreError;
 

@@ -5,6 +5,7 @@ use weir_domain::id::{OverrideId, RuleId, TenantId};
 
 use crate::connection::PooledConnection;
 use crate::error::StoreError;
+use crate::served::served_rows;
 
 /// An override as gates load it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,83 +25,18 @@ struct Row {
     spec: String,
 }
 
-/// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
-macro_rules! query_served {
-    ($head:literal, $tail:literal $(, $argument:expr)* $(,)?) => {
-        sqlx::query_as!(
-            Row,
-            $head
-                + r#"
-                o.tenant_id,
-                o.id,
-                o.rule_id,
-                o.spec::text AS "spec!"
-                "#
-                + $tail
-            $(, $argument)*
-        )
-    };
-}
+served_rows!(
+    "overrides",
+    r#"r.id, r.rule_id, r.spec::text AS "spec!""#,
+    Row,
+    served -> ServedOverride,
+    OverrideId
+);
 
-/// The overrides of every tenant, or those that changed after version `since` of the rulebook.
-pub(crate) async fn of_rulebook(
-    conn: &mut PooledConnection,
-    since: Option<i64>,
-) -> Result<Vec<(TenantId, ServedOverride)>, StoreError> {
-    let rows = match since {
-        None => {
-            query_served!(
-                "-- overrides.of_rulebook
-                SELECT",
-                "FROM overrides o
-                ORDER BY o.tenant_id, o.id",
-            )
-            .fetch_all(conn)
-            .await?
-        }
-        Some(since) => {
-            query_served!(
-                "-- overrides.of_rulebook_since
-                SELECT",
-                "FROM tenant_changes c
-                JOIN overrides o ON o.tenant_id = c.tenant_id AND o.sequence = c.sequence
-                WHERE c.rulebook_version > $1
-                ORDER BY o.tenant_id, o.id",
-                since,
-            )
-            .fetch_all(conn)
-            .await?
-        }
-    };
-    let rows = rows.into_iter().map(|row| {
-        let id = OverrideId::from_u128(row.id.as_u128());
-        let rule_id = RuleId::from_u128(row.rule_id.as_u128());
-        let served = ServedOverride { id, rule_id, spec: row.spec.into() };
-        (TenantId::from_u128(row.tenant_id.as_u128()), served)
-    });
-    Ok(rows.collect())
-}
-
-/// The ids of all overrides of the tenants that lost a rule or an override after version `since` of the rulebook.
-pub(crate) async fn remaining(
-    conn: &mut PooledConnection,
-    since: i64,
-) -> Result<Vec<(TenantId, OverrideId)>, StoreError> {
-    let rows = sqlx::query!(
-        "-- overrides.remaining
-        SELECT
-            o.tenant_id,
-            o.id
-        FROM tenants t
-        JOIN overrides o ON o.tenant_id = t.id
-        WHERE t.version > $1 AND t.removed_version > $1
-        ORDER BY o.tenant_id, o.id",
-        since,
-    )
-    .fetch_all(conn)
-    .await?;
-    let rows = rows.into_iter().map(|row| {
-        (TenantId::from_u128(row.tenant_id.as_u128()), OverrideId::from_u128(row.id.as_u128()))
-    });
-    Ok(rows.collect())
+fn served(row: Row) -> ServedOverride {
+    ServedOverride {
+        id: OverrideId::from_u128(row.id.as_u128()),
+        rule_id: RuleId::from_u128(row.rule_id.as_u128()),
+        spec: row.spec.into(),
+    }
 }

@@ -75,6 +75,31 @@ async fn backlog_of_one_tenant_hides_no_delivery_of_another_and_leases_hold_by_t
 }
 
 #[tokio::test]
+async fn plane_with_a_clock_ahead_takes_nothing_before_its_time() {
+    let database = database().await;
+    let tenant_id = due(&database, "a@example.com", 1).await;
+    let mut tx = database.owner.begin("tests", Scope::Tenant(tenant_id)).await.unwrap();
+    for statement in [
+        "UPDATE webhook_deliveries SET next_at = now() + interval '1 hour'",
+        "INSERT INTO alerts (
+            tenant_id, id, name, webhook_id, enabled, kind, thresholds_percent, share_percent, window_s,
+            checks_min, checked_at, created_by, created_at, updated_at
+        )
+        SELECT tenant_id, gen_random_uuid(), 'a', id, true, 'denial_share', '{}', 5, 60, 1, now(), 'a',
+            now(), now()
+        FROM webhooks",
+    ] {
+        raw(&mut tx, statement).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    let ahead = Timestamp::from_millis(8_000_000_000_000);
+    assert_eq!(take(&database.app, ahead, 64).await, []);
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    assert_eq!(tx.alerts().take(ahead, 3_600, 50).await.unwrap(), []);
+    assert_eq!(tx.alerts().take(ahead, 0, 50).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn every_tenants_first_delivery_comes_before_any_tenants_second() {
     let database = database().await;
     let mut tenants = Vec::new();

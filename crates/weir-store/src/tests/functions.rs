@@ -7,13 +7,17 @@ use std::path::Path;
 use super::*;
 
 /// Each function, with a test of its guarantee.
-const FUNCTIONS: [(&str, &str); 44] = [
+const FUNCTIONS: [(&str, &str); 46] = [
     ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
     ("weir_create_login", "login_with_more_privileges_than_its_plane_is_refused_in_every_role"),
     ("weir_delete_old_changes", "old_changes_are_deleted_unless_a_row_refers_to_them"),
     ("weir_delete_old_statistics", "deletions_of_tenants_are_purged_after_a_year"),
+    (
+        "weir_delete_unusable_keys",
+        "keys_that_ended_long_ago_are_deleted_once_no_gate_can_hold_them",
+    ),
     (
         "weir_drop_old_day",
         "old_day_that_is_being_read_is_dropped_later_and_writers_do_not_queue_behind_it",
@@ -27,7 +31,7 @@ const FUNCTIONS: [(&str, &str); 44] = [
     ("weir_gate", "gate_cannot_write_the_heartbeat_of_another"),
     ("weir_invitation", "credential_sees_exactly_the_rows_it_opens"),
     ("weir_keep_days_of_tenants", "statistics_are_removed_after_the_days_of_the_tenants_ceiling"),
-    ("weir_keep_revisions", "only_the_newest_revisions_of_a_rule_are_kept"),
+    ("weir_keep_revisions", "only_the_newest_revisions_of_a_rule_are_retained"),
     ("weir_keep_samples", "old_batches_and_those_above_the_size_are_deleted"),
     ("weir_key", "credential_sees_exactly_the_rows_it_opens"),
     ("weir_login", "credential_sees_exactly_the_rows_it_opens"),
@@ -45,6 +49,7 @@ const FUNCTIONS: [(&str, &str); 44] = [
     ("weir_publish_at_commit", "change_that_was_not_published_is_published_by_its_commit"),
     ("weir_publish_installation", "change_that_was_not_published_is_published_by_its_commit"),
     ("weir_purge_audit", "purged_chain_still_verifies_and_records_the_purge"),
+    ("weir_raise_rulebook_version", "change_that_was_not_published_is_published_by_its_commit"),
     ("weir_request_signup", "waiting_sign_ups_are_bounded"),
     (
         "weir_roll_up",

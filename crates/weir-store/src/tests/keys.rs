@@ -89,3 +89,44 @@ async fn gate_records_the_last_use_of_a_key_and_changes_nothing_else() {
         assert_eq!(row, KeyRow { last_used_at: Some(NOW.plus_ms(last)), ..before.clone() });
     }
 }
+
+#[tokio::test]
+async fn keys_that_ended_long_ago_are_deleted_once_no_gate_can_hold_them() {
+    let database = database().await;
+    let expiring = with_key(&database).await;
+    let tenant_id = expiring.tenant_id;
+    let (revoked, usable) = (key(tenant_id), key(tenant_id));
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    for new in [&revoked, &usable] {
+        tx.keys().insert(new).await.unwrap();
+    }
+    tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    tx.keys().revoke(tenant_id, revoked.id, NOW).await.unwrap().unwrap();
+    tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
+    tx.commit().await.unwrap();
+
+    let delete = async |until: Timestamp| {
+        let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+        let deleted = tx.sweep().unusable_keys(until, 10).await.unwrap();
+        tx.commit().await.unwrap();
+        deleted
+    };
+    let there = async |id| {
+        let mut tx = tenant_tx(&database.app, tenant_id).await;
+        tx.keys().find(tenant_id, id).await.unwrap().is_some()
+    };
+    assert_eq!(delete(NOW).await, 0, "no key had ended");
+    assert_eq!(delete(NOW.plus_ms(60_000)).await, 1, "the expired key");
+    assert!(!there(expiring.id).await);
+    assert!(there(revoked.id).await, "a gate with an older rulebook has yet to load it");
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    raw(&mut tx, "UPDATE rulebook_versions SET version = version + 10000").await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(delete(NOW.plus_ms(60_000)).await, 1);
+    assert!(!there(revoked.id).await);
+    // A time that is ahead deletes no key before its end.
+    assert_eq!(delete(Timestamp::from_millis(8_000_000_000_000)).await, 0);
+    assert!(there(usable.id).await);
+}

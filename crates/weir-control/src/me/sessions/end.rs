@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use weir_domain::id::SessionId;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
-use weir_store::{NewAudit, Scope};
+use weir_store::NewAudit;
 
 use crate::actor::Person;
 use crate::error::ControlError;
@@ -22,8 +22,7 @@ pub(crate) async fn end(
     Path(session): Path<String>,
 ) -> Result<StatusCode, ControlError> {
     let id: SessionId = session.parse().map_err(|_| Problem::not_found())?;
-    let scope = Scope::User(person.user_id);
-    let mut tx = control.store.begin("me.sessions.end", scope).await?;
+    let mut tx = person.begin(&control, "me.sessions.end").await?;
     if !tx.sessions().revoke_of(person.user_id, id, control.clock.now()).await? {
         return Err(Problem::not_found().into());
     }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::json;
-use weir_store::{NewAudit, Scope};
+use weir_store::NewAudit;
 
 use crate::actor::Person;
 use crate::error::ControlError;
@@ -17,8 +17,7 @@ pub(crate) async fn end_all(
     State(control): State<ControlState>,
     person: Person,
 ) -> Result<StatusCode, ControlError> {
-    let scope = Scope::User(person.user_id);
-    let mut tx = control.store.begin("me.sessions.end_all", scope).await?;
+    let mut tx = person.begin(&control, "me.sessions.end_all").await?;
     let ended = tx.sessions().revoke_all(person.user_id, None, control.clock.now()).await?;
     let own = sessions::own_audit(&control, person.actor(), &person.origin, "user.sessions_end");
     tx.audit().append(&NewAudit { after: Some(json!({ "ended": ended })), ..own }).await?;

@@ -2,7 +2,6 @@
 
 use axum::extract::State;
 use weir_http::json::Json;
-use weir_store::Scope;
 use weir_wire::page::Page;
 use weir_wire::sessions::Session;
 
@@ -18,8 +17,7 @@ pub(crate) async fn list(
     State(control): State<ControlState>,
     person: Person,
 ) -> Result<Json<Page<Session>>, ControlError> {
-    let scope = Scope::User(person.user_id);
-    let mut tx = control.store.begin("me.sessions.list", scope).await?;
+    let mut tx = person.begin(&control, "me.sessions.list").await?;
     let rows = tx.sessions().list(person.user_id, control.clock.now()).await?;
     let data = rows.into_iter().map(|row| sessions::session(row, person.session_id)).collect();
     Ok(Json(Page { data, next_cursor: None }))

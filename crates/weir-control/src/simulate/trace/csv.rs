@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_domain::names::{self, ATTRIBUTES_MAX};
 
-use super::line::{Line, Wrong, attribute, cost, time};
+use super::line::{TracedCheck, Wrong, attribute, cost, time};
 
 /// The first line, which names the columns.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Head {
     }
 
     /// Reads a check. An empty field is a missing attribute.
-    pub(super) fn line(&self, line: usize, text: &str) -> Result<Line, Wrong> {
+    pub(super) fn line(&self, line: usize, text: &str) -> Result<TracedCheck, Wrong> {
         let fields = fields(line, text, self.separator)?;
         if fields.len() != self.columns.len() {
             let (has, needs) = (fields.len(), self.columns.len());
@@ -65,7 +65,7 @@ impl Head {
             return Err(Wrong::at(line, column, format!("has {has} fields, and not {needs}")));
         }
         let mut read =
-            Line { at: time("0").unwrap_or_default(), cost: 1, attributes: BTreeMap::new() };
+            TracedCheck { at: time("0").unwrap_or_default(), cost: 1, attributes: BTreeMap::new() };
         for (column, field) in self.columns.iter().zip(fields) {
             let wrong = |reason| Wrong::at(line, field.column, reason);
             match column {

@@ -17,7 +17,7 @@ pub(super) struct Wrong {
 }
 
 /// One check as the trace states it.
-pub(super) struct Line {
+pub(super) struct TracedCheck {
     pub(super) at: Timestamp,
     pub(super) cost: u64,
     pub(super) attributes: BTreeMap<String, String>,

@@ -47,7 +47,7 @@ fn nothing_is_after_now_and_the_default_is_an_hour() {
 }
 
 #[test]
-fn what_is_not_kept_or_too_much_is_refused_by_field() {
+fn a_time_that_is_not_retained_and_too_many_points_are_refused_by_field() {
     assert_eq!(field(steps("2026-11-01T00:00:00Z", NOW, 60)), "step_s", "too old for minutes");
     assert_eq!(field(steps("2026-11-19T00:00:00Z", NOW, 60)), "step_s", "too many points");
     assert_eq!(field(steps("2026-01-01T00:00:00Z", NOW, 21_600)), "step_s", "too old for hours");
@@ -79,7 +79,7 @@ fn days_of_a_time_zone_begin_at_its_midnight_and_may_be_longer() {
 }
 
 #[test]
-fn suitable_step_gives_a_few_hundred_points_and_uses_what_is_kept() {
+fn suitable_step_gives_a_few_hundred_points_and_uses_retained_resolutions() {
     let step = |from: &str| {
         asked(from, NOW).and_then(|range| range.steps(None, None)).expect("always something").step_s
     };
