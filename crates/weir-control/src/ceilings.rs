@@ -1,7 +1,8 @@
 //! Ceilings of tenants, in JSON.
 
-use weir_domain::ceilings::CeilingValues;
-use weir_store::TenantCeilings as Stored;
+use weir_domain::ceilings::{Ceiling, CeilingValues};
+use weir_http::problem::Problem;
+use weir_store::{Retention, TenantCeilings as Stored};
 use weir_wire::ceilings::{CeilingsBody, DefaultCeilings, TenantCeilings};
 
 pub(crate) mod admin_rate;
@@ -9,6 +10,22 @@ pub(crate) mod read;
 mod refusals;
 
 pub(crate) use refusals::{reached, too_often};
+
+/// Refuses a value that the installation cannot honour: statistics are retained no longer than its setting says.
+pub(crate) fn within_installation(
+    values: &CeilingValues,
+    retention: &Retention,
+) -> Result<(), Problem> {
+    let most = u64::from(retention.days_days);
+    match values.get(Ceiling::StatisticsDays) {
+        Some(days) if days > most => {
+            let reason =
+                format!("must be from 1 to {most}, the days that `WEIR_STATS_DAYS` retains");
+            Err(Problem::invalid_field("statistics_days", reason))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// The ceilings of a tenant in JSON.
 pub(crate) fn of_tenant(ceilings: &Stored) -> TenantCeilings {

@@ -5,6 +5,7 @@
 //! times explicitly, and refuses headers with a key of their own.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine;
@@ -20,6 +21,8 @@ pub struct AccessTokens {
     signing: EncodingKey,
     signing_kid: String,
     verifying: Vec<(String, DecodingKey)>,
+    /// Whether a token of an unknown key was reported.
+    reported: AtomicBool,
 }
 
 /// An Ed25519 key, given as its 32-byte seed. `Debug` hides it.
@@ -49,6 +52,8 @@ pub(crate) struct Bearer {
 /// The lifetime of a token, in seconds.
 pub(crate) const LIFETIME_S: u64 = 600;
 const LEEWAY_S: u64 = 5;
+/// The length of the id of a key: eight bytes in base64.
+const KID_LENGTH: usize = 11;
 const ISSUER: &str = "weir";
 const AUDIENCE: &str = "weir-control";
 const TYPE: &str = "at+jwt";
@@ -76,6 +81,7 @@ impl AccessTokens {
             signing: EncodingKey::from_ed_der(pkcs8.as_ref()),
             signing_kid: first.kid(),
             verifying,
+            reported: AtomicBool::new(false),
         };
         let probe = Bearer { user_id: UserId::from_u128(1), session_id: SessionId::from_u128(2) };
         let now = Timestamp::from_millis(1_000_000);
@@ -122,7 +128,10 @@ impl AccessTokens {
             return None;
         }
         let kid = header.kid?;
-        let (_, key) = self.verifying.iter().find(|(known, _)| *known == kid)?;
+        let Some((_, key)) = self.verifying.iter().find(|(known, _)| *known == kid) else {
+            self.report_unknown(&kid);
+            return None;
+        };
         let claims = jsonwebtoken::decode::<Claims>(token, key, &validation()).ok()?.claims;
         let now_s = now.as_millis_u64() / 1000;
         let in_time = claims.nbf <= now_s + LEEWAY_S
@@ -132,6 +141,20 @@ impl AccessTokens {
         let bearer =
             Bearer { user_id: claims.sub.parse().ok()?, session_id: claims.sid.parse().ok()? };
         in_time.then_some(bearer)
+    }
+
+    /// Logs the first token that names a key of another control plane. Returns whether it was the first.
+    fn report_unknown(&self, kid: &str) -> bool {
+        // The caller wrote the id, so only a text in the form of an id is logged.
+        let is_id = kid.len() == KID_LENGTH && URL_SAFE_NO_PAD.decode(kid).is_ok();
+        let first = is_id && !self.reported.swap(true, Ordering::Relaxed);
+        if first {
+            tracing::warn!(
+                kid,
+                "a token names a signing key that is unknown here: all control planes need the same WEIR_JWT_KEY"
+            );
+        }
+        first
     }
 }
 

@@ -2,6 +2,7 @@
 //! `weir dev` and for the tests.
 //!
 //! - [`Postgres`] and [`Redis`]: one server each, on loopback, in a folder of its own.
+//! - [`PgBouncer`]: a pooler in front of a Postgres server.
 //! - [`RedisSentinel`] and [`RedisCluster`]: several Redis servers that fail over by themselves.
 //! - [`shared`]: one server of each kind per test process.
 //! - [`Relay`]: a network that delays, silences and cuts connections.
@@ -15,6 +16,7 @@ pub mod shared;
 mod account;
 mod error;
 mod folder;
+mod pgbouncer;
 mod port;
 mod postgres;
 mod programs;
@@ -28,9 +30,10 @@ mod watchdog;
 
 pub use account::Account;
 pub use error::LocalError;
+pub use pgbouncer::PgBouncer;
 pub use port::free_port;
 pub use postgres::{Postgres, PostgresOptions};
-pub use programs::{postgres_folder, redis_server};
+pub use programs::{pgbouncer, postgres_folder, redis_server};
 pub use redis::{Redis, RedisOptions};
 pub use redis_cluster::RedisCluster;
 pub use redis_sentinel::RedisSentinel;

@@ -26,6 +26,14 @@ pub fn redis_server() -> Result<PathBuf, LocalError> {
         .ok_or(LocalError::Missing { program: "redis-server" })
 }
 
+/// The path of `pgbouncer`, which Debian installs outside of the search path of accounts.
+pub fn pgbouncer() -> Result<PathBuf, LocalError> {
+    let debian = PathBuf::from("/usr/sbin/pgbouncer");
+    on_path("pgbouncer")
+        .or_else(|| debian.is_file().then_some(debian))
+        .ok_or(LocalError::Missing { program: "pgbouncer" })
+}
+
 fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)

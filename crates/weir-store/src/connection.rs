@@ -12,10 +12,12 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt as _};
+use sqlx::error::BoxDynError;
 use sqlx::pool::{PoolConnection, PoolConnectionMetadata};
-use sqlx::postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo};
+use sqlx::postgres::{PgArguments, PgQueryResult, PgRow, PgStatement, PgTypeInfo};
 use sqlx::{
-    Connection as _, Either, Error, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr,
+    AssertSqlSafe, Connection as _, Either, Error, Execute, Executor, PgConnection, PgPool,
+    Postgres, SqlStr,
 };
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -33,6 +35,8 @@ pub(crate) struct PooledConnection {
     state: State,
     /// The longest silence of Postgres while a statement runs.
     answer_timeout: Duration,
+    /// Whether statements are prepared once for many transactions.
+    prepares: bool,
     silences: Silences,
 }
 
@@ -55,7 +59,8 @@ impl Silences {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    fn since(&self, age: Duration) -> bool {
+    /// Whether a silence was noted in this time.
+    pub(crate) fn since(&self, age: Duration) -> bool {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         last.is_some_and(|silence| silence.elapsed() < age)
     }
@@ -88,10 +93,11 @@ impl PooledConnection {
     pub(crate) async fn acquire(
         pool: &PgPool,
         silences: &Silences,
-        answer_timeout: Duration,
+        (answer_timeout, prepares): (Duration, bool),
     ) -> Result<Self, Error> {
         let inner = Some(pool.acquire().await?);
-        Ok(Self { inner, state: State::Clean, answer_timeout, silences: silences.clone() })
+        let silences = silences.clone();
+        Ok(Self { inner, state: State::Clean, answer_timeout, prepares, silences })
     }
 
     /// Sets the longest silence of Postgres while a statement runs.
@@ -99,9 +105,9 @@ impl PooledConnection {
         self.answer_timeout = answer_timeout;
     }
 
-    /// Opens a transaction with this statement.
-    pub(crate) async fn begin(&mut self, statement: &'static str) -> Result<(), Error> {
-        self.execute(statement).await?;
+    /// Opens a transaction with these statements, which are sent at once.
+    pub(crate) async fn begin(&mut self, statements: &str) -> Result<(), Error> {
+        self.execute(sqlx::raw_sql(AssertSqlSafe(statements.to_owned()))).await?;
         self.state = State::InTransaction;
         Ok(())
     }
@@ -139,6 +145,9 @@ impl Drop for PooledConnection {
     }
 }
 
+/// The code of a write that a server refused because it is read-only.
+const READ_ONLY: &str = "25006";
+
 /// A statement that is running.
 struct Running<'c> {
     state: &'c mut State,
@@ -150,7 +159,7 @@ struct Running<'c> {
 
 impl PooledConnection {
     fn run(&mut self) -> (&mut PgConnection, Running<'_>) {
-        let Self { inner, state, answer_timeout, silences } = self;
+        let Self { inner, state, answer_timeout, silences, .. } = self;
         let running = Running { before: *state, state, answer_timeout: *answer_timeout, silences };
         *running.state = State::Busy;
         (inner.as_mut().expect("only `drop` takes it"), running)
@@ -166,9 +175,14 @@ impl Running<'_> {
         })
     }
 
-    /// Records the end of the statement. After an error of the database the connection is as usable as after a success.
+    /// Records the end of the statement. After an error of the database the connection is as usable as after a success, unless
+    /// the server is read-only. Then it is a former primary, and all its connections are closed.
     fn ended<T>(self, result: Result<T, Error>) -> Result<T, Error> {
-        if matches!(result, Ok(_) | Err(Error::Database(_))) {
+        if let Err(Error::Database(error)) = &result
+            && error.code().as_deref() == Some(READ_ONLY)
+        {
+            self.silences.note();
+        } else if matches!(result, Ok(_) | Err(Error::Database(_))) {
             *self.state = self.before;
         }
         result
@@ -184,6 +198,30 @@ impl Running<'_> {
     }
 }
 
+/// A statement that is prepared once for many transactions, or anew for each use.
+struct Prepared<E> {
+    query: E,
+    once_for_many: bool,
+}
+
+impl<'q, E: Execute<'q, Postgres>> Execute<'q, Postgres> for Prepared<E> {
+    fn sql(self) -> SqlStr {
+        self.query.sql()
+    }
+
+    fn statement(&self) -> Option<&PgStatement> {
+        self.query.statement()
+    }
+
+    fn take_arguments(&mut self) -> Result<Option<PgArguments>, BoxDynError> {
+        self.query.take_arguments()
+    }
+
+    fn persistent(&self) -> bool {
+        self.once_for_many && self.query.persistent()
+    }
+}
+
 /// Every statement runs under the connection's `answer_timeout`, which restarts with each row.
 impl<'c> Executor<'c> for &'c mut PooledConnection {
     type Database = Postgres;
@@ -196,6 +234,7 @@ impl<'c> Executor<'c> for &'c mut PooledConnection {
         'c: 'e,
         E: 'q + Execute<'q, Postgres>,
     {
+        let query = Prepared { query, once_for_many: self.prepares };
         let (connection, running) = self.run();
         let parts = connection.fetch_many(query);
         let parts = stream::try_unfold((parts, running), |(mut parts, mut running)| async move {
@@ -213,6 +252,7 @@ impl<'c> Executor<'c> for &'c mut PooledConnection {
         'c: 'e,
         E: 'q + Execute<'q, Postgres>,
     {
+        let query = Prepared { query, once_for_many: self.prepares };
         let (connection, running) = self.run();
         Box::pin(running.whole(connection.fetch_optional(query)))
     }

@@ -13,6 +13,7 @@ mod deliveries;
 mod denials;
 mod error;
 mod gates;
+mod hosts;
 mod housekeeping;
 mod idempotency;
 mod installation;

@@ -2,21 +2,25 @@
 
 use std::net::IpAddr;
 
-use sqlx::postgres::PgSslMode;
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 use crate::error::StoreError;
-use crate::store::{Role, Store, options_of};
+use crate::hosts::Hosts;
+use crate::store::{Role, Store};
 
-/// Whether a connection to this address authenticates the server (`sslmode=verify-full`) or stays on the machine.
+/// Whether a connection to each host of this address authenticates the server (`sslmode=verify-full`) or stays on the machine.
 pub fn is_verified(url: &str) -> Result<bool, StoreError> {
-    let options = options_of(url)?;
+    Ok(Hosts::parse(url)?.options().iter().all(is_verified_host))
+}
+
+fn is_verified_host(options: &PgConnectOptions) -> bool {
     let host = options.get_host();
     let address: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
     let is_local = options.get_socket().is_some()
         || host.starts_with('/')
         || host == "localhost"
         || address.is_some_and(|address| address.is_loopback());
-    Ok(is_local || matches!(options.get_ssl_mode(), PgSslMode::VerifyFull))
+    is_local || matches!(options.get_ssl_mode(), PgSslMode::VerifyFull)
 }
 
 impl Store {
@@ -39,7 +43,7 @@ impl Store {
     }
 
     /// Refuses a login with more privileges than its plane needs. An intruder in the process could use them, because
-    /// `RESET ROLE` undoes the role that every connection assumes.
+    /// `RESET ROLE` undoes the role that every transaction assumes.
     pub async fn assert_confined(&self) -> Result<(), StoreError> {
         let plane = self.role().name().unwrap_or_default();
         let row = sqlx::query!(
@@ -96,6 +100,8 @@ mod tests {
             ("postgres://weir@db.example.com/weir?sslmode=verify-ca", false),
             ("postgres://weir@db.example.com/weir?sslmode=verify-full", true),
             ("postgres://weir@10.0.0.7/weir", false),
+            ("postgres://weir@127.0.0.1,db.example.com/weir", false),
+            ("postgres://weir@127.0.0.1:1,127.0.0.1:2/weir", true),
             ("postgres://weir@127.0.0.1:5433/weir", true),
             ("postgres://weir@localhost/weir", true),
             ("postgres://weir@[::1]/weir", true),

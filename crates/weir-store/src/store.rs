@@ -1,17 +1,18 @@
 //! The pool: connects under a role with few privileges, migrates the schema and opens transactions.
 
-use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::PgPool;
 use sqlx::migrate::Migrator;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use tokio::time::{Instant, timeout_at};
+use sqlx::postgres::PgPoolOptions;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::audit::chain::{self, ChainHead, ChainId, ChainReport};
 use crate::connection::{PooledConnection, Silences};
 use crate::error::StoreError;
 use crate::gates::GateBeat;
+use crate::hosts::Hosts;
 use crate::rulebook::{self, RulebookChanges, RulebookVersion};
 use crate::tx::{Scope, Tx};
 
@@ -22,7 +23,10 @@ pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
 #[derive(Debug, Clone)]
 pub struct Store {
     pool: PgPool,
+    hosts: Hosts,
     role: Role,
+    /// The statements that follow `BEGIN`.
+    session_settings: Arc<str>,
     silences: Silences,
     begin_timeout: Duration,
     answer_timeout: Duration,
@@ -57,6 +61,8 @@ pub struct PoolSettings {
 
 /// The longest that `BEGIN` can take on a pooled connection before a new connection is tried.
 const FIRST_BEGIN_TIMEOUT: Duration = Duration::from_millis(700);
+/// The longest that the first attempt to begin can take if the address has several hosts. Then another host is chosen.
+const FIRST_HOST_TIMEOUT: Duration = Duration::from_millis(900);
 /// The lead of the server's deadline, so that a slow statement costs an error and not the connection.
 const SERVER_IS_EARLIER: Duration = Duration::from_millis(200);
 /// The deadline for loading the rules of every tenant at once.
@@ -102,9 +108,9 @@ impl Store {
 
     /// Prepares a pool. The first use connects, so a process can start while Postgres is down.
     ///
-    /// Each connection assumes the role when it starts, so the privileges of a powerful login stay unused.
+    /// Each transaction assumes the role when it begins, so the privileges of a powerful login stay unused.
     pub fn connect(url: &str, role: Role, settings: &PoolSettings) -> Result<Self, StoreError> {
-        let options = options_of(url)?.options(startup_options(role, settings));
+        let hosts = Hosts::parse(url)?;
         let silences = Silences::default();
         let checking = silences.clone();
         let pool = PgPoolOptions::new()
@@ -114,9 +120,10 @@ impl Store {
             .before_acquire(move |connection, idle| {
                 Box::pin(checking.clone().check(connection, idle))
             })
-            .connect_lazy_with(options);
+            .connect_lazy_with(hosts.options()[0].clone());
+        let session_settings = session_settings(role, settings).into();
         let PoolSettings { begin_timeout, answer_timeout, .. } = *settings;
-        Ok(Self { pool, role, silences, begin_timeout, answer_timeout })
+        Ok(Self { pool, hosts, role, session_settings, silences, begin_timeout, answer_timeout })
     }
 
     /// Returns the same pool with another deadline for each reply, for work that takes longer than a person would wait.
@@ -153,14 +160,13 @@ impl Store {
     /// Returns a connection on which `begin` was run. A silent connection is replaced by a new one.
     pub(crate) async fn open(&self, begin: &'static str) -> Result<PooledConnection, StoreError> {
         let deadline = Instant::now() + self.begin_timeout;
+        let begin = format!("{begin}{}", self.session_settings);
         let opening = async {
-            let mut connection = self.connection().await?;
-            connection.set_answer_timeout(FIRST_BEGIN_TIMEOUT);
-            if connection.begin(begin).await.is_err() {
-                drop(connection);
-                connection = self.connection().await?;
-                connection.begin(begin).await?;
-            }
+            let mut connection = if self.hosts.are_several() {
+                self.begun_on_a_primary(&begin).await?
+            } else {
+                self.begun(&begin).await?
+            };
             connection.set_answer_timeout(self.answer_timeout);
             Ok(connection)
         };
@@ -170,8 +176,32 @@ impl Store {
         })
     }
 
+    /// Returns a connection on which `begin` was run. A silent connection is replaced by a new one.
+    async fn begun(&self, begin: &str) -> Result<PooledConnection, StoreError> {
+        let mut connection = self.connection().await?;
+        connection.set_answer_timeout(FIRST_BEGIN_TIMEOUT);
+        if connection.begin(begin).await.is_err() {
+            drop(connection);
+            connection = self.connection().await?;
+            connection.begin(begin).await?;
+        }
+        Ok(connection)
+    }
+
+    /// The same with several hosts. If the host in use fails, another one is chosen.
+    async fn begun_on_a_primary(&self, begin: &str) -> Result<PooledConnection, StoreError> {
+        self.hosts.choose(&self.pool, &self.silences).await?;
+        if let Ok(Ok(connection)) = timeout(FIRST_HOST_TIMEOUT, self.begun(begin)).await {
+            return Ok(connection);
+        }
+        self.silences.note();
+        self.hosts.choose(&self.pool, &self.silences).await?;
+        self.begun(begin).await
+    }
+
     async fn connection(&self) -> Result<PooledConnection, StoreError> {
-        Ok(PooledConnection::acquire(&self.pool, &self.silences, self.answer_timeout).await?)
+        let settings = (self.answer_timeout, self.hosts.prepares());
+        Ok(PooledConnection::acquire(&self.pool, &self.silences, settings).await?)
     }
 
     /// Returns the newest version of the rulebook.
@@ -240,22 +270,20 @@ impl Store {
     }
 }
 
-pub(crate) fn options_of(url: &str) -> Result<PgConnectOptions, StoreError> {
-    PgConnectOptions::from_str(url).map_err(|error| StoreError::Corrupt {
-        what: "the database URL cannot be read".to_owned(),
-        source: Some(Box::new(error)),
-    })
-}
-
-fn startup_options(role: Role, settings: &PoolSettings) -> Vec<(&'static str, String)> {
-    let ms = |duration: Duration| duration.as_millis().to_string();
-    let mut options =
-        vec![("idle_in_transaction_session_timeout", ms(settings.idle_in_transaction_timeout))];
-    let Some(role_name) = role.name() else { return options };
-    options.push(("role", role_name.to_owned()));
-    // Every statement is short, and compiling one takes longer than running it.
-    options.push(("jit", "off".to_owned()));
-    options.push(("statement_timeout", ms(settings.answer_timeout)));
-    options.push(("lock_timeout", ms(settings.lock_timeout)));
-    options
+/// The statements that follow `BEGIN`. They apply to the transaction, so they also hold behind a pooler that gives each
+/// transaction another connection.
+fn session_settings(role: Role, settings: &PoolSettings) -> String {
+    let PoolSettings { idle_in_transaction_timeout: idle, answer_timeout, lock_timeout, .. } =
+        settings;
+    let mut statements =
+        format!("; SET LOCAL idle_in_transaction_session_timeout = {}", idle.as_millis());
+    if let Some(role_name) = role.name() {
+        // Every statement is short, and compiling one takes longer than running it.
+        let (answer_ms, lock_ms) = (answer_timeout.as_millis(), lock_timeout.as_millis());
+        statements += &format!(
+            "; SET LOCAL ROLE {role_name}; SET LOCAL jit = off; SET LOCAL statement_timeout = {answer_ms}; \
+             SET LOCAL lock_timeout = {lock_ms}"
+        );
+    }
+    statements
 }

@@ -52,6 +52,7 @@ pub(crate) async fn set(
 ) -> Result<Json<TenantCeilings>, ControlError> {
     let tenant_id: TenantId = tenant.parse().map_err(|_| Problem::not_found())?;
     let values = body.parse().map_err(Problem::invalid)?;
+    ceilings::within_installation(&values, &control.settings.retention)?;
     let mut tx = person.begin(&control, "operator.ceilings_set").await?;
     tx.enter_tenant(tenant_id).await?;
     tx.tenants().begin_change(tenant_id).await?;

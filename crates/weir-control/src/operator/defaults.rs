@@ -39,6 +39,7 @@ pub(crate) async fn set(
     Json(body): Json<CeilingsBody>,
 ) -> Result<Json<DefaultCeilings>, ControlError> {
     let values = body.parse().map_err(Problem::invalid)?;
+    ceilings::within_installation(&values, &control.settings.retention)?;
     let mut tx = person.begin(&control, "operator.defaults_set").await?;
     let before = ceilings::defaults(&tx.ceilings().defaults().await?);
     tx.ceilings().set_defaults(&values).await?;

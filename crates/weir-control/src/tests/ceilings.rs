@@ -201,3 +201,20 @@ async fn limits_are_turned_off_by_a_tenants_admins_and_by_operators_and_it_is_in
     assert_eq!(tenant.text("/installation_enforcement"), "off");
     plane.by(&ada, "PATCH", "").json(&json!({ "enforcement": "maybe" })).send().await.expect(422);
 }
+
+#[tokio::test]
+async fn statistics_days_above_the_retention_of_the_installation_are_refused_with_the_bound() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let op = plane.operator("op@example.com").await;
+    set(&plane, &op, &ada.tenant, json!({ "statistics_days": 730 })).await.expect(200);
+    let longer = json!({ "statistics_days": 731 });
+    let refused = set(&plane, &op, &ada.tenant, longer.clone()).await.expect(422);
+    assert_eq!(refused.text("/fields/0/field"), "statistics_days");
+    let bound = "must be from 1 to 730, the days that `WEIR_STATS_DAYS` retains";
+    assert_eq!(refused.text("/fields/0/reason"), bound);
+    let defaults = plane.ask("PUT", "/v1/operator/ceilings").bearer(&op.token).json(&longer);
+    assert_eq!(defaults.send().await.refused_field(), "statistics_days");
+    let own = plane.by(&ada, "GET", "ceilings").send().await.expect(200);
+    assert_eq!(own.body["own"]["statistics_days"], 730);
+}

@@ -161,3 +161,18 @@ async fn refused_sign_ins_of_unknown_accounts_write_at_most_sixty_entries_a_minu
     plane.advance(60_000);
     assert!(recorded());
 }
+
+#[tokio::test]
+async fn wrong_passwords_at_two_control_planes_share_one_budget_of_ten_a_minute() {
+    let plane = Plane::start().await;
+    plane.member("ada@example.com").await;
+    let other = plane.also(ControlSettings::default());
+    let mut statuses = Vec::new();
+    for attempt in 0..20 {
+        let plane = if attempt % 2 == 0 { &plane } else { &other };
+        let answer = log_in(plane, 1, "ada@example.com", "wrong horse", "").await;
+        statuses.push(answer.status.as_u16());
+    }
+    assert_eq!(statuses[..10], [401; 10]);
+    assert_eq!(statuses[10..], [429; 10]);
+}

@@ -81,10 +81,11 @@ impl Plane {
         plane
     }
 
-    /// Starts a control plane with Redis at this address.
+    /// Starts a control plane with Redis at this address, for which it waits long.
     pub(super) async fn with_redis(url: &str) -> Self {
         let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };
-        Self::over_redis(Arc::new(database().await), settings, Reach::Anywhere, url)
+        let redis = (url, Duration::from_secs(10));
+        Self::over_redis(Arc::new(database().await), settings, Reach::Anywhere, redis)
     }
 
     /// Starts a control plane that sends webhooks with this reach.
@@ -104,20 +105,20 @@ impl Plane {
     }
 
     fn over(database: Arc<TestDatabase>, settings: ControlSettings, reach: Reach) -> Self {
-        Self::over_redis(database, settings, reach, &weir_local::shared::redis().url())
+        let url = weir_local::shared::redis().url();
+        Self::over_redis(database, settings, reach, (&url, Duration::from_secs(2)))
     }
 
     fn over_redis(
         database: Arc<TestDatabase>,
         settings: ControlSettings,
         reach: Reach,
-        redis_url: &str,
+        (redis_url, budget): (&str, Duration),
     ) -> Self {
         let now_ms = Arc::new(AtomicI64::new(wall_clock_ms()));
         let stop = CancellationToken::new();
         let redis = weir_redis::client(redis_url).expect("a valid address");
-        let limits =
-            LimiterSettings { budget: Duration::from_secs(2), ..LimiterSettings::default() };
+        let limits = LimiterSettings { budget, ..LimiterSettings::default() };
         let random = counting();
         // Each database has its own key, so tests share no budget of attempts.
         let key = SigningKey::from_seed(&seed(&database.url)).expect("any 32 bytes are a seed");

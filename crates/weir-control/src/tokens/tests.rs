@@ -143,3 +143,12 @@ fn keys_that_are_not_random_are_refused() {
     assert!(SigningKey::parse(&STANDARD.encode(random)).is_ok());
     assert_eq!(AccessTokens::new(&[]).err(), Some(UnusableKey::Missing));
 }
+
+#[test]
+fn first_token_of_another_planes_key_is_reported_and_no_invented_id() {
+    let key = |byte: u8| SigningKey::from_seed(&[byte; 32]).expect("any 32 bytes are a seed");
+    let ours = AccessTokens::new(&[key(1)]).expect("usable");
+    assert!(!ours.report_unknown("an id\nof a caller"));
+    assert!(ours.report_unknown(&key(2).kid()));
+    assert!(!ours.report_unknown(&key(3).kid()), "once");
+}

@@ -59,6 +59,13 @@ const NEEDS: &[Need] = &[
         present: || weir_local::redis_server().is_ok(),
     },
     Need {
+        title: "PgBouncer",
+        debian: "pgbouncer",
+        brew: "pgbouncer",
+        only_for: &[Purpose::Test],
+        present: || weir_local::pgbouncer().is_ok(),
+    },
+    Need {
         title: "Chromium",
         debian: "chromium",
         brew: "--cask chromium",
