@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::harness::{Stack, Tenant};
 
 /// The first cell of each row, and the file and the name of its test.
-const ROWS: [(&str, &str, &str); 23] = [
+const ROWS: [(&str, &str, &str); 25] = [
     (
         "Redis is stopped or stalls",
         "tests/it/redis_outage.rs",
@@ -69,6 +69,16 @@ const ROWS: [(&str, &str, &str); 23] = [
         "Postgres is read-only, or its disk is full",
         "tests/it/postgres_refusals.rs",
         "read_only_postgres_is_unavailable_and_not_our_mistake",
+    ),
+    (
+        "Postgres is read-only, or its disk is full",
+        "tests/it/postgres_refusals.rs",
+        "full_disk_of_postgres_is_unavailable_and_logged_once",
+    ),
+    (
+        "Postgres fails over to another host of `WEIR_DATABASE_URL`",
+        "crates/weir-store/src/tests/hosts.rs",
+        "host_in_recovery_is_skipped_and_used_once_it_is_promoted",
     ),
     (
         "a stored rule cannot be read",

@@ -53,6 +53,30 @@ async fn read_only_postgres_is_unavailable_and_not_our_mistake() {
     assert_eq!(log.lines().filter(reported).count(), 1, "{log}");
 }
 
+/// G-03: the disk of Postgres is full. The trigger raises the error that Postgres raises then.
+#[tokio::test]
+async fn full_disk_of_postgres_is_unavailable_and_logged_once() {
+    let stack = Stack::start(1_000).await;
+    let tenant = Tenant::sign_up(&stack).await;
+    tenant.rule(&limited_to(1000)).await;
+    let sql = |text: &str| stack.postgres.psql("weir", &["-c", text]).expect("it answers");
+    sql("CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100';
+        END $$");
+    sql("CREATE TRIGGER full_disk BEFORE INSERT ON rules EXECUTE FUNCTION full_disk()");
+    let mut more = limited_to(1000);
+    more["name"] = json!("more");
+    let refused = tenant.admin(Method::POST, "/rules", &more).await.expect(503);
+    assert_eq!(refused.problem(), "unavailable");
+    assert!(refused.header("retry-after").is_some());
+    tenant.admin(Method::GET, "/rules", &Value::Null).await.expect(200);
+    tenant.check(0, &of("ann")).await.expect(200);
+    let log = stack.control.log();
+    assert_eq!(log.lines().filter(|line| line.contains("No space left")).count(), 1, "{log}");
+    sql("DROP TRIGGER full_disk ON rules");
+    tenant.admin(Method::POST, "/rules", &more).await.expect(201);
+}
+
 /// G-04: a row that this release cannot read.
 #[tokio::test]
 async fn unreadable_rule_is_listed_and_gates_apply_its_last_readable_revision() {

@@ -14,7 +14,7 @@ use crate::state::ControlState;
 
 /// A tenant's audit log, newest first.
 ///
-/// Owners also see refused log-ins of the tenant's members (`user.login_refused`), which are kept in the members' own logs.
+/// Owners also see refused log-ins of the tenant's members (`user.login_refused`), which are in the members' own logs.
 #[utoipa::path(get, path = "/tenants/{tenant}/audit", operation_id = "audit_list", tag = "audit",
     params(("tenant" = String, Path, description = "`tenant_…`"), AuditQuery),
     responses((status = 200, description = "The entries", body = Page<AuditEntry>)))]

@@ -22,7 +22,7 @@ const AGAIN_S: u32 = 2;
 /// Decide checks of the past by a rule as it is and as it might be.
 ///
 /// Each check is decided by this rule alone, from counters that begin empty; nothing real is counted or
-/// kept.
+/// retained.
 #[utoipa::path(post, path = "/tenants/{tenant}/simulate", operation_id = "simulate", tag = "testing",
     params(("tenant" = String, Path, description = "`tenant_…`")),
     request_body = SimulateBody,
