@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::postgres::pause_between_polls;
@@ -19,8 +20,8 @@ pub struct PgBouncer {
 const START_LIMIT: Duration = Duration::from_secs(20);
 
 impl PgBouncer {
-    /// Starts it in this folder, with one connection to the server for each login and database. `logins` are names and
-    /// passwords.
+    /// Starts it in this folder, with one connection to the server for each login and database. It tracks no prepared
+    /// statements. `logins` are names and passwords.
     pub fn start(
         dir: &Path,
         server: &Postgres,
@@ -28,7 +29,7 @@ impl PgBouncer {
     ) -> Result<Self, LocalError> {
         let account = Account::for_servers()?;
         let dir = folder::prepare(dir, &account)?;
-        let port = free_port()?;
+        let (port, program) = (free_port()?, pgbouncer()?);
         let users = logins.iter().map(|(name, password)| format!("\"{name}\" \"{password}\"\n"));
         let users: String = users.collect();
         let users_file = dir.join("users.txt");
@@ -36,14 +37,15 @@ impl PgBouncer {
         let settings = format!(
             "[databases]\n* = host=127.0.0.1 port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
              listen_port = {port}\nunix_socket_dir =\nauth_type = plain\nauth_file = {}\n\
-             pool_mode = transaction\ndefault_pool_size = 1\nmax_client_conn = 200\n",
+             pool_mode = transaction\ndefault_pool_size = 1\nmax_client_conn = 200\n{}",
             server.port(),
             users_file.display(),
+            if tracks_statements(&program) { "max_prepared_statements = 0\n" } else { "" },
         );
         let settings_file = dir.join("pgbouncer.ini");
         folder::write_private(&settings_file, &settings, &account)?;
         let log = dir.join("pgbouncer.log");
-        let launch = Launch::new(pgbouncer()?, &dir, &log).args([settings_file]).run_as(account);
+        let launch = Launch::new(program, &dir, &log).args([settings_file]).run_as(account);
         let process = WatchedProcess::spawn(launch)?;
         let until = Instant::now() + START_LIMIT;
         while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
@@ -64,4 +66,15 @@ impl PgBouncer {
     pub fn port(&self) -> u16 {
         self.port
     }
+}
+
+/// Whether this release can track prepared statements: 1.21 and later.
+fn tracks_statements(program: &Path) -> bool {
+    let output = Command::new(program).arg("--version").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let minor = text.ok().and_then(|text| {
+        let (_, version) = text.lines().next()?.split_once(' ')?;
+        version.split('.').nth(1)?.parse::<u32>().ok()
+    });
+    minor.is_some_and(|minor| minor >= 21)
 }

@@ -91,9 +91,17 @@ impl From<sqlx::Error> for StoreError {
         if database.code().is_some_and(|code| is_passing(&code)) {
             return Self::Unavailable(Box::new(error));
         }
+        if database.code().is_some_and(|code| LOST_STATEMENT.contains(&&*code)) {
+            return Self::Corrupt { what: POOLER.to_owned(), source: Some(Box::new(error)) };
+        }
         Self::Corrupt { what: database.message().to_owned(), source: Some(Box::new(error)) }
     }
 }
+
+/// A prepared statement does not exist, or exists already.
+const LOST_STATEMENT: [&str; 2] = ["26000", "42P05"];
+const POOLER: &str = "a pooler before postgres loses prepared statements: end the database URL with \
+     `?statement-cache-capacity=0`, or let the pooler track them";
 
 fn without_database(error: sqlx::Error) -> StoreError {
     match error {

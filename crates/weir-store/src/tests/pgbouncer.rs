@@ -43,3 +43,23 @@ async fn transactions_through_a_pooler_have_their_own_role_scope_and_deadlines()
     let loaded = gate.load_rulebook(None).await.unwrap();
     assert_eq!(loaded.tenants.len(), 4);
 }
+
+/// This `PgBouncer` does not track prepared statements, so two connections disagree about those of the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn pooler_that_loses_prepared_statements_is_reported_with_the_remedy() {
+    let database = database().await;
+    let scratch = ScratchDir::create().unwrap();
+    let server = weir_local::shared::postgres();
+    let login = (Role::App.login().unwrap(), PASSWORD);
+    let pooler = PgBouncer::start(&scratch.path().join("pgbouncer"), server, &[login]).unwrap();
+    let url = login_url(&database.name, Role::App);
+    let url = url.replace(&server.port().to_string(), &pooler.port().to_string());
+    let stores = [connect(&url, Role::App), connect(&url, Role::App)];
+    let mut reasons = String::new();
+    for store in &stores {
+        if let Err(error) = store.assert_confined().await {
+            reasons += &error.reason();
+        }
+    }
+    assert!(reasons.contains("statement-cache-capacity=0"), "{reasons}");
+}

@@ -174,6 +174,29 @@ async fn every_resolution_reads_the_same_before_and_after_a_roll_up_and_with_lat
     assert_eq!(days, [(130, 13)], "counts that were rolled up outlive their minutes");
 }
 
+/// Two control planes roll up at once, and one of them is killed: its transaction ends without a commit.
+#[tokio::test]
+async fn roll_ups_at_once_and_interrupted_ones_count_each_minute_once() {
+    let database = database().await;
+    let tenant_id = some_tenant();
+    let hour = this_hour(&database.owner).await;
+    let gate = flush(hour.plus_ms(-5 * HOUR_MS));
+    let minutes = (1..=5).map(|ago| row(tenant_id, None, hour.plus_ms(-ago * HOUR_MS), (10, 1)));
+    write(&database.gate, &gate, &minutes.collect::<Vec<_>>()).await;
+    let mut killed = database.app.begin("tests", Scope::Service).await.unwrap();
+    killed.housekeeping().roll_up(&Retention::default()).await.unwrap();
+    drop(killed);
+    let at_once = (0..4).map(|_| roll_up(&database.app));
+    futures_util::future::join_all(at_once).await;
+    roll_up(&database.app).await;
+    let bounds = [hour.plus_ms(-5 * HOUR_MS), hour];
+    let read = series(&database.app, &requests(tenant_id), &bounds, Resolution::Hour).await;
+    assert_eq!(read, [(50, 5)]);
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let rolled_up = texts(&mut tx, "SELECT sum(allowed)::text FROM tallies_hours").await;
+    assert_eq!(rolled_up, ["50"]);
+}
+
 #[tokio::test]
 async fn busiest_rules_come_with_their_names_even_when_deleted() {
     let database = database().await;
