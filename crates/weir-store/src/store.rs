@@ -273,17 +273,14 @@ impl Store {
 /// The statements that follow `BEGIN`. They apply to the transaction, so they also hold behind a pooler that gives each
 /// transaction another connection.
 fn session_settings(role: Role, settings: &PoolSettings) -> String {
-    let PoolSettings { idle_in_transaction_timeout: idle, answer_timeout, lock_timeout, .. } =
-        settings;
-    let mut statements =
-        format!("; SET LOCAL idle_in_transaction_session_timeout = {}", idle.as_millis());
-    if let Some(role_name) = role.name() {
-        // Every statement is short, and compiling one takes longer than running it.
-        let (answer_ms, lock_ms) = (answer_timeout.as_millis(), lock_timeout.as_millis());
-        statements += &format!(
-            "; SET LOCAL ROLE {role_name}; SET LOCAL jit = off; SET LOCAL statement_timeout = {answer_ms}; \
-             SET LOCAL lock_timeout = {lock_ms}"
-        );
-    }
-    statements
+    let PoolSettings { idle_in_transaction_timeout, answer_timeout, lock_timeout, .. } = settings;
+    let idle_ms = idle_in_transaction_timeout.as_millis();
+    let idle = format!("; SET LOCAL idle_in_transaction_session_timeout = {idle_ms}");
+    let Some(role_name) = role.name() else { return idle };
+    let (answer_ms, lock_ms) = (answer_timeout.as_millis(), lock_timeout.as_millis());
+    // Every statement is short, and compiling one takes longer than running it.
+    format!(
+        "{idle}; SET LOCAL ROLE {role_name}; SET LOCAL jit = off; SET LOCAL statement_timeout = {answer_ms}; \
+         SET LOCAL lock_timeout = {lock_ms}"
+    )
 }
