@@ -53,7 +53,7 @@ async fn server(store: &Store) -> Result<(i32, i32), StoreError> {
 
 /// Waits until transactions begin on this server.
 async fn until_on(store: &Store, server_port: u16) {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+    let deadline = tokio::time::Instant::now() + Duration::from_mins(1);
     loop {
         let found = server(store).await;
         if matches!(found, Ok((port, _)) if port == i32::from(server_port)) {
@@ -103,7 +103,7 @@ async fn connection_on_which_a_write_was_refused_as_read_only_is_closed() {
     }
     let write = "UPDATE users SET name = name";
     for store in [&store, &one] {
-        let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+        let deadline = tokio::time::Instant::now() + Duration::from_mins(1);
         loop {
             let mut tx = store.begin("tests", Scope::Service).await.unwrap();
             if raw(&mut tx, write).await.is_err() {
