@@ -105,6 +105,10 @@ fn List(first: Page<RuleAnswer>) -> impl IntoView {
     let key = move |(_, place): &(usize, usize)| {
         table.rules.with_untracked(|rules| (rules[*place].id.clone(), rules[*place].revision))
     };
+    let clear = move |_| {
+        let order = filter.value.get_untracked();
+        filter.set.run(RuleFilter { typed: String::new(), mode: None, ..order });
+    };
     let head = view! {
         <tr>
             <th class="checkbox-cell"><SelectAll table /></th>
@@ -123,6 +127,11 @@ fn List(first: Page<RuleAnswer>) -> impl IntoView {
         <LongTable label="Rules" viewport count=Signal::derive(move || shown.with(Vec::len)) head=head.into_any()>
             <For each=in_sight key let:((at, place))><RuleRow at place table /></For>
         </LongTable>
+        <Show when=move || shown.with(Vec::is_empty)>
+            <Empty title="No rules match">
+                <button type="button" class="button" on:click=clear>"Clear filters"</button>
+            </Empty>
+        </Show>
     }
 }
 

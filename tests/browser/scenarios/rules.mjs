@@ -62,6 +62,10 @@ async function scrolls(page) {
 
 async function findsAndSorts(page, shoot) {
     await shoot("rules-many");
+    await page.getByLabel("Filter").fill("zzz");
+    await page.getByText("No rules match").waitFor();
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await page.getByText("120 rules", { exact: true }).waitFor();
     await page.getByLabel("Filter").fill("space-3 rule-000");
     await page.getByText("2 of 120 rules").waitFor();
     assert.equal(new URL(page.url()).search, "?q=space-3%20rule-000");
