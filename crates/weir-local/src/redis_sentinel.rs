@@ -23,8 +23,8 @@ const DOWN_AFTER_MS: u32 = 1_000;
 const DEADLINE: Duration = Duration::from_mins(1);
 
 impl RedisSentinel {
-    /// Starts five servers, each in a folder of its own inside `data_dir`. Returns when the Sentinels know each other and the
-    /// replica.
+    /// Starts five servers, each in a folder of its own inside `data_dir`, through which their account must
+    /// be able to pass. Returns when the Sentinels know each other and the replica.
     pub fn start(data_dir: &Path) -> Result<Self, LocalError> {
         let password = secret::random_name()?;
         let start = |folder: &str, sentinel, settings| {
@@ -32,10 +32,10 @@ impl RedisSentinel {
             Redis::start_member(options, Some(&Member { password: &password, sentinel }))
         };
         // A primary waits for more replicas by default before it sends its data to the first.
-        let first = start("first", false, vec!["repl-diskless-sync-delay 0".to_owned()])?;
+        let first = start("redis-first", false, vec!["repl-diskless-sync-delay 0".to_owned()])?;
         let follow = format!("replicaof 127.0.0.1 {}", first.port());
         let settings = vec!["repl-diskless-sync-delay 0".to_owned(), follow];
-        let servers = [first, start("second", false, settings)?];
+        let servers = [first, start("redis-second", false, settings)?];
         // A Sentinel asks the primary for its replicas when it starts, and then only every ten seconds.
         await_that("replica", || reply(&servers[0], "INFO replication").contains("state=online"))?;
         let settings = [

@@ -116,7 +116,7 @@ impl RedisServers {
                 Redis::start(RedisOptions { data_dir, settings: Vec::new() }).map(Self::Single)
             }
             RedisKind::Sentinel => {
-                let group = RedisSentinel::start(&data_dir.join("redis-sentinel"))?;
+                let group = RedisSentinel::start(data_dir)?;
                 Ok(Self::Sentinel(Box::new(group)))
             }
         }
