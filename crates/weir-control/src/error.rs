@@ -75,9 +75,9 @@ fn of_store(error: StoreError) -> Problem {
         error @ StoreError::Unavailable(_) => {
             Problem::unavailable("the database is not available at the moment").caused_by(error)
         }
-        error @ (StoreError::Corrupt { .. } | StoreError::Unconfined { .. }) => {
-            Problem::internal(error)
-        }
+        error @ (StoreError::Corrupt { .. }
+        | StoreError::Unconfined { .. }
+        | StoreError::OtherLayout { .. }) => Problem::internal(error),
     }
 }
 

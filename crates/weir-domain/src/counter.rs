@@ -1,7 +1,16 @@
-//! The names of counters.
+//! The names of counters, and their layout in Redis.
 
 use crate::id::{RuleId, TenantId};
 use crate::subject::SubjectKey;
+
+/// The layout of counters in Redis, which all gates must share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// The number of hash tags over which namespaces are spread.
+    pub buckets: u16,
+    /// A number that changes whenever the names of counters change otherwise.
+    pub epoch: u16,
+}
 
 /// The name of a counter. It does not contain the numbers of the limit, so an edit retains the counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,13 +1,15 @@
 //! Every key name in the system, one function each.
 //!
-//! Keys have the form `weir:{tenant}:…`. The tenant in braces puts all keys of one check into one slot of a cluster. A
-//! subject is a digest and a rule is an id, so a key contains no text from a caller unhashed.
+//! Keys have the form `weir:{tag}:tenant:namespace:…`. The tag puts all keys of one check into one slot of a cluster
+//! (`placement`). A subject is a digest and a rule is an id, so a key contains no text from a caller unhashed.
 
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
-use weir_domain::id::{RuleId, TenantId};
+use weir_domain::id::RuleId;
 use weir_domain::subject::SubjectKey;
+
+use crate::placement::Owner;
 
 /// The channel that announces changes of the rulebook.
 pub const SIGNAL_CHANNEL: &str = "weir:signal:rules";
@@ -22,26 +24,29 @@ pub(crate) const MARKER: &str = "weir:marker";
 /// The character before the digest of a subject whose counters were reset.
 pub const RESET: char = '!';
 
-/// A subject hash: the counters of one subject, `weir:{tenant}:s:subject`, the same for all rules that count this subject.
-pub(crate) fn counter_hash(keys: &mut String, tenant: &str, subject: SubjectKey) {
-    prefix(keys, tenant, "s");
+/// A subject hash: the counters and blocks of one subject, `weir:{tag}:tenant:namespace:s:subject`, the same for all rules of
+/// the namespace that count this subject.
+pub(crate) fn counter_hash(keys: &mut String, owner: Owner<'_>, subject: SubjectKey) {
+    prefix(keys, owner, "s");
     hex16(keys, subject.0.to_be_bytes());
 }
 
-/// The log of a limit: `weir:{tenant}:l:rule:slot:subject`.
-pub(crate) fn log(keys: &mut String, tenant: &str, rule: &str, slot: u16, subject: SubjectKey) {
-    prefix(keys, tenant, "l");
+/// The log of a limit: `weir:{tag}:tenant:namespace:l:rule:slot:subject`.
+pub(crate) fn log(keys: &mut String, owner: Owner<'_>, rule: &str, slot: u16, subject: SubjectKey) {
+    prefix(keys, owner, "l");
     write!(keys, "{rule}:{slot}:").expect("writing to a string cannot fail");
     hex16(keys, subject.0.to_be_bytes());
 }
 
-/// The block of a subject: `weir:{tenant}:b:rule:subject`.
-pub(crate) fn block(keys: &mut String, tenant: &str, rule: &str, subject: SubjectKey) {
-    prefix(keys, tenant, "b");
-    keys.push_str(rule);
-    keys.push(':');
-    hex16(keys, subject.0.to_be_bytes());
+/// The record of an idempotency key: `weir:{tag}:tenant:namespace:i:digest`.
+pub(crate) fn idempotency(keys: &mut String, owner: Owner<'_>, key: &str) {
+    let digest = Sha256::digest(key.as_bytes());
+    prefix(keys, owner, "i");
+    hex16(keys, std::array::from_fn(|at| digest[at]));
 }
+
+/// The slot of a rule's block. No limit has it.
+pub(crate) const BLOCK_SLOT: u16 = u16::MAX;
 
 /// The name of a limit's counter in a subject hash: the 80 random bits of the rule's id, and the slot.
 pub(crate) fn counter(rule: RuleId, slot: u16) -> [u8; 12] {
@@ -49,12 +54,11 @@ pub(crate) fn counter(rule: RuleId, slot: u16) -> [u8; 12] {
     *name.to_be_bytes().last_chunk().expect("16 bytes have a last 12")
 }
 
-fn prefix(keys: &mut String, tenant: &str, kind: &str) {
-    keys.push_str("weir:{");
-    keys.push_str(tenant);
-    keys.push_str("}:");
-    keys.push_str(kind);
-    keys.push(':');
+fn prefix(keys: &mut String, owner: Owner<'_>, kind: &str) {
+    let Owner { bucket, tenant, namespace } = owner;
+    for part in ["weir:{", bucket.tag(), "}:", tenant, ":", namespace, ":", kind, ":"] {
+        keys.push_str(part);
+    }
 }
 
 fn hex16(text: &mut String, bytes: [u8; 16]) {
@@ -63,14 +67,6 @@ fn hex16(text: &mut String, bytes: [u8; 16]) {
         text.push(char::from(DIGITS[usize::from(byte >> 4)]));
         text.push(char::from(DIGITS[usize::from(byte & 15)]));
     }
-}
-
-/// The record of an idempotency key: `weir:{tenant}:i:digest`.
-pub fn idempotency(tenant: TenantId, key: &str) -> String {
-    let digest = Sha256::digest(key.as_bytes());
-    let mut text = format!("weir:{{{tenant}}}:i:");
-    hex16(&mut text, std::array::from_fn(|at| digest[at]));
-    text
 }
 
 /// A budget of attempts (`attempts`): `weir:{attempts}:name`. One hash tag, so that one script can charge several.
@@ -82,7 +78,10 @@ pub(crate) fn attempts(name: [u8; 16]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use weir_domain::id::TenantId;
+
     use super::*;
+    use crate::placement::Bucket;
 
     fn key(write: impl FnOnce(&mut String)) -> String {
         let mut key = String::new();
@@ -91,16 +90,18 @@ mod tests {
     }
 
     #[test]
-    fn names_are_stable_and_share_the_tenants_slot() {
-        let counter_hash = key(|name| counter_hash(name, "tenant_1", SubjectKey(4)));
-        assert_eq!(counter_hash, "weir:{tenant_1}:s:00000000000000000000000000000004");
-        let log = key(|name| log(name, "tenant_1", "rule_2", 3, SubjectKey(4)));
-        assert_eq!(log, "weir:{tenant_1}:l:rule_2:3:00000000000000000000000000000004");
-        let block = key(|name| block(name, "tenant_1", "rule_2", SubjectKey(4)));
-        assert_eq!(block, "weir:{tenant_1}:b:rule_2:00000000000000000000000000000004");
-        let record = idempotency(TenantId::from_u128(1), "}{\r\n*");
-        assert!(record.starts_with("weir:{tenant_00000000000000000000000001}:i:"), "{record}");
-        assert_eq!(record.len(), 43 + 32, "{record}");
+    fn names_are_stable_and_share_the_tag_of_the_namespace() {
+        let tenant = TenantId::from_u128(1);
+        let bucket = Bucket::of(tenant, "api");
+        let owner = Owner { bucket, tenant: "tenant_1", namespace: "api" };
+        let begin = format!("weir:{{{}}}:tenant_1:api:", bucket.tag());
+        let counter_hash = key(|name| counter_hash(name, owner, SubjectKey(4)));
+        assert_eq!(counter_hash, format!("{begin}s:00000000000000000000000000000004"));
+        let log = key(|name| log(name, owner, "rule_2", 3, SubjectKey(4)));
+        assert_eq!(log, format!("{begin}l:rule_2:3:00000000000000000000000000000004"));
+        let record = key(|name| idempotency(name, owner, "}{\r\n*"));
+        let digest = record.strip_prefix(&format!("{begin}i:")).expect("the same tag");
+        assert!(digest.len() == 32 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! - `client` connects: to one server, or to the primary that Sentinels name.
 //! - `suitability` reports to operators whether Weir can use a Redis.
 //! - `usage` estimates the keys of each tenant, from a random sample.
+//! - `placement` chooses the hash tag of a namespace's keys.
 //! - `keys` makes the name of every key; no name contains unhashed text from a caller.
 
 pub mod attempts;
@@ -15,6 +16,7 @@ mod client;
 pub mod error;
 pub mod keys;
 pub mod limiter;
+pub mod placement;
 pub mod signal;
 pub mod suitability;
 pub mod usage;

@@ -32,6 +32,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use weir_domain::counter::CounterName;
+use weir_domain::id::TenantId;
 use weir_domain::time::Micros;
 
 pub use self::asked::{Answer, Asked, Idempotency};
@@ -189,7 +190,7 @@ impl Limiter {
         Encoded::new(part, |quota| self.periods.around(quota))
     }
 
-    /// Queues a part of a batch. All its checks are of one tenant.
+    /// Queues a part of a batch. All its checks are of one namespace.
     fn send(
         &self,
         part: &[Asked<'_>],
@@ -204,8 +205,13 @@ impl Limiter {
         Ok(received)
     }
 
-    /// Resets counters, as if they had never been used. Returns the number that existed.
-    pub async fn reset(&self, counters: &[CounterName]) -> Result<u64, RedisError> {
+    /// Resets counters of a namespace, as if they had never been used. Returns the number that existed.
+    pub async fn reset(
+        &self,
+        tenant: TenantId,
+        namespace: &str,
+        counters: &[CounterName],
+    ) -> Result<u64, RedisError> {
         if counters.is_empty() {
             return Ok(0);
         }
@@ -213,7 +219,7 @@ impl Limiter {
             let (mut connection, _) = self.client.connect(RESET_TIMEOUT).await?;
             let mut both = redis::pipe();
             both.atomic();
-            both.add_command(reset::call(counters));
+            both.add_command(reset::call(tenant, namespace, counters));
             let subjects: BTreeSet<_> = counters.iter().map(|counter| counter.subject).collect();
             for subject in subjects {
                 let message = format!("{RESET}{}", subject.to_hex());

@@ -77,8 +77,10 @@ async fn some(connection: &mut MultiplexedConnection) -> Result<Vec<(String, u64
 
 /// The tenant of a key, and whether it holds counters of a subject.
 fn read(key: &str) -> Option<(TenantId, bool)> {
-    let (tenant, rest) = key.strip_prefix("weir:{")?.split_once("}:")?;
-    Some((tenant.parse().ok()?, rest.starts_with("s:") || rest.starts_with("l:")))
+    let (_tag, rest) = key.strip_prefix("weir:{")?.split_once("}:")?;
+    let mut parts = rest.split(':');
+    let (tenant, _namespace, kind) = (parts.next()?, parts.next()?, parts.next()?);
+    Some((tenant.parse().ok()?, matches!(kind, "s" | "l")))
 }
 
 #[cfg(test)]
@@ -88,10 +90,10 @@ mod tests {
     #[test]
     fn keys_name_their_tenant() {
         let id = TenantId::from_u128(7);
-        assert_eq!(read(&format!("weir:{{{id}}}:s:00")), Some((id, true)));
-        assert_eq!(read(&format!("weir:{{{id}}}:l:rule_1:0:00")), Some((id, true)));
-        assert_eq!(read(&format!("weir:{{{id}}}:i:00")), Some((id, false)));
-        for other in ["", "weir:signal", "weir:{x}:s:1", "other:{}:s:"] {
+        assert_eq!(read(&format!("weir:{{x}}:{id}:api:s:00")), Some((id, true)));
+        assert_eq!(read(&format!("weir:{{x}}:{id}:api:l:rule_1:0:00")), Some((id, true)));
+        assert_eq!(read(&format!("weir:{{x}}:{id}:api:i:00")), Some((id, false)));
+        for other in ["", "weir:signal", "weir:{attempts}:00", "weir:{x}:s:1", "other:{}:s:"] {
             assert_eq!(read(other), None, "{other}");
         }
     }
@@ -106,7 +108,7 @@ mod tests {
         let mut pipe = redis::pipe();
         for at in 0..3_000 {
             let tenant = if at % 3 == 0 { two } else { one };
-            let key = format!("weir:{{{tenant}}}:s:{at:032x}");
+            let key = format!("weir:{{x}}:{tenant}:api:s:{at:032x}");
             pipe.cmd("HSET").arg(&key).arg("f").arg(at).ignore();
             pipe.cmd("EXPIRE").arg(&key).arg(60).ignore();
         }

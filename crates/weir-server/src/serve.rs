@@ -17,6 +17,7 @@ use weir_gate::{Follower, FollowerSettings, GateState, LeaseKeeper, Recorder, Re
 use weir_http::plane::{self, Plane, PlaneSettings, Surface};
 use weir_http::serve::{ListenerMeters, bind, serve};
 use weir_redis::limiter::{Limiter, LimiterSettings};
+use weir_redis::placement::LAYOUT;
 use weir_redis::signal::Signal;
 use weir_store::{PoolSettings, Role, Store, StoreError};
 use weir_webhook::Sender;
@@ -94,6 +95,22 @@ fn verify_redis(redis: weir_redis::Client, running: &Running) {
     });
 }
 
+/// Ends the process if other processes of the installation count in other keys of Redis. Repeats the check until Postgres
+/// answers.
+fn compare_layout(store: Store, running: &Running) {
+    running.spawn_check("layout of counters", async move {
+        loop {
+            match store.assert_layout(LAYOUT).await {
+                Ok(()) => return Ok(()),
+                Err(error @ StoreError::OtherLayout { .. }) => {
+                    return Err(anyhow::Error::new(error).context("compare the layout of counters"));
+                }
+                Err(_) => tokio::time::sleep(CONFINE_EVERY).await,
+            }
+        }
+    });
+}
+
 /// Opens a port.
 pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     bind(address).with_context(|| format!("listen on {address}"))
@@ -122,6 +139,7 @@ pub fn start_control(
         Store::connect(settings.database_url.expose_secret(), Role::App, &PoolSettings::default())
             .context("read the address of postgres")?;
     confine(store.clone(), "the control plane", running);
+    compare_layout(store.clone(), running);
     let redis = settings.redis;
     verify_redis(redis.clone(), running);
     let usage_redis = redis.clone();
@@ -179,6 +197,7 @@ pub fn start_gate(
         Store::connect(settings.database_url.expose_secret(), Role::Gate, &PoolSettings::default())
             .context("read the address of postgres")?;
     confine(store.clone(), "the gate", running);
+    compare_layout(store.clone(), running);
     let redis = settings.redis;
     verify_redis(redis.clone(), running);
     let limiter_settings = LimiterSettings { budget: settings.redis_budget, ..Default::default() };

@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use weir_domain::counter::Layout;
+
 /// The reason why an operation of the store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -21,6 +23,18 @@ pub enum StoreError {
         login: String,
         /// The excess privilege.
         reason: String,
+    },
+    /// The process counts in other keys of Redis than the installation.
+    #[error(
+        "this release counts in {} buckets (epoch {}), and the installation in {} (epoch {}), by `rulebook_versions` in \
+         postgres: start a release with the same layout",
+        own.buckets, own.epoch, stored.buckets, stored.epoch
+    )]
+    OtherLayout {
+        /// The layout of the installation.
+        stored: Layout,
+        /// The layout of the process.
+        own: Layout,
     },
     /// A bug or damaged data. A retry fails as well.
     #[error("database misused or damaged: {what}")]

@@ -19,6 +19,7 @@ mod idempotency;
 mod installation;
 mod invitations;
 mod keys;
+mod layout;
 mod logins;
 mod members;
 mod overrides;

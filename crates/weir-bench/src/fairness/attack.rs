@@ -153,7 +153,7 @@ async fn ask(client: &Client, url: &str, secret: &str, body: &Value) -> Result<(
 async fn damage(fixture: &Fixture, tenant: &Tenant) -> Result<usize> {
     let client = redis::Client::open(fixture.redis_url())?;
     let mut connection = client.get_multiplexed_async_connection().await?;
-    let pattern = format!("weir:{{{}}}:s:*", tenant.id);
+    let pattern = format!("weir:*:{}:*:s:*", tenant.id);
     let keys: Vec<String> = redis::cmd("KEYS").arg(pattern).query_async(&mut connection).await?;
     let damaged: Vec<_> = keys.iter().take(DAMAGED).collect();
     for key in &damaged {

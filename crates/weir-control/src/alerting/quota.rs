@@ -70,7 +70,8 @@ pub(super) async fn findings(
     let limited: Vec<LimitedSubject> =
         subjects.into_iter().filter_map(|subject| charge(&rule, subject, now)).collect();
     let parts = limited.iter().map(|limited| std::slice::from_ref(&limited.charge));
-    let inspected = inspect(&control.limiter, alert.tenant_id, 1, parts).await?;
+    let inspected =
+        inspect(&control.limiter, alert.tenant_id, rule.rule.namespace(), 1, parts).await?;
     let mut findings = Vec::new();
     for (limited, (decided, decisions)) in limited.iter().zip(&inspected) {
         for (limit, decision) in limited.charge.limits().iter().zip(decisions) {

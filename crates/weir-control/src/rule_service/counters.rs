@@ -19,17 +19,18 @@ pub(crate) enum CountersError {
     Undecided,
 }
 
-/// Returns for each part of `parts` the time of Redis and the decisions of all its limits on a request of this cost now. A
+/// Returns for each part of `parts`, which are rules of one namespace, the time of Redis and the decisions of all its limits on a request of this cost now. A
 /// part must not contain more limits than a check can.
 pub(crate) async fn inspect(
     limiter: &Limiter,
     tenant: TenantId,
+    namespace: &str,
     cost: u64,
     parts: impl Iterator<Item = &[RuleCharge]>,
 ) -> Result<Vec<(Micros, Vec<Decision>)>, CountersError> {
     let operation = Operation::Inspect;
-    let asked: Vec<_> =
-        parts.map(|rules| Asked { tenant, operation, cost, rules, idempotency: None }).collect();
+    let ask = |rules| Asked { tenant, namespace, operation, cost, rules, idempotency: None };
+    let asked: Vec<_> = parts.map(ask).collect();
     let answers = limiter.check(&asked).await;
     let decided = answers.into_iter().map(|answer| match answer? {
         Answer::Decided(at, decisions) => Ok((at, decisions)),

@@ -86,8 +86,9 @@ async fn inspected(
     };
     let charges: Vec<_> = subjects.iter().map(charge).collect();
     let parts = charges.iter().flatten().map(std::slice::from_ref);
-    let mut inspected =
-        inspect_counters(&control.limiter, caller.tenant_id, 1, parts).await?.into_iter();
+    let (tenant, namespace) = (caller.tenant_id, rule.rule.namespace());
+    let inspected = inspect_counters(&control.limiter, tenant, namespace, 1, parts).await?;
+    let mut inspected = inspected.into_iter();
     let mut data = Vec::with_capacity(subjects.len());
     for (subject, charge) in subjects.into_iter().zip(&charges) {
         let of_limits = charge.as_ref().zip(if charge.is_some() { inspected.next() } else { None });

@@ -31,14 +31,15 @@ pub(crate) async fn reset(
 ) -> Result<Response, ControlError> {
     let mut change = control.change("counters.reset_begin", caller, once).await?;
     let charge = charge(&mut change, &body).await?;
-    let names = charge.counters(change.caller.tenant_id);
+    let tenant = change.caller.tenant_id;
+    let (namespace, names) = (charge.active.rule.namespace(), charge.counters(tenant));
     let object = Object::new("rule", &charge.active.id);
     let requested = json!({ "subject": body.subject });
     change.audit("counters.reset_requested", object.clone(), None, Some(requested)).await?;
     let unknown = "the reset was begun and its result is unknown: inspect the counters, or reset them with another key";
     let intent = change.commit_intent(unknown.to_owned()).await?;
     // No row is locked while this waits for Redis.
-    let result = control.limiter.reset(&names).await;
+    let result = control.limiter.reset(tenant, namespace, &names).await;
     let mut change = intent.resume("counters.reset").await?;
     match result {
         Ok(counters) => {

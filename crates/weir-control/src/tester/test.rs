@@ -79,7 +79,8 @@ async fn decisions(
     let charged: Vec<_> = charges.iter().flatten().cloned().collect();
     // An inspection does not decide several rules together. Its parts are no larger than a check can be.
     let parts = charged.chunks(LIMITS_PER_CHECK_MAX / LIMITS_PER_RULE_MAX);
-    let inspected = inspect(&control.limiter, caller.tenant_id, request.cost(), parts).await?;
+    let (tenant, namespace) = (caller.tenant_id, request.namespace());
+    let inspected = inspect(&control.limiter, tenant, namespace, request.cost(), parts).await?;
     let now = || Micros::from_ms(control.clock.now().as_millis_u64());
     let decided = inspected.last().map_or_else(now, |(decided, _)| *decided);
     let mut all = inspected.into_iter().flat_map(|(_, decisions)| decisions);

@@ -188,7 +188,8 @@ impl Plane {
         let subject = subject_key(active.rule.count_by(), values);
         let rules = vec![RuleCharge { active, subject, override_limits: None }];
         let (operation, cost) = (Operation::Consume, 1);
-        let asked = Asked { tenant, operation, cost, rules: &rules, idempotency: None };
+        let namespace = row.namespace.as_str();
+        let asked = Asked { tenant, namespace, operation, cost, rules: &rules, idempotency: None };
         let results = self.limiter.check(&[asked]).await;
         assert!(results[0].is_ok(), "{results:?}");
     }

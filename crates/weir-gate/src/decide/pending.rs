@@ -142,8 +142,14 @@ impl<'a> PendingCheck<'a> {
             Some(lease) => (lease.units(), lease.idempotency()),
             None => (self.request.cost(), self.idempotency()),
         };
-        let (tenant, operation) = (self.caller.tenant, self.request.operation());
-        Asked { tenant, operation, cost, rules: self.charges(), idempotency }
+        Asked {
+            tenant: self.caller.tenant,
+            namespace: self.request.namespace(),
+            operation: self.request.operation(),
+            cost,
+            rules: self.charges(),
+            idempotency,
+        }
     }
 
     fn idempotency(&self) -> Option<Idempotency> {

@@ -231,6 +231,7 @@ impl<'a> History<'a> {
                 }
                 let asked = Asked {
                     tenant: self.tenant,
+                    namespace: charges[0].active.rule.namespace(),
                     operation: Operation::Consume,
                     cost: request.units(),
                     rules: &charges,

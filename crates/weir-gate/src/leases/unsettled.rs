@@ -89,8 +89,9 @@ impl Unsettled {
             Origin::Unanswered { units, .. } => (Operation::Consume, units),
         };
         let idempotency = self.id.map(|id| ids.idempotency(id));
+        let (tenant, namespace) = (self.tenant, self.charge.active.rule.namespace());
         let rules = std::slice::from_ref(&self.charge);
-        Asked { tenant: self.tenant, operation, cost, rules, idempotency }
+        Asked { tenant, namespace, operation, cost, rules, idempotency }
     }
 }
 

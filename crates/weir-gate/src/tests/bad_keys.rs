@@ -18,7 +18,7 @@ fn rule(name: &str, on_store_failure: &str) -> Value {
 /// Replaces the counters of the tenant's subjects by a value of another type.
 fn spoil(tenant: &str) {
     let redis = weir_local::shared::redis();
-    let keys = redis.command(&format!("KEYS weir:{{{tenant}}}:s:*")).expect("redis lists");
+    let keys = redis.command(&format!("KEYS weir:*:{tenant}:*:s:*")).expect("redis lists");
     let keys: Vec<&str> = keys.lines().filter(|line| line.starts_with("weir:")).collect();
     assert_eq!(keys.len(), 1, "{keys:?}");
     for key in keys {

@@ -101,8 +101,14 @@ async fn killed_primary_is_replaced_and_admissions_stay_bounded() {
     let limit = 200;
     let limits = vec![LimitDraft::FixedWindow { limit, window_ms: 31_622_400_000 }];
     let (tenant, rules) = (fresh_tenant(), vec![charge_of(1, limits)]);
-    let asked =
-        Asked { tenant, operation: Operation::Consume, cost: 1, rules: &rules, idempotency: None };
+    let asked = Asked {
+        tenant,
+        namespace: "test",
+        operation: Operation::Consume,
+        cost: 1,
+        rules: &rules,
+        idempotency: None,
+    };
     let caller = Caller { limiter: fixture.limiter(), admitted: AtomicU64::new(0) };
     until_up(&caller.limiter).await;
     caller.until_decided(&asked, 100).await;
@@ -122,8 +128,14 @@ async fn paused_primary_is_replaced_and_decides_nothing_after_its_return() {
     let fixture = Fixture::start();
     let limits = vec![LimitDraft::FixedWindow { limit: 1_000_000, window_ms: 31_622_400_000 }];
     let (tenant, rules) = (fresh_tenant(), vec![charge_of(1, limits)]);
-    let asked =
-        Asked { tenant, operation: Operation::Consume, cost: 1, rules: &rules, idempotency: None };
+    let asked = Asked {
+        tenant,
+        namespace: "test",
+        operation: Operation::Consume,
+        cost: 1,
+        rules: &rules,
+        idempotency: None,
+    };
     let caller = Caller { limiter: fixture.limiter(), admitted: AtomicU64::new(0) };
     until_up(&caller.limiter).await;
     caller.until_decided(&asked, 10).await;

@@ -11,6 +11,8 @@ use weir_domain::time::Micros;
 pub struct Asked<'a> {
     /// The tenant that owns the counters.
     pub tenant: TenantId,
+    /// The namespace of the rules, and the scope of the idempotency key.
+    pub namespace: &'a str,
     /// The operation.
     pub operation: Operation,
     /// The units to take.

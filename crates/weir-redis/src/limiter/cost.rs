@@ -22,15 +22,15 @@ pub(super) fn of(asked: &[Asked<'_>]) -> u32 {
     asked.iter().map(of_check).fold(0, u32::saturating_add).max(1)
 }
 
-/// Splits a batch, in order, into parts of one tenant each that are sent one by one. A check is never split.
+/// Splits a batch, in order, into parts of one namespace each that are sent one by one. A check is never split.
 pub(super) fn parts<'a, 'b>(asked: &'a [Asked<'b>]) -> impl Iterator<Item = &'a [Asked<'b>]> {
     let mut rest = asked;
     std::iter::from_fn(move || {
         let mut cost = 0_u32;
-        let tenant = rest.first()?.tenant;
+        let first = rest.first()?;
         let fits = |check: &&Asked<'_>| {
             cost = cost.saturating_add(of_check(check));
-            cost <= PART_MAX && check.tenant == tenant
+            cost <= PART_MAX && check.tenant == first.tenant && check.namespace == first.namespace
         };
         let (part, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
         rest = later;
@@ -61,7 +61,7 @@ mod tests {
 
     fn check(rules: &[RuleCharge]) -> Asked<'_> {
         let (tenant, operation, cost) = (TenantId::from_u128(1), Operation::Consume, 1);
-        Asked { tenant, operation, cost, rules, idempotency: None }
+        Asked { tenant, namespace: "test", operation, cost, rules, idempotency: None }
     }
 
     fn windows(count: u64) -> Vec<LimitDraft> {
@@ -100,12 +100,15 @@ mod tests {
     }
 
     #[test]
-    fn part_is_of_one_tenant() {
+    fn part_is_of_one_tenant_and_one_namespace() {
         let one = [charge_of(1, windows(1))];
-        let of = |tenant| Asked { tenant: TenantId::from_u128(tenant), ..check(&one) };
-        let batch = [of(1), of(1), of(2), of(1)];
+        let of = |tenant, namespace| {
+            let tenant = TenantId::from_u128(tenant);
+            Asked { tenant, namespace, ..check(&one) }
+        };
+        let batch = [of(1, "a"), of(1, "a"), of(2, "a"), of(1, "a"), of(1, "b"), of(1, "b")];
         let lengths: Vec<_> = parts(&batch).map(<[_]>::len).collect();
-        assert_eq!(lengths, [2, 1, 1]);
+        assert_eq!(lengths, [2, 1, 1, 2]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::asked::{Answer, Asked};
 use super::source::{FOREVER, SCRIPT, operation};
 use crate::error::RedisError;
 use crate::keys;
+use crate::placement::{Bucket, Owner};
 
 #[expect(clippy::disallowed_methods, reason = "the one place where the script is registered")]
 pub(super) static HASH: LazyLock<String> =
@@ -113,6 +114,12 @@ impl Encoded {
     }
 
     fn check(&mut self, check: &Asked<'_>, bounds: &mut impl FnMut(&Quota) -> PeriodBounds) {
+        let mut buffer = TenantId::TEXT;
+        let owner = Owner {
+            bucket: Bucket::of(check.tenant, check.namespace),
+            tenant: check.tenant.write(&mut buffer),
+            namespace: check.namespace,
+        };
         let counter_hashes = counter_hashes(check.rules);
         let hash_count = counter_hashes.iter().max().copied().unwrap_or(0);
         let (rules, idempotent) = (check.rules.len() as u64, check.idempotency.is_some());
@@ -124,44 +131,39 @@ impl Encoded {
             u64::from(idempotent),
         ]);
         if let Some(idempotency) = &check.idempotency {
-            self.key(|keys| keys.push_str(&keys::idempotency(check.tenant, &idempotency.key)));
+            self.key(|keys| keys::idempotency(keys, owner, &idempotency.key));
             let texts =
                 [idempotency.fingerprint.clone(), idempotency.text.clone(), RECORD_MS.to_string()];
             self.texts.extend(texts);
         }
-        let mut buffer = TenantId::TEXT;
-        let tenant = check.tenant.write(&mut buffer);
         let mut written = 0;
         for (rule, &counter_hash) in check.rules.iter().zip(&counter_hashes) {
             if counter_hash > written {
-                self.key(|keys| keys::counter_hash(keys, tenant, rule.subject));
+                self.key(|keys| keys::counter_hash(keys, owner, rule.subject));
                 written = counter_hash;
             }
         }
         for (rule, &counter_hash) in check.rules.iter().zip(&counter_hashes) {
-            self.rule(tenant, rule, counter_hash, bounds);
+            self.rule(owner, rule, counter_hash, bounds);
         }
         self.limits.push(check.rules.iter().map(|rule| rule.limits().len()).sum());
     }
 
     fn rule(
         &mut self,
-        tenant: &str,
+        owner: Owner<'_>,
         rule: &RuleCharge,
         counter_hash: u64,
         bounds: &mut impl FnMut(&Quota) -> PeriodBounds,
     ) {
         let (id, text) = (rule.active.id, rule.active.id_text());
         let block_ms = rule.active.rule.block_ms();
-        if block_ms.is_some() {
-            self.key(|keys| keys::block(keys, tenant, text, rule.subject));
-        }
         let (alone, limits) = (u64::from(rule.shadow()), rule.limits());
         self.push(&[alone, block_ms.unwrap_or(0), counter_hash, limits.len() as u64]);
         for limit in limits {
             let meter = limit.algorithm.meter(&mut *bounds);
             if limit.algorithm.has_own_key() {
-                self.key(|keys| keys::log(keys, tenant, text, limit.slot, rule.subject));
+                self.key(|keys| keys::log(keys, owner, text, limit.slot, rule.subject));
             }
             self.numbers.extend_from_slice(&keys::counter(id, limit.slot));
             self.push(&[limit.algorithm.kind().number().into()]);

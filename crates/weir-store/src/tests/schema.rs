@@ -1,5 +1,7 @@
 //! Migrations, roles, and rules that every table must follow.
 
+use weir_domain::counter::Layout;
+
 use super::*;
 use crate::test_support::{connect, login_url};
 use crate::{PoolSettings, Role};
@@ -25,6 +27,19 @@ async fn app_and_gate_are_confined_and_the_owner_is_not() {
     database.gate.assert_confined().await.unwrap();
     let refused = database.owner.assert_confined().await.unwrap_err();
     assert!(refused.to_string().contains("superuser"), "{refused}");
+}
+
+#[tokio::test]
+async fn planes_with_another_layout_of_counters_are_refused() {
+    let database = database().await;
+    let own = Layout { buckets: 64, epoch: 1 };
+    for store in [&database.app, &database.gate] {
+        store.assert_layout(own).await.unwrap();
+        for other in [Layout { buckets: 256, ..own }, Layout { epoch: 2, ..own }] {
+            let refused = store.assert_layout(other).await.unwrap_err().to_string();
+            assert!(refused.contains("the installation in 64 (epoch 1)"), "{refused}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ local places, expiries, searches, waits = tables.places, tables.expiries, tables
 local xs, ys, zs, ws, logs = tables.x, tables.y, tables.z, tables.numbers, tables.logs
 -- By rule. Rules that are charged together have the same group: 0, or the rule's number for one that is alone.
 local groups, lasts, rule_hashes = tables.groups, tables.lasts, tables.rule_hashes
-local block_mss, block_keys, blocks, hashes = tables.block_ms, tables.block_keys, tables.blocks, tables.hashes
+local block_mss, block_places, blocks, hashes = tables.block_ms, tables.block_places, tables.blocks, tables.hashes
 -- By group: whether it passes, and whether a limit denies it.
 local passes, denied = tables.passes, tables.denied
 passes[0], denied[0] = true, false
@@ -25,7 +25,7 @@ local pulls
 -- A key that holds another type than it should.
 local bad_key
 
--- Reads the request: the idempotency record, the hashes, and the rules with their blocks and logs.
+-- Reads the request: the idempotency record, the hashes, and the rules with their logs.
 local record, fingerprint, text, record_ms = false
 if idempotent == 1 then
   record, fingerprint, text, record_ms = keys[next_key], arguments[next_arg], arguments[next_arg + 1], arguments[next_arg + 2]
@@ -50,15 +50,12 @@ for r = 1, rule_count do
   if group ~= 0 then
     passes[r], denied[r] = true, false
   end
-  if block_ms > 0 then
-    local key = keys[next_key]
-    next_key = next_key + 1
-    block_keys[r], blocks[r] = key, try('GET', key)
-    if type(blocks[r]) == 'table' then
-      bad_key = key
-    end
-  end
   local place, names = hash.count, hash.names
+  if block_ms > 0 then
+    -- The counter of the block has the rule's part of the name, and the greatest slot.
+    place = place + 1
+    names[place], block_places[r] = name:sub(1, 10) .. '\255\255', place
+  end
   for l = 1, limit_count do
     if l > 1 then
       name, kind, a, b, c, after = unpack('<c12dddd', numbers, after)
@@ -153,7 +150,8 @@ for r = 1, rule_count do
   if block_ms > 0 then
     -- The rest of the block in µs. A step of the clock, or an edit of the rule, can have left it longer than the
     -- rule says: then it begins again.
-    local left = blocks[r] and #blocks[r] == 8 and unpack('<d', blocks[r]) - now or 0
+    local _, until_us = read_counter(states[block_places[r]], now_ms)
+    local left = until_us and until_us - now or 0
     blocks[r] = left > 0 and left or 0
     if left > 0 then
       passes[group] = false
@@ -249,7 +247,10 @@ for r = 1, rule_count do
       allowed and not denies and delay_ms or 0)
   end
   if writes and (starts or restarts) then
-    call('SET', block_keys[r], pack('<d', now + block_ms * 1000), 'PX', block_ms + grace_ms)
+    local changed, expires = hash.changed, now_ms + block_ms + grace_ms
+    hash.changes[changed + 1] = hash.names[block_places[r]]
+    hash.changes[changed + 2] = pack('<ddddd', expires, now + block_ms * 1000, 0, 0, now_ms)
+    hash.changed, hash.longest, hash.lengthens = changed + 2, max(hash.longest, expires), true
   end
   first = last + 1
 end

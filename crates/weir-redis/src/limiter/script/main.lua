@@ -1,8 +1,8 @@
 -- Decides checks: judges all limits of all rules of a check, then charges all of them or none.
 --
 -- KEYS, for each check in turn:
---   the key of its idempotency record, if it has one; the keys of its subject hashes; then for each of its
---   rules: the key of the rule's block, if it has one; then the key of each log.
+--   the key of its idempotency record, if it has one; the keys of its subject hashes; then the keys of
+--   the logs of its rules.
 -- ARGV[1]: numbers as little-endian doubles, all whole and below 2^53, and names of 12 bytes:
 --   header   now_us (0: use Redis' clock), grace_ms (added to every expiry), number of checks,
 --            from_us, until_us: the time for which all quota periods below were chosen (0, 0: none)
@@ -189,7 +189,7 @@ return function(keys, arguments)
           x = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, y = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
           z = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, numbers = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
           logs = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
-          groups = {}, lasts = {}, rule_hashes = {}, block_ms = {}, block_keys = {}, blocks = {}, hashes = {},
+          groups = {}, lasts = {}, rule_hashes = {}, block_ms = {}, block_places = {}, blocks = {}, hashes = {},
           passes = {}, denied = {},
         }
       end

@@ -1,7 +1,7 @@
 #!lua
 -- Resets counters, as if they had never been used.
 --
--- KEYS: subject hashes (see subject_hash.lua); then logs and blocks.
+-- KEYS: subject hashes (see subject_hash.lua); then logs.
 -- ARGV[1]: little-endian doubles: the number of subject hashes, and the number of counters in each.
 -- ARGV[2…]: the names of these counters.
 -- Reply: the number of counters that existed. A key of another type is removed.

@@ -1,9 +1,9 @@
--- Subject hashes: all counters of a subject but for logs are fields of one hash, so that a check of many limits
--- reads and writes one key, and writes only the fields that change.
+-- Subject hashes: all counters of a subject but for logs, and its blocks, are fields of one hash, so that a check of
+-- many limits reads and writes one key, and writes only the fields that change.
 -- Field: the counter's name, 12 bytes. Value: the counter's expiry, three numbers of its algorithm, and the time at which
 -- the hash was last searched for dead counters (both times in ms of Redis' own clock); some algorithms add a fourth
--- number. A counter that expired and a malformed value count as untouched. The key lives at least as long as any
--- of its counters.
+-- number. The first number of a block is the time at which it ends. A counter that expired and a malformed value count as
+-- untouched. The key lives at least as long as any of its counters.
 
 local unpack = struct.unpack
 

@@ -16,6 +16,7 @@ use crate::keys;
 use crate::limiter::pending::{PendingCheck, Reply};
 use crate::limiter::script::Encoded;
 use crate::limiter::{Answer, Asked};
+use crate::placement::{Bucket, Owner};
 
 /// One of the checks has periods of a quota for another time.
 #[tokio::test]
@@ -51,7 +52,9 @@ async fn checks_of_a_batch_before_a_failing_one_keep_their_answers() {
         |subject| -> Vec<_> { (1..=8).map(|id| charge(id, rule.clone(), subject)).collect() };
     let (good, bad) = (of_subject(1), of_subject(2));
     let mut key = String::new();
-    keys::counter_hash(&mut key, &fixture.tenant.to_string(), bad[0].subject);
+    let bucket = Bucket::of(fixture.tenant, "test");
+    let owner = Owner { bucket, tenant: &fixture.tenant.to_string(), namespace: "test" };
+    keys::counter_hash(&mut key, owner, bad[0].subject);
     let mut connection = connection().await;
     let mut set = redis::cmd("SET");
     set.arg(key).arg("not a hash").arg("PX").arg(60_000);

@@ -49,7 +49,8 @@ impl Distant {
     /// Returns the remaining units after a check.
     async fn check(&self, operation: Operation) -> Result<u64, RedisError> {
         let (tenant, rules) = (self.tenant, &self.rules);
-        let asked = Asked { tenant, operation, cost: 1, rules, idempotency: None };
+        let namespace = "test";
+        let asked = Asked { tenant, namespace, operation, cost: 1, rules, idempotency: None };
         let answer = self.limiter.check(&[asked]).await.remove(0)?;
         let Answer::Decided(_, decisions) = answer else { panic!("{answer:?}") };
         Ok(decisions[0].remaining)

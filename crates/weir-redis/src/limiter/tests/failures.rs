@@ -53,7 +53,8 @@ impl Own {
 
     fn asked(&self) -> Asked<'_> {
         let (tenant, rules) = (self.tenant, &self.rules);
-        Asked { tenant, operation: Operation::Consume, cost: 1, rules, idempotency: None }
+        let (namespace, operation) = ("test", Operation::Consume);
+        Asked { tenant, namespace, operation, cost: 1, rules, idempotency: None }
     }
 
     /// Returns the remaining units after a check, or the error, and the duration of the check.

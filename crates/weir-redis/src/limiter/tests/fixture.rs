@@ -148,7 +148,8 @@ impl Fixture {
         cost: u64,
         rules: &'a [RuleCharge],
     ) -> Asked<'a> {
-        Asked { tenant: self.tenant, operation, cost, rules, idempotency: None }
+        let (tenant, namespace) = (self.tenant, "test");
+        Asked { tenant, namespace, operation, cost, rules, idempotency: None }
     }
 
     pub(super) fn with_key<'a>(&self, cost: u64, rules: &'a [RuleCharge], key: &str) -> Asked<'a> {
@@ -178,7 +179,7 @@ impl Fixture {
     /// All keys of this tenant in Redis: key → (serialised value, time to live in ms).
     pub(super) async fn dump(&self) -> BTreeMap<String, (Vec<u8>, i64)> {
         let mut connection = connection().await;
-        let pattern = format!("weir:{{{}}}:*", self.tenant);
+        let pattern = format!("weir:*:{}:*", self.tenant);
         let keys: Vec<String> = {
             let mut keys = Vec::new();
             let mut cursor = 0_u64;
@@ -203,13 +204,21 @@ impl Fixture {
         all
     }
 
+    /// The fields of the tenant's only subject hash.
+    pub(super) async fn fields(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        let mut hashes = self.dump().await.into_keys().filter(|key| key.contains(":s:"));
+        let (Some(key), None) = (hashes.next(), hashes.next()) else { panic!("not one hash") };
+        let mut get_all = redis::cmd("HGETALL");
+        let fields = get_all.arg(key).query_async(&mut connection().await).await;
+        fields.expect("redis answers")
+    }
+
     /// The number of this tenant's counters in Redis: the fields of its subject hashes, and its other keys.
     pub(super) async fn counters(&self) -> usize {
         let mut connection = connection().await;
-        let counter_hashes = format!("weir:{{{}}}:s:", self.tenant);
         let mut count = 0;
         for key in self.dump().await.into_keys() {
-            count += if key.starts_with(&counter_hashes) {
+            count += if key.contains(":s:") {
                 let length = redis::cmd("HLEN").arg(key).query_async(&mut connection).await;
                 length.expect("redis answers")
             } else {

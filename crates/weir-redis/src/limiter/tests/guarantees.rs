@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use weir_domain::algorithm::Kind;
 use weir_domain::draft::{LimitDraft, RuleDraft};
+use weir_domain::id::RuleId;
 use weir_domain::matching::subject_key;
 use weir_domain::request::Operation;
 use weir_domain::rule::Rule;
@@ -14,6 +15,7 @@ use super::fixture::{
     of_kind, one_of_each, passed, shadow_of, values,
 };
 use super::twin::Random;
+use crate::keys;
 
 /// One limit of each algorithm, and a log of denials.
 fn each_kind(units: u64, span_ms: u64) -> Vec<LimitDraft> {
@@ -60,17 +62,20 @@ async fn denied_check_changes_a_log_of_denials_and_starts_a_block_and_changes_no
     ];
     fixture.check(Operation::Consume, 1, &rules).await;
     fixture.pass_ms(1);
-    let before = fixture.dump().await;
+    let (before, mut fields) = (fixture.dump().await, fixture.fields().await);
     assert!(!passed(&fixture.check(Operation::Consume, 1, &rules).await), "by the spacing");
     let after = fixture.dump().await;
-    let tenant = fixture.tenant;
     let changed = after
         .iter()
         .filter(|(key, (value, _))| before.get(*key).is_none_or(|(stored, _)| stored != value));
     let changed: Vec<_> = changed.map(|(key, _)| key.as_str()).collect();
     assert_eq!(changed.len(), 2, "{changed:?}");
-    assert!(changed[0].starts_with(&format!("weir:{{{tenant}}}:b:rule_")), "{changed:?}");
-    assert!(changed[1].starts_with(&format!("weir:{{{tenant}}}:l:rule_")), "{changed:?}");
+    assert!(changed[0].contains(":l:rule_"), "{changed:?}");
+    assert!(changed[1].contains(":s:"), "{changed:?}");
+    let block = keys::counter(RuleId::from_u128(2), keys::BLOCK_SLOT);
+    let with_block = fixture.fields().await;
+    fields.insert(block.to_vec(), with_block[&block[..]].clone());
+    assert_eq!(with_block, fields, "all other fields stay");
 
     // While a block lasts, the block alone denies: it is not extended, and no log counts the denial.
     fixture.pass_ms(8_000);
@@ -148,9 +153,13 @@ async fn block_expires_with_its_end() {
     let fixture = Fixture::by_redis_clock().await;
     let rules = [charge_with_block(1, 30_000, vec![LimitDraft::Spacing { interval_ms: 90_000 }])];
     fixture.exhaust(&rules).await;
-    let dump = fixture.dump().await;
-    let (_, ttl_ms) = dump.iter().find(|(key, _)| key.contains(":b:")).expect("a block").1;
-    assert!((1..=31_000).contains(ttl_ms), "{ttl_ms}");
+    let (seconds, _): (u64, u64) =
+        redis::cmd("TIME").query_async(&mut connection().await).await.expect("redis answers");
+    let block = &fixture.fields().await[&keys::counter(rules[0].active.id, keys::BLOCK_SLOT)[..]];
+    let expires_ms = f64::from_le_bytes(*block.first_chunk().expect("its expiry"));
+    #[expect(clippy::cast_precision_loss, reason = "times are exactly representable")]
+    let now_ms = (seconds * 1_000) as f64;
+    assert!((now_ms + 1.0..=now_ms + 32_000.0).contains(&expires_ms), "{expires_ms} at {now_ms}");
 }
 
 #[tokio::test]

@@ -100,6 +100,17 @@ async fn keys_of_tenants_are_apart() {
 }
 
 #[tokio::test]
+async fn keys_of_namespaces_are_apart() {
+    let fixture = Fixture::new().await;
+    let rules = [charge_of(1, vec![five_a_minute()])];
+    for (namespace, repeated) in [("one", false), ("other", false), ("one", true)] {
+        let asked = Asked { namespace, ..fixture.with_key(1, &rules, "key") };
+        let answer = fixture.check_all(vec![asked]).await.remove(0);
+        assert_eq!(matches!(answer, Answer::Repeated(..)), repeated, "{namespace}: {answer:?}");
+    }
+}
+
+#[tokio::test]
 async fn check_that_meets_no_limit_can_be_repeated() {
     let fixture = Fixture::new().await;
     for repeated in [false, true] {

@@ -1,5 +1,7 @@
 //! Subject hashes: the consequences of one key for all counters of a subject.
 
+use std::collections::BTreeSet;
+
 use weir_domain::algorithm::Kind;
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
@@ -10,6 +12,8 @@ use super::fixture::{
     Fixture, charge_of, charge_with_block, connection, log_of_denials, of_kind, one_of_each,
     passed, until,
 };
+use crate::limiter::{Answer, Asked};
+use crate::placement::Bucket;
 
 fn window(limit: u64, window_ms: u64) -> Vec<LimitDraft> {
     vec![LimitDraft::FixedWindow { limit, window_ms }]
@@ -136,7 +140,7 @@ async fn reset_counters_are_counted_and_the_other_counters_of_the_subject_stay()
     let before = fixture.check(Operation::Inspect, 1, std::slice::from_ref(&second)).await;
     let reset = async |rule: &RuleCharge| {
         let names = rule.counters(fixture.tenant);
-        fixture.limiter.reset(&names).await.expect("redis answers")
+        fixture.limiter.reset(fixture.tenant, "test", &names).await.expect("redis answers")
     };
     // The counters of each limit, and the block.
     assert_eq!(reset(&first).await, 9);
@@ -151,6 +155,34 @@ async fn reset_counters_are_counted_and_the_other_counters_of_the_subject_stay()
     assert_eq!(reset(&rules[2]).await, 1);
     assert_eq!(reset(&second).await, 8);
     assert!(fixture.dump().await.is_empty());
+}
+
+#[tokio::test]
+async fn namespaces_count_a_subject_apart_and_are_reset_apart() {
+    let fixture = Fixture::new().await;
+    let rule = charge_with_block(1, 5_000, one_of_each(3, 60_000));
+    let rules = std::slice::from_ref(&rule);
+    let namespaces = ["one", "two", "three"];
+    let ask = |operation| {
+        let asked = |namespace| Asked { namespace, ..fixture.asked(operation, 1, rules) };
+        fixture.check_all(namespaces.map(asked).into())
+    };
+    let passes = |answers: Vec<Answer>| -> Vec<bool> {
+        let pass = |answer: &Answer| matches!(answer, Answer::Decided(_, all) if passed(all));
+        answers.iter().map(pass).collect()
+    };
+    // The spacing denies the second check, which starts a block.
+    assert_eq!(passes(ask(Operation::Consume).await), [true, true, true]);
+    assert_eq!(passes(ask(Operation::Consume).await), [false, false, false]);
+    let tags: BTreeSet<_> = namespaces.map(|name| Bucket::of(fixture.tenant, name).tag()).into();
+    let found = fixture.dump().await.into_keys();
+    let found: BTreeSet<_> =
+        found.map(|key| key[6..key.find('}').expect("a tag")].to_owned()).collect();
+    assert!(found.iter().map(String::as_str).eq(tags.iter().copied()), "{found:?}");
+    let reset = fixture.limiter.reset(fixture.tenant, "two", &rule.counters(fixture.tenant)).await;
+    // One counter for each algorithm, and the block.
+    assert_eq!(reset.expect("redis answers"), 8);
+    assert_eq!(passes(ask(Operation::Inspect).await), [false, true, false]);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use weir_domain::rule::{Rule, Slots};
 use weir_domain::time::Micros;
 
 use super::fixture::{Fixture, START_US, charge, draft};
-use crate::limiter::Answer;
+use crate::limiter::{Answer, Asked};
 
 /// `SplitMix64`: small, seeded, the same on every machine.
 pub(super) struct Random(pub(super) u64);
@@ -19,12 +19,16 @@ pub(super) struct Random(pub(super) u64);
 /// A rule at some point of a history.
 struct Edited {
     id: u128,
+    namespace: &'static str,
     /// Whether the rule counts other subjects than the other rules.
     apart: bool,
     limits: Vec<DrawnLimit>,
     rule: Rule,
     slots: Slots,
 }
+
+/// The namespaces of a history. A check meets the rules of one.
+const NAMESPACES: [&str; 3] = ["one", "two", "three"];
 
 /// Steps of a history.
 const STEPS: u32 = 1_000;
@@ -151,11 +155,12 @@ fn edit(random: &mut Random, edited: &mut Edited, kinds: &[Kind]) {
     edited.rule = rule.with_slots(&edited.slots.taken);
 }
 
-/// The charges of a request: mostly of all rules in their order, mostly for the same of two subjects.
-fn some(random: &mut Random, rules: &[Edited]) -> Vec<RuleCharge> {
+/// The charges of a request in a namespace: mostly of all its rules in their order, for one of two subjects.
+fn some(random: &mut Random, rules: &[Edited], namespace: &str) -> Vec<RuleCharge> {
     let subject = u128::from(random.below(2));
     let (all, turned) = (random.one_in(2), random.one_in(4));
-    let met = rules.iter().filter(|_| all || !random.one_in(4));
+    let own = rules.iter().filter(|rule| rule.namespace == namespace);
+    let met = own.filter(|_| all || !random.one_in(4));
     let mut charges: Vec<_> = met
         .map(|edited| {
             charge(edited.id, edited.rule.clone(), if edited.apart { subject + 2 } else { subject })
@@ -187,12 +192,16 @@ async fn history(seed: u64, kinds: &'static [Kind], by_script: bool) -> (u32, u3
     let mut random = Random(seed);
     let mut fixture = if by_script { Fixture::by_script().await } else { Fixture::new().await };
     fixture.set_now(Micros(START_US + random.below(100_000_000_000)));
+    // Half of the histories have one namespace.
+    let count = if random.one_in(2) { 1 } else { 3 };
     let mut rules: Vec<Edited> = (1..=random.between(1, 6))
         .map(|id| {
             let limits = random_limits(&mut random, kinds);
             let rule = Rule::parse(random_rule(&mut random, &limits)).expect("valid");
             let apart = random.one_in(4);
-            Edited { id: u128::from(id), apart, limits, slots: rule.first_slots(), rule }
+            let namespace = NAMESPACES[usize::try_from(id % count).expect("small")];
+            let (id, slots) = (u128::from(id), rule.first_slots());
+            Edited { id, namespace, apart, limits, slots, rule }
         })
         .collect();
     let (mut passed, mut denied) = (0, 0);
@@ -224,13 +233,17 @@ async fn history(seed: u64, kinds: &'static [Kind], by_script: bool) -> (u32, u3
                 1..=3 => random.between(1, 6),
                 _ => 1,
             };
-            let charges = some(&mut random, &rules);
+            let namespace = NAMESPACES[usize::try_from(random.below(count)).expect("small")];
+            let charges = some(&mut random, &rules, namespace);
             expected.push(fixture.check_twin(operation, cost, &charges));
-            drawn.push((operation, cost, charges));
+            drawn.push((operation, cost, namespace, charges));
         }
         let asked: Vec<_> = drawn
             .iter()
-            .map(|(operation, cost, charges)| fixture.asked(*operation, *cost, charges))
+            .map(|(operation, cost, namespace, charges)| Asked {
+                namespace,
+                ..fixture.asked(*operation, *cost, charges)
+            })
             .collect();
         let operations: Vec<_> = asked.iter().map(|check| (check.operation, check.cost)).collect();
         let answers = fixture.check_all(asked).await;

@@ -151,8 +151,14 @@ async fn sixty_four_callers_over_two_limiters_get_exactly_the_limit() {
                 let (rules, admitted) = (Arc::clone(&rules), Arc::clone(&admitted));
                 callers.spawn(async move {
                     for _ in 0..5 {
-                        let (operation, cost, idempotency) = (Operation::Consume, 1, None);
-                        let asked = [Asked { tenant, operation, cost, rules: &rules, idempotency }];
+                        let asked = [Asked {
+                            tenant,
+                            namespace: "test",
+                            operation: Operation::Consume,
+                            cost: 1,
+                            rules: &rules,
+                            idempotency: None,
+                        }];
                         let results = limiter.check(&asked).await;
                         let Ok(Answer::Decided(_, decisions)) = &results[0] else {
                             panic!("{results:?}")
