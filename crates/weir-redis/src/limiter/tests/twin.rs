@@ -187,6 +187,36 @@ fn step(random: &mut Random, now: Micros) -> Micros {
     Micros(now.0 + forward)
 }
 
+/// The rules of a history, in turn of each of `count` namespaces.
+fn random_rules(random: &mut Random, kinds: &[Kind], count: u64) -> Vec<Edited> {
+    let rule_count = random.between(1, 6);
+    let rule = |id: u64| {
+        let limits = random_limits(random, kinds);
+        let rule = Rule::parse(random_rule(random, &limits)).expect("valid");
+        let apart = random.one_in(4);
+        let namespace = NAMESPACES[usize::try_from(id % count).expect("small")];
+        let (id, slots) = (u128::from(id), rule.first_slots());
+        Edited { id, namespace, apart, limits, rule, slots }
+    };
+    (1..=rule_count).map(rule).collect()
+}
+
+/// An operation and a cost.
+fn random_charge(random: &mut Random) -> (Operation, u64) {
+    let operation = match random.below(20) {
+        0 => Operation::Peek,
+        1 => Operation::Inspect,
+        2..=3 => Operation::Refund,
+        _ => Operation::Consume,
+    };
+    let cost = match random.below(12) {
+        0 => units(random).min(1_000_000),
+        1..=3 => random.between(1, 6),
+        _ => 1,
+    };
+    (operation, cost)
+}
+
 /// Compares Redis and its twin over a random history. Returns the numbers of checks that passed and that were denied.
 async fn history(seed: u64, kinds: &'static [Kind], by_script: bool) -> (u32, u32) {
     let mut random = Random(seed);
@@ -194,16 +224,7 @@ async fn history(seed: u64, kinds: &'static [Kind], by_script: bool) -> (u32, u3
     fixture.set_now(Micros(START_US + random.below(100_000_000_000)));
     // Half of the histories have one namespace.
     let count = if random.one_in(2) { 1 } else { 3 };
-    let mut rules: Vec<Edited> = (1..=random.between(1, 6))
-        .map(|id| {
-            let limits = random_limits(&mut random, kinds);
-            let rule = Rule::parse(random_rule(&mut random, &limits)).expect("valid");
-            let apart = random.one_in(4);
-            let namespace = NAMESPACES[usize::try_from(id % count).expect("small")];
-            let (id, slots) = (u128::from(id), rule.first_slots());
-            Edited { id, namespace, apart, limits, slots, rule }
-        })
-        .collect();
+    let mut rules = random_rules(&mut random, kinds, count);
     let (mut passed, mut denied) = (0, 0);
     for at in 0..STEPS {
         fixture.set_now(step(&mut random, fixture.now()));
@@ -222,17 +243,7 @@ async fn history(seed: u64, kinds: &'static [Kind], by_script: bool) -> (u32, u3
         let mut drawn = Vec::new();
         let mut expected = Vec::new();
         for _ in 0..checks {
-            let operation = match random.below(20) {
-                0 => Operation::Peek,
-                1 => Operation::Inspect,
-                2..=3 => Operation::Refund,
-                _ => Operation::Consume,
-            };
-            let cost = match random.below(12) {
-                0 => units(&mut random).min(1_000_000),
-                1..=3 => random.between(1, 6),
-                _ => 1,
-            };
+            let (operation, cost) = random_charge(&mut random);
             let namespace = NAMESPACES[usize::try_from(random.below(count)).expect("small")];
             let charges = some(&mut random, &rules, namespace);
             expected.push(fixture.check_twin(operation, cost, &charges));
