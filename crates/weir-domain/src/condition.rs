@@ -12,21 +12,22 @@ use crate::pattern::Pattern;
 /// The most values of a `one_of`.
 pub const OPERANDS_MAX: usize = 1000;
 
-/// A checked condition.
+/// A checked condition. Gates hold many, so the texts of the draft have no copies.
 #[derive(Debug, Clone)]
 pub struct Condition {
-    attribute: String,
-    test: Test,
     draft: ConditionDraft,
+    test: Test,
 }
 
+/// The test of a condition, without the operand if that is a text.
 #[derive(Debug, Clone)]
 enum Test {
-    Equals(String),
-    NotEquals(String),
+    Equals,
+    NotEquals,
+    /// The operands, sorted and without duplicates.
     OneOf(Vec<String>),
-    Prefix(String),
-    Suffix(String),
+    Prefix,
+    Suffix,
     Cidr(IpNet),
     #[cfg(feature = "regex")]
     Regex(Pattern),
@@ -44,12 +45,12 @@ impl Condition {
         }
         let test = Test::parse(&draft)
             .map_err(|reason| InvalidField::new(format!("{path}.value"), reason))?;
-        Ok(Self { attribute: draft.attribute.clone(), test, draft })
+        Ok(Self { draft, test })
     }
 
     /// The attribute that the condition tests.
     pub fn attribute(&self) -> &str {
-        &self.attribute
+        &self.draft.attribute
     }
 
     /// The condition as it was written.
@@ -63,13 +64,13 @@ impl Condition {
             return matches!(self.test, Test::Absent);
         };
         match &self.test {
-            Test::Equals(operand) => value == operand,
-            Test::NotEquals(operand) => value != operand,
+            Test::Equals => value == self.text(),
+            Test::NotEquals => value != self.text(),
             Test::OneOf(operands) => {
                 operands.binary_search_by(|operand| operand.as_str().cmp(value)).is_ok()
             }
-            Test::Prefix(operand) => value.starts_with(operand.as_str()),
-            Test::Suffix(operand) => value.ends_with(operand.as_str()),
+            Test::Prefix => value.starts_with(self.text()),
+            Test::Suffix => value.ends_with(self.text()),
             Test::Cidr(network) => address(value).is_some_and(|ip| network.contains(&ip)),
             #[cfg(feature = "regex")]
             Test::Regex(pattern) => pattern.matches(value),
@@ -93,18 +94,23 @@ impl Condition {
 
     /// The values of which the attribute must have one, sorted and without duplicates, if the condition demands any.
     pub fn one_of(&self) -> Option<&[String]> {
-        match &self.test {
-            Test::Equals(operand) => Some(std::slice::from_ref(operand)),
-            Test::OneOf(operands) => Some(operands),
+        match (&self.test, &self.draft.value) {
+            (Test::Equals, Some(Operand::One(operand))) => Some(std::slice::from_ref(operand)),
+            (Test::OneOf(operands), _) => Some(operands),
             _ => None,
         }
     }
 
     /// The single value that the condition demands, if it is an `equals`.
     pub fn equal_to(&self) -> Option<&str> {
-        match &self.test {
-            Test::Equals(operand) => Some(operand),
-            _ => None,
+        matches!(self.test, Test::Equals).then(|| self.text())
+    }
+
+    /// The operand, if it is a text, else an empty text.
+    fn text(&self) -> &str {
+        match &self.draft.value {
+            Some(Operand::One(text)) => text,
+            _ => "",
         }
     }
 }
@@ -114,17 +120,17 @@ impl Test {
         let one = || match &draft.value {
             Some(Operand::One(text)) => {
                 names::value(text)?;
-                Ok(text.clone())
+                Ok(text.as_str())
             }
             _ => Err(format!("must be a string for `{}`", draft.op.as_str())),
         };
         match draft.op {
-            Op::Equals => one().map(Self::Equals),
-            Op::NotEquals => one().map(Self::NotEquals),
-            Op::Prefix => one().and_then(not_empty).map(Self::Prefix),
-            Op::Suffix => one().and_then(not_empty).map(Self::Suffix),
-            Op::Cidr => one().and_then(|text| network(&text)).map(Self::Cidr),
-            Op::Regex => one().and_then(|text| pattern(&text)),
+            Op::Equals => one().map(|_| Self::Equals),
+            Op::NotEquals => one().map(|_| Self::NotEquals),
+            Op::Prefix => one().and_then(not_empty).map(|()| Self::Prefix),
+            Op::Suffix => one().and_then(not_empty).map(|()| Self::Suffix),
+            Op::Cidr => one().and_then(network).map(Self::Cidr),
+            Op::Regex => one().and_then(pattern),
             Op::OneOf => match &draft.value {
                 Some(Operand::Many(texts)) => list(texts).map(Self::OneOf),
                 _ => Err("must be a list of strings for `one_of`".to_owned()),
@@ -138,8 +144,8 @@ impl Test {
     }
 }
 
-fn not_empty(text: String) -> Result<String, String> {
-    if text.is_empty() { Err("must not be empty".to_owned()) } else { Ok(text) }
+fn not_empty(text: &str) -> Result<(), String> {
+    if text.is_empty() { Err("must not be empty".to_owned()) } else { Ok(()) }
 }
 
 fn list(texts: &[String]) -> Result<Vec<String>, String> {
@@ -152,6 +158,7 @@ fn list(texts: &[String]) -> Result<Vec<String>, String> {
     let mut sorted = texts.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
+    sorted.shrink_to_fit();
     Ok(sorted)
 }
 

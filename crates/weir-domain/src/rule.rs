@@ -2,7 +2,9 @@
 
 use crate::algorithm::Algorithm;
 use crate::condition::Condition;
-use crate::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Op, RuleDraft};
+use crate::draft::{
+    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, RuleDraft,
+};
 use crate::limit::{InvalidLimit, LIMITS_PER_RULE_MAX, Limit, span_ms};
 use crate::names::{self, InvalidField};
 
@@ -18,6 +20,7 @@ pub const DESCRIPTION_CHARS_MAX: usize = 1000;
 /// A checked rule.
 #[derive(Debug, Clone)]
 pub struct Rule {
+    /// The draft without its conditions, which `conditions` hold.
     draft: RuleDraft,
     conditions: Vec<Condition>,
     limits: Vec<Limit>,
@@ -36,7 +39,7 @@ impl Rule {
     /// Checks the whole draft and reports everything that is wrong with it.
     ///
     /// Limits get slots 0, 1, 2…; [`Rule::with_slots`] sets others.
-    pub fn parse(draft: RuleDraft) -> Result<Self, Vec<InvalidField>> {
+    pub fn parse(mut draft: RuleDraft) -> Result<Self, Vec<InvalidField>> {
         let mut wrong = Vec::new();
         let mut check = |field: &str, result: Result<(), String>| {
             if let Err(reason) = result {
@@ -50,7 +53,7 @@ impl Rule {
         check("limits", limits_fit(&draft));
         check("block_ms", block_fits(&draft));
         count_by(&draft, &mut wrong);
-        let conditions = conditions(&draft, &mut wrong);
+        let conditions = conditions(std::mem::take(&mut draft.conditions), &mut wrong);
         contradictions(&draft, &conditions, &mut wrong);
         let limits = parse_limits(&draft.limits, "limits", &mut wrong);
         if draft.consistency == Consistency::Leased {
@@ -61,7 +64,6 @@ impl Rule {
 
     /// Drops spare capacity, because gates hold many rules.
     fn fitted(mut self) -> Self {
-        self.draft.conditions.shrink_to_fit();
         self.draft.count_by.shrink_to_fit();
         self.draft.limits.shrink_to_fit();
         self.conditions.shrink_to_fit();
@@ -70,8 +72,9 @@ impl Rule {
     }
 
     /// The rule as written.
-    pub fn draft(&self) -> &RuleDraft {
-        &self.draft
+    pub fn draft(&self) -> RuleDraft {
+        let conditions = self.conditions.iter().map(|condition| condition.draft().clone());
+        RuleDraft { conditions: conditions.collect(), ..self.draft.clone() }
     }
 
     /// The conditions, all of which must hold.
@@ -249,12 +252,11 @@ fn count_by(draft: &RuleDraft, wrong: &mut Vec<InvalidField>) {
     }
 }
 
-fn conditions(draft: &RuleDraft, wrong: &mut Vec<InvalidField>) -> Vec<Condition> {
-    let parse = |(at, condition): (usize, &crate::draft::ConditionDraft)| {
-        Condition::parse(condition.clone(), &format!("match[{at}]"))
-    };
-    let mut conditions = Vec::with_capacity(draft.conditions.len());
-    for parsed in draft.conditions.iter().enumerate().map(parse) {
+fn conditions(drafts: Vec<ConditionDraft>, wrong: &mut Vec<InvalidField>) -> Vec<Condition> {
+    let parse =
+        |(at, draft): (usize, ConditionDraft)| Condition::parse(draft, &format!("match[{at}]"));
+    let mut conditions = Vec::with_capacity(drafts.len());
+    for parsed in drafts.into_iter().enumerate().map(parse) {
         match parsed {
             Ok(condition) => conditions.push(condition),
             Err(invalid) => wrong.push(invalid),

@@ -148,7 +148,7 @@ fn edit(random: &mut Random, edited: &mut Edited, kinds: &[Kind]) {
     } else {
         edited.limits.iter_mut().for_each(|limit| limit.edit(random.between(1, 15)));
         let limits = edited.limits.iter().map(DrawnLimit::draft).collect();
-        RuleDraft { limits, ..edited.rule.draft().clone() }
+        RuleDraft { limits, ..edited.rule.draft() }
     };
     let rule = Rule::parse(draft).expect("edits keep to the bounds");
     edited.slots = rule.slots_after(&edited.rule, &edited.slots).expect("slots are left");
