@@ -289,6 +289,12 @@ impl TenantRules {
         &self.rules
     }
 
+    /// A rule, if it is in force or off.
+    pub fn rule(&self, id: RuleId) -> Option<&Arc<ActiveRule>> {
+        let at = self.rules.binary_search_by_key(&id, |rule| rule.id).ok()?;
+        self.rules.get(at)
+    }
+
     /// The rules of a namespace, enforced ones first, oldest first.
     pub fn rules(&self, namespace: &str) -> &[Arc<ActiveRule>] {
         self.namespaces.get(namespace).map_or(&[], |namespace| namespace.rules.as_slice())

@@ -261,6 +261,30 @@ impl From<LimitBody> for LimitDraft {
     }
 }
 
+impl From<LimitDraft> for LimitBody {
+    fn from(draft: LimitDraft) -> Self {
+        match draft {
+            LimitDraft::FixedWindow { limit, window_ms } => Self::FixedWindow { limit, window_ms },
+            LimitDraft::SlidingWindowLog { limit, window_ms, count_denied } => {
+                Self::SlidingWindowLog { limit, window_ms, count_denied }
+            }
+            LimitDraft::SlidingWindowCounter { limit, window_ms } => {
+                Self::SlidingWindowCounter { limit, window_ms }
+            }
+            LimitDraft::TokenBucket { capacity, refill_tokens, refill_interval_ms } => {
+                Self::TokenBucket { capacity, refill_tokens, refill_interval_ms }
+            }
+            LimitDraft::LeakyBucket { capacity, drain_units, drain_interval_ms } => {
+                Self::LeakyBucket { capacity, drain_units, drain_interval_ms }
+            }
+            LimitDraft::Spacing { interval_ms } => Self::Spacing { interval_ms },
+            LimitDraft::Quota { limit, period, time_zone, anchor_day } => {
+                Self::Quota { limit, period: period.into(), time_zone, anchor_day }
+            }
+        }
+    }
+}
+
 fn utc() -> String {
     "UTC".to_owned()
 }
@@ -291,6 +315,7 @@ mod tests {
             let body: LimitBody = serde_json::from_value(limit.clone()).expect("all are there");
             assert_eq!(body.algorithm(), name);
             assert_eq!(serde_json::to_value(&body).expect("it has a form"), limit);
+            assert_eq!(LimitBody::from(LimitDraft::from(body.clone())), body);
             let algorithm = Algorithm::parse(body.into()).expect("ones are valid");
             assert_eq!(AlgorithmName::from(&algorithm), name);
         }

@@ -146,6 +146,24 @@ impl From<RuleBody> for RuleDraft {
     }
 }
 
+impl From<RuleDraft> for RuleBody {
+    fn from(draft: RuleDraft) -> Self {
+        Self {
+            namespace: draft.namespace,
+            name: draft.name,
+            description: draft.description,
+            conditions: draft.conditions.iter().map(ConditionBody::from).collect(),
+            count_by: draft.count_by,
+            action: draft.action.into(),
+            mode: draft.mode.into(),
+            limits: draft.limits.into_iter().map(Into::into).collect(),
+            block_ms: draft.block_ms,
+            on_store_failure: draft.on_store_failure.into(),
+            consistency: draft.consistency.into(),
+        }
+    }
+}
+
 impl From<ConditionBody> for ConditionDraft {
     fn from(body: ConditionBody) -> Self {
         let operand = |value| match value {

@@ -49,7 +49,8 @@ pub struct StoredTenant {
     pub version: u64,
     /// The keys of the tenant; a rotated key twice while both secrets work.
     pub keys: Vec<StoredKey>,
-    /// The rules, ordered by id.
+    /// The rules, ordered by id. A gate stores only those that it left out or replaced by an older revision, because it
+    /// derives the others from its compiled rules.
     pub rules: Vec<Arc<StoredRule>>,
     /// The overrides, ordered by id.
     pub overrides: Vec<Arc<StoredOverride>>,
@@ -119,6 +120,19 @@ impl From<StoredInstallation> for InstallationState {
 }
 
 impl StoredTenant {
+    /// This tenant with the stored form of all compiled rules that it does not have.
+    #[must_use]
+    pub fn with_rules_of(&self, compiled: &TenantRules) -> Self {
+        let mut whole = self.clone();
+        let missing = compiled.all_rules().iter().filter(|active| {
+            let id = active.id_text();
+            self.rules.binary_search_by(|rule| rule.id.as_str().cmp(id)).is_err()
+        });
+        whole.rules.extend(missing.map(|active| Arc::new(StoredRule::of(active))));
+        whole.rules.sort_by(|a, b| a.id.cmp(&b.id));
+        whole
+    }
+
     /// The tenant's part of a rulebook, and the items that were left out.
     pub fn compile(&self) -> (TenantRules, Vec<LeftOut>) {
         let all = self.rules.iter().map(|rule| rule.id.clone()).collect();
@@ -192,6 +206,18 @@ impl StoredKey {
 }
 
 impl StoredRule {
+    /// The stored form of a rule in force. Compiling it gives the same rule.
+    pub fn of(active: &ActiveRule) -> Self {
+        let body = RuleBody::from(active.rule.draft());
+        let body = serde_json::to_string(&body).expect("texts and numbers serialise");
+        Self {
+            id: active.id_text().to_string(),
+            slots: active.rule.limits().iter().map(|limit| limit.slot).collect(),
+            body: body.into(),
+            newer_unreadable: None,
+        }
+    }
+
     /// The rule with its readable overrides.
     fn compile(
         &self,

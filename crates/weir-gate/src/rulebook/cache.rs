@@ -1,4 +1,5 @@
-//! The stored form of the rulebook in force, so that a change compiles only its own rows, and the rows that were left out.
+//! The rows from which the rulebook in force was compiled, as far as it does not contain them itself, so that a change compiles
+//! only its own rows, and the rows that were left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,9 +16,10 @@ use super::source;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedCache(Arc<Mutex<RulebookCache>>);
 
-/// The stored form of the rulebook in force, and the rows of it that cannot be read.
+/// The rows of the rulebook in force, and those of them that cannot be read.
 #[derive(Debug, Default)]
 pub(crate) struct RulebookCache {
+    /// All rows except the rules of which the compiled form can be read: it contains everything that is stored.
     pub(crate) snapshot: Snapshot,
     /// The rows that were left out, by tenant.
     left_out: BTreeMap<String, Vec<LeftOut>>,
@@ -77,12 +79,14 @@ impl RulebookCache {
             let (id, text) = (tenant.tenant_id, tenant.tenant_id.to_string());
             let stored = self.snapshot.tenants.entry(text.clone());
             let stored = stored.or_insert_with(|| Arc::new(source::empty(text.clone())));
-            let mut changed = source::apply(Arc::make_mut(stored), tenant);
+            let stored = Arc::make_mut(stored);
+            let before = held.tenant(id).map_or(&no_rules, Arc::as_ref);
+            let mut affected = source::apply(stored, before, tenant);
             // A rule that exceeded a budget can fit by now.
             let left_out = self.left_out.get(&text).into_iter().flatten();
-            changed.extend(left_out.filter_map(|left_out| left_out.rule_id.clone()));
-            let before = held.tenant(id).map_or(&no_rules, Arc::as_ref);
-            parts.push((id, Some(self.compile(text, before, &changed))));
+            affected.changed.extend(left_out.filter_map(|left_out| left_out.rule_id.clone()));
+            source::restore(stored, before, &affected);
+            parts.push((id, Some(self.compile(text, before, &affected.changed))));
         }
         self.snapshot.set_rulebook_version(changes.version);
         self.snapshot.installation = StoredInstallation {
@@ -117,10 +121,23 @@ impl RulebookCache {
         }
         all.retain(|known| known.rule_id.as_ref().is_some_and(|id| !changed.contains(id)));
         all.extend(left_out);
+        self.drop_compiled(&tenant, &all);
         if !all.is_empty() {
             self.left_out.insert(tenant, all);
         }
         rules
+    }
+
+    /// Drops the stored form of the tenant's rules that are not `left_out`.
+    fn drop_compiled(&mut self, tenant: &str, left_out: &[LeftOut]) {
+        let Some(stored) = self.snapshot.tenants.get_mut(tenant) else { return };
+        if !stored.rules.is_empty() {
+            let ids: BTreeSet<&str> =
+                left_out.iter().map(|left_out| left_out.id.as_str()).collect();
+            let stored = Arc::make_mut(stored);
+            stored.rules.retain(|rule| ids.contains(rule.id.as_str()));
+            stored.rules.shrink_to_fit();
+        }
     }
 }
 

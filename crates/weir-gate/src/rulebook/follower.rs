@@ -18,7 +18,7 @@ use weir_store::{GateBeat, RulebookChanges, RulebookVersion, Store, StoreError};
 
 use super::Staleness;
 use super::cache::{RulebookCache, SharedCache};
-use super::snapshot::{Snapshot, SnapshotFile};
+use super::snapshot::{Snapshot, SnapshotFile, WholeTenants};
 use super::snapshot_writer::{SavedState, SnapshotWriter};
 use crate::state::GateState;
 
@@ -269,11 +269,18 @@ impl Follower {
     }
 
     /// The state that a snapshot would hold now, and the function that takes the snapshot.
-    fn snapshot(&self) -> (SavedState, impl FnOnce() -> Snapshot + Send + 'static) {
+    fn snapshot(&self) -> (SavedState, impl FnOnce() -> Snapshot<WholeTenants> + Send + 'static) {
         let live_gates = self.state.local.live_gates();
         let saved_at_ms = self.state.clock.now().as_millis();
         let (present, cache) = (self.cache.lock().version(), self.cache.clone());
-        let take = move || Snapshot { saved_at_ms, live_gates, ..cache.lock().snapshot.clone() };
+        let state = self.state.clone();
+        let take = move || {
+            // A rulebook is put in force while the cache is locked, so the two belong together.
+            let cache = cache.lock();
+            let book = state.held.current().unwrap_or_default();
+            let snapshot = Snapshot { saved_at_ms, live_gates, ..cache.snapshot.clone() };
+            snapshot.with_rules_of(book)
+        };
         ((present, live_gates), take)
     }
 

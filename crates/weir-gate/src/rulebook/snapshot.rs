@@ -1,7 +1,8 @@
 //! The snapshot: a rulebook on disk, from which a gate starts while Postgres is away.
 //!
 //! The file has one line of JSON and one of checksum. It is written beside the previous one, synced and renamed, with mode
-//! 0600, so a snapshot is either whole or absent. It holds digests of keys and no secrets.
+//! 0600, so a snapshot is either whole or absent. It holds digests of keys and no secrets. It is written tenant by tenant, so it
+//! is never whole in memory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,14 +11,18 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
+use weir_domain::rulebook::Rulebook;
 use weir_store::RulebookVersion;
 use weir_wire::stored::{StoredInstallation, StoredTenant};
 
+/// The tenants of a snapshot by their ids.
+pub(crate) type Tenants = BTreeMap<String, Arc<StoredTenant>>;
+
 /// All tenants at one version.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(crate) struct Snapshot {
+pub(crate) struct Snapshot<T = Tenants> {
     /// The number of the version.
     pub(crate) version: u64,
     /// The stamp of the version, in hexadecimal digits. Empty in snapshots of releases without stamps.
@@ -31,8 +36,14 @@ pub(crate) struct Snapshot {
     /// Settings of all tenants.
     #[serde(default)]
     pub(crate) installation: StoredInstallation,
-    /// Each tenant by its id.
-    pub(crate) tenants: BTreeMap<String, Arc<StoredTenant>>,
+    pub(crate) tenants: T,
+}
+
+/// Tenants of which the compiled rules are missing, with those rules.
+#[derive(Debug, Clone)]
+pub(crate) struct WholeTenants {
+    tenants: Tenants,
+    book: Arc<Rulebook>,
 }
 
 /// The file of a gate's snapshot.
@@ -44,15 +55,34 @@ pub(crate) struct SnapshotFile {
 const FORMAT: &str = "weir-rulebook-2";
 
 impl Snapshot {
-    /// The version. `None` if the stamp cannot be read.
-    pub(crate) fn rulebook_version(&self) -> Option<RulebookVersion> {
-        let stamp = u128::from_str_radix(&self.stamp, 16).ok()?;
-        Some(RulebookVersion { number: self.version, stamp })
+    /// This snapshot with the rules of `book`, from which they are taken when it is written.
+    pub(crate) fn with_rules_of(self, book: Arc<Rulebook>) -> Snapshot<WholeTenants> {
+        let Self { version, stamp, saved_at_ms, live_gates, installation, tenants } = self;
+        let tenants = WholeTenants { tenants, book };
+        Snapshot { version, stamp, saved_at_ms, live_gates, installation, tenants }
     }
 
     pub(crate) fn set_rulebook_version(&mut self, version: RulebookVersion) {
         self.version = version.number;
         self.stamp = format!("{:032x}", version.stamp);
+    }
+}
+
+impl Serialize for WholeTenants {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.tenants.iter().map(|(id, stored)| {
+            let compiled = id.parse().ok().and_then(|id| self.book.tenant(id));
+            let whole = compiled.map(|compiled| Arc::new(stored.with_rules_of(compiled)));
+            (id, whole.unwrap_or_else(|| Arc::clone(stored)))
+        }))
+    }
+}
+
+impl<T> Snapshot<T> {
+    /// The version. `None` if the stamp cannot be read.
+    pub(crate) fn rulebook_version(&self) -> Option<RulebookVersion> {
+        let stamp = u128::from_str_radix(&self.stamp, 16).ok()?;
+        Some(RulebookVersion { number: self.version, stamp })
     }
 }
 
@@ -79,7 +109,7 @@ impl SnapshotFile {
     }
 
     /// Replaces the snapshot.
-    pub(crate) fn write(&self, snapshot: &Snapshot) -> io::Result<()> {
+    pub(crate) fn write(&self, snapshot: &Snapshot<impl Serialize>) -> io::Result<()> {
         let beside = self.path.with_extension("new");
         let mut options = fs::OpenOptions::new();
         let options = options.write(true).create(true).truncate(true).mode(0o600);
@@ -151,7 +181,7 @@ mod tests {
     #[test]
     fn damaged_or_truncated_snapshot_is_refused() {
         let file = snapshot_file("damaged-snapshot");
-        file.write(&Snapshot { version: 42, ..Snapshot::default() }).expect("writable");
+        file.write(&<Snapshot>::default()).expect("writable");
         let whole = fs::read(&file.path).expect("readable");
         for damaged in [&whole[..whole.len() - 1], &whole[..10], b""] {
             fs::write(&file.path, damaged).expect("writable");

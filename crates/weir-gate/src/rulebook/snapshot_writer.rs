@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 use weir_store::RulebookVersion;
 
-use super::snapshot::{Snapshot, SnapshotFile};
+use super::snapshot::{Snapshot, SnapshotFile, WholeTenants};
 
 /// Writes the snapshots of one gate.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl SnapshotWriter {
     pub(crate) async fn save(
         &mut self,
         present: SavedState,
-        take: impl FnOnce() -> Snapshot + Send + 'static,
+        take: impl FnOnce() -> Snapshot<WholeTenants> + Send + 'static,
     ) {
         if self.writing.as_ref().is_some_and(JoinHandle::is_finished) {
             self.finish().await;
@@ -89,7 +89,7 @@ impl SnapshotWriter {
     pub(crate) async fn save_last(
         &mut self,
         present: SavedState,
-        take: impl FnOnce() -> Snapshot + Send + 'static,
+        take: impl FnOnce() -> Snapshot<WholeTenants> + Send + 'static,
     ) {
         self.finish().await;
         self.not_before = Instant::now();

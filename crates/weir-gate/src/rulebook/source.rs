@@ -1,8 +1,9 @@
-//! Converts rows of Postgres into the stored form, which is compiled and written to snapshots.
+//! Converts rows of Postgres into the stored form, which is compiled.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use weir_domain::rulebook::{ActiveRule, TenantRules};
 use weir_store::{KeyRow, RemainingIds, ServedOverride, ServedRule, TenantChanges};
 use weir_wire::stored::{StoredKey, StoredOverride, StoredRule, StoredTenant};
 
@@ -21,37 +22,77 @@ pub(crate) fn empty(id: String) -> StoredTenant {
     }
 }
 
-/// Applies changes to a tenant. Returns the ids of the rules that changed, were removed, or whose overrides changed.
-pub(crate) fn apply(tenant: &mut StoredTenant, changes: TenantChanges) -> BTreeSet<String> {
+/// The rules that a change affects.
+#[derive(Debug, Default)]
+pub(crate) struct Affected {
+    /// The ids of the rules that changed, were removed, or whose overrides changed.
+    pub(crate) changed: BTreeSet<String>,
+    /// The ids of the rules that were removed.
+    removed: HashSet<String>,
+}
+
+/// Applies changes to a tenant, whose compiled rules are `before`.
+pub(crate) fn apply(
+    tenant: &mut StoredTenant,
+    before: &TenantRules,
+    changes: TenantChanges,
+) -> Affected {
     tenant.suspended = changes.suspended;
     tenant.record_checks = changes.record_checks;
     tenant.enforced = changes.enforced;
     tenant.checks_per_second = changes.checks_per_second;
     tenant.version = changes.version;
-    let mut changed = BTreeSet::new();
+    let mut affected = Affected::default();
     if let Some(remaining) = &changes.remaining {
-        retain(tenant, remaining, &mut changed);
+        retain(tenant, before, remaining, &mut affected);
     }
+    let changed = &mut affected.changed;
     if !changes.keys.is_empty() {
         put_keys(&mut tenant.keys, &changes.keys);
     }
     changed.extend(changes.rules.iter().map(|rule| rule.id.to_string()));
-    let rules: Vec<_> =
-        changes.rules.into_iter().map(|row| newest_readable(&tenant.rules, rule(row))).collect();
+    let rules = changes.rules.into_iter().map(|row| {
+        let id = row.id;
+        newest_readable(&tenant.rules, before.rule(id), rule(row))
+    });
+    let rules: Vec<_> = rules.collect();
     put(&mut tenant.rules, rules, |rule| &rule.id, |_| {});
     let overrides: Vec<_> = changes.overrides.into_iter().map(override_of).collect();
     changed.extend(overrides.iter().map(|stored| stored.rule_id.clone()));
     // The override can have belonged to another rule.
     let replaced = |before: &StoredOverride| changed.extend([before.rule_id.clone()]);
     put(&mut tenant.overrides, overrides, |stored| &stored.id, replaced);
-    changed
+    affected
+}
+
+/// Adds the stored form of the affected rules that the tenant has only in compiled form, so that they can be compiled again.
+pub(crate) fn restore(tenant: &mut StoredTenant, before: &TenantRules, affected: &Affected) {
+    let remaining = affected.changed.iter().filter(|id| !affected.removed.contains(*id));
+    let compiled = remaining.filter_map(|id| {
+        let is_stored = tenant.rules.binary_search_by(|rule| rule.id.cmp(id)).is_ok();
+        let active = before.rule(id.parse().ok()?)?;
+        (!is_stored).then(|| StoredRule::of(active))
+    });
+    let compiled: Vec<_> = compiled.collect();
+    put(&mut tenant.rules, compiled, |rule| &rule.id, |_| {});
 }
 
 /// Removes the rules and overrides that the tenant no longer has.
-fn retain(tenant: &mut StoredTenant, remaining: &RemainingIds, changed: &mut BTreeSet<String>) {
+fn retain(
+    tenant: &mut StoredTenant,
+    before: &TenantRules,
+    remaining: &RemainingIds,
+    affected: &mut Affected,
+) {
     let rules: HashSet<_> = remaining.rules.iter().map(ToString::to_string).collect();
     let overrides: HashSet<_> = remaining.overrides.iter().map(ToString::to_string).collect();
-    tenant.rules.retain(|rule| rules.contains(&rule.id) || !changed.insert(rule.id.clone()));
+    let stored = tenant.rules.iter().map(|rule| rule.id.as_str());
+    let compiled = before.all_rules().iter().map(|active| &**active.id_text());
+    let removed = stored.chain(compiled).filter(|id| !rules.contains(*id)).map(str::to_owned);
+    affected.removed.extend(removed);
+    let Affected { changed, removed } = affected;
+    changed.extend(removed.iter().cloned());
+    tenant.rules.retain(|rule| !removed.contains(&rule.id));
     tenant.overrides.retain(|stored| {
         let remains = overrides.contains(&stored.id);
         if !remains {
@@ -94,11 +135,22 @@ fn put_keys(all: &mut Vec<StoredKey>, rows: &[KeyRow]) {
     all.shrink_to_fit();
 }
 
-/// The new revision, or the previous one if only the previous one can be read.
-fn newest_readable(held: &[Arc<StoredRule>], new: StoredRule) -> StoredRule {
-    let Ok(at) = held.binary_search_by(|rule| rule.id.cmp(&new.id)) else { return new };
+/// The new revision, or the previous one if only the previous one can be read. Of a previous revision that is not in
+/// `stored`, the compiled form can be read.
+fn newest_readable(
+    stored: &[Arc<StoredRule>],
+    compiled: Option<&Arc<ActiveRule>>,
+    new: StoredRule,
+) -> StoredRule {
+    let previous = match stored.binary_search_by(|rule| rule.id.cmp(&new.id)) {
+        Ok(at) => Arc::clone(&stored[at]),
+        Err(_) => match compiled {
+            Some(active) => Arc::new(StoredRule::of(active)),
+            None => return new,
+        },
+    };
     match new.rule() {
-        Err(reason) if held[at].rule().is_ok() => held[at].in_place_of(&new, &reason),
+        Err(reason) if previous.rule().is_ok() => previous.in_place_of(&new, &reason),
         _ => new,
     }
 }

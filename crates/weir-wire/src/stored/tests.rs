@@ -59,3 +59,42 @@ fn a_later_change_counts_the_patterns_that_are_served_already() {
     let (after, left_out) = tenant(3..5).compile_again(&after, &changed);
     assert_eq!((after.rules("default").len(), left_out), (2, Vec::new()));
 }
+
+#[test]
+fn stored_form_of_a_compiled_rule_compiles_to_the_same_rule() {
+    let bodies = [
+        serde_json::json!({ "name": "plain", "count_by": ["user"],
+            "limits": [{ "algorithm": "token_bucket", "capacity": 7, "refill_tokens": 20, "refill_interval_ms": 3_000 }] }),
+        serde_json::json!({ "name": "full", "namespace": "api", "description": "a \"text\"\nof two lines",
+            "match": [
+                { "attribute": "ip", "op": "one_of", "value": ["b", "a", "b"] },
+                { "attribute": "net", "op": "cidr", "value": "::ffff:10.0.0.1" },
+                { "attribute": "path", "op": "regex", "value": "^/v[12]/" },
+                { "attribute": "path", "op": "prefix", "value": "/v" },
+                { "attribute": "host", "op": "not_equals", "value": "" },
+                { "attribute": "user", "op": "exists" },
+            ],
+            "count_by": ["user", "route"], "mode": "shadow", "block_ms": 5_000, "on_store_failure": "local",
+            "limits": [
+                { "algorithm": "leaky_bucket", "capacity": 7, "drain_units": 6, "drain_interval_ms": 4_000 },
+                { "algorithm": "sliding_window_log", "limit": 7, "window_ms": 4_000, "count_denied": true },
+                { "algorithm": "quota", "limit": 9, "period": "month", "time_zone": "Europe/Paris", "anchor_day": 3 },
+            ] }),
+        serde_json::json!({ "name": "deny", "action": "deny",
+            "match": [{ "attribute": "user", "op": "absent" }] }),
+        serde_json::json!({ "name": "leased", "consistency": "leased", "mode": "off",
+            "limits": [{ "algorithm": "fixed_window", "limit": 7, "window_ms": 4_000 }] }),
+    ];
+    for (at, body) in bodies.into_iter().enumerate() {
+        let body: RuleBody = serde_json::from_value(body).expect("a body");
+        let rule = body.clone().parse().expect("a rule");
+        let slots: Vec<u16> = (5..).take(rule.limits().len()).collect();
+        let id = RuleId::from_u128(at as u128);
+        let active = ActiveRule::new(id, rule.with_slots(&slots), Overrides::default());
+        let stored = StoredRule::of(&active);
+        assert_eq!((&stored.id, &stored.slots), (&id.to_string(), &slots));
+        assert_eq!(serde_json::from_str::<RuleBody>(&stored.body).expect("a body"), body);
+        let again = stored.rule().expect("a rule");
+        assert_eq!(format!("{again:?}"), format!("{:?}", active.rule));
+    }
+}

@@ -31,11 +31,13 @@ async fn following_any_changes_gives_what_a_whole_load_gives() {
             book = cache.apply(&book, changes);
             let (whole, fresh) = from_nothing(&database.gate).await;
             assert_eq!(cache.snapshot, whole.snapshot, "seed {seed}, change {at}");
+            assert_eq!(written(&cache, &book), written(&whole, &fresh), "seed {seed}, change {at}");
             assert_eq!(named(&cache), named(&whole), "seed {seed}, change {at}");
             let now = shown(&book, &history);
             assert_eq!(now, shown(&fresh, &history), "seed {seed}, change {at}");
             if at % 16 == 0 {
-                let (read, from_snapshot) = RulebookCache::from_snapshot(cache.snapshot.clone());
+                let (read, from_snapshot) = RulebookCache::from_snapshot(written(&cache, &book));
+                assert_eq!(read.snapshot, cache.snapshot, "seed {seed}, change {at}");
                 assert_eq!((shown(&from_snapshot, &history), named(&read)), (now, named(&cache)));
             }
         }
@@ -79,7 +81,7 @@ async fn last_readable_revision_stays_in_force_until_there_is_a_newer_one() {
         let changes = database.gate.load_rulebook(cache.version()).await.unwrap();
         let after = cache.apply(&before, changes);
         assert_eq!(named(&cache).len(), named_count, "{mode}");
-        let (read, from_snapshot) = RulebookCache::from_snapshot(cache.snapshot.clone());
+        let (read, from_snapshot) = RulebookCache::from_snapshot(written(&cache, &after));
         assert_eq!(named(&read), named(&cache));
         for book in [&after, &from_snapshot] {
             let rule = |book: &Rulebook| format!("{:?}", book.rules(tenant, "a")[0].rule);
@@ -87,6 +89,31 @@ async fn last_readable_revision_stays_in_force_until_there_is_a_newer_one() {
             assert_eq!(same, named_count == 1, "{mode}");
         }
     }
+}
+
+/// The snapshot that a gate with this cache and this rulebook writes.
+fn written(cache: &RulebookCache, book: &Rulebook) -> Snapshot {
+    let whole = cache.snapshot.clone().with_rules_of(Arc::new(book.clone()));
+    let text = serde_json::to_string(&whole).expect("a text");
+    serde_json::from_str(&text).expect("a snapshot")
+}
+
+/// Of the rules that can be read, a gate stores only the compiled form.
+#[tokio::test]
+async fn cache_stores_only_rules_that_were_left_out_and_the_snapshot_has_all() {
+    let database = weir_store::test_support::database().await;
+    let mut history = History::new(&database.app, 1);
+    let tenant = history.tenant().await;
+    for namespace in ["a", "b"] {
+        history.rule(tenant, namespace).await;
+    }
+    let (mut cache, before) = from_nothing(&database.gate).await;
+    let stored = |snapshot: &Snapshot| snapshot.tenants[&tenant.to_string()].rules.len();
+    assert_eq!((stored(&cache.snapshot), stored(&written(&cache, &before))), (0, 2));
+    history.rewrite(tenant, "a", "of a later release").await;
+    let changes = database.gate.load_rulebook(cache.version()).await.unwrap();
+    let after = cache.apply(&before, changes);
+    assert_eq!((stored(&cache.snapshot), stored(&written(&cache, &after))), (1, 2));
 }
 
 async fn from_nothing(store: &Store) -> (RulebookCache, Rulebook) {
