@@ -83,10 +83,11 @@ pub fn ConfirmedButton(
     }
 }
 
-/// A button that replaces a secret. `on_rotate` receives the time for which the old secret stays valid, in seconds.
+/// A button that replaces a secret. Its label names the object. `on_rotate` receives the time for which the old secret
+/// stays valid, in seconds.
 #[component]
 pub fn RotateButton(
-    name: String,
+    label: String,
     /// The label of the button that rotates.
     submit: &'static str,
     note: &'static str,
@@ -98,9 +99,10 @@ pub fn RotateButton(
 ) -> impl IntoView {
     let overlap_s = RwSignal::new(86_400_u32);
     let rotate = Callback::new(move |()| on_rotate.run(overlap_s.get_untracked()));
+    let title = format!("{label}?");
     view! {
-        <RowButton text="Rotate" label=format!("Rotate {name}") on_press=move |()| open.set(true) />
-        <Dialog title=format!("Rotate {name}?") open>
+        <RowButton text="Rotate" label on_press=move |()| open.set(true) />
+        <Dialog title open>
             <SubmitForm action submit on_submit=rotate class="stack" cancel=Callback::new(move |()| open.set(false))>
                 <p>{note}</p>
                 <Choice

@@ -138,7 +138,7 @@ fn latest(me: RemoteData<Me>) -> Memo<Option<Me>> {
             }
         });
     };
-    repeat(|| Some(Duration::from_secs(60)), read);
+    repeat(|| Some(Duration::from_mins(1)), read);
     Memo::new(move |_| latest.get())
 }
 

@@ -125,7 +125,7 @@ fn Rotate(id: String, name: String, state: AlertsState) -> impl IntoView {
     });
     view! {
         <RotateButton
-            name
+            label=format!("Rotate {name}")
             submit="Rotate secret"
             note="The new secret is shown only once."
             hint="The time needed to update the receiver"

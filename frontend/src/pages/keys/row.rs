@@ -75,7 +75,7 @@ fn Rotate(id: String, name: String, changed: Callback<Option<IssuedKey>>) -> imp
     });
     view! {
         <RotateButton
-            name
+            label=format!("Rotate {name}")
             submit="Rotate key"
             note="The new secret is shown only once. Name, scopes and expiry do not change."
             hint="The time needed to deploy the new secret"

@@ -67,10 +67,12 @@ fn last_hour(series: &RuleSeries) -> impl IntoView + use<> {
     let denied: Vec<u64> = series.denied.iter().zip(&series.shadow_denied).map(both).collect();
     let all: Vec<u64> = series.allowed.iter().zip(&denied).map(both).collect();
     let (checks, most) = (all.iter().sum(), all.iter().copied().max().unwrap_or(0));
-    let mut summary = format!("{} of {} checks denied", grouped(enforced), grouped(checks));
-    if shadow > 0 {
-        summary += &format!(", {} would be denied", grouped(shadow));
-    }
+    let denied_checks = format!("{} of {} checks denied", grouped(enforced), grouped(checks));
+    let summary = if shadow > 0 {
+        format!("{denied_checks}, {} would be denied", grouped(shadow))
+    } else {
+        denied_checks
+    };
     let would = (shadow > 0).then(|| view! { <div class="note">"would deny"</div> });
     view! {
         <div class="spark" title=summary>
