@@ -82,6 +82,16 @@ impl StoreError {
         Self::Corrupt { what: what.into(), source: None }
     }
 
+    /// Whether the server cancelled a statement that took too long.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        let Self::Unavailable(source) = self else { return false };
+        let Some(error) = source.downcast_ref::<sqlx::Error>() else { return false };
+        error
+            .as_database_error()
+            .and_then(sqlx::error::DatabaseError::code)
+            .is_some_and(|code| code == CANCELLED)
+    }
+
     /// Returns the chain of causes in one line, for a log that reports each reason once.
     pub fn reason(&self) -> String {
         let mut text = self.to_string();
@@ -112,6 +122,8 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
+/// A statement was cancelled, after its timeout.
+const CANCELLED: &str = "57014";
 /// A prepared statement does not exist, or exists already.
 const LOST_STATEMENT: [&str; 2] = ["26000", "42P05"];
 const POOLER: &str = "a pooler before postgres loses prepared statements: end the database URL with \

@@ -216,13 +216,32 @@ impl Store {
         held: Option<RulebookVersion>,
     ) -> Result<RulebookChanges, StoreError> {
         if let Some(held) = held {
-            let mut tx = self.begin_load(self.answer_timeout).await?;
-            if rulebook::is_known(tx.connection(), held).await? {
-                return rulebook::load(tx.connection(), Some(held.number)).await;
+            let changes = match self.load_changes(held, self.answer_timeout).await {
+                // The server answered, so the connection is not silent: there are many changes.
+                Err(error) if error.is_cancelled() => {
+                    self.load_changes(held, WHOLE_LOAD_TIMEOUT).await?
+                }
+                changes => changes?,
+            };
+            if let Some(changes) = changes {
+                return Ok(changes);
             }
         }
         let mut tx = self.begin_load(WHOLE_LOAD_TIMEOUT).await?;
         rulebook::load(tx.connection(), None).await
+    }
+
+    /// Loads the changes after a version. `None` if it is not in the recent history of this database.
+    async fn load_changes(
+        &self,
+        held: RulebookVersion,
+        answer_timeout: Duration,
+    ) -> Result<Option<RulebookChanges>, StoreError> {
+        let mut tx = self.begin_load(answer_timeout).await?;
+        if !rulebook::is_known(tx.connection(), held).await? {
+            return Ok(None);
+        }
+        rulebook::load(tx.connection(), Some(held.number)).await.map(Some)
     }
 
     /// Opens a transaction that reads one snapshot, with this deadline for each reply.

@@ -1,7 +1,7 @@
 //! Versions have no gaps, and a gate that loads changes misses none.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 
@@ -376,4 +376,32 @@ async fn old_changes_are_deleted_unless_a_row_refers_to_them() {
     }
     assert!(found[0] > 0 && found[0] < version, "{found:?}");
     assert_eq!(found[1], version + 1);
+}
+
+/// A load of many changes can take longer than the deadline by which silent connections are detected.
+#[tokio::test]
+async fn load_of_changes_that_the_server_cancelled_is_repeated_with_more_time() {
+    let database = database().await;
+    let (tenant_id, _) = full_tenant(&database, "a@example.com").await;
+    let held = database.gate.load_rulebook(None).await.unwrap().version;
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    tx.keys().insert(&key(tenant_id)).await.unwrap();
+    let published = publish(tx, tenant_id).await.unwrap();
+    let mut slow = database.owner.begin("tests", Scope::Service).await.unwrap();
+    raw(&mut slow, "LOCK TABLE rules IN ACCESS EXCLUSIVE MODE").await.unwrap();
+
+    let hasty = database.gate.with_answer_timeout(Duration::from_secs(1));
+    let load = tokio::spawn(async move { hasty.load_rulebook(Some(held)).await });
+    let waiting = "SELECT pid || ' since ' || waitstart FROM pg_locks
+        WHERE NOT granted AND relation = 'rules'::regclass AND waitstart IS NOT NULL";
+    let (mut starts, until) = (BTreeSet::new(), Instant::now() + DEADLINE);
+    while starts.len() < 2 {
+        assert!(Instant::now() < until, "no second attempt: {starts:?}");
+        starts.extend(texts(&mut slow, waiting).await);
+        tokio::task::yield_now().await;
+    }
+    drop(slow);
+    let changes = timeout(DEADLINE, load).await.unwrap().unwrap().unwrap();
+    assert_eq!(changes.version.number, published);
+    assert_eq!(changes.tenants.len(), 1);
 }
