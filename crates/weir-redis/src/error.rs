@@ -123,10 +123,11 @@ impl From<redis::RedisError> for RedisError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn from_redis(reply: &str) -> RedisError {
+    /// The error of a reply in Redis' protocol.
+    pub(crate) fn from_redis(reply: &str) -> RedisError {
         let parsed =
             redis::parse_redis_value(reply.as_bytes()).and_then(redis::Value::extract_error);
         parsed.expect_err("an error").into()

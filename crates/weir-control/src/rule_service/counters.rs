@@ -19,8 +19,8 @@ pub(crate) enum CountersError {
     Undecided,
 }
 
-/// Returns for each part of `parts`, which are rules of one namespace, the time of Redis and the decisions of all its limits on a request of this cost now. A
-/// part must not contain more limits than a check can.
+/// Returns for each part of `parts`, which are rules of one namespace, the time of Redis and the decisions of all its limits
+/// on a request of this cost now. A part must not contain more limits than a check can.
 pub(crate) async fn inspect(
     limiter: &Limiter,
     tenant: TenantId,

@@ -41,8 +41,9 @@ const REMAINING_SHARE: u64 = 8;
 /// A lease has at most one n-th of the limit: bounds the loss by a killed gate.
 const LIMIT_SHARE: u64 = 100;
 const SIZE_MAX: u64 = 10_000;
-/// A lease decides at least this many later checks, unless the limit permits no lease of that size. A smaller one costs Redis more than it saves: its request has an
-/// idempotency record, and units that stay unused are returned by a call of their own.
+/// A lease decides at least this many later checks, unless the limit permits no lease of that size. A smaller one costs
+/// Redis more than it saves: its request has an idempotency record, and units that stay unused are returned by a call of
+/// their own.
 const CHECKS_MIN: u64 = 4;
 
 impl Lease {

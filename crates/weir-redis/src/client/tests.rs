@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
+use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
 use weir_local::{Redis, RedisOptions, RedisSentinel, ScratchDir};
 
@@ -95,20 +97,24 @@ impl Caller {
     }
 }
 
+fn consume(tenant: TenantId, rules: &[RuleCharge]) -> Asked<'_> {
+    Asked {
+        tenant,
+        namespace: "test",
+        operation: Operation::Consume,
+        cost: 1,
+        rules,
+        idempotency: None,
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_primary_is_replaced_and_admissions_stay_bounded() {
     let fixture = Fixture::start();
     let limit = 200;
     let limits = vec![LimitDraft::FixedWindow { limit, window_ms: 31_622_400_000 }];
     let (tenant, rules) = (fresh_tenant(), vec![charge_of(1, limits)]);
-    let asked = Asked {
-        tenant,
-        namespace: "test",
-        operation: Operation::Consume,
-        cost: 1,
-        rules: &rules,
-        idempotency: None,
-    };
+    let asked = consume(tenant, &rules);
     let caller = Caller { limiter: fixture.limiter(), admitted: AtomicU64::new(0) };
     until_up(&caller.limiter).await;
     caller.until_decided(&asked, 100).await;
@@ -128,14 +134,7 @@ async fn paused_primary_is_replaced_and_decides_nothing_after_its_return() {
     let fixture = Fixture::start();
     let limits = vec![LimitDraft::FixedWindow { limit: 1_000_000, window_ms: 31_622_400_000 }];
     let (tenant, rules) = (fresh_tenant(), vec![charge_of(1, limits)]);
-    let asked = Asked {
-        tenant,
-        namespace: "test",
-        operation: Operation::Consume,
-        cost: 1,
-        rules: &rules,
-        idempotency: None,
-    };
+    let asked = consume(tenant, &rules);
     let caller = Caller { limiter: fixture.limiter(), admitted: AtomicU64::new(0) };
     until_up(&caller.limiter).await;
     caller.until_decided(&asked, 10).await;

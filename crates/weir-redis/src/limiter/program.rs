@@ -98,12 +98,7 @@ fn was_loaded_meanwhile(error: &redis::RedisError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn from_redis(reply: &str) -> RedisError {
-        let parsed =
-            redis::parse_redis_value(reply.as_bytes()).and_then(redis::Value::extract_error);
-        parsed.expect_err("an error").into()
-    }
+    use crate::error::tests::from_redis;
 
     #[test]
     fn errors_without_the_program_are_distinguished_from_refusals() {
