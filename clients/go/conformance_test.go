@@ -1,0 +1,276 @@
+package weir
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// row is one of the cases of conformance.json.
+type row struct {
+	Name    string `json:"name"`
+	Server  string `json:"server"`
+	Options struct {
+		Key       string `json:"key"`
+		OnError   Choice `json:"on_error"`
+		TimeoutMS int64  `json:"timeout_ms"`
+		Retry     bool   `json:"retry"`
+		CacheSize *int   `json:"cache_size"`
+	} `json:"options"`
+	Steps    []step  `json:"steps"`
+	Requests *int    `json:"requests"`
+	SameKey  bool    `json:"same_key"`
+	Sleeps   []int64 `json:"sleeps"`
+}
+
+type step struct {
+	Call           string            `json:"call"`
+	Namespace      string            `json:"namespace"`
+	Attributes     map[string]string `json:"attributes"`
+	Cost           *int64            `json:"cost"`
+	Peek           bool              `json:"peek"`
+	IdempotencyKey string            `json:"idempotency_key"`
+	MaxMS          int64             `json:"max_ms"`
+	Checks         []step            `json:"checks"`
+	Expect         map[string]any    `json:"expect"`
+	Results        []map[string]any  `json:"results"`
+	Error          *struct {
+		Kind   Kind     `json:"kind"`
+		Status int      `json:"status"`
+		Fields []string `json:"fields"`
+	} `json:"error"`
+}
+
+func TestRowsOfTheConformanceFile(t *testing.T) {
+	for position, row := range rows(t) {
+		row, position := row, position
+		t.Run(row.Name, func(t *testing.T) { row.run(t, position) })
+	}
+}
+
+func (row row) run(t *testing.T, position int) {
+	options := Options{
+		URL:     map[string]string{"gate": gate(t), "stub": stub(t, position, run), "closed": closedPort(t)}[row.Server],
+		Key:     row.Options.Key,
+		Timeout: milliseconds(row.Options.TimeoutMS),
+		Retry:   row.Options.Retry,
+	}
+	if row.Options.OnError != "" {
+		options.OnError = row.Options.OnError
+	}
+	if size := row.Options.CacheSize; size != nil {
+		options.CacheSize = *size
+		if *size == 0 {
+			options.CacheSize = -1
+		}
+	}
+	var slept []int64
+	if row.Server == "stub" {
+		options.sleep = func(_ context.Context, pause time.Duration) error {
+			slept = append(slept, pause.Milliseconds())
+			return nil
+		}
+	}
+	if !row.waits() {
+		// A busy machine must not outlast a cached denial.
+		start := time.Now()
+		options.now = func() time.Time { return start }
+	}
+	weir := client(t, options)
+	for nth, step := range row.Steps {
+		step.take(t, weir, fmt.Sprintf("step %d", nth))
+	}
+	if row.Sleeps != nil && !reflect.DeepEqual(slept, row.Sleeps) {
+		t.Errorf("sleeps: %v", slept)
+	}
+	if row.Server == "stub" {
+		row.compareRequests(t, options.URL+"/requests")
+	}
+}
+
+func (row row) waits() bool {
+	for _, step := range row.Steps {
+		if step.Call == "wait" {
+			return true
+		}
+	}
+	return false
+}
+
+func (step step) take(t *testing.T, weir *Client, where string) {
+	t.Helper()
+	answers, err := step.call(weir)
+	if step.Error != nil {
+		step.compareError(t, err, where)
+		return
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", where, err)
+	}
+	expected := step.Results
+	if step.Call != "batch" {
+		expected = []map[string]any{step.Expect}
+	}
+	if len(answers) != len(expected) {
+		t.Fatalf("%s: %d answers", where, len(answers))
+	}
+	for at, wanted := range expected {
+		compare(t, answers[at], wanted, where)
+	}
+}
+
+func (step step) call(weir *Client) ([]*Answer, error) {
+	ctx, request := context.Background(), step.request()
+	one := func(answer *Answer, err error) ([]*Answer, error) { return []*Answer{answer}, err }
+	switch step.Call {
+	case "check":
+		return one(weir.Check(ctx, request))
+	case "peek":
+		return one(weir.Peek(ctx, request))
+	case "record":
+		return one(weir.Record(ctx, request))
+	case "refund":
+		return one(weir.Refund(ctx, request))
+	case "wait":
+		return one(weir.Wait(ctx, request, milliseconds(step.MaxMS)))
+	case "batch":
+		requests := make([]CheckRequest, len(step.Checks))
+		for at, check := range step.Checks {
+			requests[at] = check.request()
+		}
+		return weir.Batch(ctx, requests)
+	}
+	return nil, fmt.Errorf("no call %s", step.Call)
+}
+
+func (step step) request() CheckRequest {
+	ofRun := func(text string) string { return strings.ReplaceAll(text, "$RUN", run) }
+	attributes := map[string]string{}
+	for name, value := range step.Attributes {
+		attributes[name] = ofRun(value)
+	}
+	namespace := step.Namespace
+	if namespace == "" {
+		namespace = "conformance"
+	}
+	return CheckRequest{namespace, attributes, step.Cost, step.Peek, ofRun(step.IdempotencyKey)}
+}
+
+func (step step) compareError(t *testing.T, err error, where string) {
+	t.Helper()
+	var failure *Error
+	if !errors.As(err, &failure) {
+		t.Fatalf("%s: no error of a gate but %v", where, err)
+	}
+	var names []string
+	for _, one := range failure.Fields {
+		names = append(names, one.Field)
+	}
+	wanted := step.Error
+	if failure.Kind != wanted.Kind || (wanted.Status != 0 && failure.Status != wanted.Status) ||
+		(wanted.Fields != nil && !reflect.DeepEqual(names, wanted.Fields)) {
+		t.Fatalf("%s: %+v", where, failure)
+	}
+}
+
+func compare(t *testing.T, answer *Answer, wanted map[string]any, where string) {
+	t.Helper()
+	found := inJSON(answer)
+	for name, value := range wanted {
+		bounds, _ := value.(map[string]any)
+		switch {
+		case name == "headers":
+			for header, text := range bounds {
+				if got := textOrNil(answer.Headers().Get(header)); got != text {
+					t.Errorf("%s: %s is %v, not %v", where, header, got, text)
+				}
+			}
+		case bounds != nil:
+			number, _ := found[name].(float64)
+			if number < bounds["min"].(float64) || number > bounds["max"].(float64) {
+				t.Errorf("%s: %s is %v", where, name, found[name])
+			}
+		case !reflect.DeepEqual(found[name], value):
+			t.Errorf("%s: %s is %v, not %v", where, name, found[name], value)
+		}
+	}
+}
+
+// inJSON are the fields of an answer by the names that the cases use, with the types of decoded JSON.
+func inJSON(answer *Answer) map[string]any {
+	fields := map[string]any{
+		"allowed": answer.Allowed, "denied_by": append([]string{}, answer.DeniedBy...), "retry_after_ms": answer.RetryAfterMS,
+		"delay_ms": answer.DelayMS, "limit": answer.Limit, "remaining": answer.Remaining, "reset_after_ms": answer.ResetAfterMS,
+		"limits": len(answer.Limits), "degraded": textOrNil(string(answer.Degraded)), "code": textOrNil(answer.Code),
+		"cached": answer.Cached, "charged": answer.Charged, "error": nil,
+	}
+	if answer.Err != nil {
+		fields["error"] = answer.Err.Kind
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		panic(err)
+	}
+	var decoded map[string]any
+	if err := json.Unmarshal(text, &decoded); err != nil {
+		panic(err)
+	}
+	return decoded
+}
+
+func (row row) compareRequests(t *testing.T, url string) {
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requests []struct {
+		Body struct {
+			Key string `json:"idempotency_key"`
+		} `json:"body"`
+	}
+	if err := json.Unmarshal(content, &requests); err != nil {
+		t.Fatal(err)
+	}
+	if row.Requests != nil && len(requests) != *row.Requests {
+		t.Errorf("%d requests", len(requests))
+	}
+	for _, request := range requests {
+		if key := request.Body.Key; row.SameKey && (len(key) < 16 || key != requests[0].Body.Key) {
+			t.Errorf("key %q", key)
+		}
+	}
+}
+
+func rows(t *testing.T) []row {
+	content, err := os.ReadFile("../conformance.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Cases []row `json:"cases"`
+	}
+	if err := json.Unmarshal(content, &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Cases
+}
+
+func textOrNil(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}

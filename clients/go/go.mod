@@ -1,0 +1,3 @@
+module github.com/weir-ratelimit/weir-go
+
+go 1.19

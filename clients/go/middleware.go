@@ -1,0 +1,125 @@
+package weir
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MiddlewareOptions states how Middleware limits requests. Namespace and Attributes are needed.
+type MiddlewareOptions struct {
+	Namespace string
+	// Attributes returns the names and values by which rules test and count; a nil map passes the request unlimited. Values that a gate
+	// would refuse, because they are longer than 512 bytes or contain control characters, are replaced by their SHA-256.
+	Attributes func(*http.Request) (map[string]string, error)
+	// Cost returns the number of units of a request. If Cost is nil, it is 1.
+	Cost func(*http.Request) int64
+	// RefundWhen returns whether a response with this status returns the units: status < 300 counts failed sign-ins only. It can be nil.
+	RefundWhen func(status int) bool
+	// OnRefundError is called if the units could not be returned. It can be nil.
+	OnRefundError func(error)
+	// OnCheckError is called if Attributes fails or the gate refuses the check itself; the response is 500. It can be nil.
+	OnCheckError func(error)
+}
+
+// Middleware limits the requests of a handler, for net/http and the routers that use its types. A denial is 429, and 503 if OnError
+// denied. The delay of a leaky bucket is waited for.
+func (c *Client) Middleware(options MiddlewareOptions) func(http.Handler) http.Handler {
+	if options.OnRefundError == nil {
+		options.OnRefundError = func(error) {}
+	}
+	if options.OnCheckError == nil {
+		options.OnCheckError = func(error) {}
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.limit(options, next, w, r) })
+	}
+}
+
+func (c *Client) limit(options MiddlewareOptions, next http.Handler, w http.ResponseWriter, r *http.Request) {
+	attributes, err := options.Attributes(r)
+	if err == nil && attributes == nil {
+		next.ServeHTTP(w, r)
+		return
+	}
+	request := CheckRequest{Namespace: options.Namespace, Attributes: SafeAttributes(attributes)}
+	if options.Cost != nil {
+		request.Cost = Units(options.Cost(r))
+	}
+	var answer *Answer
+	if err == nil {
+		answer, err = c.Check(r.Context(), request)
+	}
+	if err == nil && answer.Allowed && answer.DelayMS > 0 {
+		err = c.options.sleep(r.Context(), milliseconds(answer.DelayMS))
+	}
+	if err != nil {
+		options.OnCheckError(err)
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		return
+	}
+	for name, values := range answer.Headers() {
+		w.Header()[name] = values
+	}
+	switch {
+	case !answer.Allowed:
+		refuse(w, answer)
+	case options.RefundWhen == nil || answer.Degraded == DegradedClient:
+		next.ServeHTTP(w, r)
+	default:
+		c.serveWithRefund(options, request, next, w, r)
+	}
+}
+
+func (c *Client) serveWithRefund(
+	options MiddlewareOptions, request CheckRequest, next http.Handler, w http.ResponseWriter, r *http.Request,
+) {
+	// The status of a handler that panics.
+	status := http.StatusInternalServerError
+	defer func() {
+		if !options.RefundWhen(status) {
+			return
+		}
+		// The context of the request ends when its client goes away.
+		if _, err := c.Refund(context.Background(), request); err != nil {
+			options.OnRefundError(err)
+		}
+	}()
+	recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
+	next.ServeHTTP(recorder, r)
+	status = recorder.status
+}
+
+func refuse(w http.ResponseWriter, answer *Answer) {
+	status, code := http.StatusTooManyRequests, "rate_limited"
+	if answer.Degraded == DegradedClient {
+		// The request is not at fault.
+		status, code = http.StatusServiceUnavailable, "rate_limit_unavailable"
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	// An error of the connection is the server's to notice.
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"type": "about:blank", "title": http.StatusText(status), "status": status, "code": code, "retry_after_ms": answer.RetryAfterMS,
+	})
+}
+
+// SafeAttributes are the attributes with values that every gate accepts, so that no client can cause an error by what it sends: those
+// that are longer than 512 bytes, contain control characters or are not UTF-8 become their SHA-256.
+func SafeAttributes(attributes map[string]string) map[string]string {
+	safe := make(map[string]string, len(attributes))
+	for name, value := range attributes {
+		if len(value) > 512 || !utf8.ValidString(value) || strings.IndexFunc(value, unicode.IsControl) >= 0 {
+			digest := sha256.Sum256([]byte(value))
+			value = "sha256:" + hex.EncodeToString(digest[:])
+		}
+		safe[name] = value
+	}
+	return safe
+}

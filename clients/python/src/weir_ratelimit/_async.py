@@ -1,0 +1,141 @@
+"""The asynchronous client, for asyncio and trio."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import anyio
+import httpx
+
+from ._core import BODY_MAX, FAILURES, Attributes, CheckRequest, Core, failure, to_json, too_long, too_many
+from .answer import Answer, GateAnswer
+from .errors import WeirError
+
+
+class AsyncWeir:
+    """A client of Weir's gates. The calls are those of `Weir`."""
+
+    def __init__(
+        self, url: str, key: str, *, sleep: Callable[[float], Awaitable[Any]] = anyio.sleep, **options: Any
+    ) -> None:
+        """The options are those of `Core`: `on_error` (needed), `timeout_ms`, `retry`, `cache_size`, `on_degraded`."""
+        self._core = Core(url, key, **options)
+        self._sleep = sleep
+        # Without TLS there is nothing to verify, and to load the authorities takes longer than a call.
+        verify = self._core.tls
+        self._http = httpx.AsyncClient(
+            headers=self._core.request_headers, trust_env=False, timeout=None, verify=verify
+        )
+
+    async def __aenter__(self) -> AsyncWeir:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Closes the connections."""
+        await self._http.aclose()
+
+    async def check(
+        self,
+        namespace: str,
+        attributes: Attributes,
+        *,
+        cost: int | None = None,
+        peek: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Answer:
+        """See `Weir.check`."""
+        core, request = self._core, CheckRequest(namespace, attributes, cost, peek, idempotency_key)
+        key, sent_at, generation = request.cache_key(), core.now_ms(), core.cache.generation
+        cached = None if key is None else core.cache.get(key, sent_at)
+        if cached is not None:
+            return cached
+        try:
+            gate = await self._decide("/check", request)
+        except WeirError as error:
+            return core.degraded(error, request)
+        if key is not None:
+            core.cache.insert(key, gate, sent_at, generation)
+        return gate.answer
+
+    async def peek(self, namespace: str, attributes: Attributes, *, cost: int | None = None) -> Answer:
+        """See `Weir.peek`."""
+        return await self.check(namespace, attributes, cost=cost, peek=True)
+
+    async def record(
+        self, namespace: str, attributes: Attributes, *, cost: int | None = None, idempotency_key: str | None = None
+    ) -> Answer:
+        """See `Weir.record`."""
+        return (await self._decide("/record", CheckRequest(namespace, attributes, cost, False, idempotency_key))).answer
+
+    async def refund(
+        self, namespace: str, attributes: Attributes, *, cost: int | None = None, idempotency_key: str | None = None
+    ) -> Answer:
+        """See `Weir.refund`."""
+        try:
+            return (await self._decide("/refund", CheckRequest(namespace, attributes, cost, False, idempotency_key))).answer
+        finally:
+            self._core.cache.clear()
+
+    async def batch(self, checks: Sequence[CheckRequest]) -> list[Answer]:
+        """See `Weir.batch`."""
+        if not checks or too_many(len(checks)):
+            return []
+        core = self._core
+        bodies = [core.with_retry_key(check).body() for check in checks]
+        try:
+            status, content = await self._send("/check/batch", {"checks": bodies}, core.retry)
+            return core.decisions(status, content, len(checks))
+        except WeirError as error:
+            return [core.degraded(error, check) for check in checks]
+
+    async def wait(
+        self,
+        namespace: str,
+        attributes: Attributes,
+        *,
+        max_ms: float,
+        cost: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer:
+        """See `Weir.wait`."""
+        until = self._core.now_ms() + max_ms
+        while True:
+            answer = await self.check(namespace, attributes, cost=cost, idempotency_key=idempotency_key)
+            ms = answer.delay_ms if answer.allowed else answer.retry_after_ms
+            if ms is None or (not answer.allowed and self._core.now_ms() + ms > until):
+                return answer
+            if ms > 0:
+                await self._sleep(ms / 1000)
+            if answer.allowed:
+                return answer
+
+    async def _decide(self, path: str, request: CheckRequest) -> GateAnswer:
+        body = self._core.with_retry_key(request).body()
+        return self._core.decision(path, *await self._send(path, body, self._core.retry or request.peek))
+
+    async def _send(self, path: str, body: object, repeatable: bool) -> tuple[int, bytes]:
+        deadline = time.monotonic() + self._core.timeout_s
+        try:
+            return await self._send_once(path, body, deadline)
+        except WeirError as error:
+            if not self._core.repeats(error, repeatable, deadline):
+                raise
+        return await self._send_once(path, body, deadline)
+
+    async def _send_once(self, path: str, body: object, deadline: float) -> tuple[int, bytes]:
+        try:
+            with anyio.fail_after(max(deadline - time.monotonic(), 0)):
+                async with self._http.stream("POST", self._core.url + path, content=to_json(body)) as response:
+                    content = bytearray()
+                    async for chunk in response.aiter_raw():
+                        content += chunk
+                        if len(content) > BODY_MAX:
+                            raise too_long(response.status_code)
+                    return response.status_code, bytes(content)
+        except FAILURES as error:
+            raise failure(error) from error

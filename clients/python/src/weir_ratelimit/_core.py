@@ -1,0 +1,225 @@
+"""What the synchronous and the asynchronous client share: options, requests, and the meaning of answers."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import httpcore
+import httpx
+
+from ._cache import DenialCache
+from .answer import Answer, GateAnswer, parse_json, read_answer, read_batch
+from .errors import WeirError
+
+Attributes = Mapping[str, "str | int | float | bool | None"]
+"""Names and values that describe an action. Entries without a value are not sent."""
+Choice = Literal["allow", "deny"]
+
+BODY_MAX = 8 * 1024 * 1024
+"""The longest answer that is read: more than a batch of 100 checks with the most limits."""
+BATCH_MAX = 100
+RETRY_AFTER_MS = 1_000
+"""When to try again after a denial by `on_error`; a gate without Redis answers the same."""
+REFUSED = (400, 413, 415, 422)
+"""The gate refuses such a request because of what it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """A check, as `batch` takes it and `on_error` gets it."""
+
+    namespace: str
+    attributes: Attributes
+    cost: int | None = None
+    peek: bool = False
+    idempotency_key: str | None = None
+
+    def body(self) -> dict[str, Any]:
+        body: dict[str, Any] = {"namespace": self.namespace, "attributes": dict(self.entries())}
+        if self.cost is not None:
+            body["cost"] = self.cost
+        if self.peek:
+            body["mode"] = "peek"
+        if self.idempotency_key is not None:
+            body["idempotency_key"] = self.idempotency_key
+        return body
+
+    def entries(self) -> list[tuple[str, str]]:
+        return sorted((name, _text(value)) for name, value in self.attributes.items() if value is not None)
+
+    def cache_key(self) -> object | None:
+        """Equal for requests that every rulebook decides alike; None for those that must be sent. A smaller cost may pass."""
+        if self.peek or self.idempotency_key is not None:
+            return None
+        return (self.namespace, 1 if self.cost is None else self.cost, tuple(self.entries()))
+
+
+OnError = Choice | Callable[[WeirError, CheckRequest], Choice]
+
+
+class Core:
+    """Everything but sending."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        on_error: OnError,
+        timeout_ms: int = 100,
+        retry: bool = False,
+        cache_size: int = 10_000,
+        on_degraded: Callable[[WeirError], None] | None = None,
+        now_ms: Callable[[], float] | None = None,
+    ) -> None:
+        """Checks the options.
+
+        on_error: the decision if no gate decides. There is no default, because either choice hurts somebody.
+        timeout_ms: the time for one call with its repeat.
+        retry: repeats a call once if its connection fails. Each check then carries an idempotency key, which costs Redis a key for a
+        minute and excludes the gate's shortcuts. Peeks are always repeated.
+        cache_size: how many denials are repeated without asking while the gate permits it.
+        on_degraded: called for every decision that was left to `on_error`: count it, so that an open gate is noticed.
+        now_ms: monotonic milliseconds, by which cached denials end. For tests.
+        """
+        address = urlsplit(url)
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise ValueError("url: an http or https address is needed")
+        if address.username or address.query or address.fragment:
+            raise ValueError("url: an address without user, query and fragment is needed")
+        if not isinstance(key, str) or not key or not all("!" <= char <= "~" for char in key):
+            raise ValueError("key: an API key is needed")
+        if on_error not in ("allow", "deny") and not callable(on_error):
+            raise ValueError('on_error: choose "allow", "deny" or a function')
+        self.url = url.rstrip("/")
+        self.tls = address.scheme == "https"
+        self.request_headers = {
+            "authorization": f"Bearer {key}",
+            "content-type": "application/json",
+            "accept": "application/json",
+            "accept-encoding": "identity",
+        }
+        self.on_error = on_error
+        self.timeout_s = _in_range("timeout_ms", timeout_ms, 1, 60_000) / 1000
+        self.retry = retry
+        self.cache = DenialCache(_in_range("cache_size", cache_size, 0, 1_000_000))
+        self.on_degraded = on_degraded or (lambda error: None)
+        self.now_ms = now_ms or (lambda: time.monotonic() * 1000)
+
+    def with_retry_key(self, request: CheckRequest) -> CheckRequest:
+        """The request with an idempotency key, if it can be sent twice and would take or return units."""
+        if not self.retry or request.peek or request.idempotency_key is not None:
+            return request
+        return replace(request, idempotency_key=str(uuid.uuid4()))
+
+    def repeats(self, error: WeirError, repeatable: bool, deadline: float) -> bool:
+        return repeatable and error.kind == "connection" and time.monotonic() < deadline
+
+    def decision(self, path: str, status: int, content: bytes) -> GateAnswer:
+        gate = read_answer(self.json(status, content))
+        decided = status == (200 if gate.answer.allowed else 429)
+        # A report is no admission, so it is 200 either way. A record names the units that it took.
+        reported = path != "/check" and status == 200
+        confirmed = path != "/record" or status != 200 or gate.answer.charged is not None
+        if not (decided or reported) or not confirmed:
+            raise _not_an_answer(status)
+        return gate
+
+    def decisions(self, status: int, content: bytes, count: int) -> list[Answer]:
+        body = self.json(status, content)
+        if status != 200:
+            raise _not_an_answer(status)
+        return [gate.answer for gate in read_batch(body, count)]
+
+    def json(self, status: int, content: bytes) -> Any:
+        if status not in (200, 429):
+            raise _problem(status, content)
+        return parse_json(content)
+
+    def degraded(self, error: WeirError, request: CheckRequest) -> Answer:
+        """The answer of `on_error`. Raises the error of a wrong request."""
+        if error.kind == "refused":
+            raise error
+        self.on_degraded(error)
+        choice = self.on_error(error, request) if callable(self.on_error) else self.on_error
+        allowed = choice == "allow"
+        return Answer(allowed, retry_after_ms=0 if allowed else RETRY_AFTER_MS, degraded="client", error=error)
+
+
+def to_json(body: object) -> bytes:
+    return json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+def too_many(checks: int) -> bool:
+    if checks > BATCH_MAX:
+        raise ValueError(f"checks: at most {BATCH_MAX}")
+    return False
+
+
+def failure(error: Exception) -> WeirError:
+    """The failure that an error of the HTTP library means."""
+    if isinstance(error, (httpx.TimeoutException, httpcore.TimeoutException, TimeoutError)):
+        return WeirError("timeout", "the gate did not answer in time")
+    protocol = (httpx.RemoteProtocolError, httpcore.RemoteProtocolError)
+    if isinstance(error, protocol) and "disconnected" not in str(error) and "closed connection" not in str(error):
+        return WeirError("answer", f"the gate's answer is not HTTP: {error}")
+    return WeirError("connection", f"the connection to the gate failed: {error}")
+
+
+def too_long(status: int) -> WeirError:
+    return WeirError("answer", "the gate's answer is too long", status=status)
+
+
+FAILURES: tuple[type[Exception], ...] = (
+    httpx.TransportError, httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, OSError,
+)
+"""The errors of the HTTP libraries about a connection."""
+
+
+def _problem(status: int, content: bytes) -> WeirError:
+    """The error of a problem document, or of any other text with this status."""
+    try:
+        document = parse_json(content)
+    except WeirError:
+        # Something between the client and the gate answered.
+        document = None
+    document = document if isinstance(document, dict) else {}
+
+    def text_of(name: str) -> str | None:
+        value = document.get(name)
+        return value if isinstance(value, str) else None
+
+    listed = document.get("fields")
+    problems = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    pairs = [(one.get("field"), one.get("reason")) for one in problems]
+    fields = tuple((field, why) for field, why in pairs if isinstance(field, str) and isinstance(why, str))
+    reasons = [f"{field}: {why}" for field, why in fields]
+    parts = [f"the gate answered {status}", text_of("detail"), *reasons]
+    return WeirError(
+        "refused" if status in REFUSED else "status",
+        "; ".join(part for part in parts if part),
+        status=status,
+        code=text_of("code"),
+        request_id=text_of("request_id"),
+        fields=fields,
+    )
+
+
+def _not_an_answer(status: int) -> WeirError:
+    return WeirError("answer", f"the gate's answer does not fit its status {status}", status=status)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _in_range(name: str, value: int, least: int, most: int) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"{name}: a whole number from {least} to {most} is needed")
+    return value

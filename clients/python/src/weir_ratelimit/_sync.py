@@ -1,0 +1,146 @@
+"""The synchronous client."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import httpx
+
+from ._core import BODY_MAX, FAILURES, Attributes, CheckRequest, Core, failure, to_json, too_long, too_many
+from ._deadline import DeadlineTransport
+from .answer import Answer, GateAnswer
+from .errors import WeirError
+
+
+class Weir:
+    """A client of Weir's gates, for any number of threads. Holds no limits: every decision is a gate's, or that of `on_error`."""
+
+    def __init__(self, url: str, key: str, *, sleep: Callable[[float], Any] = time.sleep, **options: Any) -> None:
+        """The options are those of `Core`: `on_error` (needed), `timeout_ms`, `retry`, `cache_size`, `on_degraded`."""
+        self._core = Core(url, key, **options)
+        self._sleep = sleep
+        self._transport = DeadlineTransport(tls=self._core.tls)
+        self._http = httpx.Client(transport=self._transport, headers=self._core.request_headers, trust_env=False)
+
+    def __enter__(self) -> Weir:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._http.close()
+
+    def check(
+        self,
+        namespace: str,
+        attributes: Attributes,
+        *,
+        cost: int | None = None,
+        peek: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Answer:
+        """Asks whether an action is allowed, and takes its cost if it is. A denial is an answer, not an exception.
+
+        If no gate decides, `on_error` does and the answer's `degraded` is `client`. Raises a `WeirError` of the kind `refused` if
+        the request itself is wrong.
+        """
+        core, request = self._core, CheckRequest(namespace, attributes, cost, peek, idempotency_key)
+        key, sent_at, generation = request.cache_key(), core.now_ms(), core.cache.generation
+        cached = None if key is None else core.cache.get(key, sent_at)
+        if cached is not None:
+            return cached
+        try:
+            gate = self._decide("/check", request)
+        except WeirError as error:
+            return core.degraded(error, request)
+        if key is not None:
+            core.cache.insert(key, gate, sent_at, generation)
+        return gate.answer
+
+    def peek(self, namespace: str, attributes: Attributes, *, cost: int | None = None) -> Answer:
+        """The answer of a check that takes nothing."""
+        return self.check(namespace, attributes, cost=cost, peek=True)
+
+    def record(
+        self, namespace: str, attributes: Attributes, *, cost: int | None = None, idempotency_key: str | None = None
+    ) -> Answer:
+        """Takes units that were used already, even if fewer are left. Raises a `WeirError` if no gate confirms it. `charged` of the
+        answer is the number of units that each matching limit took."""
+        return self._decide("/record", CheckRequest(namespace, attributes, cost, False, idempotency_key)).answer
+
+    def refund(
+        self, namespace: str, attributes: Attributes, *, cost: int | None = None, idempotency_key: str | None = None
+    ) -> Answer:
+        """Returns units to every matching limit. Raises a `WeirError` if no gate confirms it."""
+        try:
+            return self._decide("/refund", CheckRequest(namespace, attributes, cost, False, idempotency_key)).answer
+        finally:
+            # Any cached denial may have ended, because rules count by some of the attributes only.
+            self._core.cache.clear()
+
+    def batch(self, checks: Sequence[CheckRequest]) -> list[Answer]:
+        """Up to 100 independent checks in one request, decided in order. If no gate decides, `on_error` answers each."""
+        if not checks or too_many(len(checks)):
+            return []
+        core = self._core
+        bodies = [core.with_retry_key(check).body() for check in checks]
+        try:
+            status, content = self._send("/check/batch", {"checks": bodies}, core.retry)
+            return core.decisions(status, content, len(checks))
+        except WeirError as error:
+            return [core.degraded(error, check) for check in checks]
+
+    def wait(
+        self,
+        namespace: str,
+        attributes: Attributes,
+        *,
+        max_ms: float,
+        cost: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer:
+        """Checks until the action is allowed, and waits as the answers say. Returns the denial if it cannot be allowed before
+        `max_ms`. The delay of a leaky bucket is waited for in full, because its units are already taken."""
+        until = self._core.now_ms() + max_ms
+        while True:
+            answer = self.check(namespace, attributes, cost=cost, idempotency_key=idempotency_key)
+            ms = answer.delay_ms if answer.allowed else answer.retry_after_ms
+            if ms is None or (not answer.allowed and self._core.now_ms() + ms > until):
+                return answer
+            if ms > 0:
+                self._sleep(ms / 1000)
+            if answer.allowed:
+                return answer
+
+    def _decide(self, path: str, request: CheckRequest) -> GateAnswer:
+        body = self._core.with_retry_key(request).body()
+        return self._core.decision(path, *self._send(path, body, self._core.retry or request.peek))
+
+    def _send(self, path: str, body: object, repeatable: bool) -> tuple[int, bytes]:
+        """Sends a request; once more if the connection failed, and `repeatable`."""
+        deadline = time.monotonic() + self._core.timeout_s
+        try:
+            return self._send_once(path, body, deadline)
+        except WeirError as error:
+            if not self._core.repeats(error, repeatable, deadline):
+                raise
+        return self._send_once(path, body, deadline)
+
+    def _send_once(self, path: str, body: object, deadline: float) -> tuple[int, bytes]:
+        try:
+            with (
+                self._transport.until(deadline),
+                self._http.stream("POST", self._core.url + path, content=to_json(body)) as response,
+            ):
+                content = bytearray()
+                for chunk in response.iter_raw():
+                    content += chunk
+                    if len(content) > BODY_MAX:
+                        raise too_long(response.status_code)
+                return response.status_code, bytes(content)
+        except FAILURES as error:
+            raise failure(error) from error

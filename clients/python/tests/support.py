@@ -1,0 +1,22 @@
+"""The gate, the stub and the cases of this run. `cargo xtask clients` starts them and sets the variables."""
+
+import json
+import os
+import pathlib
+import socket
+import time
+
+GATE, KEY, STUB = (os.environ[name] for name in ("WEIR_URL", "WEIR_KEY", "WEIR_STUB"))
+GATE_PID = int(os.environ["WEIR_PID"])
+"""The process of the gate, which tests of a frozen gate stop and continue."""
+RUN = f"py-{os.getpid()}-{time.time_ns()}"
+"""New in each run, so that counters of earlier runs do not count."""
+GENEROUS_MS = 20_000
+"""More than a busy machine needs."""
+CASES = json.loads((pathlib.Path(__file__).parents[2] / "conformance.json").read_text("utf-8"))["cases"]
+
+
+def closed_port() -> str:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{server.getsockname()[1]}"

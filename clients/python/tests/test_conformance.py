@@ -1,0 +1,122 @@
+"""The rows of conformance.json, by the synchronous and by the asynchronous client."""
+
+import asyncio
+import inspect
+import json
+import unittest
+import urllib.request
+
+from support import CASES, GATE, GENEROUS_MS, KEY, RUN, STUB, closed_port
+from weir_ratelimit import AsyncWeir, CheckRequest, Weir, WeirError
+
+
+class Conformance(unittest.TestCase):
+    def test_rows_by_the_synchronous_client(self) -> None:
+        for position, row in enumerate(CASES):
+            with self.subTest(row["name"]):
+                asyncio.run(self.run_row(Weir, position, row))
+
+    def test_rows_by_the_asynchronous_client(self) -> None:
+        for position, row in enumerate(CASES):
+            with self.subTest(row["name"]):
+                asyncio.run(self.run_row(AsyncWeir, position, row))
+
+    async def run_row(self, kind: type, position: int, row: dict) -> None:
+        run, slept = f"{RUN}-{kind.__name__}", []
+        url = {"gate": GATE, "stub": f"{STUB}/{position}/{run}", "closed": closed_port()}[row["server"]]
+        options = {"key": KEY, "on_error": "deny", "timeout_ms": GENEROUS_MS, **row.get("options", {})}
+        if row["server"] == "stub":
+            options["sleep"] = recorder(kind, slept)
+        if all(step["call"] != "wait" for step in row["steps"]):
+            # A busy machine must not outlast a cached denial.
+            options["now_ms"] = lambda: 0
+        weir = kind(url, **options)
+        for nth, step in enumerate(row["steps"]):
+            await self.take(weir, step, run, f"step {nth}")
+        await done(weir.close() if kind is Weir else weir.aclose())
+        if "sleeps" in row:
+            self.assertEqual([round(seconds * 1000) for seconds in slept], row["sleeps"])
+        if row["server"] == "stub":
+            self.compare_requests(row, f"{url}/requests")
+
+    async def take(self, weir, step: dict, run: str, where: str) -> None:
+        try:
+            outcome = await done(call(weir, step, run))
+        except WeirError as error:
+            self.assertIn("error", step, f"{where}: {error}")
+            found = {"kind": error.kind, "status": error.status, "fields": [field for field, _ in error.fields]}
+            for name, value in step["error"].items():
+                self.assertEqual(found[name], value, f"{where}: {name}")
+            return
+        self.assertNotIn("error", step, where)
+        answers = outcome if isinstance(outcome, list) else [outcome]
+        expected = step.get("results", [step.get("expect")])
+        self.assertEqual(len(answers), len(expected), where)
+        for answer, wanted in zip(answers, expected):
+            self.compare(answer, wanted, where)
+
+    def compare(self, answer, wanted: dict, where: str) -> None:
+        for name, value in wanted.items():
+            place = f"{where}: {name} of {answer}"
+            if name == "headers":
+                found = {header: answer.headers().get(header) for header in value}
+            elif name == "limits":
+                found = len(answer.limits)
+            elif name == "denied_by":
+                found = list(answer.denied_by)
+            elif name == "error":
+                found = answer.error and answer.error.kind
+            else:
+                found = getattr(answer, name)
+            if isinstance(value, dict) and "min" in value:
+                self.assertTrue(value["min"] <= found <= value["max"], place)
+            else:
+                self.assertEqual(found, value, place)
+
+    def compare_requests(self, row: dict, url: str) -> None:
+        with urllib.request.urlopen(url) as response:
+            requests = json.load(response)
+        if "requests" in row:
+            self.assertEqual(len(requests), row["requests"], "requests")
+        if row.get("same_key"):
+            keys = {request["body"].get("idempotency_key") for request in requests}
+            self.assertEqual(len(keys), 1)
+            self.assertGreaterEqual(len(keys.pop()), 16)
+
+
+def call(weir, step: dict, run: str):
+    def options(names: tuple[str, ...], step: dict) -> dict:
+        found = {name: step[name] for name in names if name in step}
+        return {name: of_run(value) if isinstance(value, str) else value for name, value in found.items()}
+
+    def of_run(text: str) -> str:
+        return text.replace("$RUN", run)
+
+    def attributes(step: dict) -> dict:
+        return {name: of_run(value) for name, value in step.get("attributes", {}).items()}
+
+    namespace = step.get("namespace", "conformance")
+    known = ("cost", "idempotency_key", "max_ms")
+    match step["call"]:
+        case "batch":
+            checks = [
+                CheckRequest(namespace, attributes(one), one.get("cost"), one.get("peek", False)) for one in step["checks"]
+            ]
+            return weir.batch(checks)
+        case name:
+            return getattr(weir, name)(namespace, attributes(step), **options(known, step))
+
+
+def recorder(kind: type, slept: list):
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    return slept.append if kind is Weir else sleep
+
+
+async def done(value):
+    return await value if inspect.isawaitable(value) else value
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,190 @@
+//! The calls of a client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::answer::{Answer, read_answer, read_batch};
+use crate::cache::DenialCache;
+use crate::error::{Error, Kind};
+use crate::options::{Options, WrongOption};
+use crate::request::CheckRequest;
+use crate::transport::Transport;
+
+const BATCH_MAX: usize = 100;
+
+/// A client of Weir's gates. Holds no limits: every decision is a gate's, or that of [`crate::OnError`]. Clones share connections and
+/// cached denials.
+#[derive(Debug, Clone)]
+pub struct Weir {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    options: Options,
+    transport: Transport,
+    cache: DenialCache,
+}
+
+#[derive(Serialize)]
+struct Batch<'a> {
+    checks: &'a [CheckRequest],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Call {
+    Check,
+    Record,
+    Refund,
+}
+
+impl Weir {
+    /// A client, or the option that is wrong.
+    pub fn new(options: Options) -> Result<Self, WrongOption> {
+        let options = options.checked()?;
+        let transport = Transport::new(&options)?;
+        let cache = DenialCache::new(options.cache_size);
+        Ok(Self { shared: Arc::new(Shared { options, transport, cache }) })
+    }
+
+    /// Asks whether an action is allowed, and takes its cost if it is. A denial is an answer, not an error.
+    ///
+    /// If no gate decides, [`crate::OnError`] does and the answer's `degraded` is [`crate::Degraded::Client`]. The only error is of the
+    /// kind [`Kind::Refused`]: the request itself is wrong.
+    pub async fn check(&self, request: &CheckRequest) -> Result<Answer, Error> {
+        let Shared { options, cache, .. } = &*self.shared;
+        let (sent_at, generation) = ((options.now)(), cache.generation());
+        let key = request.cache_key();
+        if let Some(answer) = key.as_ref().and_then(|key| cache.get(key, sent_at)) {
+            return Ok(answer);
+        }
+        match self.decide(Call::Check, request).await {
+            Ok(answer) => {
+                if let Some(key) = key {
+                    cache.insert(key, &answer, sent_at, generation);
+                }
+                Ok(answer)
+            }
+            Err(error) => self.degraded(error, request),
+        }
+    }
+
+    /// The answer of a check that takes nothing.
+    pub async fn peek(&self, request: &CheckRequest) -> Result<Answer, Error> {
+        self.check(&request.clone().peek()).await
+    }
+
+    /// Takes units that were used already, even if fewer are left. Fails if no gate confirms it. `charged` of the answer is the number of
+    /// units that each matching limit took.
+    pub async fn record(&self, request: &CheckRequest) -> Result<Answer, Error> {
+        self.decide(Call::Record, request).await
+    }
+
+    /// Returns units to every matching limit. Fails if no gate confirms it.
+    pub async fn refund(&self, request: &CheckRequest) -> Result<Answer, Error> {
+        let outcome = self.decide(Call::Refund, request).await;
+        // Any cached denial may have ended, because rules count by some of the attributes only.
+        self.shared.cache.clear();
+        outcome
+    }
+
+    /// Up to 100 independent checks in one request, decided in order. If no gate decides, [`crate::OnError`] answers each.
+    pub async fn batch(&self, requests: &[CheckRequest]) -> Result<Vec<Answer>, Error> {
+        if requests.is_empty() {
+            return Ok(Vec::new());
+        }
+        if requests.len() > BATCH_MAX {
+            return Err(Error::new(Kind::Refused, format!("requests: at most {BATCH_MAX}")));
+        }
+        match self.decide_batch(requests).await {
+            Ok(answers) => Ok(answers),
+            Err(error) => {
+                requests.iter().map(|request| self.degraded(error.clone(), request)).collect()
+            }
+        }
+    }
+
+    /// Checks until the action is allowed, and waits as the answers say. Returns the denial if the action cannot be allowed before
+    /// `longest`. The delay of a leaky bucket is waited for in full, because its units are already taken.
+    pub async fn wait(&self, request: &CheckRequest, longest: Duration) -> Result<Answer, Error> {
+        let Options { now, sleep, .. } = &self.shared.options;
+        let begun = now();
+        loop {
+            let answer = self.check(request).await?;
+            let ms = if answer.allowed { Some(answer.delay_ms) } else { answer.retry_after_ms };
+            let Some(pause) = ms.map(Duration::from_millis) else { return Ok(answer) };
+            if !answer.allowed && now() - begun + pause > longest {
+                return Ok(answer);
+            }
+            if !pause.is_zero() {
+                sleep(pause).await;
+            }
+            if answer.allowed {
+                return Ok(answer);
+            }
+        }
+    }
+
+    async fn decide(&self, call: Call, request: &CheckRequest) -> Result<Answer, Error> {
+        let Shared { options, transport, .. } = &*self.shared;
+        let mut request = request.clone();
+        // Only a check can be a peek.
+        request.peek &= call == Call::Check;
+        if options.retry {
+            request = request.with_retry_key();
+        }
+        let repeatable = options.retry || request.peek;
+        let (status, content) = transport.send(call.path(), &request, repeatable).await?;
+        let answer = read_answer(&content)?;
+        if call.fits(status, &answer) { Ok(answer) } else { Err(Error::does_not_fit(status)) }
+    }
+
+    async fn decide_batch(&self, requests: &[CheckRequest]) -> Result<Vec<Answer>, Error> {
+        let Shared { options, transport, .. } = &*self.shared;
+        let mut keyed = requests.to_vec();
+        if options.retry {
+            keyed = keyed.into_iter().map(CheckRequest::with_retry_key).collect();
+        }
+        let (status, content) =
+            transport.send("/check/batch", &Batch { checks: &keyed }, options.retry).await?;
+        if status != 200 {
+            return Err(Error::does_not_fit(status));
+        }
+        read_batch(&content, requests.len())
+    }
+
+    /// The answer of `OnError`, or the error of a wrong request.
+    fn degraded(&self, error: Error, request: &CheckRequest) -> Result<Answer, Error> {
+        if error.kind == Kind::Refused {
+            return Err(error);
+        }
+        let options = &self.shared.options;
+        (options.on_degraded)(&error);
+        let choice = options.on_error.choice(&error, request);
+        Ok(Answer::of_client(choice, error))
+    }
+}
+
+impl Call {
+    fn path(self) -> &'static str {
+        match self {
+            Self::Check => "/check",
+            Self::Record => "/record",
+            Self::Refund => "/refund",
+        }
+    }
+
+    /// Whether the answer can have this status.
+    fn fits(self, status: u16, answer: &Answer) -> bool {
+        match self {
+            _ if status == 429 => !answer.allowed,
+            Self::Check => answer.allowed,
+            // A record names the units that it took.
+            Self::Record => answer.charged.is_some(),
+            // A report is no admission, so it is 200 either way.
+            Self::Refund => true,
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The Rust client of Weir, rate limiting as a service.
+//!
+//! A [`Weir`] asks gates; [`WeirLayer`] limits the requests of a tower service. The README shows both.
+//!
+//! Reading order: `options` and `request`, what goes in; `client`, the calls; `answer` and `error`, what comes out; `layer`, the middleware.
+
+mod address;
+mod answer;
+#[cfg(feature = "axum")]
+pub mod axum;
+mod cache;
+mod client;
+mod error;
+mod headers;
+mod layer;
+mod options;
+mod request;
+mod transport;
+
+pub use address::{AddressOptions, client_address};
+pub use answer::{Answer, Degraded, LimitAnswer, Mode};
+pub use client::Weir;
+pub use error::{Error, FieldProblem, Kind};
+pub use layer::{Limits, WeirLayer, WeirService};
+pub use options::{Choice, OnError, Options, WrongOption};
+pub use request::{Attributes, CheckRequest, safe_attributes};
+
+/// The value of a route for a request that no route matches. Its path would be a new subject each time.
+pub const UNMATCHED: &str = "unmatched";

@@ -1,0 +1,190 @@
+//! The rows of conformance.json.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use weir_ratelimit::{Answer, CheckRequest, Error, Kind, OnError, Options, Weir};
+
+use crate::support::{GENEROUS, RUN, cases, client, closed_port, needed, stub};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_the_conformance_file() {
+    let mut faults = String::new();
+    let rows = cases();
+    assert!(rows.len() > 70, "{}", rows.len());
+    for (position, row) in rows.iter().enumerate() {
+        for fault in run(row, position).await {
+            writeln!(faults, "{}: {fault}", row["name"]).expect("a string");
+        }
+    }
+    assert!(faults.is_empty(), "{faults}");
+}
+
+/// The faults of the row.
+async fn run(row: &Value, position: usize) -> Vec<String> {
+    let url = match row["server"].as_str() {
+        Some("gate") => needed("WEIR_URL"),
+        Some("stub") => stub(position, &RUN),
+        _ => closed_port(),
+    };
+    let slept = Arc::new(Mutex::new(Vec::new()));
+    let weir = client(options(row, &url, &slept));
+    let steps = row["steps"].as_array().expect("steps");
+    let mut faults = Vec::new();
+    for (nth, step) in steps.iter().enumerate() {
+        let found = take(&weir, step).await;
+        faults.extend(found.into_iter().map(|fault| format!("step {nth}: {fault}")));
+    }
+    let slept = json!(*slept.lock().expect("no panic"));
+    if row["sleeps"] != Value::Null && row["sleeps"] != slept {
+        faults.push(format!("sleeps: {slept}"));
+    }
+    if row["server"] == "stub" {
+        faults.extend(compare_requests(row, &format!("{url}/requests")).await);
+    }
+    faults
+}
+
+fn options(row: &Value, url: &str, slept: &Arc<Mutex<Vec<u64>>>) -> Options {
+    let given = &row["options"];
+    let on_error = if given["on_error"] == "allow" { OnError::Allow } else { OnError::Deny };
+    let key = given["key"].as_str().map_or_else(|| needed("WEIR_KEY"), str::to_owned);
+    let timeout = given["timeout_ms"].as_u64().map_or(GENEROUS, Duration::from_millis);
+    let mut options =
+        Options::new(url, key, on_error).timeout(timeout).retry(given["retry"] == true);
+    if let Some(size) = given["cache_size"].as_u64() {
+        options = options.cache_size(usize::try_from(size).expect("small"));
+    }
+    if row["server"] == "stub" {
+        let slept = Arc::clone(slept);
+        options = options.sleep(move |pause| {
+            slept.lock().expect("no panic").push(u64::try_from(pause.as_millis()).expect("short"));
+            std::future::ready(())
+        });
+    }
+    let waits = row["steps"].as_array().expect("steps").iter().any(|step| step["call"] == "wait");
+    if waits {
+        return options;
+    }
+    // A busy machine must not outlast a cached denial.
+    let start = Instant::now();
+    options.now(move || start)
+}
+
+async fn take(weir: &Weir, step: &Value) -> Vec<String> {
+    let outcome = call(weir, step).await;
+    let answers = match (outcome, &step["error"]) {
+        (Err(error), wanted @ Value::Object(_)) => return compare_error(&error, wanted),
+        (Err(error), _) => return vec![format!("{error:?}")],
+        (Ok(answers), Value::Null) => answers,
+        (Ok(answers), _) => return vec![format!("no error but {answers:?}")],
+    };
+    let expected =
+        step["results"].as_array().cloned().unwrap_or_else(|| vec![step["expect"].clone()]);
+    if answers.len() != expected.len() {
+        return vec![format!("{} answers", answers.len())];
+    }
+    answers.iter().zip(&expected).flat_map(|(answer, wanted)| compare(answer, wanted)).collect()
+}
+
+async fn call(weir: &Weir, step: &Value) -> Result<Vec<Answer>, Error> {
+    let request = request(step);
+    let answer = match step["call"].as_str().expect("a call") {
+        "check" => weir.check(&request).await,
+        "peek" => weir.peek(&request).await,
+        "record" => weir.record(&request).await,
+        "refund" => weir.refund(&request).await,
+        "wait" => {
+            weir.wait(&request, Duration::from_millis(step["max_ms"].as_u64().expect("a time")))
+                .await
+        }
+        "batch" => {
+            let requests: Vec<_> =
+                step["checks"].as_array().expect("checks").iter().map(self::request).collect();
+            return weir.batch(&requests).await;
+        }
+        other => panic!("no call {other}"),
+    };
+    answer.map(|answer| vec![answer])
+}
+
+fn request(step: &Value) -> CheckRequest {
+    let of_run = |value: &Value| value.as_str().expect("a text").replace("$RUN", &RUN);
+    let mut request = CheckRequest::new(step["namespace"].as_str().unwrap_or("conformance"));
+    for (name, value) in step["attributes"].as_object().into_iter().flatten() {
+        request = request.attribute(name, of_run(value));
+    }
+    if let Some(cost) = step["cost"].as_u64() {
+        request = request.cost(cost);
+    }
+    if step["peek"] == true {
+        request = request.peek();
+    }
+    match &step["idempotency_key"] {
+        Value::Null => request,
+        key => request.idempotency_key(of_run(key)),
+    }
+}
+
+fn compare_error(error: &Error, wanted: &Value) -> Vec<String> {
+    let fields: Vec<_> = error.fields.iter().map(|one| &one.field).collect();
+    let found = json!({ "kind": name(error.kind), "status": error.status, "fields": fields });
+    let wrong = wanted
+        .as_object()
+        .expect("an object")
+        .iter()
+        .filter(|(name, value)| found[*name] != **value);
+    wrong.map(|(name, value)| format!("{name} is not {value}: {error:?}")).collect()
+}
+
+fn compare(answer: &Answer, wanted: &Value) -> Vec<String> {
+    let found = json!({
+        "allowed": answer.allowed, "denied_by": answer.denied_by, "retry_after_ms": answer.retry_after_ms,
+        "delay_ms": answer.delay_ms, "limit": answer.limit, "remaining": answer.remaining,
+        "reset_after_ms": answer.reset_after_ms, "limits": answer.limits.len(), "code": answer.code, "cached": answer.cached,
+        "charged": answer.charged, "degraded": answer.degraded.map(|source| format!("{source:?}").to_lowercase()),
+        "error": answer.error.as_ref().map(|error| name(error.kind)),
+    });
+    let headers = answer.headers();
+    let mut faults = Vec::new();
+    for (name, value) in wanted.as_object().expect("an object") {
+        if name == "headers" {
+            for (header, text) in value.as_object().expect("headers") {
+                let got =
+                    json!(headers.get(header).map(|value| value.to_str().expect("printable")));
+                if got != *text {
+                    faults.push(format!("{header} is {got}, not {text}"));
+                }
+            }
+        } else if let (Some(min), Some(max)) = (value["min"].as_u64(), value["max"].as_u64()) {
+            if !found[name].as_u64().is_some_and(|number| (min..=max).contains(&number)) {
+                faults.push(format!("{name} is {}", found[name]));
+            }
+        } else if found[name] != *value {
+            faults.push(format!("{name} is {}, not {value}: {answer:?}", found[name]));
+        }
+    }
+    faults
+}
+
+fn name(kind: Kind) -> String {
+    format!("{kind:?}").to_lowercase()
+}
+
+async fn compare_requests(row: &Value, url: &str) -> Vec<String> {
+    let requests: Value = reqwest::get(url).await.expect("the stub").json().await.expect("JSON");
+    let requests = requests.as_array().expect("a list");
+    let mut faults = Vec::new();
+    if row["requests"].as_u64().is_some_and(|count| requests.len() as u64 != count) {
+        faults.push(format!("{} requests", requests.len()));
+    }
+    let keys: Vec<_> =
+        requests.iter().map(|request| request["body"]["idempotency_key"].as_str()).collect();
+    let same = keys.iter().all(|key| *key == keys[0] && key.is_some_and(|key| key.len() >= 16));
+    if row["same_key"] == true && !same {
+        faults.push(format!("keys: {keys:?}"));
+    }
+    faults
+}

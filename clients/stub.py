@@ -1,0 +1,108 @@
+"""A server that answers as the cases of conformance.json say, also wrongly. Prints its port.
+
+The address of a client is http://127.0.0.1:PORT/CASE/RUN: the position of the case, and any text that is new for each run. The n-th
+request of a run gets the n-th reply of the case, or the last one. GET CASE/RUN/requests returns the bodies that arrived.
+"""
+
+import asyncio
+import json
+import pathlib
+import sys
+
+CASES = json.loads((pathlib.Path(__file__).parent / "conformance.json").read_text("utf-8"))["cases"]
+ANSWER = {
+    "allowed": True, "denied_by": [], "retry_after_ms": 0, "cache_for_ms": 0, "delay_ms": 0, "limit": None,
+    "remaining": None, "reset_after_ms": None, "limits": [], "degraded": None, "rulebook_version": 1,
+}
+
+runs: dict[tuple[str, str], list[object]] = {}
+
+
+async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while await exchange(reader, writer):
+            pass
+    except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        pass
+    finally:
+        writer.close()
+
+
+async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    """Answers one request. Returns whether the connection stays open."""
+    lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    fields = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
+    body = await reader.readexactly(int(fields.get("content-length", "0")))
+    method, path, _ = lines[0].split(" ")
+    _, case, run, *rest = path.split("/")
+    bodies = runs.setdefault((case, run), [])
+    if method == "GET":
+        return await send(writer, 200, json.dumps(bodies).encode())
+    bodies.append({"path": "/" + "/".join(rest), "body": json.loads(body)})
+    replies = CASES[int(case)]["stub"]
+    return await reply(writer, replies[min(len(bodies), len(replies)) - 1])
+
+
+async def reply(writer: asyncio.StreamWriter, what: dict) -> bool:
+    status, content = content_of(what)
+    match what.get("fault"):
+        case None:
+            return await send(writer, status, content, what.get("type", "application/json"))
+        case "stall":
+            await asyncio.sleep(3600)
+        case "truncate":
+            writer.write(head(status, len(content)) + content[:-5])
+        case "raw":
+            writer.write(what["text"].encode())
+        case "redirect":
+            writer.write(b"HTTP/1.1 307 Temporary Redirect\r\nlocation: check\r\n" + f"content-length: {len(content)}\r\n\r\n".encode() + content)
+        case "latin1":
+            return await send(writer, status, content[:-1] + b',"note":"\xe9"}')
+        case "trickle":
+            await trickle(writer, head(status, 100_000), b" ")
+        case "trickle_head":
+            await trickle(writer, b"HTTP/1.1 200 OK\r\n", b"x-a: b\r\n")
+        case "flood":
+            writer.write(f"HTTP/1.1 {status} Flood\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n".encode())
+            while True:
+                writer.write(b" " * 65_536)
+                await writer.drain()
+    await writer.drain()
+    return False
+
+
+def content_of(what: dict) -> tuple[int, bytes]:
+    """The status and the body of a reply; the status of an answer follows from it."""
+    if "answer" not in what:
+        return what.get("status", 200), what.get("text", "").encode()
+    answer = {**ANSWER, **what["answer"]}
+    answer.pop(what.get("without"), None)
+    return what.get("status", 429 if answer.get("allowed") is False else 200), json.dumps(answer).encode()
+
+
+async def trickle(writer: asyncio.StreamWriter, first: bytes, more: bytes) -> None:
+    writer.write(first)
+    while not writer.is_closing():
+        writer.write(more)
+        await writer.drain()
+        await asyncio.sleep(0.02)
+
+
+def head(status: int, length: int, kind: str = "application/json") -> bytes:
+    return f"HTTP/1.1 {status} Status\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n".encode()
+
+
+async def send(writer: asyncio.StreamWriter, status: int, content: bytes, kind: str = "application/json") -> bool:
+    writer.write(head(status, len(content), kind) + content)
+    await writer.drain()
+    return True
+
+
+async def main() -> None:
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    # Ends with the process that started it, whose end of the pipe closes.
+    await asyncio.to_thread(sys.stdin.read)
+
+
+asyncio.run(main())

@@ -1,0 +1,180 @@
+import { type Answer, type GateAnswer, readAnswer, readBatch } from "./answer.js";
+import { DenialCache } from "./cache.js";
+import { WeirError } from "./errors.js";
+import { type Options, type Settings, readOptions } from "./options.js";
+import { type Attributes, type CheckOptions, type CheckRequest, body, cacheKey } from "./request.js";
+import { post } from "./transport.js";
+
+export interface WaitOptions extends CheckOptions {
+  /** The longest time to wait for units, in milliseconds. */
+  maxMs: number;
+  /** Ends the wait: `wait` rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** The options of `record` and `refund`. */
+export interface ReportOptions {
+  cost?: number;
+  idempotencyKey?: string;
+}
+
+/** A client of Weir's gates. Holds no limits: every decision is a gate's, or that of `onError`. */
+export class Weir {
+  readonly #settings: Settings;
+  readonly #cache: DenialCache;
+
+  constructor(options: Options) {
+    this.#settings = readOptions(options);
+    this.#cache = new DenialCache(this.#settings.cacheSize);
+  }
+
+  /**
+   * Asks whether an action is allowed, and takes its cost if it is. A denial is an answer, not an error.
+   *
+   * If no gate decides, `onError` does and the answer's `degraded` is `client`. Rejects with a `WeirError` of the kind
+   * `refused` if the request itself is wrong.
+   */
+  async check(namespace: string, attributes: Attributes, options: CheckOptions = {}): Promise<Answer> {
+    const request = { namespace, attributes, ...options };
+    const cacheable = options.peek !== true && options.idempotencyKey === undefined;
+    const key = cacheable ? cacheKey(request) : "";
+    const sentAt = this.#settings.now();
+    const cached = cacheable ? this.#cache.get(key, sentAt) : null;
+    if (cached !== null) return cached;
+    const { generation } = this.#cache;
+    try {
+      const gate = await this.#decide("/check", request);
+      if (cacheable) this.#cache.insert(key, gate, sentAt, generation);
+      return gate.answer;
+    } catch (error) {
+      return this.#degraded(error, request);
+    }
+  }
+
+  /** The answer of a check that takes nothing. */
+  peek(namespace: string, attributes: Attributes, options: { cost?: number } = {}): Promise<Answer> {
+    return this.check(namespace, attributes, { ...options, peek: true });
+  }
+
+  /**
+   * Takes units that were used already, even if fewer are left. Rejects with a `WeirError` if no gate confirms it. `charged` of the answer is
+   * the number of units that each matching limit took.
+   */
+  async record(namespace: string, attributes: Attributes, options: ReportOptions = {}): Promise<Answer> {
+    return (await this.#decide("/record", { namespace, attributes, ...options })).answer;
+  }
+
+  /** Returns units to every matching limit. Rejects with a `WeirError` if no gate confirms it. */
+  async refund(namespace: string, attributes: Attributes, options: ReportOptions = {}): Promise<Answer> {
+    try {
+      return (await this.#decide("/refund", { namespace, attributes, ...options })).answer;
+    } finally {
+      // Any cached denial may have ended, because rules count by some of the attributes only.
+      this.#cache.clear();
+    }
+  }
+
+  /** Up to 100 independent checks in one request, decided in order. If no gate decides, `onError` answers each. */
+  async batch(checks: readonly CheckRequest[]): Promise<Answer[]> {
+    if (checks.length === 0) return [];
+    if (checks.length > BATCH_MAX) throw new RangeError(`checks: at most ${BATCH_MAX}`);
+    try {
+      const bodies = checks.map((check) => body(this.#withRetryKey("/check", check)));
+      const { status, body: answer } = await this.#send("/check/batch", { checks: bodies }, this.#settings.retry);
+      if (status !== 200) throw notAnAnswer(status);
+      return readBatch(answer, checks.length).map((gate) => gate.answer);
+    } catch (error) {
+      return Promise.all(checks.map((check) => this.#degraded(error, check)));
+    }
+  }
+
+  /**
+   * Checks until the action is allowed, and waits as the answers say. Returns the denial if it cannot be allowed before
+   * `maxMs`. The delay of a leaky bucket is waited for in full, because its units are already taken.
+   */
+  async wait(namespace: string, attributes: Attributes, options: WaitOptions): Promise<Answer> {
+    const { maxMs, signal, ...checkOptions } = options;
+    if (!(maxMs >= 0)) throw new RangeError("maxMs: 0 or more");
+    const { now, sleep } = this.#settings;
+    const until = now() + maxMs;
+    for (;;) {
+      signal?.throwIfAborted();
+      const answer = await this.check(namespace, attributes, checkOptions);
+      const ms = answer.allowed ? answer.delayMs : answer.retryAfterMs;
+      const tooLong = ms === null || (!answer.allowed && now() + ms > until);
+      if (tooLong) return answer;
+      if (ms > 0) await sleep(ms, signal);
+      if (answer.allowed) return answer;
+    }
+  }
+
+  async #decide(path: Path, request: CheckRequest): Promise<GateAnswer> {
+    const { status, body: answer } = await this.#send(
+      path,
+      body(this.#withRetryKey(path, request)),
+      this.#settings.retry || request.peek === true,
+    );
+    const gate = readAnswer(answer);
+    const decided = status === (gate.answer.allowed ? 200 : 429);
+    // A report is no admission, so it is 200 either way. A record names the units that it took.
+    const reported = path !== "/check" && status === 200;
+    const confirmed = path !== "/record" || status !== 200 || gate.answer.charged !== null;
+    if (!(decided || reported) || !confirmed) throw notAnAnswer(status);
+    return gate;
+  }
+
+  /** The request with an idempotency key, if it can be sent twice and would take units. */
+  #withRetryKey(path: Path, request: CheckRequest): CheckRequest {
+    const takes = path !== "/check" || request.peek !== true;
+    if (!this.#settings.retry || !takes || request.idempotencyKey !== undefined) return request;
+    return { ...request, idempotencyKey: crypto.randomUUID() };
+  }
+
+  /** Sends a request; once more if the connection failed, and `repeatable`. */
+  async #send(path: string, request: object, repeatable: boolean): ReturnType<typeof post> {
+    const { url, key, timeoutMs } = this.#settings;
+    const deadline = performance.now() + timeoutMs;
+    const send = () => post(url + path, key, JSON.stringify(request), deadline);
+    try {
+      return await send();
+    } catch (error) {
+      const again = repeatable && error instanceof WeirError && error.kind === "connection";
+      if (!again || performance.now() >= deadline) throw error;
+      return send();
+    }
+  }
+
+  async #degraded(error: unknown, request: CheckRequest): Promise<Answer> {
+    if (!(error instanceof WeirError) || error.kind === "refused") throw error;
+    this.#settings.onDegraded(error);
+    const { onError } = this.#settings;
+    const choice = typeof onError === "function" ? await onError(error, request) : onError;
+    const allowed = choice === "allow";
+    return {
+      allowed,
+      deniedBy: [],
+      retryAfterMs: allowed ? 0 : RETRY_AFTER_MS,
+      delayMs: 0,
+      limit: null,
+      remaining: null,
+      resetAfterMs: null,
+      limits: [],
+      degraded: "client",
+      charged: null,
+      code: null,
+      rulebookVersion: null,
+      cached: false,
+      error,
+    };
+  }
+}
+
+type Path = "/check" | "/record" | "/refund";
+
+const BATCH_MAX = 100;
+/** When to try again after a denial by `onError`; a gate without Redis answers the same. */
+const RETRY_AFTER_MS = 1_000;
+
+function notAnAnswer(status: number): WeirError {
+  return new WeirError("answer", `the gate's answer does not fit its status ${status}`, { status });
+}

@@ -1,0 +1,42 @@
+import type { Request, RequestHandler, Response } from "express";
+
+import { type AddressOptions, clientAddress } from "./address.js";
+import type { Weir } from "./client.js";
+import { type MiddlewareOptions, admit } from "./middleware.js";
+
+/** Middleware for an application, a router or a route of Express. */
+export function weir(client: Weir, options: MiddlewareOptions<Request>): RequestHandler {
+  return (request, response, next) => {
+    limit(client, options, request, response).then((admitted) => (admitted ? next() : undefined), next);
+  };
+}
+
+/** The address of the client. `X-Forwarded-For` is read only with `trustedHops`; Express' `trust proxy` has no effect. */
+export function ip(request: Request, options?: AddressOptions): string {
+  return clientAddress(request.socket.remoteAddress, request.headers["x-forwarded-for"], options);
+}
+
+/** The pattern of the route, such as `/users/:id`. Known only in middleware of the route itself. */
+export function route(request: Request): string {
+  const path: unknown = request.route?.path;
+  if (path === undefined) {
+    throw new Error("route: Express has not matched a route yet; pass the middleware to the route: app.get(path, weir(…), handler)");
+  }
+  return request.baseUrl + String(path);
+}
+
+async function limit(
+  client: Weir,
+  options: MiddlewareOptions<Request>,
+  request: Request,
+  response: Response,
+): Promise<boolean> {
+  const { headers, refusal, settle } = await admit(client, options, request);
+  response.set(refusal?.headers ?? headers);
+  if (refusal !== null) {
+    response.status(refusal.status).send(JSON.stringify(refusal.body));
+    return false;
+  }
+  response.once("finish", () => void settle(response.statusCode));
+  return true;
+}

@@ -1,0 +1,38 @@
+import type { Answer, LimitAnswer } from "./answer.js";
+
+/** The headers of an answer, by lower-case name: those that a gate sends with it. None if no enforced limit decided. */
+export function headers(answer: Answer): Record<string, string> {
+  const all: Record<string, string> = {};
+  const { limit, remaining, resetAfterMs, retryAfterMs } = answer;
+  if (limit !== null && remaining !== null && resetAfterMs !== null) {
+    const resetS = Math.ceil(resetAfterMs / 1000);
+    all["x-ratelimit-limit"] = `${limit}`;
+    all["x-ratelimit-remaining"] = `${remaining}`;
+    all["x-ratelimit-reset"] = `${resetS}`;
+    const deciding = answer.code === null ? answer.limits.find((one) => decides(answer, one)) : null;
+    const name = answer.code ?? deciding?.rule;
+    // A header carries Latin-1 text alone, and a name is quoted.
+    if (name !== undefined && /^[ !#-[\]-~]*$/.test(name)) {
+      const windowS = Math.max(Math.ceil((deciding?.windowMs ?? 1000) / 1000), 1);
+      all["ratelimit-policy"] = `"${name}";q=${limit};w=${windowS}`;
+      all["ratelimit"] = `"${name}";r=${remaining};t=${resetS}`;
+    }
+  }
+  if (!answer.allowed && retryAfterMs !== null) {
+    const retryS = `${Math.max(Math.ceil(retryAfterMs / 1000), 1)}`;
+    all["x-ratelimit-retry-after"] = retryS;
+    all["retry-after"] = retryS;
+  }
+  return all;
+}
+
+/** Whether the numbers of this limit are those of the whole answer. */
+function decides(answer: Answer, limit: LimitAnswer): boolean {
+  return (
+    limit.mode === "enforce" &&
+    limit.limit === answer.limit &&
+    limit.remaining === answer.remaining &&
+    limit.resetAfterMs === answer.resetAfterMs &&
+    (answer.allowed || limit.retryAfterMs === answer.retryAfterMs)
+  );
+}

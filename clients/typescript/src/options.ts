@@ -1,0 +1,80 @@
+import type { WeirError } from "./errors.js";
+import type { CheckRequest } from "./request.js";
+
+/** The decision of the caller about an action on which no gate decided. */
+export type Choice = "allow" | "deny";
+
+export interface Options {
+  /** The address of a gate or of the load balancer before the gates, such as `http://weir:8081`. */
+  url: string;
+  /** An API key with the scope `check`. */
+  key: string;
+  /**
+   * The decision if no gate decides: too late, no connection, an error, or an answer that is none. There is no default,
+   * because either choice hurts somebody.
+   */
+  onError: Choice | ((error: WeirError, request: CheckRequest) => Choice | Promise<Choice>);
+  /** The time for one call with its repeat, in milliseconds; 100 if not given. */
+  timeoutMs?: number;
+  /**
+   * Repeats a call once if its connection fails. Each check then carries an idempotency key, which costs Redis a key for a minute
+   * and excludes the gate's shortcuts (leases, cached denials). Peeks are always repeated.
+   */
+  retry?: boolean;
+  /** How many denials are repeated without asking while the gate permits it; 10,000 if not given, 0 for none. */
+  cacheSize?: number;
+  /** Called for every decision that was left to `onError`: count it, so that an open gate is noticed. */
+  onDegraded?: (error: WeirError) => void;
+  /** Monotonic milliseconds, by which cached denials end; `performance.now` if not given. For tests. */
+  now?: () => number;
+  /** Waits for `ms`; a timer if not given. For tests. */
+  sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+}
+
+export type Settings = Required<Options>;
+
+export function readOptions(options: Options): Settings {
+  const { url, key, onError } = options;
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) throw new TypeError("url: an http or https address is needed");
+  if (parsed.username !== "" || parsed.search !== "" || parsed.hash !== "") {
+    throw new TypeError("url: an address without user, query and fragment is needed");
+  }
+  if (typeof key !== "string" || !/^[!-~]+$/.test(key)) throw new TypeError("key: an API key is needed");
+  if (onError !== "allow" && onError !== "deny" && typeof onError !== "function") {
+    throw new TypeError('onError: choose "allow", "deny" or a function');
+  }
+  return {
+    url: parsed.href.replace(/\/+$/, ""),
+    key,
+    onError,
+    timeoutMs: inRange("timeoutMs", options.timeoutMs ?? 100, 1, 60_000),
+    cacheSize: inRange("cacheSize", options.cacheSize ?? 10_000, 0, 1_000_000),
+    retry: options.retry ?? false,
+    onDegraded: options.onDegraded ?? (() => {}),
+    now: options.now ?? (() => performance.now()),
+    sleep: options.sleep ?? sleep,
+  };
+}
+
+function inRange(name: string, value: number, least: number, most: number): number {
+  if (!Number.isInteger(value) || value < least || value > most) {
+    throw new RangeError(`${name}: a whole number from ${least} to ${most} is needed`);
+  }
+  return value;
+}
+
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", abort, { once: true });
+    if (signal?.aborted) abort();
+  });
+}

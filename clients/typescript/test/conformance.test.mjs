@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Weir, WeirError, headers } from "../dist/index.js";
+import { GATE, GENEROUS_MS, KEY, RUN, STUB, closedPort, conformance } from "./support.mjs";
+
+for (const [position, row] of conformance.cases.entries()) {
+  test(row.name, async () => {
+    const slept = [];
+    const address = { gate: GATE, stub: `${STUB}/${position}/${RUN}`, closed: await closedPort() }[row.server];
+    const { on_error = "deny", key = KEY, timeout_ms = GENEROUS_MS, retry, cache_size } = row.options ?? {};
+    const weir = new Weir({
+      url: address,
+      key,
+      onError: on_error,
+      timeoutMs: timeout_ms,
+      ...(retry === undefined ? {} : { retry }),
+      ...(cache_size === undefined ? {} : { cacheSize: cache_size }),
+      // A busy machine must not outlast a cached denial.
+      ...(row.steps.some((step) => step.call === "wait") ? {} : { now: () => 0 }),
+      ...(row.server === "stub" ? { sleep: async (ms) => void slept.push(ms) } : {}),
+    });
+    for (const [nth, step] of row.steps.entries()) await take(weir, step, `step ${nth}`);
+    if (row.sleeps !== undefined) assert.deepEqual(slept, row.sleeps);
+    if (row.server === "stub") await compareRequests(row, `${address}/requests`);
+  });
+}
+
+async function take(weir, step, where) {
+  let answers;
+  try {
+    const outcome = await call(weir, step);
+    answers = Array.isArray(outcome) ? outcome : [outcome];
+  } catch (error) {
+    assert(error instanceof WeirError && step.error !== undefined, `${where}: ${error.stack}`);
+    const { kind, status, fields } = step.error;
+    assert.equal(error.kind, kind, where);
+    if (status !== undefined) assert.equal(error.status, status, where);
+    if (fields !== undefined) assert.deepEqual(error.fields.map(({ field }) => field), fields, where);
+    return;
+  }
+  assert.equal(step.error, undefined, `${where}: no error`);
+  const expected = step.results ?? [step.expect];
+  assert.equal(answers.length, expected.length, where);
+  expected.forEach((wanted, at) => compare(answers[at], wanted, `${where}, answer ${at}`));
+}
+
+function call(weir, step) {
+  const { namespace = "conformance", cost, idempotency_key } = step;
+  const options = {
+    ...(cost === undefined ? {} : { cost }),
+    ...(idempotency_key === undefined ? {} : { idempotencyKey: ofRun(idempotency_key) }),
+  };
+  const attributes = attributesOf(step.attributes ?? {});
+  switch (step.call) {
+    case "check":
+    case "peek":
+    case "record":
+    case "refund":
+      return weir[step.call](namespace, attributes, options);
+    case "wait":
+      return weir.wait(namespace, attributes, { ...options, maxMs: step.max_ms });
+    case "batch":
+      return weir.batch(step.checks.map((check) => ({ namespace, ...check, attributes: attributesOf(check.attributes) })));
+    default:
+      throw new Error(`no call ${step.call}`);
+  }
+}
+
+function compare(answer, wanted, where) {
+  const found = {
+    allowed: answer.allowed,
+    denied_by: answer.deniedBy,
+    retry_after_ms: answer.retryAfterMs,
+    delay_ms: answer.delayMs,
+    limit: answer.limit,
+    remaining: answer.remaining,
+    reset_after_ms: answer.resetAfterMs,
+    limits: answer.limits.length,
+    degraded: answer.degraded,
+    charged: answer.charged,
+    code: answer.code,
+    cached: answer.cached,
+    error: answer.error?.kind ?? null,
+  };
+  for (const [name, value] of Object.entries(wanted)) {
+    const place = `${where}: ${name} of ${JSON.stringify(found)}`;
+    if (name === "headers") {
+      const all = headers(answer);
+      for (const [header, text] of Object.entries(value)) assert.equal(all[header] ?? null, text, `${where}: ${header}`);
+    } else if (typeof value?.min === "number") {
+      assert(found[name] >= value.min && found[name] <= value.max, place);
+    } else {
+      assert.deepEqual(found[name], value, place);
+    }
+  }
+}
+
+async function compareRequests(row, address) {
+  const requests = await (await fetch(address)).json();
+  if (row.requests !== undefined) assert.equal(requests.length, row.requests, "requests");
+  const keys = requests.map(({ body }) => body.idempotency_key);
+  if (row.same_key) assert(keys[0]?.length >= 16 && keys.every((key) => key === keys[0]), `keys: ${keys}`);
+}
+
+function attributesOf(attributes) {
+  return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, ofRun(value)]));
+}
+
+function ofRun(text) {
+  return text.replaceAll("$RUN", RUN);
+}

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Weir, clientAddress, safeAttributes } from "../dist/index.js";
+import { KEY, RUN, STUB, conformance } from "./support.mjs";
+
+test("the options that matter must be given", () => {
+  const right = { url: "http://localhost:1", key: "k", onError: "deny" };
+  new Weir(right);
+  const wrong = [
+    { onError: undefined }, { onError: "open" }, { onError: true }, { url: "localhost:1" }, { url: "ftp://a" }, { url: "" },
+    { url: "http://a/?token=b" }, { url: "http://user:password@a" }, { key: "" }, { key: "a\nb" }, { key: undefined }, { timeoutMs: 0 },
+    { timeoutMs: 1.5 }, { timeoutMs: 60_001 }, { timeoutMs: NaN }, { cacheSize: -1 },
+  ];
+  for (const one of wrong) assert.throws(() => new Weir({ ...right, ...one }), /url|key|onError|timeoutMs|cacheSize/, JSON.stringify(one));
+});
+
+test("a cached denial counts down and ends when the gate's permission does", async () => {
+  const position = conformance.cases.findIndex(({ name }) => name === "a denial is repeated as the gate permits");
+  let now = 0;
+  const url = `${STUB}/${position}/${RUN}-clock`;
+  const weir = new Weir({ url, key: KEY, onError: "deny", timeoutMs: 20_000, now: () => now });
+  const ask = async () => {
+    const { allowed, cached, retryAfterMs } = await weir.check("a", {});
+    return [allowed, cached, retryAfterMs];
+  };
+  assert.deepEqual(await ask(), [false, false, 60_000]);
+  now = 999;
+  assert.deepEqual(await ask(), [false, true, 59_001]);
+  now = 1_000;
+  assert.deepEqual(await ask(), [true, false, 0]);
+});
+
+test("a forwarded address counts only behind the stated number of proxies", () => {
+  const rows = [
+    ["203.0.113.9", "1.1.1.1", {}, "203.0.113.9"],
+    ["203.0.113.9", "1.1.1.1, 198.51.100.7", { trustedHops: 1 }, "198.51.100.7"],
+    ["203.0.113.9", ["1.1.1.1", "198.51.100.7"], { trustedHops: 1 }, "198.51.100.7"],
+    ["203.0.113.9", "1.1.1.1, 198.51.100.7, 10.0.0.1", { trustedHops: 2 }, "198.51.100.7"],
+    ["203.0.113.9", "198.51.100.7", { trustedHops: 3 }, "198.51.100.7"],
+    ["203.0.113.9", "garbage", { trustedHops: 1 }, "203.0.113.9"],
+    ["203.0.113.9", "01.1.1.1", { trustedHops: 1 }, "203.0.113.9"],
+    ["203.0.113.9", undefined, { trustedHops: 1 }, "203.0.113.9"],
+    ["10.0.0.1", "198.51.100.7:4711", { trustedHops: 1 }, "198.51.100.7"],
+    ["10.0.0.1", "[2001:db8:1:2:3::9]:443", { trustedHops: 1 }, "2001:db8:1:2::/64"],
+    ["::ffff:203.0.113.9", undefined, {}, "203.0.113.9"],
+    ["2001:DB8:0:0:1:0:0:1", undefined, { ipv6Prefix: 128 }, "2001:db8::1:0:0:1"],
+    ["2001:db8:1234:5678::1", undefined, { ipv6Prefix: 56 }, "2001:db8:1234:5600::/56"],
+    ["fe80::1%eth0", undefined, {}, "fe80::/64"],
+    ["::1", undefined, {}, "::/64"],
+  ];
+  for (const [peer, forwarded, options, expected] of rows) {
+    assert.equal(clientAddress(peer, forwarded, options), expected, JSON.stringify([peer, forwarded, options]));
+  }
+  assert.throws(() => clientAddress(undefined, "1.1.1.1"), /trustedHops/);
+  assert.throws(() => clientAddress("1::2::3", undefined), TypeError);
+  assert.throws(() => clientAddress("1.1.1.1", undefined, { trustedHops: -1 }), RangeError);
+});
+
+test("values that a gate refuses become their digest", async () => {
+  const long = "ü".repeat(257);
+  const safe = await safeAttributes({ a: "plain", b: long, c: "nul\0", d: "\ud800", e: 7, f: null, g: "ü".repeat(256) });
+  assert.deepEqual([safe.a, safe.e, safe.f, safe.g], ["plain", 7, null, "ü".repeat(256)]);
+  for (const name of ["b", "c", "d"]) assert.match(safe[name], /^sha256:[0-9a-f]{64}$/);
+  assert.notEqual(safe.b, safe.c);
+});

@@ -1,0 +1,108 @@
+"""What the examples share: starts `weir dev` with the rules of an example, and the example's processes until the first one ends."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+DEADLINE_S = 120
+ATTEMPTS = 3
+
+
+@contextlib.contextmanager
+def weir(rules: pathlib.Path):
+    """Starts Weir with these rules. The value is the environment of programs that ask it: WEIR_URL and WEIR_KEY."""
+    program = os.environ.get("WEIR_BIN") or shutil.which("weir") or sys.exit("weir is not on the path, and WEIR_BIN is not set")
+    # As after Ctrl-C, everything that was started is stopped.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with contextlib.ExitStack() as stack:
+        folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="weir-example-")))
+        # `weir dev` gives up if a port was taken meanwhile, or the machine is too busy for its deadlines.
+        for attempt in range(ATTEMPTS):
+            # A busy machine must not degrade an answer of the gate.
+            options = ["--base-port", free_port(2), "--gates", 1, "--redis-budget-ms", 10_000, "--log", "error"]
+            command = [program, "dev", "--json", "--data-dir", folder / str(attempt), *options]
+            line = stack.enter_context(process(command, stdout=subprocess.PIPE, text=True)).stdout.readline()
+            if line:
+                break
+        else:
+            sys.exit("weir dev did not start")
+        installation = json.loads(line)
+        create_rules(installation, json.loads(rules.read_text("utf-8")))
+        # The servers listen at IPv4 alone.
+        gate = installation["gates"][0].replace("localhost", "127.0.0.1")
+        yield {**os.environ, "WEIR_URL": gate, "WEIR_KEY": installation["api_key"]}
+
+
+def create_rules(installation: dict, rules: list[dict]) -> None:
+    api = f"{installation['control']}/api/v1"
+    login = {"email": installation["email"], "password": installation["password"]}
+    token = request(f"{api}/auth/login", login)["access_token"]
+    made = [request(f"{api}/tenants/{installation['tenant']}/rules", rule, token) for rule in rules]
+    version = max(rule["rulebook_version"] for rule in made)
+    until(lambda: request(f"{installation['gates'][0]}/readyz")["rulebook_version"] >= version)
+
+
+def run(processes: list[list], ready: str | None = None, **options) -> int:
+    """Runs the processes until the first one ends or this one is interrupted. Prints the address when it can be reached."""
+    with contextlib.ExitStack() as stack:
+        started = [stack.enter_context(process(command, **options)) for command in processes]
+        if ready is not None:
+            until(lambda: reachable(ready))
+            print(f"ready: {ready}", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            while all(one.poll() is None for one in started):
+                time.sleep(0.05)
+        return max(one.poll() or 0 for one in started)
+
+
+@contextlib.contextmanager
+def process(command: list, **options):
+    """A process that is stopped at the end."""
+    with subprocess.Popen([str(word) for word in command], **options) as started:
+        try:
+            yield started
+        finally:
+            started.terminate()
+
+
+def free_port(neighbours: int = 1) -> int:
+    """The first of this number of ports that are free now."""
+    for base in range(20_000 + os.getpid() % 9_000, 32_000, neighbours):
+        with contextlib.ExitStack() as held:
+            try:
+                for port in range(base, base + neighbours):
+                    held.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return base
+    sys.exit("no free ports")
+
+
+def request(url: str, body: dict | None = None, token: str | None = None) -> dict:
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    content = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(url, content, headers), timeout=DEADLINE_S) as response:
+        return json.load(response)
+
+
+def reachable(url: str) -> bool:
+    with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=DEADLINE_S):
+        return True
+    return False
+
+
+def until(condition) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            sys.exit("it did not start in time")
+        time.sleep(0.05)

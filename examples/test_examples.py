@@ -1,0 +1,81 @@
+"""Starts each example by its command, and uses it. `cargo xtask clients examples` runs this."""
+
+import contextlib
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+
+import httpx
+import installation
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@contextlib.contextmanager
+def started(example: str):
+    """The value is a client of the example's server."""
+    port = str(installation.free_port())
+    command = [sys.executable, HERE / example / "start.py", port]
+    with installation.process(command, stdout=subprocess.PIPE, text=True) as process:
+        line = process.stdout.readline()
+        if line != f"ready: http://127.0.0.1:{port}/\n":
+            raise AssertionError(f"{example} did not start: {line}")
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=installation.DEADLINE_S, trust_env=False) as http:
+            yield http
+
+
+class Examples(unittest.TestCase):
+    def test_login_counts_failures_of_an_account_and_requests_of_an_address(self) -> None:
+        with started("login-fastapi") as http:
+
+            def statuses(account: str, password: str, times: int) -> list[int]:
+                body = {"account": account, "password": password}
+                # Nobody escapes by a header.
+                headers = {"x-forwarded-for": f"198.51.100.{times}"}
+                return [http.post("/login", json=body, headers=headers).status_code for _ in range(times)]
+
+            # Successes return their units, so they never end.
+            self.assertEqual(statuses("ada", "password of ada", 6), [200] * 6)
+            self.assertEqual(statuses("ada", "guess", 6), [401] * 5 + [429])
+            # The right password does not help now, and another way to write the account neither.
+            self.assertEqual(statuses("ADA ", "password of ada", 1), [429])
+            self.assertEqual(statuses("bob", "password of bob", 1), [200])
+            # 20 requests of this address, and those that were refilled meanwhile.
+            found = statuses("bob", "password of bob", 40)
+            self.assertIn(429, found)
+            denied = http.post("/login", json={"account": "c" * 600, "password": "\0"})
+            self.assertIn(denied.status_code, (401, 429))
+
+    def test_api_counts_keys_and_the_addresses_that_nginx_saw(self) -> None:
+        with started("api-express") as http:
+
+            def statuses(path: str, times: int, **headers: str) -> list[int]:
+                return [http.get(path, headers=headers).status_code for _ in range(times)]
+
+            # The client writes another address each time, to the left of the one that nginx appends.
+            spoofed = [statuses(f"/quotes/{n}", 1, **{"x-forwarded-for": f"198.51.100.{n}"})[0] for n in range(4)]
+            self.assertEqual(spoofed, [200] * 3 + [429])
+            self.assertEqual(statuses("/authors/1", 4), [200] * 3 + [429])
+            ada = {"x-api-key": "key-of-ada"}
+            self.assertEqual(statuses("/quotes/1", 6, **ada) + statuses("/authors/1", 5, **ada), [200] * 10 + [429])
+            denied = http.get("/quotes/1", headers=ada)
+            self.assertEqual(denied.json()["code"], "rate_limited")
+            self.assertEqual(denied.headers["ratelimit-policy"], '"requests-of-a-key";q=10;w=3600')
+            # A key that nobody has is no key.
+            self.assertEqual(statuses("/quotes/1", 1, **{"x-api-key": "another"}), [429])
+
+    def test_worker_waits_and_sends_every_message(self) -> None:
+        recipients = [f"reader-{n}@example.com" for n in range(6)]
+        begun = time.monotonic()
+        command = [sys.executable, HERE / "worker-email" / "start.py"]
+        ended = subprocess.run(command, input="\n".join(recipients), stdout=subprocess.PIPE, text=True, timeout=900)
+        self.assertEqual(ended.returncode, 0)
+        self.assertEqual(ended.stdout.splitlines(), [f"sent to {one}" for one in recipients])
+        # Two at once and four that each wait for a refill. Less would mean that it did not wait.
+        self.assertGreaterEqual(time.monotonic() - begun, 4 * 0.2)
+
+
+if __name__ == "__main__":
+    unittest.main()
