@@ -1,0 +1,45 @@
+//! The files of Envoy's rate limit service (before: Lyft's), as rules that decide the same.
+//!
+//! A path of descriptors becomes one rule. The attribute `descriptor`, which holds the keys of a descriptor in their order,
+//! makes the depth exact. In the original, the most specific value of a key wins, so the rule of a key without a value
+//! excludes the values beside it.
+
+use weir_wire::rules::RuleBody;
+
+use crate::rule_set::{Finding, SourceFile};
+use crate::yaml::{Misplaced, documents};
+
+mod descriptors;
+mod file;
+mod rule;
+
+/// The rules of a file, and what could not be converted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Import {
+    /// The rules.
+    pub rules: Vec<RuleBody>,
+    /// The parts that were left out, with the reason.
+    pub left_out: Vec<Finding>,
+    /// The settings that were ignored.
+    pub ignored: Vec<Finding>,
+}
+
+/// Converts a file, or returns its first error. Limits that no rule can express are left out. Settings without a counterpart are
+/// ignored if the import is `lossy`; otherwise, their limits are left out too.
+pub fn import(source: &SourceFile, lossy: bool) -> Result<Import, Finding> {
+    let finding =
+        |error: Misplaced| Finding { file: source.name.clone(), at: error.at, text: error.text };
+    let mut import = Import::default();
+    for document in documents(&source.text).map_err(finding)? {
+        let file = file::read(&document).map_err(finding)?;
+        let mut converter = descriptors::Converter::new(&file, lossy);
+        converter.convert(&file.descriptors);
+        import.rules.extend(converter.rules);
+        import.left_out.extend(converter.left_out.into_iter().map(finding));
+        import.ignored.extend(converter.ignored.into_iter().map(finding));
+    }
+    Ok(import)
+}
+
+#[cfg(test)]
+mod tests;

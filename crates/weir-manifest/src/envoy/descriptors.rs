@@ -1,0 +1,148 @@
+//! Descriptors as rules.
+
+use serde_json::json;
+use weir_wire::limits::LimitBody;
+use weir_wire::rules::{ConditionBody, RuleBody};
+use weir_wire::words::{Action, Mode, Op};
+
+use super::file::{Descriptor, File, RateLimit};
+use super::rule;
+use crate::yaml::Misplaced;
+
+/// The attribute that holds the keys of a descriptor, joined with dots.
+const DESCRIPTOR_ATTRIBUTE: &str = "descriptor";
+
+pub(super) struct Converter {
+    namespace: String,
+    lossy: bool,
+    path: Vec<Step>,
+    pub(super) rules: Vec<RuleBody>,
+    pub(super) left_out: Vec<Misplaced>,
+    pub(super) ignored: Vec<Misplaced>,
+}
+
+/// A level of the path to a descriptor.
+struct Step {
+    key: String,
+    value: Option<String>,
+    attribute: String,
+    conditions: Vec<ConditionBody>,
+    /// Whether each value has a counter of its own.
+    counts: bool,
+}
+
+impl Converter {
+    pub(super) fn new(file: &File, lossy: bool) -> Self {
+        Self {
+            namespace: rule::namespace(&file.domain),
+            lossy,
+            path: Vec::new(),
+            rules: Vec::new(),
+            left_out: Vec::new(),
+            ignored: Vec::new(),
+        }
+    }
+
+    pub(super) fn convert(&mut self, siblings: &[Descriptor]) {
+        for descriptor in siblings {
+            match self.step(descriptor, siblings) {
+                Ok(step) => self.path.push(step),
+                Err(error) => {
+                    self.left_out.push(error);
+                    continue;
+                }
+            }
+            let unsupported = descriptor.unsupported.iter().cloned();
+            if self.lossy || descriptor.unsupported.is_empty() {
+                self.ignored.extend(unsupported);
+                if let Err(error) = self.add_rule(descriptor) {
+                    self.left_out.push(error);
+                }
+            } else {
+                self.left_out.extend(unsupported);
+            }
+            self.convert(&descriptor.descriptors);
+            self.path.pop();
+        }
+    }
+
+    fn step(&self, descriptor: &Descriptor, siblings: &[Descriptor]) -> Result<Step, Misplaced> {
+        let taken: Vec<_> = self.path.iter().map(|step| step.attribute.clone()).collect();
+        let attribute = rule::attribute(&descriptor.key, &taken);
+        let value = descriptor.value.as_deref();
+        let mut conditions = Vec::new();
+        conditions.extend(value.map(|value| rule::value_condition(&attribute, value)));
+        let is_pattern = value.is_some_and(|value| value.contains('*'));
+        if is_pattern || value.is_none() {
+            for other in siblings.iter().filter(|other| other.key == descriptor.key) {
+                match other.value.as_deref().filter(|other| Some(*other) != value) {
+                    None => {}
+                    Some(other) if !other.contains('*') => {
+                        let excluded = !is_pattern || matches(value.unwrap_or_default(), other);
+                        if excluded {
+                            conditions.push(rule::condition(&attribute, Op::NotEquals, other));
+                        }
+                    }
+                    Some(other) => {
+                        let text = format!(
+                            "`{}` beside the pattern `{other}`: no condition excludes a pattern",
+                            descriptor.key
+                        );
+                        return Err(Misplaced::new(descriptor.at, text));
+                    }
+                }
+            }
+        }
+        let counts = value.is_none() || is_pattern && !descriptor.shares;
+        let (key, value) = (descriptor.key.clone(), descriptor.value.clone());
+        Ok(Step { key, value, attribute, conditions, counts })
+    }
+
+    /// Adds the rule of the descriptor at the end of the path, if it has a limit.
+    fn add_rule(&mut self, descriptor: &Descriptor) -> Result<(), Misplaced> {
+        let (action, limits) = match descriptor.limit {
+            // No other rule matches this path, so without a rule there is no limit.
+            None | Some(RateLimit::Unlimited) => return Ok(()),
+            Some(RateLimit::Requests { count: 0, .. }) => (Action::Deny, Vec::new()),
+            Some(RateLimit::Requests { count: limit, window_ms }) => {
+                (Action::Limit, vec![LimitBody::FixedWindow { limit, window_ms }])
+            }
+        };
+        let keys: Vec<_> = self.path.iter().map(|step| step.key.as_str()).collect();
+        let kind = keys.join(".");
+        let mut conditions = vec![rule::condition(DESCRIPTOR_ATTRIBUTE, Op::Equals, &kind)];
+        conditions.extend(self.path.iter().flat_map(|step| step.conditions.iter().cloned()));
+        let counted = self.path.iter().filter(|step| step.counts && action == Action::Limit);
+        let names = self.path.iter().flat_map(|step| [Some(step.key.clone()), step.value.clone()]);
+        let names: Vec<_> = names.flatten().collect();
+        let taken: Vec<_> = self.rules.iter().map(|rule| rule.name.clone()).collect();
+        let identity = json!({ "namespace": self.namespace, "name": rule::name(&names, &taken) });
+        let defaults: RuleBody = serde_json::from_value(identity)
+            .map_err(|error| Misplaced::new(descriptor.at, error.to_string()))?;
+        let body = RuleBody {
+            conditions,
+            count_by: counted.map(|step| step.attribute.clone()).collect(),
+            action,
+            mode: if descriptor.shadow { Mode::Shadow } else { Mode::Enforce },
+            limits,
+            ..defaults
+        };
+        match body.clone().parse() {
+            Ok(_) => self.rules.push(body),
+            Err(wrong) => {
+                let reasons =
+                    wrong.iter().map(|wrong| format!("`{}` {}", wrong.field, wrong.reason));
+                let text = format!("no rule: {}", reasons.collect::<Vec<_>>().join("; "));
+                return Err(Misplaced::new(descriptor.at, text));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a pattern with `*` matches a value.
+fn matches(pattern: &str, value: &str) -> bool {
+    let Some((prefix, rest)) = pattern.split_once('*') else { return pattern == value };
+    let Some(value) = value.strip_prefix(prefix) else { return false };
+    (0..=value.len()).filter(|at| value.is_char_boundary(*at)).any(|at| matches(rest, &value[at..]))
+}

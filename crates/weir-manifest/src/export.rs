@@ -1,0 +1,112 @@
+//! Rules as manifests. Defaults are left out, so a manifest says what its author decided.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+use weir_wire::rules::RuleBody;
+
+use crate::document::{API_VERSION, KIND};
+use crate::durations;
+
+/// A rule as a document, with the line that begins it.
+pub fn manifest(rule: &RuleBody) -> String {
+    let mut text = format!(
+        "---\napiVersion: {API_VERSION}\nkind: {KIND}\nmetadata: {{ namespace: {}, name: {} }}\n",
+        scalar(&rule.namespace.clone().into()),
+        scalar(&rule.name.clone().into()),
+    );
+    let spec = spec(rule);
+    if spec.is_empty() {
+        text.push_str("spec: {}\n");
+        return text;
+    }
+    text.push_str("spec:\n");
+    for (field, value) in &spec {
+        let items = value.as_array().filter(|items| items.iter().any(Value::is_object));
+        let Some(items) = items else {
+            let _ = writeln!(text, "  {field}: {}", flow(value));
+            continue;
+        };
+        let _ = writeln!(text, "  {field}:");
+        for item in items {
+            let _ = writeln!(text, "    - {}", flow(item));
+        }
+    }
+    text
+}
+
+/// The fields that differ from their defaults.
+fn spec(rule: &RuleBody) -> Map<String, Value> {
+    let identity = json!({ "namespace": rule.namespace, "name": rule.name });
+    let defaults: Option<RuleBody> = serde_json::from_value(identity).ok();
+    let defaults = serde_json::to_value(defaults).unwrap_or_default();
+    let Ok(Value::Object(fields)) = serde_json::to_value(rule) else { return Map::new() };
+    let mut spec = Map::new();
+    for (field, value) in fields {
+        if defaults[&field] == value {
+            continue;
+        }
+        let value = match value {
+            Value::Array(limits) if field == "limits" => limits.into_iter().map(limit).collect(),
+            value => value,
+        };
+        let (field, value) = with_unit(field, value);
+        spec.insert(field, value);
+    }
+    spec
+}
+
+fn limit(limit: Value) -> Value {
+    let Value::Object(fields) = limit else { return limit };
+    let defaults =
+        [("count_denied", json!(false)), ("time_zone", json!("UTC")), ("anchor_day", json!(1))];
+    let is_default = |field: &str, value: &Value| {
+        defaults.iter().any(|(name, default)| *name == field && default == value)
+    };
+    let fields = fields.into_iter().filter(|(field, value)| !is_default(field, value));
+    fields.map(|(field, value)| with_unit(field, value)).collect::<Map<_, _>>().into()
+}
+
+/// `window_ms: 60000` as `window: 1m`.
+fn with_unit(field: String, value: Value) -> (String, Value) {
+    match (field.strip_suffix("_ms"), value.as_u64()) {
+        (Some(name), Some(ms)) => (name.to_owned(), durations::written(ms).into()),
+        _ => (field, value),
+    }
+}
+
+/// A value on one line.
+fn flow(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(field, value)| format!("{field}: {}", flow(value)));
+            format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
+        }
+        scalar_value => scalar(scalar_value),
+    }
+}
+
+/// A scalar. Texts get quotes unless all readers of YAML take them as texts. A text in JSON is one in YAML.
+fn scalar(value: &Value) -> String {
+    match value.as_str() {
+        Some(text) if is_plain(text) => text.to_owned(),
+        _ => value.to_string(),
+    }
+}
+
+fn is_plain(text: &str) -> bool {
+    const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    let begins = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/');
+    let plain = |c: char| c.is_ascii_alphanumeric() || ['_', '.', '/', '-'].contains(&c);
+    let is_duration = text.ends_with(['s', 'm', 'h', 'd'])
+        && text.starts_with(|first: char| ('1'..='9').contains(&first))
+        && text.chars().all(|c| c.is_ascii_alphanumeric() && c != 'e');
+    let is_word = WORDS.contains(&text.to_ascii_lowercase().as_str());
+    (begins || is_duration) && text.chars().all(plain) && !is_word
+}
+
+#[cfg(test)]
+mod tests;

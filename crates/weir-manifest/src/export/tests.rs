@@ -1,0 +1,97 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::rule_set::{RuleSet, SourceFile};
+
+/// Reads a manifest.
+fn read(text: &str) -> Vec<RuleBody> {
+    let file = SourceFile { name: "a.yaml".to_owned(), text: text.to_owned() };
+    let set = RuleSet::read(&[file]).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
+    set.rules().into_iter().map(|rule| rule.rule).collect()
+}
+
+fn body(json: Value) -> RuleBody {
+    serde_json::from_value(json).expect("a rule")
+}
+
+#[test]
+fn manifest_has_no_defaults() {
+    let rule = body(json!({
+        "namespace": "api", "name": "login", "count_by": ["user", "ip"],
+        "match": [{ "attribute": "route", "op": "equals", "value": "/login" }],
+        "limits": [
+            { "algorithm": "sliding_window_log", "limit": 5, "window_ms": 60_000 },
+            { "algorithm": "quota", "limit": 100, "period": "month" },
+        ],
+        "block_ms": 1500,
+    }));
+    let text = manifest(&rule);
+    let expected = "\
+---
+apiVersion: weir/v1
+kind: Rule
+metadata: { namespace: api, name: login }
+spec:
+  match:
+    - { attribute: route, op: equals, value: /login }
+  count_by: [user, ip]
+  limits:
+    - { algorithm: sliding_window_log, limit: 5, window: 1m }
+    - { algorithm: quota, limit: 100, period: month }
+  block: 1500ms
+";
+    assert_eq!(text, expected);
+    assert_eq!(read(&text), [rule]);
+}
+
+#[test]
+fn rule_without_limits_is_read_back() {
+    let deny = body(json!({ "name": "closed", "action": "deny" }));
+    assert_eq!(read(&manifest(&deny)), [deny]);
+}
+
+fn limits() -> impl Strategy<Value = Value> {
+    let limit = 1..10_000_u64;
+    let span = 1..31_622_400_000_u64;
+    prop_oneof![
+        (limit.clone(), span.clone()).prop_map(
+            |(limit, ms)| json!({ "algorithm": "fixed_window", "limit": limit, "window_ms": ms })
+        ),
+        (limit.clone(), span.clone(), any::<bool>()).prop_map(|(limit, ms, count_denied)| json!({
+            "algorithm": "sliding_window_log", "limit": limit, "window_ms": ms,
+            "count_denied": count_denied,
+        })),
+        span.prop_map(|ms| json!({ "algorithm": "spacing", "interval_ms": ms })),
+        (limit, prop_oneof!["UTC", "Europe/Berlin"], 1..28_u16).prop_map(|(limit, zone, day)| {
+            json!({
+                "algorithm": "quota", "limit": limit, "period": "month", "time_zone": zone,
+                "anchor_day": day,
+            })
+        }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn exported_rule_is_read_as_it_was(
+        limits in prop::collection::vec(limits(), 1..4),
+        description in "[^\\p{Cc}]{0,40}",
+        value in "[^\\p{Cc}]{1,20}",
+        mode in prop_oneof!["enforce", "shadow", "off"],
+        block in prop::option::of(1..86_400_000_u64),
+    ) {
+        let rule = body(json!({
+            "namespace": "on", "name": "no", "description": description, "limits": limits,
+            "match": [
+                { "attribute": "a", "op": "equals", "value": value.clone() },
+                { "attribute": "b", "op": "one_of", "value": [value, "1.10", "true", "~", " x: y"] },
+            ],
+            "count_by": ["user"], "mode": mode, "block_ms": block,
+        }));
+        prop_assume!(rule.clone().parse().is_ok());
+        let text = manifest(&rule);
+        prop_assert_eq!(&read(&text), &[rule]);
+        // A second export has the same bytes.
+        prop_assert_eq!(manifest(&read(&text)[0]), text);
+    }
+}

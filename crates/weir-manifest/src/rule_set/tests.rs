@@ -1,0 +1,99 @@
+use serde_json::json;
+
+use super::*;
+
+const LOGIN: &str = "\
+# yaml-language-server: $schema=weir-v1.json
+apiVersion: weir/v1
+kind: Rule
+metadata: { namespace: api, name: login }
+spec:
+  match:
+    - { attribute: route, op: equals, value: /login }
+    - { attribute: version, op: one_of, value: [1.10, 2, no] }
+  count_by: [user]
+  limits:
+    - { algorithm: sliding_window_log, limit: 5, window: 1m }
+    - { algorithm: spacing, interval_ms: 1000 }
+  block: 10m
+";
+
+fn file(name: &str, text: &str) -> SourceFile {
+    SourceFile { name: name.to_owned(), text: text.to_owned() }
+}
+
+/// The findings of a file, as people read them.
+fn wrong(text: &str) -> Vec<String> {
+    let findings = RuleSet::read(&[file("a.yaml", text)]).expect_err(text);
+    findings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn documented_rule_is_read() {
+    let set = RuleSet::read(&[file("a.yaml", LOGIN)]).unwrap();
+    let rules = serde_json::to_value(set.rules()).unwrap();
+    let rule = &rules[0]["rule"];
+    assert_eq!((&rule["namespace"], &rule["name"]), (&json!("api"), &json!("login")));
+    assert_eq!(rule["match"][1]["value"], json!(["1.10", "2", "no"]));
+    assert_eq!(rule["limits"][0]["window_ms"], 60_000);
+    assert_eq!((&rule["block_ms"], &rule["mode"]), (&json!(600_000), &json!("enforce")));
+}
+
+#[test]
+fn every_error_has_its_file_line_and_column() {
+    let replaced = |from: &str, to: &str| {
+        assert!(LOGIN.contains(from), "{from}");
+        wrong(&LOGIN.replace(from, to))
+    };
+    for (from, to, place, text) in [
+        ("  count_by:", "  countBy:", "9:3", "unknown field `countBy`"),
+        ("limit: 5", "limits: 5", "11:40", "unknown field `limits`"),
+        ("limit: 5", "limit: 0", "11:40", "`limits[0].limit` must be"),
+        ("limit: 5", "limit: five", "11:40", "invalid type: string \"five\""),
+        (", window: 1m", "", "11:7", "`window_ms` is missing"),
+        ("window: 1m", "window: 1 minute", "11:50", "`window` must be a time such as"),
+        ("window: 1m", "window: 1m, window_ms: 1", "11:50", "are the same field"),
+        ("op: equals", "op: like", "7:27", "unknown variant `like`"),
+        ("name: login", "name: Login", "4:29", "`name`"),
+        ("name: login", "title: login", "4:29", "unknown field `title`"),
+        (", name: login", "", "4:1", "missing field `name`"),
+        ("kind: Rule", "kind: Rules", "3:1", "`kind` must be `Rule`"),
+        ("weir/v1", "weir/v2", "2:1", "`apiVersion` must be `weir/v1`"),
+        ("  block: 10m", "  name: login", "13:3", "`name` belongs in `metadata`"),
+        ("  block: 10m", "  limits: []", "13:3", "`limits` is given twice"),
+    ] {
+        let found = replaced(from, to);
+        assert_eq!(found.len(), 1, "{from} -> {to}: {found:?}");
+        assert!(found[0].starts_with(&format!("a.yaml:{place}: ")), "{from} -> {to}: {found:?}");
+        assert!(found[0].contains(text), "{from} -> {to}: {found:?}");
+    }
+    assert!(wrong("apiVersion: [weir/v1\n")[0].starts_with("a.yaml:"));
+    assert!(wrong("- a\n")[0].starts_with("a.yaml:1:1: "));
+}
+
+#[test]
+fn all_errors_of_all_files_are_reported_together() {
+    let broken = LOGIN.replace("limit: 5", "limit: 0").replace("count_by: [user]", "count_by: [U]");
+    let files = [file("a.yaml", &broken), file("b.yaml", LOGIN), file("c.yaml", LOGIN)];
+    let findings: Vec<_> =
+        RuleSet::read(&files).expect_err("wrong").iter().map(ToString::to_string).collect();
+    assert_eq!(findings.len(), 3, "{findings:?}");
+    assert!(findings[0].starts_with("a.yaml:") && findings[1].starts_with("a.yaml:"));
+    assert_eq!(findings[2], "c.yaml:4:29: the rule `api/login` is also in b.yaml:4:29");
+}
+
+#[test]
+fn refusal_of_the_server_has_the_place_of_its_field() {
+    let second = LOGIN.replace("name: login", "name: new, renamed: { from: old }");
+    let set = RuleSet::read(&[file("a.yaml", LOGIN), file("b.yaml", &second)]).unwrap();
+    let located = |field: &str| set.locate(field, "is wrong").map(|found| found.to_string());
+    for (field, found) in [
+        ("rules[0].rule.limits[1].interval_ms", "a.yaml:12:29: `limits[1].interval_ms` is wrong"),
+        ("rules[1].rule.limits[0].window_ms", "b.yaml:11:50: `limits[0].window_ms` is wrong"),
+        ("rules[1].rule", "b.yaml:4:29: `name` is wrong"),
+        ("rules[1].renamed_from", "b.yaml:4:51: `renamed_from` is wrong"),
+    ] {
+        assert_eq!(located(field).as_deref(), Some(found), "{field}");
+    }
+    assert_eq!((located("set"), located("rules[2].rule")), (None, None));
+}
