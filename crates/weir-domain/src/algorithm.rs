@@ -55,12 +55,12 @@ macro_rules! algorithms {
         pub enum Kind { $($(#[$doc])* $name = $number,)+ }
 
         /// A limit as a tenant wrote it, not yet checked.
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         #[expect(missing_docs, reason = "the fields are the algorithms' parameters, documented in their files")]
         pub enum LimitDraft { $($(#[$doc])* $name { $($parameter: $type),+ },)+ }
 
         /// An algorithm with its parameters.
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         pub enum Algorithm { $($(#[$doc])* $name($name),)+ }
 
         /// An algorithm ready to judge: a quota comes with the bounds of its periods around now.
@@ -168,7 +168,7 @@ macro_rules! algorithms {
                 match self { $(Self::$name(meter) => meter.wait(counter.state(), cost, now),)+ }
             }
 
-            /// Takes `cost`, which [`Meter::wait`] found to pass.
+            /// Takes `cost`, even if that is more than is left.
             pub fn charge(&self, counter: &mut Counter, cost: u64, now: Micros) {
                 match self { $(Self::$name(meter) => meter.charge(counter.state(), cost, now),)+ }
             }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use crate::algorithm::{Meter, PeriodBounds, Quota};
 use crate::counter::{CounterName, CounterPart};
-use crate::draft::Mode;
+use crate::draft::{Mode, Over};
 use crate::id::TenantId;
 use crate::limit::Limit;
 use crate::request::Operation;
 use crate::rulebook::ActiveRule;
+use crate::spread::SpreadKey;
 use crate::subject::SubjectKey;
 
 /// A rule that applies to a request.
@@ -18,6 +19,8 @@ pub struct RuleCharge {
     pub active: Arc<ActiveRule>,
     /// The subject whose counters are charged.
     pub subject: SubjectKey,
+    /// The values by which the counters are spread.
+    pub spread: SpreadKey,
     /// The limits of an override, which replace the rule's.
     pub override_limits: Option<Arc<[Limit]>>,
 }
@@ -38,6 +41,8 @@ pub struct Check {
 pub struct RuleMeters {
     /// The group with which the rule is judged.
     pub group: Group,
+    /// The answer to a check that costs more than is left.
+    pub over: Over,
     /// The counter that blocks the subject, and the length of a block in milliseconds.
     pub block: Option<(CounterName, u64)>,
     /// The limits, with the names of their counters.
@@ -82,6 +87,7 @@ impl RuleCharge {
         let name = |part| CounterName { tenant, rule: self.active.id, part, subject: self.subject };
         RuleMeters {
             group: if self.shadow() { Group::Alone } else { Group::Enforced },
+            over: self.active.rule.over(),
             block: self.active.rule.block_ms().map(|ms| (name(CounterPart::Block), ms)),
             limits: self
                 .limits()
@@ -100,6 +106,16 @@ impl RuleCharge {
         let mut names: Vec<_> = slots.map(|slot| name(CounterPart::Slot(slot))).collect();
         names.push(name(CounterPart::Block));
         names
+    }
+}
+
+impl RuleMeters {
+    /// The units that a check of this cost needs to pass.
+    pub fn needed(&self, cost: u64) -> u64 {
+        match self.over {
+            Over::Deny => cost,
+            Over::Debt => cost.min(1),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Conditions of a rule on the attributes of a request.
 
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 
 use ipnet::{IpNet, Ipv4Net};
@@ -35,6 +36,21 @@ enum Test {
     Regex,
     Exists,
     Absent,
+}
+
+/// Equal drafts give equal conditions.
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        self.draft == other.draft
+    }
+}
+
+impl Eq for Condition {}
+
+impl Hash for Condition {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.draft.hash(state);
+    }
 }
 
 impl Condition {

@@ -48,6 +48,8 @@ pub struct Counters(pub HashMap<CounterName, Counter>);
 #[derive(Debug)]
 struct Judged<'a> {
     meters: &'a RuleMeters,
+    /// The units that must be left.
+    needed: u64,
     /// Milliseconds for which the subject is still blocked.
     blocked_ms: u64,
     block_starts: bool,
@@ -87,15 +89,16 @@ pub fn decide(counters: &mut Counters, check: &Check, now: Micros) -> Vec<Decisi
             Operation::Consume | Operation::Peek if passes => rule.charge(check.cost, now),
             Operation::Consume | Operation::Peek => rule.deny(check.cost, denied_by_limit, now),
             Operation::Refund if rule.enforced() => rule.refund(check.cost, now),
-            Operation::Refund | Operation::Inspect => {}
+            Operation::Record if check.cost > 0 => rule.record(check.cost, now),
+            Operation::Refund | Operation::Inspect | Operation::Record => {}
         }
         let outcome = match check.operation {
-            Operation::Refund | Operation::Inspect => Outcome::Inspected,
+            Operation::Refund | Operation::Inspect | Operation::Record => Outcome::Inspected,
             Operation::Consume | Operation::Peek if passes => Outcome::Passed,
             Operation::Consume | Operation::Peek => Outcome::Denied,
         };
         decisions.extend(rule.report(outcome, now));
-        if matches!(check.operation, Operation::Consume | Operation::Refund) {
+        if !matches!(check.operation, Operation::Peek | Operation::Inspect) {
             rule.store(counters, now);
         }
     }
@@ -110,10 +113,11 @@ enum Outcome {
 }
 
 fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, cost: u64, now: Micros) -> Judged<'a> {
+    let needed = rule.needed(cost);
     let limits = rule.limits.iter().map(|(name, meter)| {
         let mut counter = counters.0.get(name).cloned().unwrap_or_default();
         let changed = meter.follow_clock(&mut counter, now);
-        let wait = meter.wait(&mut counter, cost, now);
+        let wait = meter.wait(&mut counter, needed, now);
         let delay_ms = meter.delay_ms(&mut counter, now);
         let passes = wait == Wait::None;
         JudgedLimit { name: *name, meter, counter, passes, wait, delay_ms, changed }
@@ -126,7 +130,7 @@ fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, cost: u64, now: Micros) 
             _ => (0, false),
         };
     let limits = limits.collect();
-    Judged { meters: rule, blocked_ms, block_restarts, block_starts: false, limits }
+    Judged { meters: rule, needed, blocked_ms, block_restarts, block_starts: false, limits }
 }
 
 /// The rest of a block in milliseconds, and whether it restarts because a step of the clock or an edit of the rule left
@@ -169,15 +173,25 @@ impl Judged<'_> {
         }
         for limit in self.limits.iter_mut().filter(|limit| limit.meter.counts_denied()) {
             limit.meter.log_denied(&mut limit.counter, cost, now);
-            limit.wait = limit.meter.wait(&mut limit.counter, cost, now);
+            limit.wait = limit.meter.wait(&mut limit.counter, self.needed, now);
             limit.changed = true;
         }
     }
 
     fn refund(&mut self, cost: u64, now: Micros) {
+        self.change(|limit| limit.meter.refund(&mut limit.counter, cost, now), now);
+    }
+
+    /// Charges all limits, even if that is more than is left.
+    fn record(&mut self, cost: u64, now: Micros) {
+        self.change(|limit| limit.meter.charge(&mut limit.counter, cost, now), now);
+    }
+
+    /// Changes all counters and judges them anew.
+    fn change(&mut self, change: impl Fn(&mut JudgedLimit<'_>), now: Micros) {
         for limit in &mut self.limits {
-            limit.meter.refund(&mut limit.counter, cost, now);
-            limit.wait = limit.meter.wait(&mut limit.counter, cost, now);
+            change(limit);
+            limit.wait = limit.meter.wait(&mut limit.counter, self.needed, now);
             limit.passes = limit.wait == Wait::None;
             limit.changed = true;
             limit.delay_ms = limit.meter.delay_ms(&mut limit.counter, now);

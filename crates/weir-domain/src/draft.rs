@@ -29,10 +29,12 @@ pub struct RuleDraft {
     pub on_store_failure: OnStoreFailure,
     /// Whether gates can decide with leased units.
     pub consistency: Consistency,
+    /// The answer to a check that costs more than is left.
+    pub over: Over,
 }
 
 /// A condition as written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ConditionDraft {
     /// The attribute that the condition tests.
     pub attribute: String,
@@ -43,7 +45,7 @@ pub struct ConditionDraft {
 }
 
 /// The operand of a condition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// One text.
     One(String),
@@ -124,6 +126,16 @@ words! {
         Exact = "exact" ("Exact": "Redis decides every request"),
         /// A gate decides with units taken in advance: never more than the limit in total.
         Leased = "leased" ("Leased": "gates reserve units in advance, for lower latency"),
+    }
+}
+
+words! {
+    /// The answer to a check that costs more than is left.
+    Over {
+        /// The check is denied and takes nothing.
+        Deny = "deny" ("Deny": "a check must cost no more than is left"),
+        /// The check passes while anything is left, and takes its whole cost.
+        Debt = "debt" ("Debt": "a check passes while anything is left, and takes its whole cost"),
     }
 }
 

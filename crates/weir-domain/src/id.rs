@@ -101,6 +101,8 @@ ids! {
     RuleId = "rule";
     /// A per-subject override of a rule.
     OverrideId = "override";
+    /// A profile, by which a proxy asks.
+    ProfileId = "profile";
     /// An invitation to join a tenant.
     InvitationId = "invitation";
     /// An entry of the audit log.

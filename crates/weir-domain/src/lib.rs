@@ -18,6 +18,7 @@ pub mod algorithm;
 pub mod counter;
 pub mod limit;
 
+pub mod address;
 pub mod ceilings;
 pub mod condition;
 pub mod draft;
@@ -32,6 +33,8 @@ pub mod warnings;
 
 pub mod alert;
 pub mod api_key;
+pub mod latency;
+pub mod profile;
 pub mod rate;
 pub mod request;
 pub mod subject;
@@ -40,8 +43,11 @@ pub mod charge;
 pub mod decide;
 pub mod matching;
 pub mod rule_index;
+pub mod rule_parts;
 pub mod rulebook;
 pub mod sample;
+pub mod sharded_map;
+pub mod spread;
 pub mod verdict;
 
 #[cfg(feature = "calendar")]

@@ -8,6 +8,7 @@ use crate::draft::{Action, Mode};
 use crate::overrides::Effect;
 use crate::request::Request;
 use crate::rulebook::{ActiveRule, Namespace};
+use crate::spread::{SpreadBy, SpreadKey};
 use crate::subject::{SubjectHasher, SubjectKey};
 use crate::time::Timestamp;
 
@@ -42,19 +43,30 @@ pub enum RuleMatch {
 
 /// Matches a request with the rules of its namespace.
 pub fn matched_in(namespace: &Namespace, request: &Request, now: Timestamp) -> Matched {
-    let rules = &namespace.rules;
+    let (rules, spread_by) = (&namespace.rules, &namespace.spread_by);
     match &namespace.index {
-        None => matched(rules, request, now),
+        None => matched_of(rules, spread_by, request, now),
         Some(index) => {
             let candidates = index.candidates(request);
-            matched(candidates.iter().map(|&position| &rules[position]), request, now)
+            let rules = candidates.iter().map(|&position| &rules[position as usize]);
+            matched_of(rules, spread_by, request, now)
         }
     }
 }
 
-/// Matches a request with rules, enforced ones first. Stops at the first limit beyond [`LIMITS_PER_CHECK_MAX`].
+/// Matches a request with rules whose counters are not spread, enforced ones first. Stops at the first limit beyond
+/// [`LIMITS_PER_CHECK_MAX`].
 pub fn matched<'a>(
     rules: impl IntoIterator<Item = &'a Arc<ActiveRule>>,
+    request: &Request,
+    now: Timestamp,
+) -> Matched {
+    matched_of(rules, &SpreadBy::default(), request, now)
+}
+
+fn matched_of<'a>(
+    rules: impl IntoIterator<Item = &'a Arc<ActiveRule>>,
+    spread_by: &SpreadBy,
     request: &Request,
     now: Timestamp,
 ) -> Matched {
@@ -62,7 +74,7 @@ pub fn matched<'a>(
     let mut allowed = None;
     let mut charged = Vec::new();
     let mut limits = 0;
-    let mut subjects = Subjects::default();
+    let mut subjects = Subjects { spread_by, last: None };
     for active in rules {
         let enforced = active.rule.mode() == Mode::Enforce;
         match match_with_subjects(active, request, now, &mut subjects) {
@@ -93,23 +105,36 @@ pub fn matched<'a>(
     }
 }
 
-/// Matches a request with one rule.
+/// Matches a request with one rule whose counters are not spread.
 pub fn match_rule(active: &Arc<ActiveRule>, request: &Request, now: Timestamp) -> RuleMatch {
-    match_with_subjects(active, request, now, &mut Subjects::default())
+    match_rule_of(active, &SpreadBy::default(), request, now)
+}
+
+/// Matches a request with one rule of a namespace whose counters are spread by these attributes.
+pub fn match_rule_of(
+    active: &Arc<ActiveRule>,
+    spread_by: &SpreadBy,
+    request: &Request,
+    now: Timestamp,
+) -> RuleMatch {
+    match_with_subjects(active, request, now, &mut Subjects { spread_by, last: None })
 }
 
 /// The last subject that was computed. Consecutive rules mostly count by the same attributes.
-#[derive(Debug, Default)]
-struct Subjects<'a>(Option<(&'a [String], SubjectKey)>);
+#[derive(Debug)]
+struct Subjects<'a, 's> {
+    spread_by: &'s SpreadBy,
+    last: Option<(&'a [String], (SubjectKey, SpreadKey))>,
+}
 
-impl<'a> Subjects<'a> {
-    fn key(&mut self, count_by: &'a [String], values: &[&str]) -> SubjectKey {
-        match self.0 {
-            Some((known, key)) if known == count_by => key,
+impl<'a> Subjects<'a, '_> {
+    fn keys(&mut self, count_by: &'a [String], values: &[&str]) -> (SubjectKey, SpreadKey) {
+        match self.last {
+            Some((known, keys)) if known == count_by => keys,
             _ => {
-                let key = subject_key(count_by, values);
-                self.0 = Some((count_by, key));
-                key
+                let keys = (subject_key(count_by, values), self.spread_by.key(count_by, values));
+                self.last = Some((count_by, keys));
+                keys
             }
         }
     }
@@ -119,7 +144,7 @@ fn match_with_subjects<'a>(
     active: &'a Arc<ActiveRule>,
     request: &Request,
     now: Timestamp,
-    subjects: &mut Subjects<'a>,
+    subjects: &mut Subjects<'a, '_>,
 ) -> RuleMatch {
     let rule = &active.rule;
     let holds = |condition: &Condition| condition.holds(request.attribute(condition.attribute()));
@@ -139,8 +164,9 @@ fn match_with_subjects<'a>(
         }
     }
     let mut charge = |override_limits| {
-        let subject = subjects.key(rule.count_by(), &values);
-        RuleMatch::Charged(RuleCharge { active: Arc::clone(active), subject, override_limits })
+        let (subject, spread) = subjects.keys(rule.count_by(), &values);
+        let active = Arc::clone(active);
+        RuleMatch::Charged(RuleCharge { active, subject, spread, override_limits })
     };
     match active.overrides.find(rule, &values, now).map(|found| &found.effect) {
         None => charge(None),

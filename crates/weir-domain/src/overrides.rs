@@ -56,9 +56,12 @@ pub enum Effect {
     Deny,
 }
 
-/// All overrides of one rule, found by hash.
+/// All overrides of one rule, found by hash. Most rules have none.
 #[derive(Debug, Clone, Default)]
-pub struct Overrides {
+pub struct Overrides(Option<Box<Table>>);
+
+#[derive(Debug, Clone, Default)]
+struct Table {
     /// The sets of positions in `count_by` that are stars, most exact first.
     masks: Vec<u8>,
     by_subject: HashMap<SubjectKey, Active>,
@@ -126,22 +129,23 @@ impl Overrides {
         rule: &Rule,
         all: impl IntoIterator<Item = (OverrideId, Override, Option<Timestamp>)>,
     ) -> Self {
-        let mut overrides = Self::default();
+        let mut table = Table::default();
         for (id, found, expires_at) in all {
             let mask = mask_of(&found);
-            if !overrides.masks.contains(&mask) {
-                overrides.masks.push(mask);
+            if !table.masks.contains(&mask) {
+                table.masks.push(mask);
             }
             let key = found.subject_key(rule);
-            overrides.by_subject.insert(key, Active { id, effect: found.effect, expires_at });
+            table.by_subject.insert(key, Active { id, effect: found.effect, expires_at });
         }
-        overrides.masks.sort_unstable_by_key(|mask| (mask.count_ones(), *mask));
-        overrides
+        table.masks.sort_unstable_by_key(|mask| (mask.count_ones(), *mask));
+        Self((!table.masks.is_empty()).then(|| table.into()))
     }
 
     /// The override for the subject with these values, which are in the order of `count_by`.
     pub fn find(&self, rule: &Rule, values: &[&str], now: Timestamp) -> Option<&Active> {
-        self.masks.iter().find_map(|mask| {
+        let table = self.0.as_deref()?;
+        table.masks.iter().find_map(|mask| {
             let mut hasher = SubjectHasher::default();
             let attributes = rule.count_by().iter().zip(values);
             for ((attribute, value), bit) in attributes.zip(bits()) {
@@ -151,7 +155,7 @@ impl Overrides {
                     hasher.any(attribute);
                 }
             }
-            let active = self.by_subject.get(&hasher.finish())?;
+            let active = table.by_subject.get(&hasher.finish())?;
             let holds = active.expires_at.is_none_or(|expires_at| now < expires_at);
             holds.then_some(active)
         })

@@ -36,6 +36,8 @@ pub enum Operation {
     Refund,
     /// Report counters as they are, and write nothing.
     Inspect,
+    /// Take the cost, even if that is more than is left.
+    Record,
 }
 
 /// A checked request.
@@ -65,8 +67,9 @@ impl Request {
                 wrong.push(InvalidField::new(format!("attributes.{name}"), reason));
             }
         }
-        if !(1..=COST_MAX).contains(&draft.cost) {
-            wrong.push(InvalidField::new("cost", format!("must be from 1 to {COST_MAX}")));
+        let least = u64::from(draft.operation != Operation::Record);
+        if !(least..=COST_MAX).contains(&draft.cost) {
+            wrong.push(InvalidField::new("cost", format!("must be from {least} to {COST_MAX}")));
         }
         if let Some(key) = &draft.idempotency_key
             && !(1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&key.len())
@@ -106,5 +109,12 @@ impl Request {
     /// Identifies the request, so that a repeat takes nothing.
     pub fn idempotency_key(&self) -> Option<&str> {
         self.0.idempotency_key.as_deref()
+    }
+
+    /// The same request without the key, so that it is decided as a request of its own.
+    #[must_use]
+    pub fn without_idempotency_key(mut self) -> Self {
+        self.0.idempotency_key = None;
+        self
     }
 }

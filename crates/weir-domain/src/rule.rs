@@ -1,9 +1,11 @@
 //! Rules, in their checked form.
 
+use std::sync::Arc;
+
 use crate::algorithm::Algorithm;
 use crate::condition::Condition;
 use crate::draft::{
-    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, RuleDraft,
+    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Over, RuleDraft,
 };
 use crate::limit::{InvalidLimit, LIMITS_PER_RULE_MAX, Limit, span_ms};
 use crate::names::{self, InvalidField};
@@ -17,13 +19,28 @@ pub const SLOTS_MAX: u16 = 1 << 15;
 /// The most characters of a description.
 pub const DESCRIPTION_CHARS_MAX: usize = 1000;
 
-/// A checked rule.
+/// A checked rule. Gates hold many, and the rules of many tenants have equal parts, which [`crate::rule_parts`] shares.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// The draft without its conditions, which `conditions` hold.
-    draft: RuleDraft,
-    conditions: Vec<Condition>,
-    limits: Vec<Limit>,
+    pub(crate) namespace: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) description: Arc<str>,
+    pub(crate) conditions: Arc<[Condition]>,
+    pub(crate) count_by: Arc<[String]>,
+    pub(crate) limits: Arc<Limits>,
+    block_ms: Option<u64>,
+    action: Action,
+    mode: Mode,
+    on_store_failure: OnStoreFailure,
+    consistency: Consistency,
+    over: Over,
+}
+
+/// The limits of a rule, as written and checked.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Limits {
+    drafts: Box<[LimitDraft]>,
+    checked: Box<[Limit]>,
 }
 
 /// The slots of a rule's limits, and the next slot that was never used.
@@ -52,6 +69,7 @@ impl Rule {
         check("match", at_most(draft.conditions.len(), CONDITIONS_MAX, "conditions"));
         check("limits", limits_fit(&draft));
         check("block_ms", block_fits(&draft));
+        check("over", over_fits(&draft));
         count_by(&draft, &mut wrong);
         let conditions = conditions(std::mem::take(&mut draft.conditions), &mut wrong);
         contradictions(&draft, &conditions, &mut wrong);
@@ -59,22 +77,44 @@ impl Rule {
         if draft.consistency == Consistency::Leased {
             leasable(&limits, &mut wrong);
         }
-        if wrong.is_empty() { Ok(Self { draft, conditions, limits }.fitted()) } else { Err(wrong) }
+        if wrong.is_empty() { Ok(Self::new(draft, conditions, limits)) } else { Err(wrong) }
     }
 
-    /// Drops spare capacity, because gates hold many rules.
-    fn fitted(mut self) -> Self {
-        self.draft.count_by.shrink_to_fit();
-        self.draft.limits.shrink_to_fit();
-        self.conditions.shrink_to_fit();
-        self.limits.shrink_to_fit();
-        self
+    fn new(draft: RuleDraft, conditions: Vec<Condition>, checked: Vec<Limit>) -> Self {
+        let limits = Limits { drafts: draft.limits.into(), checked: checked.into() };
+        Self {
+            namespace: draft.namespace.into(),
+            name: draft.name.into(),
+            description: draft.description.into(),
+            conditions: conditions.into(),
+            count_by: draft.count_by.into(),
+            limits: limits.into(),
+            block_ms: draft.block_ms,
+            action: draft.action,
+            mode: draft.mode,
+            on_store_failure: draft.on_store_failure,
+            consistency: draft.consistency,
+            over: draft.over,
+        }
     }
 
     /// The rule as written.
     pub fn draft(&self) -> RuleDraft {
         let conditions = self.conditions.iter().map(|condition| condition.draft().clone());
-        RuleDraft { conditions: conditions.collect(), ..self.draft.clone() }
+        RuleDraft {
+            namespace: self.namespace.to_string(),
+            name: self.name.to_string(),
+            description: self.description.to_string(),
+            conditions: conditions.collect(),
+            count_by: self.count_by.to_vec(),
+            action: self.action,
+            mode: self.mode,
+            limits: self.limits.drafts.to_vec(),
+            block_ms: self.block_ms,
+            on_store_failure: self.on_store_failure,
+            consistency: self.consistency,
+            over: self.over,
+        }
     }
 
     /// The conditions, all of which must hold.
@@ -98,68 +138,77 @@ impl Rule {
 
     /// The limits.
     pub fn limits(&self) -> &[Limit] {
-        &self.limits
+        &self.limits.checked
     }
 
     /// The name, unique in its namespace.
     pub fn name(&self) -> &str {
-        &self.draft.name
+        &self.name
     }
 
     /// The namespace.
     pub fn namespace(&self) -> &str {
-        &self.draft.namespace
+        &self.namespace
     }
 
     /// Whether Redis decides each check, or gates decide with leased units.
     pub fn consistency(&self) -> Consistency {
-        self.draft.consistency
+        self.consistency
+    }
+
+    /// The answer to a check that costs more than is left.
+    pub fn over(&self) -> Over {
+        self.over
     }
 
     /// The mode.
     pub fn mode(&self) -> Mode {
-        self.draft.mode
+        self.mode
     }
 
     /// The action on matching requests.
     pub fn action(&self) -> Action {
-        self.draft.action
+        self.action
     }
 
     /// The answer while Redis is not available.
     pub fn on_store_failure(&self) -> OnStoreFailure {
-        self.draft.on_store_failure
+        self.on_store_failure
     }
 
     /// The attributes that form the subject.
     pub fn count_by(&self) -> &[String] {
-        &self.draft.count_by
+        &self.count_by
     }
 
     /// The time for which a subject is blocked after a denial, in milliseconds.
     pub fn block_ms(&self) -> Option<u64> {
-        self.draft.block_ms
+        self.block_ms
     }
 
     /// Sets the slots of the limits, as stored with the rule.
     #[must_use]
     pub fn with_slots(mut self, slots: &[u16]) -> Self {
-        for (limit, slot) in self.limits.iter_mut().zip(slots) {
-            limit.slot = *slot;
+        let has_them = self.limits().iter().map(|limit| &limit.slot).eq(slots);
+        if !has_them {
+            let limits = Arc::make_mut(&mut self.limits);
+            for (limit, slot) in limits.checked.iter_mut().zip(slots) {
+                limit.slot = *slot;
+            }
         }
         self
     }
 
     /// The slots of a rule that is written for the first time.
     pub fn first_slots(&self) -> Slots {
-        let taken: Vec<u16> = (0..).take(self.limits.len()).collect();
+        let taken: Vec<u16> = (0..).take(self.limits().len()).collect();
         Slots { next: u16::try_from(taken.len()).unwrap_or(u16::MAX), taken }
     }
 
     /// The slots after an edit: see [`carry_slots`]. An error when the rule has used up all its slots.
     pub fn slots_after(&self, before: &Self, slots: &Slots) -> Result<Slots, InvalidField> {
         let before = before.clone().with_slots(&slots.taken);
-        let carried = carry_slots(before.limits(), &self.limits, slots.next);
+        let carried = carry_slots(before.limits(), self.limits(), slots.next);
         if carried.next > SLOTS_MAX {
             let reason =
                 format!("this rule has had {SLOTS_MAX} limits, which is the most; make a new rule");
@@ -172,7 +221,7 @@ impl Rule {
     /// conditions or is off.
     pub fn unconditional_limits(&self) -> usize {
         let always = self.conditions.is_empty() && self.mode() != Mode::Off;
-        if always { self.limits.len() } else { 0 }
+        if always { self.limits().len() } else { 0 }
     }
 }
 
@@ -235,6 +284,17 @@ fn block_fits(draft: &RuleDraft) -> Result<(), String> {
             Err("must be null unless the action is `limit`".to_owned())
         }
         Some(block_ms) => span_ms("block_ms", block_ms).map(drop).map_err(|invalid| invalid.reason),
+    }
+}
+
+fn over_fits(draft: &RuleDraft) -> Result<(), String> {
+    let has_debt = draft.over == Over::Debt;
+    if has_debt && draft.action != Action::Limit {
+        Err("must be `deny` unless the action is `limit`".to_owned())
+    } else if has_debt && draft.consistency == Consistency::Leased {
+        Err("must be `deny` with the consistency `leased`".to_owned())
+    } else {
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@
 //! requirement are always tried.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::request::Request;
 use crate::rule::Rule;
@@ -12,10 +13,19 @@ use crate::rule::Rule;
 /// The index of one namespace's rules, by their positions.
 #[derive(Debug, Default)]
 pub struct RuleIndex {
-    /// The positions of the filed rules, by attribute, then by value.
-    filed: HashMap<String, HashMap<String, Vec<usize>>>,
+    /// The filed rules by attribute.
+    filed: Vec<Filed>,
     /// The rules without a requirement, in order.
-    others: Vec<usize>,
+    others: Vec<u32>,
+}
+
+/// The rules filed under values of one attribute.
+#[derive(Debug)]
+struct Filed {
+    attribute: Box<str>,
+    /// The hashes of the values, each with the position of a rule, sorted. A check tries a rule whose value only has the
+    /// same hash, and finds that it does not match.
+    positions: Vec<(u32, u32)>,
 }
 
 /// Up to this number of rules, trying each is as fast.
@@ -36,7 +46,7 @@ impl RuleIndex {
             }
         }
         let mut index = Self::default();
-        for (position, rule) in rules.iter().enumerate() {
+        for (position, rule) in (0..).zip(rules) {
             let shared = |(attribute, values): &(&str, &[String])| {
                 values.iter().map(|value| sharing[&(*attribute, value.as_str())]).sum::<usize>()
             };
@@ -45,28 +55,51 @@ impl RuleIndex {
                 None => index.others.push(position),
             }
         }
-        (!index.filed.is_empty()).then_some(index)
+        (!index.filed.is_empty()).then(|| index.finish())
     }
 
     /// The positions of the rules that can match, in order.
-    pub fn candidates(&self, request: &Request) -> Vec<usize> {
+    pub fn candidates(&self, request: &Request) -> Vec<u32> {
         let mut positions = self.others.clone();
-        for (attribute, by_value) in &self.filed {
-            if let Some(filed) = request.attribute(attribute).and_then(|value| by_value.get(value))
-            {
-                positions.extend_from_slice(filed);
-            }
+        for filed in &self.filed {
+            let Some(value) = request.attribute(&filed.attribute) else { continue };
+            let hash = hash(value);
+            let from = filed.positions.partition_point(|&(other, _)| other < hash);
+            let same = filed.positions[from..].iter().take_while(|&&(other, _)| other == hash);
+            positions.extend(same.map(|&(_, position)| position));
         }
         positions.sort_unstable();
+        positions.dedup();
         positions
     }
 
-    fn file(&mut self, position: usize, attribute: &str, values: &[String]) {
-        let by_value = self.filed.entry(attribute.to_owned()).or_default();
-        for value in values {
-            by_value.entry(value.clone()).or_default().push(position);
-        }
+    fn file(&mut self, position: u32, attribute: &str, values: &[String]) {
+        let at = self.filed.iter().position(|filed| *filed.attribute == *attribute);
+        let at = at.unwrap_or_else(|| {
+            self.filed.push(Filed { attribute: attribute.into(), positions: Vec::new() });
+            self.filed.len() - 1
+        });
+        self.filed[at].positions.extend(values.iter().map(|value| (hash(value), position)));
     }
+
+    /// Sorts what was filed and drops spare capacity, because gates hold many indexes.
+    fn finish(mut self) -> Self {
+        for filed in &mut self.filed {
+            filed.positions.sort_unstable();
+            filed.positions.shrink_to_fit();
+        }
+        self.filed.shrink_to_fit();
+        self.others.shrink_to_fit();
+        self
+    }
+}
+
+/// Half of a hash, which suffices: a false candidate costs one trial.
+#[expect(clippy::cast_possible_truncation, reason = "each half is a hash")]
+fn hash(value: &str) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish() as u32
 }
 
 /// The attributes that must have one of these values for the rule to match.

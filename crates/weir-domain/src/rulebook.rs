@@ -11,9 +11,13 @@ use crate::draft::Mode;
 use crate::id::{KeyId, RuleId, TenantId};
 use crate::overrides::Overrides;
 use crate::pattern_budget::PatternCost;
+use crate::profile::Profile;
 use crate::rule::Rule;
 use crate::rule_index::RuleIndex;
+use crate::rule_parts::RuleParts;
 use crate::sample::SamplePlan;
+use crate::sharded_map::ShardedMap;
+use crate::spread::SpreadBy;
 use crate::time::Timestamp;
 
 /// All tenants at one version.
@@ -23,8 +27,8 @@ pub struct Rulebook {
     /// A random number, which changes whenever everything is loaded anew.
     lineage: u64,
     installation: InstallationState,
-    tenants: HashMap<TenantId, Arc<TenantRules>>,
-    keys: HashMap<KeyDigest, Caller>,
+    tenants: ShardedMap<TenantId, Arc<TenantRules>>,
+    keys: ShardedMap<KeyDigest, Caller>,
 }
 
 /// The part of one tenant.
@@ -36,9 +40,16 @@ pub struct TenantRules {
     pub keys: Vec<(KeyDigest, Arc<ApiKey>)>,
     /// All rules, including those that are off, by id.
     rules: Vec<Arc<ActiveRule>>,
-    /// The namespaces that have rules.
-    namespaces: HashMap<String, Arc<Namespace>>,
+    /// The namespaces that have rules, by name.
+    namespaces: Vec<(Arc<str>, Arc<Namespace>)>,
+    /// The profiles, by name.
+    profiles: Vec<Arc<Profile>>,
+    /// The namespaces whose counters are spread, with or without rules.
+    spread: SpreadNamespaces,
 }
+
+/// The namespaces of a tenant whose counters are spread, by name.
+pub type SpreadNamespaces = BTreeMap<String, SpreadBy>;
 
 /// The settings for all tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +99,8 @@ pub struct Namespace {
     pub sample: Option<Arc<SamplePlan>>,
     /// The cost of the regular expressions that one check can evaluate.
     pub patterns: PatternCost,
+    /// The attributes by whose values the counters are spread.
+    pub spread_by: SpreadBy,
 }
 
 /// A key in force.
@@ -119,8 +132,7 @@ pub struct ActiveRule {
     pub rule: Rule,
     /// Other limits for single subjects.
     pub overrides: Overrides,
-    /// The name and the id as answers write them, shared by all answers.
-    name: Arc<str>,
+    /// The id as answers write it, shared by all answers.
     id_text: Arc<str>,
 }
 
@@ -164,12 +176,24 @@ impl Rulebook {
 
     /// A tenant's namespace, if it has rules.
     pub fn namespace(&self, tenant: TenantId, namespace: &str) -> Option<&Namespace> {
-        self.tenants.get(&tenant)?.namespaces.get(namespace).map(Arc::as_ref)
+        self.tenants.get(&tenant)?.namespace(namespace)
+    }
+
+    /// A tenant's profile.
+    pub fn profile(&self, tenant: TenantId, name: &str) -> Option<&Arc<Profile>> {
+        let profiles = &self.tenants.get(&tenant)?.profiles;
+        let at = profiles.binary_search_by(|profile| profile.name().cmp(name)).ok()?;
+        profiles.get(at)
     }
 
     /// A tenant's part.
     pub fn tenant(&self, tenant: TenantId) -> Option<&Arc<TenantRules>> {
         self.tenants.get(&tenant)
+    }
+
+    /// All tenants and their parts.
+    pub fn tenants(&self) -> impl Iterator<Item = (TenantId, &TenantRules)> {
+        self.tenants.iter().map(|(id, part)| (*id, part.as_ref()))
     }
 
     /// The number of tenants.
@@ -219,13 +243,13 @@ impl Rulebook {
 impl ActiveRule {
     /// A rule in force.
     pub fn new(id: RuleId, rule: Rule, overrides: Overrides) -> Self {
-        let (name, id_text) = (rule.name().into(), id.to_string().into());
-        Self { id, rule, overrides, name, id_text }
+        let id_text = id.to_string().into();
+        Self { id, rule, overrides, id_text }
     }
 
     /// The name of the rule.
     pub fn name(&self) -> &Arc<str> {
-        &self.name
+        &self.rule.name
     }
 
     /// The id as text.
@@ -241,47 +265,73 @@ impl TenantRules {
         keys: Vec<(KeyDigest, ApiKey)>,
         rules: impl IntoIterator<Item = ActiveRule>,
     ) -> Self {
-        Self::default().with_changes(
-            state,
-            keys,
-            rules.into_iter().map(|rule| (rule.id, Some(rule))),
-        )
+        let rules = rules.into_iter().map(|rule| (rule.id, Some(rule)));
+        let spread = SpreadNamespaces::new();
+        Self::default().with_changes((state, spread), keys, rules, &RuleParts::default())
     }
 
-    /// This part with other keys, and with some rules replaced (`None`: removed). Rules and namespaces that did not change
-    /// are shared.
+    /// This part with other settings and keys, and with some rules replaced (`None`: removed). Rules and namespaces that did
+    /// not change are shared with this part, and equal parts of rules with `parts`.
     #[must_use]
     pub fn with_changes(
         &self,
-        state: TenantState,
+        (state, spread): (TenantState, SpreadNamespaces),
         keys: Vec<(KeyDigest, ApiKey)>,
         changes: impl IntoIterator<Item = (RuleId, Option<ActiveRule>)>,
+        parts: &RuleParts,
     ) -> Self {
+        let shared = |mut active: ActiveRule| {
+            parts.share(&mut active.rule);
+            Arc::new(active)
+        };
         let changes: BTreeMap<_, _> =
-            changes.into_iter().map(|(id, rule)| (id, rule.map(Arc::new))).collect();
+            changes.into_iter().map(|(id, rule)| (id, rule.map(shared))).collect();
         let (replaced, shared): (Vec<_>, Vec<_>) =
             self.rules.iter().partition(|rule| changes.contains_key(&rule.id));
         let added = changes.into_values().flatten();
         let mut rules: Vec<_> = shared.into_iter().cloned().collect();
-        let mut touched: HashSet<String> =
-            replaced.into_iter().map(|rule| rule.rule.namespace().to_owned()).collect();
-        for rule in added {
-            touched.insert(rule.rule.namespace().to_owned());
-            rules.push(rule);
+        let mut touched: HashSet<Arc<str>> =
+            replaced.into_iter().map(|active| Arc::clone(&active.rule.namespace)).collect();
+        for active in added {
+            touched.insert(Arc::clone(&active.rule.namespace));
+            rules.push(active);
         }
         rules.sort_by_key(|rule| rule.id);
         rules.shrink_to_fit();
         if state.sampled != self.state.sampled {
-            touched.extend(self.namespaces.keys().cloned());
+            touched.extend(self.namespaces.iter().map(|(name, _)| Arc::clone(name)));
         }
-        let mut namespaces = self.namespaces.clone();
-        namespaces.retain(|name, _| !touched.contains(name));
+        if spread != self.spread {
+            let other = |name: &str| spread.get(name) != self.spread.get(name);
+            let names = self.namespaces.iter().map(|(name, _)| Arc::clone(name));
+            touched.extend(names.filter(|name| other(name)));
+        }
+        let unchanged = self.namespaces.iter().filter(|(name, _)| !touched.contains(name));
+        let mut namespaces: Vec<_> = unchanged.cloned().collect();
         for (name, rules) in grouped(&rules, &touched) {
-            let namespace = Namespace::new(&name, rules, state.sampled);
-            namespaces.insert(name, Arc::new(namespace));
+            let spread_by = spread.get(&*name).cloned().unwrap_or_default();
+            let namespace =
+                Namespace { spread_by, ..Namespace::new(&name, rules, state.sampled, parts) };
+            namespaces.push((name, Arc::new(namespace)));
         }
+        namespaces.sort_by(|(a, _), (b, _)| a.cmp(b));
+        namespaces.shrink_to_fit();
         let keys = keys.into_iter().map(|(digest, key)| (digest, Arc::new(key))).collect();
-        Self { state, keys, rules, namespaces }
+        Self { state, keys, rules, namespaces, profiles: self.profiles.clone(), spread }
+    }
+
+    /// This part with other profiles.
+    #[must_use]
+    pub fn with_profiles(self, profiles: impl IntoIterator<Item = Profile>) -> Self {
+        let mut profiles: Vec<_> = profiles.into_iter().map(Arc::new).collect();
+        profiles.sort_by(|a, b| a.name().cmp(b.name()));
+        profiles.shrink_to_fit();
+        Self { profiles, ..self }
+    }
+
+    /// The namespaces whose counters are spread.
+    pub fn spread(&self) -> &SpreadNamespaces {
+        &self.spread
     }
 
     /// All rules, including those that are off, by id.
@@ -297,35 +347,45 @@ impl TenantRules {
 
     /// The rules of a namespace, enforced ones first, oldest first.
     pub fn rules(&self, namespace: &str) -> &[Arc<ActiveRule>] {
-        self.namespaces.get(namespace).map_or(&[], |namespace| namespace.rules.as_slice())
+        self.namespace(namespace).map_or(&[], |namespace| namespace.rules.as_slice())
+    }
+
+    fn namespace(&self, name: &str) -> Option<&Namespace> {
+        let at = self.namespaces.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?;
+        self.namespaces.get(at).map(|(_, namespace)| namespace.as_ref())
     }
 }
 
 impl Namespace {
     /// Rules that are off count only for the attributes that a sample must hold for them.
-    fn new(name: &str, mut rules: Vec<Arc<ActiveRule>>, sampled: bool) -> Self {
-        let sample = sampled
-            .then(|| Arc::new(SamplePlan::of_rules(name, rules.iter().map(|active| &active.rule))));
+    fn new(name: &str, mut rules: Vec<Arc<ActiveRule>>, sampled: bool, parts: &RuleParts) -> Self {
+        let sample = sampled.then(|| {
+            let plan = SamplePlan::of_rules(name, rules.iter().map(|active| &active.rule));
+            let mut plan = Arc::new(plan);
+            parts.share_sample(&mut plan);
+            plan
+        });
         rules.retain(|active| active.rule.mode() != Mode::Off);
         rules.sort_unstable_by_key(|active| (active.rule.mode() == Mode::Shadow, active.id));
         rules.shrink_to_fit();
         let index = RuleIndex::of(&rules.iter().map(|active| &active.rule).collect::<Vec<_>>());
         let costs = rules.iter().map(|active| PatternCost::of(&active.rule));
         let patterns = costs.fold(PatternCost::default(), PatternCost::plus);
-        Self { rules, index, sample, patterns }
+        Self { rules, index, sample, patterns, spread_by: SpreadBy::default() }
     }
 }
 
 /// The rules of these namespaces, without namespaces that have none.
 fn grouped(
     rules: &[Arc<ActiveRule>],
-    namespaces: &HashSet<String>,
-) -> HashMap<String, Vec<Arc<ActiveRule>>> {
-    let mut groups: HashMap<String, Vec<Arc<ActiveRule>>> = HashMap::new();
-    for rule in rules.iter().filter(|rule| namespaces.contains(rule.rule.namespace())) {
-        match groups.get_mut(rule.rule.namespace()) {
-            Some(group) => group.push(Arc::clone(rule)),
-            None => drop(groups.insert(rule.rule.namespace().to_owned(), vec![Arc::clone(rule)])),
+    namespaces: &HashSet<Arc<str>>,
+) -> HashMap<Arc<str>, Vec<Arc<ActiveRule>>> {
+    let mut groups: HashMap<Arc<str>, Vec<Arc<ActiveRule>>> = HashMap::new();
+    for active in rules.iter().filter(|active| namespaces.contains(&active.rule.namespace)) {
+        let name = &active.rule.namespace;
+        match groups.get_mut(name) {
+            Some(group) => group.push(Arc::clone(active)),
+            None => drop(groups.insert(Arc::clone(name), vec![Arc::clone(active)])),
         }
     }
     groups

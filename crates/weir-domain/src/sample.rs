@@ -16,7 +16,7 @@ pub const RECORDED_BYTES_MAX: usize = 200;
 pub const ALL: u32 = u32::MAX;
 
 /// The parts of a namespace's checks that are recorded: the attributes that its rules use, and the subjects they count.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct SamplePlan {
     namespace: String,
     attributes: Vec<String>,

@@ -4,9 +4,21 @@ use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
+/// The most characters of an attribute's value in a subject that statistics show.
+pub const SHOWN_VALUE_CHARS_MAX: usize = 128;
+
 /// 128 bits of SHA-256 over the values of a rule's `count_by`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubjectKey(pub u128);
+
+/// The part of an attribute's value that statistics show.
+pub fn shown_value(value: &str) -> &str {
+    // No character is shorter than a byte.
+    if value.len() <= SHOWN_VALUE_CHARS_MAX {
+        return value;
+    }
+    value.char_indices().nth(SHOWN_VALUE_CHARS_MAX).map_or(value, |(end, _)| &value[..end])
+}
 
 /// The digest of a subject while values are added to it.
 #[derive(Debug, Clone, Default)]

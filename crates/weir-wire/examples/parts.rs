@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -130,6 +131,8 @@ fn rulebook() -> Rulebook {
         keys: vec![key],
         rules: (0..10_000).map(rule).collect(),
         overrides: Vec::new(),
+        profiles: Vec::new(),
+        spread: BTreeMap::new(),
     };
     let (rules, left_out) = stored.compile();
     assert!(left_out.is_empty(), "all can be read: {left_out:?}");
@@ -156,6 +159,7 @@ fn answer() -> CheckAnswer {
         allowed: true,
         denied_by: Vec::new(),
         retry_after_ms: Some(0),
+        cache_for_ms: 0,
         delay_ms: 0,
         limit: Some(100),
         remaining: Some(99),

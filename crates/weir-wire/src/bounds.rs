@@ -8,10 +8,13 @@ use weir_domain::alert::{CHECKS_MIN_MAX, THRESHOLDS_MAX, WINDOW_S_MAX};
 use weir_domain::condition::OPERANDS_MAX;
 use weir_domain::limit::{COST_MAX, LIMITS_PER_RULE_MAX, LOG_LIMIT_MAX, SPAN_MS_MAX, UNITS_MAX};
 use weir_domain::names::{ATTRIBUTES_MAX, VALUE_BYTES_MAX};
+use weir_domain::profile::{DENY_STATUSES, TRUSTED_HOPS_MAX};
 use weir_domain::request::IDEMPOTENCY_KEY_BYTES_MAX;
 use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
 
+use crate::apply::APPLY_RULES_MAX;
 use crate::check::BATCH_MAX;
+use crate::document;
 use crate::overrides::{BULK_OVERRIDES_MAX, REASON_CHARS_MAX};
 use crate::simulate::TRACE_BYTES_MAX;
 use crate::tester::INSPECT_MAX;
@@ -22,6 +25,8 @@ pub const FILTER_CHARS_MAX: usize = 256;
 const ZONE_CHARS_MAX: usize = 64;
 const NAMESPACE: &str = "^[a-z0-9][a-z0-9_-]{0,62}$";
 const RULE_NAME: &str = "^[a-z0-9][a-z0-9-]{0,62}$";
+/// The name of a header.
+const HEADER_NAME: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$";
 const ATTRIBUTE: &str = "^[a-z][a-z0-9_.-]{0,63}$";
 /// No control characters.
 const ONE_LINE: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]*$";
@@ -30,12 +35,23 @@ const PROSE: &str = "^[^\\u0000-\\u0009\\u000B-\\u001F\\u007F-\\u009F]*$";
 /// No control characters, and no blank at the beginning or end.
 const TITLE: &str = "^[^\\s\\u0000-\\u001F\\u007F-\\u009F]([^\\u0000-\\u001F\\u007F-\\u009F]*[^\\s\\u0000-\\u001F\\u007F-\\u009F])?$";
 
-/// The document with bounds, and with answers that extend a request body described as one object.
+/// The document with bounds, complete (document.rs), and with answers that extend a request body described as one object.
 ///
 /// # Panics
 /// If the document cannot be written as JSON, which the tests of both planes exclude.
 #[must_use]
 pub fn with_bounds(document: &OpenApi) -> Value {
+    let mut document = schemas_with_bounds(document);
+    document::complete(&mut document);
+    document
+}
+
+/// The document with bounds, and with all its schemas, whether or not an operation uses them.
+///
+/// # Panics
+/// If the document cannot be written as JSON.
+#[must_use]
+pub fn schemas_with_bounds(document: &OpenApi) -> Value {
     let mut document = serde_json::to_value(document).expect("a document is JSON");
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
         merge_flattened(schemas);
@@ -49,8 +65,14 @@ pub fn with_bounds(document: &OpenApi) -> Value {
                 close_variants(schema);
                 bound_log(schema);
             }
+            if name == "AttributeBody" {
+                close_variants(schema);
+            }
             if name == "OperandBody" {
                 bound_operand(schema);
+            }
+            if name == "CostBody" {
+                bound_cost(schema);
             }
         }
     }
@@ -69,6 +91,7 @@ fn fields() -> Vec<(&'static str, &'static str, Value)> {
     let mut fields = common_fields();
     fields.extend(rule_fields());
     fields.extend(limit_fields());
+    fields.extend(profile_fields());
     fields.extend(other_fields());
     fields
 }
@@ -92,14 +115,25 @@ fn rule_fields() -> Vec<(&'static str, &'static str, Value)> {
     let attribute = json!({ "type": "string", "pattern": ATTRIBUTE });
     let description = json!({ "pattern": PROSE, "maxLength": DESCRIPTION_CHARS_MAX });
     let count_by = json!({ "maxItems": COUNT_BY_MAX, "uniqueItems": true, "items": attribute });
+    let conditions = json!({ "maxItems": CONDITIONS_MAX });
+    let span = json!({ "minimum": 1, "maximum": SPAN_MS_MAX });
     vec![
+        ("SuggestBody", "match", conditions.clone()),
+        ("SuggestBody", "count_by", with(json!({ "minItems": 1 }), &count_by)),
+        ("SuggestBody", "window_ms", span.clone()),
         ("RuleBody", "name", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("RuleBody", "description", description),
-        ("RuleBody", "match", json!({ "maxItems": CONDITIONS_MAX })),
+        ("RuleBody", "match", conditions),
+        ("NamespaceBody", "spread_by", count_by.clone()),
         ("RuleBody", "count_by", count_by),
         ("RuleBody", "limits", json!({ "maxItems": LIMITS_PER_RULE_MAX })),
-        ("RuleBody", "block_ms", json!({ "minimum": 1, "maximum": SPAN_MS_MAX })),
+        ("RuleBody", "block_ms", span),
         ("ConditionBody", "attribute", json!({ "pattern": ATTRIBUTE })),
+        ("ApplyBody", "set", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
+        ("ApplyBody", "rules", json!({ "minItems": 1, "maxItems": APPLY_RULES_MAX })),
+        ("ApplyBody", "allow_deletes", json!({ "minimum": 0, "maximum": u32::MAX })),
+        ("ApplyBody", "if_version", json!({ "minimum": 0, "maximum": i64::MAX })),
+        ("ApplyRule", "renamed_from", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("RevertRule", "revision", json!({ "minimum": 1, "maximum": i64::MAX })),
     ]
 }
@@ -116,6 +150,31 @@ fn limit_fields() -> Vec<(&'static str, &'static str, Value)> {
     units.into_iter().chain(spans).chain(calendar).collect()
 }
 
+fn profile_fields() -> Vec<(&'static str, &'static str, Value)> {
+    let header = json!({ "pattern": HEADER_NAME });
+    let attributes = json!({
+        "minProperties": 1,
+        "maxProperties": ATTRIBUTES_MAX,
+        "propertyNames": { "type": "string", "pattern": ATTRIBUTE },
+    });
+    vec![
+        ("ProfileBody", "name", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
+        ("ProfileBody", "trusted_hops", json!({ "minimum": 1, "maximum": TRUSTED_HOPS_MAX })),
+        ("ProfileBody", "attributes", attributes),
+        (
+            "ProfileBody",
+            "deny_status",
+            json!({ "enum": DENY_STATUSES, "minimum": 403, "maximum": 429 }),
+        ),
+        ("AttributeBody", "ipv6_prefix", json!({ "minimum": 1, "maximum": 128 })),
+        ("AttributeBody", "name", header.clone()),
+        ("AttributeBody", "default", json!({ "pattern": ONE_LINE, "maxLength": VALUE_BYTES_MAX })),
+        ("HeaderBody", "name", header.clone()),
+        ("CostHeaderBody", "name", header),
+        ("CostHeaderBody", "default", json!({ "minimum": 1, "maximum": COST_MAX })),
+    ]
+}
+
 fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
     const URL: &str = "^https?://[^\\s\\u0000-\\u001F\\u007F-\\u009F]+$";
     let list = |most: usize| json!({ "minItems": 1, "maxItems": most });
@@ -124,20 +183,35 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
     let subjects = json!({ "items": with(json!({ "type": "object" }), &texts(COUNT_BY_MAX)) });
     let key = json!({ "minLength": 1, "maxLength": IDEMPOTENCY_KEY_BYTES_MAX });
     let window = json!({ "minimum": 60, "maximum": WINDOW_S_MAX, "multipleOf": 60 });
+    let share = json!({ "minimum": 1, "maximum": 100 });
+    let checks_min = json!({ "minimum": 1, "maximum": CHECKS_MIN_MAX });
+    let reason = json!({ "pattern": PROSE, "maxLength": REASON_CHARS_MAX });
+    let attributes = json!({ "minProperties": 1, "maxProperties": COUNT_BY_MAX });
     vec![
+        ("InspectSubjectBody", "attributes", attributes),
+        ("RaiseSubjectBody", "subject", texts(COUNT_BY_MAX)),
+        ("RaiseSubjectBody", "reason", reason.clone()),
+        ("BlockSubjectBody", "subject", texts(COUNT_BY_MAX)),
+        ("BlockSubjectBody", "reason", reason.clone()),
         ("OverrideBody", "subject", texts(COUNT_BY_MAX)),
         ("OverrideBody", "limits", list(LIMITS_PER_RULE_MAX)),
-        ("OverrideBody", "reason", json!({ "pattern": PROSE, "maxLength": REASON_CHARS_MAX })),
+        ("OverrideBody", "reason", reason),
         ("BulkOverridesBody", "overrides", list(BULK_OVERRIDES_MAX)),
         ("ResetBody", "subject", texts(COUNT_BY_MAX)),
         ("InspectBody", "subjects", with(list(INSPECT_MAX), &subjects)),
         ("CheckBody", "idempotency_key", key.clone()),
+        ("RecordBody", "idempotency_key", key.clone()),
+        ("RecordBody", "cost", json!({ "minimum": 0 })),
         ("RefundBody", "idempotency_key", key),
         ("BatchBody", "checks", list(BATCH_MAX)),
         ("AlertBody", "thresholds_percent", with(list(THRESHOLDS_MAX), &thresholds)),
-        ("AlertBody", "share_percent", json!({ "minimum": 1, "maximum": 100 })),
-        ("AlertBody", "window_s", window),
-        ("AlertBody", "checks_min", json!({ "minimum": 1, "maximum": CHECKS_MIN_MAX })),
+        ("AlertBody", "share_percent", share.clone()),
+        ("AlertBody", "window_s", window.clone()),
+        ("AlertBody", "checks_min", checks_min.clone()),
+        ("BacktestBody", "alert_id", json!({ "pattern": id("alert") })),
+        ("BacktestBody", "share_percent", share),
+        ("BacktestBody", "window_s", window),
+        ("BacktestBody", "checks_min", checks_min),
         ("TraceBody", "text", json!({ "maxLength": TRACE_BYTES_MAX })),
         ("WebhookBody", "url", json!({ "maxLength": 2000, "pattern": URL })),
     ]
@@ -170,6 +244,8 @@ fn bound_parameter(parameter: &mut Value) {
     let name = parameter["name"].as_str().unwrap_or_default().to_owned();
     let place = parameter["in"].as_str().unwrap_or_default().to_owned();
     let bounds = match (place.as_str(), name.as_str()) {
+        ("path", "profile_name") => json!({ "pattern": RULE_NAME }),
+        ("path", "namespace") => json!({ "pattern": NAMESPACE }),
         ("path", kind) => json!({ "pattern": id(kind) }),
         ("header", "If-Match") => json!({ "pattern": "^\"[0-9]{1,20}\"$" }),
         ("query", "rule_id") => json!({ "pattern": id("rule") }),
@@ -180,7 +256,7 @@ fn bound_parameter(parameter: &mut Value) {
             json!({ "maxLength": FILTER_CHARS_MAX, "pattern": ONE_LINE })
         }
         ("query", "time_zone") => json!({ "minLength": 1, "maxLength": ZONE_CHARS_MAX }),
-        ("query", "step_s") => json!({ "minimum": 60, "maximum": 366 * 86_400, "multipleOf": 60 }),
+        ("query", "step_s") => json!({ "minimum": 10, "maximum": 366 * 86_400, "multipleOf": 10 }),
         ("query", "deny_status") => json!({ "enum": [200, 429], "minimum": 200, "maximum": 429 }),
         ("query", "ids") => {
             let rule = id("rule");
@@ -239,6 +315,14 @@ fn bound_operand(schema: &mut Value) {
         } else {
             merge(variant, &text);
         }
+    }
+}
+
+/// The cost is a number, or describes a header.
+fn bound_cost(schema: &mut Value) {
+    let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+    for variant in variants.into_iter().flatten().filter(|variant| variant["type"] == "integer") {
+        merge(variant, &json!({ "minimum": 1, "maximum": COST_MAX }));
     }
 }
 

@@ -1,4 +1,4 @@
-//! `/check`, `/check/batch` and `/refund` in JSON.
+//! `/check`, `/check/batch`, `/record` and `/refund` in JSON.
 
 mod text;
 
@@ -31,7 +31,7 @@ pub struct CheckBody {
     /// (`^[a-z][a-z0-9_.-]{0,63}$`) with values of at most 512 bytes without control characters.
     #[serde(default, deserialize_with = "attributes")]
     pub attributes: BTreeMap<String, String>,
-    /// The units to take, 1 … 1,000,000; default 1.
+    /// The units to take, 1 … 1,000,000,000; default 1.
     #[serde(default = "one")]
     pub cost: u64,
     /// `consume` (default), or `peek`: returns the same answer and takes nothing.
@@ -63,6 +63,25 @@ pub struct BatchBody {
     pub checks: Vec<CheckBody>,
 }
 
+/// Units that were used already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RecordBody {
+    /// The group of rules; default `default`.
+    #[serde(default = "default_namespace")]
+    pub namespace: String,
+    /// The attributes of the check.
+    #[serde(default, deserialize_with = "attributes")]
+    pub attributes: BTreeMap<String, String>,
+    /// The units that were used, 0 … 1,000,000,000; default 1. They are taken even if fewer are left.
+    #[serde(default = "one")]
+    pub cost: u64,
+    /// An idempotency key of at most 128 bytes: a repeat within 60 s gets the first answer and takes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+}
+
 /// A refund of units.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -74,7 +93,7 @@ pub struct RefundBody {
     /// The attributes of the check.
     #[serde(default, deserialize_with = "attributes")]
     pub attributes: BTreeMap<String, String>,
-    /// The units to return, 1 … 1,000,000; default 1.
+    /// The units to return, 1 … 1,000,000,000; default 1.
     #[serde(default = "one")]
     pub cost: u64,
     /// An idempotency key of at most 128 bytes: a repeat within 60 s gets the first answer and returns nothing.
@@ -93,6 +112,10 @@ pub struct CheckAnswer {
     pub denied_by: Vec<Arc<str>>,
     /// 0 when allowed; on denial the time after which the same check could pass; null if it never can.
     pub retry_after_ms: Option<u64>,
+    /// The time for which the caller can repeat this denial by itself for the same check; 0 if it must send the check.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub cache_for_ms: u64,
     /// The time to wait before acting: the longest of the leaky buckets.
     pub delay_ms: u64,
     /// `limit` of the limit that decides; null when no enforced limit matched.
@@ -110,6 +133,17 @@ pub struct CheckAnswer {
     /// The reason why no rule decided; left out if rules decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<AnswerCode>,
+}
+
+/// The answer to a record: that of a peek of the same cost after it, and the units that were taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RecordAnswer {
+    /// The limits after the record.
+    #[serde(flatten)]
+    pub answer: CheckAnswer,
+    /// The units that each matching limit took; 0 if no limit matched or Redis could not be reached.
+    pub charged: u64,
 }
 
 /// The reason why no rule decided a check.
@@ -213,6 +247,29 @@ impl CheckBody {
             idempotency_key: self.idempotency_key,
         };
         Request::parse(draft).map_err(FieldProblem::list)
+    }
+}
+
+impl RecordBody {
+    /// Returns the request, or all problems of its fields.
+    pub fn parse(self) -> Result<Request, Vec<FieldProblem>> {
+        let draft = RequestDraft {
+            namespace: self.namespace,
+            attributes: self.attributes,
+            cost: self.cost,
+            operation: Operation::Record,
+            idempotency_key: self.idempotency_key,
+        };
+        Request::parse(draft).map_err(FieldProblem::list)
+    }
+}
+
+impl RecordAnswer {
+    /// The answer to a record of this cost.
+    pub fn new(cost: u64, answer: CheckAnswer) -> Self {
+        let was_charged =
+            answer.degraded.is_none() && answer.code.is_none() && !answer.limits.is_empty();
+        Self { answer, charged: if was_charged { cost } else { 0 } }
     }
 }
 

@@ -6,7 +6,9 @@ use weir_domain::draft::LimitDraft;
 
 use crate::words::Period;
 
-/// One limit: an algorithm and its parameters. Units are 1 … 1,000,000,000; times are whole
+mod times;
+
+/// One limit: an algorithm and its parameters. Units are 1 … 1,000,000,000,000; times are whole
 /// milliseconds from 1 to 366 days.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

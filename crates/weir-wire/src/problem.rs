@@ -62,6 +62,8 @@ pub enum ErrorCode {
     Malformed,
     /// There are no valid credentials.
     Unauthenticated,
+    /// The password is right, and the account requires a code of its second factor.
+    SecondFactor,
     /// The caller has no permission.
     Forbidden,
     /// The object does not exist, or belongs to another tenant.
@@ -96,9 +98,10 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All codes, in the order of their statuses.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Malformed,
         Self::Unauthenticated,
+        Self::SecondFactor,
         Self::Forbidden,
         Self::NotFound,
         Self::MethodNotAllowed,
@@ -131,10 +134,16 @@ impl ErrorCode {
         self.row().2
     }
 
+    /// The stable name of the kind of problem, as a URI.
+    pub fn urn(self) -> String {
+        format!("urn:weir:problem:{}", self.as_str())
+    }
+
     const fn row(self) -> (u16, &'static str, &'static str) {
         match self {
             Self::Malformed => (400, "malformed", "Malformed request"),
             Self::Unauthenticated => (401, "unauthenticated", "Not authenticated"),
+            Self::SecondFactor => (401, "second_factor", "A code is required"),
             Self::Forbidden => (403, "forbidden", "Not permitted"),
             Self::NotFound => (404, "not_found", "Not found"),
             Self::MethodNotAllowed => (405, "method_not_allowed", "Method not allowed"),

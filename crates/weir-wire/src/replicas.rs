@@ -34,4 +34,48 @@ pub struct Replica {
     pub applied_after_ms: u64,
     /// The time of its start.
     pub started_at: DateTime,
+    /// The release of Weir that it runs; null for releases that do not report it.
+    #[serde(default)]
+    pub weir_version: Option<String>,
+    /// The number of versions of the rulebook, of all tenants, that it does not serve yet.
+    #[serde(default)]
+    pub versions_behind: u64,
+    /// Whether it reaches Redis; null for releases that do not report it.
+    #[serde(default)]
+    pub redis_up: Option<bool>,
+    /// The smoothed duration of its calls of Redis in microseconds, with the wait for their turn; null before the first call.
+    #[serde(default)]
+    pub redis_round_trip_us: Option<u64>,
+}
+
+/// `GET /tenants/{tenant}/replicas/rollouts`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Rollouts {
+    /// The newest changes of this tenant that gates serve, the newest first.
+    pub data: Vec<Rollout>,
+}
+
+/// A change of the tenant, and the gates that serve it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Rollout {
+    /// The version of the rulebook that published the change.
+    pub rulebook_version: u64,
+    /// The time of the change; null for changes of earlier releases.
+    pub published_at: Option<DateTime>,
+    /// The running gates that had started before the change.
+    pub gates: Vec<GateRollout>,
+}
+
+/// The report of a version by one gate. All times are by the clock of the database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GateRollout {
+    /// `gate_…`
+    pub gate_id: String,
+    /// The time at which the gate reported this version or a later one; null until then.
+    pub reported_at: Option<DateTime>,
+    /// The time from the change to the report, in milliseconds. The gate served the change at most this long after it.
+    pub after_ms: Option<u64>,
 }

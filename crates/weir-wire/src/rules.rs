@@ -8,7 +8,7 @@ use weir_domain::rule::Rule;
 use crate::limits::LimitBody;
 use crate::problem::FieldProblem;
 use crate::time::DateTime;
-use crate::words::{Action, Consistency, Mode, OnStoreFailure, Op};
+use crate::words::{Action, Consistency, Mode, OnStoreFailure, Op, Over};
 
 /// The most ids in a request for rules; more do not fit into a URL.
 pub const RULE_IDS_MAX: usize = 100;
@@ -51,6 +51,9 @@ pub struct RuleBody {
     /// The place of the decision: Redis, or a gate with leased units.
     #[serde(default = "exact")]
     pub consistency: Consistency,
+    /// The answer to a check that costs more than is left.
+    #[serde(default = "deny")]
+    pub over: Over,
 }
 
 /// One condition on an attribute.
@@ -95,6 +98,9 @@ pub struct RuleAnswer {
     pub created_at: DateTime,
     /// The time of the last change.
     pub updated_at: DateTime,
+    /// The set of rules as code to which the rule belongs; absent for a rule that people edit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed_by: Option<String>,
     /// Warnings to the author of the rule, such as a limit that can never deny.
     #[serde(default)]
     pub warnings: Vec<String>,
@@ -142,6 +148,7 @@ impl From<RuleBody> for RuleDraft {
             block_ms: body.block_ms,
             on_store_failure: body.on_store_failure.into(),
             consistency: body.consistency.into(),
+            over: body.over.into(),
         }
     }
 }
@@ -160,6 +167,7 @@ impl From<RuleDraft> for RuleBody {
             block_ms: draft.block_ms,
             on_store_failure: draft.on_store_failure.into(),
             consistency: draft.consistency.into(),
+            over: draft.over.into(),
         }
     }
 }
@@ -202,6 +210,10 @@ const fn enforce() -> Mode {
 
 const fn allow() -> OnStoreFailure {
     OnStoreFailure::Allow
+}
+
+const fn deny() -> Over {
+    Over::Deny
 }
 
 const fn exact() -> Consistency {

@@ -21,6 +21,25 @@ impl fmt::Debug for Password {
     }
 }
 
+/// A code of six digits, or a recovery code. `Debug` hides it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(max_length = 64, example = "123456"))]
+#[serde(transparent)]
+pub struct Code(pub String);
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Code(…)")
+    }
+}
+
+impl AsRef<str> for Code {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 /// `POST /auth/signup`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -113,6 +132,9 @@ pub struct LogIn {
     pub email: String,
     /// The password.
     pub password: Password,
+    /// The present code of the authenticator, or a recovery code; required if the account has a second factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Code>,
 }
 
 /// The answer to a login and to a refresh; the refresh token is in the cookie.

@@ -3,22 +3,26 @@
 //! The compiler leaves out items that this release cannot read, such as a rule of a newer release, and reports them, so
 //! that one unreadable rule does not affect the others.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use weir_domain::api_key::{KeyDigest, Scope};
-use weir_domain::id::OverrideId;
+use weir_domain::id::{OverrideId, TenantId};
 use weir_domain::overrides::{Override, Overrides};
 use weir_domain::pattern_budget::PatternBudget;
+use weir_domain::profile::Profile;
 use weir_domain::rule::Rule;
+use weir_domain::rule_parts::RuleParts;
 use weir_domain::rulebook::{ActiveRule, ApiKey, InstallationState, TenantRules, TenantState};
+use weir_domain::spread::SpreadBy;
 use weir_domain::time::Timestamp;
 
 use crate::overrides::OverrideBody;
 use crate::problem::FieldProblem;
+use crate::profiles::ProfileBody;
 use crate::rules::RuleBody;
-use crate::words::{Action, Consistency, OnStoreFailure};
+use crate::words::{Action, Consistency, OnStoreFailure, Over};
 
 /// Settings that apply to all tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +33,7 @@ pub struct StoredInstallation {
     pub checks_per_second: u64,
 }
 
-/// One tenant's keys, rules and overrides.
+/// One tenant's keys, rules, overrides and profiles.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredTenant {
     /// `tenant_…`
@@ -47,13 +51,19 @@ pub struct StoredTenant {
     pub checks_per_second: Option<u64>,
     /// The version of the tenant's last change.
     pub version: u64,
-    /// The keys of the tenant; a rotated key twice while both secrets work.
+    /// The keys of the tenant; a rotated key twice while both secrets work. Of keys and rules, a gate stores only those that
+    /// it left out or replaced by an older revision, because it derives the others from what it compiled.
     pub keys: Vec<StoredKey>,
-    /// The rules, ordered by id. A gate stores only those that it left out or replaced by an older revision, because it
-    /// derives the others from its compiled rules.
+    /// The rules, ordered by id.
     pub rules: Vec<Arc<StoredRule>>,
     /// The overrides, ordered by id.
     pub overrides: Vec<Arc<StoredOverride>>,
+    /// The profiles, ordered by id.
+    #[serde(default)]
+    pub profiles: Vec<Arc<StoredProfile>>,
+    /// The namespaces whose counters are spread, with the attributes.
+    #[serde(default)]
+    pub spread: BTreeMap<String, Vec<String>>,
 }
 
 /// One accepted secret of a key.
@@ -94,12 +104,21 @@ pub struct StoredOverride {
     pub body: Box<str>,
 }
 
+/// A profile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredProfile {
+    /// `profile_…`
+    pub id: String,
+    /// The JSON of the profile.
+    pub body: Box<str>,
+}
+
 /// An item that could not be read and was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The id of the key, rule or override.
+    /// The id of the key, rule, override or profile.
     pub id: String,
-    /// The rule of the item. `None` for a key.
+    /// The rule of the item. `None` for a key and a profile.
     pub rule_id: Option<String>,
     /// The reason.
     pub reason: String,
@@ -120,10 +139,41 @@ impl From<StoredInstallation> for InstallationState {
 }
 
 impl StoredTenant {
-    /// This tenant with the stored form of all compiled rules that it does not have.
+    /// A tenant without keys, rules, overrides and profiles.
+    pub fn empty(id: TenantId) -> Self {
+        let TenantState { version, suspended, sampled, enforced, checks_per_second } =
+            TenantState::default();
+        Self {
+            id: id.to_string(),
+            suspended,
+            record_checks: sampled,
+            enforced,
+            checks_per_second,
+            version,
+            keys: Vec::new(),
+            rules: Vec::new(),
+            overrides: Vec::new(),
+            profiles: Vec::new(),
+            spread: BTreeMap::new(),
+        }
+    }
+
+    /// This tenant with the settings of its compiled part, and with the stored form of all compiled keys and rules that it
+    /// does not have.
     #[must_use]
-    pub fn with_rules_of(&self, compiled: &TenantRules) -> Self {
-        let mut whole = self.clone();
+    pub fn with_compiled(&self, compiled: &TenantRules) -> Self {
+        let TenantState { version, suspended, sampled, enforced, checks_per_second } =
+            compiled.state;
+        let mut whole = Self {
+            suspended,
+            record_checks: sampled,
+            enforced,
+            checks_per_second,
+            version,
+            spread: stored_spread(compiled),
+            ..self.clone()
+        };
+        whole.restore_keys(compiled);
         let missing = compiled.all_rules().iter().filter(|active| {
             let id = active.id_text();
             self.rules.binary_search_by(|rule| rule.id.as_str().cmp(id)).is_err()
@@ -133,29 +183,46 @@ impl StoredTenant {
         whole
     }
 
+    /// Adds the stored form of all compiled keys that this tenant does not have.
+    pub fn restore_keys(&mut self, compiled: &TenantRules) {
+        let missing = compiled
+            .keys
+            .iter()
+            .filter(|(digest, _)| self.keys.iter().all(|key| key.digest != digest.0));
+        let missing: Vec<_> = missing.map(|(digest, key)| StoredKey::of(*digest, key)).collect();
+        self.keys.extend(missing);
+        self.keys.sort_by(|a, b| a.id.cmp(&b.id));
+    }
+
+    /// Drops what the compiled part contains: the settings of namespaces, and the keys and rules that were not `left_out`.
+    pub fn drop_compiled(&mut self, left_out: &[LeftOut]) {
+        let ids: BTreeSet<&str> = left_out.iter().map(|left_out| left_out.id.as_str()).collect();
+        self.keys.retain(|key| ids.contains(key.id.as_str()));
+        self.keys.shrink_to_fit();
+        self.rules.retain(|rule| ids.contains(rule.id.as_str()));
+        self.rules.shrink_to_fit();
+        self.spread.clear();
+    }
+
     /// The tenant's part of a rulebook, and the items that were left out.
     pub fn compile(&self) -> (TenantRules, Vec<LeftOut>) {
         let all = self.rules.iter().map(|rule| rule.id.clone()).collect();
-        self.compile_again(&TenantRules::default(), &all)
+        self.compile_again(&TenantRules::default(), &all, &RuleParts::default())
     }
 
     /// The same, based on the previous part: only the rules `changed` were changed or removed or have other overrides.
-    /// Items that were left out of other rules are not reported again.
+    /// Items that were left out of other rules are not reported again. Equal parts of rules are shared with `parts`.
     pub fn compile_again(
         &self,
         before: &TenantRules,
         changed: &BTreeSet<String>,
+        parts: &RuleParts,
     ) -> (TenantRules, Vec<LeftOut>) {
         let mut left_out = Vec::new();
-        let mut keys = Vec::with_capacity(self.keys.len());
-        for stored in &self.keys {
-            match stored.compile() {
-                Ok(key) => keys.push(key),
-                Err(reason) => {
-                    left_out.push(LeftOut { id: stored.id.clone(), rule_id: None, reason });
-                }
-            }
-        }
+        let keys = self.keys.iter().map(|stored| (&stored.id, stored.compile()));
+        let keys = readable(keys, &mut left_out);
+        let profiles = self.profiles.iter().map(|stored| (&stored.id, stored.compile()));
+        let profiles = readable(profiles, &mut left_out);
         let mut overrides: HashMap<&str, Vec<&StoredOverride>> = HashMap::new();
         for stored in self.overrides.iter().filter(|stored| changed.contains(&stored.rule_id)) {
             overrides.entry(&stored.rule_id).or_default().push(stored);
@@ -189,11 +256,33 @@ impl StoredTenant {
             enforced: self.enforced,
             checks_per_second: self.checks_per_second,
         };
-        (before.with_changes(state, keys, rules), left_out)
+        let mut spread = BTreeMap::new();
+        for (namespace, attributes) in &self.spread {
+            match SpreadBy::parse(attributes.clone()) {
+                Ok(spread_by) => drop(spread.insert(namespace.clone(), spread_by)),
+                Err(wrong) => left_out.push(LeftOut {
+                    id: namespace.clone(),
+                    rule_id: None,
+                    reason: listed(&FieldProblem::list(wrong)),
+                }),
+            }
+        }
+        let rules = before.with_changes((state, spread), keys, rules, parts);
+        (rules.with_profiles(profiles), left_out)
     }
 }
 
 impl StoredKey {
+    /// The stored form of a key in force. Compiling it gives the same key.
+    fn of(digest: KeyDigest, key: &ApiKey) -> Self {
+        Self {
+            id: key.id.to_string(),
+            digest: digest.0,
+            scopes: key.scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
+            expires_at_ms: key.expires_at.map(Timestamp::as_millis),
+        }
+    }
+
     fn compile(&self) -> Result<(KeyDigest, ApiKey), String> {
         let scope = |word: &String| Scope::parse(word).ok_or(format!("unknown scope `{word}`"));
         let key = ApiKey {
@@ -264,6 +353,7 @@ impl StoredRule {
             limits: Vec::new(),
             block_ms: None,
             consistency: Consistency::Exact,
+            over: Over::Deny,
             ..body
         };
         let unconditional =
@@ -288,6 +378,14 @@ impl StoredRule {
     }
 }
 
+impl StoredProfile {
+    fn compile(&self) -> Result<Profile, String> {
+        let body: ProfileBody =
+            serde_json::from_str(&self.body).map_err(|error| error.to_string())?;
+        body.parse().map_err(|wrong| listed(&wrong))
+    }
+}
+
 impl StoredOverride {
     fn parse(&self, rule: &Rule) -> Result<(OverrideId, Override, Option<Timestamp>), String> {
         let body: OverrideBody =
@@ -296,6 +394,26 @@ impl StoredOverride {
         let parsed = body.parse(rule).map_err(|wrong| listed(&wrong))?;
         Ok((id, parsed, body.expires_at.map(|time| time.0)))
     }
+}
+
+/// The items that can be read. The others are left out.
+fn readable<'a, T>(
+    items: impl Iterator<Item = (&'a String, Result<T, String>)>,
+    left_out: &mut Vec<LeftOut>,
+) -> Vec<T> {
+    let mut read = Vec::with_capacity(items.size_hint().0);
+    for (id, item) in items {
+        match item {
+            Ok(item) => read.push(item),
+            Err(reason) => left_out.push(LeftOut { id: id.clone(), rule_id: None, reason }),
+        }
+    }
+    read
+}
+
+fn stored_spread(compiled: &TenantRules) -> BTreeMap<String, Vec<String>> {
+    let stored = compiled.spread().iter();
+    stored.map(|(name, by)| (name.clone(), by.attributes().to_vec())).collect()
 }
 
 fn yes() -> bool {

@@ -1,7 +1,7 @@
 //! The closed sets of words in JSON. Each corresponds to an enum of the domain.
 
 use serde::{Deserialize, Serialize};
-use weir_domain::{algorithm, draft};
+use weir_domain::{algorithm, draft, profile};
 
 macro_rules! mirror {
     ($(#[$doc:meta])* $name:ident = $domain:path { $($variant:ident,)+ }) => {
@@ -64,6 +64,11 @@ mirror! {
     Consistency = draft::Consistency { Exact, Leased, }
 }
 mirror! {
+    /// The answer to a check that costs more than is left: `deny`, or `debt` (the check passes while anything is left, and
+    /// takes its whole cost).
+    Over = draft::Over { Deny, Debt, }
+}
+mirror! {
     /// The comparison of a condition.
     Op = draft::Op {
         Equals, NotEquals, OneOf, Prefix, Suffix, Cidr, Regex, Exists, Absent,
@@ -72,4 +77,8 @@ mirror! {
 mirror! {
     /// The length of a quota's period.
     Period = algorithm::Period { Day, Week, Month, Year, }
+}
+mirror! {
+    /// The family of headers in which a proxy describes a request.
+    Reads = profile::Reads { ForwardAuth, AuthRequest, ExtAuthz, }
 }

@@ -3,14 +3,18 @@
 use std::fmt;
 
 /// The greatest limit, capacity, refill or drain.
-pub const UNITS_MAX: u64 = 1_000_000_000;
+pub const UNITS_MAX: u64 = 1_000_000_000_000;
+/// The most units that a rate, once reduced, has per microsecond. The time to drain stays exact.
+pub const PER_US_MAX: u64 = 1_000_000_000;
 /// The greatest limit of a sliding window log: an entry takes about 40 bytes in Redis, so one subject's log stays below
 /// half a megabyte.
 pub const LOG_LIMIT_MAX: u64 = 10_000;
 /// The longest window or interval: 366 days, in milliseconds.
 pub const SPAN_MS_MAX: u64 = 366 * 24 * 60 * 60 * 1000;
 /// The greatest cost of one check.
-pub const COST_MAX: u64 = 1_000_000;
+pub const COST_MAX: u64 = 1_000_000_000;
+/// The most units that a counter counts, debt included.
+pub const COUNT_MAX: u64 = 1 << 52;
 /// Integers below this are exact in Lua's doubles.
 pub const EXACT_MAX: u64 = (1 << 53) - 1;
 

@@ -6,7 +6,7 @@
 //! The rate `units ÷ interval` is reduced to `per_us ÷ scale`; the level counts in `1 ÷ scale` of a
 //! unit, so it falls by the whole number `per_us` each microsecond and nothing is ever rounded.
 
-use super::bounds::{EXACT_MAX, InvalidLimit, span_ms, units};
+use super::bounds::{EXACT_MAX, InvalidLimit, PER_US_MAX, span_ms, units};
 use super::clock::pulled_back;
 use super::definition::{
     Bound, Counting, Definition, Described, Level, ScriptParameters, Wait, Windows, part,
@@ -14,7 +14,7 @@ use super::definition::{
 use crate::time::Micros;
 
 /// A capacity and an outflow. If it queues, admitted work waits until the work ahead has drained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Bucket<const QUEUES: bool> {
     capacity: u64,
     units: u64,
@@ -32,8 +32,10 @@ pub struct BucketState {
     pub(crate) scale: u64,
 }
 
-/// Greatest `capacity × scale`: leaves room for a level above capacity after an edit.
+/// Greatest `capacity × scale`: leaves room for a level above capacity, after an edit or by debt.
 const LEVEL_MAX: u64 = 1 << 51;
+/// Greatest level, debt included: it stays exact while it drains.
+const CARRIED_MAX: u64 = EXACT_MAX / 2;
 
 impl<const QUEUES: bool> Bucket<QUEUES> {
     /// A bucket of `capacity` units, of which `units_out` leave in each `interval_ms`.
@@ -52,6 +54,14 @@ impl<const QUEUES: bool> Bucket<QUEUES> {
         let interval_us = interval_ms * 1000;
         let divisor = gcd(units, interval_us);
         let (per_us, scale) = (units / divisor, interval_us / divisor);
+        if per_us > PER_US_MAX {
+            return Err(InvalidLimit {
+                field: field(1),
+                reason: format!(
+                    "makes a rate too large to count exactly: {units} per {interval_ms} ms reduces to {per_us} per {scale} µs, and the first number must be at most {PER_US_MAX}; choose a rounder or lower rate"
+                ),
+            });
+        }
         if scale > LEVEL_MAX / capacity {
             return Err(InvalidLimit {
                 field: field(2),
@@ -83,7 +93,7 @@ impl<const QUEUES: bool> Bucket<QUEUES> {
             state.level
         } else {
             let units = state.level.div_ceil(state.scale);
-            units.saturating_mul(self.scale).min(EXACT_MAX / 2)
+            units.saturating_mul(self.scale).min(CARRIED_MAX)
         };
         let drained = (at_us - stamp_us).saturating_mul(self.per_us);
         BucketState { at_us, level: level.saturating_sub(drained), scale: self.scale }
@@ -156,7 +166,8 @@ impl<const QUEUES: bool> Counting for Bucket<QUEUES> {
 
     fn charge(&self, state: &mut BucketState, cost: u64, now: Micros) {
         *state = self.view(*state, now);
-        state.level += cost * self.scale;
+        let level = state.level.saturating_add(cost.saturating_mul(self.scale));
+        state.level = level.min(CARRIED_MAX);
     }
 
     fn refund(&self, state: &mut BucketState, cost: u64, now: Micros) {

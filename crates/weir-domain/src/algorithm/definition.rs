@@ -74,7 +74,7 @@ pub(crate) trait Counting {
     /// Whether a charge of `cost` passes at `now`, and if not, when it could.
     fn wait(&self, state: &Self::State, cost: u64, now: Micros) -> Wait;
 
-    /// Takes `cost`, which [`Counting::wait`] found to pass.
+    /// Takes `cost`, even if that is more than is left.
     fn charge(&self, state: &mut Self::State, cost: u64, now: Micros);
 
     /// Logs a charge that was denied, where the limit counts denials.

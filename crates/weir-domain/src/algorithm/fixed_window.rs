@@ -12,7 +12,7 @@ use crate::quantity::{grouped, period};
 use crate::time::Micros;
 
 /// Parameters of a fixed window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FixedWindow(UnitsPerWindow);
 
 impl FixedWindow {
@@ -67,7 +67,7 @@ impl Definition for FixedWindow {
 
     /// The limit in each window that the stretch touches: two, if it is as long as one.
     fn worst_case(&self, stretch_us: u64, _cost: u64) -> u64 {
-        self.0.limit * windows_touched(stretch_us, self.0.window_us())
+        self.0.limit.saturating_mul(windows_touched(stretch_us, self.0.window_us()))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::quantity::grouped;
 use crate::time::Micros;
 
 /// Parameters of a quota.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Quota {
     limit: u64,
     calendar: Calendar,
@@ -135,7 +135,8 @@ impl Definition for Quota {
     }
 
     fn worst_case(&self, stretch_us: u64, _cost: u64) -> u64 {
-        self.limit * windows_touched(stretch_us, self.shortest_window_ms() * 1000)
+        let windows = windows_touched(stretch_us, self.shortest_window_ms() * 1000);
+        self.limit.saturating_mul(windows)
     }
 
     /// The shortest months have 28 days, and days lose an hour when clocks are put forward.

@@ -15,7 +15,7 @@ use crate::quantity::{grouped, period};
 use crate::time::Micros;
 
 /// Parameters of a sliding window counter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SlidingWindowCounter(UnitsPerWindow);
 
 /// Units taken in the window that starts at `start_us` and in the one before it.
@@ -43,7 +43,7 @@ impl SlidingWindowCounter {
     /// `limit` units in any window of `window_ms`, estimated.
     pub fn new(limit: u64, window_ms: u64) -> Result<Self, InvalidLimit> {
         let parameters = UnitsPerWindow::new(limit, window_ms)?;
-        if limit * window_ms > EXACT_MAX {
+        if limit > EXACT_MAX / window_ms.max(1) {
             return Err(InvalidLimit {
                 field: "window_ms",
                 reason: format!(
@@ -83,7 +83,7 @@ impl SlidingWindowCounter {
             (0, 0)
         };
         // Before an edit the window was possibly longer or the limit greater: cap counts, so that products stay exact.
-        let most = EXACT_MAX / self.0.window_ms;
+        let most = self.count_max();
         View {
             start_us,
             elapsed_ms: (at_us - start_us) / 1000,
@@ -91,6 +91,11 @@ impl SlidingWindowCounter {
             previous: previous.min(most),
             pulled,
         }
+    }
+
+    /// The most units of a window whose products with its length are exact.
+    const fn count_max(&self) -> u64 {
+        EXACT_MAX / self.0.window_ms
     }
 
     fn used(&self, view: View) -> u64 {
@@ -179,7 +184,8 @@ impl Counting for SlidingWindowCounter {
 
     fn charge(&self, state: &mut PairState, cost: u64, now: Micros) {
         let view = self.view(*state, now);
-        *state = self.state(View { current: view.current + cost, ..view });
+        let current = (view.current + cost).min(self.count_max());
+        *state = self.state(View { current, ..view });
     }
 
     /// Returns units to the windows from which they were taken, to the newest first.

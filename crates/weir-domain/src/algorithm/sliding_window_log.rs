@@ -15,7 +15,7 @@ use crate::quantity::{grouped, period};
 use crate::time::Micros;
 
 /// Parameters of a sliding window log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SlidingWindowLog {
     limit: u64,
     window_ms: u64,
@@ -189,17 +189,12 @@ impl Counting for SlidingWindowLog {
 
     fn charge(&self, state: &mut LogState, cost: u64, now: Micros) {
         let at_us = self.drop_dead(state, now);
+        // No limit is greater, so an entry of more units denies no longer.
+        let cost = cost.min(LOG_LIMIT_MAX);
         match state.entries.back_mut() {
             Some(newest) if newest.at_us == at_us => newest.cost += cost,
             _ => state.entries.push_back(Entry { at_us, cost }),
         }
-    }
-
-    fn log_denied(&self, state: &mut LogState, cost: u64, now: Micros) {
-        if !self.count_denied || cost > self.limit {
-            return;
-        }
-        self.charge(state, cost, now);
         // An entry with the whole limit newer than it can decide nothing any more.
         let mut total: u64 = state.entries.iter().map(|entry| entry.cost).sum();
         while let Some(oldest) = state.entries.front() {
@@ -208,6 +203,12 @@ impl Counting for SlidingWindowLog {
             }
             total -= oldest.cost;
             state.entries.pop_front();
+        }
+    }
+
+    fn log_denied(&self, state: &mut LogState, cost: u64, now: Micros) {
+        if self.count_denied && cost <= self.limit {
+            self.charge(state, cost, now);
         }
     }
 

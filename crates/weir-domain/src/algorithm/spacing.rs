@@ -10,7 +10,7 @@ use crate::quantity::short;
 use crate::time::Micros;
 
 /// Parameters of a spacing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Spacing {
     interval_ms: u64,
 }

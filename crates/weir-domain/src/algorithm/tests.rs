@@ -486,7 +486,16 @@ fn parameters_that_cannot_be_counted_exactly_are_refused_with_the_reason() {
     assert!(said.reason.contains("at most"), "{said}");
     let said = TokenBucket::new(1_000_000_000, 999_999_937, 86_400_000).expect_err("too fine");
     assert!(said.reason.contains("too fine"), "{said}");
-    for (limit, window_ms) in [(0, 1), (1_000_000_001, 1), (1, 0), (1, 31_622_400_001)] {
+    let said = SlidingWindowCounter::new(1_000_000_000_000, 31_622_400_000).expect_err("too large");
+    assert!(said.reason.ends_with("for a limit of 1000000000000 at most 9007 ms"), "{said}");
+    let said = TokenBucket::new(1, 999_999_999_989, 1).expect_err("too fast");
+    assert_eq!(
+        (said.field, said.reason.contains("at most 1000000000;")),
+        ("refill_tokens", true),
+        "{said}"
+    );
+    assert!(TokenBucket::new(1_000_000_000_000, 1_000_000_000_000, 86_400_000).is_ok());
+    for (limit, window_ms) in [(0, 1), (1_000_000_000_001, 1), (1, 0), (1, 31_622_400_001)] {
         assert!(FixedWindow::new(limit, window_ms).is_err(), "{limit} {window_ms}");
     }
 }

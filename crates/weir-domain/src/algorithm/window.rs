@@ -1,13 +1,13 @@
 //! The windows that fixed window and quota share, and the parameters that fixed window and sliding window counter share.
 
-use super::bounds::{InvalidLimit, span_ms, units};
+use super::bounds::{COUNT_MAX, InvalidLimit, span_ms, units};
 use super::clock::ms_until;
 use super::definition::{Counting, Level, ScriptParameters, Wait, part};
 use super::parameter::{Input, Parameter};
 use crate::time::Micros;
 
 /// A number of units in windows of a length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct UnitsPerWindow {
     pub(super) limit: u64,
     pub(super) window_ms: u64,
@@ -94,7 +94,7 @@ impl<W: Windowed> Counting for W {
 
     fn charge(&self, state: &mut WindowState, cost: u64, now: Micros) {
         let window = self.window(*state, now);
-        *state = window.state(window.taken + cost);
+        *state = window.state((window.taken + cost).min(COUNT_MAX));
     }
 
     /// Has an effect only if the units were taken from the present window.

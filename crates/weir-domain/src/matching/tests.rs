@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::draft::{
-    ConditionDraft, Consistency, LimitDraft, OnStoreFailure, Op, Operand, RuleDraft,
+    ConditionDraft, Consistency, LimitDraft, OnStoreFailure, Op, Operand, Over, RuleDraft,
 };
 use crate::id::{OverrideId, RuleId, TenantId};
 use crate::overrides::{EffectDraft, Override, OverrideDraft, Overrides};
@@ -28,6 +28,7 @@ fn draft(action: Action, mode: Mode) -> RuleDraft {
         block_ms: None,
         on_store_failure: OnStoreFailure::Deny,
         consistency: Consistency::Exact,
+        over: Over::Deny,
     }
 }
 

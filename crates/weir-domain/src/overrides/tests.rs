@@ -1,7 +1,7 @@
 //! The override that applies to a subject, its expiry, and the counters that it uses.
 
 use super::*;
-use crate::draft::{Action, Consistency, Mode, OnStoreFailure, RuleDraft};
+use crate::draft::{Action, Consistency, Mode, OnStoreFailure, Over, RuleDraft};
 use crate::limit::Limit;
 
 const NOW: Timestamp = Timestamp::from_millis(1_763_726_400_000);
@@ -27,6 +27,7 @@ fn rule(count_by: &[&str]) -> Rule {
         block_ms: None,
         on_store_failure: OnStoreFailure::Deny,
         consistency: Consistency::Exact,
+        over: Over::Deny,
     })
     .expect("a valid rule")
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::draft::{
-    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Operand, RuleDraft,
+    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Operand, Over,
+    RuleDraft,
 };
 
 /// A rule of `namespace` with these patterns.
@@ -22,6 +23,7 @@ fn rule(namespace: &str, patterns: &[String]) -> Rule {
         block_ms: None,
         on_store_failure: OnStoreFailure::Allow,
         consistency: Consistency::Exact,
+        over: Over::Deny,
     };
     Rule::parse(draft).expect("a valid rule")
 }

@@ -35,6 +35,7 @@ fn draft(limits: Vec<LimitDraft>) -> RuleDraft {
         block_ms: None,
         on_store_failure: OnStoreFailure::Allow,
         consistency: Consistency::Exact,
+        over: Over::Deny,
     }
 }
 
@@ -106,7 +107,7 @@ fn counts_have_bounds() {
 
 #[test]
 fn numbers_have_bounds() {
-    const UNITS: u64 = 1_000_000_000;
+    const UNITS: u64 = 1_000_000_000_000;
     const SPAN_MS: u64 = 366 * 86_400_000;
     let quota = |anchor_day, period| LimitDraft::Quota {
         limit: 1,
@@ -144,6 +145,24 @@ fn numbers_have_bounds() {
     let block = |block_ms| RuleDraft { block_ms: Some(block_ms), ..draft(vec![fixed(1, 1)]) };
     assert!(Rule::parse(block(SPAN_MS)).is_ok());
     assert_eq!(wrong_fields(block(SPAN_MS + 1)), ["block_ms"]);
+}
+
+#[test]
+fn debt_needs_limits_that_redis_decides() {
+    let debt = |action, consistency| {
+        let limits = if action == Action::Limit { vec![fixed(1, 1)] } else { Vec::new() };
+        RuleDraft { action, consistency, over: Over::Debt, ..draft(limits) }
+    };
+    let rule = Rule::parse(debt(Action::Limit, Consistency::Exact)).expect("a valid rule");
+    assert_eq!((rule.over(), rule.draft().over), (Over::Debt, Over::Debt));
+    for (action, consistency, reason) in [
+        (Action::Allow, Consistency::Exact, "must be `deny` unless the action is `limit`"),
+        (Action::Deny, Consistency::Exact, "must be `deny` unless the action is `limit`"),
+        (Action::Limit, Consistency::Leased, "must be `deny` with the consistency `leased`"),
+    ] {
+        let wrong = Rule::parse(debt(action, consistency)).expect_err("refused");
+        assert_eq!(wrong, [InvalidField::new("over", reason)]);
+    }
 }
 
 #[test]

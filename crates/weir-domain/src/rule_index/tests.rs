@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::draft::{
-    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Operand, RuleDraft,
+    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Operand, Over,
+    RuleDraft,
 };
 use crate::id::RuleId;
 use crate::matching::{Matched, matched, matched_in};
@@ -30,6 +31,7 @@ fn rule(id: u128, conditions: Vec<ConditionDraft>) -> Arc<ActiveRule> {
         block_ms: None,
         on_store_failure: OnStoreFailure::Deny,
         consistency: Consistency::Exact,
+        over: Over::Deny,
     };
     let rule = Rule::parse(draft).expect("a valid rule");
     Arc::new(ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default()))

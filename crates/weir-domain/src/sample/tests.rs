@@ -1,6 +1,6 @@
 use super::*;
 use crate::draft::{
-    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, RuleDraft,
+    Action, ConditionDraft, Consistency, LimitDraft, Mode, OnStoreFailure, Op, Over, RuleDraft,
 };
 use crate::request::{Operation, RequestDraft};
 
@@ -22,6 +22,7 @@ fn rule(count_by: &[&str], tested: &[&str]) -> Rule {
         block_ms: None,
         on_store_failure: OnStoreFailure::Allow,
         consistency: Consistency::Exact,
+        over: Over::Deny,
     })
     .expect("valid")
 }

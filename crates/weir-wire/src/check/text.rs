@@ -41,6 +41,7 @@ impl CheckAnswer {
             allowed,
             denied_by,
             retry_after_ms,
+            cache_for_ms,
             delay_ms,
             limit,
             remaining,
@@ -54,6 +55,10 @@ impl CheckAnswer {
         text.flag(r#"{"allowed":"#, *allowed);
         text.list(r#","denied_by":["#, denied_by, |text, rule| text.string("", rule));
         text.number_or_null(r#","retry_after_ms":"#, *retry_after_ms);
+        match cache_for_ms {
+            0 => text.raw(r#","cache_for_ms":0"#),
+            ms => text.number(r#","cache_for_ms":"#, *ms),
+        }
         text.number(r#","delay_ms":"#, *delay_ms);
         text.number_or_null(r#","limit":"#, *limit);
         text.number_or_null(r#","remaining":"#, *remaining);
@@ -195,6 +200,7 @@ mod tests {
             allowed: nth.is_multiple_of(2),
             denied_by: (0..nth % 3).map(rule).collect(),
             retry_after_ms: perhaps(3),
+            cache_for_ms: number(2),
             delay_ms: number(3),
             limit: perhaps(4),
             remaining: perhaps(5),

@@ -12,7 +12,7 @@ const LOGIN: &str = r#"{
         { "algorithm": "sliding_window_log", "limit": 5, "window_ms": 60000, "count_denied": false },
         { "algorithm": "spacing", "interval_ms": 1000 }
     ],
-    "block_ms": null, "on_store_failure": "allow", "consistency": "exact"
+    "block_ms": null, "on_store_failure": "allow", "consistency": "exact", "over": "deny"
 }"#;
 
 #[test]
@@ -35,6 +35,7 @@ fn answer_is_flat_and_comes_back() {
         rulebook_version: 42,
         created_at: at,
         updated_at: at,
+        managed_by: None,
         warnings: Vec::new(),
         unreadable: None,
     };

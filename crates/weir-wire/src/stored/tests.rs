@@ -1,5 +1,5 @@
 use super::*;
-use weir_domain::id::{RuleId, TenantId};
+use weir_domain::id::RuleId;
 
 /// A tenant with these rules, each with sixteen large patterns.
 fn tenant(rules: std::ops::Range<u128>) -> StoredTenant {
@@ -33,6 +33,8 @@ fn tenant(rules: std::ops::Range<u128>) -> StoredTenant {
         keys: Vec::new(),
         rules: rules.map(rule).collect(),
         overrides: Vec::new(),
+        profiles: Vec::new(),
+        spread: BTreeMap::new(),
     }
 }
 
@@ -52,11 +54,11 @@ fn a_later_change_counts_the_patterns_that_are_served_already() {
     let (before, left_out) = tenant(1..3).compile();
     assert_eq!(left_out, []);
     let changed = (3..5).map(|nth| RuleId::from_u128(nth).to_string()).collect();
-    let (after, left_out) = tenant(1..5).compile_again(&before, &changed);
+    let (after, left_out) = tenant(1..5).compile_again(&before, &changed, &RuleParts::default());
     assert_eq!((after.rules("default").len(), left_out.len()), (2, 2));
     // Once two are gone, there is room for those that were left out.
     let changed = [1, 2, 3, 4].map(|nth| RuleId::from_u128(nth).to_string()).into();
-    let (after, left_out) = tenant(3..5).compile_again(&after, &changed);
+    let (after, left_out) = tenant(3..5).compile_again(&after, &changed, &RuleParts::default());
     assert_eq!((after.rules("default").len(), left_out), (2, Vec::new()));
 }
 

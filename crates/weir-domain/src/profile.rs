@@ -1,0 +1,45 @@
+//! Profiles: how the requests that a proxy asks about become checks.
+//!
+//! A proxy asks `/authorize/{profile}` before it forwards a request. The profile names the one family of headers that is
+//! believed, and the attributes that are made of them. A client controls most of these values, so no value is an error:
+//! a value that no attribute can have is replaced by a stable one.
+
+mod draft;
+mod proxy_request;
+mod values;
+
+pub use draft::{AttributeSource, CostSource, HeaderSource, ProfileDraft, Reads};
+pub use proxy_request::{MissingHeader, ProxyHeaders, ProxyRequest};
+
+/// The most profiles of a tenant.
+pub const PROFILES_PER_TENANT_MAX: u64 = 100;
+/// The most proxies before the gate, of which each appends an address to `X-Forwarded-For`.
+pub const TRUSTED_HOPS_MAX: u8 = 16;
+/// The statuses with which a profile can deny a request.
+pub const DENY_STATUSES: [u16; 2] = [429, 403];
+/// The most bytes of the name of a header.
+pub const HEADER_NAME_BYTES_MAX: usize = 64;
+
+/// A checked profile. Names of headers are in lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile(ProfileDraft);
+
+impl Profile {
+    /// The name, by which a proxy asks.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The family of headers that is believed.
+    pub fn reads(&self) -> Reads {
+        self.0.reads
+    }
+
+    /// The status of a denied request.
+    pub fn deny_status(&self) -> u16 {
+        self.0.deny_status
+    }
+}
+
+#[cfg(test)]
+mod tests;

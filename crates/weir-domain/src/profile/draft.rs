@@ -1,0 +1,235 @@
+//! A profile as written, and its bounds.
+
+use std::collections::BTreeMap;
+
+use super::{DENY_STATUSES, HEADER_NAME_BYTES_MAX, Profile, TRUSTED_HOPS_MAX};
+use crate::limit::COST_MAX;
+use crate::names::{self, ATTRIBUTES_MAX, InvalidField};
+
+/// A profile as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileDraft {
+    /// The name, unique in the tenant.
+    pub name: String,
+    /// The family of headers that is believed.
+    pub reads: Reads,
+    /// The namespace of the rules.
+    pub namespace: String,
+    /// The position of the client's address in `X-Forwarded-For`, from the right.
+    pub trusted_hops: u8,
+    /// The source of each attribute.
+    pub attributes: BTreeMap<String, AttributeSource>,
+    /// The source of the cost.
+    pub cost: CostSource,
+    /// The header that identifies a request, so that a repeat of the proxy takes nothing.
+    pub idempotency: Option<String>,
+    /// The status of a denied request.
+    pub deny_status: u16,
+}
+
+/// A family of headers, in which a kind of proxy describes a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reads {
+    /// `X-Forwarded-Method`, `X-Forwarded-Uri` and `X-Forwarded-Host`: Traefik, Caddy, HAProxy.
+    ForwardAuth,
+    /// `X-Original-Method`, `X-Original-URI` and `X-Original-Host`: nginx.
+    AuthRequest,
+    /// The request line and `Host` of the request itself: Envoy.
+    ExtAuthz,
+}
+
+/// The source of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AttributeSource {
+    /// The address of the client. IPv6 addresses are reduced to a network of `ipv6_prefix` bits.
+    Address {
+        /// From 1 to 128.
+        ipv6_prefix: u8,
+    },
+    /// The method.
+    Method,
+    /// The path without the query, decoded once.
+    Path,
+    /// The host in lower case, without a port.
+    Host,
+    /// A header that the proxy passes on.
+    Header(HeaderSource),
+}
+
+/// A header as the source of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderSource {
+    /// The name of the header.
+    pub name: String,
+    /// Whether the attribute is the digest of the value.
+    pub hash: bool,
+    /// The attribute of a request without the header. Without a default, the request lacks the attribute.
+    pub default: Option<String>,
+}
+
+/// The source of the cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CostSource {
+    /// The same for every request.
+    Fixed(u64),
+    /// A header.
+    Header {
+        /// The name of the header.
+        name: String,
+        /// The cost of a request without the header, or whose value is no number.
+        default: u64,
+    },
+}
+
+/// The header of Weir's own key.
+const KEY_HEADER: &str = "x-weir-key";
+/// Headers that hold a credential of the client.
+const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "x-api-key"];
+/// Headers that clients can send, and of which a profile believes one family. The other sources read them.
+const DESCRIPTIONS: [&str; 10] = [
+    "forwarded",
+    "host",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-method",
+    "x-forwarded-uri",
+    "x-original-host",
+    "x-original-method",
+    "x-original-uri",
+    "x-original-url",
+];
+
+impl Reads {
+    /// All families, in the order of the documentation.
+    pub const ALL: [Self; 3] = [Self::ForwardAuth, Self::AuthRequest, Self::ExtAuthz];
+
+    /// The name in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ForwardAuth => "forward_auth",
+            Self::AuthRequest => "auth_request",
+            Self::ExtAuthz => "ext_authz",
+        }
+    }
+
+    /// The text that people read in lists.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::ForwardAuth => "Traefik, Caddy, HAProxy",
+            Self::AuthRequest => "nginx",
+            Self::ExtAuthz => "Envoy",
+        }
+    }
+
+    /// The text of a form.
+    pub const fn choice(self) -> &'static str {
+        match self {
+            Self::ForwardAuth => "Traefik, Caddy, HAProxy: X-Forwarded-*",
+            Self::AuthRequest => "nginx: X-Original-*",
+            Self::ExtAuthz => "Envoy: the request itself",
+        }
+    }
+}
+
+impl Profile {
+    /// Checks the whole draft and reports everything that is wrong with it.
+    pub fn parse(mut draft: ProfileDraft) -> Result<Self, Vec<InvalidField>> {
+        let mut wrong = Vec::new();
+        let mut invalid =
+            |field: &str, reason: String| wrong.push(InvalidField::new(field, reason));
+        if let Err(reason) = names::rule(&draft.name) {
+            invalid("name", reason.to_owned());
+        }
+        if let Err(reason) = names::namespace(&draft.namespace) {
+            invalid("namespace", reason.to_owned());
+        }
+        if !(1..=TRUSTED_HOPS_MAX).contains(&draft.trusted_hops) {
+            invalid("trusted_hops", format!("must be from 1 to {TRUSTED_HOPS_MAX}"));
+        }
+        if !(1..=ATTRIBUTES_MAX).contains(&draft.attributes.len()) {
+            invalid("attributes", format!("must hold from 1 to {ATTRIBUTES_MAX} attributes"));
+        }
+        if !DENY_STATUSES.contains(&draft.deny_status) {
+            let [usual, other] = DENY_STATUSES;
+            invalid("deny_status", format!("must be {usual} or {other}"));
+        }
+        if let Some(name) = &mut draft.idempotency {
+            name.make_ascii_lowercase();
+            wrong.extend(invalid_header("idempotency.name", name));
+        }
+        wrong.extend(draft.cost.normalise());
+        for (name, source) in &mut draft.attributes {
+            wrong.extend(source.normalise(name));
+        }
+        if wrong.is_empty() { Ok(Self(draft)) } else { Err(wrong) }
+    }
+
+    /// The profile as written, with names of headers in lower case.
+    pub fn draft(&self) -> &ProfileDraft {
+        &self.0
+    }
+}
+
+impl CostSource {
+    fn normalise(&mut self) -> Option<InvalidField> {
+        let bounded = |field: &str, units: u64| {
+            let reason = format!("must be from 1 to {COST_MAX}");
+            (!(1..=COST_MAX).contains(&units)).then(|| InvalidField::new(field, reason))
+        };
+        match self {
+            Self::Fixed(units) => bounded("cost", *units),
+            Self::Header { name, default } => {
+                name.make_ascii_lowercase();
+                invalid_header("cost.name", name).or_else(|| bounded("cost.default", *default))
+            }
+        }
+    }
+}
+
+impl AttributeSource {
+    fn normalise(&mut self, attribute: &str) -> Option<InvalidField> {
+        let shown: String = attribute.chars().take(64).collect();
+        let field = format!("attributes.{}", shown.escape_debug());
+        if let Err(reason) = names::attribute(attribute) {
+            return Some(InvalidField::new(field, format!("the name {reason}")));
+        }
+        match self {
+            Self::Address { ipv6_prefix } if !(1..=128).contains(ipv6_prefix) => {
+                Some(InvalidField::new(format!("{field}.ipv6_prefix"), "must be from 1 to 128"))
+            }
+            Self::Header(header) => header.normalise(&field),
+            Self::Address { .. } | Self::Method | Self::Path | Self::Host => None,
+        }
+    }
+}
+
+impl HeaderSource {
+    fn normalise(&mut self, field: &str) -> Option<InvalidField> {
+        self.name.make_ascii_lowercase();
+        if let Some(invalid) = invalid_header(&format!("{field}.name"), &self.name) {
+            return Some(invalid);
+        }
+        if CREDENTIALS.contains(&self.name.as_str()) && !self.hash {
+            let reason = format!("must be true: `{}` holds a credential", self.name);
+            return Some(InvalidField::new(format!("{field}.hash"), reason));
+        }
+        let reason = names::value(self.default.as_deref()?).err()?;
+        Some(InvalidField::new(format!("{field}.default"), reason))
+    }
+}
+
+/// The reason why a header, in lower case, cannot be the source of a value.
+fn invalid_header(field: &str, name: &str) -> Option<InvalidField> {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if !(1..=HEADER_NAME_BYTES_MAX).contains(&name.len()) || !name.bytes().all(is_token) {
+        let reason = format!("must be the name of a header, of 1 to {HEADER_NAME_BYTES_MAX} bytes");
+        return Some(InvalidField::new(field, reason));
+    }
+    if name == KEY_HEADER {
+        return Some(InvalidField::new(field, format!("cannot be `{KEY_HEADER}`, Weir's own key")));
+    }
+    DESCRIPTIONS.contains(&name).then(|| {
+        let reason = format!("cannot be `{name}`: use `address`, `method`, `path` or `host`");
+        InvalidField::new(field, reason)
+    })
+}

@@ -1,0 +1,243 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::limit::COST_MAX;
+use crate::request::Request;
+
+impl ProxyHeaders for [(&'static str, &'static [u8])] {
+    fn values<'a>(&'a self, name: &str) -> impl DoubleEndedIterator<Item = &'a [u8]> {
+        self.iter().filter(move |(known, _)| *known == name).map(|(_, value)| *value)
+    }
+}
+
+fn header(name: &str) -> AttributeSource {
+    AttributeSource::Header(HeaderSource { name: name.to_owned(), hash: false, default: None })
+}
+
+fn draft(reads: Reads, sources: &[(&str, AttributeSource)]) -> ProfileDraft {
+    ProfileDraft {
+        name: "edge".to_owned(),
+        reads,
+        namespace: "api".to_owned(),
+        trusted_hops: 1,
+        attributes: sources.iter().map(|(name, of)| ((*name).to_owned(), of.clone())).collect(),
+        cost: CostSource::Fixed(1),
+        idempotency: None,
+        deny_status: 429,
+    }
+}
+
+fn profile(reads: Reads) -> Profile {
+    let sources = [
+        ("ip", AttributeSource::Address { ipv6_prefix: 64 }),
+        ("method", AttributeSource::Method),
+        ("route", AttributeSource::Path),
+        ("host", AttributeSource::Host),
+    ];
+    Profile::parse(draft(reads, &sources)).expect("a valid profile")
+}
+
+fn asked<'a>(
+    path: &'a str,
+    headers: &'a [(&'static str, &'static [u8])],
+) -> ProxyRequest<'a, [(&'static str, &'static [u8])]> {
+    ProxyRequest { method: "GET", path, host: b"weir.internal:8081", headers }
+}
+
+fn attributes(request: &Request) -> BTreeMap<&str, &str> {
+    request.attributes().iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
+/// All families at once, as a client can send them.
+const EVERY: [(&str, &[u8]); 7] = [
+    ("x-forwarded-method", b"PUT"),
+    ("x-forwarded-uri", b"/forwarded?x=1"),
+    ("x-forwarded-host", b"Forwarded.Example:443"),
+    ("x-original-method", b"POST"),
+    ("x-original-uri", b"/original?x=1"),
+    ("x-original-host", b"original.example."),
+    ("x-forwarded-for", b"6.6.6.6, 192.0.2.2"),
+];
+
+#[test]
+fn profile_believes_one_family_of_headers() {
+    for (reads, [method, route, host]) in [
+        (Reads::ForwardAuth, ["PUT", "/forwarded", "forwarded.example"]),
+        (Reads::AuthRequest, ["POST", "/original", "original.example"]),
+        (Reads::ExtAuthz, ["GET", "/own", "weir.internal"]),
+    ] {
+        let request = profile(reads).request(&asked("/own", &EVERY)).expect("described");
+        let expected = [("host", host), ("ip", "192.0.2.2"), ("method", method), ("route", route)];
+        assert_eq!(attributes(&request), BTreeMap::from(expected), "{reads:?}");
+        assert_eq!(request.namespace(), "api");
+    }
+}
+
+#[test]
+fn proxy_of_another_family_is_an_error_and_a_missing_host_is_not() {
+    let without =
+        |name: &str| -> Vec<_> { EVERY.into_iter().filter(|(known, _)| *known != name).collect() };
+    for name in ["x-forwarded-method", "x-forwarded-uri", "x-forwarded-for"] {
+        let headers = without(name);
+        let missing = profile(Reads::ForwardAuth).request(&asked("/", &headers));
+        assert_eq!(missing, Err(MissingHeader(name)));
+    }
+    let headers = without("x-forwarded-host");
+    let request = profile(Reads::ForwardAuth).request(&asked("/", &headers)).expect("described");
+    assert_eq!(request.attribute("host"), Some(""));
+}
+
+#[test]
+fn address_is_counted_from_the_right() {
+    let of = |hops: u8, forwarded: &'static [&'static str]| {
+        let source = [("ip", AttributeSource::Address { ipv6_prefix: 64 })];
+        let draft = ProfileDraft { trusted_hops: hops, ..draft(Reads::ExtAuthz, &source) };
+        let profile = Profile::parse(draft).expect("a valid profile");
+        let headers: Vec<_> =
+            forwarded.iter().map(|line| ("x-forwarded-for", line.as_bytes())).collect();
+        let request = profile.request(&asked("/", &headers)).expect("an address");
+        request.attribute("ip").expect("an address").to_owned()
+    };
+    assert_eq!(of(1, &["6.6.6.6, 192.0.2.2"]), "192.0.2.2");
+    assert_eq!(of(2, &["6.6.6.6, 192.0.2.2,10.0.0.1"]), "192.0.2.2");
+    assert_eq!(of(2, &["6.6.6.6", "192.0.2.2", "10.0.0.1"]), "192.0.2.2");
+    assert_eq!(of(3, &["192.0.2.2"]), "192.0.2.2", "fewer proxies than expected");
+    assert_eq!(of(1, &["192.0.2.2:4711"]), "192.0.2.2");
+    assert_eq!(of(1, &["::ffff:192.0.2.2"]), "192.0.2.2");
+    assert_eq!(of(1, &["2001:db8:1:2:3:4:5:6"]), "2001:db8:1:2::");
+    assert_eq!(of(1, &["[2001:db8:1:2:ffff::]:80"]), "2001:db8:1:2::", "one network");
+    assert_eq!(of(1, &["unknown"]), "unknown");
+    assert_eq!(of(1, &["a, "]), "");
+}
+
+#[test]
+fn a_path_has_one_form_and_keeps_its_beginning() {
+    let long = format!("/api/{}", "a".repeat(600));
+    let other = format!("/api/{}b", "a".repeat(600));
+    let of = |path: &str| {
+        let source = [("route", AttributeSource::Path)];
+        let profile = Profile::parse(draft(Reads::ExtAuthz, &source)).expect("a valid profile");
+        let request = profile.request(&asked(path, &[])).expect("a path");
+        request.attribute("route").expect("a path").to_owned()
+    };
+    for (path, route) in [
+        ("/v1/me?token=x&namespace=evil", "/v1/me"),
+        ("", ""),
+        ("/%6Cogin", "/login"),
+        ("/%256Cogin", "/%6Cogin"),
+        ("/login%00x", "/login%00x"),
+        ("/login%0d%0ax", "/login%0D%0Ax"),
+        ("/%C3%BC/%ff/%C2%85", "/ü/%FF/%C2%85"),
+        ("/100%/%zz/%4", "/100%/%zz/%4"),
+        ("http://evil.example/login?x", "/login"),
+        ("http://evil.example", "/"),
+        ("/a://b/c", "/a://b/c"),
+    ] {
+        assert_eq!(of(path), route, "{path}");
+    }
+    assert_eq!(of(&long).len(), 512);
+    assert!(of(&long).starts_with("/api/aaa"), "the rule of a prefix matches it");
+    assert_ne!(of(&long), of(&other));
+    assert_eq!(of(&long), of(&format!("{long}?x")));
+}
+
+#[test]
+fn no_value_of_a_client_is_an_error() {
+    let hashed = HeaderSource { name: "Authorization".to_owned(), hash: true, default: None };
+    let plan = HeaderSource { name: "x-plan".into(), hash: false, default: Some("free".into()) };
+    let sources = [
+        ("user", header("X-User")),
+        ("client", AttributeSource::Header(hashed)),
+        ("plan", AttributeSource::Header(plan)),
+    ];
+    let with = ProfileDraft {
+        cost: CostSource::Header { name: "X-Cost".to_owned(), default: 3 },
+        idempotency: Some("Idempotency-Key".to_owned()),
+        ..draft(Reads::ExtAuthz, &sources)
+    };
+    let profile = Profile::parse(with).expect("a valid profile");
+    let of = |headers: &[(&'static str, &'static [u8])]| {
+        profile.request(&asked("/", headers)).expect("no error")
+    };
+    let empty = of(&[("x-user", b""), ("x-plan", b""), ("idempotency-key", b"")]);
+    assert_eq!(attributes(&empty), BTreeMap::from([("plan", "free")]));
+    assert_eq!((empty.cost(), empty.idempotency_key()), (3, None));
+
+    let plain = of(&[("x-user", b"u-1"), ("x-user", b"u-2"), ("authorization", b"Bearer t")]);
+    assert_eq!(plain.attribute("user"), Some("u-1,u-2"));
+    let digest = "sha256:b5a4e44a1d4bcb1bc0a0a5ae7c1ecc6d3a5e2d8a0f5b2e7c";
+    assert_eq!(
+        plain.attribute("client").map(|value| (&value[..7], value.len())),
+        Some((&digest[..7], 71))
+    );
+
+    for wrong in [&[b'u'; 513][..], b"\xff", b"a\x00b", "a\u{85}".as_bytes()] {
+        let wrong: &'static [u8] = wrong.to_vec().leak();
+        let request = of(&[("x-user", wrong), ("idempotency-key", wrong)]);
+        let user = request.attribute("user").expect("a digest");
+        assert!(user.starts_with("sha256:") && user.len() == 71, "{user}");
+        assert_eq!(request.idempotency_key(), Some(user));
+    }
+    for (given, cost) in [
+        ("7", 7),
+        ("0", 1),
+        ("-1", 3),
+        ("1.5", 3),
+        ("1,2", 3),
+        ("99999999999999999999999", COST_MAX),
+    ] {
+        assert_eq!(of(&[("x-cost", given.as_bytes())]).cost(), cost, "{given}");
+    }
+}
+
+#[test]
+fn every_wrong_field_is_named() {
+    let bare = |name: &str| HeaderSource { name: name.to_owned(), hash: false, default: None };
+    let sources = [
+        ("ip", AttributeSource::Address { ipv6_prefix: 0 }),
+        ("User", AttributeSource::Method),
+        ("a", AttributeSource::Header(bare("X-Forwarded-For"))),
+        ("b", AttributeSource::Header(bare("Authorization"))),
+        ("c", AttributeSource::Header(bare("x y"))),
+        ("d", AttributeSource::Header(HeaderSource { default: Some("\0".into()), ..bare("x") })),
+        ("e", AttributeSource::Header(bare("X-Weir-Key"))),
+    ];
+    let wrong = ProfileDraft {
+        name: "Edge".to_owned(),
+        namespace: "a b".to_owned(),
+        trusted_hops: 0,
+        cost: CostSource::Header { name: String::new(), default: 1 },
+        idempotency: Some("a:b".to_owned()),
+        deny_status: 503,
+        ..draft(Reads::ExtAuthz, &sources)
+    };
+    let fields: Vec<_> = Profile::parse(wrong).expect_err("wrong").into_iter().collect();
+    let fields: Vec<&str> = fields.iter().map(|invalid| invalid.field.as_str()).collect();
+    assert_eq!(
+        fields,
+        [
+            "name",
+            "namespace",
+            "trusted_hops",
+            "deny_status",
+            "idempotency.name",
+            "cost.name",
+            "attributes.User",
+            "attributes.a.name",
+            "attributes.b.hash",
+            "attributes.c.name",
+            "attributes.d.default",
+            "attributes.e.name",
+            "attributes.ip.ipv6_prefix",
+        ]
+    );
+    for units in [0, COST_MAX + 1] {
+        let wrong = ProfileDraft {
+            cost: CostSource::Fixed(units),
+            ..draft(Reads::ExtAuthz, &[("method", AttributeSource::Method)])
+        };
+        assert_eq!(Profile::parse(wrong).expect_err("a cost")[0].field, "cost");
+    }
+    let empty = Profile::parse(draft(Reads::ExtAuthz, &[])).expect_err("no attribute");
+    assert_eq!(empty[0].field, "attributes");
+}

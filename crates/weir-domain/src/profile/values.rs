@@ -1,0 +1,126 @@
+//! Attributes of the values that clients send. Each value, whatever its bytes, gives one attribute, and always the same.
+
+use std::fmt::Write as _;
+use std::net::{IpAddr, Ipv6Addr};
+
+use sha2::{Digest, Sha256};
+
+use crate::address;
+use crate::names::VALUE_BYTES_MAX;
+
+/// `sha256:` and 64 digits.
+const DIGEST_BYTES: usize = 71;
+
+/// The value itself or, if no attribute can have it, its digest.
+pub(super) fn value(bytes: &[u8]) -> String {
+    text(bytes, VALUE_BYTES_MAX)
+}
+
+/// The value itself or, if it is longer than `most` bytes, no text or has control characters, its digest.
+pub(super) fn text(bytes: &[u8], most: usize) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.len() <= most && !text.chars().any(char::is_control) => text.to_owned(),
+        _ => digest(bytes),
+    }
+}
+
+/// The SHA-256 as `sha256:…`.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(DIGEST_BYTES);
+    text.push_str("sha256:");
+    for byte in Sha256::digest(bytes) {
+        write!(text, "{byte:02x}").expect("a string takes every text");
+    }
+    text
+}
+
+/// The address, or the network of `ipv6_prefix` bits of an IPv6 address. An entry that is no address stays as it is.
+pub(super) fn address(entry: &[u8], ipv6_prefix: u8) -> String {
+    let entry = entry.trim_ascii();
+    let parsed = std::str::from_utf8(entry).ok().and_then(address::of_forwarded_entry);
+    match parsed {
+        Some(IpAddr::V4(address)) => address.to_string(),
+        Some(IpAddr::V6(address)) => {
+            let ignored = 128_u32.saturating_sub(ipv6_prefix.into());
+            let mask = u128::MAX.checked_shl(ignored).unwrap_or(0);
+            Ipv6Addr::from_bits(address.to_bits() & mask).to_string()
+        }
+        None => value(entry),
+    }
+}
+
+/// The host in lower case, without its port and without a dot at its end, so that one host has one value.
+pub(super) fn host(bytes: &[u8]) -> String {
+    let name_end = bytes.iter().rposition(|byte| *byte == b']').map_or(0, |bracket| bracket + 1);
+    let port = bytes[name_end..].iter().position(|byte| *byte == b':');
+    let name = &bytes[..port.map_or(bytes.len(), |port| name_end + port)];
+    value(&name.strip_suffix(b".").unwrap_or(name).to_ascii_lowercase())
+}
+
+/// The path without the query, decoded once.
+///
+/// Bytes that are no text, and control characters, stay encoded. A path that is too long keeps its beginning, with the
+/// digest of the whole behind it: a client must not escape the rule of a prefix by what it appends.
+pub(super) fn path(target: &[u8]) -> String {
+    let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
+    let path = without_authority(path);
+    let mut text = String::with_capacity(path.len());
+    for chunk in decoded(path).utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            if letter.is_control() {
+                encode(letter.encode_utf8(&mut [0; 4]).as_bytes(), &mut text);
+            } else {
+                text.push(letter);
+            }
+        }
+        encode(chunk.invalid(), &mut text);
+    }
+    if text.len() > VALUE_BYTES_MAX {
+        let digest = digest(text.as_bytes());
+        text.truncate(text.floor_char_boundary(VALUE_BYTES_MAX - DIGEST_BYTES));
+        text.push_str(&digest);
+    }
+    text
+}
+
+/// A whole number in decimal digits. A larger one than fits is the largest.
+pub(super) fn number(bytes: &[u8]) -> Option<u64> {
+    let is_number = !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
+    is_number.then(|| std::str::from_utf8(bytes).ok()?.parse().ok()).map(|n| n.unwrap_or(u64::MAX))
+}
+
+/// The path of a target in absolute form (`http://host/path`), or the target itself.
+fn without_authority(target: &[u8]) -> &[u8] {
+    let scheme = target.windows(3).position(|bytes| bytes == b"://");
+    let Some(scheme) = scheme.filter(|&end| target[..end].iter().all(u8::is_ascii_alphanumeric))
+    else {
+        return target;
+    };
+    let authority = scheme + 3;
+    match target[authority..].iter().position(|byte| *byte == b'/') {
+        Some(path) => &target[authority + path..],
+        None => b"/",
+    }
+}
+
+fn decoded(path: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = after.first_chunk().filter(|_| byte == b'%').and_then(hex);
+        bytes.push(code.unwrap_or(byte));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    bytes
+}
+
+fn hex(&[high, low]: &[u8; 2]) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    Some(digit(high)? << 4 | digit(low)?)
+}
+
+fn encode(bytes: &[u8], text: &mut String) {
+    for byte in bytes {
+        write!(text, "%{byte:02X}").expect("a string takes every text");
+    }
+}

@@ -1,0 +1,258 @@
+//! Profiles in JSON: how the requests that a proxy asks about become checks.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use weir_domain::profile::{AttributeSource, CostSource, HeaderSource, Profile, ProfileDraft};
+
+use crate::problem::FieldProblem;
+use crate::time::DateTime;
+use crate::words::Reads;
+
+/// A profile in a request. Fields left out have their defaults; unknown ones are refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ProfileBody {
+    /// The name, unique in the tenant; `^[a-z0-9][a-z0-9-]{0,62}$`. A proxy asks `/authorize/{name}`.
+    pub name: String,
+    /// The family of headers that is believed.
+    pub reads: Reads,
+    /// The namespace of the rules; default `default`.
+    #[serde(default = "default_namespace")]
+    pub namespace: String,
+    /// The position of the client's address in `X-Forwarded-For`, from the right; from 1 to 16, default 1.
+    #[serde(default = "one_hop")]
+    pub trusted_hops: u8,
+    /// The sources of the attributes, from 1 to 32.
+    pub attributes: BTreeMap<String, AttributeBody>,
+    /// The cost of a request, default 1.
+    #[serde(default)]
+    pub cost: CostBody,
+    /// The header that identifies a request. If a proxy asks twice within 60 seconds, the second time takes nothing. The
+    /// proxy must set it, because a client that chooses it is counted once.
+    #[serde(default)]
+    pub idempotency: Option<HeaderBody>,
+    /// The status of a denied request: 429, or 403 for nginx.
+    #[serde(default = "too_many_requests")]
+    pub deny_status: u16,
+}
+
+/// The source of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(tag = "from", rename_all = "snake_case", try_from = "AttributeFields")]
+pub enum AttributeBody {
+    /// The address of the client.
+    Address {
+        /// The number of leading bits of an IPv6 address that identify a client, so that a network counts as one; default 64.
+        #[serde(default = "ipv6_network")]
+        ipv6_prefix: u8,
+    },
+    /// The method.
+    Method,
+    /// The path without the query, decoded once.
+    Path,
+    /// The host in lower case, without a port.
+    Host,
+    /// A header.
+    Header {
+        /// The name of the header.
+        name: String,
+        /// Whether the attribute is the SHA-256 of the value. Headers with credentials must be hashed.
+        #[serde(default)]
+        hash: bool,
+        /// The attribute of a request without the header.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        default: Option<String>,
+    },
+}
+
+/// All fields of all sources. They are read first, so that each error names the path of its field.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AttributeFields {
+    from: SourceName,
+    ipv6_prefix: Option<u8>,
+    name: Option<String>,
+    hash: Option<bool>,
+    default: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SourceName {
+    Address,
+    Method,
+    Path,
+    Host,
+    Header,
+}
+
+/// The cost: a number of units, or a header that states it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(
+    untagged,
+    expecting = "must be a number of units, or `from`, `name` and `default` of a header"
+)]
+pub enum CostBody {
+    /// The same for every request.
+    Units(u64),
+    /// A header.
+    Header(CostHeaderBody),
+}
+
+/// A header that states the cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CostHeaderBody {
+    /// Always `header`.
+    pub from: FromHeader,
+    /// The name of the header.
+    pub name: String,
+    /// The cost of a request without the header, or whose value is no number; default 1.
+    #[serde(default = "one_unit")]
+    pub default: u64,
+}
+
+/// A header.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct HeaderBody {
+    /// Always `header`.
+    pub from: FromHeader,
+    /// The name of the header.
+    pub name: String,
+}
+
+/// The word `header`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FromHeader {
+    /// A header.
+    Header,
+}
+
+/// A profile in an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ProfileAnswer {
+    /// Its id.
+    pub id: String,
+    /// The profile as it was written, with its defaults.
+    #[serde(flatten)]
+    pub profile: ProfileBody,
+    /// The revision, which rises by one with each change; also the `ETag`.
+    pub revision: u64,
+    /// The version of the rulebook from which this revision applies.
+    pub rulebook_version: u64,
+    /// The time of creation.
+    pub created_at: DateTime,
+    /// The time of the last change.
+    pub updated_at: DateTime,
+}
+
+impl ProfileBody {
+    /// The profile, or all problems of its fields.
+    pub fn parse(self) -> Result<Profile, Vec<FieldProblem>> {
+        Profile::parse(self.into()).map_err(FieldProblem::list)
+    }
+}
+
+impl From<ProfileBody> for ProfileDraft {
+    fn from(body: ProfileBody) -> Self {
+        let sources = body.attributes.into_iter();
+        Self {
+            name: body.name,
+            reads: body.reads.into(),
+            namespace: body.namespace,
+            trusted_hops: body.trusted_hops,
+            attributes: sources.map(|(name, source)| (name, source.into())).collect(),
+            cost: body.cost.into(),
+            idempotency: body.idempotency.map(|header| header.name),
+            deny_status: body.deny_status,
+        }
+    }
+}
+
+impl From<AttributeBody> for AttributeSource {
+    fn from(body: AttributeBody) -> Self {
+        match body {
+            AttributeBody::Address { ipv6_prefix } => Self::Address { ipv6_prefix },
+            AttributeBody::Method => Self::Method,
+            AttributeBody::Path => Self::Path,
+            AttributeBody::Host => Self::Host,
+            AttributeBody::Header { name, hash, default } => {
+                Self::Header(HeaderSource { name, hash, default })
+            }
+        }
+    }
+}
+
+impl From<CostBody> for CostSource {
+    fn from(body: CostBody) -> Self {
+        match body {
+            CostBody::Units(units) => Self::Fixed(units),
+            CostBody::Header(header) => Self::Header { name: header.name, default: header.default },
+        }
+    }
+}
+
+impl TryFrom<AttributeFields> for AttributeBody {
+    type Error = String;
+
+    fn try_from(fields: AttributeFields) -> Result<Self, String> {
+        let of_header = fields.name.is_some() || fields.hash.is_some() || fields.default.is_some();
+        let source = match fields.from {
+            SourceName::Header => {
+                let name = fields.name.ok_or("`name` is missing for `header`")?;
+                let (hash, default) = (fields.hash.unwrap_or(false), fields.default);
+                Self::Header { name, hash, default }
+            }
+            _ if of_header => {
+                return Err("`name`, `hash` and `default` are fields of `header` only".to_owned());
+            }
+            SourceName::Address => {
+                let ipv6_prefix = fields.ipv6_prefix.unwrap_or_else(ipv6_network);
+                return Ok(Self::Address { ipv6_prefix });
+            }
+            SourceName::Method => Self::Method,
+            SourceName::Path => Self::Path,
+            SourceName::Host => Self::Host,
+        };
+        match fields.ipv6_prefix {
+            Some(_) => Err("`ipv6_prefix` is a field of `address` only".to_owned()),
+            None => Ok(source),
+        }
+    }
+}
+
+impl Default for CostBody {
+    fn default() -> Self {
+        Self::Units(one_unit())
+    }
+}
+
+fn default_namespace() -> String {
+    weir_domain::request::DEFAULT_NAMESPACE.to_owned()
+}
+
+const fn one_hop() -> u8 {
+    1
+}
+
+const fn one_unit() -> u64 {
+    1
+}
+
+const fn too_many_requests() -> u16 {
+    429
+}
+
+const fn ipv6_network() -> u8 {
+    64
+}

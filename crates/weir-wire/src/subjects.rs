@@ -1,0 +1,116 @@
+//! Subjects in JSON: the counters, overrides and denials of one subject across all rules, and the operations on it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::LimitAnswer;
+use crate::overrides::OverrideAnswer;
+use crate::stats::DenialEntry;
+use crate::time::DateTime;
+use crate::words::{Action, Mode};
+
+/// The most rules of one inspection of a subject.
+pub const SUBJECT_RULES_MAX: u32 = 200;
+/// The most denials of one inspection of a subject.
+pub const SUBJECT_DENIALS_MAX: u32 = 50;
+/// The shortest time of a temporary override, in seconds.
+pub const FOR_S_MIN: u32 = 60;
+/// The longest time of a temporary override, in seconds: 30 days.
+pub const FOR_S_MAX: u32 = 30 * 86_400;
+/// The factor of a raise that names none.
+pub const FACTOR_DEFAULT: u32 = 2;
+/// The greatest factor of a raise.
+pub const FACTOR_MAX: u32 = 100;
+
+/// `POST /tenants/{tenant}/subjects/inspect`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct InspectSubjectBody {
+    /// The attributes of the subject. Rules that count by other attributes as well are left out.
+    #[cfg_attr(feature = "openapi", schema(example = json!({ "user": "u-17" })))]
+    pub attributes: BTreeMap<String, String>,
+    /// Only rules of this namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+/// The counters of one subject across all rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct InspectSubjectAnswer {
+    /// The rules that count by the given attributes, in the order of namespace and name; at most 200.
+    pub data: Vec<SubjectOfRule>,
+    /// Whether more rules than these count the subject.
+    pub truncated: bool,
+    /// The denied checks of the last day, newest first; at most 50. Checks denied by shadow rules are included.
+    pub denials: Vec<DenialEntry>,
+    /// The time up to which the denials are complete.
+    pub as_of: DateTime,
+}
+
+/// The counters of a subject of one rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SubjectOfRule {
+    /// `rule_…`
+    pub rule_id: String,
+    /// The name of the rule.
+    pub rule: String,
+    /// The namespace of the rule.
+    pub namespace: String,
+    /// The mode of the rule.
+    pub mode: Mode,
+    /// The action that applies to the subject, by an override if there is one.
+    pub action: Action,
+    /// The attributes that the rule counts by, in order.
+    pub count_by: Vec<String>,
+    /// The subject of the rule.
+    pub subject: BTreeMap<String, String>,
+    /// The override that applies to the subject; null if there is none.
+    #[serde(rename = "override")]
+    pub exception: Option<OverrideAnswer>,
+    /// The present state of the limits, those of the override if it has limits. A limit that denies with units left blocks the
+    /// subject, by `block_ms` of its rule, for `retry_after_ms`.
+    pub limits: Vec<LimitAnswer>,
+}
+
+/// `POST /tenants/{tenant}/subjects/raise`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RaiseSubjectBody {
+    /// The rule whose limits are raised.
+    pub rule_id: String,
+    /// A value for each attribute that the rule counts by.
+    pub subject: BTreeMap<String, String>,
+    /// The time in seconds after which the present limits apply again: 60 to 2,592,000 (30 days).
+    #[cfg_attr(feature = "openapi", schema(minimum = 60, maximum = 2_592_000, example = 3600))]
+    pub for_s: u32,
+    /// The number by which the units of each limit are multiplied (for spacing, the interval is divided): 2 to 100;
+    /// default 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 2, maximum = 100))]
+    pub factor: Option<u32>,
+    /// A text for people; at most 500 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// `POST /tenants/{tenant}/subjects/block`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BlockSubjectBody {
+    /// The rule that denies the subject.
+    pub rule_id: String,
+    /// A value for each attribute that the rule counts by.
+    pub subject: BTreeMap<String, String>,
+    /// The time in seconds after which the rule's limits apply again: 60 to 2,592,000 (30 days).
+    #[cfg_attr(feature = "openapi", schema(minimum = 60, maximum = 2_592_000, example = 3600))]
+    pub for_s: u32,
+    /// A text for people; at most 500 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
