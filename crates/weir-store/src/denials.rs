@@ -44,7 +44,7 @@ pub struct DenialRow {
 }
 
 /// Restricts a list of denied checks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DenialFilter {
     /// The tenant that owns the entries.
     pub tenant_id: TenantId,
@@ -52,6 +52,17 @@ pub struct DenialFilter {
     pub rule_id: Option<RuleId>,
     /// Only entries after this one.
     pub newer_than: Option<DenialId>,
+    /// Only entries whose subject consists of some of these attributes, as a JSON object.
+    pub subject_of: Option<Value>,
+    /// Only entries of this namespace.
+    pub namespace: Option<String>,
+}
+
+impl DenialFilter {
+    /// All denials of a tenant.
+    pub const fn of(tenant_id: TenantId) -> Self {
+        Self { tenant_id, rule_id: None, newer_than: None, subject_of: None, namespace: None }
+    }
 }
 
 /// The table of denied checks.
@@ -141,6 +152,8 @@ impl<'t> Denials<'t> {
                     AND ($2::uuid IS NULL OR rule_id = $2)
                     AND ($3::uuid IS NULL OR id < $3)
                     AND ($4::uuid IS NULL OR id > $4)
+                    AND ($6::jsonb IS NULL OR (subject <> '{}' AND subject <@ $6))
+                    AND ($7::text IS NULL OR namespace = $7)
                 ORDER BY id DESC
                 LIMIT $5
             ) d ON true
@@ -150,6 +163,8 @@ impl<'t> Denials<'t> {
             page.after.map(|id| uuid(id.to_u128())),
             filter.newer_than.map(|id| uuid(id.to_u128())),
             page.fetch(),
+            filter.subject_of,
+            filter.namespace,
         )
         .fetch_all(self.conn)
         .await?;

@@ -62,6 +62,8 @@ pub enum Constraint {
     OverrideSubject,
     /// The rule does not exist in the tenant.
     OverrideRule,
+    /// Another profile of the tenant has this name.
+    ProfileName,
     /// The digest is in use, which means that the source of randomness is broken.
     KeyDigest,
     /// The digest is in use, which means that the source of randomness is broken.
@@ -157,6 +159,7 @@ fn meaning(name: &str) -> Option<Constraint> {
         "rules_tenant_id_namespace_name_key" => Constraint::RuleName,
         "overrides_tenant_id_rule_id_subject_digest_key" => Constraint::OverrideSubject,
         "overrides_tenant_id_rule_id_fkey" => Constraint::OverrideRule,
+        "profiles_tenant_id_name_key" => Constraint::ProfileName,
         "api_keys_digest_key" => Constraint::KeyDigest,
         "invitations_digest_key" => Constraint::InvitationDigest,
         "invitations_tenant_id_email_key" => Constraint::InvitationTwice,
@@ -167,6 +170,8 @@ fn meaning(name: &str) -> Option<Constraint> {
         | "invitations_tenant_id_fkey"
         | "webhooks_tenant_id_fkey"
         | "alerts_tenant_id_fkey"
+        | "profiles_tenant_id_fkey"
+        | "namespaces_tenant_id_fkey"
         | "rules_tenant_id_fkey" => Constraint::TenantMissing,
         _ => return None,
     })

@@ -9,6 +9,10 @@ use crate::connection::PooledConnection;
 use crate::convert::{signed, stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 
+mod rollouts;
+
+pub use rollouts::{GateReport, Rollout};
+
 /// A gate's heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateBeat {
@@ -26,6 +30,13 @@ pub struct GateBeat {
     pub applied_after_ms: u64,
     /// The start of the process.
     pub started_at: Timestamp,
+    /// The release of Weir that the gate runs.
+    pub weir_version: String,
+    /// Whether the gate reaches Redis.
+    pub redis_up: bool,
+    /// The smoothed duration of the gate's calls of Redis in microseconds, with the wait for their turn. `None` before the
+    /// first call.
+    pub redis_round_trip_us: Option<u64>,
 }
 
 /// The last heartbeat of a gate.
@@ -45,6 +56,13 @@ pub struct GateRow {
     pub applied_after_ms: u64,
     /// The start of the process.
     pub started_at: Timestamp,
+    /// The release of Weir that the gate runs.
+    pub weir_version: Option<String>,
+    /// Whether the gate reaches Redis.
+    pub redis_up: Option<bool>,
+    /// The smoothed duration of the gate's calls of Redis in microseconds, with the wait for their turn. `None` before the
+    /// first call.
+    pub redis_round_trip_us: Option<u64>,
     /// The time of the heartbeat by Postgres' clock, which all gates share.
     pub seen_at: Timestamp,
     /// The age of the heartbeat in milliseconds.
@@ -74,9 +92,12 @@ impl<'t> Gates<'t> {
                 applied_at,
                 applied_after_ms,
                 started_at,
+                weir_version,
+                redis_up,
+                redis_round_trip_us,
                 seen_at
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp())
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp())
             ON CONFLICT ON CONSTRAINT gates_id_pkey
             DO UPDATE SET
                 boot_id = excluded.boot_id,
@@ -85,6 +106,9 @@ impl<'t> Gates<'t> {
                 applied_at = excluded.applied_at,
                 applied_after_ms = excluded.applied_after_ms,
                 started_at = excluded.started_at,
+                weir_version = excluded.weir_version,
+                redis_up = excluded.redis_up,
+                redis_round_trip_us = excluded.redis_round_trip_us,
                 seen_at = excluded.seen_at",
             uuid(beat.id.to_u128()),
             uuid(beat.boot_id),
@@ -93,6 +117,9 @@ impl<'t> Gates<'t> {
             stored(beat.applied_at),
             signed(beat.applied_after_ms),
             stored(beat.started_at),
+            beat.weir_version,
+            beat.redis_up,
+            beat.redis_round_trip_us.map(signed),
         )
         .execute(self.conn)
         .await?;
@@ -111,6 +138,9 @@ impl<'t> Gates<'t> {
                 applied_at,
                 applied_after_ms,
                 started_at,
+                weir_version,
+                redis_up,
+                redis_round_trip_us,
                 seen_at,
                 (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::bigint AS "age_ms!"
             FROM gates
@@ -128,6 +158,9 @@ impl<'t> Gates<'t> {
             applied_at: timestamp(row.applied_at),
             applied_after_ms: unsigned(row.applied_after_ms),
             started_at: timestamp(row.started_at),
+            weir_version: row.weir_version,
+            redis_up: row.redis_up,
+            redis_round_trip_us: row.redis_round_trip_us.map(unsigned),
             seen_at: timestamp(row.seen_at),
             age_ms: unsigned(row.age_ms),
         });

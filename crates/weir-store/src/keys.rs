@@ -9,6 +9,7 @@ use crate::connection::PooledConnection;
 use crate::convert::{all, stored, unsigned, uuid};
 use crate::error::StoreError;
 use crate::page::{Listing, Page};
+use crate::served::Selection;
 
 pub use row::{KeyRow, PreviousDigest};
 use row::{Row, query_keys};
@@ -299,24 +300,26 @@ impl<'t> Keys<'t> {
     }
 }
 
-/// Every usable key of every tenant, or the keys, including revoked ones, that changed after version `since`.
+/// Returns the selected keys: of tenants those that are not revoked, of changes all.
 pub(crate) async fn of_rulebook(
     conn: &mut PooledConnection,
-    since: Option<i64>,
+    selection: Selection,
 ) -> Result<Vec<KeyRow>, StoreError> {
-    let rows = match since {
-        None => {
+    let rows = match selection {
+        Selection::Tenants(tenants) => {
             query_keys!(
                 "-- keys.of_rulebook
                 SELECT",
                 "FROM api_keys
-                WHERE revoked_at IS NULL
+                WHERE revoked_at IS NULL AND tenant_id > $1 AND tenant_id <= $2
                 ORDER BY tenant_id, id",
+                tenants.after,
+                tenants.until,
             )
             .fetch_all(conn)
             .await?
         }
-        Some(since) => {
+        Selection::Since(since) => {
             query_keys!(
                 "-- keys.of_rulebook_since
                 SELECT",

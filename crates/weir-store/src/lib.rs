@@ -12,6 +12,7 @@ mod convert;
 mod deliveries;
 mod denials;
 mod error;
+mod events;
 mod gates;
 mod hosts;
 mod housekeeping;
@@ -22,12 +23,17 @@ mod keys;
 mod layout;
 mod logins;
 mod members;
+mod namespaces;
 mod overrides;
 mod page;
+mod password_resets;
+mod profiles;
 mod rule_revisions;
 mod rulebook;
+mod rulebook_load;
 mod rules;
 mod samples;
+mod second_factors;
 mod served;
 mod sessions;
 mod signups;
@@ -55,7 +61,8 @@ pub use deliveries::{
 };
 pub use denials::{DENIALS_PER_SECOND, DenialFilter, DenialRow, Denials};
 pub use error::{Constraint, StoreError};
-pub use gates::{GateBeat, GateRow, Gates};
+pub use events::{AlertEvent, ChangeEvent, EventFilter, Events};
+pub use gates::{GateBeat, GateReport, GateRow, Gates, Rollout};
 pub use housekeeping::{Housekeeping, Retention};
 pub use idempotency::{Claim, Claimed, Idempotency, Owner};
 pub use installation::Installation;
@@ -63,10 +70,13 @@ pub use invitations::{InvitationRow, Invitations, NewInvitation};
 pub use keys::{KeyRotation, KeyRow, Keys, NewKey, PreviousDigest};
 pub use logins::is_verified;
 pub use members::{MemberRole, MemberRow, Members};
+pub use namespaces::{NamespaceRow, NamespaceWrite, Namespaces};
 pub use overrides::{
     OverrideBody, OverrideBulk, OverrideRow, OverrideWrite, Overrides, ServedOverride,
 };
 pub use page::{Listing, Page};
+pub use password_resets::PasswordResets;
+pub use profiles::{ProfileRow, ProfileWrite, Profiles, ServedProfile};
 pub use rule_revisions::RevisionRow;
 pub use rulebook::{
     RemainingIds, RuleRows, Rulebook, RulebookChanges, RulebookVersion, TenantChanges,
@@ -77,6 +87,7 @@ pub use rules::{
 pub use samples::{
     PIECES_AT_ONCE, SampleExtent, SampleHead, SamplePiece, SampleRow, SampleSpan, Samples,
 };
+pub use second_factors::{SecondFactorRow, SecondFactors};
 pub use sessions::{
     Membership, NewSession, Person, Rotated, Rotation, SESSIONS_MAX, SessionRow, Sessions,
 };
@@ -84,8 +95,8 @@ pub use signups::{NewSignup, SignupRow, Signups};
 pub use store::{MIGRATOR, PoolSettings, Role, Store};
 pub use sweep::Sweep;
 pub use tallies::{
-    Counted, DropCount, Flush, Resolution, RuleTally, Tallies, TallyCounts, TallyFilter,
-    TallyRange, TallyRow,
+    Counted, DropCount, Flush, Resolution, RuleTally, STEP_MS, STEPS_RETAINED_MS, StepRow, Tallies,
+    TallyCounts, TallyFilter, TallyRange, TallyRow,
 };
 pub use tenants::{MyTenant, TenantRow, Tenants};
 pub use top_subjects::{SKETCH_MS, SketchEntry, SketchRow, TopFilter, TopSubject, TopSubjects};

@@ -180,6 +180,15 @@ impl<'t> Overrides<'t> {
         bulk::of_subjects(self.conn, tenant_id, bodies, most).await
     }
 
+    /// Returns the overrides with these rules and digests of subjects, in the order of their ids.
+    pub async fn of_keys(
+        self,
+        tenant_id: TenantId,
+        keys: &[(RuleId, [u8; 32])],
+    ) -> Result<Vec<OverrideRow>, StoreError> {
+        bulk::of_keys(self.conn, tenant_id, keys).await
+    }
+
     /// Lists the overrides of a tenant, or of one of its rules, oldest first.
     pub async fn list(
         self,

@@ -1,16 +1,14 @@
-//! The version of the rulebook, and the changes that gates load. They share a file because a load is complete only if
-//! every transaction that changes served content raises the version as its last statement.
+//! The version of the rulebook, and the form of the changes that gates load. They share a file because a load is complete
+//! only if every transaction that changes served content raises the version as its last statement.
 
-use std::collections::HashMap;
-
-use weir_domain::ceilings::Ceiling;
-use weir_domain::id::{OverrideId, RuleId, TenantId};
+use weir_domain::id::{OverrideId, ProfileId, RuleId, TenantId};
 
 use crate::connection::PooledConnection;
 use crate::convert::{signed, unsigned, uuid};
 use crate::error::StoreError;
-use crate::keys::{self, KeyRow};
+use crate::keys::KeyRow;
 use crate::overrides::{self, OverrideRow, ServedOverride};
+use crate::profiles::ServedProfile;
 use crate::rules::{self, RuleRow, Rules, ServedRule};
 
 /// A version of the rulebook in one history of the database. After a restore, or a failover that lost commits, the same
@@ -23,7 +21,7 @@ pub struct RulebookVersion {
     pub stamp: u128,
 }
 
-/// The content that a gate loads.
+/// Content that a gate loads: everything, or one part of the tenants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RulebookChanges {
     /// The version of the rulebook that this content leads to.
@@ -61,17 +59,23 @@ pub struct TenantChanges {
     pub rules: Vec<ServedRule>,
     /// The overrides that were written, including expired ones.
     pub overrides: Vec<ServedOverride>,
-    /// The ids that the tenant still has, if a rule or an override was removed.
+    /// The profiles that were written.
+    pub profiles: Vec<ServedProfile>,
+    /// All namespaces whose counters are spread, with the attributes.
+    pub spread: Vec<(String, Vec<String>)>,
+    /// The ids that the tenant still has, if a rule, an override or a profile was removed.
     pub remaining: Option<RemainingIds>,
 }
 
-/// The ids of the rules and overrides that a tenant still has.
+/// The ids of the rules, overrides and profiles that a tenant still has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RemainingIds {
     /// The ids of its rules, ascending.
     pub rules: Vec<RuleId>,
     /// The ids of its overrides, ascending.
     pub overrides: Vec<OverrideId>,
+    /// The ids of its profiles, ascending.
+    pub profiles: Vec<ProfileId>,
 }
 
 /// Rules with their overrides, for the control plane.
@@ -176,126 +180,20 @@ pub(crate) async fn is_known(
     Ok(known)
 }
 
-/// Loads the whole rulebook, or the changes after version `since`. The caller's transaction is one snapshot.
-pub(crate) async fn load(
-    conn: &mut PooledConnection,
-    since: Option<u64>,
-) -> Result<RulebookChanges, StoreError> {
-    let version = version(conn).await?;
-    let since = since.map(signed);
-    let (enforced, checks_per_second) = installation(conn).await?;
-    let tenants = tenants(conn, since).await?;
-    let deleted = match since {
-        Some(since) => deleted_since(conn, since).await?,
-        None => Vec::new(),
-    };
-    let whole = since.is_none();
-    Ok(RulebookChanges { version, whole, enforced, checks_per_second, tenants, deleted })
-}
-
+/// Fails on a replica: one that has stopped to replay looks like a primary on which nothing changes.
 pub(crate) async fn version(conn: &mut PooledConnection) -> Result<RulebookVersion, StoreError> {
     let row = sqlx::query!(
-        "-- rulebook.version
-        SELECT version, stamp FROM rulebook_versions"
+        r#"-- rulebook.version
+        SELECT version, stamp, pg_is_in_recovery() AS "in_recovery!" FROM rulebook_versions"#
     )
     .fetch_one(conn)
     .await?;
+    if row.in_recovery {
+        return Err(StoreError::Unavailable(REPLICA.into()));
+    }
     Ok(RulebookVersion { number: unsigned(row.version), stamp: row.stamp.as_u128() })
 }
 
-async fn deleted_since(
-    conn: &mut PooledConnection,
-    since: i64,
-) -> Result<Vec<TenantId>, StoreError> {
-    let deleted = sqlx::query_scalar!(
-        "-- rulebook.deleted
-        SELECT tenant_id FROM deleted_tenants WHERE version > $1 ORDER BY version",
-        since,
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(deleted.into_iter().map(|id| TenantId::from_u128(id.as_u128())).collect())
-}
-
-/// Returns whether rules are enforced for all tenants, and the default ceiling of checks per second.
-async fn installation(conn: &mut PooledConnection) -> Result<(bool, u64), StoreError> {
-    let ceiling = Ceiling::ChecksPerSecond;
-    let row = sqlx::query!(
-        "-- rulebook.installation
-        SELECT
-            enforced,
-            (SELECT value FROM default_ceilings WHERE name = $1) AS checks_per_second
-        FROM installation",
-        ceiling.as_str(),
-    )
-    .fetch_one(conn)
-    .await?;
-    let value = row.checks_per_second.map_or_else(|| ceiling.default_value(), unsigned);
-    Ok((row.enforced, value))
-}
-
-async fn tenants(
-    conn: &mut PooledConnection,
-    since: Option<i64>,
-) -> Result<Vec<TenantChanges>, StoreError> {
-    let rows = sqlx::query!(
-        "-- rulebook.tenants
-        SELECT
-            id,
-            suspended,
-            record_checks,
-            enforced,
-            (
-                SELECT c.value FROM tenant_ceilings c
-                WHERE c.tenant_id = tenants.id AND c.name = $2
-            ) AS checks_per_second,
-            version,
-            removed_version
-        FROM tenants
-        WHERE $1::bigint IS NULL OR version > $1
-        ORDER BY id",
-        since,
-        Ceiling::ChecksPerSecond.as_str(),
-    )
-    .fetch_all(&mut *conn)
-    .await?;
-    let keys = keys::of_rulebook(conn, since).await?;
-    let mut keys = grouped(keys.into_iter().map(|key| (key.tenant_id, key)));
-    let mut rules = grouped(rules::of_rulebook(conn, since).await?);
-    let mut overrides = grouped(overrides::of_rulebook(conn, since).await?);
-    let lost_rows = |removed_version: i64| since.is_some_and(|since| removed_version > since);
-    let (mut remaining_rules, mut remaining_overrides) = (HashMap::new(), HashMap::new());
-    if let Some(since) = since
-        && rows.iter().any(|row| lost_rows(row.removed_version))
-    {
-        remaining_rules = grouped(rules::remaining(conn, since).await?);
-        remaining_overrides = grouped(overrides::remaining(conn, since).await?);
-    }
-    let tenants = rows.into_iter().map(|row| {
-        let tenant_id = TenantId::from_u128(row.id.as_u128());
-        TenantChanges {
-            tenant_id,
-            suspended: row.suspended,
-            record_checks: row.record_checks,
-            enforced: row.enforced,
-            checks_per_second: row.checks_per_second.map(unsigned),
-            version: unsigned(row.version),
-            keys: keys.remove(&tenant_id).unwrap_or_default(),
-            rules: rules.remove(&tenant_id).unwrap_or_default(),
-            overrides: overrides.remove(&tenant_id).unwrap_or_default(),
-            remaining: lost_rows(row.removed_version).then(|| RemainingIds {
-                rules: remaining_rules.remove(&tenant_id).unwrap_or_default(),
-                overrides: remaining_overrides.remove(&tenant_id).unwrap_or_default(),
-            }),
-        }
-    });
-    Ok(tenants.collect())
-}
-
-fn grouped<T>(rows: impl IntoIterator<Item = (TenantId, T)>) -> HashMap<TenantId, Vec<T>> {
-    let mut groups: HashMap<TenantId, Vec<T>> = HashMap::new();
-    for (tenant_id, row) in rows {
-        groups.entry(tenant_id).or_default().push(row);
-    }
-    groups
-}
+/// The reason why the version of a replica is not used.
+const REPLICA: &str =
+    "this host of the database URL is a replica, whose rulebook can be old; name the primary";

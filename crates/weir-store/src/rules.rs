@@ -48,6 +48,8 @@ pub struct RuleWrite {
     pub id: RuleId,
     /// The new content.
     pub body: RuleBody,
+    /// The set of rules as code to which the rule belongs from this write on. `None` leaves it where it is.
+    pub managed_by: Option<String>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -88,9 +90,10 @@ impl<'t> Rules<'t> {
                 created_at,
                 updated_at,
                 patterns,
-                pattern_bytes
+                pattern_bytes,
+                managed_by
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $8, $9, $10)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $8, $9, $10, $11)
             RETURNING",
             "",
             uuid(new.tenant_id.to_u128()),
@@ -103,6 +106,7 @@ impl<'t> Rules<'t> {
             stored(new.now),
             stored_patterns(new.body.patterns.patterns),
             signed(new.body.patterns.bytes),
+            new.managed_by.as_deref(),
         )
         .fetch_one(&mut *self.conn)
         .await?
@@ -136,7 +140,8 @@ impl<'t> Rules<'t> {
                 revision = revision + 1,
                 updated_at = $8,
                 patterns = $9,
-                pattern_bytes = $10
+                pattern_bytes = $10,
+                managed_by = coalesce($11, managed_by)
             WHERE tenant_id = $1 AND id = $2
             RETURNING",
             "",
@@ -150,6 +155,7 @@ impl<'t> Rules<'t> {
             stored(write.now),
             stored_patterns(write.body.patterns.patterns),
             signed(write.body.patterns.bytes),
+            write.managed_by.as_deref(),
         )
         .fetch_one(&mut *self.conn)
         .await?

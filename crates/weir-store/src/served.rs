@@ -1,16 +1,36 @@
-//! The statements with which gates load a table of rules or overrides.
+//! The statements with which gates load a table of rules, overrides or profiles.
+
+use uuid::Uuid;
+
+/// The rows that a gate loads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Selection {
+    /// The rows that changed after this version of the rulebook.
+    Since(i64),
+    /// All rows of these tenants.
+    Tenants(TenantRange),
+}
+
+/// Tenants by their ids.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TenantRange {
+    /// The greatest id before the range.
+    pub(crate) after: Uuid,
+    /// The greatest id of the range.
+    pub(crate) until: Uuid,
+}
 
 /// Defines `of_rulebook` and `remaining` for a table: its name, its columns beside the tenant, which begin with `r.id`, the
 /// row as Postgres returns it, the conversion of that row, and the type of the id.
 macro_rules! served_rows {
     ($table:literal, $columns:literal, $row:ident, $convert:ident -> $served:ty, $id:ty) => {
-        /// Returns the rows of every tenant, or those that changed after version `since` of the rulebook.
+        /// Returns the selected rows.
         pub(crate) async fn of_rulebook(
             conn: &mut PooledConnection,
-            since: Option<i64>,
+            selection: Selection,
         ) -> Result<Vec<(TenantId, $served)>, StoreError> {
-            let rows = match since {
-                None => {
+            let rows = match selection {
+                Selection::Tenants(tenants) => {
                     sqlx::query_as!(
                         $row,
                         "-- "
@@ -24,12 +44,15 @@ macro_rules! served_rows {
                             FROM "
                             + $table
                             + " r
+                            WHERE r.tenant_id > $1 AND r.tenant_id <= $2
                             ORDER BY r.tenant_id, r.id",
+                        tenants.after,
+                        tenants.until,
                     )
                     .fetch_all(conn)
                     .await?
                 }
-                Some(since) => {
+                Selection::Since(since) => {
                     sqlx::query_as!(
                         $row,
                         "-- "
@@ -56,7 +79,7 @@ macro_rules! served_rows {
             Ok(rows.into_iter().map(|row| (tenant(&row), $convert(row))).collect())
         }
 
-        /// Returns the ids of all rows of the tenants that lost a rule or an override after version `since` of the rulebook.
+        /// Returns the ids of all rows of the tenants that lost a row after version `since` of the rulebook.
         pub(crate) async fn remaining(
             conn: &mut PooledConnection,
             since: i64,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgPoolOptions;
+use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::audit::chain::{self, ChainHead, ChainId, ChainReport};
@@ -14,6 +15,7 @@ use crate::error::StoreError;
 use crate::gates::GateBeat;
 use crate::hosts::Hosts;
 use crate::rulebook::{self, RulebookChanges, RulebookVersion};
+use crate::rulebook_load::{self, WholeLoad};
 use crate::tx::{Scope, Tx};
 
 /// The migrations, embedded in the crate.
@@ -65,8 +67,8 @@ const FIRST_BEGIN_TIMEOUT: Duration = Duration::from_millis(700);
 const FIRST_HOST_TIMEOUT: Duration = Duration::from_millis(900);
 /// The lead of the server's deadline, so that a slow statement costs an error and not the connection.
 const SERVER_IS_EARLIER: Duration = Duration::from_millis(200);
-/// The deadline for loading the rules of every tenant at once.
-const WHOLE_LOAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// The deadline of a statement that loads many changes, or a part of the whole rulebook.
+const LONG_LOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Default for PoolSettings {
     fn default() -> Self {
@@ -209,30 +211,22 @@ impl Store {
         rulebook::version(&mut self.open("BEGIN READ ONLY").await?).await
     }
 
-    /// Loads the changes after the version that a gate serves, as of one moment. Loads the whole rulebook if that
-    /// version is absent or not in the recent history of this database.
-    pub async fn load_rulebook(
+    /// Loads the changes after the version that a gate holds. `None` if the version is not in the recent history of this
+    /// database; the gate then needs the whole rulebook.
+    pub async fn load_changes(
         &self,
-        held: Option<RulebookVersion>,
-    ) -> Result<RulebookChanges, StoreError> {
-        if let Some(held) = held {
-            let changes = match self.load_changes(held, self.answer_timeout).await {
-                // The server answered, so the connection is not silent: there are many changes.
-                Err(error) if error.is_cancelled() => {
-                    self.load_changes(held, WHOLE_LOAD_TIMEOUT).await?
-                }
-                changes => changes?,
-            };
-            if let Some(changes) = changes {
-                return Ok(changes);
+        held: RulebookVersion,
+    ) -> Result<Option<RulebookChanges>, StoreError> {
+        match self.load_changes_within(held, self.answer_timeout).await {
+            // The server answered, so the connection is not silent: there are many changes.
+            Err(error) if error.is_cancelled() => {
+                self.load_changes_within(held, LONG_LOAD_TIMEOUT).await
             }
+            changes => changes,
         }
-        let mut tx = self.begin_load(WHOLE_LOAD_TIMEOUT).await?;
-        rulebook::load(tx.connection(), None).await
     }
 
-    /// Loads the changes after a version. `None` if it is not in the recent history of this database.
-    async fn load_changes(
+    async fn load_changes_within(
         &self,
         held: RulebookVersion,
         answer_timeout: Duration,
@@ -241,7 +235,24 @@ impl Store {
         if !rulebook::is_known(tx.connection(), held).await? {
             return Ok(None);
         }
-        rulebook::load(tx.connection(), Some(held.number)).await.map(Some)
+        rulebook_load::changes(tx.connection(), held.number).await.map(Some)
+    }
+
+    /// Loads the whole rulebook and sends it in parts. All parts have the same version, and together all tenants. The load
+    /// is complete if it returns `Ok`, and ends early if the receiver is dropped. It waits for a receiver that is slower.
+    pub async fn load_whole(
+        &self,
+        rows_per_part: u32,
+        parts: Sender<RulebookChanges>,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.begin_load(LONG_LOAD_TIMEOUT).await?;
+        let mut load = WholeLoad::begin(tx.connection(), rows_per_part).await?;
+        while let Some(part) = load.next(tx.connection()).await? {
+            if parts.send(part).await.is_err() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Opens a transaction that reads one snapshot, with this deadline for each reply.
@@ -256,6 +267,7 @@ impl Store {
     pub async fn beat(&self, beat: &GateBeat, live_within: Duration) -> Result<u64, StoreError> {
         let mut tx = self.begin("gates.beat", Scope::Gate(beat.id)).await?;
         tx.gates().beat(beat).await?;
+        tx.gates().report_version(beat).await?;
         let live = tx.gates().count_live(live_within).await?;
         tx.commit().await?;
         Ok(live)

@@ -10,8 +10,10 @@ use crate::error::StoreError;
 
 mod flush;
 mod rules;
+mod steps;
 
 pub use flush::{DropCount, Flush, TallyRow};
+pub use steps::{STEP_MS, STEPS_RETAINED_MS, StepRow};
 
 /// The numbers of decisions of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,6 +28,8 @@ pub struct TallyCounts {
     pub degraded: u64,
     /// Requests that refunded units.
     pub refunded: u64,
+    /// Requests that recorded units.
+    pub recorded: u64,
 }
 
 /// The coarsest table that a range is read from. Both ends of the range must be multiples of its step.
@@ -115,7 +119,8 @@ impl<'t> Tallies<'t> {
                 s.denied AS "denied?",
                 s.shadow_denied AS "shadow_denied?",
                 s.degraded AS "degraded?",
-                s.refunded AS "refunded?"
+                s.refunded AS "refunded?",
+                s.recorded AS "recorded?"
             FROM weir_freshness($4, $5) f
             LEFT JOIN (
                 SELECT
@@ -124,7 +129,8 @@ impl<'t> Tallies<'t> {
                     sum(t.denied)::bigint AS denied,
                     sum(t.shadow_denied)::bigint AS shadow_denied,
                     sum(t.degraded)::bigint AS degraded,
-                    sum(t.refunded)::bigint AS refunded
+                    sum(t.refunded)::bigint AS refunded,
+                    sum(t.recorded)::bigint AS recorded
                 FROM weir_tallies($1, $2, $3, $4, $5) t
                 WHERE $6::text IS NULL OR t.namespace = $6
                 GROUP BY 1
@@ -153,6 +159,7 @@ impl<'t> Tallies<'t> {
                     shadow_denied: row.shadow_denied.map_or(0, unsigned),
                     degraded: row.degraded.map_or(0, unsigned),
                     refunded: row.refunded.map_or(0, unsigned),
+                    recorded: row.recorded.map_or(0, unsigned),
                 };
             }
         }
@@ -177,7 +184,8 @@ impl<'t> Tallies<'t> {
                         sum(t.denied)::bigint AS denied,
                         sum(t.shadow_denied)::bigint AS shadow_denied,
                         sum(t.degraded)::bigint AS degraded,
-                        sum(t.refunded)::bigint AS refunded
+                        sum(t.refunded)::bigint AS refunded,
+                        sum(t.recorded)::bigint AS recorded
                     FROM weir_tallies($1, k.rule_id, $2, $3, $4) t
                     WHERE $5::text IS NULL OR t.namespace = $5
                 ) t
@@ -201,7 +209,8 @@ impl<'t> Tallies<'t> {
                 t.denied AS "denied?",
                 t.shadow_denied AS "shadow_denied?",
                 t.degraded AS "degraded?",
-                t.refunded AS "refunded?"
+                t.refunded AS "refunded?",
+                t.recorded AS "recorded?"
             FROM weir_freshness($3, $4) f
             LEFT JOIN top t ON true
             LEFT JOIN rules r ON r.tenant_id = $1 AND r.id = t.rule_id"#,
@@ -215,9 +224,7 @@ impl<'t> Tallies<'t> {
         )
         .fetch_all(self.conn)
         .await?;
-        let Some(first) = rows.first() else {
-            return Err(StoreError::corrupt("a list without freshness"));
-        };
+        let first = rows.first().ok_or_else(|| StoreError::corrupt("a list without freshness"))?;
         let (as_of, dropped) = (timestamp(first.as_of), unsigned(first.dropped));
         let counts = rows.into_iter().filter_map(|row| {
             Some(RuleTally {
@@ -229,6 +236,7 @@ impl<'t> Tallies<'t> {
                     shadow_denied: unsigned(row.shadow_denied?),
                     degraded: unsigned(row.degraded?),
                     refunded: unsigned(row.refunded?),
+                    recorded: unsigned(row.recorded?),
                 },
             })
         });
@@ -250,7 +258,8 @@ impl<'t> Tallies<'t> {
                 sum(denied)::bigint AS "denied!",
                 sum(shadow_denied)::bigint AS "shadow_denied!",
                 sum(degraded)::bigint AS "degraded!",
-                sum(refunded)::bigint AS "refunded!"
+                sum(refunded)::bigint AS "refunded!",
+                sum(recorded)::bigint AS "recorded!"
             FROM tallies_minutes
             WHERE tenant_id = $1 AND minute >= $2
             GROUP BY rule_id, minute"#,
@@ -267,6 +276,7 @@ impl<'t> Tallies<'t> {
                 shadow_denied: unsigned(row.shadow_denied),
                 degraded: unsigned(row.degraded),
                 refunded: unsigned(row.refunded),
+                recorded: unsigned(row.recorded),
             };
             let rule_id = (rule_id != WHOLE_REQUESTS).then(|| RuleId::from_u128(rule_id));
             (rule_id, timestamp(row.minute), counts)
@@ -283,6 +293,7 @@ impl TallyCounts {
         self.shadow_denied += others.shadow_denied;
         self.degraded += others.degraded;
         self.refunded += others.refunded;
+        self.recorded += others.recorded;
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, mpsc};
 
-use crate::{PoolSettings, Role, Store};
+use crate::{PoolSettings, Role, RulebookChanges, RulebookVersion, Store, StoreError};
 
 /// The password of both logins. The server belongs to this process.
 const PASSWORD: &str = "the-logins-of-a-test";
@@ -41,6 +41,37 @@ pub async fn database() -> TestDatabase {
     })
     .await;
     TestDatabase::open(name)
+}
+
+impl Store {
+    /// Loads what a gate with this version loads, at once: the changes, or the whole rulebook.
+    ///
+    /// # Errors
+    /// Returns an error if Postgres does.
+    pub async fn load_rulebook(
+        &self,
+        held: Option<RulebookVersion>,
+    ) -> Result<RulebookChanges, StoreError> {
+        if let Some(held) = held
+            && let Some(changes) = self.load_changes(held).await?
+        {
+            return Ok(changes);
+        }
+        let (parts, mut received) = mpsc::channel::<RulebookChanges>(1);
+        let whole = async {
+            let mut whole: Option<RulebookChanges> = None;
+            while let Some(part) = received.recv().await {
+                match &mut whole {
+                    Some(whole) => whole.tenants.extend(part.tenants),
+                    None => whole = Some(part),
+                }
+            }
+            whole
+        };
+        let (loaded, whole) = tokio::join!(self.load_whole(1_000, parts), whole);
+        loaded?;
+        Ok(whole.expect("there is at least one part"))
+    }
 }
 
 impl TestDatabase {

@@ -9,13 +9,16 @@ mod hosts;
 mod idempotency;
 mod isolation;
 mod keys;
+mod namespaces;
 mod normal_form;
 mod overrides;
 mod pgbouncer;
+mod profiles;
 mod rulebook;
 mod rules;
 mod samples;
 mod schema;
+mod second_factors;
 mod signups;
 mod silence;
 mod sweep;
@@ -28,7 +31,7 @@ use serde_json::json;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{Postgres, Row, SqlSafeStr};
-use weir_domain::id::{KeyId, OverrideId, RuleId, TenantId, UserId};
+use weir_domain::id::{KeyId, OverrideId, ProfileId, RuleId, TenantId, UserId};
 use weir_domain::time::Timestamp;
 
 use crate::test_support::{TestDatabase, database};
@@ -120,6 +123,7 @@ fn rule(tenant_id: TenantId, name: &str) -> RuleWrite {
             next_slot: 3,
             patterns: weir_domain::pattern_budget::PatternCost::default(),
         },
+        managed_by: None,
         now: NOW,
     }
 }
@@ -171,6 +175,8 @@ async fn full_tenant(database: &TestDatabase, email: &str) -> (TenantId, RuleWri
     let mut tx = tenant_tx(&database.app, tenant_id).await;
     tx.keys().insert(&key(tenant_id)).await.unwrap();
     tx.overrides().insert(&override_of(tenant_id, rule.id)).await.unwrap();
+    tx.profiles().insert(&profiles::profile(tenant_id, "edge")).await.unwrap();
+    tx.namespaces().set(&namespaces::spread(tenant_id, "api"), 0).await.unwrap();
     tx.invitations().replace(&accounts::invitation(tenant_id)).await.unwrap();
     tx.audit().append(&audit::entry(Some(tenant_id), Actor::System)).await.unwrap();
     let claim = idempotency::claim(tenant_id);

@@ -13,6 +13,7 @@ use crate::convert::uuid;
 use crate::deliveries::Deliveries;
 use crate::denials::Denials;
 use crate::error::StoreError;
+use crate::events::Events;
 use crate::gates::Gates;
 use crate::housekeeping::Housekeeping;
 use crate::idempotency::Idempotency;
@@ -20,10 +21,14 @@ use crate::installation::Installation;
 use crate::invitations::Invitations;
 use crate::keys::Keys;
 use crate::members::Members;
+use crate::namespaces::Namespaces;
 use crate::overrides::Overrides;
+use crate::password_resets::PasswordResets;
+use crate::profiles::Profiles;
 use crate::rulebook::Rulebook;
 use crate::rules::Rules;
 use crate::samples::Samples;
+use crate::second_factors::SecondFactors;
 use crate::sessions::Sessions;
 use crate::signups::Signups;
 use crate::sweep::Sweep;
@@ -139,6 +144,18 @@ impl Tx {
         Ok(())
     }
 
+    /// Adds a password reset to the scope, by the digest of the presented token.
+    pub async fn enter_password_reset(&mut self, digest: &[u8; 32]) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- tx.enter_password_reset
+            SELECT set_config('weir.password_reset', $1, true)",
+            hex::encode(digest),
+        )
+        .fetch_one(&mut self.inner)
+        .await?;
+        Ok(())
+    }
+
     /// Adds a person to the scope. Call it once a password or a refresh token is proven.
     pub async fn enter_user(&mut self, user_id: UserId) -> Result<(), StoreError> {
         sqlx::query!(
@@ -159,6 +176,16 @@ impl Tx {
     /// People's sessions.
     pub fn sessions(&mut self) -> Sessions<'_> {
         Sessions::new(&mut self.inner)
+    }
+
+    /// People's second factors.
+    pub fn second_factors(&mut self) -> SecondFactors<'_> {
+        SecondFactors::new(&mut self.inner)
+    }
+
+    /// Tokens for new passwords.
+    pub fn password_resets(&mut self) -> PasswordResets<'_> {
+        PasswordResets::new(&mut self.inner)
     }
 
     /// Sign-ups that wait for confirmation.
@@ -201,6 +228,16 @@ impl Tx {
         Overrides::new(&mut self.inner)
     }
 
+    /// Namespaces and their settings.
+    pub fn namespaces(&mut self) -> Namespaces<'_> {
+        Namespaces::new(&mut self.inner)
+    }
+
+    /// Profiles, by which proxies ask.
+    pub fn profiles(&mut self) -> Profiles<'_> {
+        Profiles::new(&mut self.inner)
+    }
+
     /// Ceilings of tenants.
     pub fn ceilings(&mut self) -> Ceilings<'_> {
         Ceilings::new(&mut self.inner)
@@ -234,6 +271,11 @@ impl Tx {
     /// The busiest subjects.
     pub fn top_subjects(&mut self) -> TopSubjects<'_> {
         TopSubjects::new(&mut self.inner)
+    }
+
+    /// Events that explain the statistics of a tenant.
+    pub fn events(&mut self) -> Events<'_> {
+        Events::new(&mut self.inner)
     }
 
     /// The log of denied checks.

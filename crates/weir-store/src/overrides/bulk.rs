@@ -3,10 +3,11 @@
 use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
-use weir_domain::id::{OverrideId, TenantId};
+use weir_domain::id::{OverrideId, RuleId, TenantId};
 use weir_domain::time::Timestamp;
 
 use super::body::OverrideBody;
+use super::row::{OverrideRow, Row, query_overrides};
 use crate::connection::PooledConnection;
 use crate::convert::{stored, uuid};
 use crate::error::StoreError;
@@ -112,6 +113,31 @@ pub(super) async fn of_subjects(
     .fetch_all(conn)
     .await?;
     Ok(rows.into_iter().map(|row| (OverrideId::from_u128(row.id.as_u128()), row.spec)).collect())
+}
+
+pub(super) async fn of_keys(
+    conn: &mut PooledConnection,
+    tenant_id: TenantId,
+    keys: &[(RuleId, [u8; 32])],
+) -> Result<Vec<OverrideRow>, StoreError> {
+    let rule_ids: Vec<Uuid> = keys.iter().map(|(rule_id, _)| uuid(rule_id.to_u128())).collect();
+    let digests: Vec<Vec<u8>> = keys.iter().map(|(_, digest)| digest.to_vec()).collect();
+    let rows = query_overrides!(
+        "-- overrides.of_keys
+        SELECT",
+        "FROM overrides
+        WHERE tenant_id = $1
+            AND (rule_id, subject_digest) IN (
+                SELECT k.rule_id, k.digest FROM unnest($2::uuid[], $3::bytea[]) AS k (rule_id, digest)
+            )
+        ORDER BY id",
+        uuid(tenant_id.to_u128()),
+        &rule_ids,
+        &digests,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(OverrideRow::from).collect())
 }
 
 /// The columns of many overrides, each as one array.

@@ -5,7 +5,7 @@ use weir_domain::id::{OverrideId, RuleId, TenantId};
 
 use crate::connection::PooledConnection;
 use crate::error::StoreError;
-use crate::served::served_rows;
+use crate::served::{Selection, served_rows};
 
 /// An override as gates load it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -79,4 +79,55 @@ impl Rules<'_> {
         .await?;
         Ok(page.listing(rows.into_iter().map(RuleRow::from).collect()))
     }
+
+    /// Lists the rules that count by attributes of this list and by no other, in the order of namespace and name.
+    pub async fn counting_by(
+        self,
+        tenant_id: TenantId,
+        namespace: Option<&str>,
+        attributes: &[String],
+        most: u32,
+    ) -> Result<Vec<RuleRow>, StoreError> {
+        let rows = query_rules!(
+            "-- rules.counting_by
+            SELECT",
+            r#"FROM rules
+            WHERE tenant_id = $1
+                AND ($2::text IS NULL OR namespace = $2)
+                AND spec -> 'count_by' <> '[]'
+                AND spec -> 'count_by' <@ to_jsonb($3::text[])
+            ORDER BY namespace COLLATE "C", name COLLATE "C"
+            LIMIT $4"#,
+            uuid(tenant_id.to_u128()),
+            namespace,
+            attributes,
+            i64::from(most),
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(rows.into_iter().map(RuleRow::from).collect())
+    }
+
+    /// Returns the rules of these namespaces, and all rules of a set of rules as code.
+    pub async fn of_set(
+        self,
+        tenant_id: TenantId,
+        namespaces: &[String],
+        set: &str,
+    ) -> Result<Vec<RuleRow>, StoreError> {
+        let rows = query_rules!(
+            "-- rules.of_set
+            SELECT",
+            r#"FROM rules
+            WHERE tenant_id = $1 AND (namespace = ANY($2) OR managed_by = $3)
+            ORDER BY namespace COLLATE "C", name COLLATE "C"
+            "#,
+            uuid(tenant_id.to_u128()),
+            namespaces,
+            set,
+        )
+        .fetch_all(self.conn)
+        .await?;
+        Ok(rows.into_iter().map(RuleRow::from).collect())
+    }
 }

@@ -20,10 +20,14 @@ pub struct RuleRow {
     pub name: String,
     /// The body in the API's format.
     pub spec: serde_json::Value,
+    /// The attributes by whose values the counters of the namespace are spread.
+    pub spread_by: Vec<String>,
     /// The counter slot of each limit, in the order of the body.
     pub slots: Vec<u32>,
     /// The lowest counter slot that was never used.
     pub next_slot: u32,
+    /// The set of rules as code to which the rule belongs.
+    pub managed_by: Option<String>,
     /// The number of writes so far.
     pub revision: u64,
     /// The version of the rulebook from which gates serve the rule; 0 inside the transaction that writes it.
@@ -41,8 +45,11 @@ pub(super) struct Row {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) spec: serde_json::Value,
+    /// `None` if the namespace has no settings.
+    pub(super) spread_by: Option<Vec<String>>,
     pub(super) slots: Vec<i32>,
     pub(super) next_slot: i32,
+    pub(super) managed_by: Option<String>,
     pub(super) revision: i64,
     /// `None` until the change is published.
     pub(super) rulebook_version: Option<i64>,
@@ -62,8 +69,13 @@ macro_rules! query_rules {
                 namespace,
                 name,
                 spec,
+                (
+                    SELECT n.spread_by FROM namespaces n
+                    WHERE n.tenant_id = rules.tenant_id AND n.name = rules.namespace
+                ) AS spread_by,
                 slots,
                 next_slot,
+                managed_by,
                 revision,
                 (
                     SELECT c.rulebook_version FROM tenant_changes c
@@ -87,8 +99,10 @@ impl From<Row> for RuleRow {
             namespace: row.namespace,
             name: row.name,
             spec: row.spec,
+            spread_by: row.spread_by.unwrap_or_default(),
             slots: row.slots.into_iter().map(slot).collect(),
             next_slot: slot(row.next_slot),
+            managed_by: row.managed_by,
             revision: unsigned(row.revision),
             rulebook_version: row.rulebook_version.map_or(0, unsigned),
             created_at: timestamp(row.created_at),

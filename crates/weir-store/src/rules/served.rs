@@ -6,7 +6,7 @@ use weir_domain::id::{RuleId, TenantId};
 use super::row::slot;
 use crate::connection::PooledConnection;
 use crate::error::StoreError;
-use crate::served::served_rows;
+use crate::served::{Selection, served_rows};
 
 /// A rule as gates load it.
 #[derive(Debug, Clone, PartialEq, Eq)]

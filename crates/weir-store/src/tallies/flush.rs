@@ -95,7 +95,8 @@ impl Tallies<'_> {
                     denied,
                     shadow_denied,
                     degraded,
-                    refunded
+                    refunded,
+                    recorded
                 )
                 SELECT $1, $2, n.*
                 FROM unnest(
@@ -107,7 +108,8 @@ impl Tallies<'_> {
                     $8::bigint[],
                     $9::bigint[],
                     $10::bigint[],
-                    $11::bigint[]
+                    $11::bigint[],
+                    $12::bigint[]
                 ) n
                 ON CONFLICT ON CONSTRAINT tallies_minutes_tenant_id_pkey
                 DO UPDATE SET
@@ -115,7 +117,8 @@ impl Tallies<'_> {
                     denied = GREATEST(kept.denied, excluded.denied),
                     shadow_denied = GREATEST(kept.shadow_denied, excluded.shadow_denied),
                     degraded = GREATEST(kept.degraded, excluded.degraded),
-                    refunded = GREATEST(kept.refunded, excluded.refunded)",
+                    refunded = GREATEST(kept.refunded, excluded.refunded),
+                    recorded = GREATEST(kept.recorded, excluded.recorded)",
                 uuid(flush.boot_id),
                 uuid(flush.gate_id.to_u128()),
                 &tenants,
@@ -127,6 +130,7 @@ impl Tallies<'_> {
                 &count(|counts| counts.shadow_denied),
                 &count(|counts| counts.degraded),
                 &count(|counts| counts.refunded),
+                &count(|counts| counts.recorded),
             )
             .execute(&mut *self.conn)
             .await?;

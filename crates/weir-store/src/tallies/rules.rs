@@ -33,7 +33,8 @@ impl Tallies<'_> {
                 s.denied AS "denied?",
                 s.shadow_denied AS "shadow_denied?",
                 s.degraded AS "degraded?",
-                s.refunded AS "refunded?"
+                s.refunded AS "refunded?",
+                s.recorded AS "recorded?"
             FROM weir_freshness($3, $4) f
             LEFT JOIN (
                 SELECT k.rule_id, t.*
@@ -44,7 +45,8 @@ impl Tallies<'_> {
                         sum(t.denied)::bigint AS denied,
                         sum(t.shadow_denied)::bigint AS shadow_denied,
                         sum(t.degraded)::bigint AS degraded,
-                        sum(t.refunded)::bigint AS refunded
+                        sum(t.refunded)::bigint AS refunded,
+                        sum(t.recorded)::bigint AS recorded
                     FROM weir_tallies($1, k.rule_id, $2, $3, $4) t
                     WHERE $5::text IS NULL OR t.namespace = $5
                     GROUP BY 1
@@ -77,6 +79,7 @@ impl Tallies<'_> {
                     shadow_denied: row.shadow_denied.map_or(0, unsigned),
                     degraded: row.degraded.map_or(0, unsigned),
                     refunded: row.refunded.map_or(0, unsigned),
+                    recorded: row.recorded.map_or(0, unsigned),
                 };
             }
         }

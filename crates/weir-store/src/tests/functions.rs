@@ -7,13 +7,14 @@ use std::path::Path;
 use super::*;
 
 /// Each function, with a test of its guarantee.
-const FUNCTIONS: [(&str, &str); 46] = [
+const FUNCTIONS: [(&str, &str); 49] = [
     ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
     ("weir_create_login", "login_with_more_privileges_than_its_plane_is_refused_in_every_role"),
     ("weir_delete_old_changes", "old_changes_are_deleted_unless_a_row_refers_to_them"),
     ("weir_delete_old_statistics", "deletions_of_tenants_are_purged_after_a_year"),
+    ("weir_delete_old_steps", "steps_are_written_once_and_deleted_after_two_hours"),
     (
         "weir_delete_unusable_keys",
         "keys_that_ended_long_ago_are_deleted_once_no_gate_can_hold_them",
@@ -30,6 +31,7 @@ const FUNCTIONS: [(&str, &str); 46] = [
     ),
     ("weir_gate", "gate_cannot_write_the_heartbeat_of_another"),
     ("weir_invitation", "credential_sees_exactly_the_rows_it_opens"),
+    ("weir_issue_password_reset", "operators_issue_resets_for_people_and_not_for_operators"),
     ("weir_keep_days_of_tenants", "statistics_are_removed_after_the_days_of_the_tenants_ceiling"),
     ("weir_keep_revisions", "only_the_newest_revisions_of_a_rule_are_retained"),
     ("weir_keep_samples", "old_batches_and_those_above_the_size_are_deleted"),
@@ -45,6 +47,7 @@ const FUNCTIONS: [(&str, &str); 46] = [
     ("weir_note_usage", "tenants_above_their_ceiling_of_live_subjects_are_counted"),
     ("weir_open_day", "partitions_are_created_and_dropped_and_take_over_earlier_rows"),
     ("weir_open_days", "partitions_are_created_and_dropped_and_take_over_earlier_rows"),
+    ("weir_password_reset", "a_password_reset_is_seen_by_the_holder_of_its_token_and_spent_once"),
     ("weir_publish", "open_bulk_write_of_one_tenant_delays_no_revocation_of_another"),
     ("weir_publish_at_commit", "change_that_was_not_published_is_published_by_its_commit"),
     ("weir_publish_installation", "change_that_was_not_published_is_published_by_its_commit"),
@@ -75,7 +78,7 @@ const FUNCTIONS: [(&str, &str); 46] = [
 ];
 
 /// Each trigger, with a test of the statements that fire it.
-const TRIGGERS: [(&str, &str); 15] = [
+const TRIGGERS: [(&str, &str); 18] = [
     (
         "api_keys.api_keys_note_row",
         "suspension_and_revocation_reach_the_gates_and_use_of_a_key_does_not",
@@ -91,6 +94,10 @@ const TRIGGERS: [(&str, &str); 15] = [
         "change_that_was_not_published_is_published_by_its_commit",
     ),
     (
+        "namespaces.namespaces_note_row",
+        "settings_of_a_namespace_reach_the_gates_with_all_others_of_the_tenant",
+    ),
+    (
         "overrides.overrides_note_removal",
         "removed_override_is_recorded_and_the_remaining_ids_are_loaded",
     ),
@@ -98,6 +105,8 @@ const TRIGGERS: [(&str, &str); 15] = [
         "overrides.overrides_note_row",
         "open_bulk_write_of_one_tenant_delays_no_revocation_of_another",
     ),
+    ("profiles.profiles_note_removal", "written_and_removed_profiles_reach_the_gates"),
+    ("profiles.profiles_note_row", "written_and_removed_profiles_reach_the_gates"),
     (
         "rulebook_versions.rulebook_versions_stamp",
         "version_of_another_history_is_unknown_and_everything_is_loaded",

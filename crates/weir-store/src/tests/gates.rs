@@ -18,6 +18,9 @@ fn beat() -> GateBeat {
         applied_at: NOW,
         applied_after_ms: 12,
         started_at: NOW,
+        weir_version: "1.2.3".to_owned(),
+        redis_up: true,
+        redis_round_trip_us: Some(250),
     }
 }
 
@@ -35,6 +38,8 @@ async fn heartbeat_records_the_served_version_and_live_gates_are_counted() {
     let row = rows.iter().find(|row| row.id == one.id).unwrap();
     assert_eq!((row.rulebook_version, row.applied_after_ms, row.boot_id), (4, 12, one.boot_id));
     assert!(row.age_ms < 60_000);
+    let shown = (row.weir_version.as_deref(), row.redis_up, row.redis_round_trip_us);
+    assert_eq!(shown, (Some("1.2.3"), Some(true), Some(250)));
     assert_eq!(tx.gates().forget(MINUTE).await.unwrap(), 0);
     assert_eq!(tx.gates().forget(Duration::ZERO).await.unwrap(), 2);
     assert_eq!(tx.gates().count_live(MINUTE).await.unwrap(), 0);
@@ -50,4 +55,74 @@ async fn gate_cannot_write_the_heartbeat_of_another() {
     assert!(refused.to_string().contains("row-level security"), "{refused}");
     let mut tx = database.gate.begin("tests", Scope::Gate(own.id)).await.unwrap();
     assert_eq!(raw(&mut tx, "UPDATE gates SET rulebook_version = 0").await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn rollouts_show_when_each_live_gate_reported_a_change() {
+    let database = database().await;
+    let owner = user(&database.app, "a@example.com").await;
+    let (tenant_id, before) = tenant(&database.app, owner).await;
+    let change = async || {
+        let mut tx = tenant_tx(&database.app, tenant_id).await;
+        tx.tenants().begin_change(tenant_id).await.unwrap();
+        tx.keys().insert(&key(tenant_id)).await.unwrap();
+        let version = tx.rulebook().publish(tenant_id, None).await.unwrap().unwrap();
+        tx.commit().await.unwrap();
+        version
+    };
+    let rollouts = async |window: Duration| {
+        let mut tx = tenant_tx(&database.app, tenant_id).await;
+        tx.gates().rollouts(tenant_id, window, 50).await.unwrap()
+    };
+    let (one, other) = (beat(), beat());
+    let serving =
+        |gate: &GateBeat, rulebook_version: u64| GateBeat { rulebook_version, ..gate.clone() };
+    for gate in [&one, &other] {
+        database.gate.beat(&serving(gate, before), MINUTE).await.unwrap();
+    }
+    let (first, second) = (change().await, change().await);
+    database.gate.beat(&serving(&one, first), MINUTE).await.unwrap();
+    let known = rollouts(MINUTE).await;
+    let shown: Vec<_> = known.iter().map(|rollout| rollout.rulebook_version).collect();
+    assert_eq!(shown[..3], [second, first, before]);
+    let reported = |at: usize, gate: &GateBeat| {
+        let found = known[at].gates.iter().find(|report| report.gate_id == gate.id);
+        found.map(|report| report.reported_at.is_some())
+    };
+    assert_eq!((reported(0, &one), reported(0, &other)), (Some(false), Some(false)));
+    assert_eq!((reported(1, &one), reported(1, &other)), (Some(true), Some(false)));
+    assert_eq!(reported(2, &one), None, "no earlier version of the gate is known");
+
+    // A gate that skips a version serves it with the later one.
+    database.gate.beat(&serving(&other, second), MINUTE).await.unwrap();
+    let known = rollouts(MINUTE).await;
+    let of = |at: usize| known[at].gates.iter().find(|report| report.gate_id == other.id).unwrap();
+    assert_eq!(of(0).reported_at, of(1).reported_at);
+    assert!(of(0).reported_at >= known[0].published_at, "both by Postgres' clock");
+    assert!(rollouts(Duration::ZERO).await.iter().all(|rollout| rollout.gates.is_empty()));
+
+    // After a restore, versions of the abandoned history are deleted.
+    database.gate.beat(&serving(&other, first), MINUTE).await.unwrap();
+    let known = rollouts(MINUTE).await;
+    let report = known[0].gates.iter().find(|report| report.gate_id == other.id).unwrap();
+    assert_eq!(report.reported_at, None);
+}
+
+#[tokio::test]
+async fn only_the_newest_versions_of_a_gate_are_retained() {
+    let database = database().await;
+    let gate = beat();
+    let serving = |rulebook_version: u64| GateBeat { rulebook_version, ..gate.clone() };
+    database.gate.beat(&serving(0), MINUTE).await.unwrap();
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let earlier = "INSERT INTO gate_rollouts SELECT id, generate_series(1, 1002) FROM gates";
+    raw(&mut tx, earlier).await.unwrap();
+    tx.commit().await.unwrap();
+    database.gate.beat(&serving(1_003), MINUTE).await.unwrap();
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    let sql =
+        "SELECT concat_ws(' ', min(rulebook_version), max(rulebook_version)) FROM gate_rollouts";
+    assert_eq!(texts(&mut tx, sql).await, ["4 1003"]);
+    tx.gates().forget(Duration::ZERO).await.unwrap();
+    assert_eq!(texts(&mut tx, "SELECT count(*)::text FROM gate_rollouts").await, ["0"]);
 }

@@ -85,6 +85,19 @@ async fn host_in_recovery_is_skipped_and_used_once_it_is_promoted() {
     user(&store, "a@example.com").await;
 }
 
+/// The standby replays nothing, so its version would stand still while rules change.
+#[tokio::test]
+async fn rulebook_of_a_replica_is_refused_even_if_it_is_the_only_host() {
+    let scratch = ScratchDir::create().unwrap();
+    let (_primary, standby) = pair(&scratch).await;
+    let address = format!("127.0.0.1:{}/weir", standby.port());
+    let store = connect(&format!("postgres://weir_control_login:{PASSWORD}@{address}"), Role::App);
+    let reason = store.rulebook_version().await.unwrap_err().reason();
+    assert!(reason.contains("is a replica"), "{reason}");
+    standby.psql("weir", &["-c", "SELECT pg_promote()"]).unwrap();
+    assert_eq!(store.rulebook_version().await.unwrap().number, 0);
+}
+
 /// A demoted primary refuses writes on its connections with 25006.
 #[tokio::test(flavor = "multi_thread")]
 async fn connection_on_which_a_write_was_refused_as_read_only_is_closed() {

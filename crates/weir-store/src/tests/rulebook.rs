@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 use super::*;
-use crate::{RemainingIds, RulebookVersion};
+use crate::RulebookVersion;
 
 /// Much longer than a statement that waits for no lock.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -216,8 +216,9 @@ async fn gate_loads_writes_and_deletions_after_its_version() {
     tx.rules().delete(stays, first.id, None).await.unwrap().unwrap();
     publish(tx, stays).await.unwrap();
     let changes = database.gate.load_rulebook(Some(changes.version)).await.unwrap();
-    let remaining = RemainingIds { rules: vec![second.id], overrides: Vec::new() };
-    assert_eq!(changes.tenants[0].remaining, Some(remaining));
+    let remaining = changes.tenants[0].remaining.clone().unwrap();
+    assert_eq!((remaining.rules, remaining.overrides), (vec![second.id], Vec::new()));
+    assert_eq!(remaining.profiles.len(), 1);
     assert_eq!(changes.tenants[0].rules.len(), 0);
     let after = database.gate.load_rulebook(Some(changes.version)).await.unwrap();
     assert_eq!(after.tenants, []);

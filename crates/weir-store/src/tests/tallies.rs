@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use weir_domain::id::{DenialId, GateId};
 
+use weir_domain::latency::Latencies;
+
 use super::*;
 use crate::{
-    DenialFilter, DenialRow, DropCount, Flush, Resolution, Retention, SketchEntry, SketchRow,
-    TallyCounts, TallyFilter, TallyRange, TallyRow, TopFilter, TopSubject,
+    DenialFilter, DenialRow, DropCount, Flush, Resolution, Retention, STEP_MS, SketchEntry,
+    SketchRow, StepRow, TallyCounts, TallyFilter, TallyRange, TallyRow, TopFilter, TopSubject,
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -364,7 +366,7 @@ async fn denials_and_subjects_are_read_newest_and_busiest_first() {
     let (top, _) = tx.top_subjects().list(&most_denied).await.unwrap();
     assert_eq!(top.counts[0].entry.subject, json!({ "user": "u-2" }));
 
-    let filter = DenialFilter { tenant_id, rule_id: Some(rule_id), newer_than: None };
+    let filter = DenialFilter { rule_id: Some(rule_id), ..DenialFilter::of(tenant_id) };
     let page = Page { limit: 3, after: None };
     let first = tx.denials().list(&filter, &page).await.unwrap().counts;
     assert_eq!((first.items.len(), first.more), (3, true));
@@ -441,4 +443,56 @@ async fn gate_writes_for_itself_only_and_a_log_is_capped() {
     let retained =
         texts(&mut tx, "SELECT count(*)::text FROM denials GROUP BY tenant_id ORDER BY 1").await;
     assert_eq!(retained, ["1", "1", "4"]);
+}
+
+#[tokio::test]
+async fn steps_are_written_once_and_deleted_after_two_hours() {
+    let database = database().await;
+    let (tenant_id, other) = (some_tenant(), some_tenant());
+    let now = this_hour(&database.owner).await.plus_ms(30 * MINUTE_MS);
+    let flush = flush(now);
+    let rule_id = RuleId::new(NOW, next());
+    let step = |tenant_id: TenantId, rule_id: Option<RuleId>, back: i64, allowed: u64| StepRow {
+        tenant_id,
+        rule_id,
+        at: now.plus_ms(-back * STEP_MS),
+        namespace: "api".to_owned(),
+        counts: TallyCounts { allowed, denied: 1, ..TallyCounts::default() },
+        latencies: rule_id.is_none().then(|| Latencies::from_counts([0, 3, 5])),
+    };
+    let rows = [
+        step(tenant_id, None, 1, 5),
+        step(tenant_id, None, 2, 6),
+        step(tenant_id, Some(rule_id), 1, 4),
+        step(other, None, 1, 9),
+        step(tenant_id, None, 1_000, 7),
+    ];
+    let gate = &database.gate;
+    for rows in [&rows[..], &[step(tenant_id, None, 1, 50)]] {
+        let mut tx = gate.begin("tests", Scope::Gate(flush.gate_id)).await.unwrap();
+        tx.tallies().report(&flush).await.unwrap();
+        tx.tallies().write_steps(&flush, rows).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+    let bounds: Vec<_> = (0..=3).rev().map(|back| now.plus_ms(-back * STEP_MS)).collect();
+    let filter = TallyFilter { tenant_id, rule_id: None, namespace: None };
+    let mut tx = tenant_tx(&database.app, tenant_id).await;
+    let counted = tx.tallies().steps(&filter, &bounds).await.unwrap();
+    let allowed: Vec<_> = counted.counts.iter().map(|counts| counts.allowed).collect();
+    assert_eq!(allowed, [0, 6, 5], "a step is final");
+    assert_eq!(counted.as_of.as_millis() % STEP_MS, 0);
+    let of_rule = TallyFilter { rule_id: Some(rule_id), ..filter.clone() };
+    let counted = tx.tallies().steps(&of_rule, &bounds).await.unwrap();
+    assert_eq!(counted.counts.iter().map(|counts| counts.allowed).sum::<u64>(), 4);
+    let elsewhere = TallyFilter { namespace: Some("mail".to_owned()), ..filter };
+    let counted = tx.tallies().steps(&elsewhere, &bounds).await.unwrap();
+    assert_eq!(counted.counts, [TallyCounts::default(); 3]);
+    let whole = [bounds[0], bounds[3]];
+    let latencies = tx.tallies().latencies(tenant_id, Some("api"), &whole).await.unwrap();
+    assert_eq!(latencies, [Latencies::from_counts([0, 6, 10])]);
+    drop(tx);
+
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    assert_eq!(tx.housekeeping().delete_old_steps(100).await.unwrap(), 1);
+    assert_eq!(tx.housekeeping().delete_old_steps(100).await.unwrap(), 0);
 }

@@ -1,0 +1,100 @@
+//! Second factors and password resets.
+
+use super::*;
+
+async fn user_tx(store: &Store, user_id: UserId) -> Tx {
+    store.begin("tests", Scope::User(user_id)).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_second_factor_is_required_once_confirmed_and_accepts_each_step_once() {
+    let database = database().await;
+    let (ada, eve) =
+        (user(&database.app, "a@example.com").await, user(&database.app, "e@example.com").await);
+    let mut tx = user_tx(&database.app, ada).await;
+    assert!(tx.second_factors().begin(ada, b"one", NOW).await.unwrap());
+    assert!(tx.second_factors().begin(ada, b"two", NOW).await.unwrap(), "not confirmed yet");
+    assert!(!tx.second_factors().use_step(ada, 5, b"two").await.unwrap(), "not confirmed yet");
+    assert!(tx.second_factors().confirm(ada, 5, NOW).await.unwrap());
+    assert!(!tx.second_factors().confirm(ada, 6, NOW).await.unwrap());
+    assert!(!tx.second_factors().begin(ada, b"three", NOW).await.unwrap());
+    let found = tx.second_factors().find(ada).await.unwrap().unwrap();
+    assert_eq!((found.secret.as_slice(), found.confirmed_at), (b"two".as_slice(), Some(NOW)));
+    for (step, accepted) in [(5, false), (7, true), (7, false), (6, false), (8, true)] {
+        assert_eq!(
+            tx.second_factors().use_step(ada, step, b"two").await.unwrap(),
+            accepted,
+            "{step}"
+        );
+    }
+    let codes = [digest(), digest()];
+    tx.second_factors().replace_recovery_codes(ada, &codes).await.unwrap();
+    assert!(tx.second_factors().use_recovery_code(ada, &codes[0]).await.unwrap());
+    assert!(!tx.second_factors().use_recovery_code(ada, &codes[0]).await.unwrap());
+    tx.commit().await.unwrap();
+
+    let mut tx = user_tx(&database.app, eve).await;
+    assert!(tx.second_factors().find(ada).await.unwrap().is_none(), "of another person");
+    assert!(!tx.second_factors().use_recovery_code(ada, &codes[1]).await.unwrap());
+    assert!(!tx.second_factors().delete(ada).await.unwrap());
+    let mut tx = user_tx(&database.app, ada).await;
+    assert_eq!(tx.second_factors().find(ada).await.unwrap().unwrap().recovery_codes, 1);
+    assert!(tx.second_factors().delete(ada).await.unwrap());
+    assert!(tx.second_factors().find(ada).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_password_reset_is_seen_by_the_holder_of_its_token_and_spent_once() {
+    let database = database().await;
+    let ada = user(&database.app, "a@example.com").await;
+    let (first, token) = (digest(), digest());
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    tx.password_resets().replace(ada, &first, NOW.plus_ms(9_000)).await.unwrap();
+    tx.password_resets().replace(ada, &token, NOW.plus_ms(9_000)).await.unwrap();
+    tx.commit().await.unwrap();
+
+    let mut tx = database.app.begin("tests", Scope::User(ada)).await.unwrap();
+    assert_eq!(
+        tx.password_resets().presented(&token, NOW).await.unwrap(),
+        None,
+        "not in the scope"
+    );
+    tx.enter_password_reset(&first).await.unwrap();
+    assert_eq!(tx.password_resets().presented(&first, NOW).await.unwrap(), None, "replaced");
+    tx.enter_password_reset(&token).await.unwrap();
+    assert_eq!(tx.password_resets().presented(&token, NOW).await.unwrap(), Some(ada));
+    assert_eq!(
+        tx.password_resets().spend(&token, NOW.plus_ms(9_000)).await.unwrap(),
+        None,
+        "expired"
+    );
+    assert_eq!(tx.password_resets().spend(&token, NOW).await.unwrap(), Some(ada));
+    assert_eq!(tx.password_resets().spend(&token, NOW).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn operators_issue_resets_for_people_and_not_for_operators() {
+    let database = database().await;
+    let (ada, root) =
+        (user(&database.app, "a@example.com").await, user(&database.app, "r@example.com").await);
+    let mut tx = user_tx(&database.owner, root).await;
+    tx.users().set_operator(root, true).await.unwrap();
+    tx.commit().await.unwrap();
+    let issue = async |by: UserId, email: &str| {
+        let mut tx = user_tx(&database.app, by).await;
+        let issued = tx.password_resets().issue(email, &digest(), NOW).await;
+        tx.commit().await.unwrap();
+        issued
+    };
+    assert_eq!(issue(root, "a@example.com").await.unwrap(), Some(ada));
+    assert_eq!(issue(root, "r@example.com").await.unwrap(), None, "an operator");
+    assert_eq!(issue(root, "x@example.com").await.unwrap(), None);
+    let mut tx = user_tx(&database.app, ada).await;
+    let refused = tx.password_resets().issue("a@example.com", &digest(), NOW).await.unwrap_err();
+    drop(tx);
+    assert!(refused.to_string().contains("only operators"), "{refused}");
+    let mut tx = user_tx(&database.owner, ada).await;
+    tx.users().set_disabled(ada, Some(NOW)).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(issue(root, "a@example.com").await.unwrap(), None, "disabled");
+}
