@@ -1,10 +1,12 @@
 //! Credentials. They are accepted in headers only.
 
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{HeaderMap, HeaderName, Uri, header};
 use percent_encoding::percent_decode_str;
 use weir_wire::problem::ErrorCode;
 
 use crate::problem::Problem;
+
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// The credential of a request: `Authorization: Bearer …`, else `X-Api-Key`.
 ///
@@ -16,7 +18,7 @@ pub fn credential<'a>(headers: &'a HeaderMap, uri: &Uri) -> Result<&'a str, Prob
         return Err(Problem::new(ErrorCode::Malformed, detail));
     }
     let authorization = headers.get_all(header::AUTHORIZATION).iter();
-    let api_key = headers.get_all("x-api-key").iter();
+    let api_key = headers.get_all(X_API_KEY).iter();
     let mut all = authorization.map(|v| (true, v)).chain(api_key.map(|v| (false, v)));
     let (Some((is_bearer, value)), None) = (all.next(), all.next()) else {
         return Err(Problem::unauthenticated());

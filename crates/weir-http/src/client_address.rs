@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use ipnet::IpNet;
+use weir_domain::address::of_forwarded_entry;
 
 /// The address of the client that sent a request; an extension of every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl TrustedProxies {
         }
         for value in headers.get_all("x-forwarded-for").iter().rev() {
             for entry in value.to_str().unwrap_or("malformed").rsplit(',') {
-                let Some(address) = address_of_entry(entry.trim()) else {
+                let Some(address) = of_forwarded_entry(entry.trim()) else {
                     return ClientAddress(client);
                 };
                 client = address;
@@ -75,20 +76,15 @@ impl TrustedProxies {
 
     /// Whether a trusted proxy says that the client's connection used TLS.
     pub fn used_tls(&self, peer: IpAddr, headers: &HeaderMap) -> bool {
+        if !self.contains(peer) {
+            return false;
+        }
         let mut schemes = headers.get_all("x-forwarded-proto").iter();
         let (Some(scheme), None) = (schemes.next(), schemes.next()) else {
             return false;
         };
-        scheme.as_bytes().eq_ignore_ascii_case(b"https") && self.contains(peer)
+        scheme.as_bytes().eq_ignore_ascii_case(b"https")
     }
-}
-
-/// An address, with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
-fn address_of_entry(entry: &str) -> Option<IpAddr> {
-    let bracketed = || entry.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
-    let with_port = || entry.parse::<std::net::SocketAddr>().ok().map(|socket| socket.ip());
-    let address: Option<IpAddr> = entry.parse().ok().or_else(with_port).or_else(bracketed);
-    address.map(|address| address.to_canonical())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use futures_util::FutureExt as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use weir_wire::check::{CheckBody, RefundBody};
+use weir_wire::check::{CheckBody, RecordBody, RefundBody};
 use weir_wire::problem::ErrorCode;
 
 use crate::problem::Problem;
@@ -38,6 +38,7 @@ pub struct BodyLimit(pub usize);
 pub trait Strict: DeserializeOwned {}
 
 impl Strict for CheckBody {}
+impl Strict for RecordBody {}
 impl Strict for RefundBody {}
 
 /// A [`Strict`] JSON body.

@@ -70,6 +70,8 @@ impl Surface {
     }
 }
 
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
 /// The policy of every answer whose route sets no other.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
      object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
@@ -171,7 +173,7 @@ impl Plane {
         tracing::debug!(request.id = %id, %method, path, status = response.status().as_u16(), "request served");
         let headers = response.headers_mut();
         if let Ok(value) = HeaderValue::from_str(id.as_str()) {
-            headers.insert("x-request-id", value);
+            headers.insert(X_REQUEST_ID, value);
         }
         add_security_headers(headers);
         response

@@ -42,6 +42,24 @@ impl Problem {
         Self::invalid(vec![FieldProblem::new(field, reason)])
     }
 
+    /// The problem of a part of a body, as one of the body. Fields get the path of the part. A refusal without fields becomes
+    /// one of the part.
+    #[must_use]
+    pub fn below(mut self, path: &str) -> Self {
+        if matches!(self.code, ErrorCode::Internal | ErrorCode::Unavailable) {
+            return self;
+        }
+        for field in &mut self.fields {
+            field.field = format!("{path}.{}", field.field);
+        }
+        if self.fields.is_empty() {
+            self.fields.push(FieldProblem::new(path, self.detail.clone()));
+        }
+        let Some(first) = self.fields.first() else { return self };
+        self.detail = format!("{}: {}", first.field, first.reason).into();
+        self
+    }
+
     /// Missing or invalid credentials. The text is always the same, so it reveals nothing.
     pub fn unauthenticated() -> Self {
         Self::new(ErrorCode::Unauthenticated, "send valid credentials as `Authorization: Bearer …`")
@@ -90,7 +108,7 @@ impl Problem {
     /// The body as it is sent.
     pub fn body(&self, request_id: &str) -> ProblemBody {
         ProblemBody {
-            kind: format!("urn:weir:problem:{}", self.code.as_str()),
+            kind: self.code.urn(),
             title: self.code.title().to_owned(),
             status: self.code.status(),
             detail: self.detail.clone().into_owned(),

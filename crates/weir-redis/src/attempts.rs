@@ -80,6 +80,7 @@ impl Attempts {
     )]
     pub fn new(client: Client) -> Self {
         let (admit, refund) = (Script::new(ADMIT), Script::new(REFUND));
+        let client = client.of_tag(keys::ATTEMPTS);
         Self { client, link: Mutex::default(), admit, refund }
     }
 

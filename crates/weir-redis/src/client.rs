@@ -1,9 +1,14 @@
-//! The way to Redis: one server, or the primary that Sentinels name.
+//! The way to Redis: one server, the primary that Sentinels name, or the primaries of a cluster.
 //!
 //! Every part of Weir that calls Redis connects through a [`Client`], so all of them follow a failover.
 
+mod access;
 mod address;
+mod cluster;
+mod queried;
 mod sentinels;
+mod server_address;
+mod unsuitable;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,43 +17,47 @@ use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, Role};
 use tokio::time::sleep;
 
+use self::access::Transport;
+use self::address::Address;
 pub use self::address::AddressError;
-use self::address::{Address, Transport};
-use self::sentinels::{Primary, Sentinels};
+use self::cluster::Cluster;
+pub(crate) use self::cluster::SlotMap;
+use self::sentinels::Sentinels;
+pub(crate) use self::server_address::ServerAddress;
+pub use self::unsuitable::Unsuitable;
 use crate::error::RedisError;
+use crate::slots;
 
-/// Connects to Redis. Clones share their knowledge of the primary.
+/// Connects to Redis. Clones share their knowledge of the primaries.
 #[derive(Debug, Clone)]
-pub struct Client(Arc<Target>);
+pub struct Client {
+    target: Arc<Target>,
+    /// The primary of a cluster to which connections lead.
+    scope: Scope,
+}
 
 #[derive(Debug)]
 enum Target {
     Server(redis::Client),
     Sentinels(Sentinels),
+    Cluster(Cluster),
 }
 
-/// The server that a connection leads to.
+/// The primary of a cluster to which connections lead. If Redis is no cluster, there is one primary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Scope {
+    Any,
+    Slot(u16),
+    Node(ServerAddress),
+}
+
+/// The server that a connection leads to. `None` if there is no other.
 #[derive(Debug, Clone)]
-pub(crate) struct Server(Option<Primary>);
+pub(crate) struct Server(Option<ServerAddress>);
 
-/// The reason why Weir cannot use an address, although Redis answers there.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unsuitable {
-    #[error(
-        "it is the address of a replica, which takes no writes; it must be that of the primary"
-    )]
-    Replica,
-    #[error("it is the address of a Sentinel; use redis-sentinel://HOST,HOST,HOST/NAME")]
-    Sentinel,
-    #[error("it is the address of a node of a Redis Cluster, which this release cannot use")]
-    ClusterNode,
-    #[error("the Sentinels know no primary with the name `{0}`")]
-    UnknownName(String),
-}
-
-/// The interval in which a connection's server is compared with the primary that the Sentinels name.
+/// The interval in which a connection's server is compared with the primaries that Sentinels or the cluster name.
 const COMPARE_EVERY: Duration = Duration::from_secs(1);
-/// The age up to which an answer of the Sentinels is used for that comparison.
+/// The age up to which their answer is used for that comparison.
 const COMPARED_AGE: Duration = Duration::from_millis(900);
 /// The age up to which it is used for a new connection.
 const CONNECT_AGE: Duration = Duration::from_millis(100);
@@ -61,8 +70,49 @@ impl Client {
         let target = match Address::parse(url)? {
             Address::Server(info) => Target::Server(transport.client(*info)?),
             Address::Sentinels(address) => Target::Sentinels(Sentinels::new(*address, transport)?),
+            Address::Cluster(address) => Target::Cluster(Cluster::new(*address, transport)),
         };
-        Ok(Self(Arc::new(target)))
+        Ok(Self { target: Arc::new(target), scope: Scope::Any })
+    }
+
+    /// Whether Redis is a cluster, which has several primaries.
+    pub(crate) fn is_cluster(&self) -> bool {
+        matches!(*self.target, Target::Cluster(_))
+    }
+
+    /// The slot map of the cluster, from an answer that is not older than this.
+    pub(crate) async fn slot_map(&self, age_max: Duration) -> Result<Arc<SlotMap>, RedisError> {
+        match &*self.target {
+            Target::Cluster(cluster) => cluster.map(age_max).await,
+            _ => Err(RedisError::BadReply("only a cluster has slots")),
+        }
+    }
+
+    /// A client for this node of a cluster.
+    pub(crate) fn at(&self, node: ServerAddress) -> Self {
+        Self { target: Arc::clone(&self.target), scope: Scope::Node(node) }
+    }
+
+    /// A client for the primary of the keys with this hash tag.
+    pub(crate) fn of_tag(self, tag: &str) -> Self {
+        Self { scope: Scope::Slot(slots::of_tag(tag)), ..self }
+    }
+
+    /// A client for each primary: for the only one, or for those of a cluster that serve buckets.
+    pub(crate) async fn primaries(&self) -> Result<Vec<Self>, RedisError> {
+        if !self.is_cluster() {
+            return Ok(vec![self.clone()]);
+        }
+        let map = self.slot_map(COMPARED_AGE).await?;
+        Ok(map.primaries().into_iter().map(|primary| self.at(primary)).collect())
+    }
+
+    /// The node of a cluster to which connections lead.
+    pub(crate) fn node(&self) -> Option<&ServerAddress> {
+        match &self.scope {
+            Scope::Node(node) => Some(node),
+            Scope::Any | Scope::Slot(_) => None,
+        }
     }
 
     /// Connects to the server or to the present primary. Both the connection and each reply have this deadline.
@@ -87,14 +137,18 @@ impl Client {
         Ok((client.get_async_pubsub().await?, server))
     }
 
-    /// Whether this server is still the primary. The Sentinels are queried at most about once per second; a single server
-    /// is always the primary.
+    /// Whether this server is still the primary. The Sentinels or the nodes of the cluster are queried at most about once per
+    /// second; a single server is always the primary.
     pub(crate) async fn is_current(&self, server: &Server) -> bool {
-        match (&*self.0, &server.0) {
+        // Without an answer there is no reason to leave a server that answers.
+        match (&*self.target, &server.0) {
             (Target::Sentinels(sentinels), Some(primary)) => {
                 let present = sentinels.primary(COMPARED_AGE).await;
-                // Without an answer there is no reason to leave a server that answers.
                 present.map_or(true, |present| present == *primary)
+            }
+            (Target::Cluster(cluster), Some(primary)) => {
+                let map = cluster.map(COMPARED_AGE).await;
+                map.map_or(true, |map| self.scope.permits(&map, primary))
             }
             _ => true,
         }
@@ -110,49 +164,53 @@ impl Client {
         }
     }
 
-    /// The reason why Weir cannot use this address, or `None` if it can. An error means that Redis is away.
-    pub async fn unsuitable(&self, timeout: Duration) -> Result<Option<Unsuitable>, RedisError> {
-        let unsuitable = async {
-            let mut connection = match &*self.0 {
-                Target::Sentinels(sentinels) => {
-                    if !sentinels.know_the_name().await? {
-                        return Ok(Some(Unsuitable::UnknownName(sentinels.name().to_owned())));
-                    }
-                    self.connect(timeout).await?.0
-                }
-                Target::Server(client) => client.get_multiplexed_async_connection().await?,
-            };
-            match redis::cmd("ROLE").query_async(&mut connection).await {
-                Ok(Role::Replica { .. }) => return Ok(Some(Unsuitable::Replica)),
-                Ok(Role::Sentinel { .. }) => return Ok(Some(Unsuitable::Sentinel)),
-                Ok(_) => {}
-                Err(error) => unless_not_permitted(error)?,
-            }
-            let cluster = redis::cmd("INFO").arg("cluster").query_async(&mut connection).await;
-            let cluster: String =
-                cluster.or_else(|error| unless_not_permitted(error).map(|()| String::new()))?;
-            Ok(cluster.contains("cluster_enabled:1").then_some(Unsuitable::ClusterNode))
-        };
-        tokio::time::timeout(timeout, unsuitable).await.unwrap_or(Err(RedisError::Timeout))
-    }
-
     /// The servers, for a person.
     pub(crate) async fn describe(&self) -> String {
-        match &*self.0 {
+        match &*self.target {
             Target::Server(client) => {
                 format!("one server, {}", client.get_connection_info().addr())
             }
             Target::Sentinels(sentinels) => sentinels.describe().await,
+            Target::Cluster(cluster) => cluster.describe().await,
         }
     }
 
     async fn server(&self) -> Result<(redis::Client, Server), RedisError> {
-        match &*self.0 {
+        match &*self.target {
             Target::Server(client) => Ok((client.clone(), Server(None))),
             Target::Sentinels(sentinels) => {
                 let primary = sentinels.primary(CONNECT_AGE).await?;
                 Ok((sentinels.client_of(&primary)?, Server(Some(primary))))
             }
+            Target::Cluster(cluster) => {
+                let primary = match &self.scope {
+                    Scope::Any => cluster.any_primary(CONNECT_AGE).await?,
+                    Scope::Slot(slot) => {
+                        let map = cluster.map(CONNECT_AGE).await?;
+                        map.primary_of(*slot).cloned().ok_or(RedisError::Away)?
+                    }
+                    Scope::Node(node) => node.clone(),
+                };
+                Ok((cluster.client_of(&primary)?, Server(Some(primary))))
+            }
+        }
+    }
+}
+
+impl Server {
+    /// The host, if another server named it.
+    pub(crate) fn host(&self) -> Option<&str> {
+        self.0.as_ref().map(|server| server.host.as_str())
+    }
+}
+
+impl Scope {
+    /// Whether a connection to this primary serves the scope. The user of a node ends when the map no longer has that.
+    fn permits(&self, map: &SlotMap, primary: &ServerAddress) -> bool {
+        match self {
+            Self::Any => map.primaries().contains(primary),
+            Self::Slot(slot) => map.primary_of(*slot) == Some(primary),
+            Self::Node(node) => node == primary,
         }
     }
 }
@@ -170,4 +228,4 @@ fn unless_not_permitted(error: redis::RedisError) -> Result<(), RedisError> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -54,22 +54,15 @@ const REFUSALS: [(&str, &str); 15] = [
 ];
 
 impl RedisError {
-    /// All values of [`label`](Self::label).
+    /// The labels of the errors that a check can have. Checks that wait while the primary is sought are `away`, so
+    /// `not_primary` stands in logs alone.
     pub fn labels() -> impl Iterator<Item = &'static str> {
-        const OTHERS: [&str; 8] = [
-            "away",
-            "not_primary",
-            "timeout",
-            "broken",
-            "refused",
-            "bad_reply",
-            "overloaded",
-            "window_over",
-        ];
+        const OTHERS: [&str; 7] =
+            ["away", "timeout", "broken", "refused", "bad_reply", "overloaded", "window_over"];
         OTHERS.into_iter().chain(REFUSALS.map(|(_, label)| label))
     }
 
-    /// The label in metrics. A refusal is labelled by its reason, or `refused` if the reason is unknown.
+    /// The label in metrics and logs. A refusal is labelled by its reason, or `refused` if the reason is unknown.
     pub fn label(&self) -> &'static str {
         match self {
             Self::Away => "away",
@@ -151,5 +144,6 @@ pub(crate) mod tests {
         let distinct: std::collections::BTreeSet<_> = labels.iter().collect();
         assert_eq!(labels.len(), distinct.len());
         assert!(distinct.contains(&"refused") && distinct.contains(&"oom"));
+        assert!(!distinct.contains(&"not_primary"), "no check ever has it");
     }
 }

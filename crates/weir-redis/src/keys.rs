@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use weir_domain::id::RuleId;
 use weir_domain::subject::SubjectKey;
 
-use crate::placement::Owner;
+use crate::placement::{Bucket, Owner};
 
 /// The channel that announces changes of the rulebook.
 pub const SIGNAL_CHANNEL: &str = "weir:signal:rules";
@@ -18,8 +18,16 @@ pub const SIGNAL_CHANNEL: &str = "weir:signal:rules";
 /// [`RESET`], of a subject whose counters were reset.
 pub const INVALIDATION_CHANNEL: &str = "weir:signal:forget";
 
-/// A key that exists as long as Redis has its data. It is the only key without an expiry.
+/// A key that exists as long as Redis has its data. It and those of [`marker_of`] are the only keys without an expiry.
 pub(crate) const MARKER: &str = "weir:marker";
+
+/// The same for a primary of a cluster, in its first bucket: `weir:{tag}:marker`.
+pub(crate) fn marker_of(bucket: Bucket) -> String {
+    format!("weir:{{{}}}:marker", bucket.tag())
+}
+
+/// The hash tag of the budgets of attempts. One tag, so that one script can charge several.
+pub(crate) const ATTEMPTS: &str = "attempts";
 
 /// The character before the digest of a subject whose counters were reset.
 pub const RESET: char = '!';
@@ -69,9 +77,9 @@ fn hex16(text: &mut String, bytes: [u8; 16]) {
     }
 }
 
-/// A budget of attempts (`attempts`): `weir:{attempts}:name`. One hash tag, so that one script can charge several.
+/// A budget of attempts (`attempts`): `weir:{attempts}:name`.
 pub(crate) fn attempts(name: [u8; 16]) -> String {
-    let mut text = "weir:{attempts}:".to_owned();
+    let mut text = format!("weir:{{{ATTEMPTS}}}:");
     hex16(&mut text, name);
     text
 }
@@ -79,9 +87,9 @@ pub(crate) fn attempts(name: [u8; 16]) -> String {
 #[cfg(test)]
 mod tests {
     use weir_domain::id::TenantId;
+    use weir_domain::spread::SpreadKey;
 
     use super::*;
-    use crate::placement::Bucket;
 
     fn key(write: impl FnOnce(&mut String)) -> String {
         let mut key = String::new();
@@ -92,7 +100,7 @@ mod tests {
     #[test]
     fn names_are_stable_and_share_the_tag_of_the_namespace() {
         let tenant = TenantId::from_u128(1);
-        let bucket = Bucket::of(tenant, "api");
+        let bucket = Bucket::of(tenant, "api", SpreadKey::NONE);
         let owner = Owner { bucket, tenant: "tenant_1", namespace: "api" };
         let begin = format!("weir:{{{}}}:tenant_1:api:", bucket.tag());
         let counter_hash = key(|name| counter_hash(name, owner, SubjectKey(4)));

@@ -5,10 +5,11 @@
 //! - `signal` publishes versions of the rulebook and receives them; a signal carries no content. It also detects that Redis
 //!   lost its data.
 //! - `attempts` counts sign-in attempts for all control planes together.
-//! - `client` connects: to one server, or to the primary that Sentinels name.
+//! - `client` connects: to one server, to the primary that Sentinels name, or to the primaries of a cluster.
 //! - `suitability` reports to operators whether Weir can use a Redis.
 //! - `usage` estimates the keys of each tenant, from a random sample.
 //! - `placement` chooses the hash tag of a namespace's keys.
+//! - `slots` computes the slot of a hash tag in a cluster.
 //! - `keys` makes the name of every key; no name contains unhashed text from a caller.
 
 pub mod attempts;
@@ -18,12 +19,13 @@ pub mod keys;
 pub mod limiter;
 pub mod placement;
 pub mod signal;
+mod slots;
 pub mod suitability;
 pub mod usage;
 
 pub use client::{AddressError, Client, Unsuitable};
 
-/// Returns a client for `url`; nothing is connected yet. With `rediss://` and `rediss-sentinel://` it speaks TLS, and trusts
+/// Returns a client for `url`; nothing is connected yet. With a scheme that begins with `rediss` it speaks TLS, and trusts
 /// servers whose certificates the operating system trusts.
 pub fn client(url: &str) -> Result<Client, AddressError> {
     Client::new(url, None)

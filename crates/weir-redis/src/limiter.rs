@@ -3,84 +3,77 @@
 //! Checks are sent to Redis in batches (`batcher`): while one call is in flight the next checks are queued (`queue`), so
 //! nothing waits for a timer and a busy gate makes few, large calls. A call blocks Redis for all clients, so its script
 //! time is bounded (`cost`, `pace`) and shared fairly between tenants.
+//!
+//! Queue and batcher of one primary are a `link`. A single Redis has one link; a cluster has one for each primary
+//! (`cluster_links`), and checks that it redirects are sent again (`sending`).
 
 mod asked;
 mod batcher;
+mod cluster_links;
 mod connector;
 mod cost;
 mod deadline;
 mod in_flight;
+mod link;
+mod links;
 mod pace;
 mod pending;
 mod periods;
 mod program;
 mod queue;
+mod redirect;
 mod refusals;
 mod reset;
 mod script;
+mod sending;
 mod settings;
 mod source;
 mod status;
 mod timeouts;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use smallvec::SmallVec;
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use weir_domain::counter::CounterName;
+use weir_domain::charge::RuleCharge;
 use weir_domain::id::TenantId;
 use weir_domain::time::Micros;
 
 pub use self::asked::{Answer, Asked, Idempotency};
-use self::batcher::Batcher;
 pub(crate) use self::connector::probe_programs;
-use self::pending::{PendingCheck, Reply};
+use self::links::Links;
+use self::pending::Reply;
 use self::periods::Periods;
-use self::queue::FairQueue;
 use self::script::Encoded;
+use self::sending::Sender;
 pub use self::settings::{DecidingClock, LimiterSettings};
-use self::status::Status;
+pub use self::status::PrimaryHealth;
 use crate::client::Client;
 use crate::error::RedisError;
-use crate::keys::{INVALIDATION_CHANNEL, RESET};
+use crate::placement::Bucket;
 
 /// Decides checks by Redis.
 #[derive(Debug, Clone)]
 pub struct Limiter {
-    queue: Arc<OpenQueue>,
-    status: Arc<Status>,
+    links: Links,
     periods: Arc<Periods>,
     budget: Duration,
     client: Client,
 }
 
-/// The queue, which is open until the last handle is dropped.
-#[derive(Debug)]
-struct OpenQueue(Arc<FairQueue>);
-
 /// The state of Redis as the limiter sees it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RedisHealth {
-    /// Whether Redis decides checks. Also false after a second in which Redis only refused.
+    /// Whether Redis decides checks. Also false after a second in which Redis only refused, and in a cluster while one primary
+    /// does not decide checks.
     pub up: bool,
     /// Whether Redis runs the limiter's program as a function, instead of a script.
     pub functions: bool,
     /// The number of times that Redis did not have the program.
     pub script_loads: u64,
-}
-
-type Receiver = oneshot::Receiver<Result<Reply, RedisError>>;
-
-const RESET_TIMEOUT: Duration = Duration::from_secs(1);
-
-impl Drop for OpenQueue {
-    fn drop(&mut self) {
-        self.0.close();
-    }
+    /// The primaries that serve buckets: one, or those of a cluster.
+    pub primaries: Vec<PrimaryHealth>,
 }
 
 impl Limiter {
@@ -98,42 +91,49 @@ impl Limiter {
         settings: LimiterSettings,
         stop: CancellationToken,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let (queue, status) = (Arc::<FairQueue>::default(), Arc::<Status>::default());
         let budget = settings.budget;
-        let batcher =
-            Batcher::new(client.clone(), settings, Arc::clone(&queue), Arc::clone(&status));
-        let queue = Arc::new(OpenQueue(queue));
-        let limiter = Self { queue, status, periods: Arc::default(), budget, client };
-        (limiter, batcher.run(stop))
+        let (links, task) = Links::new(client.clone(), settings);
+        let limiter = Self { links, periods: Arc::default(), budget, client };
+        (limiter, task.run(stop))
     }
 
-    /// Whether Redis decides checks. Also false after a second in which Redis only refused.
+    /// Whether Redis decides checks. Also false after a second in which Redis only refused, and in a cluster while one primary
+    /// does not decide checks.
     pub fn up(&self) -> bool {
-        self.status.up()
+        self.links.up()
     }
 
     /// The state of Redis as the limiter sees it.
     pub fn health(&self) -> RedisHealth {
         RedisHealth {
             up: self.up(),
-            functions: self.status.functions(),
-            script_loads: self.status.script_loads(),
+            functions: self.links.functions(),
+            script_loads: self.links.script_loads(),
+            primaries: self.links.primaries(),
         }
     }
 
     /// Decides checks in order and independently of one another; returns one result for each check.
     ///
     /// A batch is sent in parts, so that no call of the script takes long. When a part fails, only its checks have an error;
-    /// the parts before it were decided and stay charged.
+    /// the others are decided and stay charged. In a cluster, the parts of several buckets, and those that are redirected, are
+    /// decided in any order.
     pub async fn check(&self, asked: &[Asked<'_>]) -> Vec<Result<Answer, RedisError>> {
-        let deadline = Instant::now() + self.budget;
-        let send = |part| (part, self.send(part, self.encode(part), deadline));
-        let sent: SmallVec<[_; 1]> = cost::parts(asked).map(send).collect();
+        let (links, deadline) = (&self.links, Instant::now() + self.budget);
+        let sender = Sender { links, deadline, encode: |part: &[Asked<'_>]| self.encode(part) };
         let mut results = Vec::with_capacity(asked.len());
-        for (part, sent) in sent {
-            match self.answers(part, sent, deadline).await {
-                Ok(answers) => results.extend(answers.into_iter().map(Ok)),
-                Err(error) => results.extend(part.iter().map(|_| Err(error.clone()))),
+        for (part, reply) in sender.send_all(asked).await {
+            let Ok(Reply::OtherPeriod(now)) = reply else {
+                push_answers(&mut results, part, reply);
+                continue;
+            };
+            // The script compares periods before it reads or writes anything, so sending the checks again is safe.
+            self.periods.redis_time(now);
+            for (part, reply) in sender.send_all(part).await {
+                if let Ok(Reply::OtherPeriod(now)) = reply {
+                    self.periods.redis_time(now);
+                }
+                push_answers(&mut results, part, reply);
             }
         }
         results
@@ -146,15 +146,12 @@ impl Limiter {
         asked: &[Asked<'_>],
         ends: Micros,
     ) -> Vec<Result<(), RedisError>> {
-        let deadline = Instant::now() + self.budget;
-        let send = |part| {
-            let encoded = self.encode(part).only_before(ends);
-            (part, self.send(part, encoded, deadline))
-        };
-        let sent: SmallVec<[_; 1]> = cost::parts(asked).map(send).collect();
+        let (links, deadline) = (&self.links, Instant::now() + self.budget);
+        let encode = |part: &[Asked<'_>]| self.encode(part).only_before(ends);
+        let sender = Sender { links, deadline, encode };
         let mut results = Vec::with_capacity(asked.len());
-        for (part, sent) in sent {
-            let result = match received(sent).await {
+        for (part, reply) in sender.send_all(asked).await {
+            let result = match reply {
                 Ok(Reply::Answers(_)) => Ok(()),
                 Ok(Reply::OtherPeriod(_)) => Err(RedisError::WindowOver),
                 Err(error) => Err(error),
@@ -164,78 +161,35 @@ impl Limiter {
         results
     }
 
-    /// Receives the answers to a part of a batch.
-    async fn answers(
-        &self,
-        part: &[Asked<'_>],
-        sent: Result<Receiver, RedisError>,
-        deadline: Instant,
-    ) -> Result<Vec<Answer>, RedisError> {
-        let now = match received(sent).await? {
-            Reply::Answers(answers) => return Ok(answers),
-            Reply::OtherPeriod(now) => now,
-        };
-        // The script compares periods before it reads or writes anything, so sending the checks again is safe.
-        self.periods.redis_time(now);
-        match received(self.send(part, self.encode(part), deadline)).await? {
-            Reply::Answers(answers) => Ok(answers),
-            Reply::OtherPeriod(now) => {
-                self.periods.redis_time(now);
-                Err(RedisError::WindowOver)
-            }
-        }
-    }
-
     fn encode(&self, part: &[Asked<'_>]) -> Encoded {
         Encoded::new(part, |quota| self.periods.around(quota))
     }
 
-    /// Queues a part of a batch. All its checks are of one namespace.
-    fn send(
-        &self,
-        part: &[Asked<'_>],
-        encoded: Encoded,
-        deadline: Instant,
-    ) -> Result<Receiver, RedisError> {
-        let Some(first) = part.first() else { return Err(RedisError::BadReply("no checks")) };
-        let (reply, received) = oneshot::channel();
-        let (checks, cost) = (part.len(), cost::of(part));
-        let pending = PendingCheck { encoded, checks, cost, deadline, reply: Some(reply) };
-        self.queue.0.push(first.tenant, pending)?;
-        Ok(received)
-    }
-
-    /// Resets counters of a namespace, as if they had never been used. Returns the number that existed.
+    /// Resets all counters of a rule for a subject, as if they had never been used. Returns the number that existed.
     pub async fn reset(
         &self,
         tenant: TenantId,
         namespace: &str,
-        counters: &[CounterName],
+        charge: &RuleCharge,
     ) -> Result<u64, RedisError> {
-        if counters.is_empty() {
-            return Ok(0);
-        }
-        let reset = async {
-            let (mut connection, _) = self.client.connect(RESET_TIMEOUT).await?;
-            let mut both = redis::pipe();
-            both.atomic();
-            both.add_command(reset::call(tenant, namespace, counters));
-            let subjects: BTreeSet<_> = counters.iter().map(|counter| counter.subject).collect();
-            for subject in subjects {
-                let message = format!("{RESET}{}", subject.to_hex());
-                both.cmd("PUBLISH").arg(INVALIDATION_CHANNEL).arg(message).ignore();
-            }
-            Ok::<_, RedisError>(both.query_async::<(u64,)>(&mut connection).await?)
-        };
-        let reset = tokio::time::timeout(RESET_TIMEOUT, reset).await;
-        let (count,) = reset.map_err(|_| RedisError::Timeout)??;
-        Ok(count)
+        let bucket = Bucket::of(tenant, namespace, charge.spread);
+        reset::run(&self.client, tenant, (namespace, bucket), &charge.counters(tenant)).await
     }
 }
 
-/// Receives the reply. The batcher replies by the deadline; it ends without a reply only when it is stopped.
-async fn received(sent: Result<Receiver, RedisError>) -> Result<Reply, RedisError> {
-    sent?.await.unwrap_or(Err(RedisError::Away))
+/// Adds one result for each check of a part.
+fn push_answers(
+    results: &mut Vec<Result<Answer, RedisError>>,
+    part: &[Asked<'_>],
+    reply: Result<Reply, RedisError>,
+) {
+    match reply {
+        Ok(Reply::Answers(answers)) => results.extend(answers.into_iter().map(Ok)),
+        Ok(Reply::OtherPeriod(_)) => {
+            results.extend(part.iter().map(|_| Err(RedisError::WindowOver)));
+        }
+        Err(error) => results.extend(part.iter().map(|_| Err(error.clone()))),
+    }
 }
 
 #[cfg(test)]

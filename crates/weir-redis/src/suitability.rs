@@ -1,5 +1,6 @@
 //! A report for the operator: whether Weir can use a Redis, with one finding for each property.
 
+mod cluster;
 mod report;
 mod rights;
 mod server;
@@ -14,6 +15,7 @@ pub use self::report::{Finding, Judgement, Report};
 use crate::client::Client;
 use crate::error::RedisError;
 use crate::limiter;
+use crate::placement::Bucket;
 
 const TIMEOUT: Duration = Duration::from_secs(3);
 /// The number of measured round trips.
@@ -36,24 +38,58 @@ pub async fn inspect(client: &Client, budget: Duration, now: impl Fn() -> Timest
             return report;
         }
     }
-    if let Err(error) = inspect_server(client, budget, &now, &mut report).await {
+    if let Err(error) = inspect_primaries(client, budget, &now, &mut report).await {
         report.add(Judgement::Bad, "connection", format!("it failed: {}", error.cause()));
     }
     report
 }
 
-async fn inspect_server(
+/// Inspects the only primary, or each of a cluster.
+async fn inspect_primaries(
     client: &Client,
     budget: Duration,
     now: &impl Fn() -> Timestamp,
     report: &mut Report,
 ) -> Result<(), RedisError> {
+    let mut tags = Vec::new();
+    if client.is_cluster() {
+        let map = client.slot_map(TIMEOUT).await?;
+        cluster::inspect(&map, report);
+        for primary in map.primaries() {
+            tags.extend(map.first_bucket_of(&primary).map(Bucket::tag));
+        }
+    } else {
+        tags.push("check-redis");
+    }
+    let mut reports = Vec::new();
+    for (primary, tag) in client.primaries().await?.into_iter().zip(tags) {
+        let mut own = Report::default();
+        if let Err(error) = inspect_server(&primary, tag, (budget, now), &mut own).await {
+            own.add(Judgement::Bad, "connection", format!("it failed: {}", error.cause()));
+        }
+        let name = primary.node().map(ToString::to_string).unwrap_or_default();
+        reports.push((name, own));
+    }
+    report.add_merged(reports);
+    Ok(())
+}
+
+/// Inspects one server. `tag` is the hash tag of the keys that it writes.
+async fn inspect_server(
+    client: &Client,
+    tag: &str,
+    (budget, now): (Duration, &impl Fn() -> Timestamp),
+    report: &mut Report,
+) -> Result<(), RedisError> {
     let mut connection = client.connect(TIMEOUT).await?.0;
     server::inspect(&mut connection, report).await?;
+    if client.is_cluster() {
+        cluster::inspect_settings(&mut connection, report).await?;
+    }
     programs(&mut connection, report).await;
     round_trip(&mut connection, budget, report).await?;
     clock(&mut connection, now, report).await?;
-    rights::inspect(client, &mut connection, report).await
+    rights::inspect(client, &mut connection, tag, report).await
 }
 
 async fn programs(connection: &mut MultiplexedConnection, report: &mut Report) {

@@ -25,19 +25,32 @@ pub struct KeysOfTenant {
 const AT_ONCE: usize = 100;
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Takes `count` random keys and estimates the share of each tenant. Tenants with few keys can be missing.
+/// Takes `count` random keys of each primary and estimates the share of each tenant. Tenants with few keys can be missing.
 pub async fn sample(
     client: &Client,
     count: usize,
 ) -> Result<HashMap<TenantId, KeysOfTenant>, RedisError> {
+    let mut found = HashMap::new();
+    for primary in client.primaries().await? {
+        sample_primary(&primary, count, &mut found).await?;
+    }
+    Ok(found)
+}
+
+/// Adds the estimate of the keys of one primary.
+async fn sample_primary(
+    client: &Client,
+    count: usize,
+    found: &mut HashMap<TenantId, KeysOfTenant>,
+) -> Result<(), RedisError> {
     let (mut connection, _) = client.connect(TIMEOUT).await?;
     let all: u64 = redis::cmd("DBSIZE").query_async(&mut connection).await?;
-    let mut found: HashMap<TenantId, KeysOfTenant> = HashMap::new();
+    let mut taken_of: HashMap<TenantId, KeysOfTenant> = HashMap::new();
     let mut taken = 0_u64;
     while all > 0 && taken < count as u64 {
         for (key, bytes) in some(&mut connection).await? {
             let Some((tenant, is_subject)) = read(&key) else { continue };
-            let keys = found.entry(tenant).or_default();
+            let keys = taken_of.entry(tenant).or_default();
             keys.subjects += u64::from(is_subject);
             keys.bytes += bytes;
         }
@@ -47,11 +60,12 @@ pub async fn sample(
         let product = u128::from(sum) * u128::from(all) / u128::from(taken.max(1));
         u64::try_from(product).unwrap_or(u64::MAX)
     };
-    let scale = |keys: KeysOfTenant| KeysOfTenant {
-        subjects: scaled(keys.subjects),
-        bytes: scaled(keys.bytes),
-    };
-    Ok(found.into_iter().map(|(tenant, keys)| (tenant, scale(keys))).collect())
+    for (tenant, keys) in taken_of {
+        let sum = found.entry(tenant).or_default();
+        sum.subjects += scaled(keys.subjects);
+        sum.bytes += scaled(keys.bytes);
+    }
+    Ok(())
 }
 
 /// Returns some random keys with their sizes in bytes.

@@ -1,12 +1,16 @@
-//! Addresses of Redis: `redis://`, `rediss://`, `redis-sentinel://` and `rediss-sentinel://`.
+//! Addresses of Redis: `redis://`, `redis-sentinel://` and `redis-cluster://`, and the same with TLS (`rediss…`).
 
-use redis::{ConnectionInfo, IntoConnectionInfo as _, RedisConnectionInfo, TlsCertificates};
+use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _, RedisConnectionInfo};
+
+use super::access::connection;
+use super::server_address::ServerAddress;
 
 /// A valid address.
 #[derive(Debug)]
 pub(super) enum Address {
     Server(Box<ConnectionInfo>),
     Sentinels(Box<SentinelAddress>),
+    Cluster(Box<ClusterAddress>),
 }
 
 /// `redis-sentinel://[USER:PASSWORD@]HOST[:PORT],…/NAME[?sentinel_user=…&sentinel_password=…]`
@@ -22,21 +26,32 @@ pub(super) struct SentinelAddress {
     pub(super) tls: bool,
 }
 
-/// The certificates of connections over TLS.
+/// `redis-cluster://[USER:PASSWORD@]HOST[:PORT],…`
 #[derive(Debug)]
-pub(super) struct Transport {
-    pub(super) authority: Option<Vec<u8>>,
+pub(super) struct ClusterAddress {
+    /// Some nodes; they name the others.
+    pub(super) seeds: Vec<ServerAddress>,
+    /// The credentials of all nodes.
+    pub(super) settings: RedisConnectionInfo,
+    pub(super) tls: bool,
 }
 
 /// The reason why an address cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    #[error("its scheme must be redis, rediss, redis-sentinel or rediss-sentinel")]
+    #[error(
+        "its scheme must be redis, redis-sentinel or redis-cluster, or for TLS rediss, \
+         rediss-sentinel or rediss-cluster"
+    )]
     Scheme,
-    #[error("Redis Cluster cannot be used yet: give the address of one server, or of Sentinels")]
-    Cluster,
-    #[error("several hosts need redis-sentinel:// and the name of the primary")]
+    #[error(
+        "several hosts need redis-cluster://, or redis-sentinel:// and the name of the primary"
+    )]
     SeveralHosts,
+    #[error("a cluster has no database but 0: redis-cluster://HOST:PORT,HOST:PORT")]
+    Database,
+    #[error("a cluster's address takes no parameters: redis-cluster://HOST:PORT,HOST:PORT")]
+    NoParameters,
     #[error("the name of the primary is missing: redis-sentinel://HOST,HOST,HOST/NAME")]
     NoName,
     #[error(
@@ -48,6 +63,7 @@ pub enum AddressError {
 }
 
 const SENTINEL_PORT: u16 = 26_379;
+const SERVER_PORT: u16 = 6_379;
 
 impl Address {
     pub(super) fn parse(url: &str) -> Result<Self, AddressError> {
@@ -62,7 +78,8 @@ impl Address {
             }
             "redis-sentinel" => Ok(Self::Sentinels(Box::new(SentinelAddress::parse(rest, false)?))),
             "rediss-sentinel" => Ok(Self::Sentinels(Box::new(SentinelAddress::parse(rest, true)?))),
-            "redis-cluster" | "rediss-cluster" => Err(AddressError::Cluster),
+            "redis-cluster" => Ok(Self::Cluster(Box::new(ClusterAddress::parse(rest, false)?))),
+            "rediss-cluster" => Ok(Self::Cluster(Box::new(ClusterAddress::parse(rest, true)?))),
             _ => Err(AddressError::Scheme),
         }
     }
@@ -92,7 +109,7 @@ impl SentinelAddress {
         let sentinels = hosts
             .split(',')
             .map(|host| {
-                let host = with_port(host.trim());
+                let host = with_port(host.trim(), SENTINEL_PORT);
                 Ok(connection(&of_sentinels, &host, tls)?)
             })
             .collect::<Result<_, AddressError>>()?;
@@ -102,34 +119,38 @@ impl SentinelAddress {
     }
 }
 
-impl Transport {
-    pub(super) fn client(&self, info: ConnectionInfo) -> Result<redis::Client, redis::RedisError> {
-        match &self.authority {
-            None => redis::Client::open(info),
-            Some(authority) => {
-                let root_cert = Some(authority.clone());
-                redis::Client::build_with_tls(info, TlsCertificates { client_tls: None, root_cert })
-            }
+impl ClusterAddress {
+    fn parse(rest: &str, tls: bool) -> Result<Self, AddressError> {
+        if rest.contains('?') {
+            return Err(AddressError::NoParameters);
         }
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        if !matches!(database, "" | "0") {
+            return Err(AddressError::Database);
+        }
+        let (credentials, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let seeds = hosts
+            .split(',')
+            .map(|host| {
+                let info = connection("", &with_port(host.trim(), SERVER_PORT), tls)?;
+                let (ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. }) =
+                    info.addr()
+                else {
+                    return Err(AddressError::Scheme);
+                };
+                Ok(ServerAddress { host: host.clone(), port: *port })
+            })
+            .collect::<Result<_, _>>()?;
+        let settings = connection(credentials, "localhost", tls)?.redis_settings().clone();
+        Ok(Self { seeds, settings, tls })
     }
 }
 
-/// The address of one server, from parts that are still encoded.
-pub(super) fn connection(
-    credentials: &str,
-    host: &str,
-    tls: bool,
-) -> Result<ConnectionInfo, redis::RedisError> {
-    let scheme = if tls { "rediss" } else { "redis" };
-    let at = if credentials.is_empty() { "" } else { "@" };
-    format!("{scheme}://{credentials}{at}{host}").into_connection_info()
-}
-
-/// The host with the port of Sentinels, unless it has one.
-fn with_port(host: &str) -> String {
+/// The host with this port, unless it has one.
+fn with_port(host: &str, port: u16) -> String {
     // An address of IPv6 is in brackets.
     let after_address = host.rsplit(']').next().unwrap_or_default();
-    if after_address.contains(':') { host.to_owned() } else { format!("{host}:{SENTINEL_PORT}") }
+    if after_address.contains(':') { host.to_owned() } else { format!("{host}:{port}") }
 }
 
 #[cfg(test)]
@@ -173,12 +194,29 @@ mod tests {
     }
 
     #[test]
+    fn nodes_of_a_cluster_share_credentials() {
+        for (scheme, tls) in [("redis-cluster", false), ("rediss-cluster", true)] {
+            let url = format!("{scheme}://weir:a%2Fb@one,two:7000,[::1]/0");
+            let Ok(Address::Cluster(address)) = Address::parse(&url) else { panic!("{url}") };
+            let seeds: Vec<_> = address.seeds.iter().map(ToString::to_string).collect();
+            assert_eq!(seeds, ["one:6379", "two:7000", "[::1]:6379"]);
+            assert_eq!(address.tls, tls);
+            assert_eq!(address.settings.username(), Some("weir"));
+            assert_eq!(address.settings.password(), Some("a/b"));
+        }
+    }
+
+    #[test]
     fn wrong_addresses_are_refused_with_the_reason() {
         for url in ["http://one", "one:6379", "sentinel://one/main", ""] {
             assert!(problem(url).contains("scheme must be"), "{url}");
         }
-        assert!(problem("redis://one,two").contains("several hosts need redis-sentinel"));
-        assert!(problem("redis-cluster://one,two").contains("Redis Cluster cannot be used yet"));
+        assert!(problem("redis://one,two").contains("several hosts need redis-cluster"));
+        assert!(problem("redis-cluster://one,two/1").contains("no database but 0"));
+        assert!(problem("redis-cluster://one?x=1").contains("takes no parameters"));
+        for url in ["redis-cluster://,", "redis-cluster://", "rediss-cluster://a:b:c"] {
+            assert!(Address::parse(url).is_err(), "{url}");
+        }
         for url in ["redis-sentinel://one,two", "redis-sentinel://one/", "redis-sentinel://one/a/b"]
         {
             assert!(problem(url).contains("name of the primary is missing"), "{url}");

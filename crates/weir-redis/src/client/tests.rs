@@ -1,5 +1,9 @@
 //! Failovers by real Sentinels.
 
+pub(crate) mod clocks;
+mod partitions;
+pub(crate) mod tls;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,12 +14,13 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
-use weir_local::{Redis, RedisOptions, RedisSentinel, ScratchDir};
+use weir_local::{Redis, RedisCluster, RedisOptions, RedisSentinel, ScratchDir, SentinelOptions};
 
-use super::Unsuitable;
+use super::{ServerAddress, Target, Unsuitable};
 use crate::attempts::{Attempts, Budget};
 use crate::limiter::tests::fixture::{charge_of, fresh_tenant, until, until_up};
 use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
+use crate::placement::Buckets;
 use crate::signal::{Signal, Wake, follow};
 
 /// The longest time that a busy machine needs for any step, a failover included.
@@ -31,8 +36,13 @@ struct Fixture {
 
 impl Fixture {
     fn start() -> Self {
+        Self::start_with(&SentinelOptions::default())
+    }
+
+    fn start_with(options: &SentinelOptions) -> Self {
         let scratch = ScratchDir::create().expect("a scratch folder");
-        let group = RedisSentinel::start(&scratch.path().join("redis")).expect("it starts");
+        let folder = scratch.path().join("redis");
+        let group = RedisSentinel::start_with(&folder, options).expect("it starts");
         let client = crate::client(&group.url()).expect("a valid address");
         let stop = CancellationToken::new();
         let stop_on_drop = stop.clone().drop_guard();
@@ -40,9 +50,20 @@ impl Fixture {
     }
 
     fn limiter(&self) -> Limiter {
+        self.limiter_by(self.client.clone())
+    }
+
+    fn limiter_by(&self, client: crate::Client) -> Limiter {
         let settings =
             LimiterSettings { budget: Duration::from_millis(400), ..LimiterSettings::default() };
-        Limiter::start(self.client.clone(), settings, self.stop.clone())
+        Limiter::start(client, settings, self.stop.clone())
+    }
+
+    /// Lets the Sentinels promote the replica.
+    async fn fail_over(&self) {
+        let group = Arc::clone(&self.group);
+        let failing_over = tokio::task::spawn_blocking(move || group.fail_over());
+        failing_over.await.expect("it runs").expect("the replica is promoted");
     }
 
     /// The index of the server that all Sentinels hold for the primary.
@@ -78,6 +99,14 @@ struct Caller {
 }
 
 impl Caller {
+    fn new(limiter: Limiter) -> Self {
+        Self { limiter, admitted: AtomicU64::new(0) }
+    }
+
+    fn admitted(&self) -> u64 {
+        self.admitted.load(Ordering::Relaxed)
+    }
+
     /// Sends checks until `enough` of them in a row were decided.
     async fn until_decided(&self, asked: &Asked<'_>, enough: u32) {
         let deadline = Instant::now() + DEADLINE;
@@ -115,7 +144,7 @@ async fn killed_primary_is_replaced_and_admissions_stay_bounded() {
     let limits = vec![LimitDraft::FixedWindow { limit, window_ms: 31_622_400_000 }];
     let (tenant, rules) = (fresh_tenant(), vec![charge_of(1, limits)]);
     let asked = consume(tenant, &rules);
-    let caller = Caller { limiter: fixture.limiter(), admitted: AtomicU64::new(0) };
+    let caller = Caller::new(fixture.limiter());
     until_up(&caller.limiter).await;
     caller.until_decided(&asked, 100).await;
 
@@ -124,7 +153,7 @@ async fn killed_primary_is_replaced_and_admissions_stay_bounded() {
     // More checks than the limit, so each admission beyond it is one that the failover lost.
     caller.until_decided(&asked, 400).await;
     assert_ne!(fixture.primary().await, before);
-    let admitted = caller.admitted.load(Ordering::Relaxed);
+    let admitted = caller.admitted();
     // A counter that began anew admits the limit once more at most.
     assert!((limit..=2 * limit).contains(&admitted), "{admitted}");
 }
@@ -135,7 +164,7 @@ async fn paused_primary_is_replaced_and_decides_nothing_after_its_return() {
     let limits = vec![LimitDraft::FixedWindow { limit: 1_000_000, window_ms: 31_622_400_000 }];
     let (tenant, rules) = (fresh_tenant(), vec![charge_of(1, limits)]);
     let asked = consume(tenant, &rules);
-    let caller = Caller { limiter: fixture.limiter(), admitted: AtomicU64::new(0) };
+    let caller = Caller::new(fixture.limiter());
     until_up(&caller.limiter).await;
     caller.until_decided(&asked, 10).await;
 
@@ -175,16 +204,15 @@ async fn every_user_of_redis_follows_a_planned_failover() {
     let attempts = Attempts::new(fixture.client.clone());
     let budget = [Budget { name: [1; 16], attempts_max: 1_000_000 }];
     let now = weir_domain::time::Timestamp::from_millis(1_000_000);
-    until_woken(Wake::Subscribed).await;
+    until_woken(Wake::Subscribed(Buckets::ALL)).await;
     signal.announce(1);
     until_woken(Wake::Announced(1)).await;
     assert_eq!(attempts.admit(&budget, now, 60_000).await.expect("redis"), Ok(()));
 
-    let (before, group) = (fixture.primary().await, Arc::clone(&fixture.group));
-    let failing_over = tokio::task::spawn_blocking(move || group.fail_over());
-    failing_over.await.expect("it runs").expect("the replica is promoted");
-    until_woken(Wake::Disconnected).await;
-    until_woken(Wake::Subscribed).await;
+    let before = fixture.primary().await;
+    fixture.fail_over().await;
+    until_woken(Wake::Disconnected(Buckets::NONE)).await;
+    until_woken(Wake::Subscribed(Buckets::ALL)).await;
     signal.announce(2);
     until_woken(Wake::Announced(2)).await;
     until("attempts are charged", async || attempts.admit(&budget, now, 60_000).await.is_ok())
@@ -231,4 +259,64 @@ async fn unknown_name_and_the_address_of_a_sentinel_are_recognised() {
     let client = crate::client(&fixture.group.sentinels()[0].url()).expect("an address");
     let unsuitable = client.unsuitable(DEADLINE).await.expect("it answers");
     assert_eq!(unsuitable, Some(Unsuitable::Sentinel));
+}
+
+#[tokio::test]
+async fn unsuitable_clusters_are_recognised() {
+    let scratch = ScratchDir::create().expect("a scratch folder");
+    let one = RedisCluster::start(&scratch.path().join("one"), 3, 0).expect("it starts");
+    until_it_is(&one.url(), None).await;
+    let single = one.nodes()[0].url();
+    until_it_is(&single, Some(&Unsuitable::ClusterNode)).await;
+
+    let options = RedisOptions { data_dir: scratch.path().join("single"), settings: Vec::new() };
+    let single = Redis::start(options).expect("redis starts");
+    let url = single.url().replace("redis://", "redis-cluster://");
+    until_it_is(&url, Some(&Unsuitable::NoCluster)).await;
+
+    // The other nodes would go on to name the former primary.
+    for node in one.nodes() {
+        node.command("CLUSTER DELSLOTS 8064").expect("it runs");
+    }
+    until_it_is(&one.url(), Some(&Unsuitable::Uncovered(16_383))).await;
+}
+
+/// Waits until the address is found unsuitable for this reason, or suitable. A busy machine answers late.
+async fn until_it_is(url: &str, expected: Option<&Unsuitable>) {
+    let client = crate::client(url).expect("an address");
+    until("it is recognised", async || {
+        client.unsuitable(DEADLINE).await.is_ok_and(|found| found.as_ref() == expected)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn hosts_of_different_clusters_are_recognised() {
+    let scratch = ScratchDir::create().expect("a scratch folder");
+    let [one, other] = ["one", "other"]
+        .map(|name| RedisCluster::start(&scratch.path().join(name), 3, 0).expect("it starts"));
+    let password = one.nodes()[0].password();
+    for node in other.nodes() {
+        let changed = node.command(&format!("CONFIG SET requirepass {password}"));
+        assert_eq!(changed.expect("it runs"), "+OK\r\n");
+    }
+    let url = format!("{},{}", one.url(), other.nodes()[0].address());
+    until_it_is(&url, Some(&Unsuitable::SeveralClusters)).await;
+}
+
+#[test]
+fn calls_are_sent_while_others_are_in_flight() {
+    for url in ["redis://a", "redis-sentinel://a/main", "redis-cluster://a"] {
+        let client = crate::client(url).expect("an address");
+        let client = match &*client.target {
+            Target::Server(client) => client.clone(),
+            Target::Sentinels(sentinels) => sentinels.client_of(&node()).expect("a client"),
+            Target::Cluster(cluster) => cluster.client_of(&node()).expect("a client"),
+        };
+        assert!(client.get_connection_info().tcp_settings().nodelay(), "{url}");
+    }
+}
+
+fn node() -> ServerAddress {
+    ServerAddress { host: "b".to_owned(), port: 1 }
 }

@@ -4,7 +4,10 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
+use weir_domain::spread::SpreadKey;
 use weir_domain::time::Micros;
+
+use crate::placement::Bucket;
 
 /// One check to decide.
 #[derive(Debug, Clone)]
@@ -17,10 +20,19 @@ pub struct Asked<'a> {
     pub operation: Operation,
     /// The units to take.
     pub cost: u64,
-    /// The rules that apply.
+    /// The rules that apply. Their counters are spread by the same values, or none of them is.
     pub rules: &'a [RuleCharge],
     /// Identifies the request, so that a repeat takes nothing.
     pub idempotency: Option<Idempotency>,
+}
+
+impl Asked<'_> {
+    /// The bucket of all keys of the check.
+    pub(super) fn bucket(&self) -> Bucket {
+        let spread = self.rules.first().map_or(SpreadKey::NONE, |charge| charge.spread);
+        debug_assert!(self.rules.iter().all(|charge| charge.spread == spread), "one bucket");
+        Bucket::of(self.tenant, self.namespace, spread)
+    }
 }
 
 /// The idempotency key of a check, with the contents of its record.

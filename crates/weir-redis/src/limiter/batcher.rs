@@ -1,4 +1,4 @@
-//! The batcher: one connection. While Redis is near, one call is in flight, and the next one takes the checks that were queued
+//! The batcher: one connection to one primary. While Redis is near, one call is in flight, and the next one takes the checks that were queued
 //! meanwhile, by turns of the tenants and up to its size. While Redis is distant, some calls are in flight, so that a check
 //! waits for about one round trip and not for two (`pace`).
 //!
@@ -18,9 +18,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::connector::{Connected, Connector};
 use super::in_flight::{Call, Event, InFlight, PendingReply, encoded, reply_other_period};
-use super::pending::{PendingCheck, Reply};
-use super::program::is_unknown;
+use super::pending::{Joining, PendingCheck, Reply, calls_by_bucket};
+use super::program::{Request, is_unknown};
 use super::queue::FairQueue;
+use super::redirect::Redirect;
 use super::refusals::Refusals;
 use super::script;
 use super::settings::LimiterSettings;
@@ -81,7 +82,8 @@ impl Batcher {
             let Err(error) = served else { return };
             queue.refuse();
             self.status.set_up(false);
-            tracing::warn!(reason = error.label(), cause = error.cause(), "redis is away");
+            let node = self.connector.client().node().map(tracing::field::display);
+            tracing::warn!(node, reason = error.label(), cause = error.cause(), "redis is away");
         }
     }
 
@@ -137,7 +139,7 @@ impl Batcher {
             let send_at = if moved.load(Ordering::Relaxed) {
                 None
             } else {
-                connected.pace.send_at(in_flight.len(), in_flight.last_sent())
+                connected.pace.send_at(in_flight.rounds(), in_flight.last_sent())
             };
             match in_flight.next(&queue, send_at).await {
                 Event::Sendable => self.send_next(connected, in_flight),
@@ -146,14 +148,21 @@ impl Batcher {
         }
     }
 
-    /// Sends the next call, if there are checks for it.
+    /// Sends the next round, if there are checks for it: one call, or in a cluster one call for each bucket.
     fn send_next(&mut self, connected: &Connected, in_flight: &mut InFlight) {
         let drained = self.queue.drain(connected.pace.cost_max(), Instant::now());
         for mut late in drained.expired {
             late.reply(Err(RedisError::Timeout));
         }
-        if !drained.batch.is_empty() {
-            self.send(connected, in_flight, drained.batch, false);
+        if drained.batch.is_empty() {
+            return;
+        }
+        in_flight.begin_round();
+        if self.connector.client().node().is_none() {
+            return self.send(connected, in_flight, drained.batch, false);
+        }
+        for call in calls_by_bucket(drained.batch) {
+            self.send(connected, in_flight, call, false);
         }
     }
 
@@ -166,13 +175,15 @@ impl Batcher {
     ) {
         let (clock, grace_ms) = self.settings.clock_and_grace();
         let (program, mut connection) = (connected.program, connected.connection.clone());
-        let reply: PendingReply = if with_program {
-            let call = program.load_and_call(&encoded(&batch), clock, grace_ms);
-            Box::pin(async move { call.query_async(&mut connection).await })
+        let request = if with_program {
+            program.load_and_call(&encoded(&batch), clock, grace_ms)
         } else {
-            let call = program.call(&encoded(&batch), clock, grace_ms);
-            Box::pin(async move { call.query_async(&mut connection).await })
+            Request::from(program.call(&encoded(&batch), clock, grace_ms))
         };
+        let asking = batch.iter().any(|pending| pending.joining == Joining::NobodyAsking);
+        let request = if asking { request.asking() } else { request };
+        let reply: PendingReply =
+            Box::pin(async move { request.query_async(&mut connection).await });
         in_flight.add(batch, reply, with_program);
     }
 
@@ -211,12 +222,13 @@ impl Batcher {
             self.send(connected, in_flight, call.batch, true);
             return Ok(());
         }
-        if value.is_ok() && !call.with_program {
-            connected.pace.measured(call.cost(), call.sent, Instant::now(), call.alone);
-        }
+        let answered = Instant::now();
         match value.and_then(|value| script::reply(&encoded(&call.batch), value)) {
             Ok(script::Reply::Answers(all)) => {
                 self.answered();
+                if call.took_its_cost(&all) {
+                    connected.pace.measured(call.cost(), call.sent, answered, call.alone);
+                }
                 for (mut pending, answers) in call.batch.into_iter().zip(all) {
                     pending.reply(Ok(Reply::Answers(answers)));
                 }
@@ -240,7 +252,8 @@ impl Batcher {
         self.refusals.answered();
         if !self.status.set_up(true) {
             if self.was_up {
-                tracing::warn!("redis answers again");
+                let node = self.connector.client().node().map(tracing::field::display);
+                tracing::warn!(node, "redis answers again");
             }
             self.was_up = true;
         }
@@ -278,7 +291,8 @@ impl Batcher {
         if down {
             return Err(error);
         }
-        if matches!(error, RedisError::Refused(_) | RedisError::BadReply(_)) {
+        let redirected = self.connector.client().node().is_some() && Redirect::is(&error);
+        if matches!(error, RedisError::Refused(_) | RedisError::BadReply(_)) && !redirected {
             self.refused(&error);
         }
         Ok(())
@@ -287,7 +301,8 @@ impl Batcher {
     /// Notes that Redis refused something or that its reply was unreadable. The connection remains in use.
     fn refused(&mut self, error: &RedisError) {
         if self.refusals.refused(error, Instant::now()) && self.status.set_up(false) {
-            tracing::warn!(reason = error.label(), "redis refuses everything");
+            let node = self.connector.client().node().map(tracing::field::display);
+            tracing::warn!(node, reason = error.label(), "redis refuses everything");
         }
     }
 }

@@ -14,6 +14,7 @@ use super::settings::LimiterSettings;
 use super::status::Status;
 use crate::client::{Client, Server};
 use crate::error::RedisError;
+use crate::keys::marker_of;
 
 /// Makes connections, one at a time.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ impl Connector {
                 Ok(connected) => return connected,
                 Err(error) => error,
             };
-            log(&error, &mut logged);
+            self.log(&error, &mut logged);
             if is_worth_a_back_off(&error) {
                 sleep(with_jitter(back_off)).await;
                 back_off = (back_off * 2).min(BACK_OFF_MAX);
@@ -109,7 +110,33 @@ impl Connector {
         };
         let probed = timeout(PROBE_TIMEOUT, probe).await.unwrap_or(Err(RedisError::Timeout));
         self.status.set_program(connected.program);
-        probed
+        probed?;
+        let probe = self.probe_slot(&mut connected.connection);
+        timeout(PROBE_TIMEOUT, probe).await.unwrap_or(Err(RedisError::Timeout))
+    }
+
+    /// Tests whether a node of a cluster serves its slots. A node that is cut off with a minority refuses only calls with keys.
+    async fn probe_slot(&self, connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
+        let Some(node) = self.client.node() else { return Ok(()) };
+        let map = self.client.slot_map(Duration::MAX).await?;
+        let Some(bucket) = map.first_bucket_of(node) else { return Ok(()) };
+        let read = redis::cmd("GET").arg(marker_of(bucket)).query_async::<Value>(connection).await;
+        match read.map_err(RedisError::from) {
+            // Another node has the slot by now, or the user has no right to read.
+            Err(error @ RedisError::Refused(_)) if !error.wants_reconnection() => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    /// Logs the reason why Redis cannot be reached: once for each successive reason, and at most once a second.
+    fn log(&self, error: &RedisError, logged: &mut Option<(String, Instant)>) {
+        let (cause, now) = (error.cause(), Instant::now());
+        let is_due = |(before, at): &(String, Instant)| *before != cause && *at + LOG_EVERY <= now;
+        if logged.as_ref().is_none_or(is_due) {
+            let node = self.client.node().map(tracing::field::display);
+            tracing::warn!(node, reason = error.label(), cause, "redis cannot be reached");
+            *logged = Some((cause, now));
+        }
     }
 
     async fn call_nothing(&self, connected: &mut Connected) -> Result<(), RedisError> {
@@ -145,16 +172,6 @@ async fn call_nothing(
             Ok(true)
         }
         other => other.map(|_| false),
-    }
-}
-
-/// Logs the reason why Redis cannot be reached: once for each successive reason, and at most once a second.
-fn log(error: &RedisError, logged: &mut Option<(String, Instant)>) {
-    let (cause, now) = (error.cause(), Instant::now());
-    let due = logged.as_ref().is_none_or(|(before, at)| *before != cause && *at + LOG_EVERY <= now);
-    if due {
-        tracing::warn!(reason = error.label(), cause, "redis cannot be reached");
-        *logged = Some((cause, now));
     }
 }
 

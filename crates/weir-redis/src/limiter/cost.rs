@@ -22,15 +22,19 @@ pub(super) fn of(asked: &[Asked<'_>]) -> u32 {
     asked.iter().map(of_check).fold(0, u32::saturating_add).max(1)
 }
 
-/// Splits a batch, in order, into parts of one namespace each that are sent one by one. A check is never split.
+/// Splits a batch, in order, into parts of one namespace and one bucket each that are sent one by one. A check is never split.
 pub(super) fn parts<'a, 'b>(asked: &'a [Asked<'b>]) -> impl Iterator<Item = &'a [Asked<'b>]> {
     let mut rest = asked;
     std::iter::from_fn(move || {
         let mut cost = 0_u32;
         let first = rest.first()?;
+        let bucket = first.bucket();
         let fits = |check: &&Asked<'_>| {
             cost = cost.saturating_add(of_check(check));
-            cost <= PART_MAX && check.tenant == first.tenant && check.namespace == first.namespace
+            cost <= PART_MAX
+                && check.tenant == first.tenant
+                && check.namespace == first.namespace
+                && check.bucket() == bucket
         };
         let (part, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
         rest = later;

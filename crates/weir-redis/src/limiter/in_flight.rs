@@ -11,6 +11,7 @@ use redis::{RedisResult, Value};
 use tokio::time::{Instant, sleep_until};
 use weir_domain::time::Micros;
 
+use super::asked::Answer;
 use super::deadline::StallTolerantDeadline;
 use super::pending::{PendingCheck, Reply};
 use super::queue::FairQueue;
@@ -24,6 +25,8 @@ pub(super) struct InFlight {
     /// One reply for each call.
     replies: Replies,
     deadline: StallTolerantDeadline,
+    /// The number of rounds so far. A round is one call, or in a cluster one call for each bucket.
+    round: u64,
 }
 
 /// A call without an answer.
@@ -35,6 +38,8 @@ pub(super) struct Call {
     pub(super) alone: bool,
     /// Whether the call contained the program, because Redis did not have it.
     pub(super) with_program: bool,
+    /// The number of the round in which it was sent.
+    round: u64,
 }
 
 /// The next event of a connection.
@@ -54,6 +59,13 @@ impl Call {
     pub(super) fn cost(&self) -> u32 {
         self.batch.iter().map(|check| check.cost).fold(0, u32::saturating_add)
     }
+
+    /// Whether Redis did the work that `cost` estimates. It does less for a check that has an unreadable key or that was
+    /// answered before, and more for a call that contains the program.
+    pub(super) fn took_its_cost(&self, answers: &[Vec<Answer>]) -> bool {
+        let decided = |answer: &Answer| matches!(answer, Answer::Decided(..));
+        !self.with_program && answers.iter().flatten().all(decided)
+    }
 }
 
 impl InFlight {
@@ -61,8 +73,16 @@ impl InFlight {
         self.calls.is_empty()
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.calls.len()
+    /// The number of rounds in flight.
+    pub(super) fn rounds(&self) -> usize {
+        let ends = self.calls.front().zip(self.calls.back());
+        let rounds = ends.map_or(0, |(first, last)| last.round - first.round + 1);
+        usize::try_from(rounds).unwrap_or(usize::MAX)
+    }
+
+    /// Counts the calls that are added from now on to another round.
+    pub(super) fn begin_round(&mut self) {
+        self.round += 1;
     }
 
     pub(super) fn add(
@@ -72,7 +92,8 @@ impl InFlight {
         with_program: bool,
     ) {
         let alone = self.calls.is_empty();
-        self.calls.push_back(Call { batch, sent: Instant::now(), alone, with_program });
+        let (sent, round) = (Instant::now(), self.round);
+        self.calls.push_back(Call { batch, sent, alone, with_program, round });
         self.replies.0.push_back(Slot { reply, value: None });
     }
 
@@ -85,7 +106,7 @@ impl InFlight {
     /// `send_at`, if there are checks; `None` means never. Meanwhile, replies to the expired checks in flight and in the queue.
     /// There must be a call.
     pub(super) async fn next(&mut self, queue: &FairQueue, send_at: Option<Instant>) -> Event {
-        let Self { calls, replies, deadline } = self;
+        let Self { calls, replies, deadline, .. } = self;
         let value = {
             let mut event = pin!(async {
                 tokio::select! {
@@ -191,4 +212,32 @@ pub(super) fn reply_other_period(batch: Vec<PendingCheck>, now: Micros) -> Vec<P
         pending.reply(Ok(Reply::OtherPeriod(now)));
     }
     right
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_do_less_or_more_than_estimated_tell_nothing_about_the_next_one() {
+        let call = |with_program| Call {
+            batch: Vec::new(),
+            sent: Instant::now(),
+            alone: true,
+            with_program,
+            round: 0,
+        };
+        let decided = || Answer::Decided(Micros(1), Vec::new());
+        let others = [
+            Answer::Unreadable("a key".to_owned()),
+            Answer::KeyReused,
+            Answer::Repeated(Micros(1), String::new(), Vec::new()),
+        ];
+        assert!(call(false).took_its_cost(&[vec![decided(), decided()], vec![decided()]]));
+        assert!(!call(true).took_its_cost(&[vec![decided()]]));
+        for other in others {
+            let answers = [vec![decided()], vec![decided(), other]];
+            assert!(!call(false).took_its_cost(&answers), "{answers:?}");
+        }
+    }
 }

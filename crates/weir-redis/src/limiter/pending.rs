@@ -17,8 +17,21 @@ pub(super) struct PendingCheck {
     /// The estimated script time, in microseconds.
     pub(super) cost: u32,
     pub(super) deadline: Instant,
+    /// The checks with which it shares a call.
+    pub(super) joining: Joining,
     /// `None` once the reply has been sent.
     pub(super) reply: Option<oneshot::Sender<Result<Reply, RedisError>>>,
+}
+
+/// The checks with which a check shares a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joining {
+    /// All others; in a cluster, those of its bucket.
+    Others,
+    /// None, because its slot moves between two nodes of a cluster.
+    Nobody,
+    /// None, and the node to which the slot moves is to serve it already.
+    NobodyAsking,
 }
 
 /// The reply that a caller receives.
@@ -42,4 +55,23 @@ impl PendingCheck {
     pub(super) fn is_awaited(&self) -> bool {
         self.reply.as_ref().is_some_and(|reply| !reply.is_closed())
     }
+}
+
+/// Splits a batch into the calls that a primary of a cluster accepts: those of one bucket each.
+pub(super) fn calls_by_bucket(batch: Vec<PendingCheck>) -> Vec<Vec<PendingCheck>> {
+    let mut calls: Vec<Vec<PendingCheck>> = Vec::new();
+    // The position of each bucket's call, plus one.
+    let mut positions = [0_usize; 64];
+    for pending in batch {
+        let position = &mut positions[pending.encoded.bucket.index()];
+        if pending.joining != Joining::Others {
+            calls.push(vec![pending]);
+        } else if let Some(call) = position.checked_sub(1).and_then(|at| calls.get_mut(at)) {
+            call.push(pending);
+        } else {
+            calls.push(vec![pending]);
+            *position = calls.len();
+        }
+    }
+    calls
 }

@@ -5,6 +5,7 @@ use redis::aio::ConnectionLike;
 use redis::{Cmd, RedisResult, Value};
 use weir_domain::time::Micros;
 
+use super::redirect::query_asking;
 use super::script::{self, Encoded};
 use super::source::{FUNCTION, LIBRARY, SCRIPT};
 use crate::error::RedisError;
@@ -17,10 +18,13 @@ pub(super) enum Program {
     Script,
 }
 
-/// A call with the program. A function is loaded by a command of its own.
+/// A call, with what is sent before it.
 #[derive(Debug)]
-pub(super) struct LoadAndCall {
+pub(super) struct Request {
+    /// Loads the function.
     load: Option<Cmd>,
+    /// Whether the node to which a slot moves is to serve the call already.
+    asking: bool,
     call: Cmd,
 }
 
@@ -39,17 +43,17 @@ impl Program {
         all: &[&Encoded],
         clock: Option<Micros>,
         grace_ms: u64,
-    ) -> LoadAndCall {
+    ) -> Request {
         match self {
             Self::Function => {
                 let mut load = redis::cmd("FUNCTION");
                 load.arg("LOAD").arg(LIBRARY.as_str());
-                LoadAndCall { load: Some(load), call: self.call(all, clock, grace_ms) }
+                Request { load: Some(load), ..Request::from(self.call(all, clock, grace_ms)) }
             }
             Self::Script => {
                 // Redis caches the script.
                 let call = script::command("EVAL", &SCRIPT, all, clock, grace_ms);
-                LoadAndCall { load: None, call }
+                Request::from(call)
             }
         }
     }
@@ -63,8 +67,19 @@ impl Program {
     }
 }
 
-impl LoadAndCall {
-    /// Sends both. The reply is that of the call.
+impl From<Cmd> for Request {
+    fn from(call: Cmd) -> Self {
+        Self { load: None, asking: false, call }
+    }
+}
+
+impl Request {
+    /// The same, for the node to which the slot of its keys moves.
+    pub(super) fn asking(self) -> Self {
+        Self { asking: true, ..self }
+    }
+
+    /// Sends all of it. The reply is that of the call.
     pub(super) async fn query_async(
         self,
         connection: &mut impl ConnectionLike,
@@ -74,6 +89,9 @@ impl LoadAndCall {
             && !was_loaded_meanwhile(&error)
         {
             return Err(error);
+        }
+        if self.asking {
+            return query_asking(self.call, connection).await;
         }
         self.call.query_async(connection).await
     }

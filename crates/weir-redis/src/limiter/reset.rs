@@ -1,24 +1,71 @@
-//! The call that resets counters, as if they had never been used.
+//! Resets counters, as if they had never been used.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use redis::Cmd;
+use redis::{Cmd, Value};
+use tokio::time::{sleep, timeout};
 use weir_domain::counter::{CounterName, CounterPart};
 use weir_domain::id::TenantId;
 
+use super::redirect::{Redirect, pause, query_asking};
 use super::script::number;
-use crate::keys;
+use crate::client::Client;
+use crate::error::RedisError;
+use crate::keys::{self, INVALIDATION_CHANNEL, RESET};
 use crate::placement::{Bucket, Owner};
 
 const SCRIPT: &str = include_str!("script/reset.lua");
+const TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Resets these counters of a namespace, which are in one bucket. Returns the number that existed.
+pub(super) async fn run(
+    client: &Client,
+    tenant: TenantId,
+    (namespace, bucket): (&str, Bucket),
+    counters: &[CounterName],
+) -> Result<u64, RedisError> {
+    let call = call(tenant, (namespace, bucket), counters);
+    let reset = send(client, bucket, &call);
+    timeout(TIMEOUT, reset).await.map_err(|_| RedisError::Timeout)?
+}
+
+/// Sends the call, and again while a cluster redirects it: Redis then did nothing.
+async fn send(client: &Client, bucket: Bucket, call: &Cmd) -> Result<u64, RedisError> {
+    let of_bucket = client.clone().of_tag(bucket.tag());
+    let (mut target, mut asking, mut pauses) = (of_bucket.clone(), false, 0);
+    loop {
+        let (mut connection, server) = target.connect(TIMEOUT).await?;
+        let result = if asking {
+            query_asking(call.clone(), &mut connection).await
+        } else {
+            call.query_async::<Value>(&mut connection).await
+        };
+        let error = match result {
+            Ok(count) => {
+                return Ok(redis::from_redis_value(count).map_err(redis::RedisError::from)?);
+            }
+            Err(error) => RedisError::from(error),
+        };
+        match Redirect::of(&error, server.host()).filter(|_| client.is_cluster()) {
+            Some(Redirect::Moved(Some(node))) => (target, asking) = (client.at(node), false),
+            Some(Redirect::Ask(Some(node))) => (target, asking) = (client.at(node), true),
+            Some(_) => {
+                sleep(pause(pauses)).await;
+                (target, asking, pauses) = (of_bucket.clone(), false, pauses + 1);
+            }
+            None => return Err(error),
+        }
+    }
+}
 
 /// Builds the call that resets these counters of a namespace; the reply is the number that existed. Both possible places of a
 /// counter are emptied, whether or not its limit is a log.
-pub(super) fn call(tenant: TenantId, namespace: &str, counters: &[CounterName]) -> Cmd {
+fn call(tenant: TenantId, (namespace, bucket): (&str, Bucket), counters: &[CounterName]) -> Cmd {
     let mut buffer = TenantId::TEXT;
-    let bucket = Bucket::of(tenant, namespace);
     let owner = Owner { bucket, tenant: tenant.write(&mut buffer), namespace };
     let mut counter_hashes: BTreeMap<String, Vec<[u8; 12]>> = BTreeMap::new();
+    let mut messages = BTreeMap::new();
     let mut logs = Vec::new();
     for counter in counters {
         let slot = match counter.part {
@@ -32,6 +79,8 @@ pub(super) fn call(tenant: TenantId, namespace: &str, counters: &[CounterName]) 
         };
         let mut counter_hash = String::new();
         keys::counter_hash(&mut counter_hash, owner, counter.subject);
+        let message = format!("{RESET}{}", counter.subject.to_hex());
+        messages.insert(counter_hash.clone(), message);
         counter_hashes.entry(counter_hash).or_default().push(keys::counter(counter.rule, slot));
     }
     let counts = std::iter::once(counter_hashes.len()).chain(counter_hashes.values().map(Vec::len));
@@ -39,6 +88,7 @@ pub(super) fn call(tenant: TenantId, namespace: &str, counters: &[CounterName]) 
     let mut call = redis::cmd("EVAL");
     call.arg(SCRIPT).arg(counter_hashes.len() + logs.len());
     call.arg(counter_hashes.keys().collect::<Vec<_>>()).arg(logs).arg(numbers);
+    call.arg(INVALIDATION_CHANNEL).arg(messages.into_values().collect::<Vec<_>>());
     for name in counter_hashes.values().flatten() {
         call.arg(name.as_slice());
     }

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use weir_domain::algorithm::{PeriodBounds, Quota, SLACK_US};
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
+use weir_domain::draft::Over;
 use weir_domain::id::TenantId;
 use weir_domain::limit::EXACT_MAX;
 use weir_domain::time::Micros;
@@ -39,6 +40,8 @@ const CUT_SHORT: RedisError = RedisError::BadReply("cut short");
 /// The checks of one caller, encoded by the caller's task, so that the batcher only joins them.
 #[derive(Debug)]
 pub(super) struct Encoded {
+    /// The bucket of all its keys.
+    pub(super) bucket: Bucket,
     keys: String,
     key_ends: SmallVec<[usize; FEW]>,
     numbers: Vec<u8>,
@@ -89,6 +92,7 @@ impl Encoded {
     /// Encodes `asked`; `bounds` resolves calendars.
     pub(super) fn new(asked: &[Asked<'_>], mut bounds: impl FnMut(&Quota) -> PeriodBounds) -> Self {
         let mut encoded = Self {
+            bucket: Bucket::default(),
             keys: String::with_capacity(128 * asked.len()),
             key_ends: SmallVec::new(),
             numbers: Vec::with_capacity((8 * (5 + 4 + 4) + 12) * asked.len()),
@@ -116,10 +120,11 @@ impl Encoded {
     fn check(&mut self, check: &Asked<'_>, bounds: &mut impl FnMut(&Quota) -> PeriodBounds) {
         let mut buffer = TenantId::TEXT;
         let owner = Owner {
-            bucket: Bucket::of(check.tenant, check.namespace),
+            bucket: check.bucket(),
             tenant: check.tenant.write(&mut buffer),
             namespace: check.namespace,
         };
+        self.bucket = owner.bucket;
         let counter_hashes = counter_hashes(check.rules);
         let hash_count = counter_hashes.iter().max().copied().unwrap_or(0);
         let (rules, idempotent) = (check.rules.len() as u64, check.idempotency.is_some());
@@ -158,8 +163,9 @@ impl Encoded {
     ) {
         let (id, text) = (rule.active.id, rule.active.id_text());
         let block_ms = rule.active.rule.block_ms();
-        let (alone, limits) = (u64::from(rule.shadow()), rule.limits());
-        self.push(&[alone, block_ms.unwrap_or(0), counter_hash, limits.len() as u64]);
+        let (shadow, limits) = (u64::from(rule.shadow()), rule.limits());
+        let debt = u64::from(rule.active.rule.over() == Over::Debt);
+        self.push(&[shadow + 2 * debt, block_ms.unwrap_or(0), counter_hash, limits.len() as u64]);
         for limit in limits {
             let meter = limit.algorithm.meter(&mut *bounds);
             if limit.algorithm.has_own_key() {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use sha2::{Digest as _, Sha256};
 use weir_domain::algorithm::{Kind, SLACK_US, STEP_US};
-use weir_domain::limit::EXACT_MAX;
+use weir_domain::limit::{COUNT_MAX, EXACT_MAX, LOG_LIMIT_MAX};
 use weir_domain::request::Operation;
 
 /// The program as a script.
@@ -111,6 +111,7 @@ pub(super) const fn operation(operation: Operation) -> u64 {
         Operation::Peek => 2,
         Operation::Refund => 3,
         Operation::Inspect => 4,
+        Operation::Record => 5,
     }
 }
 
@@ -120,9 +121,12 @@ fn constant(name: &str) -> Option<i64> {
         "CONSUME" => operation(Operation::Consume),
         "PEEK" => operation(Operation::Peek),
         "REFUND" => operation(Operation::Refund),
+        "RECORD" => operation(Operation::Record),
         "SLACK_US" => SLACK_US,
         "STEP_US" => STEP_US,
         "EXACT_MAX" => EXACT_MAX,
+        "COUNT_MAX" => COUNT_MAX,
+        "LOG_LIMIT_MAX" => LOG_LIMIT_MAX,
         // A level above the capacity, after an edit, stays exact while it drains.
         "BUCKET_LEVEL_MAX" => EXACT_MAX / 2,
         // Logs count their units modulo this.

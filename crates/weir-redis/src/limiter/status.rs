@@ -1,17 +1,34 @@
 //! The state of Redis as the limiter sees it, shared with its handles.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::program::Program;
+
+/// The state of one primary as the limiter sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrimaryHealth {
+    /// Its host and port. Empty if Redis is no cluster.
+    pub address: String,
+    /// Whether it decides checks.
+    pub up: bool,
+    /// The number of buckets that it serves.
+    pub buckets: usize,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Status {
     up: AtomicBool,
     functions: AtomicBool,
-    script_loads: AtomicU64,
+    /// Shared by the links of a cluster.
+    script_loads: Arc<AtomicU64>,
 }
 
 impl Status {
+    pub(super) fn new(script_loads: Arc<AtomicU64>) -> Self {
+        Self { script_loads, ..Self::default() }
+    }
+
     pub(super) fn up(&self) -> bool {
         self.up.load(Ordering::Relaxed)
     }

@@ -2,8 +2,10 @@
 
 mod batching;
 mod clock_steps;
+mod cluster;
 mod distant;
 mod edges;
+mod engines;
 mod failures;
 pub(crate) mod fixture;
 mod guarantees;

@@ -6,23 +6,21 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
 use tokio::time::sleep;
 
 use super::wake::Wake;
 use crate::client::Client;
 use crate::error::RedisError;
-use crate::keys::MARKER;
 
 const EVERY: Duration = Duration::from_millis(500);
 const TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Calls `wake` whenever data was lost.
-pub(super) async fn watch(client: &Client, wake: &impl Fn(Wake)) {
+/// Calls `wake` whenever the data of this marker's server was lost.
+pub(super) async fn watch(client: &Client, marker: &str, wake: &impl Fn(Wake)) {
     let mut known = None;
     loop {
         // An error gives no information about the data, so the marker is read again.
-        if let Err(error) = compare(client, &mut known, wake).await {
+        if let Err(error) = compare(client, marker, &mut known, wake).await {
             tracing::debug!(%error, "the marker cannot be read");
         }
         sleep(EVERY).await;
@@ -32,12 +30,14 @@ pub(super) async fn watch(client: &Client, wake: &impl Fn(Wake)) {
 /// Compares the marker with the known one, until an error occurs.
 async fn compare(
     client: &Client,
+    marker: &str,
     known: &mut Option<String>,
     wake: &impl Fn(Wake),
 ) -> Result<(), RedisError> {
     let (mut connection, server) = client.connect(TIMEOUT).await?;
     while client.is_current(&server).await {
-        let found = read(&mut connection).await?;
+        let found: Option<String> =
+            redis::cmd("GET").arg(marker).query_async(&mut connection).await?;
         if known.is_some() && found != *known {
             tracing::warn!("redis lost its data: counters begin anew");
             wake(Wake::DataLost);
@@ -47,15 +47,11 @@ async fn compare(
             let own = format!("{:016x}", RandomState::new().hash_one(0));
             let mut set = redis::cmd("SET");
             let was_set: bool =
-                set.arg(MARKER).arg(&own).arg("NX").query_async(&mut connection).await?;
+                set.arg(marker).arg(&own).arg("NX").query_async(&mut connection).await?;
             // Otherwise another gate was faster, and the next read returns its marker.
             *known = was_set.then_some(own);
         }
         sleep(EVERY).await;
     }
     Err(RedisError::NotPrimary)
-}
-
-async fn read(connection: &mut MultiplexedConnection) -> Result<Option<String>, RedisError> {
-    Ok(redis::cmd("GET").arg(MARKER).query_async(connection).await?)
 }

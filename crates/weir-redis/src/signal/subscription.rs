@@ -13,6 +13,7 @@ use super::wake::Wake;
 use crate::client::Client;
 use crate::error::RedisError;
 use crate::keys::{INVALIDATION_CHANNEL, RESET, SIGNAL_CHANNEL};
+use crate::placement::Buckets;
 
 const SUBSCRIBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The interval of pings. The sum of it and the next constant bounds the time until a dead subscription is detected.
@@ -27,7 +28,7 @@ pub(super) async fn keep(client: &Client, wake: &impl Fn(Wake)) {
     loop {
         let began = Instant::now();
         let Err(error) = listen(client, wake).await;
-        wake(Wake::Disconnected);
+        wake(Wake::Disconnected(Buckets::NONE));
         tracing::debug!(%error, "no subscription to the rulebook signal");
         if began.elapsed() > RETRY_MAX {
             pause = RETRY_FIRST;
@@ -46,7 +47,7 @@ async fn listen(client: &Client, wake: &impl Fn(Wake)) -> Result<Never, RedisErr
     };
     let subscribed = timeout(SUBSCRIBE_TIMEOUT, subscribe).await;
     let (pubsub, server) = subscribed.map_err(|_| RedisError::Timeout)??;
-    wake(Wake::Subscribed);
+    wake(Wake::Subscribed(Buckets::ALL));
     let (sink, messages) = pubsub.split();
     tokio::select! {
         error = ping(sink) => Err(error),

@@ -9,6 +9,7 @@ use weir_local::{Redis, RedisOptions, Relay, ScratchDir};
 use super::{Signal, Wake, follow};
 use crate::Client;
 use crate::keys::SIGNAL_CHANNEL;
+use crate::placement::Buckets;
 
 /// The longest time that a busy machine needs for any step.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -38,7 +39,7 @@ impl Fixture {
         let stop_on_drop = stop.clone().drop_guard();
         let mut fixture =
             Self { redis, client, wakes, stop, _stop: stop_on_drop, _scratch: scratch };
-        fixture.until(Wake::Subscribed).await;
+        fixture.until(Wake::Subscribed(Buckets::ALL)).await;
         fixture
     }
 
@@ -70,8 +71,8 @@ async fn half_open_subscription_is_noticed_and_made_anew() {
     let client = crate::client(&near).expect("a local address");
     let mut fixture = Fixture::following(redis, scratch, client).await;
     assert!(relay.silence() > 0);
-    fixture.until(Wake::Disconnected).await;
-    fixture.until(Wake::Subscribed).await;
+    fixture.until(Wake::Disconnected(Buckets::NONE)).await;
+    fixture.until(Wake::Subscribed(Buckets::ALL)).await;
     let signal = Signal::start(fixture.client.clone(), fixture.stop.clone());
     signal.announce(3);
     fixture.until(Wake::Announced(3)).await;
@@ -81,9 +82,9 @@ async fn half_open_subscription_is_noticed_and_made_anew() {
 async fn stalled_redis_ends_the_subscription_and_its_return_begins_one() {
     let mut fixture = Fixture::start().await;
     fixture.redis.pause().expect("it ran");
-    fixture.until(Wake::Disconnected).await;
+    fixture.until(Wake::Disconnected(Buckets::NONE)).await;
     fixture.redis.resume().expect("it was paused");
-    fixture.until(Wake::Subscribed).await;
+    fixture.until(Wake::Subscribed(Buckets::ALL)).await;
 }
 
 #[tokio::test]
@@ -167,9 +168,9 @@ async fn announcements_that_fail_are_counted_and_end_in_time() {
         assert!(Instant::now() < deadline, "no failure was counted");
         tokio::task::yield_now().await;
     }
-    fixture.until(Wake::Disconnected).await;
+    fixture.until(Wake::Disconnected(Buckets::NONE)).await;
     fixture.redis.resume().expect("it was paused");
-    fixture.until(Wake::Subscribed).await;
+    fixture.until(Wake::Subscribed(Buckets::ALL)).await;
     signal.announce(2);
     fixture.until(Wake::Announced(2)).await;
 }

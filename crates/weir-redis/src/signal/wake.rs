@@ -2,21 +2,24 @@
 
 use weir_domain::subject::SubjectKey;
 
+use crate::placement::Buckets;
+
 /// An event on the signal, or its absence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// This version was announced.
     Announced(u64),
-    /// A subscription began. Earlier messages were possibly lost.
-    Subscribed,
+    /// A subscription began. Announcements about these buckets are received; earlier messages were possibly lost.
+    Subscribed(Buckets),
     /// Units were refunded to this subject.
     Refunded(SubjectKey),
     /// This subject's counters were reset.
     Reset(SubjectKey),
     /// A message that is neither a version nor a subject.
     Malformed,
-    /// The subscription ended, or Redis does not answer on it. Detected within two seconds.
-    Disconnected,
+    /// A subscription ended, or Redis does not answer on it. Only announcements about these buckets are still received.
+    /// Detected within two seconds.
+    Disconnected(Buckets),
     /// Redis lost its data, counters included. Detected within about half a second.
     DataLost,
 }

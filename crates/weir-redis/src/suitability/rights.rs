@@ -1,4 +1,5 @@
-//! The rights of the user: every command that Weir uses is run once, on keys that expire.
+//! The rights of the user: every command that Weir uses is run once, on keys that expire. `TAG` stands for a hash tag of which
+//! the server has the slot.
 
 use std::collections::BTreeSet;
 
@@ -11,42 +12,46 @@ use crate::error::RedisError;
 
 /// The commands, in an order in which each has its key. Those of the planes follow those of checks.
 const COMMANDS: &[&str] = &[
-    "HSET weir:{check-redis}:h a 1",
-    "HGET weir:{check-redis}:h a",
-    "HMGET weir:{check-redis}:h a b",
-    "HLEN weir:{check-redis}:h",
-    "HRANDFIELD weir:{check-redis}:h 1",
-    "HINCRBY weir:{check-redis}:h a 1",
-    "HDEL weir:{check-redis}:h b",
-    "PEXPIRE weir:{check-redis}:h 1000",
-    "PEXPIREAT weir:{check-redis}:h 1",
-    "RPUSH weir:{check-redis}:l a b",
-    "PEXPIRE weir:{check-redis}:l 1000",
-    "LINDEX weir:{check-redis}:l 0",
-    "LLEN weir:{check-redis}:l",
-    "LRANGE weir:{check-redis}:l 0 1",
-    "LSET weir:{check-redis}:l 0 c",
-    "LTRIM weir:{check-redis}:l 0 0",
-    "SET weir:{check-redis}:s 1 PX 1000",
-    "GET weir:{check-redis}:s",
-    "PTTL weir:{check-redis}:s",
+    "HSET weir:{TAG}:check-redis:h a 1",
+    "HGET weir:{TAG}:check-redis:h a",
+    "HMGET weir:{TAG}:check-redis:h a b",
+    "HLEN weir:{TAG}:check-redis:h",
+    "HRANDFIELD weir:{TAG}:check-redis:h 1",
+    "HINCRBY weir:{TAG}:check-redis:h a 1",
+    "HDEL weir:{TAG}:check-redis:h b",
+    "PEXPIRE weir:{TAG}:check-redis:h 1000",
+    "PEXPIREAT weir:{TAG}:check-redis:h 1",
+    "RPUSH weir:{TAG}:check-redis:l a b",
+    "PEXPIRE weir:{TAG}:check-redis:l 1000",
+    "LINDEX weir:{TAG}:check-redis:l 0",
+    "LLEN weir:{TAG}:check-redis:l",
+    "LRANGE weir:{TAG}:check-redis:l 0 1",
+    "LSET weir:{TAG}:check-redis:l 0 c",
+    "LTRIM weir:{TAG}:check-redis:l 0 0",
+    "SET weir:{TAG}:check-redis:s 1 PX 1000",
+    "GET weir:{TAG}:check-redis:s",
+    "PTTL weir:{TAG}:check-redis:s",
     "PUBLISH weir:signal:check 1",
-    "MEMORY USAGE weir:{check-redis}:l",
-    "DEL weir:{check-redis}:s",
-    "UNLINK weir:{check-redis}:l weir:{check-redis}:h",
+    "MEMORY USAGE weir:{TAG}:check-redis:l",
+    "DEL weir:{TAG}:check-redis:s",
+    "UNLINK weir:{TAG}:check-redis:l weir:{TAG}:check-redis:h",
     "DBSIZE",
     "RANDOMKEY",
-    "MULTI",
-    "EXEC",
 ];
+
+/// Those that only a cluster needs.
+const CLUSTER_COMMANDS: &[&str] = &["ROLE", "CLUSTER SLOTS", "CLUSTER INFO", "ASKING"];
 
 pub(super) async fn inspect(
     client: &Client,
     connection: &mut MultiplexedConnection,
+    tag: &str,
     report: &mut Report,
 ) -> Result<(), RedisError> {
     let mut missing = BTreeSet::new();
-    for text in COMMANDS {
+    let of_cluster = if client.is_cluster() { CLUSTER_COMMANDS } else { &[] };
+    for text in COMMANDS.iter().chain(of_cluster) {
+        let text = &text.replace("TAG", tag);
         let mut words = text.split(' ');
         let mut command = redis::cmd(words.next().unwrap_or_default());
         words.for_each(|word| _ = command.arg(word));
@@ -92,6 +97,9 @@ fn right(error: &redis::RedisError, command: &str) -> Option<String> {
     }
     let mut words = command.split(' ').map(str::to_ascii_lowercase);
     let name = words.next().unwrap_or_default();
-    let sub = words.next().filter(|_| name == "memory").map(|sub| format!("|{sub}"));
+    let sub = words
+        .next()
+        .filter(|_| matches!(name.as_str(), "memory" | "cluster"))
+        .map(|sub| format!("|{sub}"));
     Some(format!("+{name}{}", sub.unwrap_or_default()))
 }

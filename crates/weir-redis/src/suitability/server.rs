@@ -86,10 +86,11 @@ fn replicas(replication: &HashMap<String, String>, report: &mut Report) {
     // INFO has this field only if min-replicas-to-write is set.
     let text = if number("min_slaves_good_slaves").is_some() {
         "loses the writes of the replication lag; a primary that is cut off takes writes for \
-         min-replicas-max-lag + 1 s at most (min-replicas-to-write is set)"
+         min-replicas-max-lag + 2 s at most (min-replicas-to-write is set)"
     } else {
         "loses the writes of the replication lag; a primary that is cut off takes writes until \
-         the gates find the new one (min-replicas-to-write is not set)"
+         the gates find the new one or cluster-node-timeout ends (min-replicas-to-write is not \
+         set)"
     };
     let text = format!("{text}. In any case each limit is admitted once more at most");
     report.add(Judgement::Good, "failover", text);

@@ -1,6 +1,6 @@
 //! Reports on real servers.
 
-use weir_local::{Redis, RedisOptions, RedisSentinel, ScratchDir};
+use weir_local::{Redis, RedisCluster, RedisOptions, RedisSentinel, ScratchDir};
 
 use super::*;
 
@@ -94,4 +94,41 @@ async fn sentinels_are_described_and_the_loss_of_a_failover_is_bounded() {
     assert!(report.is_suitable(), "{report:?}");
     assert!(text(&report, "address").contains("3 of 3 Sentinels"), "{report:?}");
     assert!(text(&report, "failover").contains("once more at most"), "{report:?}");
+}
+
+#[tokio::test]
+async fn cluster_is_reported_with_its_slots_its_spread_and_each_primary() {
+    let scratch = ScratchDir::create().expect("a scratch folder");
+    let cluster = RedisCluster::start(&scratch.path().join("redis"), 3, 1).expect("it starts");
+    let report = report(&cluster.url()).await;
+    assert!(report.is_suitable(), "{report:?}");
+    assert!(text(&report, "address").contains("3 primaries"), "{report:?}");
+    assert_eq!(text(&report, "slots"), "16384 of 16384 are covered");
+    assert_eq!(text(&report, "spread"), "21 + 22 + 21 buckets");
+    assert_eq!(text(&report, "node timeout"), "1000 ms");
+    assert_eq!(text(&report, "permissions"), "all that Weir needs");
+    let clocks = report.0.iter().filter(|finding| finding.subject == "clock");
+    let nodes = cluster.nodes()[..3].iter().map(Redis::address);
+    for (clock, node) in clocks.zip(nodes) {
+        assert!(clock.text.starts_with(&node), "{report:?}");
+    }
+    for node in &cluster.nodes()[..3] {
+        let keys = node.command("KEYS *").expect("it answers");
+        assert_eq!(keys, "*0\r\n", "nothing stays in it");
+    }
+}
+
+#[tokio::test]
+async fn missing_rights_of_a_cluster_are_named() {
+    let scratch = ScratchDir::create().expect("a scratch folder");
+    let cluster = RedisCluster::start(&scratch.path().join("redis"), 3, 0).expect("it starts");
+    let password = cluster.nodes()[0].password();
+    for node in cluster.nodes() {
+        let rights = "~weir:* &weir:signal:* +@all -asking -publish -config";
+        node.command(&format!("ACL SETUSER gate on >pass {rights}")).expect("it runs");
+    }
+    let url = cluster.url().replace(&format!(":{password}@"), "gate:pass@");
+    let limited = report(&url).await;
+    assert_eq!(bad(&limited), ["permissions"]);
+    assert_eq!(text(&limited, "permissions"), "missing: +asking +publish");
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use weir_domain::algorithm::{PeriodBounds, Quota};
 
+use super::super::pending::Joining;
 use super::*;
 use crate::limiter::pending::Reply;
 use crate::limiter::script::Encoded;
@@ -23,7 +24,8 @@ fn queue() -> FairQueue {
 fn pending(checks: usize, cost: u32, deadline: Instant) -> (PendingCheck, Receiver) {
     let encoded = Encoded::new(&[], |_: &Quota| -> PeriodBounds { unreachable!("no quota") });
     let (reply, received) = oneshot::channel();
-    (PendingCheck { encoded, checks, cost, deadline, reply: Some(reply) }, received)
+    let joining = Joining::Others;
+    (PendingCheck { encoded, checks, cost, deadline, joining, reply: Some(reply) }, received)
 }
 
 fn later() -> Instant {

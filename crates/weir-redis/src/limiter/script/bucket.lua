@@ -40,6 +40,9 @@ end
 local function settle(_, passes, cost, x, level, scale, ahead, capacity, per_us)
   if passes then
     level = level + cost * scale
+    if level > BUCKET_LEVEL_MAX then
+      level = BUCKET_LEVEL_MAX
+    end
   end
   local left = capacity * scale - level
   local reset_ms = level > 0 and div_ceil(level + ahead * per_us, 1000 * per_us) or 0

@@ -19,6 +19,8 @@ local groups, lasts, rule_hashes = tables.groups, tables.lasts, tables.rule_hash
 local block_mss, block_places, blocks, hashes = tables.block_ms, tables.block_places, tables.blocks, tables.hashes
 -- By group: whether it passes, and whether a limit denies it.
 local passes, denied = tables.passes, tables.denied
+-- By rule: whether a check passes while anything is left.
+local debts = tables.debts
 passes[0], denied[0] = true, false
 -- By limit: whether a step of the clock left the counter in the future; nil if it left none there.
 local pulls
@@ -46,6 +48,10 @@ local count = 0
 for r = 1, rule_count do
   local group, block_ms, h, limit_count, name, kind, a, b, c, after = unpack('<ddddc12dddd', numbers, position)
   local hash = hashes[h]
+  debts[r] = group > 1
+  if group > 1 then
+    group = group - 2
+  end
   groups[r], rule_hashes[r], block_mss[r] = group == 0 and 0 or r, hash, block_ms
   if group ~= 0 then
     passes[r], denied[r] = true, false
@@ -125,14 +131,15 @@ end
 local first = 1
 for r = 1, rule_count do
   local states, passing, pulled = rule_hashes[r].states, true
+  local needed = debts[r] and min(cost, 1) or cost
   for i = first, lasts[r] do
     local log, wait = logs[i]
     if log then
-      wait = algorithms[i][2](log, cost)
+      wait = algorithms[i][2](log, needed)
     else
       local expiry_ms, x, y, z, searched_ms = read_counter(states[places[i]], now_ms)
       expiries[i], searches[i] = expiry_ms, searched_ms
-      wait, xs[i], ys[i], zs[i], ws[i], pulled = algorithms[i][1](now, x, y, z, cost, as[i], bs[i], cs[i], ds[i], es[i])
+      wait, xs[i], ys[i], zs[i], ws[i], pulled = algorithms[i][1](now, x, y, z, needed, as[i], bs[i], cs[i], ds[i], es[i])
       if pulled then
         pulls = pulls or {}
         pulls[i] = true
@@ -162,7 +169,8 @@ end
 
 -- Charges, refunds or denies, and answers.
 local first_part = #parts + 1
-local charges, writes = operation == CONSUME or operation == PEEK, operation == CONSUME or operation == REFUND
+local charges, records = operation == CONSUME or operation == PEEK, operation == RECORD and cost > 0
+local writes = operation == CONSUME or operation == REFUND or operation == RECORD
 if rule_count == 0 then
   parts[first_part] = pack('<d', 4)
 end
@@ -171,6 +179,7 @@ for r = 1, rule_count do
   local last, group, block_ms, hash = lasts[r], groups[r], block_mss[r], rule_hashes[r]
   local takes = charges and passes[group]
   local denies, refunds = charges and not takes, operation == REFUND and group == 0
+  local needed, has_debt = debts[r] and min(cost, 1) or cost, false
   local blocked_ms, restarts, starts = 0, false, false
   if block_ms > 0 then
     restarts = blocks[r] > block_ms * 1000 + SLACK_US
@@ -189,7 +198,8 @@ for r = 1, rule_count do
     local log, algorithm, wait, a, b, c = logs[i], algorithms[i], waits[i], as[i], bs[i], cs[i]
     local delay_ms, remaining, reset_ms = 0
     if log then
-      wait, remaining, reset_ms = algorithm[3](log, cost, takes, denies and denied[group], refunds, writes)
+      wait, remaining, reset_ms =
+        algorithm[3](log, cost, needed, takes, denies and denied[group], refunds, records, writes)
     else
       local x, y, z, w, pulled = xs[i], ys[i], zs[i], ws[i], pulls and pulls[i]
       local changes = takes or pulled
@@ -203,8 +213,12 @@ for r = 1, rule_count do
           if at then
             changes, x, y, z = true, at, rest, third
           end
-          wait = algorithm[1](now, x, y, z, cost, a, b, c, ds[i], es[i])
+          wait = algorithm[1](now, x, y, z, needed, a, b, c, ds[i], es[i])
         end
+      end
+      if records then
+        changes, x, y, z = true, select(4, algorithm[2](now, true, cost, x, y, z, w, a, b, c))
+        wait, x, y, z, w = algorithm[1](now, x, y, z, needed, a, b, c, ds[i], es[i])
       end
       remaining, reset_ms, delay_ms, x, y, z, fourth = algorithm[2](now, takes, cost, x, y, z, w, a, b, c)
       if writes and changes then
@@ -237,7 +251,8 @@ for r = 1, rule_count do
         end
       end
     end
-    local allowed = (refunds and wait or waits[i]) == 0 and blocked_ms == 0
+    local allowed = ((refunds or records) and wait or waits[i]) == 0 and blocked_ms == 0
+    has_debt = has_debt or (records and wait ~= 0)
     if starts and wait > 0 then
       wait = max(wait, block_ms)
     elseif wait >= 0 and wait < blocked_ms then
@@ -245,6 +260,10 @@ for r = 1, rule_count do
     end
     parts[#parts + 1] = pack('<ddddd', allowed and 1 or 0, remaining, reset_ms, wait,
       allowed and not denies and delay_ms or 0)
+  end
+  if has_debt then
+    -- Gates cache denials, which can last longer now.
+    call('PUBLISH', 'weir:signal:forget', hash.key:sub(-32))
   end
   if writes and (starts or restarts) then
     local changed, expires = hash.changed, now_ms + block_ms + grace_ms

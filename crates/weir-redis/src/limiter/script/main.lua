@@ -6,10 +6,10 @@
 -- ARGV[1]: numbers as little-endian doubles, all whole and below 2^53, and names of 12 bytes:
 --   header   now_us (0: use Redis' clock), grace_ms (added to every expiry), number of checks,
 --            from_us, until_us: the time for which all quota periods below were chosen (0, 0: none)
---   check    operation (CONSUME, PEEK, REFUND, INSPECT), cost, number of rules, number of subject hashes,
+--   check    operation (CONSUME, PEEK, REFUND, INSPECT, RECORD), cost, number of rules, number of subject hashes,
 --            idempotent (0, 1)
---   rule     group (0 enforced, 1 alone), block_ms (0: none), position of its subject hash in the check (from 1),
---            number of limits (at least 1)
+--   rule     group (0 enforced, 1 alone; 2 more if a check passes while anything is left), block_ms (0: none),
+--            position of its subject hash in the check (from 1), number of limits (at least 1)
 --   limit    name of its counter, kind and three parameters, or five (`has_five_parameters`).
 --            The parameters stand at the head of the algorithm's file.
 -- ARGV[2…]: for each check with an idempotency record: fingerprint of the request, a text that is
@@ -26,6 +26,7 @@
 -- Guarantees:
 -- - A denied check leaves every enforced counter byte for byte as it was, but for logs that count denials, for
 --   blocks, and for counters and blocks that a step of the clock left in the future.
+-- - A record charges all limits of the check, even if that is more than is left.
 -- - Peek and inspect write nothing. Every key written has an expiry.
 -- - A key of the wrong type fails its check alone: all reads of a check come before its first write, and
 --   nothing of an unreadable check is written. A malformed value counts as untouched.
@@ -49,8 +50,9 @@
 --   read(key, now, now_ms, grace_ms, parameters…)
 --                                          the counter, or nil if the key holds another type
 --   wait(counter, cost)                    the wait in ms (0: passes)
---   settle(counter, cost, passes, denied, refunds, writes)
---                                          charges, refunds or denies, and writes: wait, remaining, reset_ms
+--   settle(counter, cost, needed, passes, denied, refunds, records, writes)
+--                                          charges, refunds or denies, and writes: the wait for `needed` units,
+--                                          remaining, reset_ms
 -- `charge_alone(kind, …)` decides a single limit of such a kind without reading the whole counter, or returns nil.
 --
 -- Every check of a call waits for all of them, so the program is written for speed. As a script, making a function takes
@@ -130,9 +132,9 @@ return function(keys, arguments)
     local operation, cost, rule_count, hash_count, idempotent, rules = unpack('<ddddd', numbers, position)
     local answer
     if operation == CONSUME and rule_count == 1 and idempotent == 0 then
-      local _, block_ms, _, limit_count, name, kind, a, b, c, after = unpack('<ddddc12dddd', numbers, rules)
+      local group, block_ms, _, limit_count, name, kind, a, b, c, after = unpack('<ddddc12dddd', numbers, rules)
       local key = keys[next_key]
-      if limit_count ~= 1 or block_ms ~= 0 then
+      if limit_count ~= 1 or block_ms ~= 0 or group > 1 then
         answer = nil
       elseif has_own_key(kind) then
         -- Its key comes after that of the subject hash, which it does not use.
@@ -190,7 +192,7 @@ return function(keys, arguments)
           z = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, numbers = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
           logs = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
           groups = {}, lasts = {}, rule_hashes = {}, block_ms = {}, block_places = {}, blocks = {}, hashes = {},
-          passes = {}, denied = {},
+          passes = {}, denied = {}, debts = {},
         }
       end
       position, next_key, next_arg = decide_any(tables, rules, next_key, next_arg, operation, cost, rule_count, hash_count,

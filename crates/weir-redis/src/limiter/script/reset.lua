@@ -3,14 +3,15 @@
 --
 -- KEYS: subject hashes (see subject_hash.lua); then logs.
 -- ARGV[1]: little-endian doubles: the number of subject hashes, and the number of counters in each.
--- ARGV[2…]: the names of these counters.
+-- ARGV[2]: a channel; then for each subject hash the message that announces the reset of its subject on it.
+-- ARGV[…]: the names of these counters.
 -- Reply: the number of counters that existed. A key of another type is removed.
 
 local unpack, call, try = struct.unpack, redis.call, redis.pcall
 local time = call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 local counter_hashes, position = unpack('<d', ARGV[1])
-local removed, next_name = 0, 2
+local removed, next_name = 0, counter_hashes + 3
 
 for s = 1, counter_hashes do
   local count
@@ -28,5 +29,8 @@ for s = 1, counter_hashes do
 end
 for k = counter_hashes + 1, #KEYS do
   removed = removed + call('UNLINK', KEYS[k])
+end
+for s = 1, counter_hashes do
+  call('PUBLISH', ARGV[2], ARGV[2 + s])
 end
 return removed

@@ -44,6 +44,9 @@ end
 local function settle(now, passes, cost, start, current, previous, left_ms, limit, window_us)
   if passes then
     current = current + cost
+    if current * (window_us / 1000) > EXACT_MAX then
+      current = math.floor(EXACT_MAX / (window_us / 1000))
+    end
   end
   local reset_ms = 0
   if current > 0 then

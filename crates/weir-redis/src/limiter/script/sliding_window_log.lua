@@ -194,13 +194,14 @@ local function log_refund(log, cost)
 end
 
 -- Charges, refunds or denies. A log that counts denials (c) takes those that could ever have passed, and no refunds.
-local function settle(log, cost, takes, denied, refunds, writes)
-  if takes or (denied and log.c == 1 and cost <= log.a) then
-    log.pushed = cost
+-- An entry of more units than any limit denies no longer.
+local function settle(log, cost, needed, takes, denied, refunds, records, writes)
+  if takes or records or (denied and log.c == 1 and cost <= log.a) then
+    log.pushed = min(cost, LOG_LIMIT_MAX)
   elseif refunds and log.c == 0 then
     log_refund(log, cost)
   end
-  local wait_ms, remaining, reset_ms = takes and 0 or wait(log, cost), log_level(log)
+  local wait_ms, remaining, reset_ms = takes and 0 or wait(log, needed), log_level(log)
   if writes and (log.pushed > 0 or log.merged_at) then
     log_write(log, reset_ms)
   end

@@ -15,6 +15,9 @@ end
 local function settle(now, passes, cost, start, taken, stop, _, limit)
   if passes then
     taken = taken + cost
+    if taken > COUNT_MAX then
+      taken = COUNT_MAX
+    end
   end
   local remaining = taken < limit and limit - taken or 0
   return remaining, taken > 0 and ms_until(stop, now) or 0, 0, start, taken, stop

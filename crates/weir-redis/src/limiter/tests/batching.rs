@@ -9,11 +9,13 @@ use weir_domain::calendar;
 use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
 use weir_domain::rule::Rule;
+use weir_domain::spread::SpreadKey;
 use weir_domain::time::Micros;
 
 use super::fixture::{Fixture, START_US, charge, charge_of, connection, draft, of_kind};
 use crate::keys;
-use crate::limiter::pending::{PendingCheck, Reply};
+use crate::limiter::cluster_links::Route;
+use crate::limiter::pending::{Joining, PendingCheck, Reply};
 use crate::limiter::script::Encoded;
 use crate::limiter::{Answer, Asked};
 use crate::placement::{Bucket, Owner};
@@ -28,8 +30,15 @@ async fn check_is_decided_although_another_of_its_call_has_other_periods() {
         let encoded = Encoded::new(&asked, |quota| calendar::bounds(quota, Micros(now_us)));
         let (answer, answered) = oneshot::channel();
         let deadline = Instant::now() + Duration::from_secs(30);
-        let pending = PendingCheck { encoded, checks: 1, cost: 1, deadline, reply: Some(answer) };
-        fixture.limiter.queue.0.push(fixture.tenant, pending).expect("there is room");
+        let pending = PendingCheck {
+            encoded,
+            checks: 1,
+            cost: 1,
+            deadline,
+            joining: Joining::Others,
+            reply: Some(answer),
+        };
+        fixture.limiter.links.push(&Route::Bucket, fixture.tenant, pending).expect("there is room");
         answered
     };
     // Both are queued before the batcher runs, so it takes them together.
@@ -52,7 +61,7 @@ async fn checks_of_a_batch_before_a_failing_one_keep_their_answers() {
         |subject| -> Vec<_> { (1..=8).map(|id| charge(id, rule.clone(), subject)).collect() };
     let (good, bad) = (of_subject(1), of_subject(2));
     let mut key = String::new();
-    let bucket = Bucket::of(fixture.tenant, "test");
+    let bucket = Bucket::of(fixture.tenant, "test", SpreadKey::NONE);
     let owner = Owner { bucket, tenant: &fixture.tenant.to_string(), namespace: "test" };
     keys::counter_hash(&mut key, owner, bad[0].subject);
     let mut connection = connection().await;

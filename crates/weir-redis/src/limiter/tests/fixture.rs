@@ -10,21 +10,26 @@ use weir_domain::algorithm::{Input, Kind};
 use weir_domain::calendar;
 use weir_domain::charge::{Check, RuleCharge};
 use weir_domain::decide::{Counters, Decision, decide};
-use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, RuleDraft};
+use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::overrides::Overrides;
 use weir_domain::request::Operation;
 use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
+use weir_domain::spread::SpreadKey;
 use weir_domain::subject::SubjectKey;
 use weir_domain::time::Micros;
 
+use crate::limiter::program::Program;
 use crate::limiter::{Answer, Asked, DecidingClock, Idempotency, Limiter, LimiterSettings};
 
 /// 2025-11-21, 12:00:00 UTC.
 pub(super) const START_US: u64 = 1_763_726_400_000_000;
 /// The time for which keys outlive their use where the clock is supplied.
 pub(super) const GRACE_MS: u64 = 600_000;
+
+/// The variable of the environment that names the way to run the program: `function` or `script`.
+pub(super) const PROGRAM_VARIABLE: &str = "WEIR_TEST_PROGRAM";
 
 /// A tenant that no other test has.
 pub(crate) fn fresh_tenant() -> TenantId {
@@ -51,21 +56,11 @@ impl Fixture {
         Self::with_grace(Duration::from_millis(GRACE_MS)).await
     }
 
-    /// As `new`, but by a user of Redis that is not permitted to call functions.
-    pub(super) async fn by_script() -> Self {
-        let mut connection = connection().await;
-        let user = ["scripts", "on", ">scripts", "~*", "&*", "+@all", "-fcall", "-function"];
-        let mut set_user = redis::cmd("ACL");
-        set_user.arg("SETUSER").arg(&user);
-        set_user.query_async::<()>(&mut connection).await.expect("redis has users");
-        let port = weir_local::shared::redis().port();
-        let url = format!("redis://scripts:scripts@127.0.0.1:{port}/0");
-        let client = crate::client(&url).expect("a local address");
-        let grace = Duration::from_millis(GRACE_MS);
+    /// As `new`, but with this way to run the program.
+    pub(super) async fn by(program: Program) -> Self {
         let (now_us, clock) = supplied_clock();
-        let fixture = Self::start(client, now_us, Some(clock), grace).await;
-        assert!(!fixture.limiter.health().functions);
-        fixture
+        let grace = Duration::from_millis(GRACE_MS);
+        Self::start(program, now_us, Some(clock), grace).await
     }
 
     /// A fixture in which keys expire almost as soon as they can, by Redis' own clock, although the supplied clock stands.
@@ -75,17 +70,37 @@ impl Fixture {
 
     async fn with_grace(grace: Duration) -> Self {
         let (now_us, clock) = supplied_clock();
-        let fixture = Self::start(client(), now_us, Some(clock), grace).await;
-        assert!(fixture.limiter.health().functions);
-        fixture
+        Self::start(chosen_program().unwrap_or_default(), now_us, Some(clock), grace).await
     }
 
     /// A fixture as in service: Redis' own clock decides, and keys live a second longer than they matter.
     pub(super) async fn by_redis_clock() -> Self {
-        Self::start(client(), Arc::default(), None, LimiterSettings::default().grace).await
+        let program = chosen_program().unwrap_or_default();
+        Self::start(program, Arc::default(), None, LimiterSettings::default().grace).await
     }
 
     async fn start(
+        program: Program,
+        now_us: Arc<AtomicU64>,
+        clock: Option<DecidingClock>,
+        grace: Duration,
+    ) -> Self {
+        let client = match program {
+            Program::Function => client(),
+            Program::Script => client_without_functions().await,
+        };
+        let fixture = Self::start_on(client, now_us, clock, grace).await;
+        assert_eq!(fixture.limiter.health().functions, program == Program::Function);
+        fixture
+    }
+
+    /// As `new`, but on another Redis. The methods that list keys read the shared one.
+    pub(super) async fn on(client: crate::Client) -> Self {
+        let (now_us, clock) = supplied_clock();
+        Self::start_on(client, now_us, Some(clock), Duration::from_millis(GRACE_MS)).await
+    }
+
+    async fn start_on(
         client: crate::Client,
         now_us: Arc<AtomicU64>,
         clock: Option<DecidingClock>,
@@ -229,6 +244,27 @@ impl Fixture {
     }
 }
 
+/// The way to run the program that the environment of this test run names.
+#[expect(clippy::disallowed_methods, reason = "it chooses tests, and is no setting of Weir")]
+pub(super) fn chosen_program() -> Option<Program> {
+    match std::env::var(PROGRAM_VARIABLE).ok()?.as_str() {
+        "function" => Some(Program::Function),
+        "script" => Some(Program::Script),
+        other => panic!("{PROGRAM_VARIABLE} is neither function nor script: {other}"),
+    }
+}
+
+/// A client whose user is not permitted to call functions.
+async fn client_without_functions() -> crate::Client {
+    let user = ["scripts", "on", ">scripts", "~*", "&*", "+@all", "-fcall", "-function"];
+    let mut set_user = redis::cmd("ACL");
+    set_user.arg("SETUSER").arg(&user);
+    set_user.query_async::<()>(&mut connection().await).await.expect("redis has users");
+    let port = weir_local::shared::redis().port();
+    let url = format!("redis://scripts:scripts@127.0.0.1:{port}/0");
+    crate::client(&url).expect("a local address")
+}
+
 fn supplied_clock() -> (Arc<AtomicU64>, DecidingClock) {
     let now_us = Arc::new(AtomicU64::new(START_US));
     let clock = {
@@ -273,7 +309,7 @@ pub(super) fn one_of_each(units: u64, span_ms: u64) -> Vec<LimitDraft> {
 }
 
 /// A limit of `units` in `span_ms`. The units of a quota are of a day in UTC.
-pub(super) fn of_kind(kind: Kind, units: u64, span_ms: u64) -> LimitDraft {
+pub(crate) fn of_kind(kind: Kind, units: u64, span_ms: u64) -> LimitDraft {
     LimitDraft::from_numbers(kind, |parameter| match parameter.input {
         Input::Units | Input::Rate => units,
         Input::Window | Input::Every => span_ms,
@@ -301,13 +337,15 @@ pub(super) fn draft(limits: Vec<LimitDraft>) -> RuleDraft {
         block_ms: None,
         on_store_failure: OnStoreFailure::Deny,
         consistency: Consistency::Exact,
+        over: Over::Deny,
     }
 }
 
 /// A charge of a rule for one subject.
 pub(super) fn charge(id: u128, rule: Rule, subject: u128) -> RuleCharge {
     let active = ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default());
-    RuleCharge { active: Arc::new(active), subject: SubjectKey(subject), override_limits: None }
+    let (active, subject, spread) = (Arc::new(active), SubjectKey(subject), SpreadKey::NONE);
+    RuleCharge { active, subject, spread, override_limits: None }
 }
 
 /// A charge of a fresh rule with these limits.

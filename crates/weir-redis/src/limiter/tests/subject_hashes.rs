@@ -6,6 +6,7 @@ use weir_domain::algorithm::Kind;
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
 use weir_domain::request::Operation;
+use weir_domain::spread::SpreadKey;
 use weir_domain::subject::SubjectKey;
 
 use super::fixture::{
@@ -139,8 +140,7 @@ async fn reset_counters_are_counted_and_the_other_counters_of_the_subject_stay()
     assert_eq!(counters, 2 * 8 + 1 + 1, "with the block that the spacing's denial started");
     let before = fixture.check(Operation::Inspect, 1, std::slice::from_ref(&second)).await;
     let reset = async |rule: &RuleCharge| {
-        let names = rule.counters(fixture.tenant);
-        fixture.limiter.reset(fixture.tenant, "test", &names).await.expect("redis answers")
+        fixture.limiter.reset(fixture.tenant, "test", rule).await.expect("redis answers")
     };
     // The counters of each limit, and the block.
     assert_eq!(reset(&first).await, 9);
@@ -174,12 +174,13 @@ async fn namespaces_count_a_subject_apart_and_are_reset_apart() {
     // The spacing denies the second check, which starts a block.
     assert_eq!(passes(ask(Operation::Consume).await), [true, true, true]);
     assert_eq!(passes(ask(Operation::Consume).await), [false, false, false]);
-    let tags: BTreeSet<_> = namespaces.map(|name| Bucket::of(fixture.tenant, name).tag()).into();
+    let tag = |name| Bucket::of(fixture.tenant, name, SpreadKey::NONE).tag();
+    let tags: BTreeSet<_> = namespaces.map(tag).into();
     let found = fixture.dump().await.into_keys();
     let found: BTreeSet<_> =
         found.map(|key| key[6..key.find('}').expect("a tag")].to_owned()).collect();
     assert!(found.iter().map(String::as_str).eq(tags.iter().copied()), "{found:?}");
-    let reset = fixture.limiter.reset(fixture.tenant, "two", &rule.counters(fixture.tenant)).await;
+    let reset = fixture.limiter.reset(fixture.tenant, "two", &rule).await;
     // One counter for each algorithm, and the block.
     assert_eq!(reset.expect("redis answers"), 8);
     assert_eq!(passes(ask(Operation::Inspect).await), [false, true, false]);

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use tokio::task::{JoinSet, LocalSet};
 use weir_domain::algorithm::{Algorithm, Input, Kind, Parameter};
 use weir_domain::charge::RuleCharge;
-use weir_domain::draft::{LimitDraft, Mode, RuleDraft};
+use weir_domain::draft::{LimitDraft, Mode, Over, RuleDraft};
+use weir_domain::limit::COST_MAX;
 use weir_domain::request::Operation;
 use weir_domain::rule::{Rule, Slots};
 use weir_domain::time::Micros;
 
-use super::fixture::{Fixture, START_US, charge, draft};
+use super::fixture::{Fixture, START_US, charge, chosen_program, draft};
+use crate::limiter::program::Program;
 use crate::limiter::{Answer, Asked};
 
 /// `SplitMix64`: small, seeded, the same on every machine.
@@ -137,6 +139,9 @@ fn random_rule(random: &mut Random, limits: &[DrawnLimit]) -> RuleDraft {
     if random.one_in(4) {
         rule.block_ms = Some(span_ms(random));
     }
+    if random.one_in(4) {
+        rule.over = Over::Debt;
+    }
     rule
 }
 
@@ -207,10 +212,13 @@ fn random_charge(random: &mut Random) -> (Operation, u64) {
         0 => Operation::Peek,
         1 => Operation::Inspect,
         2..=3 => Operation::Refund,
+        4..=5 => Operation::Record,
         _ => Operation::Consume,
     };
     let cost = match random.below(12) {
-        0 => units(random).min(1_000_000),
+        0 if operation == Operation::Record => random.below(20),
+        0 if random.one_in(10) => COST_MAX,
+        0 => units(random),
         1..=3 => random.between(1, 6),
         _ => 1,
     };
@@ -218,9 +226,22 @@ fn random_charge(random: &mut Random) -> (Operation, u64) {
 }
 
 /// Compares Redis and its twin over a random history. Returns the numbers of checks that passed and that were denied.
-async fn history(seed: u64, kinds: &'static [Kind], by_script: bool) -> (u32, u32) {
+async fn history(seed: u64, kinds: &'static [Kind], program: Program) -> (u32, u32) {
+    let mut fixture = Fixture::by(program).await;
+    let counts = history_on(&mut fixture, seed, kinds).await;
+    for (key, (_, ttl_ms)) in fixture.dump().await {
+        assert!(ttl_ms > 0, "seed {seed}: {key} stays for ever");
+    }
+    counts
+}
+
+/// The same on the Redis of this fixture.
+pub(super) async fn history_on(
+    fixture: &mut Fixture,
+    seed: u64,
+    kinds: &'static [Kind],
+) -> (u32, u32) {
     let mut random = Random(seed);
-    let mut fixture = if by_script { Fixture::by_script().await } else { Fixture::new().await };
     fixture.set_now(Micros(START_US + random.below(100_000_000_000)));
     // Half of the histories have one namespace.
     let count = if random.one_in(2) { 1 } else { 3 };
@@ -274,26 +295,27 @@ async fn history(seed: u64, kinds: &'static [Kind], by_script: bool) -> (u32, u3
             }
         }
     }
-    for (key, (_, ttl_ms)) in fixture.dump().await {
-        assert!(ttl_ms > 0, "seed {seed}: {key} stays for ever");
-    }
     (passed, denied)
 }
 
 /// Histories of these kinds with four seeds, side by side, which neither all pass nor are all denied. Redis runs the program
-/// as a function, and for the same seeds as a script.
+/// as a function, and for the same seeds as a script. On other engines there is one history.
 async fn histories(kinds: &'static [Kind]) {
+    let (seeds, programs) = match chosen_program() {
+        Some(program) => (0..1, vec![program]),
+        None => (0..4, vec![Program::Function, Program::Script]),
+    };
     let mut histories = JoinSet::new();
-    for seed in 0..4 {
-        for by_script in [false, true] {
-            histories.spawn_local(history(seed * 7919 + 1, kinds, by_script));
+    for seed in seeds {
+        for &program in &programs {
+            histories.spawn_local(history(seed * 7919 + 1, kinds, program));
         }
     }
+    let least = u32::try_from(histories.len()).expect("few") * STEPS / 50;
     let (mut passed, mut denied) = (0, 0);
     for (some_passed, some_denied) in histories.join_all().await {
         (passed, denied) = (passed + some_passed, denied + some_denied);
     }
-    let least = 8 * STEPS / 50;
     assert!(passed > least && denied > least, "{kinds:?}: {passed} passed, {denied} denied");
 }
 

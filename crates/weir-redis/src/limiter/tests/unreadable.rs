@@ -198,11 +198,7 @@ async fn reset_removes_keys_of_a_wrong_type() {
     let rules = [charge_with_block(1, 60_000, one_of_each(3, 60_000))];
     fixture.exhaust(&rules).await;
     spoil_types(&fixture).await;
-    fixture
-        .limiter
-        .reset(fixture.tenant, "test", &rules[0].counters(fixture.tenant))
-        .await
-        .expect("redis answers");
+    fixture.limiter.reset(fixture.tenant, "test", &rules[0]).await.expect("redis answers");
     assert!(fixture.dump().await.is_empty());
     assert!(passed(&fixture.check(Operation::Consume, 1, &rules).await));
 }

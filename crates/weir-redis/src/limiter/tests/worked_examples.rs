@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use weir_domain::algorithm::Period;
-use weir_domain::draft::LimitDraft;
+use weir_domain::algorithm::{Kind, Period};
+use weir_domain::draft::{LimitDraft, Over, RuleDraft};
+use weir_domain::limit::COST_MAX;
 use weir_domain::request::Operation;
+use weir_domain::rule::Rule;
 use weir_domain::time::Micros;
 
 use super::fixture::{
-    Fixture, START_US, charge_of, client, fresh_tenant, one_of_each, passed, until_up, values,
+    Fixture, START_US, charge, charge_of, client, draft, fresh_tenant, of_kind, one_of_each,
+    passed, until_up, values,
 };
 use crate::limiter::{Answer, Asked, Limiter, LimiterSettings};
 
@@ -172,4 +175,87 @@ async fn sixty_four_callers_over_two_limiters_get_exactly_the_limit() {
         }
     }
     stop.cancel();
+}
+
+/// A budget of 50 tokens, of which each call uses 17: three calls pass, and the third leaves a debt of one.
+#[tokio::test]
+async fn debt_lets_a_check_pass_while_anything_is_left_and_delays_the_next() {
+    for limit in one_of_each(50, 60_000) {
+        let kind = limit.kind();
+        if kind == Kind::Spacing {
+            continue;
+        }
+        let fixture = Fixture::new().await;
+        let debt =
+            Rule::parse(RuleDraft { over: Over::Debt, ..draft(vec![limit]) }).expect("valid");
+        let rules = [charge(1, debt, 0)];
+        for left in [33, 16, 0] {
+            let decision = fixture.check(Operation::Consume, 17, &rules).await[0];
+            assert_eq!((decision.allowed, decision.remaining), (true, left), "{kind:?}");
+        }
+        let denied = fixture.check(Operation::Consume, 17, &rules).await[0];
+        assert_eq!((denied.allowed, denied.remaining), (false, 0), "{kind:?}");
+        let wait_ms = denied.retry_after_ms.expect("it can pass later");
+        fixture.pass_ms(wait_ms - 1);
+        let early = fixture.check(Operation::Peek, 17, &rules).await[0];
+        assert!(!early.allowed, "{kind:?}");
+        fixture.pass_ms(1);
+        assert!(fixture.check(Operation::Consume, 17, &rules).await[0].allowed, "{kind:?}");
+    }
+}
+
+/// A record is charged even if it exceeds the limit, and its waits are exact.
+#[tokio::test]
+async fn record_charges_more_than_is_left() {
+    // A bucket refills a unit in 1.2 s.
+    for (kind, wait_ms) in [
+        (Kind::FixedWindow, Some(60_000)),
+        (Kind::SlidingWindowLog, Some(60_000)),
+        (Kind::SlidingWindowCounter, Some(96_751)),
+        (Kind::TokenBucket, Some(60_000)),
+        (Kind::LeakyBucket, Some(60_000)),
+        (Kind::Spacing, Some(60_000)),
+        (Kind::Quota, None),
+    ] {
+        let fixture = Fixture::new().await;
+        let rules = [charge_of(1, vec![of_kind(kind, 50, 60_000)])];
+        let none = fixture.check(Operation::Record, 0, &rules).await[0];
+        assert_eq!((none.allowed, none.reset_after_ms), (true, 0), "{kind:?}");
+        assert!(fixture.dump().await.is_empty(), "{kind:?}: nothing was charged");
+        fixture.check(Operation::Record, 60, &rules).await;
+        let recorded = fixture.check(Operation::Record, 20, &rules).await[0];
+        let denied = fixture.check(Operation::Consume, 20, &rules).await[0];
+        assert_eq!(recorded, denied, "{kind:?}: the answer is that of the next check");
+        assert_eq!((denied.allowed, denied.remaining), (false, 0), "{kind:?}");
+        let wait = denied.retry_after_ms.expect("it can pass later");
+        if let Some(wait_ms) = wait_ms {
+            assert_eq!(wait, wait_ms, "{kind:?}");
+        }
+        fixture.pass_ms(wait - 1);
+        assert!(!fixture.check(Operation::Peek, 20, &rules).await[0].allowed, "{kind:?}");
+        fixture.pass_ms(1);
+        assert!(fixture.check(Operation::Peek, 20, &rules).await[0].allowed, "{kind:?}");
+    }
+}
+
+/// The greatest costs, again and again, leave every number exact and every counter readable.
+#[tokio::test]
+async fn debt_is_bounded() {
+    for limit in one_of_each(2, 31_622_400_000) {
+        let kind = limit.kind();
+        let mut fixture = Fixture::new().await;
+        let rules = [charge_of(1, vec![limit])];
+        for _ in 0..20 {
+            let records = (0..50).map(|_| fixture.asked(Operation::Record, COST_MAX, &rules));
+            fixture.check_all(records.collect()).await;
+            for _ in 0..50 {
+                fixture.check_twin(Operation::Record, COST_MAX, &rules);
+            }
+        }
+        let twin = fixture.check_twin(Operation::Peek, 1, &rules);
+        let decisions = fixture.check(Operation::Peek, 1, &rules).await;
+        assert_eq!(decisions, twin, "{kind:?}");
+        assert_eq!((decisions[0].allowed, decisions[0].remaining), (false, 0), "{kind:?}");
+        assert!(decisions[0].retry_after_ms.is_some_and(|ms| ms > 0), "{kind:?}");
+    }
 }

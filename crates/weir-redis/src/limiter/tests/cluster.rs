@@ -1,0 +1,9 @@
+//! The limiter on a real cluster of three primaries, each with a replica.
+
+mod clocks;
+mod encryption;
+mod failover;
+mod fixture;
+mod moving_slots;
+mod serving;
+mod twin;
