@@ -80,6 +80,7 @@ impl AnswerTemplate {
             allowed: verdict.allowed && !barred,
             denied_by: if barred { self.denied_by } else { denied_by.collect() },
             retry_after_ms: if barred { None } else { verdict.retry_after_ms },
+            cache_for_ms: 0,
             delay_ms: verdict.delay_ms,
             limit: deciding.map(|(limit, _)| limit),
             remaining: deciding.map(|(_, decision)| decision.remaining),
@@ -150,9 +151,11 @@ pub(crate) fn fingerprint(request: &Request) -> String {
         digest.update((text.len() as u64).to_le_bytes());
         digest.update(text.as_bytes());
     };
-    // A refund and a check with equal fields are different requests.
-    if request.operation() == Operation::Refund {
-        field("refund");
+    // Requests of other operations with equal fields are different requests.
+    match request.operation() {
+        Operation::Refund => field("refund"),
+        Operation::Record => field("record"),
+        Operation::Consume | Operation::Peek | Operation::Inspect => {}
     }
     field(request.namespace());
     field(&request.cost().to_string());

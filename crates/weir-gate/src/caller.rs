@@ -26,6 +26,14 @@ impl FromRequestParts<GateState> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &GateState) -> Result<Self, Problem> {
+        let book = Self::rulebook(state)?;
+        Self::of_secret(state, book, credential(&parts.headers, &parts.uri)?)
+    }
+}
+
+impl Caller {
+    /// The rulebook in force, if checks can be answered by it.
+    pub(crate) fn rulebook(state: &GateState) -> Result<Arc<Rulebook>, Problem> {
         let Some(book) = state.held.current() else {
             return Err(Problem::unavailable("the rulebook has not been loaded yet"));
         };
@@ -34,8 +42,16 @@ impl FromRequestParts<GateState> for Caller {
                 "the rulebook is older than WEIR_RULEBOOK_MAX_AGE_S and may be out of date",
             ));
         }
-        let digest = KeyDigest::of_presented(credential(&parts.headers, &parts.uri)?)
-            .ok_or_else(Problem::unauthenticated)?;
+        Ok(book)
+    }
+
+    /// The caller who presents this key.
+    pub(crate) fn of_secret(
+        state: &GateState,
+        book: Arc<Rulebook>,
+        secret: &str,
+    ) -> Result<Self, Problem> {
+        let digest = KeyDigest::of_presented(secret).ok_or_else(Problem::unauthenticated)?;
         let at = state.clock.now();
         let caller = book.caller(&digest, at).ok_or_else(Problem::unauthenticated)?;
         if !caller.key.scopes.contains(&Scope::Check) {

@@ -1,4 +1,4 @@
-//! The operations `/check`, `/check/batch` and `/refund`.
+//! The operations `/check`, `/check/batch`, `/record` and `/refund`.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -10,7 +10,8 @@ use weir_http::json::{Json, JsonText, StrictJson};
 use weir_http::params::Query;
 use weir_http::problem::Problem;
 use weir_wire::check::{
-    AnswerCode, BATCH_MAX, BatchAnswer, BatchBody, BatchText, CheckAnswer, CheckBody, RefundBody,
+    AnswerCode, BATCH_MAX, BatchAnswer, BatchBody, BatchText, CheckAnswer, CheckBody, RecordAnswer,
+    RecordBody, RefundBody,
 };
 use weir_wire::problem::FieldProblem;
 
@@ -107,6 +108,30 @@ pub(crate) async fn batch(
     Ok(JsonText(text.finish()))
 }
 
+/// Take units that were used already, even if fewer are left.
+#[utoipa::path(
+    post, path = "/record", tag = "checks", operation_id = "record",
+    request_body = RecordBody, security(("api_key" = [])),
+    responses(
+        (status = 200, description = "The limits as they stand now, whether or not a further check would pass", body = RecordAnswer),
+        (status = 429, description = "Nothing was taken: the tenant asks more often than its ceiling (`code` is `tenant_rate`)", body = CheckAnswer),
+        Refusals,
+    )
+)]
+pub(crate) async fn record(
+    State(state): State<GateState>,
+    caller: Caller,
+    StrictJson(body): StrictJson<RecordBody>,
+) -> Result<Response, Problem> {
+    let request = body.parse().map_err(Problem::invalid)?;
+    let cost = request.cost();
+    let answer = decide_one(state, caller, request).await?;
+    if answer.code == Some(AnswerCode::TenantRate) {
+        return Ok(over_ceiling(&answer));
+    }
+    Ok(Json(RecordAnswer::new(cost, answer)).into_response())
+}
+
 /// Give units back, never above full.
 #[utoipa::path(
     post, path = "/refund", tag = "checks", operation_id = "refund",
@@ -125,12 +150,16 @@ pub(crate) async fn refund(
     let request = body.parse().map_err(Problem::invalid)?;
     let answer = decide_one(state, caller, request).await?;
     if answer.code == Some(AnswerCode::TenantRate) {
-        let mut response =
-            (StatusCode::TOO_MANY_REQUESTS, JsonText(answer.to_json())).into_response();
-        headers::add(&answer, response.headers_mut());
-        return Ok(response);
+        return Ok(over_ceiling(&answer));
     }
     Ok(Json(answer).into_response())
+}
+
+/// The response to a request that the tenant's ceiling refused.
+fn over_ceiling(answer: &CheckAnswer) -> Response {
+    let mut response = (StatusCode::TOO_MANY_REQUESTS, JsonText(answer.to_json())).into_response();
+    headers::add(answer, response.headers_mut());
+    response
 }
 
 async fn decide_one(

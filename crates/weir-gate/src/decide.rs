@@ -1,4 +1,4 @@
-//! The decision pipeline: admission → rules → denial cache → leases → Redis → outage.
+//! The decision pipeline: admission → rules → denial cache → split checks → leases → Redis → outage.
 //!
 //! All stages have the same shape. A stage takes the checks of a request, answers those pending ones that it can, and leaves
 //! the others pending for the next stage. The checks of a batch stay in order, and Redis decides them in one call.
@@ -10,6 +10,7 @@ mod outage;
 mod pending;
 mod redis;
 mod rules;
+mod split;
 
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,8 @@ pub(crate) async fn decide(
     admission::answer(state, &mut checks);
     rules::answer(state, &mut checks).await?;
     denied::answer(state, &mut checks);
+    leased::return_units_to_refund(state, &checks).await;
+    split::answer(state, &mut checks).await;
     leased::answer(state, &mut checks).await;
     redis::answer(state, &mut checks).await;
     outage::answer(state, &mut checks);
@@ -56,13 +59,13 @@ async fn count(
         let outcome = check.outcome.take().expect("the outage stage answers every check");
         answers.push(match outcome {
             Outcome::Answered(answer) => {
-                state.meters.decided(&answer, took);
-                record(state, &check, &answer);
+                state.meters.decided(check.request.operation(), &answer, took);
+                record(state, &check, &answer, took);
                 Ok(answer)
             }
             // The statistics count the first answer alone.
             Outcome::Repeated(answer) => {
-                state.meters.decided(&answer, took);
+                state.meters.decided(check.request.operation(), &answer, took);
                 Ok(answer)
             }
             Outcome::KeyReused => Err(KeyReused),
@@ -72,12 +75,14 @@ async fn count(
     answers
 }
 
-/// Counts an answer for the statistics. Peeks are not counted, nor refunds that admission refused: they returned nothing.
-fn record(state: &GateState, check: &PendingCheck<'_>, answer: &CheckAnswer) {
+/// Counts an answer for the statistics. Peeks are not counted, nor refunds and records that admission refused: they changed
+/// nothing. Records are no part of the sample, because a what-if run would deny some.
+fn record(state: &GateState, check: &PendingCheck<'_>, answer: &CheckAnswer, took: Duration) {
     let by_admission = answer.code.is_some();
-    match check.request.operation() {
+    let operation = check.request.operation();
+    match operation {
         Operation::Consume => {}
-        Operation::Refund if !by_admission => {}
+        Operation::Refund | Operation::Record if !by_admission => {}
         _ => return,
     }
     let sample = check.namespace.and_then(|namespace| namespace.sample.as_ref());
@@ -85,8 +90,9 @@ fn record(state: &GateState, check: &PendingCheck<'_>, answer: &CheckAnswer) {
         tenant: check.caller.tenant,
         key: check.caller.key,
         at: check.caller.at,
+        took,
         known_namespace: check.namespace.is_some_and(|namespace| !namespace.rules.is_empty()),
-        sample: sample.filter(|_| !by_admission),
+        sample: sample.filter(|_| !by_admission && operation != Operation::Record),
         request: check.request,
         matched: &check.matched,
         answer,

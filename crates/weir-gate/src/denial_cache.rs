@@ -5,10 +5,10 @@
 //! that matches such a rule can then be admitted, so the counters stand still until that limit has a unit again, and that
 //! time is known. Three events can end a denial earlier: a change of the tenant's rules, whose generation differs; units that
 //! this gate leased; and a refund or a reset, which are announced to every gate. A gate that does not receive announcements
-//! caches nothing.
+//! about a bucket caches nothing of it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use weir_domain::algorithm::Algorithm;
@@ -17,6 +17,7 @@ use weir_domain::decide::Decision;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::limit::Limit;
 use weir_domain::subject::SubjectKey;
+use weir_redis::placement::{Bucket, Buckets};
 
 use crate::sharded::Sharded;
 use crate::tenant_map::TenantMap;
@@ -24,7 +25,8 @@ use crate::tenant_map::TenantMap;
 /// The cached denials of one gate.
 #[derive(Debug)]
 pub(crate) struct DenialCache {
-    connected: AtomicBool,
+    /// The buckets about which announcements are received.
+    connected: AtomicU64,
     shards: Sharded<Shard>,
 }
 
@@ -72,13 +74,28 @@ const CLOCK_MARGIN_MS: u64 = 5;
 impl DenialCache {
     /// An empty cache, which stays empty until [`DenialCache::set_connected`].
     pub(crate) fn new() -> Self {
-        Self { connected: AtomicBool::new(false), shards: Sharded::default() }
+        Self { connected: AtomicU64::new(Buckets::NONE.bits()), shards: Sharded::default() }
     }
 
-    /// Sets whether announcements are received, and empties the cache.
-    pub(crate) fn set_connected(&self, connected: bool) {
-        self.connected.store(connected, Ordering::SeqCst);
+    /// Sets the buckets about which announcements are received, and empties the cache.
+    pub(crate) fn set_connected(&self, buckets: Buckets) {
+        self.connected.store(buckets.bits(), Ordering::SeqCst);
+        self.clear();
+    }
+
+    /// Empties the cache.
+    pub(crate) fn clear(&self) {
         self.shards.each().for_each(|mut shard| shard.clear());
+    }
+
+    /// Whether announcements about the counters of a check are received.
+    fn is_connected(&self, check: ChargedRules<'_>) -> bool {
+        let connected = Buckets::from_bits(self.connected.load(Ordering::SeqCst));
+        connected == Buckets::ALL
+            || check.rules.first().is_some_and(|charge| {
+                let namespace = charge.active.rule.namespace();
+                connected.contains(Bucket::of(check.tenant, namespace, charge.spread))
+            })
     }
 
     /// The decisions about a check with a cached denial that is still valid. Otherwise the generation to pass to
@@ -108,7 +125,7 @@ impl DenialCache {
         now: Instant,
     ) {
         let Some(ms) = valid_for_ms(check, decisions) else { return };
-        if ms <= CLOCK_MARGIN_MS || !self.connected.load(Ordering::SeqCst) {
+        if ms <= CLOCK_MARGIN_MS || !self.is_connected(check) {
             return;
         }
         let until = generation.asked_at + Duration::from_millis(ms - CLOCK_MARGIN_MS).min(TTL_MAX);

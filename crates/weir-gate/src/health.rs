@@ -24,14 +24,14 @@ pub(crate) struct Readiness {
 }
 
 /// Whether the process is alive; asks nothing else.
-#[utoipa::path(get, path = "/healthz", tag = "operations", operation_id = "health",
+#[utoipa::path(get, path = "/healthz", tag = "operations", operation_id = "health", security(()),
     responses((status = 200, description = "Alive", body = String, content_type = "text/plain")))]
 pub(crate) async fn healthz() -> &'static str {
     "ok"
 }
 
 /// Whether a rulebook is loaded. Redis away is 200 with `"redis":"degraded"`.
-#[utoipa::path(get, path = "/readyz", tag = "operations", operation_id = "readiness",
+#[utoipa::path(get, path = "/readyz", tag = "operations", operation_id = "readiness", security(()),
     responses(
         (status = 200, description = "Decides checks", body = Readiness),
         (status = 503, description = "No rulebook was ever loaded, or it is stale and stale ones are refused, or the process is stopping", body = ProblemBody, content_type = "application/problem+json"),
@@ -54,10 +54,10 @@ pub(crate) async fn readyz(State(state): State<GateState>) -> Result<Json<Readin
 }
 
 /// Metrics in Prometheus' text format.
-#[utoipa::path(get, path = "/metrics", tag = "operations", operation_id = "metrics",
+#[utoipa::path(get, path = "/metrics", tag = "operations", operation_id = "metrics", security(()),
     responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
 pub(crate) async fn metrics(State(state): State<GateState>) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
     state.meters.rulebook_age(state.held.age(), state.held.is_stale());
-    (StatusCode::OK, kind, state.meters.render(state.limiter.health())).into_response()
+    (StatusCode::OK, kind, state.meters.render(&state.limiter.health())).into_response()
 }

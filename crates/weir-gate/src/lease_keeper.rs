@@ -56,7 +56,7 @@ pub(crate) async fn settle_idle(state: &GateState, now: Instant) {
 
 /// Stops leasing and returns all units, for at most [`LAST_DEADLINE`].
 pub(crate) async fn settle_all(state: &GateState) {
-    state.leases.set_connected(false, state.monotonic.now());
+    state.leases.set_connected(weir_redis::placement::Buckets::NONE, state.monotonic.now());
     let deadline = Instant::now() + LAST_DEADLINE;
     loop {
         let now = state.monotonic.now();

@@ -5,7 +5,7 @@
 //! `fixed_window` or a `quota`, are leased: with other algorithms a unit used later than it was taken would count in two
 //! windows, and of two limits the longer one would still count units that ended with the shorter.
 //!
-//! Unused units go back to Redis (`lease_keeper`): when no check used the lease for a second, when the rule was edited, when
+//! Unused units go back to Redis (`lease_keeper`): when no check used the lease for two seconds, when the rule was edited, when
 //! the gate receives no announcements, and when it stops. Until Redis has confirmed the return, they are *unsettled*.
 //! Only a gate that is killed loses its leases: at most one for each counter, of at most 1 % of the limit.
 
@@ -14,6 +14,7 @@ mod lease;
 mod request;
 mod store;
 mod unsettled;
+mod window;
 
 use std::time::{Duration, Instant};
 
@@ -22,14 +23,17 @@ use weir_domain::decide::Decision;
 use weir_domain::draft::Consistency;
 use weir_domain::id::TenantId;
 use weir_domain::subject::SubjectKey;
+use weir_redis::placement::Buckets;
 
 use self::call_ids::CallIds;
+use self::lease::Lease;
 #[cfg(test)]
 use self::store::Shard;
 use self::store::{LEASES_MAX, LeaseStore};
 
 pub(crate) use request::LeaseRequest;
 pub(crate) use unsettled::{Origin, Unsettled};
+pub(crate) use window::LeaseWindow;
 
 /// The leases of one gate.
 #[derive(Debug)]
@@ -38,8 +42,8 @@ pub(crate) struct Leases(LeaseStore);
 /// The result of a check for the leases of this gate.
 #[derive(Debug)]
 pub(crate) enum LeaseOutcome<'a> {
-    /// The check was admitted with units of a lease.
-    Admitted(Vec<Decision>),
+    /// The check was admitted with units of a lease, which belong to this window.
+    Admitted(Vec<Decision>, LeaseWindow),
     /// The lease needs units: take them from Redis together with the cost of the check.
     Take(LeaseRequest<'a>),
     /// No lease decides the check.
@@ -47,7 +51,7 @@ pub(crate) enum LeaseOutcome<'a> {
 }
 
 /// The time without use after which units are returned.
-const IDLE: Duration = Duration::from_secs(1);
+const IDLE: Duration = Duration::from_secs(2);
 
 impl Leases {
     /// No leases. No units are taken before [`Leases::set_connected`].
@@ -60,12 +64,11 @@ impl Leases {
         &self.0.ids
     }
 
-    /// Sets whether announcements are received. While they are not, units are returned and none are taken.
-    pub(crate) fn set_connected(&self, connected: bool, now: Instant) {
-        self.0.set_connected(connected);
-        if !connected {
-            self.0.shards.each().for_each(|mut shard| shard.end(now, |_, _| true));
-        }
+    /// Sets the buckets about which announcements are received. Units of other buckets are returned, and none are taken.
+    pub(crate) fn set_connected(&self, buckets: Buckets, now: Instant) {
+        self.0.set_connected(buckets);
+        let ends = |_: &_, lease: &Lease| !self.0.is_connected(lease.tenant(), lease.charge());
+        self.0.shards.each().for_each(|mut shard| shard.end(now, ends));
     }
 
     /// Decides a check that consumes `cost`, if it is charged to one leased rule and the lease has enough units.
@@ -77,7 +80,7 @@ impl Leases {
         now: Instant,
     ) -> LeaseOutcome<'_> {
         let [charge] = rules else { return LeaseOutcome::NotLeased };
-        if !is_leased(charge) || !self.0.is_connected() {
+        if !is_leased(charge) || !self.0.is_connected(tenant, charge) {
             return LeaseOutcome::NotLeased;
         }
         let key = (charge.subject, charge.active.id);
@@ -95,7 +98,7 @@ impl Leases {
             return LeaseOutcome::NotLeased;
         };
         if let Some(decision) = lease.spend(cost, now) {
-            return LeaseOutcome::Admitted(vec![decision]);
+            return LeaseOutcome::Admitted(vec![decision], lease.window(resets));
         }
         if lease.is_taking() {
             return LeaseOutcome::NotLeased;
@@ -109,6 +112,36 @@ impl Leases {
             (units, cost),
             (id, resets, now),
         ))
+    }
+
+    /// Takes back units of a window that a check did not use: into the lease, or else to be returned to Redis.
+    pub(crate) fn put_back(
+        &self,
+        (tenant, charge): (TenantId, &RuleCharge),
+        units: u64,
+        window: LeaseWindow,
+        now: Instant,
+    ) {
+        let key = (charge.subject, charge.active.id);
+        let mut shard = self.0.shards.of(charge.subject);
+        if shard.resets != window.resets {
+            // The units were possibly taken before the reset.
+            drop(shard);
+            return self.lose(units);
+        }
+        let lease = shard.leases.get_mut(tenant, &key);
+        if lease.is_some_and(|lease| lease.is_of(charge) && lease.put_back(units, window, now)) {
+            return;
+        }
+        drop(shard);
+        let LeaseWindow { ends, until, .. } = window;
+        let (charge, origin) = (charge.clone(), Origin::Return { units, ends });
+        self.keep_unsettled(Unsettled { tenant, charge, origin, id: None, until }, now);
+    }
+
+    /// The number of times that counters of subjects like this one were reset.
+    pub(crate) fn resets(&self, subject: SubjectKey) -> u64 {
+        self.0.shards.of(subject).resets
     }
 
     /// Drops the leases of a subject whose counters were reset.

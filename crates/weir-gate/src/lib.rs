@@ -1,18 +1,20 @@
-//! The data plane: `/check`, the rulebook in memory, and the answers while Redis is away.
+//! The data plane: `/check`, `/authorize`, the rulebook in memory, and the answers while Redis is away.
 //!
 //! A check uses memory and at most one call of Redis, never Postgres or the control plane. A denied request for units of a
-//! lease takes a second call. The modules are listed in reading order: `check` receives requests,
+//! lease takes a second call. The modules are listed in reading order: `check` and `authorize` receive requests,
 //! `decide` is the pipeline, and the modules below are its parts.
 
 mod state;
 
 mod answer;
+mod authorize;
 mod caller;
 mod check;
 mod decide;
 mod finish;
 mod headers;
 mod refusals;
+mod undecided;
 
 mod denial_cache;
 mod heavy_matching;
@@ -20,6 +22,8 @@ mod lease_keeper;
 mod leases;
 mod local;
 mod meters;
+mod primary_meters;
+mod round_trip;
 mod rulebook;
 mod sharded;
 mod tally;

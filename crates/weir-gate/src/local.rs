@@ -85,7 +85,8 @@ impl Local {
         let rules: Vec<_> =
             charges.iter().map(|charge| meters(charge, tenant, gates, now)).collect();
         let mut shard = self.shards.of(tenant);
-        let has_room = operation != Operation::Consume || shard.reserve(tenant, &rules, now);
+        let takes = matches!(operation, Operation::Consume | Operation::Record);
+        let has_room = !takes || shard.reserve(tenant, &rules, now);
         let check =
             Check { operation: if has_room { operation } else { Operation::Peek }, cost, rules };
         let mut decisions = shard.decide(tenant, &check, now);

@@ -7,16 +7,21 @@ use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use weir_domain::request::Operation;
 use weir_domain::time::Timestamp;
 use weir_redis::error::RedisError;
 use weir_redis::limiter::RedisHealth;
 use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
 use weir_wire::words::Mode;
 
+use crate::primary_meters;
+use crate::undecided::UNDECIDED_REASONS;
+
 /// The metrics of one gate.
 pub(crate) struct Meters {
     handle: PrometheusHandle,
     allowed: Counter,
+    recorded: Counter,
     denied: Counter,
     near_limit: Counter,
     shadow_denied: Counter,
@@ -25,6 +30,7 @@ pub(crate) struct Meters {
     lost_units: Counter,
     tenant_rate_denied: Counter,
     degraded: [(Degraded, Counter); 3],
+    undecided: Vec<(&'static str, Counter)>,
     seconds: Histogram,
     redis_up: Gauge,
     redis_functions: Gauge,
@@ -76,6 +82,7 @@ impl Meters {
         let histogram = |name| recorder.register_histogram(&Key::from_static_name(name), &METADATA);
         Self {
             allowed: outcome("allowed"),
+            recorded: outcome("recorded"),
             denied: outcome("denied"),
             near_limit: counter("weir_near_limit_checks_total"),
             shadow_denied: counter("weir_shadow_denied_checks_total"),
@@ -88,6 +95,9 @@ impl Meters {
                 degraded(Degraded::Deny, "deny"),
                 degraded(Degraded::Local, "local"),
             ],
+            undecided: UNDECIDED_REASONS
+                .map(|reason| (reason, labelled("weir_authorize_errors_total", "reason", reason)))
+                .into(),
             seconds: histogram("weir_check_seconds"),
             redis_up: gauge("weir_redis_up"),
             redis_functions: gauge("weir_redis_functions"),
@@ -134,12 +144,14 @@ impl Meters {
     }
 
     /// The metrics in Prometheus' text format, those of Redis included.
-    pub(crate) fn render(&self, redis: RedisHealth) -> String {
+    pub(crate) fn render(&self, redis: &RedisHealth) -> String {
         self.redis_up.set(f64::from(u8::from(redis.up)));
         self.redis_functions.set(f64::from(u8::from(redis.functions)));
         self.redis_script_loads.absolute(redis.script_loads);
         self.upkeep();
-        self.handle.render()
+        let mut text = self.handle.render();
+        primary_meters::render(&redis.primaries, &mut text);
+        text
     }
 
     /// Adds measurements to their buckets. Call it every few seconds: until then each measurement uses memory.
@@ -147,13 +159,11 @@ impl Meters {
         self.handle.run_upkeep();
     }
 
-    pub(crate) fn decided(&self, answer: &CheckAnswer, took: Duration) {
-        if answer.allowed { &self.allowed } else { &self.denied }.increment(1);
-        if near_limit(answer) {
-            self.near_limit.increment(1);
-        }
-        if answer.limits.iter().any(|limit| limit.mode == Mode::Shadow && !limit.allowed) {
-            self.shadow_denied.increment(1);
+    pub(crate) fn decided(&self, operation: Operation, answer: &CheckAnswer, took: Duration) {
+        if operation == Operation::Record && answer.code != Some(AnswerCode::TenantRate) {
+            self.recorded.increment(1);
+        } else {
+            self.outcome(answer);
         }
         for (_, counter) in self.degraded.iter().filter(|(kind, _)| answer.degraded == Some(*kind))
         {
@@ -163,6 +173,23 @@ impl Meters {
             self.tenant_rate_denied.increment(1);
         }
         self.seconds.record(took.as_secs_f64());
+    }
+
+    /// Counts a request of a proxy that was not decided for this reason.
+    pub(crate) fn undecided(&self, reason: &'static str) {
+        for (_, counter) in self.undecided.iter().filter(|(known, _)| *known == reason) {
+            counter.increment(1);
+        }
+    }
+
+    fn outcome(&self, answer: &CheckAnswer) {
+        if answer.allowed { &self.allowed } else { &self.denied }.increment(1);
+        if near_limit(answer) {
+            self.near_limit.increment(1);
+        }
+        if answer.limits.iter().any(|limit| limit.mode == Mode::Shadow && !limit.allowed) {
+            self.shadow_denied.increment(1);
+        }
     }
 
     /// Counts a check that the denial cache answered.

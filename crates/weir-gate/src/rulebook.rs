@@ -1,10 +1,13 @@
 //! The rulebook in force: replaced as a whole, and read without waiting.
 
+mod apart;
 mod cache;
+mod compiled;
 pub(crate) mod follower;
 mod snapshot;
 mod snapshot_writer;
 mod source;
+mod whole_load;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};

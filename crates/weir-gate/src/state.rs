@@ -13,6 +13,7 @@ use crate::heavy_matching::HeavyMatching;
 use crate::leases::Leases;
 use crate::local::Local;
 use crate::meters::Meters;
+use crate::round_trip::RoundTrip;
 use crate::rulebook::Held;
 use crate::tally::Tally;
 use crate::tenant_rates::TenantRates;
@@ -41,6 +42,8 @@ pub struct GateParts {
     pub(crate) heavy_matching: HeavyMatching,
     /// The metrics.
     pub(crate) meters: Meters,
+    /// The duration of the calls of Redis.
+    pub(crate) round_trip: RoundTrip,
     /// Reports keys in Redis that cannot be read.
     pub(crate) unreadable: UnreadableKeys,
     /// Counts decisions for the statistics.
@@ -82,6 +85,7 @@ impl GateState {
             tenant_rates: TenantRates::new(),
             heavy_matching: HeavyMatching::new(),
             meters: Meters::new(),
+            round_trip: RoundTrip::default(),
             unreadable: UnreadableKeys::default(),
             tally,
             clock,

@@ -13,6 +13,7 @@ mod rule_decision;
 mod sample;
 mod sample_batch;
 mod sketch;
+mod steps;
 mod subject_text;
 
 use std::cell::Cell;

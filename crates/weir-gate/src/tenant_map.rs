@@ -1,9 +1,9 @@
 //! A bounded map that shares its capacity between tenants, so that no tenant can evict all entries of another.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 
 use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
 use weir_domain::id::TenantId;
 
 /// Entries by tenant and key.
@@ -13,7 +13,7 @@ pub(crate) struct TenantMap<K, V> {
     /// The most entries of one tenant.
     tenant_max: usize,
     len: usize,
-    tenants: HashMap<TenantId, IndexMap<K, V>>,
+    tenants: FxHashMap<TenantId, IndexMap<K, V>>,
     /// The index at which the next search for an entry to evict begins.
     probe: usize,
 }
@@ -41,7 +41,7 @@ impl<K: Hash + Eq, V> TenantMap<K, V> {
     }
 
     pub(crate) fn with_share(capacity: usize, tenant_max: usize) -> Self {
-        Self { capacity, tenant_max, len: 0, tenants: HashMap::new(), probe: 0 }
+        Self { capacity, tenant_max, len: 0, tenants: FxHashMap::default(), probe: 0 }
     }
 
     #[cfg(test)]

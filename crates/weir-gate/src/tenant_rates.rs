@@ -1,9 +1,9 @@
 //! The ceiling of checks a second. Each gate enforces its share of a tenant's ceiling in memory.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use rustc_hash::FxHashMap;
 use weir_domain::ceilings::CHECKS_PER_SECOND_MAX;
 use weir_domain::id::TenantId;
 use weir_domain::rate::{RateBucket, Taken};
@@ -11,7 +11,7 @@ use weir_domain::rate::{RateBucket, Taken};
 /// A bucket for each recently active tenant that has a ceiling.
 #[derive(Debug)]
 pub(crate) struct TenantRates {
-    shards: Box<[Mutex<HashMap<TenantId, RateBucket>>]>,
+    shards: Box<[Mutex<FxHashMap<TenantId, RateBucket>>]>,
     began: Instant,
 }
 

@@ -1,10 +1,12 @@
 //! The data plane through its real router, with real Redis and a rulebook made by hand.
 
 mod admission;
+mod authorize;
 mod bad_keys;
 mod isolation;
 mod leaving;
 mod limits;
 mod preflight;
+mod records;
 mod refunds;
 mod support;

@@ -43,6 +43,7 @@ fn answer_without_rules(caller: &Caller, code: AnswerCode) -> CheckAnswer {
         allowed: true,
         denied_by: Vec::new(),
         retry_after_ms: Some(0),
+        cache_for_ms: 0,
         delay_ms: 0,
         limit: None,
         remaining: None,

@@ -14,12 +14,7 @@ use crate::state::GateState;
 pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<'a>]) {
     let mut has_requests = false;
     for check in checks.iter_mut() {
-        if !check.is_pending() {
-            continue;
-        }
-        if check.request.operation() == Operation::Refund {
-            return_units(state, check).await;
-        } else if check.can_be_decided_here() {
+        if check.is_pending() && check.can_be_decided_here() {
             has_requests |= spend(state, check);
         }
     }
@@ -34,7 +29,7 @@ pub(super) async fn answer<'a>(state: &'a GateState, checks: &mut [PendingCheck<
 fn spend<'a>(state: &'a GateState, check: &mut PendingCheck<'a>) -> bool {
     let (tenant, cost) = (check.caller.tenant, check.request.cost());
     match state.leases.spend(tenant, check.charges(), cost, check.started) {
-        LeaseOutcome::Admitted(decisions) => {
+        LeaseOutcome::Admitted(decisions, _) => {
             state.meters.leased();
             check.answer(&decisions);
         }
@@ -44,8 +39,16 @@ fn spend<'a>(state: &'a GateState, check: &mut PendingCheck<'a>) -> bool {
     check.lease.is_some()
 }
 
-/// Returns the leased units of the subjects before units are refunded to them. Otherwise a refund of more than was consumed
-/// would release leased units, which this gate can still give out.
+/// Returns the leased units of the subjects to which the pending checks refund units. Otherwise a refund of more than was
+/// consumed would release leased units, which this gate can still give out.
+pub(super) async fn return_units_to_refund(state: &GateState, checks: &[PendingCheck<'_>]) {
+    for check in checks {
+        if check.is_pending() && check.request.operation() == Operation::Refund {
+            return_units(state, check).await;
+        }
+    }
+}
+
 async fn return_units(state: &GateState, check: &PendingCheck<'_>) {
     for charge in check.charges() {
         let unsettled = state.leases.end(check.caller.tenant, charge, check.started);

@@ -15,6 +15,9 @@ use crate::caller::Caller;
 use crate::denial_cache::{ChargedRules, Generation};
 use crate::leases::LeaseRequest;
 
+/// The longest time for which a caller repeats a denial by itself: it learns of a refund, a reset or an edited rule at most this late.
+const CACHE_FOR_MAX_MS: u64 = 1_000;
+
 /// The idempotency key was used for another request.
 #[derive(Debug)]
 pub(crate) struct KeyReused;
@@ -93,6 +96,13 @@ impl<'a> PendingCheck<'a> {
         }
     }
 
+    /// Whether the counters are at two places: some are spread by values of the request, and others are not.
+    pub(super) fn is_split(&self) -> bool {
+        let charges = self.charges();
+        let first = charges.first().map(|charge| charge.spread);
+        charges.iter().any(|charge| Some(charge.spread) != first)
+    }
+
     pub(super) fn limit_count(&self) -> usize {
         self.charges().iter().map(|charge| charge.limits().len()).sum()
     }
@@ -105,7 +115,9 @@ impl<'a> PendingCheck<'a> {
     /// The idempotency key; peeks have none.
     pub(super) fn idempotency_key(&self) -> Option<&str> {
         match self.request.operation() {
-            Operation::Consume | Operation::Refund => self.request.idempotency_key(),
+            Operation::Consume | Operation::Refund | Operation::Record => {
+                self.request.idempotency_key()
+            }
             Operation::Peek | Operation::Inspect => None,
         }
     }
@@ -132,8 +144,22 @@ impl<'a> PendingCheck<'a> {
 
     /// Answers the check with one decision for each limit.
     pub(super) fn answer(&mut self, decisions: &[Decision]) {
-        let answer = self.template().answer(decisions, self.request.operation());
+        let mut answer = self.template().answer(decisions, self.request.operation());
+        answer.cache_for_ms = self.cache_for_ms(&answer);
         self.outcome = Some(Outcome::Answered(answer));
+    }
+
+    /// The time for which the caller can repeat this answer by itself: only of a denial, and only if a further check would change
+    /// nothing. Shadow rules are charged by denied checks, and a repeat with an idempotency key gets this answer later.
+    fn cache_for_ms(&self, answer: &CheckAnswer) -> u64 {
+        let changes = |charge: &RuleCharge| {
+            let counts_denied = charge.limits().iter().any(|limit| limit.algorithm.counts_denied());
+            charge.shadow() || charge.active.rule.block_ms().is_some() || counts_denied
+        };
+        if answer.allowed || !self.can_be_decided_here() || self.charges().iter().any(changes) {
+            return 0;
+        }
+        answer.retry_after_ms.map_or(CACHE_FOR_MAX_MS, |ms| ms.min(CACHE_FOR_MAX_MS))
     }
 
     /// The call that decides the check in Redis.
@@ -152,7 +178,7 @@ impl<'a> PendingCheck<'a> {
         }
     }
 
-    fn idempotency(&self) -> Option<Idempotency> {
+    pub(super) fn idempotency(&self) -> Option<Idempotency> {
         let key = self.idempotency_key()?.to_owned();
         let fingerprint = answer::fingerprint(self.request);
         Some(Idempotency { key, fingerprint, text: self.template().to_text() })

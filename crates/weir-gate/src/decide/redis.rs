@@ -19,9 +19,7 @@ pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
     if calls.is_empty() {
         return;
     }
-    let began = Instant::now();
-    let mut results = state.limiter.check(&calls).await.into_iter();
-    state.meters.redis_called(began.elapsed());
+    let mut results = call(state, &calls).await.into_iter();
     drop(calls);
     let mut turns = Turns::default();
     for check in checks.iter_mut() {
@@ -32,13 +30,36 @@ pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
         turns.worked(check.limit_count()).await;
         match result {
             Ok(answer) => accept(state, check, answer),
-            Err(error) => {
-                state.meters.redis_failed(error.label());
-                let was_sent = !matches!(error, RedisError::Away | RedisError::Overloaded);
-                fail(check, was_sent);
-            }
+            Err(error) => fail(check, was_sent(&error)),
         }
     }
+}
+
+/// Calls Redis, and measures and counts the results.
+pub(super) async fn call(
+    state: &GateState,
+    calls: &[Asked<'_>],
+) -> Vec<Result<Answer, RedisError>> {
+    let began = Instant::now();
+    let results = state.limiter.check(calls).await;
+    let took = began.elapsed();
+    state.meters.redis_called(took);
+    state.round_trip.add(took);
+    for error in results.iter().filter_map(|result| result.as_ref().err()) {
+        state.meters.redis_failed(error.label());
+    }
+    results
+}
+
+/// Whether Redis possibly received the check that failed.
+pub(super) fn was_sent(error: &RedisError) -> bool {
+    !matches!(error, RedisError::Away | RedisError::Overloaded)
+}
+
+/// Reports a key that holds a value of the wrong type.
+pub(super) fn report_unreadable(state: &GateState, key: &str) {
+    state.unreadable.report(key, Instant::now());
+    state.meters.redis_unreadable();
 }
 
 fn calls<'c>(checks: &'c [PendingCheck<'_>]) -> Vec<Asked<'c>> {
@@ -55,8 +76,7 @@ fn accept(state: &GateState, check: &mut PendingCheck<'_>, answer: Answer) {
         }
         Answer::KeyReused => check.outcome = Some(Outcome::KeyReused),
         Answer::Unreadable(key) => {
-            state.unreadable.report(&key, Instant::now());
-            state.meters.redis_unreadable();
+            report_unreadable(state, &key);
             fail(check, false);
         }
     }

@@ -1,6 +1,7 @@
 //! Each stage of the pipeline by itself.
 
 mod fixture;
+mod split;
 
 use weir_domain::decide::Decision;
 use weir_domain::request::Operation;
@@ -197,4 +198,72 @@ async fn outage_answers_every_check_by_the_policy_of_its_rule() {
         assert_eq!(answer.denied_by.len(), usize::from(!expected), "{policy}");
         assert_eq!(answer.limits.len(), 1, "{policy}");
     }
+}
+
+/// `cache_for_ms` of a denied check by the rule of this fixture.
+async fn cache_for_ms(
+    rule: &serde_json::Value,
+    operation: Operation,
+    retry_after_ms: Option<u64>,
+) -> u64 {
+    let fixture = Fixture::away(rule);
+    let requests = fixture.requests(operation, &["a"]);
+    let mut checks = fixture.matched(&requests).await;
+    checks[0].answer(&[Decision { retry_after_ms, ..denial() }]);
+    answer(&checks[0]).expect("answered").cache_for_ms
+}
+
+#[tokio::test]
+async fn denial_is_cacheable_until_it_could_pass_and_at_most_a_second() {
+    let rule = window("allow");
+    for (retry_after_ms, expected) in
+        [(Some(50_000), 1_000), (Some(1_000), 1_000), (Some(999), 999), (Some(1), 1), (None, 1_000)]
+    {
+        let cached = cache_for_ms(&rule, Operation::Consume, retry_after_ms).await;
+        assert_eq!(cached, expected, "retry after {retry_after_ms:?}");
+    }
+}
+
+#[tokio::test]
+async fn answer_that_a_further_check_could_change_is_not_cacheable() {
+    let with = |field: &str, value: serde_json::Value| {
+        let mut rule = window("allow");
+        rule[field] = value;
+        rule
+    };
+    let counts_denied = serde_json::json!([
+        { "algorithm": "sliding_window_log", "limit": 5, "window_ms": 60_000, "count_denied": true }]);
+    let rules = [
+        with("limits", counts_denied),
+        with("block_ms", 60_000.into()),
+        with("mode", "shadow".into()),
+    ];
+    for rule in rules {
+        assert_eq!(cache_for_ms(&rule, Operation::Consume, Some(500)).await, 0, "{rule}");
+    }
+    for operation in [Operation::Peek, Operation::Refund, Operation::Inspect] {
+        assert_eq!(cache_for_ms(&window("allow"), operation, Some(500)).await, 0, "{operation:?}");
+    }
+}
+
+#[tokio::test]
+async fn degraded_denial_and_the_answer_of_an_idempotency_key_are_not_cacheable() {
+    let fixture = Fixture::away(&window("deny"));
+    let requests = fixture.requests(Operation::Consume, &["a"]);
+    let mut checks = fixture.matched(&requests).await;
+    outage::answer(&fixture.state, &mut checks);
+    let degraded = answer(&checks[0]).expect("answered");
+    assert_eq!((degraded.allowed, degraded.cache_for_ms), (false, 0));
+
+    let draft = weir_domain::request::RequestDraft {
+        namespace: "default".to_owned(),
+        attributes: [("user".to_owned(), "a".to_owned())].into(),
+        cost: 1,
+        operation: Operation::Consume,
+        idempotency_key: Some("once".to_owned()),
+    };
+    let requests = [Request::parse(draft).expect("valid")];
+    let mut checks = fixture.matched(&requests).await;
+    checks[0].answer(&[denial()]);
+    assert_eq!(answer(&checks[0]).expect("answered").cache_for_ms, 0);
 }

@@ -1,9 +1,10 @@
 //! The denials that are cached, their time to live, and the events that remove them.
 
-use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, RuleDraft};
+use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
 use weir_domain::overrides::Overrides;
 use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
+use weir_domain::spread::SpreadKey;
 
 use super::*;
 use crate::sharded::SHARDS;
@@ -23,10 +24,11 @@ fn rule(id: u128, mode: Mode, block_ms: Option<u64>, limits: Vec<LimitDraft>) ->
         mode,
         on_store_failure: OnStoreFailure::Allow,
         consistency: Consistency::Exact,
+        over: Over::Deny,
     };
     let rule = Rule::parse(draft).expect("a rule");
     let active = Arc::new(ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default()));
-    RuleCharge { active, subject: SubjectKey(7), override_limits: None }
+    RuleCharge { active, subject: SubjectKey(7), spread: SpreadKey::NONE, override_limits: None }
 }
 
 fn window() -> LimitDraft {
@@ -90,7 +92,7 @@ fn each_rule_must_be_exhausted_itself_and_for_the_same_subject() {
 /// A connected cache with a denial that is valid for ten seconds.
 fn with_denial() -> (DenialCache, [RuleCharge; 1], Instant) {
     let denial_cache = DenialCache::new();
-    denial_cache.set_connected(true);
+    denial_cache.set_connected(weir_redis::placement::Buckets::ALL);
     let rules = [rule(1, Mode::Enforce, None, vec![window()])];
     let now = Instant::now();
     let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
@@ -138,7 +140,7 @@ fn denial_of_an_earlier_generation_is_not_inserted() {
 fn nothing_is_cached_while_announcements_are_not_received() {
     let (denial_cache, rules, now) = with_denial();
     let check = ChargedRules { tenant: TENANT, version: 1, cost: 1, rules: &rules };
-    denial_cache.set_connected(false);
+    denial_cache.set_connected(weir_redis::placement::Buckets::NONE);
     assert!(denial_cache.get(check, now).is_err());
     let generation = generation(&denial_cache, &rules, now);
     denial_cache.insert(generation, check, &[denied(0, 10_000)], now);

@@ -22,6 +22,7 @@ fn denied() -> CheckAnswer {
         allowed: false,
         denied_by: vec!["login-per-user".into()],
         retry_after_ms: Some(1_840),
+        cache_for_ms: 0,
         delay_ms: 0,
         limit: Some(5),
         remaining: Some(0),

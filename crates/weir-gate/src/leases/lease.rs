@@ -9,7 +9,8 @@ use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
 use weir_domain::time::Micros;
 
-use super::unsettled::{Origin, Unsettled, end_of};
+use super::unsettled::{Origin, Unsettled};
+use super::window::LeaseWindow;
 
 #[derive(Debug)]
 pub(super) struct Lease {
@@ -35,7 +36,7 @@ pub(super) struct Lease {
 }
 
 /// A lease has as many units as are used in about this time.
-const LASTS: Duration = Duration::from_secs(1);
+const LASTS: Duration = Duration::from_secs(2);
 /// A lease takes at most one n-th of the remaining units, so that the last ones reach all gates.
 const REMAINING_SHARE: u64 = 8;
 /// A lease has at most one n-th of the limit: bounds the loss by a killed gate.
@@ -44,7 +45,7 @@ const SIZE_MAX: u64 = 10_000;
 /// A lease decides at least this many later checks, unless the limit permits no lease of that size. A smaller one costs
 /// Redis more than it saves: its request has an idempotency record, and units that stay unused are returned by a call of
 /// their own.
-const CHECKS_MIN: u64 = 4;
+const CHECKS_MIN: u64 = 3;
 
 impl Lease {
     pub(super) fn empty(tenant: TenantId, charge: RuleCharge, now: Instant) -> Self {
@@ -64,13 +65,22 @@ impl Lease {
         }
     }
 
+    pub(super) fn tenant(&self) -> TenantId {
+        self.tenant
+    }
+
+    pub(super) fn charge(&self) -> &RuleCharge {
+        &self.charge
+    }
+
     pub(super) fn units(&self) -> u64 {
         self.units
     }
 
-    /// Whether the lease is of this version of the rule and of the same override.
+    /// Whether the lease is of this version of the rule, of the same override and of the counter at the same place.
     pub(super) fn is_of(&self, charge: &RuleCharge) -> bool {
         Arc::ptr_eq(&self.charge.active, &charge.active)
+            && self.charge.spread == charge.spread
             && charge.uses_override(self.charge.override_limits.as_ref())
     }
 
@@ -97,7 +107,22 @@ impl Lease {
         self.decision_at(now)
     }
 
-    /// The number of units to take for a check of `cost`: as many as the last second used, but at most twice as many as
+    /// The window of the units.
+    pub(super) fn window(&self, resets: u64) -> LeaseWindow {
+        LeaseWindow { ends: self.ends, until: self.until, resets }
+    }
+
+    /// Takes back units that a check did not use. Returns false if they are of another window than those of the lease.
+    pub(super) fn put_back(&mut self, units: u64, window: LeaseWindow, now: Instant) -> bool {
+        let is_same = self.ends == window.ends && now < self.until;
+        if is_same {
+            self.units += units;
+            self.used = self.used.saturating_sub(units);
+        }
+        is_same
+    }
+
+    /// The number of units to take for a check of `cost`: as many as the last two seconds used, but at most twice as many as
     /// before, and only the cost if the lease would decide too few later checks.
     pub(super) fn next_units(&mut self, cost: u64, now: Instant) -> u64 {
         let elapsed_ms = now.saturating_duration_since(self.decided_at).as_millis().max(1);
@@ -132,7 +157,7 @@ impl Lease {
         let same_window = now < self.until;
         self.units = surplus + if same_window { self.units } else { 0 };
         self.until = if same_window { self.until.min(until) } else { until };
-        self.ends = end_of(at, decision);
+        self.ends = LeaseWindow::end(at, decision.reset_after_ms);
         (self.decision, self.taken_at) = (Some(decision), at);
         (self.decided_at, self.used_at, self.used) = (now, now, cost);
         self.decision_at(now)
@@ -157,7 +182,8 @@ impl Lease {
         now: Instant,
     ) -> Option<Unsettled> {
         let mut returned = self.take_returned(now)?;
-        if let Some(edited) = edited {
+        // The counter stays where it is, although the namespace is now spread otherwise.
+        if let Some(edited) = edited.filter(|edited| edited.spread == self.charge.spread) {
             match after_edit(&self.charge, edited, self.taken_at) {
                 AfterEdit::SameWindow => {}
                 AfterEdit::Carried => returned.charge = edited.clone(),

@@ -9,7 +9,8 @@ use weir_domain::time::Micros;
 use weir_redis::limiter::Idempotency;
 
 use super::store::{Key, LeaseStore};
-use super::unsettled::{Origin, TRIED_FOR, Unsettled, end_of};
+use super::unsettled::{Origin, TRIED_FOR, Unsettled};
+use super::window::LeaseWindow;
 
 /// A request for units. Only one request of a counter is in flight at a time.
 ///
@@ -97,7 +98,7 @@ impl<'a> LeaseRequest<'a> {
             self.store.lose(surplus);
             return decisions;
         }
-        let connected = self.store.is_connected();
+        let connected = self.store.is_connected(self.tenant, &self.charge);
         let lease = shard.leases.get_mut(self.tenant, &key);
         if let Some(lease) = lease.filter(|lease| connected && lease.is_taken_by(self.id)) {
             lease.release();
@@ -106,7 +107,10 @@ impl<'a> LeaseRequest<'a> {
         }
         if surplus > 0 {
             let (tenant, charge) = (self.tenant, self.charge.clone());
-            let origin = Origin::Return { units: surplus, ends: end_of(at, decision) };
+            let origin = Origin::Return {
+                units: surplus,
+                ends: LeaseWindow::end(at, decision.reset_after_ms),
+            };
             shard.unsettled.push(Unsettled { tenant, charge, origin, id: None, until });
         }
         decisions

@@ -152,8 +152,8 @@ impl<'a> History<'a> {
             16 => {
                 self.counts.lost_subscriptions += 1;
                 let leases = &self.gates[at].state.leases;
-                leases.set_connected(false, self.time.instant());
-                leases.set_connected(true, self.time.instant());
+                leases.set_connected(weir_redis::placement::Buckets::NONE, self.time.instant());
+                leases.set_connected(weir_redis::placement::Buckets::ALL, self.time.instant());
             }
             17 => self.lose_answer(at).await,
             18 => self.stop(at).await,
@@ -223,7 +223,7 @@ impl<'a> History<'a> {
         let state = self.gates[at].state.clone();
         match state.leases.spend(self.tenant, &charges, cost, now) {
             LeaseOutcome::NotLeased => {}
-            LeaseOutcome::Admitted(_) => self.window.consumed += cost,
+            LeaseOutcome::Admitted(..) => self.window.consumed += cost,
             LeaseOutcome::Take(request) => {
                 self.counts.lost_answers += 1;
                 if self.random.one_in(3) {
@@ -332,8 +332,8 @@ impl<'a> History<'a> {
             Monotonic::new(move || time.instant())
         };
         let state = GateState::supplied(self.limiter.clone(), clock, monotonic);
-        state.leases.set_connected(true, self.time.instant());
-        state.denial_cache.set_connected(true);
+        state.leases.set_connected(weir_redis::placement::Buckets::ALL, self.time.instant());
+        state.denial_cache.set_connected(weir_redis::placement::Buckets::ALL);
         Gate { state, book: Arc::clone(&self.book), limit: self.limit }
     }
 

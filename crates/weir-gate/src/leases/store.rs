@@ -1,11 +1,12 @@
 //! The leases of one gate, in shards by subject.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::subject::SubjectKey;
+use weir_redis::placement::{Bucket, Buckets};
 
 use super::call_ids::CallIds;
 use super::lease::Lease;
@@ -16,8 +17,8 @@ use crate::tenant_map::TenantMap;
 /// The state that requests for units share with the leases.
 #[derive(Debug)]
 pub(super) struct LeaseStore {
-    /// Whether announcements of resets are received.
-    connected: AtomicBool,
+    /// The buckets about which announcements of resets are received.
+    connected: AtomicU64,
     /// The number of units that this gate can neither use nor return.
     lost: AtomicU64,
     pub(super) ids: CallIds,
@@ -42,19 +43,23 @@ pub(super) const LEASES_MAX: usize = 4096;
 impl LeaseStore {
     pub(super) fn new() -> Self {
         Self {
-            connected: AtomicBool::new(false),
+            connected: AtomicU64::new(Buckets::NONE.bits()),
             lost: AtomicU64::new(0),
             ids: CallIds::new(),
             shards: Sharded::default(),
         }
     }
 
-    pub(super) fn set_connected(&self, connected: bool) {
-        self.connected.store(connected, Ordering::SeqCst);
+    pub(super) fn set_connected(&self, buckets: Buckets) {
+        self.connected.store(buckets.bits(), Ordering::SeqCst);
     }
 
-    pub(super) fn is_connected(&self) -> bool {
-        self.connected.load(Ordering::SeqCst)
+    /// Whether announcements about the counters of this tenant and rule are received.
+    pub(super) fn is_connected(&self, tenant: TenantId, charge: &RuleCharge) -> bool {
+        let connected = Buckets::from_bits(self.connected.load(Ordering::SeqCst));
+        let namespace = charge.active.rule.namespace();
+        connected == Buckets::ALL
+            || connected.contains(Bucket::of(tenant, namespace, charge.spread))
     }
 
     pub(super) fn lose(&self, units: u64) {

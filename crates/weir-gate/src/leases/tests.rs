@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use weir_domain::algorithm::Period;
-use weir_domain::draft::{Action, LimitDraft, Mode, OnStoreFailure, RuleDraft};
+use weir_domain::draft::{Action, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
 use weir_domain::id::RuleId;
 use weir_domain::overrides::Overrides;
 use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
+use weir_domain::spread::SpreadKey;
 use weir_domain::time::Micros;
 
 use super::*;
@@ -29,10 +30,11 @@ fn rule(consistency: Consistency, limits: Vec<LimitDraft>) -> [RuleCharge; 1] {
         mode: Mode::Enforce,
         on_store_failure: OnStoreFailure::Allow,
         consistency,
+        over: Over::Deny,
     };
     let rule = Rule::parse(draft).expect("a rule");
     let active = Arc::new(ActiveRule::new(RuleId::from_u128(1), rule, Overrides::default()));
-    [RuleCharge { active, subject: SubjectKey(7), override_limits: None }]
+    [RuleCharge { active, subject: SubjectKey(7), spread: SpreadKey::NONE, override_limits: None }]
 }
 
 fn window(limit: u64, window_ms: u64) -> LimitDraft {
@@ -45,7 +47,7 @@ fn leased_window() -> [RuleCharge; 1] {
 
 fn connected() -> Leases {
     let leases = Leases::new();
-    leases.set_connected(true, Instant::now());
+    leases.set_connected(weir_redis::placement::Buckets::ALL, Instant::now());
     leases
 }
 
@@ -63,7 +65,7 @@ fn take<'a>(leases: &'a Leases, rules: &[RuleCharge], cost: u64, now: Instant) -
 }
 
 fn is_here(leases: &Leases, rules: &[RuleCharge], now: Instant) -> bool {
-    matches!(leases.spend(TENANT, rules, 1, now), LeaseOutcome::Admitted(_))
+    matches!(leases.spend(TENANT, rules, 1, now), LeaseOutcome::Admitted(..))
 }
 
 /// A lease of three units more than the first check needed.
@@ -117,7 +119,7 @@ fn only_one_request_for_units_is_in_flight() {
 }
 
 #[test]
-fn lease_has_the_units_of_one_second_and_at_most_one_percent_of_the_limit() {
+fn lease_has_the_units_of_two_seconds_and_at_most_one_percent_of_the_limit() {
     let sizes = |limit: u64, every: Duration| {
         let rules = rule(Consistency::Leased, vec![window(limit, 3_600_000)]);
         let (leases, mut now) = (connected(), Instant::now());
@@ -131,12 +133,17 @@ fn lease_has_the_units_of_one_second_and_at_most_one_percent_of_the_limit() {
         }
         sizes
     };
-    assert_eq!(sizes(100_000, Duration::from_millis(100)), [1, 1, 1, 8, 10, 10, 10, 10]);
-    assert_eq!(sizes(1_000, Duration::from_millis(1)), [1, 1, 1, 8, 11, 11, 11, 11]);
-    assert_eq!(sizes(100_000, Duration::from_secs(2)), [1; 8], "used less than once a second");
+    assert_eq!(sizes(100_000, Duration::from_millis(100)), [1, 1, 4, 8, 16, 20, 20, 20]);
+    assert_eq!(sizes(1_000, Duration::from_millis(1)), [1, 1, 4, 8, 11, 11, 11, 11]);
+    assert_eq!(
+        sizes(100_000, Duration::from_secs(3)),
+        [1; 8],
+        "used less than once in two seconds"
+    );
     assert_eq!(sizes(200, Duration::from_millis(1)), [1, 1, 3, 3, 3, 3, 3, 3], "1 % of the limit");
     assert_eq!(sizes(99, Duration::from_millis(1)), [1; 8], "no unit is 1 % of the limit");
-    assert_eq!(sizes(100_000, Duration::from_millis(250)), [1; 8], "3 checks a second");
+    assert_eq!(sizes(100_000, Duration::from_millis(400)), [1, 1, 4, 5, 5, 5, 5, 5]);
+    assert_eq!(sizes(100_000, Duration::from_millis(700)), [1; 8], "three checks in two seconds");
 }
 
 #[test]
@@ -151,7 +158,7 @@ fn last_units_are_left_for_other_gates() {
         }
         units
     };
-    assert_eq!([500, 500, 500, 48, 20].map(take_and_use), [1, 1, 1, 8, 6], "an eighth of 48 units");
+    assert_eq!([500, 500, 500, 48, 20].map(take_and_use), [1, 1, 4, 8, 6], "an eighth of 48 units");
     assert_eq!(take_and_use(500), 1, "an eighth of 20 units decides too few checks");
 }
 
@@ -184,7 +191,7 @@ fn units_follow_their_counter_into_a_longer_window_and_end_with_a_shorter_one() 
 fn lost_subscription_returns_all_units_and_stops_leasing() {
     let (leases, rules, now) = (connected(), leased_window(), Instant::now());
     with_three(&leases, &rules, now);
-    leases.set_connected(false, now);
+    leases.set_connected(weir_redis::placement::Buckets::NONE, now);
     assert!(matches!(leases.spend(TENANT, &rules, 1, now), LeaseOutcome::NotLeased));
     assert_eq!(returned(&leases.take_unsettled(false, now)), [THREE]);
     assert_eq!(leases.take_lost(), 0);
@@ -195,8 +202,8 @@ fn units_that_arrive_after_the_subscription_was_lost_are_returned() {
     let (leases, rules, now) = (connected(), leased_window(), Instant::now());
     let mut request = take(&leases, &rules, 1, now);
     request.ask_for(4);
-    leases.set_connected(false, now);
-    leases.set_connected(true, now);
+    leases.set_connected(weir_redis::placement::Buckets::NONE, now);
+    leases.set_connected(weir_redis::placement::Buckets::ALL, now);
     request.given(AT, given(996, 30_000), now);
     assert_eq!(returned(&leases.take_unsettled(false, now)), [THREE]);
 }
@@ -223,7 +230,7 @@ fn loss_of_data_drops_all_units_and_returns_none() {
     leases.reset_all();
     assert!(!is_here(&leases, &rules, now));
     with_three(&leases, &rules, now);
-    leases.set_connected(false, now);
+    leases.set_connected(weir_redis::placement::Buckets::NONE, now);
     leases.reset_all();
     assert_eq!(leases.take_unsettled(true, now).len(), 0, "there is no counter to return them to");
 }

@@ -10,6 +10,7 @@ use weir_domain::time::Micros;
 use weir_redis::limiter::Asked;
 
 use super::call_ids::CallIds;
+use super::window::LeaseWindow;
 
 /// Units to be settled with Redis. Each call that settles them has an idempotency key, so it can be repeated.
 #[derive(Debug)]
@@ -78,7 +79,8 @@ impl Unsettled {
             (units, at)
         };
         let until = now + Duration::from_millis(decision.reset_after_ms);
-        let origin = Origin::Return { units, ends: end_of(decided_at, decision) };
+        let origin =
+            Origin::Return { units, ends: LeaseWindow::end(decided_at, decision.reset_after_ms) };
         (decision.allowed && units > 0).then_some(Self { origin, id: None, until, ..self })
     }
 
@@ -93,10 +95,4 @@ impl Unsettled {
         let rules = std::slice::from_ref(&self.charge);
         Asked { tenant, namespace, operation, cost, rules, idempotency }
     }
-}
-
-/// The end of the window in which Redis decided at `at`, by its clock. Windows end with a whole millisecond, and
-/// decisions round up to one.
-pub(super) fn end_of(at: Micros, decision: Decision) -> Micros {
-    Micros((at.0 + decision.reset_after_ms * 1000) / 1000 * 1000)
 }

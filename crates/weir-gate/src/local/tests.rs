@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, RuleDraft};
+use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
 use weir_domain::id::RuleId;
 use weir_domain::overrides::Overrides;
 use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
+use weir_domain::spread::SpreadKey;
 use weir_domain::subject::SubjectKey;
 use weir_domain::time::Timestamp;
 
@@ -32,10 +33,11 @@ fn rule(limit: LimitDraft) -> RuleCharge {
         mode: Mode::Enforce,
         on_store_failure: OnStoreFailure::Local,
         consistency: Consistency::Exact,
+        over: Over::Deny,
     };
     let rule = Rule::parse(draft).expect("a rule");
     let active = Arc::new(ActiveRule::new(RuleId::from_u128(1), rule, Overrides::default()));
-    RuleCharge { active, subject: SubjectKey(0), override_limits: None }
+    RuleCharge { active, subject: SubjectKey(0), spread: SpreadKey::NONE, override_limits: None }
 }
 
 fn of(rule: &RuleCharge, subject: u128) -> [RuleCharge; 1] {

@@ -1,29 +1,34 @@
-//! The rows from which the rulebook in force was compiled, as far as it does not contain them itself, so that a change compiles
-//! only its own rows, and the rows that were left out.
+//! The cache of the follower: the version in force, and the rows that the rulebook in force does not contain itself (those that
+//! were left out, the overrides and the profiles), so that a change compiles only its own rows.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weir_domain::id::TenantId;
+use weir_domain::rule_parts::RuleParts;
 use weir_domain::rulebook::{Rulebook, TenantRules};
+use weir_domain::sharded_map::ShardedMap;
 use weir_store::{RulebookChanges, RulebookVersion};
-use weir_wire::stored::{LeftOut, StoredInstallation};
+use weir_wire::stored::StoredInstallation;
 
-use super::snapshot::Snapshot;
-use super::source;
+use super::compiled::{CompiledTenant, Uncompiled};
+use super::snapshot::{CompiledTenants, Snapshot, WholeTenants};
 
 /// A cache shared with the threads that apply changes and write snapshots.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedCache(Arc<Mutex<RulebookCache>>);
 
-/// The rows of the rulebook in force, and those of them that cannot be read.
+/// The version of the rulebook in force, and the rows that it does not contain.
 #[derive(Debug, Default)]
 pub(crate) struct RulebookCache {
-    /// All rows except the rules of which the compiled form can be read: it contains everything that is stored.
-    pub(crate) snapshot: Snapshot,
-    /// The rows that were left out, by tenant.
-    left_out: BTreeMap<String, Vec<LeftOut>>,
-    /// The rulebook before the one in force. It is large, and the last request that uses it must not pay for freeing it.
+    /// `None` before the first load.
+    version: Option<RulebookVersion>,
+    installation: StoredInstallation,
+    /// The rows that are not compiled. Most tenants have none.
+    uncompiled: ShardedMap<TenantId, Arc<Uncompiled>>,
+    left_out: usize,
+    /// The parts that rules share.
+    parts: Arc<RuleParts>,
+    /// The rulebook before the one in force. The last request that uses it must not pay for freeing it.
     pub(crate) replaced: Option<Arc<Rulebook>>,
 }
 
@@ -36,108 +41,111 @@ impl SharedCache {
 }
 
 impl RulebookCache {
-    /// The cache of a snapshot, and the rulebook that it compiles to.
-    pub(crate) fn from_snapshot(snapshot: Snapshot) -> (Self, Rulebook) {
-        let mut cache = Self { snapshot, ..Self::default() };
-        let ids: Vec<_> = cache.snapshot.tenants.keys().cloned().collect();
-        let parts = ids.into_iter().filter_map(|text| {
-            let tenant = &cache.snapshot.tenants[&text];
-            let all = tenant.rules.iter().map(|rule| rule.id.clone()).collect();
-            let id: TenantId = text.parse().ok()?;
-            Some((id, Some(cache.compile(text, &TenantRules::default(), &all))))
-        });
-        let parts: Vec<_> = parts.collect();
-        let lineage = cache.version().map_or(0, lineage);
-        let book = Rulebook::default().with_changes(cache.snapshot.version, parts);
-        let book = book.with_installation(cache.snapshot.installation.into()).with_lineage(lineage);
-        (cache, book)
+    /// The cache of a snapshot, and the rulebook of its tenants.
+    pub(crate) fn from_snapshot(snapshot: Snapshot<CompiledTenants>) -> (Self, Rulebook) {
+        let version = snapshot.rulebook_version();
+        let Snapshot { version: number, installation, tenants, .. } = snapshot;
+        let CompiledTenants { all, parts } = tenants;
+        let mut cache = Self { version, installation, parts, ..Self::default() };
+        let tenants = cache.put(all, Vec::new());
+        let book = Rulebook::default().with_changes(number, tenants);
+        let book = book.with_installation(installation.into());
+        (cache, book.with_lineage(version.map_or(0, lineage)))
     }
 
     /// The version of the rulebook in force. `None` before the first load.
     pub(crate) fn version(&self) -> Option<RulebookVersion> {
-        self.snapshot.rulebook_version()
+        self.version
     }
 
-    /// Applies changes and returns the rulebook that follows `held`. If the changes are complete, nothing of `held`
-    /// remains.
-    pub(crate) fn apply(&mut self, held: &Rulebook, changes: RulebookChanges) -> Rulebook {
-        let nothing_held = Rulebook::default().with_lineage(lineage(changes.version));
-        let held = if changes.whole { &nothing_held } else { held };
-        if changes.whole {
-            self.snapshot.tenants.clear();
-            self.left_out.clear();
-        }
-        let mut parts = Vec::with_capacity(changes.deleted.len() + changes.tenants.len());
-        for id in changes.deleted {
-            let text = id.to_string();
-            self.snapshot.tenants.remove(&text);
-            self.left_out.remove(&text);
+    /// The parts that rules share.
+    pub(crate) fn parts(&self) -> Arc<RuleParts> {
+        Arc::clone(&self.parts)
+    }
+
+    /// The number of keys, rules, overrides and profiles that were left out.
+    pub(crate) fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// Applies changes and returns the rulebook that follows `held`.
+    pub(crate) fn apply(&mut self, held: &Rulebook, mut changes: RulebookChanges) -> Rulebook {
+        let none = TenantRules::default();
+        let compiled = std::mem::take(&mut changes.tenants).into_iter().map(|tenant| {
+            let before = held.tenant(tenant.tenant_id).map_or(&none, Arc::as_ref);
+            let uncompiled = self.uncompiled.get(&tenant.tenant_id).map(Arc::as_ref);
+            CompiledTenant::after(before, uncompiled, tenant, &self.parts)
+        });
+        let compiled = compiled.collect();
+        self.put_changes(held, changes, compiled)
+    }
+
+    /// Replaces everything by the whole rulebook: `all` are its tenants, and `changes` the rest. Nothing of the rulebook in
+    /// force remains.
+    pub(crate) fn replace(
+        &mut self,
+        changes: RulebookChanges,
+        all: Vec<CompiledTenant>,
+    ) -> Rulebook {
+        (self.uncompiled, self.left_out) = (ShardedMap::default(), 0);
+        let nothing = Rulebook::default().with_lineage(lineage(changes.version));
+        self.put_changes(&nothing, changes, all)
+    }
+
+    fn put_changes(
+        &mut self,
+        held: &Rulebook,
+        changes: RulebookChanges,
+        compiled: Vec<CompiledTenant>,
+    ) -> Rulebook {
+        let RulebookChanges { version, enforced, checks_per_second, deleted, .. } = changes;
+        self.version = Some(version);
+        self.installation = StoredInstallation { enforced, checks_per_second };
+        let book = held.with_changes(version.number, self.put(compiled, deleted));
+        book.with_installation(self.installation.into())
+    }
+
+    /// Replaces and removes tenants. Returns their compiled parts.
+    fn put(
+        &mut self,
+        compiled: Vec<CompiledTenant>,
+        deleted: Vec<TenantId>,
+    ) -> Vec<(TenantId, Option<TenantRules>)> {
+        let mut parts = Vec::with_capacity(compiled.len() + deleted.len());
+        for id in deleted {
+            self.set_uncompiled(id, None);
             parts.push((id, None));
         }
-        let no_rules = TenantRules::default();
-        for tenant in changes.tenants {
-            let (id, text) = (tenant.tenant_id, tenant.tenant_id.to_string());
-            let stored = self.snapshot.tenants.entry(text.clone());
-            let stored = stored.or_insert_with(|| Arc::new(source::empty(text.clone())));
-            let stored = Arc::make_mut(stored);
-            let before = held.tenant(id).map_or(&no_rules, Arc::as_ref);
-            let mut affected = source::apply(stored, before, tenant);
-            // A rule that exceeded a budget can fit by now.
-            let left_out = self.left_out.get(&text).into_iter().flatten();
-            affected.changed.extend(left_out.filter_map(|left_out| left_out.rule_id.clone()));
-            source::restore(stored, before, &affected);
-            parts.push((id, Some(self.compile(text, before, &affected.changed))));
+        for CompiledTenant { id, rules, uncompiled } in compiled {
+            self.set_uncompiled(id, uncompiled);
+            parts.push((id, Some(rules)));
         }
-        self.snapshot.set_rulebook_version(changes.version);
-        self.snapshot.installation = StoredInstallation {
-            enforced: changes.enforced,
-            checks_per_second: changes.checks_per_second,
+        parts
+    }
+
+    fn set_uncompiled(&mut self, id: TenantId, uncompiled: Option<Arc<Uncompiled>>) {
+        let left_out = |uncompiled: &Arc<Uncompiled>| uncompiled.left_out.len();
+        self.left_out += uncompiled.as_ref().map_or(0, left_out);
+        let before = match uncompiled {
+            Some(uncompiled) => self.uncompiled.insert(id, uncompiled),
+            None => self.uncompiled.remove(&id),
         };
-        let installation = self.snapshot.installation.into();
-        held.with_changes(changes.version.number, parts).with_installation(installation)
+        self.left_out -= before.as_ref().map_or(0, left_out);
     }
 
-    /// The number of keys, rules and overrides that were left out.
-    pub(crate) fn left_out(&self) -> usize {
-        self.left_out.values().map(Vec::len).sum()
-    }
-
-    /// Compiles the changed rules of a tenant. Rows that cannot be read are left out and logged.
-    fn compile(
-        &mut self,
-        tenant: String,
-        before: &TenantRules,
-        changed: &BTreeSet<String>,
-    ) -> TenantRules {
-        let (rules, left_out) = self.snapshot.tenants[&tenant].compile_again(before, changed);
-        let mut all = self.left_out.remove(&tenant).unwrap_or_default();
-        for new in left_out.iter().filter(|new| !all.contains(new)) {
-            tracing::error!(
-                tenant.id = tenant,
-                id = new.id,
-                reason = new.reason,
-                "left out of the rulebook"
-            );
-        }
-        all.retain(|known| known.rule_id.as_ref().is_some_and(|id| !changed.contains(id)));
-        all.extend(left_out);
-        self.drop_compiled(&tenant, &all);
-        if !all.is_empty() {
-            self.left_out.insert(tenant, all);
-        }
-        rules
-    }
-
-    /// Drops the stored form of the tenant's rules that are not `left_out`.
-    fn drop_compiled(&mut self, tenant: &str, left_out: &[LeftOut]) {
-        let Some(stored) = self.snapshot.tenants.get_mut(tenant) else { return };
-        if !stored.rules.is_empty() {
-            let ids: BTreeSet<&str> =
-                left_out.iter().map(|left_out| left_out.id.as_str()).collect();
-            let stored = Arc::make_mut(stored);
-            stored.rules.retain(|rule| ids.contains(rule.id.as_str()));
-            stored.rules.shrink_to_fit();
-        }
+    /// The snapshot of the rulebook in force, which is `book`. Copies nothing of it.
+    pub(crate) fn snapshot(
+        &self,
+        book: Arc<Rulebook>,
+        saved_at_ms: i64,
+        live_gates: u64,
+    ) -> Snapshot<WholeTenants> {
+        let tenants = WholeTenants { uncompiled: self.uncompiled.clone(), book };
+        let mut snapshot = Snapshot::new(self.version, tenants);
+        snapshot.installation = self.installation;
+        snapshot.saved_at_ms = saved_at_ms;
+        snapshot.live_gates = live_gates;
+        snapshot
     }
 }
 

@@ -8,18 +8,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use weir_domain::id::GateId;
+use weir_domain::rulebook::Rulebook;
 use weir_redis::Client;
 use weir_redis::signal::{self, Wake};
-use weir_store::{GateBeat, RulebookChanges, RulebookVersion, Store, StoreError};
+use weir_store::{GateBeat, RulebookVersion, Store, StoreError};
 
 use super::Staleness;
+use super::apart;
 use super::cache::{RulebookCache, SharedCache};
-use super::snapshot::{Snapshot, SnapshotFile, WholeTenants};
+use super::snapshot::{CompiledTenants, Snapshot, SnapshotFile, WholeTenants};
 use super::snapshot_writer::{SavedState, SnapshotWriter};
+use super::whole_load::{self, WholeRulebook};
 use crate::state::GateState;
 
 /// Keeps the rulebook of one gate up to date.
@@ -54,7 +56,7 @@ pub struct FollowerSettings {
 const POLL_EVERY: Duration = Duration::from_secs(2);
 /// The shortest time between two polls, however many versions are announced: a poll is a transaction in Postgres.
 const POLL_PAUSE: Duration = Duration::from_millis(50);
-/// The time for which a gate without a rulebook waits for Postgres before it starts from its snapshot.
+/// The time for which a gate with a snapshot waits for Postgres before it starts from the snapshot.
 const FIRST_LOAD_DEADLINE: Duration = Duration::from_secs(1);
 /// The greatest age of a snapshot that is used: Postgres no longer knows which tenants were deleted since an older one.
 const SNAPSHOT_AGE_MAX_MS: i64 = 300 * 24 * 60 * 60 * 1000;
@@ -81,6 +83,9 @@ impl Follower {
             applied_at: now,
             applied_after_ms: 0,
             started_at: now,
+            weir_version: env!("CARGO_PKG_VERSION").to_owned(),
+            redis_up: false,
+            redis_round_trip_us: None,
         };
         Self {
             state,
@@ -103,13 +108,13 @@ impl Follower {
                     state.denial_cache.invalidate(subject);
                     state.leases.reset(subject);
                 }
-                Wake::Disconnected => {
-                    state.denial_cache.set_connected(false);
-                    state.leases.set_connected(false, state.monotonic.now());
+                Wake::Disconnected(buckets) => {
+                    state.denial_cache.set_connected(buckets);
+                    state.leases.set_connected(buckets, state.monotonic.now());
                 }
-                Wake::Subscribed => {
-                    state.denial_cache.set_connected(true);
-                    state.leases.set_connected(true, state.monotonic.now());
+                Wake::Subscribed(buckets) => {
+                    state.denial_cache.set_connected(buckets);
+                    state.leases.set_connected(buckets, state.monotonic.now());
                     wake.notify_one();
                 }
                 Wake::Announced(_) => wake.notify_one(),
@@ -119,7 +124,7 @@ impl Follower {
                 }
                 Wake::DataLost => {
                     state.meters.redis_data_lost();
-                    state.denial_cache.set_connected(true);
+                    state.denial_cache.clear();
                     state.leases.reset_all();
                 }
             })
@@ -131,7 +136,8 @@ impl Follower {
     }
 
     async fn follow(&mut self, wake: &Notify) {
-        let first = tokio::time::timeout(FIRST_LOAD_DEADLINE, self.poll()).await;
+        let deadline = if self.snapshots.has_file() { FIRST_LOAD_DEADLINE } else { Duration::MAX };
+        let first = tokio::time::timeout(deadline, self.poll()).await;
         if !matches!(first, Ok(Ok(()))) {
             self.start_from_snapshot().await;
             wake.notify_one();
@@ -196,35 +202,59 @@ impl Follower {
 
     async fn report(&mut self) -> Result<(), StoreError> {
         self.beat.rulebook_version = self.version();
+        self.beat.redis_up = self.state.limiter.up();
+        self.beat.redis_round_trip_us = self.state.round_trip.get_us();
         let live = self.store.beat(&self.beat, LIVE_WITHIN).await?;
         self.state.local.set_live_gates(live);
         Ok(())
     }
 
-    /// Loads the changes since `held` and puts them in force. Reading and compiling many rows takes long without a turn for
-    /// other tasks, so it runs on a thread where no request waits for a turn.
+    /// Loads what is new since `held` and puts it in force. The whole rulebook is loaded when Postgres does not know the
+    /// version held: it was restored, or a failover lost commits.
     async fn catch_up(&mut self, held: Option<RulebookVersion>) -> Result<(), StoreError> {
-        let (state, store, cache) = (self.state.clone(), self.store.clone(), self.cache.clone());
-        let runtime = Handle::current();
-        let cancelled = CancellationToken::new();
-        let guard = cancelled.clone().drop_guard();
-        let done = tokio::task::spawn_blocking(move || {
-            let loading = cancelled.run_until_cancelled(store.load_rulebook(held));
-            let Some(changes) = runtime.block_on(loading) else { return Ok(()) };
-            let changes = changes?;
-            let mut cache = cache.lock();
+        let store = self.store.clone();
+        let changes = async move {
+            match held {
+                Some(held) => store.load_changes(held).await,
+                None => Ok(None),
+            }
+        };
+        let Some(changes) = apart::read(changes).await else { return Ok(()) };
+        if let Some(changes) = changes? {
+            self.put_in_force(held, false, |cache, before| cache.apply(before, changes)).await;
+            return Ok(());
+        }
+        let parts = self.cache.lock().parts();
+        if let Some(WholeRulebook { changes, tenants }) =
+            whole_load::load(self.store.clone(), parts).await?
+        {
+            self.put_in_force(held, true, |cache, _| cache.replace(changes, tenants)).await;
+        }
+        Ok(())
+    }
+
+    /// Puts the rulebook that `next` returns in force, if the present one is still `held`.
+    async fn put_in_force(
+        &self,
+        held: Option<RulebookVersion>,
+        whole: bool,
+        next: impl FnOnce(&mut RulebookCache, &Rulebook) -> Rulebook + Send + 'static,
+    ) {
+        let (state, shared) = (self.state.clone(), self.cache.clone());
+        apart::run(move || {
+            let mut cache = shared.lock();
             // A load that was cancelled was possibly applied all the same.
             if cache.version() == held {
-                apply(&state, &mut cache, held, changes);
+                let before = state.held.current().unwrap_or_default();
+                let book = next(&mut cache, &before);
+                let version = book.version();
+                state.held.apply(book);
+                state.meters.rulebook_applied(version, cache.left_out());
+                after_apply(&state, held.filter(|_| whole), version);
+                cache.replaced = Some(before);
             }
-            Ok(())
-        });
-        let done = done.await;
-        drop(guard);
-        done.unwrap_or_else(|error| {
-            tracing::error!(%error, "the rulebook could not be compiled");
-            Ok(())
         })
+        .await;
     }
 
     async fn start_from_snapshot(&mut self) {
@@ -244,7 +274,7 @@ impl Follower {
         }
     }
 
-    async fn start_from(&mut self, snapshot: Snapshot) {
+    async fn start_from(&mut self, snapshot: Snapshot<CompiledTenants>) {
         let (state, shared) = (self.state.clone(), self.cache.clone());
         let age_ms = u64::try_from(self.age_ms(&snapshot)).unwrap_or(0);
         let done = tokio::task::spawn_blocking(move || {
@@ -278,13 +308,12 @@ impl Follower {
             // A rulebook is put in force while the cache is locked, so the two belong together.
             let cache = cache.lock();
             let book = state.held.current().unwrap_or_default();
-            let snapshot = Snapshot { saved_at_ms, live_gates, ..cache.snapshot.clone() };
-            snapshot.with_rules_of(book)
+            cache.snapshot(book, saved_at_ms, live_gates)
         };
         ((present, live_gates), take)
     }
 
-    fn age_ms(&self, snapshot: &Snapshot) -> i64 {
+    fn age_ms<T>(&self, snapshot: &Snapshot<T>) -> i64 {
         self.state.clock.now().as_millis().saturating_sub(snapshot.saved_at_ms)
     }
 
@@ -293,29 +322,17 @@ impl Follower {
     }
 }
 
-/// Puts changes in force. Everything is loaded anew when Postgres does not know the version held: it was restored, or a
-/// failover lost commits.
-fn apply(
-    state: &GateState,
-    cache: &mut RulebookCache,
-    held: Option<RulebookVersion>,
-    changes: RulebookChanges,
-) {
-    let (version, whole) = (changes.version.number, changes.whole);
-    let before = state.held.current().unwrap_or_default();
-    state.held.apply(cache.apply(&before, changes));
-    state.meters.rulebook_applied(version, cache.left_out());
-    match held {
-        Some(held) if whole => {
-            state.leases.reset_all();
-            state.meters.rulebook_lineage_changed();
-            tracing::warn!(
-                rulebook.held = held.number,
-                rulebook.version = version,
-                "postgres has another history than this rulebook: loaded everything anew"
-            );
-        }
-        _ => tracing::info!(rulebook.version = version, "rulebook applied"),
-    }
-    cache.replaced = Some(before);
+/// Logs a version that is in force. `forgotten` is a version before it that Postgres does not know.
+fn after_apply(state: &GateState, forgotten: Option<RulebookVersion>, version: u64) {
+    let Some(forgotten) = forgotten else {
+        tracing::info!(rulebook.version = version, "rulebook applied");
+        return;
+    };
+    state.leases.reset_all();
+    state.meters.rulebook_lineage_changed();
+    tracing::warn!(
+        rulebook.held = forgotten.number,
+        rulebook.version = version,
+        "postgres has another history than this rulebook: loaded everything anew"
+    );
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 use weir_store::RulebookVersion;
 
-use super::snapshot::{Snapshot, SnapshotFile, WholeTenants};
+use super::snapshot::{CompiledTenants, Snapshot, SnapshotFile, WholeTenants};
 
 /// Writes the snapshots of one gate.
 #[derive(Debug)]
@@ -44,8 +44,13 @@ impl SnapshotWriter {
         }
     }
 
-    /// Reads the snapshot. Returns `None` if this gate writes no snapshots.
-    pub(crate) async fn read(&mut self) -> Option<io::Result<Option<Snapshot>>> {
+    /// Whether there is a snapshot to start from.
+    pub(crate) fn has_file(&self) -> bool {
+        self.file.as_ref().is_some_and(SnapshotFile::exists)
+    }
+
+    /// Reads the snapshot and compiles it. Returns `None` if this gate writes no snapshots.
+    pub(crate) async fn read(&mut self) -> Option<io::Result<Option<Snapshot<CompiledTenants>>>> {
         let file = self.file.clone()?;
         let read = tokio::task::spawn_blocking(move || file.read()).await;
         let read = read.unwrap_or_else(|error| Err(io::Error::other(error)));

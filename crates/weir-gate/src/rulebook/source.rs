@@ -4,23 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use weir_domain::rulebook::{ActiveRule, TenantRules};
-use weir_store::{KeyRow, RemainingIds, ServedOverride, ServedRule, TenantChanges};
-use weir_wire::stored::{StoredKey, StoredOverride, StoredRule, StoredTenant};
-
-/// A tenant without keys and rules.
-pub(crate) fn empty(id: String) -> StoredTenant {
-    StoredTenant {
-        id,
-        suspended: false,
-        record_checks: true,
-        enforced: true,
-        checks_per_second: None,
-        version: 0,
-        keys: Vec::new(),
-        rules: Vec::new(),
-        overrides: Vec::new(),
-    }
-}
+use weir_store::{KeyRow, RemainingIds, ServedOverride, ServedProfile, ServedRule, TenantChanges};
+use weir_wire::stored::{StoredKey, StoredOverride, StoredProfile, StoredRule, StoredTenant};
 
 /// The rules that a change affects.
 #[derive(Debug, Default)]
@@ -37,19 +22,20 @@ pub(crate) fn apply(
     before: &TenantRules,
     changes: TenantChanges,
 ) -> Affected {
+    if !changes.keys.is_empty() {
+        put_keys(&mut tenant.keys, &changes.keys);
+    }
     tenant.suspended = changes.suspended;
     tenant.record_checks = changes.record_checks;
     tenant.enforced = changes.enforced;
     tenant.checks_per_second = changes.checks_per_second;
     tenant.version = changes.version;
+    tenant.spread = changes.spread.into_iter().collect();
     let mut affected = Affected::default();
     if let Some(remaining) = &changes.remaining {
         retain(tenant, before, remaining, &mut affected);
     }
     let changed = &mut affected.changed;
-    if !changes.keys.is_empty() {
-        put_keys(&mut tenant.keys, &changes.keys);
-    }
     changed.extend(changes.rules.iter().map(|rule| rule.id.to_string()));
     let rules = changes.rules.into_iter().map(|row| {
         let id = row.id;
@@ -62,6 +48,8 @@ pub(crate) fn apply(
     // The override can have belonged to another rule.
     let replaced = |before: &StoredOverride| changed.extend([before.rule_id.clone()]);
     put(&mut tenant.overrides, overrides, |stored| &stored.id, replaced);
+    let profiles = changes.profiles.into_iter().map(profile);
+    put(&mut tenant.profiles, profiles, |stored| &stored.id, |_| {});
     affected
 }
 
@@ -77,7 +65,7 @@ pub(crate) fn restore(tenant: &mut StoredTenant, before: &TenantRules, affected:
     put(&mut tenant.rules, compiled, |rule| &rule.id, |_| {});
 }
 
-/// Removes the rules and overrides that the tenant no longer has.
+/// Removes the rules, overrides and profiles that the tenant no longer has.
 fn retain(
     tenant: &mut StoredTenant,
     before: &TenantRules,
@@ -100,6 +88,8 @@ fn retain(
         }
         remains
     });
+    let profiles: HashSet<_> = remaining.profiles.iter().map(ToString::to_string).collect();
+    tenant.profiles.retain(|stored| profiles.contains(&stored.id));
 }
 
 /// Replaces the items that have the ids of new items, and calls `replaced` with each of the old ones. Adds all other new
@@ -162,6 +152,10 @@ fn rule(row: ServedRule) -> StoredRule {
 
 fn override_of(row: ServedOverride) -> StoredOverride {
     StoredOverride { id: row.id.to_string(), rule_id: row.rule_id.to_string(), body: row.spec }
+}
+
+fn profile(row: ServedProfile) -> StoredProfile {
+    StoredProfile { id: row.id.to_string(), body: row.spec }
 }
 
 /// The present secret of a key, and the previous one while both are accepted.

@@ -3,17 +3,19 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use weir_domain::id::{DenialId, KeyId, RuleId, TenantId};
+use weir_domain::id::{DenialId, KeyId, TenantId};
+use weir_domain::latency::Latencies;
 use weir_domain::time::Timestamp;
 use weir_store::{
-    DENIALS_PER_SECOND, DenialRow, DropCount, SKETCH_MS, SketchEntry, SketchRow, TallyCounts,
-    TallyRow,
+    DENIALS_PER_SECOND, DenialRow, DropCount, SKETCH_MS, SketchEntry, SketchRow, StepRow,
+    TallyCounts, TallyRow,
 };
 
 use super::Tally;
-use super::minute_counts::{Denial, MINUTE_MS, MinuteCounts, Shard, TenantCounts};
+use super::minute_counts::{Denial, MINUTE_MS, MinuteCounts, Shard, TallyKey, TenantCounts};
 use super::sample_batch::SampleBatches;
 use super::sketch::Sketch;
+use super::steps::Steps;
 use super::subject_text::subject;
 
 /// The most rows in memory while Postgres is away: ten minutes of 20,000 busy rules.
@@ -31,6 +33,7 @@ const COLLECTIONS_UNTIL_CLEARED: u32 = 60;
 #[derive(Debug)]
 pub(super) struct TallyAccumulator {
     minutes: BTreeMap<i64, HashMap<TallyKey, Entry>>,
+    steps: Steps,
     /// Minutes before this one are final. Their late requests are counted in this minute.
     open_from_ms: i64,
     unrecorded: BTreeMap<i64, Unrecorded>,
@@ -50,13 +53,12 @@ pub(super) struct TallyAccumulator {
 #[derive(Debug, Default)]
 pub(super) struct TallyBatch {
     pub(super) rows: Vec<TallyRow>,
+    pub(super) steps: Vec<StepRow>,
     pub(super) unrecorded: Vec<DropCount>,
     pub(super) sketches: Vec<SketchRow>,
     pub(super) denials: Vec<DenialRow>,
     pub(super) keys: Vec<(TenantId, KeyId, Timestamp)>,
 }
-
-type TallyKey = (TenantId, Option<RuleId>, Arc<str>);
 
 #[derive(Debug, Default)]
 struct Entry {
@@ -81,6 +83,7 @@ impl TallyAccumulator {
     pub(super) fn new(boot_id: u128) -> Self {
         Self {
             minutes: BTreeMap::new(),
+            steps: Steps::default(),
             open_from_ms: i64::MIN,
             unrecorded: BTreeMap::new(),
             sketches: HashMap::new(),
@@ -102,9 +105,16 @@ impl TallyAccumulator {
         Self { rows_max, ..self }
     }
 
+    /// The same, with a capacity of fewer rows of steps.
+    #[cfg(test)]
+    pub(super) fn with_steps_max(self, rows_max: usize) -> Self {
+        Self { steps: self.steps.with_capacity(rows_max), ..self }
+    }
+
     /// Adds the counts of all shards since the last collection. Returns the number of checks that could not be counted.
     pub(super) fn collect(&mut self, tally: &Tally, now: Timestamp) -> u64 {
         self.collections += 1;
+        self.steps.collect_at(now);
         let whole = self.collections.is_multiple_of(COLLECTIONS_UNTIL_CLEARED);
         self.spares.resize_with(tally.shard_count(), || Shard::new(1));
         let mut denied = HashMap::new();
@@ -122,6 +132,7 @@ impl TallyAccumulator {
         for (tenant, (count, sampled)) in denied {
             self.log(tenant, count, sampled);
         }
+        self.steps.trim();
         let mut lost = tally.take_unrecorded();
         while self.row_count() > self.rows_max {
             lost += self.drop_oldest();
@@ -151,6 +162,7 @@ impl TallyAccumulator {
         let key = |((tenant, key), used): (&(TenantId, KeyId), &KeyUse)| (*tenant, *key, used.last);
         TallyBatch {
             rows: rows.collect(),
+            steps: self.steps.ended(now),
             unrecorded: unrecorded
                 .map(|(minute_ms, unrecorded)| DropCount {
                     minute: Timestamp::from_millis(*minute_ms),
@@ -167,6 +179,7 @@ impl TallyAccumulator {
 
     /// Notes that a batch, made since the last collection, is written.
     pub(super) fn written(&mut self, batch: &TallyBatch, now: Timestamp) {
+        self.steps.written(now);
         for entry in self.minutes.values_mut().flat_map(HashMap::values_mut) {
             entry.written = entry.counts;
         }
@@ -209,9 +222,10 @@ impl TallyAccumulator {
         for (&tenant, counted) in &mut minute.tenants {
             for (name, namespace) in &mut counted.namespaces {
                 let name = self.intern(name);
-                self.count((tenant, None, Arc::clone(&name)), minute_ms, &namespace.requests);
+                let (requests, latencies) = (&namespace.requests, Some(&namespace.latencies));
+                self.count((tenant, None, Arc::clone(&name)), minute_ms, requests, latencies);
                 for (rule, counts) in &namespace.rules {
-                    self.count((tenant, Some(*rule), Arc::clone(&name)), minute_ms, counts);
+                    self.count((tenant, Some(*rule), Arc::clone(&name)), minute_ms, counts, None);
                 }
                 for sample in &mut namespace.samples {
                     self.samples.add(tenant, sample);
@@ -232,8 +246,15 @@ impl TallyAccumulator {
         }
     }
 
-    fn count(&mut self, key: TallyKey, minute_ms: i64, counts: &TallyCounts) {
+    fn count(
+        &mut self,
+        key: TallyKey,
+        minute_ms: i64,
+        counts: &TallyCounts,
+        latencies: Option<&Latencies>,
+    ) {
         if *counts != TallyCounts::default() {
+            self.steps.add(&key, counts, latencies);
             self.minutes.entry(minute_ms).or_default().entry(key).or_default().counts.add(counts);
         }
     }

@@ -1,6 +1,7 @@
 //! The event that the statistics count.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use weir_domain::id::{KeyId, TenantId};
 use weir_domain::matching::Matched;
@@ -15,6 +16,8 @@ pub(crate) struct DecisionEvent<'a> {
     pub(crate) tenant: TenantId,
     pub(crate) key: KeyId,
     pub(crate) at: Timestamp,
+    /// The duration of the decision.
+    pub(crate) took: Duration,
     /// Whether the request's namespace has rules. All namespaces without rules are counted as one.
     pub(crate) known_namespace: bool,
     /// The plan by which the check is sampled for what-if runs. `None` means that it is not sampled.

@@ -44,6 +44,9 @@ struct StoredRow {
     namespace: String,
     /// The numbers of allowed, denied, shadow-denied, degraded and refunded requests.
     counts: [u64; 5],
+    /// The number of records; absent in files of earlier releases.
+    #[serde(default)]
+    recorded: u64,
 }
 
 impl LeftoverFile {
@@ -85,13 +88,15 @@ impl LeftoverFile {
 impl StoredRun {
     fn of(run: &Leftover) -> Self {
         let row = |row: &TallyRow| {
-            let TallyCounts { allowed, denied, shadow_denied, degraded, refunded } = row.counts;
+            let TallyCounts { allowed, denied, shadow_denied, degraded, refunded, recorded } =
+                row.counts;
             StoredRow {
                 tenant_id: row.tenant_id.to_string(),
                 rule_id: row.rule_id.map(|id| id.to_string()),
                 minute_ms: row.minute.as_millis(),
                 namespace: row.namespace.clone(),
                 counts: [allowed, denied, shadow_denied, degraded, refunded],
+                recorded,
             }
         };
         let minute = |drop: &DropCount| (drop.minute.as_millis(), drop.dropped);
@@ -105,7 +110,8 @@ impl StoredRun {
 
     fn restored(self) -> Option<Leftover> {
         let row = |row: StoredRow| {
-            let [allowed, denied, shadow_denied, degraded, refunded] = row.counts;
+            let ([allowed, denied, shadow_denied, degraded, refunded], recorded) =
+                (row.counts, row.recorded);
             let rule_id = match row.rule_id {
                 Some(id) => Some(id.parse().ok()?),
                 None => None,
@@ -115,7 +121,14 @@ impl StoredRun {
                 rule_id,
                 minute: Timestamp::from_millis(row.minute_ms),
                 namespace: row.namespace,
-                counts: TallyCounts { allowed, denied, shadow_denied, degraded, refunded },
+                counts: TallyCounts {
+                    allowed,
+                    denied,
+                    shadow_denied,
+                    degraded,
+                    refunded,
+                    recorded,
+                },
             })
         };
         let minute =
@@ -153,6 +166,7 @@ mod tests {
                     shadow_denied: 3,
                     degraded: 4,
                     refunded: 5,
+                    recorded: 6,
                 },
             }],
             unrecorded: vec![DropCount { minute: Timestamp::from_millis(60_000), dropped: 9 }],

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::id::{KeyId, RuleId, TenantId};
+use weir_domain::latency::Latencies;
 use weir_domain::request::{Operation, Request};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::sample::SamplePlan;
@@ -48,6 +49,9 @@ pub(super) struct MinuteCounts {
     sample_bytes: usize,
 }
 
+/// The tenant, the rule (`None` for whole requests) and the namespace of counts.
+pub(super) type TallyKey = (TenantId, Option<RuleId>, Arc<str>);
+
 /// Counts of one tenant.
 #[derive(Debug, Default)]
 pub(super) struct TenantCounts {
@@ -68,6 +72,8 @@ pub(super) struct TenantCounts {
 #[derive(Debug, Default)]
 pub(super) struct NamespaceCounts {
     pub(super) requests: TallyCounts,
+    /// The durations of whole requests.
+    pub(super) latencies: Latencies,
     pub(super) rules: FxHashMap<RuleId, TallyCounts>,
     /// Checks sampled for what-if runs, one sample for each plan that was in force.
     pub(super) samples: Vec<Sample>,
@@ -111,8 +117,9 @@ impl MinuteCounts {
     fn count(&mut self, event: &DecisionEvent<'_>, random: u64) {
         let tenant = self.tenants.entry(event.tenant).or_default();
         tenant.keys.insert(event.key, event.at.as_millis());
-        let refund = event.request.operation() == Operation::Refund;
-        if !refund && tenant.sketch.is_none() && self.sketches < SKETCHES_MAX {
+        let operation = event.request.operation();
+        let counts_decisions = !matches!(operation, Operation::Refund | Operation::Record);
+        if counts_decisions && tenant.sketch.is_none() && self.sketches < SKETCHES_MAX {
             tenant.sketch = Some(Box::default());
             self.sketches += 1;
         }
@@ -127,7 +134,14 @@ impl MinuteCounts {
             self.sample_bytes = (self.sample_bytes + before).saturating_sub(free);
         }
         let requests = tenant.namespace(event);
-        if refund {
+        if operation == Operation::Record {
+            requests.requests.recorded += 1;
+            for decision in &decisions {
+                requests.rules.entry(decision.rule.id).or_default().recorded += 1;
+            }
+            return;
+        }
+        if operation == Operation::Refund {
             requests.requests.refunded += 1;
             for decision in decisions.iter().filter(|decision| decision.refunded) {
                 requests.rules.entry(decision.rule.id).or_default().refunded += 1;
@@ -156,6 +170,7 @@ impl MinuteCounts {
         for tenant in self.tenants.values_mut() {
             for namespace in tenant.namespaces.values_mut() {
                 namespace.requests = TallyCounts::default();
+                namespace.latencies = Latencies::default();
                 namespace.rules.values_mut().for_each(|counts| *counts = TallyCounts::default());
                 namespace.samples.retain(|sample| sample.checks_total() > 0);
                 namespace.samples.iter_mut().for_each(Sample::restart);
@@ -246,8 +261,10 @@ impl NamespaceCounts {
         let shadow_denied = decisions.iter().any(|decision| decision.shadow && !decision.passes);
         let (allowed, denied) = (u64::from(event.answer.allowed), u64::from(!event.answer.allowed));
         let shadow_denied = u64::from(shadow_denied);
-        let counts = TallyCounts { allowed, denied, shadow_denied, degraded, refunded: 0 };
+        let counts =
+            TallyCounts { allowed, denied, shadow_denied, degraded, ..TallyCounts::default() };
         self.requests.add(&counts);
+        self.latencies.add(u64::try_from(event.took.as_micros()).unwrap_or(u64::MAX));
         if event.answer.code == Some(AnswerCode::TenantRate) {
             self.rules.entry(TENANT_RATE_RULE).or_default().denied += 1;
         }
@@ -258,7 +275,7 @@ impl NamespaceCounts {
                 denied: u64::from(!passes && !shadow),
                 shadow_denied: u64::from(!passes && shadow),
                 degraded,
-                refunded: 0,
+                ..TallyCounts::default()
             };
             self.rules.entry(decision.rule.id).or_default().add(&counts);
         }

@@ -185,6 +185,9 @@ impl Recorder {
         let flush = self.flush(oldest_minute, now, began);
         tx.tallies().report(&flush).await?;
         tx.tallies().write(&flush, &batch.rows).await?;
+        if !batch.steps.is_empty() {
+            tx.tallies().write_steps(&flush, &batch.steps).await?;
+        }
         if !batch.unrecorded.is_empty() {
             tx.tallies().write_dropped(&flush, &batch.unrecorded).await?;
         }

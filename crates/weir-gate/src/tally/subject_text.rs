@@ -3,9 +3,8 @@
 use serde_json::Value;
 use weir_domain::request::Request;
 use weir_domain::rulebook::ActiveRule;
+use weir_domain::subject::shown_value;
 
-/// The most characters of an attribute's value in a subject that is shown.
-const VALUE_CHARS_MAX: usize = 128;
 const NAME_END: char = '\u{1f}';
 const VALUE_END: char = '\u{1e}';
 
@@ -14,14 +13,9 @@ const VALUE_END: char = '\u{1e}';
 pub(super) fn write_subject(text: &mut String, rule: &ActiveRule, request: &Request) {
     for name in rule.rule.count_by() {
         let Some(value) = request.attribute(name) else { continue };
-        let end = if value.len() <= VALUE_CHARS_MAX {
-            value.len()
-        } else {
-            value.char_indices().nth(VALUE_CHARS_MAX).map_or(value.len(), |(at, _)| at)
-        };
         text.push_str(name);
         text.push(NAME_END);
-        text.push_str(&value[..end]);
+        text.push_str(shown_value(value));
         text.push(VALUE_END);
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use weir_domain::id::{KeyId, RuleId, TenantId};
@@ -55,6 +56,8 @@ impl Fixture {
             keys: Vec::new(),
             rules,
             overrides: Vec::new(),
+            profiles: Vec::new(),
+            spread: BTreeMap::new(),
         };
         let (rules, left_out) = stored.compile();
         assert_eq!(left_out, []);
@@ -83,6 +86,7 @@ impl Fixture {
             tenant: self.tenant,
             key: KeyId::from_u128(2),
             at: now,
+            took: Duration::from_micros(90),
             known_namespace: true,
             sample: None,
             request: &request,
@@ -120,6 +124,7 @@ fn checks_beyond_the_tenants_ceiling_have_a_count_of_their_own() {
             tenant: fixture.tenant,
             key: KeyId::from_u128(2),
             at: at(0),
+            took: Duration::from_micros(90),
             known_namespace: true,
             sample: None,
             request: &request,
@@ -145,14 +150,16 @@ fn requests_and_rules_are_counted_in_their_minutes() {
     fixture.ask(at(60_000), Operation::Consume, "eve", 1);
     fixture.ask(at(60_001), Operation::Consume, "ada", 200);
     fixture.ask(at(60_002), Operation::Refund, "ada", 1);
+    fixture.ask(at(60_002), Operation::Record, "ada", 1_000);
     assert_eq!(accumulator.collect(&fixture.tally, at(61_000)), 0);
     let batch = accumulator.batch(true, at(61_000));
     assert_eq!(row(&batch, None, at(0)), counts(3, 0, 0));
-    let requests = TallyCounts { refunded: 1, ..counts(1, 2, 2) };
+    let requests = TallyCounts { refunded: 1, recorded: 1, ..counts(1, 2, 2) };
     assert_eq!(row(&batch, None, at(60_000)), requests);
-    let limit = TallyCounts { refunded: 1, ..counts(1, 1, 0) };
+    let limit = TallyCounts { refunded: 1, recorded: 1, ..counts(1, 1, 0) };
     assert_eq!(row(&batch, Some(10), at(60_000)), limit);
-    assert_eq!(row(&batch, Some(11), at(60_000)), counts(0, 0, 2), "the shadow rule");
+    let shadow = TallyCounts { recorded: 1, ..counts(0, 0, 2) };
+    assert_eq!(row(&batch, Some(11), at(60_000)), shadow, "the shadow rule");
     assert_eq!(row(&batch, Some(12), at(60_000)), counts(0, 1, 0), "refused outright");
     assert_eq!(batch.keys, [(fixture.tenant, KeyId::from_u128(2), at(60_002))]);
 
@@ -287,4 +294,48 @@ fn counts_of_a_shard_that_a_panic_poisoned_are_read() {
     let mut accumulator = TallyAccumulator::new(1);
     assert_eq!(accumulator.collect(&fixture.tally, at(61_000)), 0, "none went unrecorded");
     assert_eq!(row(&accumulator.batch(false, at(61_000)), None, at(0)), counts(2, 0, 0));
+}
+
+#[test]
+fn steps_of_ten_seconds_are_written_once_after_their_end() {
+    let fixture = Fixture::new();
+    let mut accumulator = TallyAccumulator::new(1);
+    let turn = |accumulator: &mut TallyAccumulator, now: Timestamp| {
+        accumulator.collect(&fixture.tally, now);
+        let batch = accumulator.batch(false, now);
+        accumulator.written(&batch, now);
+        batch.steps
+    };
+    fixture.ask(at(1_000), Operation::Consume, "ada", 1);
+    fixture.ask(at(1_000), Operation::Consume, "eve", 1);
+    assert!(turn(&mut accumulator, at(2_000)).is_empty(), "the step has not ended");
+    fixture.ask(at(9_000), Operation::Consume, "ada", 1);
+    assert!(turn(&mut accumulator, at(9_500)).is_empty());
+    fixture.ask(at(10_100), Operation::Consume, "ada", 1);
+    let mut steps = turn(&mut accumulator, at(10_500));
+    steps.sort_by_key(|step| step.rule_id);
+    let whole = &steps[0];
+    assert_eq!((whole.at, whole.rule_id, whole.counts), (at(0), None, counts(2, 1, 0)));
+    let latencies = whole.latencies.expect("of whole requests");
+    assert_eq!(latencies.counts()[2], 3, "90 us is in the bin up to 100 us");
+    assert!(steps[1..].iter().all(|step| step.latencies.is_none() && step.at == at(0)));
+    assert!(turn(&mut accumulator, at(11_500)).is_empty(), "once");
+    let rest = turn(&mut accumulator, at(20_000));
+    assert_eq!(
+        rest.iter().find(|step| step.rule_id.is_none()).map(|step| step.at),
+        Some(at(10_000))
+    );
+}
+
+#[test]
+fn steps_that_cannot_be_written_are_bounded() {
+    let fixture = Fixture::new();
+    let mut accumulator = TallyAccumulator::new(1).with_steps_max(6);
+    for step in 0..100 {
+        fixture.ask(at(step * 10_000), Operation::Consume, "ada", 1);
+        accumulator.collect(&fixture.tally, at(step * 10_000));
+    }
+    let steps = accumulator.batch(false, at(2_000_000)).steps;
+    assert!((1..=6).contains(&steps.len()), "{}", steps.len());
+    assert!(steps.iter().all(|step| step.at >= at(970_000)), "the oldest are dropped");
 }

@@ -20,7 +20,7 @@ fn rules() -> Vec<Value> {
 async fn check_that_matches_more_than_64_limits_is_refused_with_the_bound() {
     let (gate, keys) = Gate::with_rules(rules()).await;
     let attributes = json!({ "attributes": { "user": "u", "route": "/r" } });
-    for path in ["/check", "/refund"] {
+    for path in ["/check", "/record", "/refund"] {
         let (status, problem) = gate.send("POST", path, Some(&keys.check), &attributes).await;
         assert_eq!((status, &problem["code"]), (422, &json!("invalid")), "{path}: {problem}");
         assert_eq!(problem["fields"][0]["field"], "namespace");

@@ -1,5 +1,7 @@
 //! A gate in process with two tenants whose rules have the same names.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -14,7 +16,7 @@ use weir_domain::time::{Clock, Timestamp};
 use weir_http::plane::{Plane, PlaneSettings};
 use weir_http::request_id::RequestIds;
 use weir_redis::limiter::{Limiter, LimiterSettings};
-use weir_wire::stored::{StoredKey, StoredRule, StoredTenant};
+use weir_wire::stored::{StoredKey, StoredProfile, StoredRule, StoredTenant};
 
 use crate::{GateState, router};
 
@@ -53,6 +55,16 @@ impl Gate {
     /// A gate that serves one tenant with these rules.
     pub(super) async fn with_rules(rules: Vec<Value>) -> (Self, Keys) {
         let (tenant, keys) = tenant(rules);
+        (Self::of(vec![tenant], InstallationState::default()).await, keys)
+    }
+
+    /// The same with these profiles.
+    pub(super) async fn with_rules_and_profiles(
+        rules: Vec<Value>,
+        profiles: Vec<Value>,
+    ) -> (Self, Keys) {
+        let (mut tenant, keys) = tenant(rules);
+        tenant.profiles = stored_profiles(profiles);
         (Self::of(vec![tenant], InstallationState::default()).await, keys)
     }
 
@@ -105,13 +117,22 @@ impl Gate {
 
     /// The gate's metrics in Prometheus' text format.
     pub(super) fn metrics(&self) -> String {
-        self.state.meters.render(self.state.limiter.health())
+        self.state.meters.render(&self.state.limiter.health())
     }
 
     /// Sends a request unchanged.
     pub(super) async fn answer(&self, request: Request<Body>) -> Response<Body> {
         self.plane.answer(request).await
     }
+}
+
+/// The stored form of profiles.
+pub(super) fn stored_profiles(profiles: Vec<Value>) -> Vec<Arc<StoredProfile>> {
+    let stored = |(at, body): (u128, Value)| {
+        let id = weir_domain::id::ProfileId::from_u128(at).to_string();
+        Arc::new(StoredProfile { id, body: body.to_string().into() })
+    };
+    (1..).zip(profiles).map(stored).collect()
 }
 
 fn per_user() -> Value {
@@ -155,6 +176,8 @@ fn tenant(rules: Vec<Value>) -> (StoredTenant, Keys) {
         keys: vec![check, read],
         rules: (0..).zip(rules).map(|rule| stored(rule).into()).collect(),
         overrides: Vec::new(),
+        profiles: Vec::new(),
+        spread: BTreeMap::new(),
     };
     let keys = Keys { tenant: tenant.id.clone(), check: check_secret, read: read_secret };
     (tenant, keys)

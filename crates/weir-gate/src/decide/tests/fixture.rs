@@ -49,12 +49,26 @@ pub(super) fn leased_window() -> Value {
 impl Fixture {
     /// A gate that cannot reach Redis.
     pub(super) fn away(rule: &Value) -> Self {
-        Self::new(rule, "redis://127.0.0.1:1")
+        Self::new(tenant(std::slice::from_ref(rule), &[], None), "redis://127.0.0.1:1")
     }
 
     /// A gate whose Redis has answered.
     pub(super) async fn connected(rule: &Value) -> Self {
-        let fixture = Self::new(rule, &weir_local::shared::redis().url());
+        Self::connected_to(tenant(std::slice::from_ref(rule), &[], None)).await
+    }
+
+    /// A gate whose Redis has answered, and a namespace whose counters are spread by `user`.
+    pub(super) async fn spread(rules: &[Value]) -> Self {
+        Self::connected_to(tenant(rules, &["user"], None)).await
+    }
+
+    /// The same for a gate that cannot reach Redis.
+    pub(super) fn spread_and_away(rules: &[Value]) -> Self {
+        Self::new(tenant(rules, &["user"], None), "redis://127.0.0.1:1")
+    }
+
+    async fn connected_to(tenant: (TenantId, Arc<Rulebook>)) -> Self {
+        let fixture = Self::new(tenant, &weir_local::shared::redis().url());
         let until = Instant::now() + Duration::from_secs(20);
         while !fixture.state.limiter.up() {
             assert!(Instant::now() < until, "redis never answered");
@@ -63,21 +77,20 @@ impl Fixture {
         fixture
     }
 
-    fn new(rule: &Value, redis: &str) -> Self {
+    fn new((tenant, rules): (TenantId, Arc<Rulebook>), redis: &str) -> Self {
         let stop = CancellationToken::new();
         let settings = LimiterSettings { budget: Duration::from_secs(20), ..Default::default() };
         let client = weir_redis::client(redis).expect("an address");
         let limiter = Limiter::start(client, settings, stop.clone());
         let clock = Clock::new(|| Timestamp::from_millis(NOW_MS));
         let state = GateState::without_statistics(limiter, clock);
-        state.denial_cache.set_connected(true);
-        state.leases.set_connected(true, Instant::now());
-        let (tenant, rules) = tenant(rule, None);
+        state.denial_cache.set_connected(weir_redis::placement::Buckets::ALL);
+        state.leases.set_connected(weir_redis::placement::Buckets::ALL, Instant::now());
         Self { state, caller: caller(tenant, rules), _stop: stop.drop_guard() }
     }
 
     pub(super) fn with_ceiling(self, checks_per_second: u64) -> Self {
-        let (tenant, rules) = tenant(&window("allow"), Some(checks_per_second));
+        let (tenant, rules) = tenant(&[window("allow")], &[], Some(checks_per_second));
         Self { caller: caller(tenant, rules), ..self }
     }
 
@@ -107,7 +120,7 @@ impl Fixture {
 
     /// The number of calls of Redis for checks.
     pub(super) fn redis_calls(&self) -> u64 {
-        let metrics = self.state.meters.render(self.state.limiter.health());
+        let metrics = self.state.meters.render(&self.state.limiter.health());
         let name = "weir_redis_script_seconds_count ";
         let count = metrics.lines().find_map(|line| line.strip_prefix(name));
         count.expect("a metric").parse().expect("a number")
@@ -160,16 +173,24 @@ impl Fixture {
     }
 }
 
-fn tenant(rule: &Value, checks_per_second: Option<u64>) -> (TenantId, Arc<Rulebook>) {
+/// A tenant with these rules, each with one limit, and the attributes by which their counters are spread.
+fn tenant(
+    rules: &[Value],
+    spread_by: &[&str],
+    checks_per_second: Option<u64>,
+) -> (TenantId, Arc<Rulebook>) {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let number = u128::from(NEXT.fetch_add(1, Ordering::Relaxed)) | (0xDEC1 << 96);
     let tenant = TenantId::from_u128(number | (u128::from(std::process::id()) << 32));
-    let rule = StoredRule {
-        id: RuleId::from_u128(number).to_string(),
+    let rule = |(body, at): (&Value, u128)| StoredRule {
+        id: RuleId::from_u128(number | at << 64).to_string(),
         slots: vec![0],
         newer_unreadable: None,
-        body: rule.to_string().into(),
+        body: body.to_string().into(),
     };
+    let rules = rules.iter().zip(0..).map(rule).map(Arc::new).collect();
+    let spread_by: Vec<_> = spread_by.iter().map(|name| (*name).to_owned()).collect();
+    let spread = [("default".to_owned(), spread_by)].into_iter();
     let stored = StoredTenant {
         id: tenant.to_string(),
         suspended: false,
@@ -178,8 +199,10 @@ fn tenant(rule: &Value, checks_per_second: Option<u64>) -> (TenantId, Arc<Rulebo
         checks_per_second,
         version: 1,
         keys: Vec::new(),
-        rules: vec![rule.into()],
+        rules,
         overrides: Vec::new(),
+        profiles: Vec::new(),
+        spread: spread.filter(|(_, names)| !names.is_empty()).collect(),
     };
     let (rules, left_out) = stored.compile();
     assert_eq!(left_out, []);

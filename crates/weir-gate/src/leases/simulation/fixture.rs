@@ -118,6 +118,8 @@ pub(super) fn book(tenant: TenantId, seed: u64, version: u64, limit: u64) -> Arc
         keys: Vec::new(),
         rules: vec![rule.into()],
         overrides: Vec::new(),
+        profiles: Vec::new(),
+        spread: BTreeMap::new(),
     };
     let (rules, left_out) = stored.compile();
     assert_eq!(left_out, []);

@@ -2,14 +2,19 @@
 
 mod history;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use weir_domain::api_key::KeyDigest;
 use weir_domain::rulebook::Rulebook;
 use weir_store::Store;
+use weir_wire::stored::StoredTenant;
 
-use self::history::{History, NAMESPACES, NOW, ROUTES, USERS};
+use self::history::{History, NAMESPACES, NOW, PROFILES, ROUTES, USERS};
+use super::super::whole_load;
 use super::*;
+
+type Tenants = BTreeMap<String, StoredTenant>;
 
 const LOADS: usize = 120;
 
@@ -28,22 +33,23 @@ async fn following_any_changes_gives_what_a_whole_load_gives() {
             let changes = database.gate.load_rulebook(since).await.unwrap();
             assert_eq!(changes.whole, since.is_none());
             since = Some(changes.version);
-            book = cache.apply(&book, changes);
+            book = follow(&mut cache, &book, changes);
             let (whole, fresh) = from_nothing(&database.gate).await;
-            assert_eq!(cache.snapshot, whole.snapshot, "seed {seed}, change {at}");
+            assert_eq!(cache.uncompiled, whole.uncompiled, "seed {seed}, change {at}");
             assert_eq!(written(&cache, &book), written(&whole, &fresh), "seed {seed}, change {at}");
             assert_eq!(named(&cache), named(&whole), "seed {seed}, change {at}");
             let now = shown(&book, &history);
             assert_eq!(now, shown(&fresh, &history), "seed {seed}, change {at}");
             if at % 16 == 0 {
-                let (read, from_snapshot) = RulebookCache::from_snapshot(written(&cache, &book));
-                assert_eq!(read.snapshot, cache.snapshot, "seed {seed}, change {at}");
+                let (read, from_snapshot) = read_back(&cache, &book);
+                assert_eq!(read.version, cache.version, "seed {seed}, change {at}");
+                assert_eq!(read.uncompiled, cache.uncompiled, "seed {seed}, change {at}");
                 assert_eq!((shown(&from_snapshot, &history), named(&read)), (now, named(&cache)));
             }
         }
         done.append(&mut history.done);
     }
-    assert_eq!(done.len(), 13, "{done:?}");
+    assert_eq!(done.len(), 16, "{done:?}");
 }
 
 #[tokio::test]
@@ -81,7 +87,7 @@ async fn last_readable_revision_stays_in_force_until_there_is_a_newer_one() {
         let changes = database.gate.load_rulebook(cache.version()).await.unwrap();
         let after = cache.apply(&before, changes);
         assert_eq!(named(&cache).len(), named_count, "{mode}");
-        let (read, from_snapshot) = RulebookCache::from_snapshot(written(&cache, &after));
+        let (read, from_snapshot) = read_back(&cache, &after);
         assert_eq!(named(&read), named(&cache));
         for book in [&after, &from_snapshot] {
             let rule = |book: &Rulebook| format!("{:?}", book.rules(tenant, "a")[0].rule);
@@ -92,10 +98,18 @@ async fn last_readable_revision_stays_in_force_until_there_is_a_newer_one() {
 }
 
 /// The snapshot that a gate with this cache and this rulebook writes.
-fn written(cache: &RulebookCache, book: &Rulebook) -> Snapshot {
-    let whole = cache.snapshot.clone().with_rules_of(Arc::new(book.clone()));
-    let text = serde_json::to_string(&whole).expect("a text");
-    serde_json::from_str(&text).expect("a snapshot")
+fn written(cache: &RulebookCache, book: &Rulebook) -> Snapshot<Tenants> {
+    serde_json::from_str(&text(cache, book)).expect("a snapshot")
+}
+
+/// The cache and the rulebook of a gate that starts from that snapshot.
+fn read_back(cache: &RulebookCache, book: &Rulebook) -> (RulebookCache, Rulebook) {
+    RulebookCache::from_snapshot(serde_json::from_str(&text(cache, book)).expect("a snapshot"))
+}
+
+fn text(cache: &RulebookCache, book: &Rulebook) -> String {
+    let snapshot = cache.snapshot(Arc::new(book.clone()), 0, 0);
+    serde_json::to_string(&snapshot).expect("a text")
 }
 
 /// Of the rules that can be read, a gate stores only the compiled form.
@@ -108,18 +122,31 @@ async fn cache_stores_only_rules_that_were_left_out_and_the_snapshot_has_all() {
         history.rule(tenant, namespace).await;
     }
     let (mut cache, before) = from_nothing(&database.gate).await;
-    let stored = |snapshot: &Snapshot| snapshot.tenants[&tenant.to_string()].rules.len();
-    assert_eq!((stored(&cache.snapshot), stored(&written(&cache, &before))), (0, 2));
+    let cached = |cache: &RulebookCache| {
+        cache.uncompiled.get(&tenant).map_or(0, |uncompiled| uncompiled.stored.rules.len())
+    };
+    let stored = |snapshot: &Snapshot<Tenants>| snapshot.tenants[&tenant.to_string()].rules.len();
+    assert_eq!((cached(&cache), stored(&written(&cache, &before))), (0, 2));
     history.rewrite(tenant, "a", "of a later release").await;
     let changes = database.gate.load_rulebook(cache.version()).await.unwrap();
     let after = cache.apply(&before, changes);
-    assert_eq!((stored(&cache.snapshot), stored(&written(&cache, &after))), (1, 2));
+    assert_eq!((cached(&cache), stored(&written(&cache, &after))), (1, 2));
+}
+
+fn follow(cache: &mut RulebookCache, held: &Rulebook, mut changes: RulebookChanges) -> Rulebook {
+    if !changes.whole {
+        return cache.apply(held, changes);
+    }
+    let (none, parts) = (TenantRules::default(), cache.parts());
+    let tenants = std::mem::take(&mut changes.tenants).into_iter();
+    let tenants = tenants.map(|tenant| CompiledTenant::after(&none, None, tenant, &parts));
+    cache.replace(changes, tenants.collect())
 }
 
 async fn from_nothing(store: &Store) -> (RulebookCache, Rulebook) {
     let mut cache = RulebookCache::default();
-    let all = store.load_rulebook(None).await.unwrap();
-    let book = cache.apply(&Rulebook::default(), all);
+    let whole = whole_load::load(store.clone(), cache.parts()).await.unwrap().expect("compiled");
+    let book = cache.replace(whole.changes, whole.tenants);
     (cache, book)
 }
 
@@ -147,9 +174,9 @@ async fn load_from_another_history_replaces_everything_at_lower_equal_and_higher
 
         let changes = fork.gate.load_rulebook(cache.version()).await.unwrap();
         assert!(changes.whole);
-        let after = cache.apply(&before, changes);
+        let after = follow(&mut cache, &before, changes);
         let (whole, fresh) = from_nothing(&fork.gate).await;
-        assert_eq!(cache.snapshot, whole.snapshot, "{lost} lost, {later} later");
+        assert_eq!(cache.uncompiled, whole.uncompiled, "{lost} lost, {later} later");
         assert_eq!(shown(&after, &forked), shown(&fresh, &forked), "{lost} lost, {later} later");
         assert_eq!(after.rules(tenant, "a").len(), 1);
         assert_ne!(after.tenant_generation(tenant), generation);
@@ -164,10 +191,11 @@ async fn load_from_another_history_replaces_everything_at_lower_equal_and_higher
 
 /// The rows that were left out, in order.
 fn named(cache: &RulebookCache) -> Vec<(String, String)> {
-    let all = cache.left_out.values().flatten();
+    let all = cache.uncompiled.iter().flat_map(|(_, uncompiled)| &uncompiled.left_out);
     let mut all: Vec<_> =
         all.map(|left_out| (left_out.id.clone(), left_out.reason.clone())).collect();
     all.sort();
+    assert_eq!(all.len(), cache.left_out());
     all
 }
 
@@ -179,6 +207,9 @@ fn shown(book: &Rulebook, history: &History) -> String {
         writeln!(text, "{:?}", caller.map(|caller| (caller.tenant, &caller.key))).unwrap();
     }
     for tenant in &history.tenants {
+        for name in PROFILES {
+            writeln!(text, "{tenant} {name} {:?}", book.profile(*tenant, name)).unwrap();
+        }
         for name in NAMESPACES {
             let Some(namespace) = book.namespace(*tenant, name) else { continue };
             writeln!(text, "{tenant} {name} {:?}", namespace.sample).unwrap();

@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_domain::id::{KeyId, OverrideId, RuleId, TenantId};
+use weir_domain::id::{KeyId, OverrideId, ProfileId, RuleId, TenantId};
 use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_domain::time::Timestamp;
 use weir_store::{
-    Actor, KeyRotation, NewKey, OverrideBody, OverrideWrite, RuleBody, RuleWrite, Scope, Store, Tx,
+    Actor, KeyRotation, NewKey, OverrideBody, OverrideWrite, ProfileWrite, RuleBody, RuleWrite,
+    Scope, Store, Tx,
 };
 
 pub(super) const NOW: Timestamp = Timestamp::from_millis(1_790_000_000_000);
 pub(super) const NAMESPACES: [&str; 3] = ["a", "b", "c"];
+pub(super) const PROFILES: [&str; 3] = ["edge", "nginx", "envoy"];
 pub(super) const ROUTES: [&str; 4] = ["/0", "/1", "/2", "/3"];
 pub(super) const USERS: [&str; 4] = ["u0", "u1", "u2", "u3"];
 
@@ -28,6 +30,7 @@ pub(super) struct History {
     rules: Vec<(TenantId, RuleId)>,
     keys: Vec<(TenantId, KeyId)>,
     overrides: Vec<(TenantId, OverrideId)>,
+    profiles: Vec<(TenantId, ProfileId)>,
     /// The kinds of changes that were made.
     pub(super) done: BTreeSet<&'static str>,
 }
@@ -36,9 +39,10 @@ impl History {
     pub(super) fn new(store: &Store, seed: u64) -> Self {
         let random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let (tenants, digests, done) = (Vec::new(), Vec::new(), BTreeSet::new());
-        let (rules, keys, overrides) = (Vec::new(), Vec::new(), Vec::new());
+        let (rules, keys) = (Vec::new(), Vec::new());
+        let (overrides, profiles) = (Vec::new(), Vec::new());
         let store = with_long_deadline(store);
-        Self { store, random, tenants, digests, rules, keys, overrides, done }
+        Self { store, random, tenants, digests, rules, keys, overrides, profiles, done }
     }
 
     /// The same history, continued in another database.
@@ -108,7 +112,7 @@ impl History {
     }
 
     async fn make(&mut self, tx: &mut Tx, tenant: TenantId) -> Option<&'static str> {
-        match self.below(16) {
+        match self.below(18) {
             0..=4 => self.insert_rule(tx, tenant).await,
             5 | 6 => self.update_rule(tx, tenant).await,
             7 => {
@@ -128,6 +132,7 @@ impl History {
                     Some("record")
                 }
             }
+            15 | 16 => self.change_profile(tx, tenant).await,
             _ if self.below(4) > 0 => None,
             _ => tx.tenants().delete(tenant).await.unwrap().then_some("delete tenant"),
         }
@@ -193,6 +198,37 @@ impl History {
                 Some("insert override")
             }
         }
+    }
+
+    /// One profile in four cannot be read and is left out.
+    async fn change_profile(&mut self, tx: &mut Tx, tenant: TenantId) -> Option<&'static str> {
+        let reads = if self.below(4) == 0 { "a later release" } else { "ext_authz" };
+        let name = PROFILES[usize::try_from(self.below(3)).unwrap()];
+        let known = self.one_of(&self.profiles.clone(), tenant);
+        let known = match known {
+            Some(id) => tx.profiles().find(tenant, id).await.unwrap(),
+            None => None,
+        };
+        let name = known.as_ref().map_or_else(|| name.to_owned(), |row| row.name.clone());
+        let spec = json!({
+            "name": name, "reads": reads, "trusted_hops": 1 + self.below(8),
+            "attributes": { "ip": { "from": "address" } },
+        });
+        let id = ProfileId::from_u128(self.unique());
+        let write = ProfileWrite { tenant_id: tenant, id, name, spec, now: NOW };
+        let Some(known) = known else {
+            // The tenant can have a profile with this name.
+            tx.profiles().insert(&write).await.ok()?;
+            self.profiles.push((tenant, id));
+            return Some("insert profile");
+        };
+        if self.below(2) == 0 {
+            tx.profiles().delete(tenant, known.id, None).await.unwrap()?;
+            return Some("delete profile");
+        }
+        let write = ProfileWrite { id: known.id, ..write };
+        tx.profiles().update(&write, known.revision).await.unwrap()?;
+        Some("update profile")
     }
 
     async fn change_key(&mut self, tx: &mut Tx, tenant: TenantId) -> Option<&'static str> {
@@ -261,7 +297,7 @@ impl History {
             next_slot: 4,
             patterns: weir_domain::pattern_budget::PatternCost::default(),
         };
-        RuleWrite { tenant_id, id, body, now: NOW }
+        RuleWrite { tenant_id, id, body, managed_by: None, now: NOW }
     }
 
     /// One of the things that the tenant has or had.

@@ -1,0 +1,219 @@
+//! One part of a check: its counters at one place.
+
+use std::time::{Duration, Instant};
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::decide::Decision;
+use weir_domain::id::TenantId;
+use weir_domain::request::{IDEMPOTENCY_KEY_BYTES_MAX, Operation};
+use weir_domain::time::Micros;
+use weir_redis::limiter::{Answer, Asked, Idempotency};
+
+use super::super::pending::PendingCheck;
+use super::super::redis;
+use crate::leases::{LeaseRequest, LeaseWindow};
+use crate::state::GateState;
+
+pub(super) struct Part<'a> {
+    tenant: TenantId,
+    namespace: &'a str,
+    pub(super) operation: Operation,
+    cost: u64,
+    pub(super) idempotency: Option<Idempotency>,
+    pub(super) charges: Vec<RuleCharge>,
+    /// The request for units of a lease, to be sent with the part. Only a part of a single charge has one.
+    pub(super) lease: Option<LeaseRequest<'a>>,
+    pub(super) result: Option<PartResult>,
+    /// The windows of the units that were taken, one for each charge.
+    taken: Vec<LeaseWindow>,
+}
+
+pub(super) enum PartResult {
+    Decided(Vec<Decision>),
+    /// The first answer to the same idempotency key, with its text.
+    Repeated(String, Vec<Decision>),
+    KeyReused,
+    /// Redis did not decide.
+    Failed,
+}
+
+/// Lets Redis decide the parts without a result, in one call. A part stays without a result only if Redis denied the units
+/// of a lease to it.
+pub(super) async fn decide<'p, 'a: 'p>(
+    state: &GateState,
+    parts: impl Iterator<Item = &'p mut Part<'a>>,
+) {
+    let mut parts: Vec<_> = parts.filter(|part| part.result.is_none()).collect();
+    if parts.is_empty() {
+        return;
+    }
+    let asked_at = state.monotonic.now();
+    let resets: Vec<Vec<u64>> = parts.iter().map(|part| part.resets(state)).collect();
+    let calls: Vec<_> = parts.iter().map(|part| part.call()).collect();
+    let results = redis::call(state, &calls).await;
+    drop(calls);
+    for ((part, result), resets) in parts.iter_mut().zip(results).zip(resets) {
+        match result {
+            Ok(answer) => part.accept(state, answer, (asked_at, &resets)),
+            Err(error) => part.fail(redis::was_sent(&error)),
+        }
+    }
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn new(check: &PendingCheck<'a>, charges: Vec<RuleCharge>) -> Self {
+        Self {
+            tenant: check.caller.tenant,
+            namespace: check.request.namespace(),
+            operation: check.request.operation(),
+            cost: check.request.cost(),
+            idempotency: check.idempotency(),
+            charges,
+            lease: None,
+            result: None,
+            taken: Vec::new(),
+        }
+    }
+
+    /// Names the record of the idempotency key apart from that of the other part, because both can be in one bucket. The name
+    /// is longer than any key of a caller.
+    pub(super) fn name_own_record(&mut self) {
+        if let Some(idempotency) = &mut self.idempotency {
+            idempotency.key.push_str(&" ".repeat(IDEMPOTENCY_KEY_BYTES_MAX));
+        }
+    }
+
+    /// The decisions, one for each limit. `None` if Redis did not decide.
+    pub(super) fn decisions(&self) -> Option<&[Decision]> {
+        match &self.result {
+            Some(PartResult::Decided(decisions) | PartResult::Repeated(_, decisions)) => {
+                Some(decisions)
+            }
+            Some(PartResult::KeyReused | PartResult::Failed) | None => None,
+        }
+    }
+
+    /// Whether all enforced limits admit the check.
+    pub(super) fn admits(&self) -> bool {
+        let decisions = self.decisions().unwrap_or_default();
+        let mut decisions = decisions.iter();
+        self.charges.iter().all(|charge| {
+            let own = decisions.by_ref().take(charge.limits().len());
+            own.filter(|decision| !charge.shadow() && !decision.allowed).count() == 0
+        })
+    }
+
+    /// Notes the windows of the units that were taken.
+    pub(super) fn take(&mut self, windows: &[LeaseWindow]) {
+        self.taken = windows.to_vec();
+    }
+
+    /// Returns the units that were taken. Those of shadow rules stay taken: shadow rules are charged by denied checks too.
+    pub(super) fn put_back(&mut self, state: &GateState, cost: u64, now: Instant) {
+        let taken = std::mem::take(&mut self.taken);
+        if taken.is_empty() {
+            return;
+        }
+        let Some(PartResult::Decided(decisions)) = &mut self.result else { return };
+        let mut decisions = decisions.iter_mut();
+        for (charge, window) in self.charges.iter().zip(taken) {
+            let own: Vec<_> = decisions.by_ref().take(charge.limits().len()).collect();
+            if charge.shadow() {
+                continue;
+            }
+            for decision in own {
+                decision.remaining += cost;
+            }
+            state.leases.put_back((self.tenant, charge), cost, window, now);
+            // A denial that was cached before must not hide the units.
+            state.denial_cache.invalidate(charge.subject);
+        }
+    }
+
+    fn call(&self) -> Asked<'_> {
+        let (cost, idempotency) = match &self.lease {
+            Some(lease) => (lease.units(), lease.idempotency()),
+            None => (self.cost, self.idempotency.clone()),
+        };
+        Asked {
+            tenant: self.tenant,
+            namespace: self.namespace,
+            operation: self.operation,
+            cost,
+            rules: &self.charges,
+            idempotency,
+        }
+    }
+
+    /// The number of resets of each subject's counters so far.
+    fn resets(&self, state: &GateState) -> Vec<u64> {
+        self.charges.iter().map(|charge| state.leases.resets(charge.subject)).collect()
+    }
+
+    fn accept(&mut self, state: &GateState, answer: Answer, asked: (Instant, &[u64])) {
+        match answer {
+            Answer::Decided(at, decisions) => self.accept_decisions(state, at, decisions, asked),
+            Answer::Repeated(_, text, decisions) => {
+                self.result = Some(PartResult::Repeated(text, decisions));
+            }
+            Answer::KeyReused => self.result = Some(PartResult::KeyReused),
+            Answer::Unreadable(key) => {
+                redis::report_unreadable(state, &key);
+                self.fail(false);
+            }
+        }
+    }
+
+    fn accept_decisions(
+        &mut self,
+        state: &GateState,
+        at: Micros,
+        mut decisions: Vec<Decision>,
+        (asked_at, resets): (Instant, &[u64]),
+    ) {
+        let windows = self.windows(at, &decisions, asked_at, resets);
+        if let Some(lease) = self.lease.take() {
+            let brings_units = lease.asks_for_more();
+            let settled = lease.settle(at, decisions, state.monotonic.now());
+            let Some(settled) = settled else { return };
+            decisions = settled;
+            if brings_units {
+                // A denial that was cached before must not hide the new units.
+                state.denial_cache.invalidate_all(&self.charges);
+            }
+        }
+        self.result = Some(PartResult::Decided(decisions));
+        if self.operation == Operation::Consume && self.admits() {
+            self.taken = windows;
+        }
+    }
+
+    /// The windows in which Redis decided at `at`, one for each charge: of several limits, the one that ends first.
+    fn windows(
+        &self,
+        at: Micros,
+        decisions: &[Decision],
+        asked_at: Instant,
+        resets: &[u64],
+    ) -> Vec<LeaseWindow> {
+        let mut decisions = decisions.iter();
+        let window = |(charge, resets): (&RuleCharge, &u64)| {
+            let own = decisions.by_ref().take(charge.limits().len());
+            let reset_after_ms = own.map(|decision| decision.reset_after_ms).min().unwrap_or(0);
+            LeaseWindow {
+                ends: LeaseWindow::end(at, reset_after_ms),
+                until: asked_at + Duration::from_millis(reset_after_ms),
+                resets: *resets,
+            }
+        };
+        self.charges.iter().zip(resets).map(window).collect()
+    }
+
+    /// Notes that Redis did not decide. A lease request that was sent is settled later: Redis possibly gave its units.
+    fn fail(&mut self, was_sent: bool) {
+        if let Some(lease) = self.lease.take().filter(|_| !was_sent) {
+            lease.not_taken();
+        }
+        self.result = Some(PartResult::Failed);
+    }
+}

@@ -1,0 +1,51 @@
+//! The metrics of each primary of Redis. They are not registered, because the primaries change and registered series remain.
+
+use std::fmt::Write as _;
+
+use weir_redis::limiter::PrimaryHealth;
+
+/// The label of the only primary of a Redis that is no cluster.
+const ONLY: &str = "redis";
+
+/// Writes the metrics of the present primaries, at most one for each bucket, in Prometheus' text format.
+pub(crate) fn render(primaries: &[PrimaryHealth], text: &mut String) {
+    push(text, "weir_redis_primary_up", primaries, |primary| u64::from(primary.up));
+    push(text, "weir_redis_primary_buckets", primaries, |primary| primary.buckets as u64);
+}
+
+fn push(
+    text: &mut String,
+    name: &str,
+    primaries: &[PrimaryHealth],
+    value: impl Fn(&PrimaryHealth) -> u64,
+) {
+    let mut line = |line: std::fmt::Arguments<'_>| {
+        text.write_fmt(line).expect("a string takes any text");
+    };
+    line(format_args!("# TYPE {name} gauge\n"));
+    for primary in primaries {
+        let address = if primary.address.is_empty() { ONLY } else { &primary.address };
+        // The debug form escapes what the text format escapes.
+        line(format_args!("{name}{{primary={address:?}}} {}\n", value(primary)));
+    }
+    line(format_args!("\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_primary_has_a_series_and_the_only_one_has_a_fixed_label() {
+        let primary =
+            |address: &str, up| PrimaryHealth { address: address.to_owned(), up, buckets: 21 };
+        let mut text = String::new();
+        render(&[primary("10.0.0.1:6379", true), primary("[::1]:1", false)], &mut text);
+        assert!(text.contains("weir_redis_primary_up{primary=\"10.0.0.1:6379\"} 1\n"), "{text}");
+        assert!(text.contains("weir_redis_primary_up{primary=\"[::1]:1\"} 0\n"), "{text}");
+        assert!(text.contains("weir_redis_primary_buckets{primary=\"[::1]:1\"} 21\n"), "{text}");
+        let mut text = String::new();
+        render(&[primary("", true)], &mut text);
+        assert!(text.contains("weir_redis_primary_up{primary=\"redis\"} 1\n"), "{text}");
+    }
+}
