@@ -10,6 +10,7 @@ use crate::change::Change;
 use crate::error::ControlError;
 use crate::names;
 
+pub(crate) mod backtest;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod list;
@@ -41,7 +42,7 @@ async fn write(
     let webhook_id = body.webhook_id.parse().map_err(|_| missing())?;
     let tenant_id = change.caller.tenant_id;
     change.tx.webhooks().find(tenant_id, webhook_id).await?.ok_or_else(missing)?;
-    quotas::must_be_there(change, &condition).await?;
+    quotas::must_be_there(&mut change.tx, tenant_id, &condition).await?;
     Ok(AlertWrite {
         id,
         tenant_id,

@@ -66,6 +66,15 @@ impl IntoResponse for ControlError {
     }
 }
 
+/// The problem of an error, unless the request was served before.
+pub(crate) fn problem_of(error: ControlError) -> Result<Problem, ControlError> {
+    match error {
+        ControlError::Refused(problem) => Ok(*problem),
+        ControlError::Store(error) => Ok(of_store(error)),
+        replayed @ ControlError::Replayed(_) => Err(replayed),
+    }
+}
+
 fn of_store(error: StoreError) -> Problem {
     match error {
         StoreError::Conflict(constraint) => of_constraint(constraint),
@@ -87,6 +96,7 @@ fn of_constraint(constraint: Constraint) -> Problem {
     match constraint {
         Constraint::UserEmail => taken("this e-mail address has an account"),
         Constraint::RuleName => taken("the namespace already has a rule with this name"),
+        Constraint::ProfileName => taken("the tenant already has a profile with this name"),
         Constraint::OverrideSubject => conflict("this subject already has an override of the rule"),
         Constraint::OverrideRule | Constraint::AlertRule => {
             Problem::invalid_field("rule_id", "is not a rule of this tenant")

@@ -13,6 +13,8 @@ use crate::state::ControlState;
 const EVERY: Duration = Duration::from_mins(1);
 /// The most rows of each kind in one transaction. If there are more, the next transaction follows at once.
 const BATCH: u32 = 1000;
+/// The most steps that one statement deletes.
+const STEPS_BATCH: u32 = 20_000;
 /// The interval of roll-ups. One without work is cheap: hours are completed once an hour and after late reports of gates.
 const ROLL_UP_EVERY: Duration = Duration::from_secs(20);
 /// The tables are purged every n-th turn: every ten minutes.
@@ -99,6 +101,7 @@ async fn maintain(control: &ControlState, store: &Store, keep: bool) -> Result<(
     tx.housekeeping().roll_up(retention).await?;
     control.meters().partitions_ahead(tx.housekeeping().days_ahead().await?);
     tx.commit().await?;
+    delete_old_steps(store).await?;
     if !keep {
         return Ok(());
     }
@@ -120,6 +123,18 @@ async fn maintain(control: &ControlState, store: &Store, keep: bool) -> Result<(
     tx.housekeeping().keep_samples(retention).await?;
     tx.commit().await?;
     purge_audit(control, store).await
+}
+
+/// Deletes steps that are past their retention, in batches.
+async fn delete_old_steps(store: &Store) -> Result<(), StoreError> {
+    loop {
+        let mut tx = store.begin("housekeeping.delete_old_steps", Scope::Service).await?;
+        let deleted = tx.housekeeping().delete_old_steps(STEPS_BATCH).await?;
+        tx.commit().await?;
+        if deleted < u64::from(STEPS_BATCH) {
+            return Ok(());
+        }
+    }
 }
 
 /// Removes audit entries that are older than the retention.

@@ -13,6 +13,7 @@ mod state;
 
 mod alerts;
 mod api_keys;
+mod apply;
 mod audit;
 mod ceilings;
 mod health;
@@ -23,11 +24,13 @@ mod meters;
 mod metrics;
 mod operator;
 mod overrides;
+mod profiles;
 mod replicas;
 mod rule_service;
 mod rules;
 mod sessions;
 mod stats;
+mod subjects;
 mod tenants;
 mod tester;
 mod webhooks;
@@ -45,10 +48,12 @@ mod listing;
 mod login_throttle;
 mod macs;
 mod names;
+mod namespaces;
 mod network;
 mod passwords;
 mod refresh;
 mod sealing;
+mod second_factor;
 mod tokens;
 mod usage;
 
@@ -59,7 +64,7 @@ pub use macs::Macs;
 pub use openapi::{openapi, router};
 pub use passwords::{Busy, Passwords, RefusedPassword};
 pub use sealing::Sealing;
-pub use sessions::signup_digest;
+pub use sessions::{reset_digest, signup_digest};
 pub use state::{
     AUDIT_DAYS, Authentication, ControlParts, ControlSettings, ControlState, Random, Signup,
     WebhookParts,

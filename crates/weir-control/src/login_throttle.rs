@@ -39,10 +39,15 @@ pub struct LoginThrottle {
 
 /// The budgets that one attempt charges.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Attempt(Vec<(String, u32)>);
+pub(crate) struct Attempt {
+    budgets: Vec<(String, u32)>,
+    window_ms: i64,
+}
 
-/// The window of every budget, in milliseconds.
+/// The window of a budget, in milliseconds.
 const WINDOW_MS: i64 = 60_000;
+/// The window of the budget of wrong codes of an account. Of a million codes, three are right at a time.
+const CODES_WINDOW_MS: i64 = 60 * 60_000;
 /// The most wrong attempts per minute on an account, from a network or by a device.
 const ATTEMPTS_MAX: u32 = 10;
 /// The most wrong attempts per minute from the block around a network.
@@ -54,38 +59,48 @@ const LOCAL_ENTRIES_MAX: usize = 20_000;
 const LOOKUPS_MAX: usize = 8;
 
 impl Attempt {
+    fn within_a_minute(budgets: Vec<(String, u32)>) -> Self {
+        Self { budgets, window_ms: WINDOW_MS }
+    }
+
+    /// An attempt with a code of the second factor of an account, by a client that knows the password.
+    pub(crate) fn second_factor(user_id: UserId) -> Self {
+        let budgets = vec![(format!("second factor {user_id}"), ATTEMPTS_MAX)];
+        Self { budgets, window_ms: CODES_WINDOW_MS }
+    }
+
     /// An attempt of an unknown client on an account and from a network.
     pub(crate) fn stranger(email: Option<&EmailAddress>, peer: Option<IpAddr>) -> Self {
         let mut budgets = from(peer);
         budgets.extend(email.map(|email| (format!("account {email}"), ATTEMPTS_MAX)));
-        Self(budgets)
+        Self::within_a_minute(budgets)
     }
 
     /// A request for a sign-up that needs confirmation. No budget depends on the address.
     pub(crate) fn sign_up(peer: Option<IpAddr>) -> Self {
         let budgets = from(peer).into_iter();
-        Self(budgets.map(|(name, max)| (format!("sign-up {name}"), max)).collect())
+        Self::within_a_minute(budgets.map(|(name, max)| (format!("sign-up {name}"), max)).collect())
     }
 
     /// An attempt from a network from which the account was used.
     pub(crate) fn familiar(email: &EmailAddress, network: &str) -> Self {
-        Self(vec![(format!("familiar {network} {email}"), ATTEMPTS_MAX)])
+        Self::within_a_minute(vec![(format!("familiar {network} {email}"), ATTEMPTS_MAX)])
     }
 
     /// An attempt with the cookie of a device.
     pub(crate) fn of_device(device: &str) -> Self {
-        Self(vec![(format!("device {device}"), ATTEMPTS_MAX)])
+        Self::within_a_minute(vec![(format!("device {device}"), ATTEMPTS_MAX)])
     }
 
     /// An attempt of a signed-in person with the present password.
     pub(crate) fn of_person(user_id: UserId) -> Self {
-        Self(vec![(format!("person {user_id}"), ATTEMPTS_MAX)])
+        Self::within_a_minute(vec![(format!("person {user_id}"), ATTEMPTS_MAX)])
     }
 
     /// An attempt of an unknown client with a token.
     pub(crate) fn token(peer: Option<IpAddr>) -> Self {
         let network = peer.map(network::of).unwrap_or_default();
-        Self(vec![(format!("token {network}"), TOKENS_MAX)])
+        Self::within_a_minute(vec![(format!("token {network}"), TOKENS_MAX)])
     }
 }
 
@@ -103,8 +118,8 @@ impl LoginThrottle {
     /// Charges an attempt, or returns the seconds to wait.
     pub(crate) async fn admit(&self, attempt: &Attempt, now: Timestamp) -> Result<(), u32> {
         let budgets = self.budgets(attempt);
-        let locally = self.local().admit(&budgets, now, WINDOW_MS);
-        let answer = match self.shared.admit(&budgets, now, WINDOW_MS).await {
+        let locally = self.local().admit(&budgets, now, attempt.window_ms);
+        let answer = match self.shared.admit(&budgets, now, attempt.window_ms).await {
             Ok(answer) => answer,
             Err(error) => {
                 tracing::debug!(%error, "attempts are counted by this process alone");
@@ -133,7 +148,7 @@ impl LoginThrottle {
             name: self.macs.digest("budget", text),
             attempts_max: *attempts_max,
         };
-        attempt.0.iter().map(budget).collect()
+        attempt.budgets.iter().map(budget).collect()
     }
 
     fn local(&self) -> std::sync::MutexGuard<'_, Windows> {

@@ -11,6 +11,7 @@ use crate::state::ControlState;
 pub(crate) mod ceilings;
 pub(crate) mod defaults;
 pub(crate) mod enforcement;
+pub(crate) mod issue_reset;
 pub(crate) mod list;
 pub(crate) mod suspend;
 pub(crate) mod usage;

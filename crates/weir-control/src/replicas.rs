@@ -1,5 +1,7 @@
 //! `GET /tenants/{tenant}/replicas`
 
+pub(crate) mod rollouts;
+
 use std::time::Duration;
 
 use axum::extract::State;
@@ -13,7 +15,7 @@ use crate::error::ControlError;
 use crate::state::ControlState;
 
 /// The longest time without a report after which a gate counts as live. A gate reports every few seconds.
-const LIVE_WITHIN: Duration = Duration::from_secs(15);
+pub(crate) const LIVE_WITHIN: Duration = Duration::from_secs(15);
 
 /// The version of the rulebook that each gate serves.
 #[utoipa::path(get, path = "/tenants/{tenant}/replicas", operation_id = "replicas_list", tag = "replicas",
@@ -28,12 +30,12 @@ pub(crate) async fn list(
     let rulebook_version = tx.rulebook().version().await?.number;
     let gates = tx.gates().list_live(LIVE_WITHIN).await?;
     let addresses = caller.role >= MemberRole::Editor;
-    let data = gates.into_iter().map(|gate| replica(gate, addresses)).collect();
+    let data = gates.into_iter().map(|gate| replica(gate, rulebook_version, addresses)).collect();
     Ok(Json(Replicas { rulebook_version, tenant_version: tenant.version, data }))
 }
 
 /// A gate in JSON. Its address is included for callers with the right to it.
-fn replica(row: GateRow, with_address: bool) -> Replica {
+fn replica(row: GateRow, rulebook_version: u64, with_address: bool) -> Replica {
     Replica {
         id: row.id.to_string(),
         address: with_address.then_some(row.address),
@@ -42,5 +44,9 @@ fn replica(row: GateRow, with_address: bool) -> Replica {
         applied_at: row.applied_at.into(),
         applied_after_ms: row.applied_after_ms,
         started_at: row.started_at.into(),
+        weir_version: row.weir_version,
+        versions_behind: rulebook_version.saturating_sub(row.rulebook_version),
+        redis_up: row.redis_up,
+        redis_round_trip_us: row.redis_round_trip_us,
     }
 }

@@ -7,8 +7,9 @@ use weir_http::json::BodyLimit;
 
 use crate::state::ControlState;
 use crate::{
-    alerts, api_keys, audit, ceilings, health, invitations, me, members, metrics, operator,
-    overrides, replicas, rules, sessions, simulate, stats, tenants, tester, webhooks,
+    alerts, api_keys, apply, audit, ceilings, health, invitations, me, members, metrics,
+    namespaces, operator, overrides, profiles, replicas, rules, sessions, simulate, stats,
+    subjects, tenants, tester, webhooks,
 };
 
 /// The operations below `/api/v1`.
@@ -22,7 +23,10 @@ pub(crate) fn api() -> OpenApiRouter<ControlState> {
         .merge(api_keys())
         .merge(rules())
         .merge(overrides())
+        .merge(profiles())
+        .merge(namespaces())
         .merge(tester())
+        .merge(subjects())
         .merge(simulate())
         .merge(stats())
         .merge(alerts())
@@ -48,6 +52,7 @@ fn sessions() -> OpenApiRouter<ControlState> {
         .routes(routes!(sessions::refresh::refresh))
         .routes(routes!(sessions::logout::logout))
         .routes(routes!(sessions::options::options))
+        .routes(routes!(sessions::reset_password::reset))
 }
 
 fn me() -> OpenApiRouter<ControlState> {
@@ -56,6 +61,13 @@ fn me() -> OpenApiRouter<ControlState> {
         .routes(routes!(me::password::change))
         .routes(routes!(me::sessions::list::list, me::sessions::end_all::end_all))
         .routes(routes!(me::sessions::end::end))
+        .routes(routes!(
+            me::second_factor::read::read,
+            me::second_factor::begin::begin,
+            me::second_factor::remove::remove
+        ))
+        .routes(routes!(me::second_factor::confirm::confirm))
+        .routes(routes!(me::second_factor::recovery_codes::replace))
 }
 
 fn tenants() -> OpenApiRouter<ControlState> {
@@ -93,6 +105,7 @@ fn rules() -> OpenApiRouter<ControlState> {
         .routes(routes!(rules::read::read, rules::update::update, rules::delete::delete))
         .routes(routes!(rules::revisions::list))
         .routes(routes!(rules::revert::revert))
+        .routes(routes!(apply::apply).layer(Extension(BodyLimit(apply::APPLY_BYTES_MAX))))
 }
 
 fn overrides() -> OpenApiRouter<ControlState> {
@@ -108,11 +121,30 @@ fn overrides() -> OpenApiRouter<ControlState> {
         )
 }
 
+fn profiles() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(profiles::list::list, profiles::create::create))
+        .routes(routes!(profiles::read::read, profiles::update::update, profiles::delete::delete))
+}
+
+fn namespaces() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(namespaces::list::list))
+        .routes(routes!(namespaces::read::read, namespaces::update::update))
+}
+
 fn tester() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
         .routes(routes!(tester::test::test))
         .routes(routes!(tester::inspect::inspect))
         .routes(routes!(tester::reset::reset))
+}
+
+fn subjects() -> OpenApiRouter<ControlState> {
+    OpenApiRouter::new()
+        .routes(routes!(subjects::inspect::inspect))
+        .routes(routes!(subjects::raise::raise))
+        .routes(routes!(subjects::block::block))
 }
 
 fn simulate() -> OpenApiRouter<ControlState> {
@@ -121,6 +153,7 @@ fn simulate() -> OpenApiRouter<ControlState> {
             routes!(simulate::run::simulate).layer(Extension(BodyLimit(simulate::BODY_BYTES_MAX))),
         )
         .routes(routes!(simulate::status::status))
+        .routes(routes!(simulate::suggest::suggest))
 }
 
 fn stats() -> OpenApiRouter<ControlState> {
@@ -130,6 +163,7 @@ fn stats() -> OpenApiRouter<ControlState> {
         .routes(routes!(stats::summary::summary))
         .routes(routes!(stats::top::top))
         .routes(routes!(stats::denials::list))
+        .routes(routes!(stats::events::list))
         .routes(routes!(stats::live::live))
 }
 
@@ -137,6 +171,7 @@ fn alerts() -> OpenApiRouter<ControlState> {
     OpenApiRouter::new()
         .routes(routes!(alerts::list::list, alerts::create::create))
         .routes(routes!(alerts::update::update, alerts::delete::delete))
+        .routes(routes!(alerts::backtest::run))
 }
 
 fn webhooks() -> OpenApiRouter<ControlState> {
@@ -150,7 +185,7 @@ fn webhooks() -> OpenApiRouter<ControlState> {
 }
 
 fn replicas() -> OpenApiRouter<ControlState> {
-    OpenApiRouter::new().routes(routes!(replicas::list))
+    OpenApiRouter::new().routes(routes!(replicas::list)).routes(routes!(replicas::rollouts::list))
 }
 
 fn audit() -> OpenApiRouter<ControlState> {
@@ -169,4 +204,5 @@ fn operator() -> OpenApiRouter<ControlState> {
         .routes(routes!(operator::defaults::read, operator::defaults::set))
         .routes(routes!(operator::enforcement::read, operator::enforcement::set))
         .routes(routes!(operator::usage::usage))
+        .routes(routes!(operator::issue_reset::issue))
 }

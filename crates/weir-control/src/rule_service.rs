@@ -5,10 +5,14 @@
 
 mod active;
 mod counters;
+mod limit_answer;
+mod rule_subject;
 mod stored;
 mod subject;
 
-pub(crate) use active::{active_rule, charge_of};
+pub(crate) use active::{active_rule, charge_of, spread_by};
 pub(crate) use counters::{CountersError, inspect};
+pub(crate) use limit_answer::limit_answer;
+pub(crate) use rule_subject::{RuleSubject, limits_of};
 pub(crate) use stored::{CheckedRule, UnreadableRule, slots};
 pub(crate) use subject::{subject_digest, subject_of, subject_values};

@@ -60,6 +60,7 @@ pub(crate) fn rule_answer(row: &RuleRow) -> Result<RuleAnswer, Problem> {
         rulebook_version: row.rulebook_version,
         created_at: row.created_at.into(),
         updated_at: row.updated_at.into(),
+        managed_by: row.managed_by.clone(),
         warnings,
         unreadable,
     })

@@ -24,9 +24,11 @@ mod new_account;
 pub(crate) mod options;
 mod pending;
 pub(crate) mod refresh;
+pub(crate) mod reset_password;
 pub(crate) mod signup;
 
 pub use pending::signup_digest;
+pub use reset_password::reset_digest;
 
 /// A person in JSON, without the password.
 pub(crate) fn user(row: UserRow) -> User {

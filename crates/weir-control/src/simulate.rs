@@ -10,6 +10,7 @@ pub(crate) mod room;
 mod rules;
 pub(crate) mod run;
 pub(crate) mod status;
+pub(crate) mod suggest;
 mod trace;
 mod traffic;
 

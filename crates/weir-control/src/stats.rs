@@ -9,6 +9,7 @@ use weir_wire::stats::Counts;
 use weir_wire::time::DateTime;
 
 pub(crate) mod denials;
+pub(crate) mod events;
 pub(crate) mod live;
 mod range;
 pub(crate) mod rules;
@@ -40,5 +41,6 @@ fn counts(counts: &TallyCounts) -> Counts {
         shadow_denied: counts.shadow_denied,
         degraded: counts.degraded,
         refunded: counts.refunded,
+        recorded: counts.recorded,
     }
 }

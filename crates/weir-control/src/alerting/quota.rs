@@ -23,7 +23,7 @@ use weir_wire::time::DateTime;
 use crate::alerting::finding::Finding;
 use crate::alerting::message::WebhookMessage;
 use crate::error::ControlError;
-use crate::rule_service::{active_rule, charge_of, inspect, subject_digest, subject_of};
+use crate::rule_service::{active_rule, charge_of, inspect, spread_by, subject_digest, subject_of};
 use crate::state::ControlState;
 
 /// The most subjects that one evaluation inspects.
@@ -68,7 +68,7 @@ pub(super) async fn findings(
     drop(tx);
     let rule = active_rule(&row, &overrides)?;
     let limited: Vec<LimitedSubject> =
-        subjects.into_iter().filter_map(|subject| charge(&rule, subject, now)).collect();
+        subjects.into_iter().filter_map(|subject| charge(&rule, &row, subject, now)).collect();
     let parts = limited.iter().map(|limited| std::slice::from_ref(&limited.charge));
     let inspected =
         inspect(&control.limiter, alert.tenant_id, rule.rule.namespace(), 1, parts).await?;
@@ -126,7 +126,12 @@ async fn subjects(
 }
 
 /// The charge of a subject. `None` if the rule does not limit the subject, or now counts by other attributes.
-fn charge(active: &Arc<ActiveRule>, subject: Subject, now: Timestamp) -> Option<LimitedSubject> {
+fn charge(
+    active: &Arc<ActiveRule>,
+    row: &RuleRow,
+    subject: Subject,
+    now: Timestamp,
+) -> Option<LimitedSubject> {
     let rule = &active.rule;
     let value = |name: &String| subject.get(name).map(String::as_str);
     let values: Vec<&str> = rule.count_by().iter().map(value).collect::<Option<_>>()?;
@@ -135,7 +140,7 @@ fn charge(active: &Arc<ActiveRule>, subject: Subject, now: Timestamp) -> Option<
     if exception.is_some_and(unlimited) {
         return None;
     }
-    let charge = charge_of(active, &values, exception);
+    let charge = charge_of(active, &spread_by(row), &values, exception);
     Some(LimitedSubject { subject, charge })
 }
 

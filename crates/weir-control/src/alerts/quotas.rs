@@ -2,15 +2,17 @@
 
 use weir_domain::alert::{Condition, Watched};
 use weir_domain::algorithm::Algorithm;
+use weir_domain::id::TenantId;
 use weir_http::problem::Problem;
+use weir_store::Tx;
 
-use crate::change::Change;
 use crate::error::ControlError;
 use crate::rule_service::CheckedRule;
 
 /// Refuses an alert that could never be announced.
 pub(super) async fn must_be_there(
-    change: &mut Change,
+    tx: &mut Tx,
+    tenant_id: TenantId,
     condition: &Condition,
 ) -> Result<(), ControlError> {
     let (rule_id, of_quotas) = match condition {
@@ -18,7 +20,7 @@ pub(super) async fn must_be_there(
         Condition::DenialShare { of: Watched::Rule(rule_id), .. } => (*rule_id, false),
         Condition::DenialShare { .. } => return Ok(()),
     };
-    let row = change.tx.rules().find(change.caller.tenant_id, rule_id).await?;
+    let row = tx.rules().find(tenant_id, rule_id).await?;
     let row =
         row.ok_or_else(|| Problem::invalid_field("rule_id", "is not a rule of this tenant"))?;
     let rule = CheckedRule::stored(&row)?.rule;

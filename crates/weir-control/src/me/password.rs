@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_wire::sessions::ChangePassword;
+use weir_wire::sessions::{ChangePassword, Password};
 
 use crate::actor::Person;
 use crate::error::ControlError;
@@ -28,23 +28,8 @@ pub(crate) async fn change(
 ) -> Result<StatusCode, ControlError> {
     Passwords::accept(&body.new_password.0, &person.email)
         .map_err(|why| Problem::invalid_field("new_password", why.to_string()))?;
-    let attempt = Attempt::of_person(person.user_id);
-    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
-    throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
-    let mut tx = person.begin(&control, "me.password").await?;
-    let user = tx.users().find(person.user_id).await?.ok_or_else(Problem::unauthenticated)?;
-    drop(tx);
-    let (stored, peer) = (Some(user.password_hash), person.origin.peer);
-    let verified = control.auth.passwords.verify(body.current_password.0, stored, peer).await;
-    if verified != Ok(false) {
-        throttle.refund(&attempt).await;
-    }
-    if !verified? {
-        return Err(
-            Problem::invalid_field("current_password", "is not the current password").into()
-        );
-    }
-
+    verify_current(&control, &person, body.current_password).await?;
+    let peer = person.origin.peer;
     let salt = control.random.bytes();
     let hash = control.auth.passwords.hash(body.new_password.0, salt, peer).await?;
     let mut tx = person.begin(&control, "me.password").await?;
@@ -55,4 +40,27 @@ pub(crate) async fn change(
     tx.audit().append(&entry).await?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Checks the present password of a signed-in person. Wrong ones are bounded.
+pub(super) async fn verify_current(
+    control: &ControlState,
+    person: &Person,
+    password: Password,
+) -> Result<(), ControlError> {
+    let attempt = Attempt::of_person(person.user_id);
+    let (throttle, now) = (&control.auth.login_throttle, control.clock.now());
+    throttle.admit(&attempt, now).await.map_err(login_throttle::too_many_attempts)?;
+    let mut tx = person.begin(control, "me.password").await?;
+    let user = tx.users().find(person.user_id).await?.ok_or_else(Problem::unauthenticated)?;
+    drop(tx);
+    let (stored, peer) = (Some(user.password_hash), person.origin.peer);
+    let verified = control.auth.passwords.verify(password.0, stored, peer).await;
+    if verified != Ok(false) {
+        throttle.refund(&attempt).await;
+    }
+    if verified? {
+        return Ok(());
+    }
+    Err(Problem::invalid_field("current_password", "is not the current password").into())
 }

@@ -6,6 +6,7 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::matching::subject_key;
 use weir_domain::overrides::{Active, Effect, Overrides};
 use weir_domain::rulebook::ActiveRule;
+use weir_domain::spread::SpreadBy;
 use weir_store::{OverrideRow, RuleRow};
 use weir_wire::overrides::OverrideBody;
 
@@ -32,10 +33,17 @@ pub(crate) fn active_rule(
     Ok(Arc::new(ActiveRule::new(row.id, rule, overrides)))
 }
 
+/// The attributes by whose values the counters of a stored rule's namespace are spread. They were checked before they were
+/// stored.
+pub(crate) fn spread_by(row: &RuleRow) -> SpreadBy {
+    SpreadBy::parse(row.spread_by.clone()).unwrap_or_default()
+}
+
 /// The charge of the subject with these values. The conditions of the rule are ignored. `exception` is the override that
 /// applies to the subject.
 pub(crate) fn charge_of(
     active: &Arc<ActiveRule>,
+    spread_by: &SpreadBy,
     values: &[&str],
     exception: Option<&Active>,
 ) -> RuleCharge {
@@ -43,6 +51,11 @@ pub(crate) fn charge_of(
         Some(Effect::Limits(limits)) => Some(limits.clone()),
         _ => None,
     };
-    let subject = subject_key(active.rule.count_by(), values);
-    RuleCharge { active: active.clone(), subject, override_limits }
+    let count_by = active.rule.count_by();
+    RuleCharge {
+        active: active.clone(),
+        subject: subject_key(count_by, values),
+        spread: spread_by.key(count_by, values),
+        override_limits,
+    }
 }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use weir_domain::ceilings::Ceiling;
 use weir_domain::id::RuleId;
 use weir_http::problem::Problem;
-use weir_store::RuleWrite;
+use weir_store::{RuleRow, RuleWrite};
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
@@ -15,6 +15,7 @@ use crate::ceilings;
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
+use crate::namespaces::admit_rule;
 use crate::rule_service::CheckedRule;
 use crate::rules::{rule_answer, together, within_pattern_budget};
 use crate::state::{ControlSettings, ControlState};
@@ -34,20 +35,33 @@ pub(crate) async fn create(
 ) -> Result<Response, ControlError> {
     let checked = CheckedRule::new(body)?;
     let mut change = control.change("rules.create", caller, once).await?;
-    room(&control.settings, &mut change, &checked.body.namespace).await?;
-    together::fit(&mut change, None, &checked.rule).await?;
+    let row = insert(&control, &mut change, &checked, None).await?;
+    change.answer(StatusCode::CREATED, &rule_answer(&row)?).await
+}
+
+/// Inserts a checked rule, which belongs to a set of rules as code if one is given, and records it in the audit log.
+pub(crate) async fn insert(
+    control: &ControlState,
+    change: &mut Change,
+    checked: &CheckedRule,
+    managed_by: Option<&str>,
+) -> Result<RuleRow, ControlError> {
+    room(&control.settings, change, &checked.body.namespace).await?;
+    together::fit(change, None, &checked.rule).await?;
+    admit_rule(change, &checked.rule).await?;
     let rule_id = control.id(RuleId::new);
-    within_pattern_budget(&mut change, rule_id, &checked).await?;
+    within_pattern_budget(change, rule_id, checked).await?;
     let write = RuleWrite {
         tenant_id: change.caller.tenant_id,
         id: rule_id,
         body: checked.to_stored(&checked.rule.first_slots())?,
+        managed_by: managed_by.map(str::to_owned),
         now: change.now,
     };
     let row = change.tx.rules().insert(&write, &change.caller.actor).await?;
     let object = Object::new("rule", &row.id);
     change.audit("rule.create", object, None, Some(row.spec.clone())).await?;
-    change.answer(StatusCode::CREATED, &rule_answer(&row)?).await
+    Ok(row)
 }
 
 /// Refuses a rule above the bound. The lock of the version makes changes of rules wait for each other.

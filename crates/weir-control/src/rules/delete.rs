@@ -7,7 +7,7 @@ use weir_http::params::Path;
 use weir_http::problem::Problem;
 
 use crate::actor::{By, Editor};
-use crate::change::Object;
+use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Once;
@@ -33,9 +33,18 @@ pub(crate) async fn delete(
     let rule_id: RuleId = rule.parse().map_err(|_| Problem::not_found())?;
     let expected = if_match.optional()?;
     let mut change = control.change("rules.delete", caller, Once::not_stored()).await?;
+    delete_stored(&mut change, rule_id, expected).await?;
+    change.done().await
+}
+
+/// Deletes a rule, if it still has the expected revision, and records it in the audit log.
+pub(crate) async fn delete_stored(
+    change: &mut Change,
+    rule_id: RuleId,
+    expected: Option<u64>,
+) -> Result<(), ControlError> {
     let tenant_id = change.caller.tenant_id;
     let row = change.tx.rules().delete(tenant_id, rule_id, expected).await?;
     let row = row.ok_or_else(Problem::not_found)?;
-    change.audit("rule.delete", Object::new("rule", &rule_id), Some(row.spec), None).await?;
-    change.done().await
+    change.audit("rule.delete", Object::new("rule", &rule_id), Some(row.spec), None).await
 }

@@ -50,7 +50,8 @@ pub(crate) async fn revert(
         .ok_or_else(|| Problem::invalid_field("revision", "names no revision of this rule"))?;
     let old: RuleBody = serde_json::from_value(wanted.after).map_err(Problem::internal)?;
     let checked = CheckedRule::new(old)?;
-    let row = replace(&mut change, &before, &checked, expected.unwrap_or(before.revision)).await?;
+    let expected = expected.unwrap_or(before.revision);
+    let row = replace(&mut change, &before, &checked, expected, None).await?;
     let object = Object::new("rule", &rule_id);
     change.audit("rule.revert", object, Some(before.spec), Some(row.spec.clone())).await?;
     change.answer(StatusCode::OK, &rule_answer(&row)?).await

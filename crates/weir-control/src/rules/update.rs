@@ -17,6 +17,7 @@ use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::etag::IfMatch;
 use crate::input::Input;
+use crate::namespaces::admit_rule;
 use crate::rule_service::{CheckedRule, slots};
 use crate::rules::{rule_answer, together, within_pattern_budget};
 use crate::state::ControlState;
@@ -50,10 +51,23 @@ pub(crate) async fn update(
     let mut change = control.change("rules.update", caller, once).await?;
     let before = find(&mut change, rule_id).await?;
     let expected = if_match.required()?;
-    let row = replace(&mut change, &before, &checked, expected).await?;
-    let object = Object::new("rule", &rule_id);
-    change.audit("rule.update", object, Some(before.spec), Some(row.spec.clone())).await?;
+    let row = update_stored(&mut change, before, &checked, expected, None).await?;
     change.answer(StatusCode::OK, &rule_answer(&row)?).await
+}
+
+/// Replaces `before`, if it still has the expected revision, and records it in the audit log. From then on, the rule belongs
+/// to the set of rules as code that is given, or stays where it is.
+pub(crate) async fn update_stored(
+    change: &mut Change,
+    before: RuleRow,
+    checked: &CheckedRule,
+    expected_revision: u64,
+    managed_by: Option<&str>,
+) -> Result<RuleRow, ControlError> {
+    let row = replace(change, &before, checked, expected_revision, managed_by).await?;
+    let object = Object::new("rule", &before.id);
+    change.audit("rule.update", object, Some(before.spec), Some(row.spec.clone())).await?;
+    Ok(row)
 }
 
 /// The rule to change.
@@ -68,6 +82,7 @@ pub(crate) async fn replace(
     before: &RuleRow,
     checked: &CheckedRule,
     expected_revision: u64,
+    managed_by: Option<&str>,
 ) -> Result<RuleRow, ControlError> {
     // The attributes by which an unreadable rule counts are unknown, so the new rule does not reuse its counters.
     let old = CheckedRule::stored(before).ok();
@@ -76,6 +91,7 @@ pub(crate) async fn replace(
     }
     let known = old.as_ref().map(|old| (before.id, &old.rule));
     together::fit(change, known, &checked.rule).await?;
+    admit_rule(change, &checked.rule).await?;
     within_pattern_budget(change, before.id, checked).await?;
     let slots = match old {
         Some(old) => checked
@@ -88,6 +104,7 @@ pub(crate) async fn replace(
         tenant_id: change.caller.tenant_id,
         id: before.id,
         body: checked.to_stored(&slots)?,
+        managed_by: managed_by.map(str::to_owned),
         now: change.now,
     };
     let row = change.tx.rules().update(&write, expected_revision, &change.caller.actor).await?;

@@ -8,15 +8,16 @@ use weir_domain::email::EmailAddress;
 use weir_domain::id::UserId;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
-use weir_store::{Actor, NewAudit, Scope, UserRow};
+use weir_store::{Actor, NewAudit, Scope, Tx, UserRow};
 use weir_wire::problem::ErrorCode;
-use weir_wire::sessions::{LogIn, LoggedIn};
+use weir_wire::sessions::{Code, LogIn, LoggedIn};
 
 use crate::actor::Origin;
 use crate::error::ControlError;
 use crate::login_throttle;
 use crate::login_throttle::{Attempt, device};
 use crate::network;
+use crate::second_factor;
 use crate::sessions;
 use crate::state::ControlState;
 use crate::tokens::LIFETIME_S;
@@ -29,7 +30,7 @@ use crate::tokens::LIFETIME_S;
     request_body = LogIn,
     responses(
         (status = 200, description = "Signed in", body = LoggedIn),
-        (status = 401, description = "Not this e-mail address with this password"),
+        (status = 401, description = "Not this e-mail address with this password; or, with the code `second_factor`, a code is required or wrong"),
         (status = 429, description = "Too many wrong attempts"),
     ))]
 pub(crate) async fn login(
@@ -59,6 +60,12 @@ pub(crate) async fn login(
     control.auth.login_throttle.refund(&attempt).await;
 
     let mut tx = control.store.begin("sessions.login", Scope::User(user.id)).await?;
+    if let Err(error) = spend_code(&control, &mut tx, user.id, body.code.as_ref()).await {
+        if body.code.is_some() {
+            record_refusal(&control, &origin, Some(user), Some(&email));
+        }
+        return Err(error);
+    }
     let token = sessions::begin_session(&control, &mut tx, user.id, &headers, &origin).await?;
     let actor = Actor::Person { id: user.id, email: user.email.clone() };
     tx.audit().append(&sessions::own_audit(&control, actor, &origin, "user.login")).await?;
@@ -71,6 +78,19 @@ pub(crate) async fn login(
     };
     let response = sessions::with_cookie(&control, StatusCode::OK, &token, body);
     Ok(sessions::with_device(response, &control, &email))
+}
+
+/// Spends the code, if the account has a second factor. There is no session before, so no step can be skipped.
+async fn spend_code(
+    control: &ControlState,
+    tx: &mut Tx,
+    user_id: UserId,
+    code: Option<&Code>,
+) -> Result<(), ControlError> {
+    let found = tx.second_factors().find(user_id).await?;
+    let Some(factor) = found.filter(|factor| factor.confirmed_at.is_some()) else { return Ok(()) };
+    let code = code.ok_or_else(second_factor::required)?;
+    second_factor::spend(control, tx, user_id, &factor, code).await
 }
 
 /// Charges the attempt to the budget of the device, else to those of the account and the network. If these are exhausted, a

@@ -16,7 +16,7 @@ use crate::ceilings::too_often;
 use crate::error::ControlError;
 use crate::state::ControlState;
 
-const HOUR_MS: i64 = 3_600_000;
+pub(super) const HOUR_MS: i64 = 3_600_000;
 const AGAIN_S: u32 = 2;
 
 /// Decide checks of the past by a rule as it is and as it might be.
@@ -65,7 +65,10 @@ pub(crate) async fn simulate(
 }
 
 /// Waits for the tenant's turn.
-async fn enter(control: &ControlState, tenant: TenantId) -> Result<Permit, ControlError> {
+pub(super) async fn enter(
+    control: &ControlState,
+    tenant: TenantId,
+) -> Result<Permit, ControlError> {
     let mut tx = control.store.begin("simulate.ceiling", Scope::Tenant(tenant)).await?;
     let most = tx.ceilings().of_tenant(tenant).await?.get(Ceiling::WhatIfRuns);
     drop(tx);

@@ -46,7 +46,7 @@ pub(crate) async fn list(
     let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
     let rule_id = parse_rule(query.rule_id)?;
     let page = list.page(|key: String| key.parse().ok())?;
-    let filter = DenialFilter { tenant_id, rule_id, newer_than: None };
+    let filter = DenialFilter { rule_id, ..DenialFilter::of(tenant_id) };
     let mut tx = control.reading("stats.denials", &caller).await?;
     let counted = tx.denials().list(&filter, &page).await?;
     let page = list.answer(counted.counts, |row| row.id.to_string(), entry);
@@ -59,7 +59,8 @@ pub(crate) async fn list(
     }))
 }
 
-pub(super) fn entry(row: DenialRow) -> DenialEntry {
+/// A denied check in JSON.
+pub(crate) fn entry(row: DenialRow) -> DenialEntry {
     DenialEntry {
         id: row.id.to_string(),
         at: row.at.into(),

@@ -115,7 +115,7 @@ impl Reading {
         let this_minute = now.as_millis().div_euclid(MINUTE_MS) * MINUTE_MS;
         let since = Timestamp::from_millis(this_minute - 2 * MINUTE_MS);
         let newer_than = DenialId::new(now.plus_ms(-DENIALS_LATE_MS), 0);
-        let filter = DenialFilter { tenant_id, rule_id: None, newer_than: Some(newer_than) };
+        let filter = DenialFilter { newer_than: Some(newer_than), ..DenialFilter::of(tenant_id) };
         let page = Page { limit: DENIALS_MAX, after: None };
         let mut tx = control.store.begin("stats.live", Scope::Tenant(tenant_id)).await?;
         let rows = tx.tallies().recent(tenant_id, since).await?;
@@ -153,12 +153,14 @@ fn grown(counts: &TallyCounts, before: &TallyCounts) -> TallyCounts {
         shadow_denied: counts.shadow_denied.saturating_sub(before.shadow_denied),
         degraded: counts.degraded.saturating_sub(before.degraded),
         refunded: counts.refunded.saturating_sub(before.refunded),
+        recorded: counts.recorded.saturating_sub(before.recorded),
     }
 }
 
 fn busiest(rules: HashMap<RuleId, TallyCounts>) -> Vec<LiveRule> {
     let decided = |counts: &TallyCounts| {
-        counts.allowed + counts.denied + counts.shadow_denied + counts.refunded
+        let changed = counts.refunded + counts.recorded;
+        counts.allowed + counts.denied + counts.shadow_denied + changed
     };
     let mut rules: Vec<_> = rules.into_iter().filter(|(_, counts)| decided(counts) > 0).collect();
     rules.sort_unstable_by_key(|(id, counts)| (std::cmp::Reverse(decided(counts)), *id));

@@ -4,7 +4,7 @@ use weir_domain::algorithm::{Calendar, Period, Quota};
 use weir_domain::calendar;
 use weir_domain::time::{Micros, Timestamp};
 use weir_http::problem::Problem;
-use weir_store::{Resolution, Retention, TallyRange};
+use weir_store::{Resolution, Retention, STEP_MS, STEPS_RETAINED_MS, TallyRange};
 use weir_wire::stats::POINTS_MAX;
 
 use crate::stats::TimeQuery;
@@ -31,7 +31,7 @@ pub(crate) struct Asked {
     retention: Retention,
 }
 
-const MINUTE_S: u32 = 60;
+pub(crate) const MINUTE_S: u32 = 60;
 const HOUR_S: u32 = 3_600;
 const DAY_S: u32 = 86_400;
 const DAY_MS: i64 = 86_400_000;
@@ -101,6 +101,30 @@ impl Asked {
         Ok(Steps { bounds, step_s, local: zone.is_some(), resolution })
     }
 
+    /// The steps of 10, 20 or 30 seconds, of at most an hour within the last two.
+    pub(crate) fn fine_steps(&self, step_s: u32) -> Result<Steps, Problem> {
+        let step_ms = i64::from(step_s) * 1000;
+        let known =
+            step_s > 0 && step_ms % STEP_MS == 0 && step_s < MINUTE_S && 60_000 % step_ms == 0;
+        let reason = if !known {
+            "must be 10, 20, 30, or at least 60"
+        } else if self.to_ms - self.from_ms > 3_600_000 {
+            "must be at least 60 for more than an hour"
+        } else if !self.has_fine_steps() {
+            "must be at least 60 for times more than two hours ago"
+        } else {
+            let bounds = self.even(step_s)?;
+            return Ok(Steps { bounds, step_s, local: false, resolution: Resolution::Minute });
+        };
+        Err(Problem::invalid_field("step_s", reason))
+    }
+
+    /// Whether steps of ten seconds are retained of the whole time.
+    pub(crate) fn has_fine_steps(&self) -> bool {
+        // An hour that ended an hour ago is requested a moment later.
+        self.now_ms - self.from_ms <= STEPS_RETAINED_MS + 60_000
+    }
+
     /// The whole time, widened to the resolution that suits its length: minutes for up to `minutes_h` hours, hours for up to
     /// `hours_h` hours, and days beyond that.
     pub(crate) fn whole(&self, minutes_h: i64, hours_h: i64) -> TallyRange {
@@ -124,6 +148,11 @@ impl Asked {
         };
         let (from, to) = self.widened(step_ms);
         TallyRange { from, to, resolution: found }
+    }
+
+    /// The start and the end.
+    pub(crate) fn bounds(&self) -> (Timestamp, Timestamp) {
+        (Timestamp::from_millis(self.from_ms), Timestamp::from_millis(self.to_ms))
     }
 
     /// The start and the end, moved outwards to multiples of a step.

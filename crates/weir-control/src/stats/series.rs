@@ -6,14 +6,14 @@ use utoipa::IntoParams;
 use weir_http::json::Json;
 use weir_http::params::Query;
 use weir_store::{TallyCounts, TallyFilter};
-use weir_wire::stats::Series;
+use weir_wire::stats::{LatencySeries, Series};
 use weir_wire::time::DateTime;
 
 use crate::actor::{By, Viewer};
 use crate::error::ControlError;
 use crate::names;
 use crate::state::ControlState;
-use crate::stats::range::Asked;
+use crate::stats::range::{Asked, MINUTE_S};
 use crate::stats::{TimeQuery, parse_rule};
 
 /// The filter, time and steps of a series.
@@ -28,8 +28,8 @@ pub(crate) struct SeriesQuery {
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<DateTime>,
     /// Length of a step: whole minutes up to an hour, whole hours up to a day, or whole days; default:
-    /// what gives some hundred points. At most 2,000 points are answered.
-    #[param(minimum = 60, example = 300)]
+    /// what gives some hundred points. At most 2,000 points are answered. 10, 20 or 30 for at most an hour within the last two.
+    #[param(minimum = 10, example = 300)]
     step_s: Option<u32>,
     /// Steps of whole days begin at this zone's midnight (IANA name, default UTC).
     #[param(example = "Europe/Berlin")]
@@ -51,14 +51,29 @@ pub(crate) async fn series(
 ) -> Result<Json<Series>, ControlError> {
     let time = TimeQuery { from: query.from, to: query.to };
     let asked = Asked::new(time, control.clock.now(), control.settings.retention)?;
-    let steps = asked.steps(query.step_s, query.time_zone.as_deref())?;
+    let steps = match query.step_s {
+        Some(step_s) if step_s < MINUTE_S => asked.fine_steps(step_s)?,
+        step_s => asked.steps(step_s, query.time_zone.as_deref())?,
+    };
     let filter = TallyFilter {
         tenant_id: caller.tenant_id,
         rule_id: parse_rule(query.rule_id)?,
         namespace: names::namespace_filter(query.namespace)?,
     };
     let mut tx = control.reading("stats.series", &caller).await?;
-    let counted = tx.tallies().series(&filter, &steps.bounds, steps.resolution).await?;
+    let counted = if steps.step_s < MINUTE_S {
+        tx.tallies().steps(&filter, &steps.bounds).await?
+    } else {
+        tx.tallies().series(&filter, &steps.bounds, steps.resolution).await?
+    };
+    let latency = if filter.rule_id.is_none() && asked.has_fine_steps() {
+        let namespace = filter.namespace.as_deref();
+        let found = tx.tallies().latencies(filter.tenant_id, namespace, &steps.bounds).await?;
+        let of = |percent| found.iter().map(|step| step.percentile_us(percent)).collect();
+        Some(LatencySeries { p50_us: of(50), p99_us: of(99) })
+    } else {
+        None
+    };
     let column =
         |of: fn(&TallyCounts) -> u64| -> Vec<u64> { counted.counts.iter().map(of).collect() };
     let (_, starts) = steps.bounds.split_last().expect("a series has an end");
@@ -71,6 +86,8 @@ pub(crate) async fn series(
         shadow_denied: column(|counts| counts.shadow_denied),
         degraded: column(|counts| counts.degraded),
         refunded: column(|counts| counts.refunded),
+        recorded: column(|counts| counts.recorded),
+        latency,
         as_of: counted.as_of.into(),
         dropped: counted.dropped,
     }))

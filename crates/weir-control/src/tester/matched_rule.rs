@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use weir_domain::calendar;
 use weir_domain::decide::Decision;
 use weir_domain::draft::{Action, Mode};
-use weir_domain::limit::Limit;
-use weir_domain::matching::{RuleMatch, match_rule};
+use weir_domain::matching::{RuleMatch, match_rule_of};
 use weir_domain::overrides::{Active, Effect};
 use weir_domain::request::Request;
 use weir_domain::rulebook::ActiveRule;
+use weir_domain::spread::SpreadBy;
 use weir_domain::time::{Micros, Timestamp};
-use weir_wire::check::LimitAnswer;
-use weir_wire::limits::AlgorithmName;
 use weir_wire::tester::{FailedCondition, TestedRule};
+
+use crate::rule_service::limit_answer;
 
 /// One rule, and its match with a request.
 #[derive(Debug)]
@@ -23,8 +22,13 @@ pub(crate) struct MatchedRule {
 }
 
 impl MatchedRule {
-    pub(crate) fn new(active: Arc<ActiveRule>, request: &Request, now: Timestamp) -> Self {
-        let rule_match = match_rule(&active, request, now);
+    pub(crate) fn new(
+        active: Arc<ActiveRule>,
+        spread_by: &SpreadBy,
+        request: &Request,
+        now: Timestamp,
+    ) -> Self {
+        let rule_match = match_rule_of(&active, spread_by, request, now);
         Self { active, rule_match }
     }
 
@@ -115,29 +119,5 @@ impl MatchedRule {
         }
         let values = rule.count_by().iter().map(|name| request.attribute(name));
         self.active.overrides.find(rule, &values.collect::<Option<Vec<_>>>()?, now)
-    }
-}
-
-/// The decision of one limit of a rule, in JSON. `decided` is the time of the inspection.
-pub(crate) fn limit_answer(
-    active: &ActiveRule,
-    limit: &Limit,
-    decision: Decision,
-    decided: Micros,
-) -> LimitAnswer {
-    let algorithm = &limit.algorithm;
-    LimitAnswer {
-        rule: Arc::clone(active.name()),
-        rule_id: Arc::clone(active.id_text()),
-        algorithm: AlgorithmName::from(algorithm),
-        mode: active.rule.mode().into(),
-        allowed: decision.allowed,
-        limit: algorithm.limit(),
-        remaining: Some(decision.remaining),
-        window_ms: calendar::window_ms(algorithm, decided),
-        reset_after_ms: Some(decision.reset_after_ms),
-        retry_after_ms: decision.retry_after_ms,
-        delay_ms: decision.delay_ms,
-        refunded: None,
     }
 }

@@ -13,7 +13,7 @@ use crate::actor::{By, Editor};
 use crate::change::{Change, Object};
 use crate::error::ControlError;
 use crate::input::Input;
-use crate::rule_service::{CountersError, active_rule, charge_of, subject_values};
+use crate::rule_service::{CountersError, active_rule, charge_of, spread_by, subject_values};
 use crate::state::ControlState;
 
 /// Reset the counters of one subject of a rule, as if it had never been checked.
@@ -32,14 +32,14 @@ pub(crate) async fn reset(
     let mut change = control.change("counters.reset_begin", caller, once).await?;
     let charge = charge(&mut change, &body).await?;
     let tenant = change.caller.tenant_id;
-    let (namespace, names) = (charge.active.rule.namespace(), charge.counters(tenant));
+    let namespace = charge.active.rule.namespace();
     let object = Object::new("rule", &charge.active.id);
     let requested = json!({ "subject": body.subject });
     change.audit("counters.reset_requested", object.clone(), None, Some(requested)).await?;
     let unknown = "the reset was begun and its result is unknown: inspect the counters, or reset them with another key";
     let intent = change.commit_intent(unknown.to_owned()).await?;
     // No row is locked while this waits for Redis.
-    let result = control.limiter.reset(tenant, namespace, &names).await;
+    let result = control.limiter.reset(tenant, namespace, &charge).await;
     let mut change = intent.resume("counters.reset").await?;
     match result {
         Ok(counters) => {
@@ -64,5 +64,6 @@ async fn charge(change: &mut Change, body: &ResetBody) -> Result<RuleCharge, Con
     let (row, overrides) = found.ok_or_else(missing)?;
     let active = active_rule(&row, &overrides)?;
     let values = subject_values(&active.rule, &body.subject)?;
-    Ok(charge_of(&active, &values, active.overrides.find(&active.rule, &values, change.now)))
+    let exception = active.overrides.find(&active.rule, &values, change.now);
+    Ok(charge_of(&active, &spread_by(&row), &values, exception))
 }

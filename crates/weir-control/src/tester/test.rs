@@ -10,6 +10,7 @@ use weir_domain::limit::LIMITS_PER_RULE_MAX;
 use weir_domain::matching::{LIMITS_PER_CHECK_MAX, RuleMatch};
 use weir_domain::request::Request;
 use weir_domain::rulebook::ActiveRule;
+use weir_domain::spread::SpreadBy;
 use weir_domain::time::Micros;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
@@ -18,7 +19,7 @@ use weir_wire::tester::TestAnswer;
 
 use crate::actor::{By, Caller, Editor};
 use crate::error::ControlError;
-use crate::rule_service::{CheckedRule, active_rule, inspect};
+use crate::rule_service::{CheckedRule, active_rule, inspect, spread_by};
 use crate::state::ControlState;
 use crate::tester::matched_rule::MatchedRule;
 
@@ -35,20 +36,21 @@ pub(crate) async fn test(
     Json(body): Json<CheckBody>,
 ) -> Result<Json<TestAnswer>, ControlError> {
     let request = body.parse_look().map_err(Problem::invalid)?;
-    let rules = rules(&control, &caller, request.namespace()).await?;
+    let (rules, spread_by) = rules(&control, &caller, request.namespace()).await?;
     let now = control.clock.now();
     let matched: Vec<MatchedRule> =
-        rules.into_iter().map(|rule| MatchedRule::new(rule, &request, now)).collect();
+        rules.into_iter().map(|rule| MatchedRule::new(rule, &spread_by, &request, now)).collect();
     let (decided, decisions) = decisions(&control, &caller, &request, &matched).await?;
     Ok(Json(answer(&request, &matched, &decisions, decided)))
 }
 
-/// The rules of a namespace: enforced rules, then shadow rules, then disabled ones; the oldest first.
+/// The rules of a namespace: enforced rules, then shadow rules, then disabled ones; the oldest first. With the attributes by
+/// which their counters are spread.
 async fn rules(
     control: &ControlState,
     caller: &Caller,
     namespace: &str,
-) -> Result<Vec<Arc<ActiveRule>>, ControlError> {
+) -> Result<(Vec<Arc<ActiveRule>>, SpreadBy), ControlError> {
     let mut tx = control.reading("tester.load", caller).await?;
     let rows = tx.rulebook().namespace(caller.tenant_id, namespace).await?;
     // The list of rules shows unreadable rules as such.
@@ -61,7 +63,7 @@ async fn rules(
         Mode::Off => 2,
     };
     rules.sort_by_key(|active| (place(active.rule.mode()), active.id));
-    Ok(rules)
+    Ok((rules, rows.rules.first().map(spread_by).unwrap_or_default()))
 }
 
 /// The present decisions of the limits: the time of Redis, and one list of decisions for each matched rule.
@@ -77,8 +79,9 @@ async fn decisions(
     };
     let charges: Vec<_> = matched.iter().map(charge).collect();
     let charged: Vec<_> = charges.iter().flatten().cloned().collect();
-    // An inspection does not decide several rules together. Its parts are no larger than a check can be.
-    let parts = charged.chunks(LIMITS_PER_CHECK_MAX / LIMITS_PER_RULE_MAX);
+    // An inspection does not decide several rules together. Its parts are no larger than a check can be, and of one bucket.
+    let parts = charged.chunk_by(|one, other| one.spread == other.spread);
+    let parts = parts.flat_map(|part| part.chunks(LIMITS_PER_CHECK_MAX / LIMITS_PER_RULE_MAX));
     let (tenant, namespace) = (caller.tenant_id, request.namespace());
     let inspected = inspect(&control.limiter, tenant, namespace, request.cost(), parts).await?;
     let now = || Micros::from_ms(control.clock.now().as_millis_u64());

@@ -11,11 +11,11 @@ use super::receiver::Receiver;
 use super::support::{Member, Plane};
 use crate::alerting::{deliver_due, evaluate_due};
 
-const MINUTE_MS: i64 = 60_000;
+pub(super) const MINUTE_MS: i64 = 60_000;
 /// The most time that a test lets pass.
-const BEHIND_MS: i64 = 30 * MINUTE_MS;
+pub(super) const BEHIND_MS: i64 = 30 * MINUTE_MS;
 
-async fn webhook(plane: &Plane, member: &Member, receiver: &Receiver) -> String {
+pub(super) async fn webhook(plane: &Plane, member: &Member, receiver: &Receiver) -> String {
     let body = json!({ "name": "on call", "url": receiver.url() });
     let made = plane.by(member, "POST", "webhooks").json(&body).send().await.expect(201);
     made.text("/webhook/id")
@@ -57,7 +57,13 @@ async fn busy(plane: &Plane, member: &Member, rule: &str, users: &[&str]) {
     flush(plane, member, &[], Some(sketch)).await;
 }
 
-async fn checks(plane: &Plane, member: &Member, namespace: &str, allowed: u64, denied: u64) {
+pub(super) async fn checks(
+    plane: &Plane,
+    member: &Member,
+    namespace: &str,
+    allowed: u64,
+    denied: u64,
+) {
     let row = TallyRow {
         tenant_id: member.tenant.parse().expect("an id"),
         rule_id: None::<RuleId>,

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use weir_domain::id::{
-    AlertId, DeliveryId, InvitationId, KeyId, OverrideId, RuleId, SessionId, TenantId, UserId,
-    WebhookId,
+    AlertId, DeliveryId, InvitationId, KeyId, OverrideId, ProfileId, RuleId, SessionId, TenantId,
+    UserId, WebhookId,
 };
 use weir_store::{MemberRole, Scope};
 
@@ -35,20 +35,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("healthz", For::Anybody),
         ("readyz", For::Anybody),
         ("metrics", For::Anybody),
-        ("signup", For::Anybody),
-        ("signup_confirm", For::Anybody),
-        ("login", For::Anybody),
-        ("refresh", For::Anybody),
-        ("auth_options", For::Anybody),
         ("invitations_preview", For::Anybody),
-        ("logout", For::Anybody),
-        ("me_read", For::People),
-        ("me_rename", For::People),
-        ("me_password", For::People),
-        ("me_audit", For::People),
-        ("me_sessions_list", For::People),
-        ("me_sessions_end", For::People),
-        ("me_sessions_end_all", For::People),
         ("tenants_list", For::People),
         ("tenants_create", For::People),
         ("ceilings_read", For::Members(Viewer)),
@@ -74,6 +61,7 @@ fn table() -> BTreeMap<&'static str, For> {
         ("rules_delete", For::Members(Editor)),
         ("rules_revisions", For::Members(Viewer)),
         ("rules_revert", For::Members(Editor)),
+        ("rules_apply", For::Members(Editor)),
         ("overrides_list", For::Members(Viewer)),
         ("overrides_create", For::Members(Editor)),
         ("overrides_read", For::Members(Viewer)),
@@ -83,20 +71,68 @@ fn table() -> BTreeMap<&'static str, For> {
         ("test", For::Members(Editor)),
         ("simulate", For::Members(Viewer)),
         ("recorded_read", For::Members(Viewer)),
+        ("rules_suggest", For::Members(Viewer)),
         ("counters_inspect", For::Members(Editor)),
         ("counters_reset", For::Members(Editor)),
+        ("subjects_inspect", For::Members(Viewer)),
+        ("subjects_raise", For::Members(Editor)),
+        ("subjects_block", For::Members(Editor)),
         ("stats_series", For::Members(Viewer)),
         ("stats_rules", For::Members(Viewer)),
         ("stats_summary", For::Members(Viewer)),
         ("stats_top", For::Members(Viewer)),
         ("stats_denials", For::Members(Viewer)),
+        ("stats_events", For::Members(Viewer)),
         ("stats_live", For::Members(Viewer)),
         ("replicas_list", For::Members(Viewer)),
+        ("replicas_rollouts", For::Members(Viewer)),
         ("audit_list", For::Members(Admin)),
     ]);
+    table.extend(accounts());
+    table.extend(proxying());
     table.extend(operating());
     table.extend(reporting());
     table
+}
+
+/// The rows of the operations on the caller's account.
+fn accounts() -> BTreeMap<&'static str, For> {
+    BTreeMap::from([
+        ("signup", For::Anybody),
+        ("signup_confirm", For::Anybody),
+        ("login", For::Anybody),
+        ("refresh", For::Anybody),
+        ("auth_options", For::Anybody),
+        ("password_reset", For::Anybody),
+        ("logout", For::Anybody),
+        ("me_read", For::People),
+        ("me_rename", For::People),
+        ("me_password", For::People),
+        ("me_audit", For::People),
+        ("me_second_factor", For::People),
+        ("me_second_factor_begin", For::People),
+        ("me_second_factor_confirm", For::People),
+        ("me_second_factor_remove", For::People),
+        ("me_recovery_codes", For::People),
+        ("me_sessions_list", For::People),
+        ("me_sessions_end", For::People),
+        ("me_sessions_end_all", For::People),
+    ])
+}
+
+/// The rows of the operations on profiles and namespaces.
+fn proxying() -> BTreeMap<&'static str, For> {
+    use MemberRole::{Editor, Viewer};
+    BTreeMap::from([
+        ("profiles_list", For::Members(Viewer)),
+        ("profiles_create", For::Members(Editor)),
+        ("profiles_read", For::Members(Viewer)),
+        ("profiles_update", For::Members(Editor)),
+        ("profiles_delete", For::Members(Editor)),
+        ("namespaces_list", For::Members(Viewer)),
+        ("namespaces_read", For::Members(Viewer)),
+        ("namespaces_update", For::Members(Editor)),
+    ])
 }
 
 /// The rows of the operators of an installation.
@@ -112,6 +148,7 @@ fn operating() -> BTreeMap<&'static str, For> {
         ("operator_defaults_set", For::Operators),
         ("operator_enforcement_read", For::Operators),
         ("operator_usage", For::Operators),
+        ("operator_password_resets", For::Operators),
         ("operator_enforcement_set", For::Operators),
     ])
 }
@@ -132,6 +169,7 @@ fn reporting() -> BTreeMap<&'static str, For> {
         ("alerts_create", For::Members(Editor)),
         ("alerts_update", For::Members(Editor)),
         ("alerts_delete", For::Members(Editor)),
+        ("alerts_backtest", For::Members(Viewer)),
     ])
 }
 
@@ -148,6 +186,10 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "me_password" => {
             json!({ "current_password": "wrong horse", "new_password": "new horse staple" })
         }
+        "me_second_factor_begin" => json!({ "current_password": "wrong horse" }),
+        "me_second_factor_confirm" | "me_recovery_codes" => json!({ "code": "000000" }),
+        "me_second_factor_remove" => json!({ "current_password": "wrong horse", "code": "000000" }),
+        "operator_password_resets" => json!({ "email": "nobody@example.com" }),
         "invitations_create" => json!({ "email": "new@example.com", "role": "viewer" }),
         "invitations_accept" => json!({ "token": "invite_of-nobody" }),
         "members_change" => json!({ "role": "editor" }),
@@ -157,21 +199,35 @@ fn body(operation: &str, things: &Things) -> Option<Value> {
         "keys_create" => json!({ "name": "k", "scopes": ["read"] }),
         "keys_rotate" | "webhooks_rotate" => json!({ "overlap_s": 5 }),
         "rules_create" | "rules_update" => rule,
+        "rules_apply" => json!({ "rules": [{ "rule": rule }] }),
         "rules_revert" => json!({ "revision": 1 }),
         "overrides_create" | "overrides_update" => override_body,
+        "profiles_create" | "profiles_update" => profile("other"),
+        "namespaces_update" => json!({ "spread_by": ["user"] }),
         "overrides_bulk" => json!({ "overrides": [override_body] }),
         "simulate" => json!({ "rule": rule, "source": "recorded" }),
-        "test" => json!({ "attributes": { "user": "u-1" } }),
+        "rules_suggest" => json!({
+            "namespace": "default", "count_by": ["user"], "algorithm": "fixed_window", "window_ms": 1000,
+        }),
+        "test" | "subjects_inspect" => json!({ "attributes": { "user": "u-1" } }),
         "counters_inspect" => json!({ "rule_id": things.rule, "subjects": [{ "user": "u-1" }] }),
         "webhooks_create" | "webhooks_update" => {
             json!({ "name": "w", "url": "http://127.0.0.1:9/" })
         }
+        "alerts_backtest" => json!({ "kind": "denial_share", "share_percent": 5 }),
         "alerts_create" | "alerts_update" => json!({
             "name": "a", "webhook_id": things.webhook, "kind": "denial_share", "share_percent": 5,
         }),
+        "subjects_raise" | "subjects_block" => {
+            json!({ "rule_id": things.rule, "subject": { "user": "u-2" }, "for_s": 3600 })
+        }
         "counters_reset" => json!({ "rule_id": things.rule, "subject": { "user": "u-1" } }),
         _ => return None,
     })
+}
+
+fn profile(name: &str) -> Value {
+    json!({ "name": name, "reads": "ext_authz", "attributes": { "ip": { "from": "address" } } })
 }
 
 /// One object of each kind in a tenant.
@@ -181,6 +237,7 @@ struct Things {
     key: String,
     rule: String,
     exception: String,
+    profile: String,
     user: String,
     invitation: String,
     webhook: String,
@@ -199,6 +256,10 @@ impl Things {
             json!({ "rule_id": rule.text("/id"), "subject": { "user": "u-1" }, "action": "deny" });
         let exception =
             plane.by(member, "POST", "overrides").json(&exception).send().await.expect(201);
+        let profile = plane.by(member, "POST", "profiles").json(&profile("edge"));
+        let profile = profile.send().await.expect(201);
+        let spread = plane.by(member, "PUT", "namespaces/default").header("if-match", "\"0\"");
+        spread.json(&json!({ "spread_by": ["user"] })).send().await.expect(200);
         let invite = json!({ "email": "invited@example.com", "role": "viewer" });
         let invited =
             plane.by(member, "POST", "invitations").json(&invite).send().await.expect(201);
@@ -221,6 +282,7 @@ impl Things {
             key: key.text("/id"),
             rule: rule.text("/id"),
             exception: exception.text("/id"),
+            profile: profile.text("/id"),
         }
     }
 
@@ -231,6 +293,7 @@ impl Things {
             key: KeyId::from_u128(1).to_string(),
             rule: RuleId::from_u128(1).to_string(),
             exception: OverrideId::from_u128(1).to_string(),
+            profile: ProfileId::from_u128(1).to_string(),
             user: UserId::from_u128(1).to_string(),
             invitation: InvitationId::from_u128(1).to_string(),
             webhook: WebhookId::from_u128(1).to_string(),
@@ -258,7 +321,7 @@ fn operations() -> Vec<Operation> {
                 id: operation["operationId"].as_str().expect("each has an id").to_owned(),
                 method: method.to_uppercase(),
                 path: path.clone(),
-                public: operation["security"] == json!([{}]),
+                public: operation["security"] == json!([]),
             });
         }
     }
@@ -272,6 +335,8 @@ async fn ask(plane: &Plane, operation: &Operation, things: &Things, token: Optio
         .replace("{key}", &things.key)
         .replace("{rule}", &things.rule)
         .replace("{override}", &things.exception)
+        .replace("{profile}", &things.profile)
+        .replace("{namespace}", "default")
         .replace("{user}", &things.user)
         .replace("{session}", &SessionId::from_u128(1).to_string())
         .replace("{invitation}", &things.invitation)
@@ -359,9 +424,18 @@ async fn another_tenant_is_the_same_as_none() {
             assert_eq!(other.0, 404, "{}: {}", operation.id, other.1);
             assert_eq!(other, none, "{}", operation.id);
         }
-        if ["{key}", "{rule}", "{override}", "{user}", "{invitation}", "{webhook}", "{alert}"]
-            .iter()
-            .any(|name| operation.path.contains(name))
+        if [
+            "{key}",
+            "{rule}",
+            "{override}",
+            "{profile}",
+            "{user}",
+            "{invitation}",
+            "{webhook}",
+            "{alert}",
+        ]
+        .iter()
+        .any(|name| operation.path.contains(name))
         {
             let answer = ask(&plane, operation, &smuggled, Some(&eve.token)).await;
             assert_eq!(answer.status, 404, "{}", operation.id);

@@ -248,6 +248,9 @@ async fn viewers_see_no_secrets_in_addresses() {
         applied_at: now,
         applied_after_ms: 0,
         started_at: now,
+        weir_version: "1.2.3".to_owned(),
+        redis_up: true,
+        redis_round_trip_us: None,
     };
     plane.database.gate.beat(&beat, std::time::Duration::from_mins(1)).await.expect("a beat");
     for secretive in [eve.token.as_str(), read.as_str()] {

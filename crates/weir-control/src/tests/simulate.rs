@@ -218,3 +218,77 @@ async fn limits_that_remember_for_ever_are_replayed_too() {
     let answer = simulate(&plane, &ada, body).await.expect(200).body;
     assert_eq!(answer["candidate"]["allowed"], 12);
 }
+
+/// The acceptance of suggestions: replayed on the same record, the limit denies no more than the requested share of the
+/// subjects, and the next smaller limit denies more.
+#[tokio::test]
+async fn suggested_limit_denies_no_more_than_the_requested_share() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let names: Vec<String> = (0..40).map(|at| format!("u-{at}")).collect();
+    let users: Vec<_> = (1..).zip(&names).map(|(at, name)| (name.as_str(), at)).collect();
+    let begin = minute(&plane);
+    record(&plane, &ada, begin, &users, ALL).await;
+    let window_ms = 7_000;
+    for name in weir_wire::limits::AlgorithmName::ALL {
+        let algorithm = name.as_str();
+        let body = json!({ "namespace": "default", "count_by": ["user"], "algorithm": algorithm,
+            "window_ms": window_ms, "share_denied": 0.1 });
+        let answer = plane.by(&ada, "POST", "rules/suggest").json(&body).send().await;
+        if ["spacing", "quota"].contains(&algorithm) {
+            assert_eq!(answer.refused_field(), "algorithm");
+            continue;
+        }
+        let suggested = answer.expect(200).body;
+        assert_eq!((&suggested["subjects"], &suggested["checks"]), (&json!(40), &json!(820)));
+        assert_eq!(suggested["high"], suggested["limit"], "every subject is recorded");
+        let denied = async |limit: &Value| {
+            let rule = json!({ "name": "new", "count_by": ["user"], "limits": [limit] });
+            let body = json!({ "rule": rule, "source": "recorded" });
+            let answer = simulate(&plane, &ada, body).await.expect(200).body;
+            answer["subjects"]["more_denied"].as_u64().expect("a count")
+        };
+        assert!(denied(&suggested["body"]).await <= 4, "{algorithm}: {suggested:#}");
+        let limit = suggested["limit"].as_u64().expect("a limit");
+        let mut smaller = suggested["body"].clone();
+        for parameter in ["limit", "capacity", "refill_tokens", "drain_units"] {
+            if let Some(units) = smaller.get_mut(parameter) {
+                *units = (limit - 1).into();
+            }
+        }
+        assert!(denied(&smaller).await > 4, "{algorithm}: {smaller}");
+        let candidates = suggested["candidates"].as_array().expect("a list");
+        let of_limit = candidates.iter().find(|one| one["limit"] == suggested["limit"]);
+        assert!(of_limit.expect("it is among them")["subjects_denied"].as_u64() <= Some(4));
+        let last = candidates.last().expect("some");
+        assert_eq!((&last["subjects_denied"], &last["checks_denied"]), (&json!(0), &json!(0)));
+    }
+}
+
+#[tokio::test]
+async fn suggestion_names_what_is_wrong_with_the_question() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let good = json!({ "namespace": "default", "count_by": ["user"], "algorithm": "token_bucket",
+        "window_ms": 1_000 });
+    let ask = async |field: &str, value: Value| {
+        let mut body = good.clone();
+        body[field] = value;
+        plane.by(&ada, "POST", "rules/suggest").json(&body).send().await
+    };
+    for (field, value) in [
+        ("share_denied", json!(0.6)),
+        ("share_denied", json!(-0.1)),
+        ("count_by", json!([])),
+        ("window_ms", json!(0)),
+        ("namespace", json!("No")),
+    ] {
+        assert_eq!(ask(field, value.clone()).await.refused_field(), field, "{value}");
+    }
+    ask("share_denied", json!(0.0)).await.problem(409, "conflict");
+    record(&plane, &ada, minute(&plane), &[("ada", 12)], ALL).await;
+    let other = json!([{ "attribute": "user", "op": "equals", "value": "bob" }]);
+    ask("match", other).await.problem(409, "conflict");
+    let alone = ask("share_denied", json!(0.0)).await.expect(200);
+    assert!(alone.body["warnings"].to_string().contains("subjects is 1"), "{:#}", alone.body);
+}

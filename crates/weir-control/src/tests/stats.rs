@@ -103,7 +103,7 @@ async fn series_fills_gaps_and_summary_agrees() {
     };
     let (allowed, denied) = (column("allowed"), column("denied"));
     assert!((60..=61).contains(&allowed.len()), "{}", allowed.len());
-    for name in ["denied", "shadow_denied", "degraded", "refunded"] {
+    for name in ["denied", "shadow_denied", "degraded", "refunded", "recorded"] {
         assert_eq!(column(name).len(), allowed.len(), "{name}");
     }
     assert_eq!((allowed.iter().sum::<u64>(), denied.iter().sum::<u64>()), (12, 1));
@@ -274,4 +274,48 @@ async fn busiest_and_refused_are_listed_with_what_is_uncertain() {
         (&next.body["next_cursor"], &next.body["entries_per_second"]),
         (&Value::Null, &json!(10))
     );
+}
+
+#[tokio::test]
+async fn steps_of_ten_seconds_and_durations_of_the_last_hours_are_answered() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let now = minute(&plane);
+    let wrote = Wrote::of(&ada, now);
+    let rule_id = RuleId::from_u128(5);
+    let step = |rule_id: Option<RuleId>, back: i64, allowed: u64| weir_store::StepRow {
+        tenant_id: wrote.tenant,
+        rule_id,
+        at: now.plus_ms(-back * 10_000),
+        namespace: "default".to_owned(),
+        counts: TallyCounts { allowed, ..TallyCounts::default() },
+        latencies: rule_id
+            .is_none()
+            .then(|| weir_domain::latency::Latencies::from_counts([0, 0, 9, 1])),
+    };
+    let rows = [step(None, 1, 10), step(None, 2, 20), step(Some(rule_id), 1, 7)];
+    let mut tx =
+        plane.database.gate.begin("tests", Scope::Gate(wrote.flush.gate_id)).await.expect("tx");
+    tx.tallies().report(&wrote.flush).await.expect("report");
+    tx.tallies().write_steps(&wrote.flush, &rows).await.expect("write");
+    tx.commit().await.expect("commit");
+    let get = |filter: &str| plane.by(&ada, "GET", &format!("stats/series?{filter}")).send();
+
+    let series = get("step_s=10").await.expect(200).body;
+    let total = |series: &Value| {
+        let allowed = series["allowed"].as_array().expect("a list");
+        allowed.iter().filter_map(Value::as_u64).sum::<u64>()
+    };
+    assert_eq!((total(&series), &series["step_s"]), (30, &json!(10)));
+    let p50 = series["latency"]["p50_us"].as_array().expect("a list");
+    let known: Vec<_> = p50.iter().filter_map(Value::as_u64).collect();
+    assert_eq!(known.len(), 2, "steps without checks have no duration");
+    assert!(known.iter().all(|us| (71..=100).contains(us)), "{known:?}");
+    let of_rule = get(&format!("step_s=30&rule_id={rule_id}")).await.expect(200).body;
+    assert_eq!((total(&of_rule), &of_rule["latency"]), (7, &Value::Null));
+    let minutes = get("step_s=60").await.expect(200).body;
+    assert!(minutes["latency"]["p99_us"].as_array().expect("a list").iter().any(Value::is_u64));
+    let day = weir_wire::time::DateTime(now.plus_ms(-24 * 3_600_000)).text();
+    assert_eq!(get(&format!("from={day}")).await.expect(200).body["latency"], Value::Null);
+    assert_eq!(get(&format!("from={day}&step_s=10")).await.refused_field(), "step_s");
 }

@@ -89,3 +89,19 @@ fn suitable_step_gives_a_few_hundred_points_and_uses_retained_resolutions() {
     assert_eq!(step("2026-10-22T00:00:00Z"), 10_800);
     assert_eq!(step("2026-01-01T00:00:00Z"), 86_400);
 }
+
+#[test]
+fn fine_steps_are_for_an_hour_of_the_last_two() {
+    let fine = |from: &str, to: &str, step_s: u32| {
+        asked(from, to).and_then(|asked| asked.fine_steps(step_s))
+    };
+    let steps = fine("2026-11-21T11:34:56Z", NOW, 10).expect("fine");
+    assert_eq!((steps.bounds.len(), steps.step_s), (362, 10));
+    assert_eq!(steps.bounds[0], at("2026-11-21T11:34:50Z"));
+    fine("2026-11-21T10:34:56Z", "2026-11-21T11:34:56Z", 30).expect("two hours ago");
+    for step_s in [0, 1, 5, 15, 40, 50] {
+        assert_eq!(field(fine("2026-11-21T12:30:00Z", NOW, step_s)), "step_s", "{step_s}");
+    }
+    assert_eq!(field(fine("2026-11-21T11:34:55Z", NOW, 10)), "step_s");
+    assert_eq!(field(fine("2026-11-21T10:00:00Z", "2026-11-21T10:30:00Z", 10)), "step_s");
+}

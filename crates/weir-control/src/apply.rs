@@ -1,0 +1,72 @@
+//! `POST /tenants/{tenant}/apply`: rules as code. The wanted state of a set of rules is applied in one transaction.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use weir_http::problem::Problem;
+use weir_wire::apply::{ApplyAnswer, ApplyBody};
+use weir_wire::problem::ErrorCode;
+
+use crate::actor::{By, Editor};
+use crate::answers::{answer, to_value};
+use crate::apply::plan::Plan;
+use crate::change::Change;
+use crate::error::ControlError;
+use crate::input::{Input, Once};
+use crate::state::ControlState;
+
+mod execution;
+mod plan;
+mod wanted;
+
+/// The longest body: a thousand rules of a few kilobytes each.
+pub(crate) const APPLY_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Apply the wanted state of a set of rules: all of it, or nothing. With `dry_run`, answers what would change.
+///
+/// A rule belongs to the set that created it. Rules of other sets, and rules that people made, are changed only with `adopt`.
+/// Rules are deleted only with `prune`, and only those of the set.
+#[utoipa::path(post, path = "/tenants/{tenant}/apply", operation_id = "rules_apply", tag = "rules",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    request_body = ApplyBody,
+    responses(
+        (status = 200, description = "The plan, which is applied unless it is a dry run", body = ApplyAnswer),
+        (status = 409, description = "Something changed since `if_version`, `prune` would delete too many rules, or a rule cannot be written"),
+    ))]
+pub(crate) async fn apply(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Editor>,
+    Input { body, once }: Input<ApplyBody>,
+) -> Result<Response, ControlError> {
+    let rules = wanted::checked(&body)?;
+    // A dry run is executed and rolled back, so it meets every bound that the apply would meet.
+    let once = if body.dry_run { Once::not_stored() } else { once };
+    let mut change = control.change("rules.apply", caller, once).await?;
+    let version = unchanged_since(&mut change, body.if_version).await?;
+    let plan = Plan::new(&mut change, &body, rules).await?;
+    if !body.dry_run {
+        plan.refuse_deletes_above(body.allow_deletes)?;
+    }
+    let plan = execution::execute(&control, &mut change, &body.set, plan).await?;
+    let planned =
+        ApplyAnswer { applied: !body.dry_run, version, rulebook_version: version, ..plan };
+    if body.dry_run {
+        return Ok(answer(StatusCode::OK, &to_value(&planned)?));
+    }
+    change.answer(StatusCode::OK, &planned).await
+}
+
+/// The version at which the tenant last changed. Refuses a plan that was made at another one.
+async fn unchanged_since(change: &mut Change, expected: Option<u64>) -> Result<u64, ControlError> {
+    let tenant = change.tx.tenants().find(change.caller.tenant_id).await?;
+    let version = tenant.ok_or_else(Problem::not_found)?.version;
+    match expected {
+        Some(expected) if expected != version => {
+            let detail = format!(
+                "the tenant changed at version {version}, after the plan of version {expected}; make a new plan"
+            );
+            Err(Problem::new(ErrorCode::Conflict, detail).into())
+        }
+        _ => Ok(version),
+    }
+}

@@ -1,0 +1,101 @@
+//! Writes a plan, in the transaction of its change.
+
+use weir_http::problem::Problem;
+use weir_store::Page;
+use weir_wire::apply::{ApplyAnswer, PlanWarning, RuleName, UpdatedRule};
+
+use crate::apply::plan::{Plan, Update};
+use crate::apply::wanted::path;
+use crate::audit;
+use crate::change::Change;
+use crate::error::{ControlError, problem_of};
+use crate::rule_service::CheckedRule;
+use crate::rules::create::insert;
+use crate::rules::delete::delete_stored;
+use crate::rules::update::update_stored;
+use crate::state::ControlState;
+
+/// Writes all changes of a plan: deletions first, since they free names and room, and updates in the order in which they add
+/// limits. Returns what was done.
+pub(super) async fn execute(
+    control: &ControlState,
+    change: &mut Change,
+    set: &str,
+    mut plan: Plan,
+) -> Result<ApplyAnswer, ControlError> {
+    let mut answer = ApplyAnswer {
+        applied: false,
+        version: 0,
+        rulebook_version: 0,
+        created: Vec::new(),
+        updated: Vec::new(),
+        deleted: Vec::new(),
+        unchanged: plan.unchanged,
+        warnings: Vec::new(),
+    };
+    for row in plan.deletes {
+        delete_stored(change, row.id, Some(row.revision)).await?;
+        answer.deleted.push(RuleName { namespace: row.namespace, name: row.name });
+    }
+    plan.updates.sort_by_key(added_limits);
+    for update in plan.updates {
+        let at = update.at;
+        warn(&mut answer, &update.checked);
+        let updated = write(change, set, update).await.map_err(|error| below(at, error))?;
+        answer.updated.push(updated);
+    }
+    for create in plan.creates {
+        warn(&mut answer, &create.checked);
+        let row = insert(control, change, &create.checked, Some(set)).await;
+        let row = row.map_err(|error| below(create.at, error))?;
+        answer.created.push(RuleName { namespace: row.namespace, name: row.name });
+    }
+    Ok(answer)
+}
+
+async fn write(
+    change: &mut Change,
+    set: &str,
+    update: Update,
+) -> Result<UpdatedRule, ControlError> {
+    let Update { before, checked, adopted, changes, .. } = update;
+    let (id, revision, changed_at) = (before.id, before.revision, before.updated_at);
+    let page = Page { limit: 1, after: None };
+    let last = change.tx.rules().revisions(change.caller.tenant_id, id, &page).await?;
+    let last = last
+        .items
+        .into_iter()
+        .next()
+        .ok_or_else(|| Problem::internal(format!("stored rule {id} has no revision")))?;
+    update_stored(change, before, &checked, revision, Some(set)).await?;
+    Ok(UpdatedRule {
+        id: id.to_string(),
+        namespace: checked.body.namespace,
+        name: checked.body.name,
+        changes,
+        adopted,
+        last_changed_by: audit::actor(last.actor),
+        last_changed_at: changed_at.into(),
+    })
+}
+
+/// The limits that an update adds to those that every request of the namespace meets.
+fn added_limits(update: &Update) -> i64 {
+    let count =
+        |rule: &CheckedRule| i64::try_from(rule.rule.unconditional_limits()).unwrap_or(i64::MAX);
+    count(&update.checked) - CheckedRule::stored(&update.before).map_or(0, |old| count(&old))
+}
+
+fn warn(answer: &mut ApplyAnswer, checked: &CheckedRule) {
+    let warnings = weir_domain::warnings::of_rule(&checked.rule).into_iter();
+    answer.warnings.extend(warnings.map(|text| PlanWarning {
+        namespace: checked.body.namespace.clone(),
+        name: checked.body.name.clone(),
+        text,
+    }));
+}
+
+/// The error of a rule, as one of its place in the request.
+fn below(at: usize, error: ControlError) -> ControlError {
+    problem_of(error).map_or_else(|error| error, |problem| problem.below(&path(at)).into())
+}

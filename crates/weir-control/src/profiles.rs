@@ -1,0 +1,37 @@
+//! Profiles: how the requests that proxies ask about become checks.
+
+use weir_domain::id::{ProfileId, TenantId};
+use weir_domain::time::Timestamp;
+use weir_http::problem::Problem;
+use weir_store::{ProfileRow, ProfileWrite};
+use weir_wire::profiles::{ProfileAnswer, ProfileBody};
+
+use crate::answers::to_value;
+
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod list;
+pub(crate) mod read;
+pub(crate) mod update;
+
+/// A profile in JSON.
+pub(crate) fn profile_answer(row: &ProfileRow) -> Result<ProfileAnswer, Problem> {
+    Ok(ProfileAnswer {
+        id: row.id.to_string(),
+        profile: serde_json::from_value(row.spec.clone()).map_err(Problem::internal)?,
+        revision: row.revision,
+        rulebook_version: row.rulebook_version,
+        created_at: row.created_at.into(),
+        updated_at: row.updated_at.into(),
+    })
+}
+
+/// The row of a body that was checked.
+fn write(
+    tenant_id: TenantId,
+    id: ProfileId,
+    body: &ProfileBody,
+    now: Timestamp,
+) -> Result<ProfileWrite, Problem> {
+    Ok(ProfileWrite { tenant_id, id, name: body.name.clone(), spec: to_value(body)?, now })
+}

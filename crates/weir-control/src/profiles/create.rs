@@ -1,0 +1,50 @@
+//! `POST /tenants/{tenant}/profiles`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use weir_domain::id::ProfileId;
+use weir_domain::profile::PROFILES_PER_TENANT_MAX;
+use weir_http::problem::Problem;
+use weir_wire::problem::ErrorCode;
+use weir_wire::profiles::{ProfileAnswer, ProfileBody};
+
+use crate::actor::{By, Editor};
+use crate::change::{Change, Object};
+use crate::error::ControlError;
+use crate::input::Input;
+use crate::profiles::{profile_answer, write};
+use crate::state::ControlState;
+
+/// Make a profile. Proxies can ask by it from the `rulebook_version` in the answer.
+#[utoipa::path(post, path = "/tenants/{tenant}/profiles", operation_id = "profiles_create", tag = "profiles",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    request_body = ProfileBody,
+    responses(
+        (status = 201, description = "Made", body = ProfileAnswer),
+        (status = 409, description = "The name is in use, or there are as many profiles as there may be"),
+    ))]
+pub(crate) async fn create(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Editor>,
+    Input { body, once }: Input<ProfileBody>,
+) -> Result<Response, ControlError> {
+    body.clone().parse().map_err(Problem::invalid)?;
+    let mut change = control.change("profiles.create", caller, once).await?;
+    refuse_above_bound(&mut change).await?;
+    let id = control.id(ProfileId::new);
+    let write = write(change.caller.tenant_id, id, &body, change.now)?;
+    let row = change.tx.profiles().insert(&write).await?;
+    let object = Object::new("profile", &row.id);
+    change.audit("profile.create", object, None, Some(row.spec.clone())).await?;
+    change.answer(StatusCode::CREATED, &profile_answer(&row)?).await
+}
+
+async fn refuse_above_bound(change: &mut Change) -> Result<(), ControlError> {
+    let count = change.tx.profiles().count(change.caller.tenant_id).await?;
+    if count < PROFILES_PER_TENANT_MAX {
+        return Ok(());
+    }
+    let detail = format!("the tenant has {count} profiles; {PROFILES_PER_TENANT_MAX} is the most");
+    Err(Problem::new(ErrorCode::Conflict, detail).into())
+}

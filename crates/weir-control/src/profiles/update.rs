@@ -1,0 +1,54 @@
+//! `PUT /tenants/{tenant}/profiles/{profile}`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use weir_domain::id::ProfileId;
+use weir_http::params::Path;
+use weir_http::problem::Problem;
+use weir_wire::profiles::{ProfileAnswer, ProfileBody};
+
+use crate::actor::{By, Editor};
+use crate::change::Object;
+use crate::error::ControlError;
+use crate::etag::IfMatch;
+use crate::input::Input;
+use crate::profiles::{profile_answer, write};
+use crate::state::ControlState;
+
+/// Replace a profile, based on the revision named in `If-Match`. Proxies that ask by its former name get 503.
+#[utoipa::path(put, path = "/tenants/{tenant}/profiles/{profile}", operation_id = "profiles_update", tag = "profiles",
+    params(
+        ("tenant" = String, Path, description = "`tenant_…`"),
+        ("profile" = String, Path, description = "`profile_…`"),
+        ("If-Match" = String, Header, description = "The `ETag` last read"),
+    ),
+    request_body = ProfileBody,
+    responses(
+        (status = 200, description = "Replaced", body = ProfileAnswer,
+            headers(("ETag" = String, description = "The revision, for `If-Match`"))),
+        (status = 409, description = "The name is in use"),
+        (status = 412, description = "Someone else changed this while you were editing"),
+        (status = 428, description = "`If-Match` is missing"),
+    ))]
+pub(crate) async fn update(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Editor>,
+    Path((_, id)): Path<(String, String)>,
+    if_match: IfMatch,
+    Input { body, once }: Input<ProfileBody>,
+) -> Result<Response, ControlError> {
+    let id: ProfileId = id.parse().map_err(|_| Problem::not_found())?;
+    body.clone().parse().map_err(Problem::invalid)?;
+    let mut change = control.change("profiles.update", caller, once).await?;
+    let tenant_id = change.caller.tenant_id;
+    let before = change.tx.profiles().find(tenant_id, id).await?;
+    let before = before.ok_or_else(Problem::not_found)?;
+    let expected = if_match.required()?;
+    let write = write(tenant_id, id, &body, change.now)?;
+    let row = change.tx.profiles().update(&write, expected).await?;
+    let row = row.ok_or_else(Problem::not_found)?;
+    let object = Object::new("profile", &id);
+    change.audit("profile.update", object, Some(before.spec), Some(row.spec.clone())).await?;
+    change.answer(StatusCode::OK, &profile_answer(&row)?).await
+}

@@ -1,0 +1,35 @@
+//! The state of a limit in JSON.
+
+use std::sync::Arc;
+
+use weir_domain::calendar;
+use weir_domain::decide::Decision;
+use weir_domain::limit::Limit;
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::time::Micros;
+use weir_wire::check::LimitAnswer;
+use weir_wire::limits::AlgorithmName;
+
+/// The decision of one limit of a rule, in JSON. `decided` is the time of the inspection.
+pub(crate) fn limit_answer(
+    active: &ActiveRule,
+    limit: &Limit,
+    decision: Decision,
+    decided: Micros,
+) -> LimitAnswer {
+    let algorithm = &limit.algorithm;
+    LimitAnswer {
+        rule: Arc::clone(active.name()),
+        rule_id: Arc::clone(active.id_text()),
+        algorithm: AlgorithmName::from(algorithm),
+        mode: active.rule.mode().into(),
+        allowed: decision.allowed,
+        limit: algorithm.limit(),
+        remaining: Some(decision.remaining),
+        window_ms: calendar::window_ms(algorithm, decided),
+        reset_after_ms: Some(decision.reset_after_ms),
+        retry_after_ms: decision.retry_after_ms,
+        delay_ms: decision.delay_ms,
+        refunded: None,
+    }
+}

@@ -1,0 +1,95 @@
+//! One subject of a rule: the override that applies to it, and the state of its limits.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weir_domain::charge::RuleCharge;
+use weir_domain::draft::Action;
+use weir_domain::id::{OverrideId, TenantId};
+use weir_domain::overrides::{Active, Effect};
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::spread::SpreadBy;
+use weir_domain::time::Timestamp;
+use weir_http::problem::Problem;
+use weir_redis::limiter::Limiter;
+use weir_wire::check::LimitAnswer;
+
+use super::active::charge_of;
+use super::counters::{CountersError, inspect};
+use super::limit_answer::limit_answer;
+use super::subject::subject_values;
+
+/// A subject of a rule, with the override that applies to it.
+#[derive(Debug)]
+pub(crate) struct RuleSubject {
+    pub(crate) active: Arc<ActiveRule>,
+    pub(crate) subject: BTreeMap<String, String>,
+    spread_by: SpreadBy,
+    exception: Option<Active>,
+    values: Vec<String>,
+}
+
+impl RuleSubject {
+    /// The subject with a value for each attribute that the rule counts by.
+    pub(crate) fn new(
+        (active, spread_by): (Arc<ActiveRule>, SpreadBy),
+        subject: BTreeMap<String, String>,
+        now: Timestamp,
+    ) -> Result<Self, Problem> {
+        let values = subject_values(&active.rule, &subject)?;
+        // Overrides replace limits, so they have no effect on a rule without them.
+        let limited = active.rule.action() == Action::Limit;
+        let found = limited.then(|| active.overrides.find(&active.rule, &values, now)).flatten();
+        let exception = found.cloned();
+        let values = values.into_iter().map(str::to_owned).collect();
+        Ok(Self { active, subject, spread_by, exception, values })
+    }
+
+    /// The action that applies to the subject.
+    pub(crate) fn action(&self) -> Action {
+        match self.exception.as_ref().map(|active| &active.effect) {
+            Some(Effect::Allow) => Action::Allow,
+            Some(Effect::Deny) => Action::Deny,
+            Some(Effect::Limits(_)) => Action::Limit,
+            None => self.active.rule.action(),
+        }
+    }
+
+    /// The id of the override that applies to the subject.
+    pub(crate) fn override_id(&self) -> Option<OverrideId> {
+        self.exception.as_ref().map(|active| active.id)
+    }
+
+    /// The charge of the subject, if limits apply to it. The conditions of the rule are ignored.
+    fn charge(&self) -> Option<RuleCharge> {
+        let values: Vec<_> = self.values.iter().map(String::as_str).collect();
+        let limited = self.action() == Action::Limit;
+        let exception = self.exception.as_ref();
+        limited.then(|| charge_of(&self.active, &self.spread_by, &values, exception))
+    }
+}
+
+/// Returns for each subject the present state of its limits. The subjects are of rules of one namespace. A subject without
+/// limits has an empty list.
+pub(crate) async fn limits_of(
+    limiter: &Limiter,
+    tenant: TenantId,
+    namespace: &str,
+    subjects: &[RuleSubject],
+) -> Result<Vec<Vec<LimitAnswer>>, CountersError> {
+    let charges: Vec<_> = subjects.iter().map(RuleSubject::charge).collect();
+    let parts = charges.iter().flatten().map(std::slice::from_ref);
+    let mut inspected = inspect(limiter, tenant, namespace, 1, parts).await?.into_iter();
+    let mut states = Vec::with_capacity(subjects.len());
+    for (subject, charge) in subjects.iter().zip(&charges) {
+        let of_limits = charge.as_ref().and_then(|charge| Some((charge, inspected.next()?)));
+        let limits = of_limits.map(|(charge, (decided, decisions))| {
+            let pairs = charge.limits().iter().zip(decisions);
+            let answer =
+                |(limit, decision)| limit_answer(&subject.active, limit, decision, decided);
+            pairs.map(answer).collect()
+        });
+        states.push(limits.unwrap_or_default());
+    }
+    Ok(states)
+}

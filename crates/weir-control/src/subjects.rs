@@ -1,0 +1,6 @@
+//! Subjects: the counters of one subject across all rules, and temporary overrides for it.
+
+pub(crate) mod block;
+pub(crate) mod inspect;
+pub(crate) mod raise;
+mod temporary;

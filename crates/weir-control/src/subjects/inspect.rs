@@ -1,0 +1,156 @@
+//! `POST /tenants/{tenant}/subjects/inspect`
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use axum::extract::State;
+use weir_domain::id::{OverrideId, TenantId};
+use weir_domain::overrides::override_keys;
+use weir_domain::request::{DEFAULT_NAMESPACE, Operation, Request, RequestDraft};
+use weir_domain::rule::COUNT_BY_MAX;
+use weir_domain::rulebook::ActiveRule;
+use weir_domain::subject::shown_value;
+use weir_http::json::Json;
+use weir_http::problem::Problem;
+use weir_store::{DenialFilter, OverrideRow, Page, RuleRow, Tx};
+use weir_wire::problem::FieldProblem;
+use weir_wire::subjects::{
+    InspectSubjectAnswer, InspectSubjectBody, SUBJECT_DENIALS_MAX, SUBJECT_RULES_MAX, SubjectOfRule,
+};
+
+use crate::actor::{By, Viewer};
+use crate::answers::to_value;
+use crate::error::ControlError;
+use crate::overrides::override_answer;
+use crate::rule_service::{
+    CheckedRule, RuleSubject, active_rule, limits_of, spread_by, subject_digest, subject_values,
+};
+use crate::state::ControlState;
+use crate::stats::denials::entry;
+
+/// Inspect the counters of one subject across all rules that count by its attributes. Conditions are ignored. Nothing is
+/// counted.
+#[utoipa::path(post, path = "/tenants/{tenant}/subjects/inspect", operation_id = "subjects_inspect", tag = "subjects",
+    params(("tenant" = String, Path, description = "`tenant_…`")),
+    request_body = InspectSubjectBody,
+    responses((status = 200, description = "The counters, overrides and denials of the subject", body = InspectSubjectAnswer)))]
+pub(crate) async fn inspect(
+    State(control): State<ControlState>,
+    By { caller, .. }: By<Viewer>,
+    Json(body): Json<InspectSubjectBody>,
+) -> Result<Json<InspectSubjectAnswer>, ControlError> {
+    check(&body)?;
+    let tenant_id = caller.tenant_id;
+    let mut tx = control.reading("subjects.inspect", &caller).await?;
+    let names: Vec<String> = body.attributes.keys().cloned().collect();
+    let namespace = body.namespace.as_deref();
+    let mut rows =
+        tx.rules().counting_by(tenant_id, namespace, &names, SUBJECT_RULES_MAX + 1).await?;
+    let most = usize::try_from(SUBJECT_RULES_MAX).unwrap_or(usize::MAX);
+    let truncated = rows.len() > most;
+    rows.truncate(most);
+    // The list of rules shows unreadable rules as such.
+    rows.retain(|row| CheckedRule::stored(row).is_ok());
+    let overrides = overrides(&mut tx, tenant_id, &rows, &body.attributes).await?;
+    let shown = |(name, value): (&String, &String)| (name.clone(), shown_value(value).to_owned());
+    let shown: BTreeMap<_, _> = body.attributes.iter().map(shown).collect();
+    let filter = DenialFilter {
+        subject_of: Some(to_value(&shown)?),
+        namespace: body.namespace.clone(),
+        ..DenialFilter::of(tenant_id)
+    };
+    let page = Page { limit: SUBJECT_DENIALS_MAX, after: None };
+    let denials = tx.denials().list(&filter, &page).await?;
+    drop(tx);
+    Ok(Json(InspectSubjectAnswer {
+        data: states(&control, tenant_id, &rows, &overrides, &body.attributes).await?,
+        truncated,
+        denials: denials.counts.items.into_iter().map(entry).collect(),
+        as_of: denials.as_of.into(),
+    }))
+}
+
+/// Checks the attributes and the namespace as those of a request.
+fn check(body: &InspectSubjectBody) -> Result<(), Problem> {
+    if !(1..=COUNT_BY_MAX).contains(&body.attributes.len()) {
+        let reason = format!("must hold from 1 to {COUNT_BY_MAX} attributes");
+        return Err(Problem::invalid_field("attributes", reason));
+    }
+    let draft = RequestDraft {
+        namespace: body.namespace.clone().unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned()),
+        attributes: body.attributes.clone(),
+        cost: 1,
+        operation: Operation::Inspect,
+        idempotency_key: None,
+    };
+    Request::parse(draft).map_err(|wrong| Problem::invalid(FieldProblem::list(wrong)))?;
+    Ok(())
+}
+
+/// The overrides that can apply to the subject, of all these rules.
+async fn overrides(
+    tx: &mut Tx,
+    tenant_id: TenantId,
+    rows: &[RuleRow],
+    attributes: &BTreeMap<String, String>,
+) -> Result<Vec<OverrideRow>, ControlError> {
+    let mut keys = Vec::new();
+    for row in rows {
+        let rule = CheckedRule::stored(row)?.rule;
+        let subject = subject_of(&rule, attributes);
+        let values = subject_values(&rule, &subject)?;
+        let of_rule = override_keys(&rule, &values).into_iter().map(subject_digest);
+        keys.extend(of_rule.map(|digest| (row.id, digest)));
+    }
+    Ok(tx.overrides().of_keys(tenant_id, &keys).await?)
+}
+
+/// The state of the subject in each rule. The rules are in the order of their namespaces.
+async fn states(
+    control: &ControlState,
+    tenant_id: TenantId,
+    rows: &[RuleRow],
+    overrides: &[OverrideRow],
+    attributes: &BTreeMap<String, String>,
+) -> Result<Vec<SubjectOfRule>, ControlError> {
+    let by_id: HashMap<OverrideId, &OverrideRow> =
+        overrides.iter().map(|row| (row.id, row)).collect();
+    let now = control.clock.now();
+    let mut data = Vec::with_capacity(rows.len());
+    for rows in rows.chunk_by(|one, other| one.namespace == other.namespace) {
+        let subject = |row: &RuleRow| -> Result<RuleSubject, ControlError> {
+            let active = active_rule(row, overrides)?;
+            let subject = subject_of(&active.rule, attributes);
+            Ok(RuleSubject::new((active, spread_by(row)), subject, now)?)
+        };
+        let subjects = rows.iter().map(subject).collect::<Result<Vec<_>, _>>()?;
+        let namespace = &rows[0].namespace;
+        let limits = limits_of(&control.limiter, tenant_id, namespace, &subjects).await?;
+        for (subject, limits) in subjects.into_iter().zip(limits) {
+            let exception = subject.override_id().and_then(|id| by_id.get(&id));
+            let ActiveRule { id, rule, .. } = &*Arc::clone(&subject.active);
+            data.push(SubjectOfRule {
+                rule_id: id.to_string(),
+                rule: rule.name().to_owned(),
+                namespace: namespace.clone(),
+                mode: rule.mode().into(),
+                action: subject.action().into(),
+                count_by: rule.count_by().to_vec(),
+                subject: subject.subject,
+                exception: exception.map(|row| override_answer(row)).transpose()?,
+                limits,
+            });
+        }
+    }
+    Ok(data)
+}
+
+/// The attributes that the rule counts by.
+fn subject_of(
+    rule: &weir_domain::rule::Rule,
+    attributes: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let counted = |(name, _): &(&String, &String)| rule.count_by().contains(name);
+    let attributes = attributes.iter().filter(counted);
+    attributes.map(|(name, value)| (name.clone(), value.clone())).collect()
+}

@@ -1,0 +1,126 @@
+//! Profiles, by which proxies ask.
+
+use serde_json::{Value, json};
+
+use super::support::Plane;
+
+fn body(name: &str) -> Value {
+    json!({
+        "name": name, "reads": "forward_auth", "namespace": "api",
+        "attributes": {
+            "ip": { "from": "address" },
+            "user": { "from": "header", "name": "X-User" },
+            "client": { "from": "header", "name": "Authorization", "hash": true },
+        },
+        "cost": { "from": "header", "name": "X-Cost" },
+        "idempotency": { "from": "header", "name": "Idempotency-Key" },
+    })
+}
+
+#[tokio::test]
+async fn profile_is_written_listed_replaced_and_deleted_and_each_change_is_in_the_audit_log() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    for name in ["zeta", "edge"] {
+        let made = plane.by(&ada, "POST", "profiles").json(&body(name)).send().await.expect(201);
+        assert_eq!(
+            (&made.body["trusted_hops"], &made.body["deny_status"]),
+            (&json!(1), &json!(429))
+        );
+        assert_eq!(made.body["attributes"]["ip"]["ipv6_prefix"], 64);
+        assert_eq!(made.body["cost"]["default"], 1);
+        assert!(made.body["rulebook_version"].as_u64().is_some_and(|version| version > 0));
+    }
+    let list = plane.by(&ada, "GET", "profiles?limit=1").send().await.expect(200);
+    assert_eq!(list.body["data"][0]["name"], "edge");
+    let next = format!("profiles?cursor={}", list.text("/next_cursor"));
+    let next = plane.by(&ada, "GET", &next).send().await.expect(200);
+    assert_eq!(
+        (&next.body["data"][0]["name"], &next.body["next_cursor"]),
+        (&json!("zeta"), &Value::Null)
+    );
+
+    let path = format!("profiles/{}", list.text("/data/0/id"));
+    let nginx = json!({
+        "name": "nginx", "reads": "auth_request", "deny_status": 403,
+        "attributes": { "route": { "from": "path" } },
+    });
+    let put = |etag: &'static str, body: &Value| {
+        plane.by(&ada, "PUT", &path).header("if-match", etag).json(body)
+    };
+    plane.by(&ada, "PUT", &path).json(&nginx).send().await.problem(428, "precondition_required");
+    put("\"7\"", &nginx).send().await.problem(412, "stale");
+    put("\"1\"", &body("zeta")).send().await.problem(409, "name_taken");
+    let put = put("\"1\"", &nginx).send().await.expect(200);
+    assert_eq!((&put.body["revision"], &put.body["cost"]), (&json!(2), &json!(1)));
+    let read = plane.by(&ada, "GET", &path).send().await.expect(200);
+    assert_eq!((&read.headers["etag"], &read.body), (&put.headers["etag"], &put.body));
+    plane.by(&ada, "DELETE", &path).send().await.expect(204);
+    plane.by(&ada, "GET", &path).send().await.problem(404, "not_found");
+
+    let log = plane.by(&ada, "GET", "audit").send().await.expect(200);
+    let entries = log.body["data"].as_array().expect("entries").iter();
+    let entries = entries.filter(|entry| entry["object_kind"] == "profile");
+    let shown: Vec<_> = entries
+        .map(|entry| (entry["action"].as_str(), &entry["before"]["name"], &entry["after"]["name"]))
+        .collect();
+    let (zeta, edge, nginx) = (json!("zeta"), json!("edge"), json!("nginx"));
+    assert_eq!(
+        shown,
+        [
+            (Some("profile.delete"), &nginx, &Value::Null),
+            (Some("profile.update"), &edge, &nginx),
+            (Some("profile.create"), &Value::Null, &edge),
+            (Some("profile.create"), &Value::Null, &zeta),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn wrong_fields_of_a_profile_are_named_and_nothing_is_stored() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    for (field, value) in [
+        ("reads", json!("guess")),
+        ("name", json!("A")),
+        ("trusted_hops", json!(0)),
+        ("deny_status", json!(401)),
+        ("attributes", json!({})),
+        ("attributes.ip", json!({ "from": "address", "name": "x" })),
+        ("attributes.ip.ipv6_prefix", json!({ "from": "address", "ipv6_prefix": 129 })),
+        ("attributes.ip.name", json!({ "from": "header", "name": "X-Forwarded-For" })),
+        ("attributes.ip.hash", json!({ "from": "header", "name": "Cookie" })),
+        ("cost", json!(0)),
+        ("cost.name", json!({ "from": "header", "name": "" })),
+        ("idempotency.name", json!({ "from": "header", "name": "X-Weir-Key" })),
+        ("guess", json!(true)),
+    ] {
+        let mut wrong = body("edge");
+        match field.split_once('.') {
+            Some(("attributes", _)) => wrong["attributes"]["ip"] = value,
+            Some((part, _)) => wrong[part] = value,
+            None => wrong[field] = value,
+        }
+        let answer = plane.by(&ada, "POST", "profiles").json(&wrong).send().await;
+        assert_eq!(
+            (answer.status.as_u16(), &answer.body["fields"][0]["field"]),
+            (422, &json!(field)),
+            "{}",
+            answer.body
+        );
+    }
+    let list = plane.by(&ada, "GET", "profiles").send().await.expect(200);
+    assert_eq!(list.body["data"], json!([]));
+}
+
+#[tokio::test]
+async fn number_of_profiles_is_bounded() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    for nth in 0..weir_domain::profile::PROFILES_PER_TENANT_MAX {
+        let name = format!("p-{nth}");
+        plane.by(&ada, "POST", "profiles").json(&body(&name)).send().await.expect(201);
+    }
+    let refused = plane.by(&ada, "POST", "profiles").json(&body("more")).send().await;
+    refused.problem(409, "conflict");
+}

@@ -1,0 +1,229 @@
+//! One subject across all rules: inspection, raise and block.
+
+use serde_json::{Value, json};
+use weir_domain::id::{DenialId, GateId, RuleId, TenantId};
+use weir_domain::time::Timestamp;
+use weir_store::{DenialRow, Flush, Scope};
+
+use super::support::{Answer, Member, Plane};
+
+const HOUR_S: i64 = 3_600;
+/// A window that does not end during a test, unless it runs at midnight.
+const DAY_MS: i64 = 86_400_000;
+/// Less than the lifetime of an access token.
+const FIVE_MINUTES_S: i64 = 300;
+
+async fn rule(plane: &Plane, member: &Member, body: Value) -> String {
+    plane.by(member, "POST", "rules").json(&body).send().await.expect(201).text("/id")
+}
+
+fn per_day(name: &str, count_by: &Value, limit: u64) -> Value {
+    let limits = json!([{ "algorithm": "fixed_window", "limit": limit, "window_ms": DAY_MS }]);
+    json!({ "name": name, "count_by": count_by, "limits": limits })
+}
+
+async fn inspect(plane: &Plane, member: &Member, attributes: Value) -> Answer {
+    let body = json!({ "attributes": attributes });
+    plane.by(member, "POST", "subjects/inspect").json(&body).send().await
+}
+
+async fn change(plane: &Plane, member: &Member, operation: &str, body: Value) -> Answer {
+    plane.by(member, "POST", &format!("subjects/{operation}")).json(&body).send().await
+}
+
+#[tokio::test]
+async fn inspection_of_a_subject_shows_every_rule_that_counts_it() {
+    let plane = Plane::start().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    let id = rule(&plane, &ada, per_day("per-user", &json!(["user"]), 5)).await;
+    let mut other = per_day("per-user", &json!(["user"]), 7);
+    other["namespace"] = "mail".into();
+    other["mode"] = "shadow".into();
+    rule(&plane, &ada, other).await;
+    rule(&plane, &ada, per_day("user-and-ip", &json!(["user", "ip"]), 9)).await;
+    rule(&plane, &ada, per_day("global", &json!([]), 1000)).await;
+    rule(&plane, &eve, per_day("foreign", &json!(["user"]), 5)).await;
+    let starred = json!({ "rule_id": id, "subject": { "user": "*" },
+        "limits": [{ "algorithm": "fixed_window", "limit": 6, "window_ms": DAY_MS }] });
+    plane.by(&ada, "POST", "overrides").json(&starred).send().await.expect(201);
+    plane.consume(&ada, &id, "u-1").await;
+
+    let seen = inspect(&plane, &ada, json!({ "user": "u-1" })).await.expect(200);
+    let rules = seen.body["data"].as_array().expect("a list");
+    let shown = |rule: &Value| {
+        (rule["namespace"].clone(), rule["rule"].clone(), rule["limits"][0]["remaining"].clone())
+    };
+    let expected = [
+        (json!("default"), json!("per-user"), json!(5)),
+        (json!("mail"), json!("per-user"), json!(7)),
+    ];
+    assert_eq!(rules.iter().map(shown).collect::<Vec<_>>(), expected);
+    assert_eq!(rules[0]["override"]["subject"], json!({ "user": "*" }));
+    assert_eq!((&rules[1]["override"], &rules[1]["mode"]), (&Value::Null, &json!("shadow")));
+    assert_eq!((&seen.body["truncated"], &seen.body["denials"]), (&json!(false), &json!([])));
+
+    let both = inspect(&plane, &ada, json!({ "user": "u-1", "ip": "::1" })).await.expect(200);
+    assert_eq!(both.body["data"].as_array().map(Vec::len), Some(3));
+    let again = inspect(&plane, &ada, json!({ "user": "u-1" })).await.expect(200);
+    let left = &again.body["data"][0]["limits"][0]["remaining"];
+    assert_eq!(left, &json!(5), "nothing is counted");
+
+    assert_eq!(inspect(&plane, &ada, json!({})).await.refused_field(), "attributes");
+    assert_eq!(
+        inspect(&plane, &ada, json!({ "User": "u" })).await.refused_field(),
+        "attributes.User"
+    );
+    let body = json!({ "attributes": { "user": "u" }, "namespace": "No" });
+    let asked = plane.by(&ada, "POST", "subjects/inspect").json(&body).send().await;
+    assert_eq!(asked.refused_field(), "namespace");
+}
+
+#[tokio::test]
+async fn inspection_of_a_subject_lists_its_denials_only() {
+    let plane = Plane::start().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let long = "x".repeat(300);
+    let tenant_id: TenantId = ada.tenant.parse().expect("an id");
+    let gate_id = GateId::from_u128(7);
+    let now = Timestamp::from_millis(plane.now_ms());
+    let denied = |number: u128, subject: Value| DenialRow {
+        id: DenialId::new(now, number),
+        tenant_id,
+        at: now,
+        namespace: "default".to_owned(),
+        rule_id: RuleId::from_u128(1),
+        rule: "per-user".to_owned(),
+        shadow: false,
+        subject,
+        cost: 1,
+        retry_after_ms: Some(1000),
+        degraded: false,
+        stands_for: 1,
+    };
+    let rows = [
+        denied(1, json!({ "user": "u-1" })),
+        denied(2, json!({ "user": "u-2" })),
+        denied(3, json!({ "user": "u-1", "ip": "::1" })),
+        denied(4, json!({})),
+        // Gates store the first 128 characters.
+        denied(5, json!({ "user": long[..128] })),
+    ];
+    let flush = Flush { gate_id, boot_id: 1, oldest_minute: now, age: std::time::Duration::ZERO };
+    let mut tx = plane.database.gate.begin("tests", Scope::Gate(gate_id)).await.expect("begin");
+    tx.denials().write(&flush, &rows).await.expect("written");
+    tx.commit().await.expect("committed");
+    let users = async |attributes: Value| {
+        let seen = inspect(&plane, &ada, attributes).await.expect(200);
+        let denials = seen.body["denials"].as_array().expect("a list").clone();
+        denials.iter().map(|denial| denial["subject"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(users(json!({ "user": "u-1" })).await, [json!({ "user": "u-1" })]);
+    assert_eq!(users(json!({ "user": "u-1", "ip": "::1" })).await.len(), 2);
+    assert_eq!(users(json!({ "user": "u-3" })).await, [] as [Value; 0]);
+    assert_eq!(users(json!({ "user": long })).await.len(), 1);
+}
+
+#[tokio::test]
+async fn raise_multiplies_the_limits_of_a_subject_until_it_ends() {
+    let plane = Plane::start().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let id = rule(&plane, &ada, per_day("per-user", &json!(["user"]), 5)).await;
+    let subject = json!({ "user": "u-1" });
+    plane.consume(&ada, &id, "u-1").await;
+    let raise =
+        json!({ "rule_id": id, "subject": subject, "for_s": FIVE_MINUTES_S, "reason": "launch" });
+    let raised = change(&plane, &ada, "raise", raise.clone()).await.expect(201);
+    assert_eq!(raised.body["limits"][0]["limit"], 10);
+    assert_eq!(raised.text("/reason"), "launch");
+    let left = async || {
+        let seen = inspect(&plane, &ada, subject.clone()).await.expect(200);
+        seen.body["data"][0]["limits"][0]["remaining"].clone()
+    };
+    assert_eq!(left().await, 9, "used units stay used");
+
+    // A second raise starts from the limits of the rule.
+    let mut thrice = raise.clone();
+    thrice["factor"] = 3.into();
+    let again = change(&plane, &ada, "raise", thrice).await.expect(200);
+    assert_eq!(
+        (again.text("/id"), &again.body["limits"][0]["limit"]),
+        (raised.text("/id"), &json!(15))
+    );
+    let mut shorter = raise.clone();
+    shorter["for_s"] = 60.into();
+    let refused = change(&plane, &ada, "raise", shorter).await.problem(409, "conflict");
+    assert!(refused.text("/detail").contains("ends later"), "{:#}", refused.body);
+
+    plane.advance(FIVE_MINUTES_S * 1000);
+    assert_eq!(left().await, 4);
+    change(&plane, &ada, "raise", raise).await.expect(200);
+    let log = plane.by(&ada, "GET", "audit?action=override").send().await.expect(200);
+    let actions = log.body["data"].as_array().expect("a list").iter();
+    let actions: Vec<_> = actions.map(|entry| entry["action"].clone()).collect();
+    assert_eq!(actions, ["override.update", "override.update", "override.create"]);
+}
+
+#[tokio::test]
+async fn block_denies_a_subject_and_a_raise_does_not_lift_it() {
+    let plane = Plane::start().await;
+    plane.limiter_up().await;
+    let ada = plane.member("ada@example.com").await;
+    let id = rule(&plane, &ada, per_day("per-user", &json!(["user"]), 5)).await;
+    let body = json!({ "rule_id": id, "subject": { "user": "u-1" }, "for_s": HOUR_S });
+    let blocked = change(&plane, &ada, "block", body.clone()).await.expect(201);
+    let test = json!({ "attributes": { "user": "u-1" } });
+    let tested = plane.by(&ada, "POST", "test").json(&test).send().await.expect(200);
+    assert_eq!(tested.body["allowed"], false);
+    let mut longer = body.clone();
+    longer["for_s"] = (2 * HOUR_S).into();
+    change(&plane, &ada, "raise", longer).await.problem(409, "conflict");
+
+    let path = format!("overrides/{}", blocked.text("/id"));
+    let etag = plane.by(&ada, "GET", &path).send().await.expect(200).etag();
+    plane.by(&ada, "DELETE", &path).header("if-match", &etag).send().await.expect(204);
+    let permanent = json!({ "rule_id": id, "subject": { "user": "u-1" }, "action": "allow" });
+    plane.by(&ada, "POST", "overrides").json(&permanent).send().await.expect(201);
+    let refused = change(&plane, &ada, "block", body).await.problem(409, "conflict");
+    assert!(refused.text("/detail").contains("does not end"), "{:#}", refused.body);
+}
+
+#[tokio::test]
+async fn temporary_overrides_name_what_is_wrong_and_change_nothing() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let eve = plane.member("eve@example.com").await;
+    let id = rule(&plane, &ada, per_day("per-user", &json!(["user"]), 900_000_000_000)).await;
+    let open = json!({ "name": "open", "action": "allow", "count_by": ["user"] });
+    let open = rule(&plane, &ada, open).await;
+    let good = json!({ "rule_id": id, "subject": { "user": "u-1" }, "for_s": HOUR_S });
+    let wrong = [
+        ("for_s", json!(59), "for_s"),
+        ("for_s", json!(2_592_001), "for_s"),
+        ("factor", json!(1), "factor"),
+        ("factor", json!(101), "factor"),
+        ("factor", json!(2), "factor"),
+        ("subject", json!({ "user": "*" }), "subject.user"),
+        ("subject", json!({ "ip": "::1" }), "subject.ip"),
+        ("rule_id", json!(open), "rule_id"),
+        ("rule_id", json!("rule_x"), "rule_id"),
+        ("reason", json!("x".repeat(501)), "reason"),
+    ];
+    for (field, value, named) in wrong {
+        let mut body = good.clone();
+        body["factor"] = 1.into();
+        body.as_object_mut().expect("an object").remove("factor");
+        body[field] = value;
+        if field == "reason" {
+            change(&plane, &ada, "block", body).await.problem(422, "invalid");
+            continue;
+        }
+        assert_eq!(change(&plane, &ada, "raise", body).await.refused_field(), named);
+    }
+    assert_eq!(change(&plane, &eve, "block", good).await.refused_field(), "rule_id");
+    let stored = plane.by(&ada, "GET", "overrides").send().await.expect(200);
+    assert_eq!(stored.body["data"], json!([]));
+}
