@@ -5,8 +5,8 @@ read_globals = {
   -- Redis' own.
   "redis", "struct", "KEYS", "ARGV",
   -- Numbers that source.rs writes into the script.
-  "CONSUME", "PEEK", "REFUND", "FOREVER",
-  "SLACK_US", "STEP_US", "EXACT_MAX", "LOGGED", "BUCKET_LEVEL_MAX",
+  "CONSUME", "PEEK", "REFUND", "RECORD", "FOREVER",
+  "SLACK_US", "STEP_US", "EXACT_MAX", "COUNT_MAX", "LOGGED", "LOG_LIMIT_MAX", "BUCKET_LEVEL_MAX",
 }
 -- The functions that source.rs makes of the other files.
 files["**/script/main.lua"] = {

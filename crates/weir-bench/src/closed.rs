@@ -28,12 +28,65 @@ pub async fn run(
 ) -> Result<ClosedRun> {
     let script = folder.join(format!("{}.lua", variant.label));
     std::fs::write(&script, lua(variant)).context("write the script of wrk")?;
-    let threads = connections.min(2);
-    let output = Command::new("wrk")
-        .args(["-t", &threads.to_string(), "-c", &connections.to_string()])
+    let mut command = Command::new("wrk");
+    command.args(["-t", &connections.min(2).to_string()]);
+    wrk(command, connections, length, &script, &variant.address).await
+}
+
+/// One request, sent without pause. The sender has the lowest priority, so that its own work delays no other program.
+#[derive(Debug, Clone)]
+pub struct Flood {
+    pub label: &'static str,
+    pub address: String,
+    pub path: &'static str,
+    pub bearer: String,
+    pub body: String,
+}
+
+impl Flood {
+    /// Sends the request over this number of connections.
+    pub async fn run(
+        &self,
+        connections: u16,
+        length: Duration,
+        folder: &Path,
+    ) -> Result<ClosedRun> {
+        let script = folder.join(format!("{}.lua", self.label));
+        std::fs::write(&script, self.lua()).context("write the script of wrk")?;
+        let mut command = Command::new("nice");
+        command.args(["-n", "19", "wrk", "-t", "1"]);
+        wrk(command, connections, length, &script, &self.address).await
+    }
+
+    fn lua(&self) -> String {
+        let Self { path, bearer, body, .. } = self;
+        format!(
+            r#"local flood
+function init(args)
+  local headers = {{ ["Content-Type"] = "application/json", ["Authorization"] = "Bearer {bearer}" }}
+  flood = wrk.format("POST", "{path}", headers, [==[{body}]==])
+end
+function request()
+  return flood
+end
+{DONE}"#
+        )
+    }
+}
+
+/// Runs a command that ends in `wrk` and its threads.
+async fn wrk(
+    mut command: Command,
+    connections: u16,
+    length: Duration,
+    script: &Path,
+    address: &str,
+) -> Result<ClosedRun> {
+    let output = command
+        .args(["-c", &connections.to_string()])
         .args(["-d", &format!("{}s", length.as_secs().max(1)), "--timeout", "5s", "-s"])
-        .arg(&script)
-        .arg(format!("http://{}", variant.address))
+        .arg(script)
+        .arg(format!("http://{address}"))
         .kill_on_drop(true)
         .output()
         .await
@@ -42,6 +95,14 @@ pub async fn run(
     ensure!(output.status.success(), "wrk: {text}{}", String::from_utf8_lossy(&output.stderr));
     result(&text).with_context(|| format!("understand wrk: {text}"))
 }
+
+/// The end of every script: prints the line that `result` reads.
+const DONE: &str = r#"function done(summary)
+  local errors = summary.errors
+  io.write(string.format("RESULT %d %d %d %d\n", summary.requests, summary.duration, errors.status,
+    errors.connect + errors.read + errors.write + errors.timeout))
+end
+"#;
 
 /// The script of wrk. Every thread sends requests for all subjects in an order that defeats caches, from a position of its
 /// own.
@@ -65,12 +126,7 @@ function request()
   at = (at + 7919) % {SUBJECTS}
   return requests[at + 1]
 end
-function done(summary)
-  local errors = summary.errors
-  io.write(string.format("RESULT %d %d %d %d\n", summary.requests, summary.duration, errors.status,
-    errors.connect + errors.read + errors.write + errors.timeout))
-end
-"#
+{DONE}"#
     )
 }
 

@@ -1,5 +1,6 @@
 //! The rounds. Each round warms up and loads every variant in turn, so that other work of the machine affects all of them.
 
+mod installations;
 mod outcomes;
 mod paced;
 
@@ -11,12 +12,11 @@ use clap::Args;
 use tokio::process::Command;
 
 use crate::closed::{self, ClosedRun};
+use crate::compare::installations::{Installation, Installations};
 use crate::compare::outcomes::Outcomes;
-use crate::fixture::Fixture;
 use crate::numbers::float;
 use crate::report::{self, Findings};
 use crate::turns::Turn;
-use crate::usage::RedisUsage;
 use crate::variants::{self, Kind, Programs, Variant};
 
 #[derive(Debug, Args)]
@@ -58,30 +58,32 @@ pub async fn run(args: CompareArgs) -> Result<()> {
             variants::LABELS.join(",")
         );
     }
-    let fixture = Fixture::start(&args.weir).await.context("start Weir")?;
-    let mut redis_usage = RedisUsage::new(&fixture.redis_url()).await.context("ask Redis")?;
+    let labels: Vec<_> = variants::LABELS
+        .into_iter()
+        .filter(|label| args.variants.iter().any(|variant| variant == label))
+        .collect();
+    let mut installations = Installations::start(&args.weir, &labels).await?;
     let programs =
         Programs { constant: &args.constant, throttlecrab: args.throttlecrab.as_deref() };
     let mut running = Vec::new();
-    for label in variants::LABELS
-        .into_iter()
-        .filter(|label| args.variants.iter().any(|variant| variant == label))
-    {
+    for label in labels {
         println!("   starting variant ({label})");
-        let variant = variants::start(label, &fixture, programs).await;
+        let fixture = &installations.of(label)?.fixture;
+        let variant = variants::start(label, fixture, programs).await;
         running.extend(variant.with_context(|| format!("start variant ({label})"))?);
     }
     let mut turns = Vec::new();
     for round in 1..=args.rounds {
         for (variant, connections) in cells(&running, args.full) {
             let length = Duration::from_secs(args.seconds);
-            let turn = turn(&fixture, &mut redis_usage, variant, connections, length).await?;
+            let installation = installations.of(variant.label)?;
+            let turn = turn(installation, variant, connections, length).await?;
             println!("   round {round}: {}", report::line(&turn));
             turns.push(turn);
         }
     }
     let rounds = paced::Rounds { count: args.rounds, seconds: args.seconds, full: args.full };
-    let paced = paced::run(&fixture, &mut redis_usage, &running, &turns, rounds).await?;
+    let paced = paced::run(&mut installations, &running, &turns, rounds).await?;
     let match_us = match &args.parts {
         Some(parts) => Some(match_us(parts).await.context("time the matching")?),
         None => None,
@@ -109,15 +111,15 @@ fn cells(variants: &[Variant], full: bool) -> Vec<(&Variant, u16)> {
     for connections in [64, 1, 16, 256] {
         cells.extend(variants.iter().filter_map(|variant| {
             let alone = connections == 1 && ["a", "b", "d"].contains(&variant.label);
-            (full || connections == 64 || alone).then_some((variant, connections))
+            let many = connections == 256 && variant.label == "j";
+            (full || connections == 64 || alone || many).then_some((variant, connections))
         }));
     }
     cells
 }
 
 async fn turn(
-    fixture: &Fixture,
-    redis_usage: &mut RedisUsage,
+    Installation { fixture, redis_usage }: &mut Installation,
     variant: &Variant,
     connections: u16,
     length: Duration,

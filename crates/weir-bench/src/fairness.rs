@@ -40,6 +40,8 @@ pub struct FairnessArgs {
     rounds: u32,
 }
 
+const WARM_UP: Duration = Duration::from_secs(1);
+
 /// The result of one run of the victim. Times are in milliseconds.
 #[derive(Debug, Clone, Copy)]
 struct Noticed {
@@ -75,9 +77,10 @@ pub async fn run(args: FairnessArgs) -> Result<()> {
         print(round, &busy.title(), measure(&victim, &args).await?, alone, 0.0);
         drop(busy);
         for attack in &attacks {
-            let attacking = attack.start(&fixture);
-            let beside = measure(&victim, &args).await?;
-            print(round, &attack.title, beside, alone, attacking.stop().await);
+            let length = WARM_UP + Duration::from_secs(args.seconds);
+            let (checks, beside) =
+                tokio::try_join!(attack.run(&fixture, length), measure(&victim, &args))?;
+            print(round, &attack.title, beside, alone, checks);
         }
     }
     Ok(())
@@ -130,7 +133,7 @@ async fn measure(victim: &Variant, args: &FairnessArgs) -> Result<Noticed> {
     let plan = Plan {
         per_second: f64::from(args.per_second),
         connections: 8,
-        warm_up: Duration::from_secs(1),
+        warm_up: WARM_UP,
         length: Duration::from_secs(args.seconds),
     };
     let SteadyRun { latencies, unexpected, unanswered, .. } = steady::run(victim, plan).await?;

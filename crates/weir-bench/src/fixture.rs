@@ -2,6 +2,7 @@
 //!
 //! The gate is a separate process, so that its processor time and memory can be measured.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,9 +12,10 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::process::Command;
-use weir_local::{Launch, Postgres, PostgresOptions, Redis, RedisOptions, ScratchDir};
+use weir_local::{Launch, Postgres, PostgresOptions, Redis, Relay, ScratchDir};
 use weir_local::{StopSignal, postgres_folder};
 
+use crate::redis_servers::{RedisServers, Topology};
 use crate::service::{POLL, Service};
 
 /// A running installation. Dropping it stops it and removes its data.
@@ -29,7 +31,16 @@ pub struct Fixture {
     control: Service,
     servers: Servers,
     scratch: ScratchDir,
-    budget_ms: u64,
+    to_redis: ToRedis,
+}
+
+/// The gate's way to Redis.
+#[derive(Debug, Default)]
+struct ToRedis {
+    /// The longest that the gate waits for Redis. `None` means the default.
+    budget_ms: Option<u64>,
+    /// Delays the bytes between the gate and Redis.
+    relay: Option<Relay>,
 }
 
 /// A tenant for one variant.
@@ -47,21 +58,48 @@ impl Fixture {
         Self::with_budget(weir, 1_000).await
     }
 
+    /// Starts the same with Redis of another kind.
+    pub async fn of(weir: &Path, topology: Topology) -> Result<Self> {
+        Self::with(weir, topology, Some(1_000), None).await
+    }
+
     /// Starts an installation whose gate waits `budget_ms` for Redis.
     pub async fn with_budget(weir: &Path, budget_ms: u64) -> Result<Self> {
+        Self::with(weir, Topology::Server, Some(budget_ms), None).await
+    }
+
+    /// Starts an installation whose gate has the default budget and reaches Redis and back in this time.
+    pub async fn distant(weir: &Path, round_trip: Duration) -> Result<Self> {
+        Self::with(weir, Topology::Server, None, Some(round_trip)).await
+    }
+
+    async fn with(
+        weir: &Path,
+        topology: Topology,
+        budget_ms: Option<u64>,
+        round_trip: Option<Duration>,
+    ) -> Result<Self> {
         let scratch = ScratchDir::create()?;
         let folder = scratch.path().to_owned();
-        let servers = tokio::task::spawn_blocking(move || Servers::start(&folder)).await??;
+        let start = move || Servers::start(topology, &folder);
+        let servers = tokio::task::spawn_blocking(start).await??;
         migrate(weir, &servers).await?;
         let control = start_control(weir, scratch.path(), &servers).await?;
-        let gate = start_gate(weir, scratch.path(), &servers, budget_ms).await?;
+        let relay = round_trip.map(|round_trip| {
+            let [redis] = servers.redis.primaries() else { bail!("Redis must be one server") };
+            let relay = Relay::start(redis.port())?;
+            relay.set_round_trip(round_trip);
+            anyhow::Ok(relay)
+        });
+        let to_redis = ToRedis { budget_ms, relay: relay.transpose()? };
+        let gate = start_gate(weir, scratch.path(), &servers, &to_redis).await?;
         let client = Client::builder().timeout(Duration::from_mins(1)).build()?;
         let login = json!({ "email": "bench@example.com", "password": secret()? });
         let mut signup = login.clone();
         signup["tenant_name"] = json!("Bench");
         let (weir, token) = (weir.to_owned(), String::new());
         let mut fixture =
-            Self { weir, client, login, token, gate, control, servers, scratch, budget_ms };
+            Self { weir, client, login, token, gate, control, servers, scratch, to_redis };
         fixture.token = text(&fixture.post("/auth/signup", &signup).await?, "access_token")?;
         Ok(fixture)
     }
@@ -75,6 +113,11 @@ impl Fixture {
         self.servers.redis.url()
     }
 
+    /// The servers of Redis that decide checks.
+    pub fn redis_primaries(&self) -> &[Redis] {
+        self.servers.redis.primaries()
+    }
+
     /// The host and port of the gate.
     pub fn gate(&self) -> String {
         self.gate.address.clone()
@@ -85,12 +128,17 @@ impl Fixture {
         self.scratch.path()
     }
 
-    /// Stops the gate and starts another. Returns the time until the new one serves this version of the rulebook.
-    pub async fn restart_gate(&mut self, version: u64) -> Result<Duration> {
+    /// Stops the gate and deletes its snapshot.
+    pub fn stop_gate(&mut self) -> Result<()> {
         self.gate.stop();
+        fs::remove_dir_all(self.scratch.path().join(STATE)).context("delete the snapshot")
+    }
+
+    /// Starts another gate after [`Fixture::stop_gate`]. Returns the time until it serves this version of the rulebook.
+    pub async fn start_gate(&mut self, version: u64) -> Result<Duration> {
         let begun = Instant::now();
         self.gate =
-            start_gate(&self.weir, self.scratch.path(), &self.servers, self.budget_ms).await?;
+            start_gate(&self.weir, self.scratch.path(), &self.servers, &self.to_redis).await?;
         self.until_served(version).await?;
         Ok(begun.elapsed())
     }
@@ -229,16 +277,15 @@ impl Fixture {
 #[derive(Debug)]
 struct Servers {
     postgres: Postgres,
-    redis: Redis,
+    redis: RedisServers,
 }
 
 impl Servers {
-    fn start(folder: &Path) -> Result<Self> {
+    fn start(topology: Topology, folder: &Path) -> Result<Self> {
         let options = PostgresOptions { data_dir: folder.join("postgres"), durable: true };
         let postgres = Postgres::start(options).context("start Postgres")?;
         postgres.create_database(DATABASE).context("create the database")?;
-        let options = RedisOptions { data_dir: folder.join("redis"), settings: Vec::new() };
-        Ok(Self { postgres, redis: Redis::start(options).context("start Redis")? })
+        Ok(Self { postgres, redis: RedisServers::start(topology, folder)? })
     }
 
     /// The settings of a plane, with the login of that plane.
@@ -277,28 +324,28 @@ async fn start_control(weir: &Path, folder: &Path, servers: &Servers) -> Result<
         .context("start the control plane")
 }
 
-/// Starts a gate with production settings, except for the time that it waits for Redis.
+/// Starts a gate with production settings, except for its way to Redis.
 async fn start_gate(
     weir: &Path,
     folder: &Path,
     servers: &Servers,
-    budget_ms: u64,
+    to_redis: &ToRedis,
 ) -> Result<Service> {
-    let budget_ms = budget_ms.to_string();
     let start = |address: &str, launch: Launch| {
-        servers
+        let mut launch = servers
             .with_settings(launch, "weir_gate_login")
-            .args([
-                "serve",
-                "--roles",
-                "gate",
-                "--redis-budget-ms",
-                &budget_ms,
-                "--gate-addr",
-                address,
-            ])
-            .env("WEIR_STATE_DIR", folder.join("state"))
-            .env("WEIR_DRAIN_MS", "0")
+            .args(["serve", "--roles", "gate", "--gate-addr", address])
+            .env("WEIR_STATE_DIR", folder.join(STATE))
+            .env("WEIR_DRAIN_MS", "0");
+        if let Some(budget_ms) = to_redis.budget_ms {
+            launch = launch.env("WEIR_REDIS_BUDGET_MS", budget_ms.to_string());
+        }
+        if let Some(relay) = &to_redis.relay {
+            let password = servers.redis.primaries().first().map_or("", Redis::password);
+            let url = format!("redis://:{password}@127.0.0.1:{}", relay.port());
+            launch = launch.env("WEIR_REDIS_URL", url);
+        }
+        launch
     };
     Service::start(weir, &folder.join("gate.log"), start).await.context("start the gate")
 }
@@ -314,6 +361,8 @@ fn text(value: &Value, field: &str) -> Result<String> {
     value[field].as_str().map(str::to_owned).with_context(|| format!("no {field} in {value}"))
 }
 
+/// The folder of the gate's snapshot.
+const STATE: &str = "state";
 const DATABASE: &str = "weir";
 const PASSWORD: &str = "the-logins-of-a-bench";
 const SERVED_LIMIT: Duration = Duration::from_mins(2);

@@ -2,17 +2,19 @@
 //!
 //! Reading order: `variants` (what is compared), `compare` (rounds), `closed` and `steady` (the two
 //! kinds of load), `usage` (processor time), `report` (the table); `scale`, `fairness` and `writes`
-//! measure start-up with much data and the isolation of tenants. `fixture` and `service` start
+//! measure start-up with much data and the isolation of tenants, `distant` a slow way to Redis. `fixture` and `service` start
 //! the measured processes.
 
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
 mod closed;
 mod compare;
+mod distant;
 mod fairness;
 mod fixture;
 mod numbers;
 mod plain;
+mod redis_servers;
 mod report;
 mod scale;
 mod service;
@@ -31,6 +33,7 @@ async fn main() -> anyhow::Result<()> {
         Task::Scale(args) => scale::run(args).await,
         Task::Fairness(args) => fairness::run(args).await,
         Task::Writes(args) => writes::run(args).await,
+        Task::Distant(args) => distant::run(args).await,
         Task::Plain(args) => plain::run(args).await,
     }
 }
@@ -51,6 +54,8 @@ enum Task {
     Fairness(fairness::FairnessArgs),
     /// Measures what a tenant notices of another one that writes overrides in bulk
     Writes(writes::WritesArgs),
+    /// Measures how many checks are degraded while Redis is some milliseconds away
+    Distant(distant::DistantArgs),
     /// Serves the plain limiter that Weir is compared with
     Plain(plain::PlainArgs),
 }

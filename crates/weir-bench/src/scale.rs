@@ -15,7 +15,7 @@ use crate::compare::publish;
 use crate::fixture::{Fixture, Tenant};
 use crate::numbers::float;
 use crate::steady::{self, Plan};
-use crate::usage::resident_bytes;
+use crate::usage::resident;
 use crate::variants;
 use found::Found;
 
@@ -76,13 +76,14 @@ async fn measure(args: &ScaleArgs, amount: Amount) -> Result<Found> {
     let mut hot = variants::rule("hot", &[variants::bucket(1_000_000)]);
     hot["match"] = variants::route("/hot");
     fixture.rule(&tenant, &hot).await?;
+    fixture.stop_gate()?;
     match amount {
         Amount::None => {}
         Amount::Tenants(count) => fill::tenants(&fixture, count).await?,
         Amount::Rules(count) => fill::rules(&fixture, &tenant, count).await?,
     }
-    let start = fixture.restart_gate(fixture.version().await?).await?;
-    let resident_bytes = resident_bytes(fixture.pid())?;
+    let start = fixture.start_gate(fixture.version().await?).await?;
+    let resident = resident(fixture.pid())?;
     let variant = variants::of_gate("s", "readers", &fixture, &tenant);
     fixture.served(&tenant.secret, &variants::check("/hot"), 1).await?;
     let length = PAUSE * args.changes;
@@ -93,7 +94,7 @@ async fn measure(args: &ScaleArgs, amount: Amount) -> Result<Found> {
     );
     let (whole_ms, applied_ms) = changes?.into_iter().unzip();
     let title = amount.title();
-    Ok(Found { title, start, resident_bytes, applied_ms, whole_ms, quiet, changing: changing? })
+    Ok(Found { title, start, resident, applied_ms, whole_ms, quiet, changing: changing? })
 }
 
 /// The interval between two changes. A change that takes longer delays the next one.

@@ -4,6 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result};
 use redis::aio::MultiplexedConnection;
+use weir_local::Redis;
 
 /// The counters at one moment.
 #[derive(Debug, Clone, Default)]
@@ -18,31 +19,42 @@ pub struct Usage {
     pub script_us: u64,
 }
 
-/// A connection that reads the statistics of Redis.
+/// Reads the statistics of the primaries of Redis.
 #[derive(Debug)]
 pub struct RedisUsage {
+    primaries: Vec<PrimaryUsage>,
+}
+
+#[derive(Debug)]
+struct PrimaryUsage {
     connection: MultiplexedConnection,
-    redis_pid: u32,
+    pid: u32,
 }
 
 impl RedisUsage {
-    pub async fn new(redis_url: &str) -> Result<Self> {
-        let client = redis::Client::open(redis_url)?;
-        let mut connection = client.get_multiplexed_async_connection().await?;
-        let server: String = redis::cmd("INFO").arg("server").query_async(&mut connection).await?;
-        let pid = server.lines().find_map(|line| line.strip_prefix("process_id:"));
-        let redis_pid =
-            pid.and_then(|text| text.trim().parse().ok()).context("Redis' process id")?;
-        Ok(Self { connection, redis_pid })
+    pub async fn new(primaries: &[Redis]) -> Result<Self> {
+        let mut connected = Vec::new();
+        for primary in primaries {
+            let client = redis::Client::open(primary.url())?;
+            let connection = client.get_multiplexed_async_connection().await?;
+            let pid = primary.pid().context("a primary does not run")?;
+            connected.push(PrimaryUsage { connection, pid });
+        }
+        Ok(Self { primaries: connected })
     }
 
-    /// Reads the present counters of Redis and of the process `service_pid`.
+    /// Reads the present counters of all primaries and of the process `service_pid`.
     pub async fn read(&mut self, service_pid: u32) -> Result<Usage> {
-        let stats: String =
-            redis::cmd("INFO").arg("commandstats").query_async(&mut self.connection).await?;
-        let (calls, script_us) = scripts(&stats);
-        let service_us = processor_us(service_pid)?;
-        Ok(Usage { service_us, redis_us: processor_us(self.redis_pid)?, calls, script_us })
+        let mut usage = Usage { service_us: processor_us(service_pid)?, ..Usage::default() };
+        for PrimaryUsage { connection, pid } in &mut self.primaries {
+            let stats: String =
+                redis::cmd("INFO").arg("commandstats").query_async(connection).await?;
+            let (calls, script_us) = scripts(&stats);
+            usage.redis_us += processor_us(*pid)?;
+            usage.calls += calls;
+            usage.script_us += script_us;
+        }
+        Ok(usage)
     }
 }
 
@@ -66,10 +78,21 @@ pub fn processor_us(pid: u32) -> Result<u64> {
 }
 
 /// The resident memory of a process, in bytes.
-pub fn resident_bytes(pid: u32) -> Result<u64> {
+#[derive(Debug, Clone, Copy)]
+pub struct Resident {
+    pub now_bytes: u64,
+    /// The most since the process started.
+    pub peak_bytes: u64,
+}
+
+/// Reads the resident memory of a process.
+pub fn resident(pid: u32) -> Result<Resident> {
     let path = format!("/proc/{pid}/status");
     let text = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
-    kibibytes(&text, "VmRSS:").map(|kib| kib * 1024).with_context(|| format!("understand {path}"))
+    let bytes = |name| kibibytes(&text, name).map(|kib| kib * 1024);
+    let found = bytes("VmRSS:").zip(bytes("VmHWM:"));
+    let (now_bytes, peak_bytes) = found.with_context(|| format!("understand {path}"))?;
+    Ok(Resident { now_bytes, peak_bytes })
 }
 
 /// The cores and the memory of this machine.

@@ -84,9 +84,9 @@ pub async fn start(
 }
 
 /// All variants, in the order of the table.
-pub const LABELS: [&str; 19] = [
-    "a", "b", "c", "d", "e", "e2", "f", "g", "h", "i", "fixed", "log", "counter", "token", "leaky",
-    "spacing", "quota", "shadow", "block",
+pub const LABELS: [&str; 21] = [
+    "a", "b", "c", "d", "e", "e2", "f", "g", "h", "i", "j", "k", "fixed", "log", "counter",
+    "token", "leaky", "spacing", "quota", "shadow", "block",
 ];
 
 /// The title of variant (c), whose program is possibly not installed.
@@ -135,9 +135,14 @@ fn long(short: Variant) -> Variant {
 async fn weir(label: &'static str, fixture: &Fixture) -> Result<Variant> {
     let tenant = fixture.tenant(&format!("bench {label}")).await?;
     let (title, limits) = match label {
-        "d" => {
+        "d" | "j" | "k" => {
             fixture.rule(&tenant, &rule("one", &[bucket(GENEROUS)])).await?;
-            ("exact, one rule", 1)
+            let title = match label {
+                "j" => "exact, one rule, a cluster of three primaries",
+                "k" => "exact, one rule, a primary that Sentinels name",
+                _ => "exact, one rule",
+            };
+            (title, 1)
         }
         "e" => {
             for at in 0..5 {

@@ -7,6 +7,10 @@ use std::time::Duration;
 pub enum LocalError {
     #[error("{program} was not found; install it with: cargo xtask setup")]
     Missing { program: &'static str },
+    #[error("{engine} was not found; install it with: cargo xtask setup --for test")]
+    MissingEngine { engine: &'static str },
+    #[error("{variable} names no engine: {name:?}")]
+    UnknownEngine { variable: &'static str, name: String },
     #[error("{doing} {}", path.display())]
     File { doing: &'static str, path: PathBuf, source: std::io::Error },
     #[error("start {program}")]

@@ -70,7 +70,7 @@ fn give(path: &Path, account: &Account) -> std::io::Result<()> {
 }
 
 /// Whether `account` can pass through every existing folder above `path`.
-fn reachable(path: &Path, account: &Account) -> bool {
+pub(crate) fn reachable(path: &Path, account: &Account) -> bool {
     let Account::Other { uid, gid, .. } = account else {
         return true;
     };

@@ -4,6 +4,7 @@
 //! - [`Postgres`] and [`Redis`]: one server each, on loopback, in a folder of its own.
 //! - [`PgBouncer`]: a pooler in front of a Postgres server.
 //! - [`RedisSentinel`] and [`RedisCluster`]: several Redis servers that fail over by themselves.
+//! - [`Engine`]: the Redis of this machine, or another one that the tests run on.
 //! - [`shared`]: one server of each kind per test process.
 //! - [`Relay`]: a network that delays, silences and cuts connections.
 //! - [`WatchedProcess`]: a process that must not outlive its owner. Tests run `weir serve` in it.
@@ -14,6 +15,7 @@
 pub mod shared;
 
 mod account;
+mod engine;
 mod error;
 mod folder;
 mod pgbouncer;
@@ -29,14 +31,15 @@ mod secret;
 mod watchdog;
 
 pub use account::Account;
+pub use engine::{ENGINE_VARIABLE, Engine};
 pub use error::LocalError;
 pub use pgbouncer::PgBouncer;
 pub use port::free_port;
 pub use postgres::{Postgres, PostgresOptions};
-pub use programs::{pgbouncer, postgres_folder, redis_server};
+pub use programs::{cache_folder, faketime, pgbouncer, postgres_folder, redis_server};
 pub use redis::{Redis, RedisOptions};
-pub use redis_cluster::RedisCluster;
-pub use redis_sentinel::RedisSentinel;
+pub use redis_cluster::{ClusterOptions, RedisCluster};
+pub use redis_sentinel::{RedisSentinel, SentinelOptions, TlsFiles};
 pub use relay::Relay;
 pub use scratch::ScratchDir;
 pub use watchdog::{Launch, StopSignal, WatchedProcess};

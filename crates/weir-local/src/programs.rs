@@ -26,12 +26,28 @@ pub fn redis_server() -> Result<PathBuf, LocalError> {
         .ok_or(LocalError::Missing { program: "redis-server" })
 }
 
+/// The folder for files that builds and runs use again: `weir` in the user's folder for caches.
+pub fn cache_folder() -> Option<PathBuf> {
+    let named = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let caches = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")))?;
+    Some(caches.join("weir"))
+}
+
 /// The path of `pgbouncer`, which Debian installs outside of the search path of accounts.
 pub fn pgbouncer() -> Result<PathBuf, LocalError> {
     let debian = PathBuf::from("/usr/sbin/pgbouncer");
     on_path("pgbouncer")
         .or_else(|| debian.is_file().then_some(debian))
         .ok_or(LocalError::Missing { program: "pgbouncer" })
+}
+
+/// The library that gives a process another clock. Debian installs it with the program `faketime`.
+pub fn faketime() -> Result<PathBuf, LocalError> {
+    installed("/usr/lib", "")
+        .into_iter()
+        .filter_map(|folder| Some(folder.parent()?.join("faketime/libfaketime.so.1")))
+        .find(|library| library.is_file())
+        .ok_or(LocalError::Missing { program: "libfaketime" })
 }
 
 fn on_path(name: &str) -> Option<PathBuf> {

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use crate::port::is_free;
 use crate::postgres::pause_between_polls;
-use crate::programs::redis_server;
-use crate::{Account, Launch, LocalError, StopSignal, WatchedProcess, folder, free_port, secret};
+use crate::programs::faketime;
+use crate::{
+    Account, Engine, Launch, LocalError, StopSignal, WatchedProcess, folder, free_port, secret,
+};
 
 /// The server's folder, and more lines of its configuration, such as cluster mode or memory limits.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +31,15 @@ pub struct Redis {
     password: String,
     port: u16,
     sentinel: bool,
+    clock_s: i64,
     process: Mutex<Option<WatchedProcess>>,
+}
+
+/// The engine of a server, and the difference of its clock from that of the machine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Host {
+    pub(crate) engine: Engine,
+    pub(crate) clock_s: i64,
 }
 
 /// A server that belongs to a group of servers with one password.
@@ -49,9 +59,17 @@ impl Redis {
         options: RedisOptions,
         member: Option<&Member<'_>>,
     ) -> Result<Self, LocalError> {
+        Self::start_on(Host { engine: Engine::of_environment()?, clock_s: 0 }, options, member)
+    }
+
+    pub(crate) fn start_on(
+        host: Host,
+        options: RedisOptions,
+        member: Option<&Member<'_>>,
+    ) -> Result<Self, LocalError> {
         let RedisOptions { data_dir, settings } = options;
-        let program = redis_server()?;
         let account = Account::for_servers()?;
+        let program = host.engine.program(&account)?;
         let data_dir = folder::prepare(&data_dir, &account)?;
         let password = match member {
             Some(member) => member.password.to_owned(),
@@ -66,8 +84,9 @@ impl Redis {
             None => free_port()?,
         };
         folder::write_private(&port_file, &port.to_string(), &account)?;
-        let process = Mutex::new(None);
-        let server = Self { program, data_dir, account, password, port, sentinel, process };
+        let (clock_s, process) = (host.clock_s, Mutex::new(None));
+        let server =
+            Self { program, data_dir, account, password, port, sentinel, clock_s, process };
         server.configure(&settings)?;
         server.run()?;
         Ok(server)
@@ -155,7 +174,18 @@ impl Redis {
 
     fn run(&self) -> Result<(), LocalError> {
         let log = self.data_dir.join("redis.log");
-        let launch = Launch::new(&self.program, &self.data_dir, &log)
+        let launch = if self.clock_s == 0 {
+            Launch::new(&self.program, &self.data_dir, &log)
+        } else {
+            Launch::new("/usr/bin/env", &self.data_dir, &log)
+                .args([
+                    format!("LD_PRELOAD={}", faketime()?.display()),
+                    format!("FAKETIME={:+}s", self.clock_s),
+                ])
+                .args(["DONT_FAKE_MONOTONIC=1"])
+                .args([&self.program])
+        };
+        let launch = launch
             .args([self.data_dir.join("redis.conf")])
             .args(self.sentinel.then_some("--sentinel"))
             .run_as(self.account.clone())

@@ -3,15 +3,34 @@
 use std::path::Path;
 use std::thread;
 
-use crate::redis::Member;
-use crate::redis_sentinel::await_that;
-use crate::{LocalError, Redis, RedisOptions, free_port, secret};
+use crate::redis::{Host, Member};
+use crate::redis_sentinel::{await_that, tls_settings};
+use crate::{Engine, LocalError, Redis, RedisOptions, TlsFiles, free_port, secret};
 
 /// Running servers. Dropping them stops all of them and discards their data.
 #[derive(Debug)]
 pub struct RedisCluster {
     nodes: Vec<Redis>,
+    /// The ports that the nodes announce.
+    ports: Vec<u16>,
     primaries: usize,
+    tls: bool,
+    host: &'static str,
+}
+
+/// Properties of a cluster.
+#[derive(Debug, Clone, Default)]
+pub struct ClusterOptions {
+    pub primaries: usize,
+    /// The number of replicas of each primary.
+    pub replicas: usize,
+    /// The difference of the replicas' clocks from that of the machine. The cluster then consists of Valkey 9, because other
+    /// engines do not start with another clock.
+    pub replica_clock_s: i64,
+    /// The certificate with which all nodes speak TLS to clients and to each other.
+    pub tls: Option<TlsFiles>,
+    /// Whether the nodes announce the host name `localhost` instead of their addresses.
+    pub named: bool,
 }
 
 const SLOTS: usize = 16_384;
@@ -24,9 +43,18 @@ impl RedisCluster {
     /// Starts `primaries` × (1 + `replicas`) servers, each in a folder of its own inside `data_dir`. The primaries come first
     /// and have equal ranges of slots. Returns when every node reports that the cluster serves.
     pub fn start(data_dir: &Path, primaries: usize, replicas: usize) -> Result<Self, LocalError> {
+        let options = ClusterOptions { primaries, replicas, ..ClusterOptions::default() };
+        Self::start_with(data_dir, &options)
+    }
+
+    pub fn start_with(data_dir: &Path, options: &ClusterOptions) -> Result<Self, LocalError> {
+        let ClusterOptions { primaries, replicas, replica_clock_s, tls, named } = options;
         let password = secret::random_name()?;
+        let engine =
+            if *replica_clock_s == 0 { Engine::of_environment()? } else { Engine::Valkey9 };
         let start = |at: usize| {
-            let settings = vec![
+            let tls_port = tls.as_ref().map(|_| free_port()).transpose()?;
+            let mut settings = vec![
                 "cluster-enabled yes".to_owned(),
                 "cluster-config-file nodes.conf".to_owned(),
                 format!("cluster-node-timeout {NODE_TIMEOUT_MS}"),
@@ -35,26 +63,43 @@ impl RedisCluster {
                 "cluster-allow-replica-migration no".to_owned(),
                 "repl-diskless-sync-delay 0".to_owned(),
             ];
+            if *named {
+                settings.push("cluster-announce-hostname localhost".to_owned());
+                settings.push("cluster-preferred-endpoint-type hostname".to_owned());
+            }
+            if let (Some(files), Some(port)) = (tls, tls_port) {
+                settings.extend(tls_settings(files, port));
+                settings.push("tls-cluster yes".to_owned());
+            }
             let options = RedisOptions { data_dir: data_dir.join(format!("node-{at}")), settings };
-            Redis::start_member(options, Some(&Member { password: &password, sentinel: false }))
+            let member = Member { password: &password, sentinel: false };
+            let clock_s = if at < *primaries { 0 } else { *replica_clock_s };
+            let node = Redis::start_on(Host { engine, clock_s }, options, Some(&member))?;
+            let port = tls_port.unwrap_or(node.port());
+            Ok::<_, LocalError>((node, port))
         };
         let count = primaries * (1 + replicas);
         let start = &start;
-        let nodes: Result<_, _> = thread::scope(|scope| {
+        let nodes: Result<Vec<_>, LocalError> = thread::scope(|scope| {
             let starting: Vec<_> = (0..count).map(|at| scope.spawn(move || start(at))).collect();
             let joined = starting.into_iter().map(thread::ScopedJoinHandle::join);
             joined.map(|started| started.map_err(|_| LocalError::NotRunning)?).collect()
         });
-        let cluster = Self { nodes: nodes?, primaries };
+        let (nodes, ports) = nodes?.into_iter().unzip();
+        let host = if *named { "localhost" } else { "127.0.0.1" };
+        let (primaries, tls) = (*primaries, tls.is_some());
+        let cluster = Self { nodes, ports, primaries, tls, host };
         cluster.assemble()?;
         Ok(cluster)
     }
 
     /// The address of the cluster: all nodes, with their password.
     pub fn url(&self) -> String {
-        let hosts: Vec<_> = self.nodes.iter().map(Redis::address).collect();
+        let hosts = self.ports.iter().map(|port| format!("{}:{port}", self.host));
+        let hosts: Vec<_> = hosts.collect();
         let password = self.nodes.first().map_or("", Redis::password);
-        format!("redis-cluster://:{password}@{}", hosts.join(","))
+        let scheme = if self.tls { "rediss-cluster" } else { "redis-cluster" };
+        format!("{scheme}://:{password}@{}", hosts.join(","))
     }
 
     /// All nodes. The first ones were the primaries at the start.
@@ -130,10 +175,10 @@ impl RedisCluster {
             }
         }
         let first = self.nodes.first().ok_or(LocalError::NotRunning)?;
-        for node in &self.nodes[1..] {
+        for (node, port) in self.nodes.iter().zip(&self.ports).skip(1) {
             let bus = reply(node, "CONFIG GET cluster-port");
             let bus = bus.split("\r\n").nth(4).unwrap_or_default().to_owned();
-            ok(first, &format!("CLUSTER MEET 127.0.0.1 {} {bus}", node.port()))?;
+            ok(first, &format!("CLUSTER MEET 127.0.0.1 {port} {bus}"))?;
         }
         let known = format!("cluster_known_nodes:{}\r", self.nodes.len());
         await_that("nodes", || self.every(|node| reply(node, "CLUSTER INFO").contains(&known)))?;

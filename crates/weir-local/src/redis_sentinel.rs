@@ -1,11 +1,12 @@
 //! A primary, a replica and three Sentinels that promote the replica when the primary fails.
 
-use std::path::Path;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::postgres::pause_between_polls;
-use crate::redis::Member;
-use crate::{LocalError, Redis, RedisOptions, secret};
+use crate::redis::{Host, Member};
+use crate::{Engine, LocalError, Redis, RedisOptions, Relay, free_port, secret};
 
 /// Running servers. Dropping them stops all of them and discards their data.
 #[derive(Debug)]
@@ -13,6 +14,32 @@ pub struct RedisSentinel {
     /// Stopped first, so that they start no failover while the servers stop.
     sentinels: Vec<Redis>,
     servers: [Redis; 2],
+    /// The ports that the Sentinels name for the servers, and their own.
+    server_ports: [u16; 2],
+    sentinel_ports: Vec<u16>,
+    relay: Option<Relay>,
+    tls: bool,
+}
+
+/// Properties of a group that most groups do not have.
+#[derive(Debug, Clone, Default)]
+pub struct SentinelOptions {
+    /// Whether the first primary is reached through a relay, which can cut it off from the other servers. Only on Linux,
+    /// where all addresses 127.0.0.0/8 are those of loopback.
+    pub relayed: bool,
+    /// The difference of the replica's clock from that of the machine. The group then consists of Valkey 9, because other
+    /// engines do not start with another clock.
+    pub replica_clock_s: i64,
+    /// The certificate with which all servers speak TLS to clients and to each other.
+    pub tls: Option<TlsFiles>,
+}
+
+/// A certificate, its key, and the authority that signed it (PEM). The account of the servers must be able to read them.
+#[derive(Debug, Clone)]
+pub struct TlsFiles {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+    pub authority: PathBuf,
 }
 
 const SENTINELS: usize = 3;
@@ -21,33 +48,62 @@ const NAME: &str = "weir";
 /// The time after which the Sentinels count a silent primary as down.
 const DOWN_AFTER_MS: u32 = 1_000;
 const DEADLINE: Duration = Duration::from_mins(1);
+/// The address from which the replica and the Sentinels connect, so that a relay can distinguish them from clients.
+const MAJORITY: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 
 impl RedisSentinel {
     /// Starts five servers, each in a folder of its own inside `data_dir`, through which their account must
     /// be able to pass. Returns when the Sentinels know each other and the replica.
     pub fn start(data_dir: &Path) -> Result<Self, LocalError> {
+        Self::start_with(data_dir, &SentinelOptions::default())
+    }
+
+    pub fn start_with(data_dir: &Path, options: &SentinelOptions) -> Result<Self, LocalError> {
         let password = secret::random_name()?;
-        let start = |folder: &str, sentinel, settings| {
+        let SentinelOptions { relayed, replica_clock_s, tls } = options;
+        let engine =
+            if *replica_clock_s == 0 { Engine::of_environment()? } else { Engine::Valkey9 };
+        // Returns the server and the port that it announces.
+        let start = |folder: &str, sentinel, clock_s, mut settings: Vec<String>| {
+            let tls_port = tls.as_ref().map(|_| free_port()).transpose()?;
+            if let (Some(files), Some(port)) = (tls, tls_port) {
+                settings.splice(0..0, tls_settings(files, port));
+            }
             let options = RedisOptions { data_dir: data_dir.join(folder), settings };
-            Redis::start_member(options, Some(&Member { password: &password, sentinel }))
+            let member = Member { password: &password, sentinel };
+            let server = Redis::start_on(Host { engine, clock_s }, options, Some(&member))?;
+            let port = tls_port.unwrap_or(server.port());
+            Ok::<_, LocalError>((server, port))
         };
         // A primary waits for more replicas by default before it sends its data to the first.
-        let first = start("redis-first", false, vec!["repl-diskless-sync-delay 0".to_owned()])?;
-        let follow = format!("replicaof 127.0.0.1 {}", first.port());
-        let settings = vec!["repl-diskless-sync-delay 0".to_owned(), follow];
-        let servers = [first, start("redis-second", false, settings)?];
+        let at_once = "repl-diskless-sync-delay 0".to_owned();
+        let (first, mut first_port) = start("redis-first", false, 0, vec![at_once.clone()])?;
+        let relay = relayed.then(|| Relay::start(first_port)).transpose()?;
+        first_port = relay.as_ref().map_or(first_port, Relay::port);
+        let from = |announce: &str| {
+            let settings =
+                [format!("bind-source-addr {MAJORITY}"), format!("{announce} 127.0.0.1")];
+            if *relayed { settings.to_vec() } else { Vec::new() }
+        };
+        let mut settings = from("replica-announce-ip");
+        settings.extend([at_once, format!("replicaof 127.0.0.1 {first_port}")]);
+        let (second, second_port) = start("redis-second", false, *replica_clock_s, settings)?;
         // A Sentinel asks the primary for its replicas when it starts, and then only every ten seconds.
-        await_that("replica", || reply(&servers[0], "INFO replication").contains("state=online"))?;
-        let settings = [
-            format!("sentinel monitor {NAME} 127.0.0.1 {} 2", servers[0].port()),
+        await_that("replica", || reply(&first, "INFO replication").contains("state=online"))?;
+        let mut settings = from("sentinel announce-ip");
+        settings.extend([
+            format!("sentinel monitor {NAME} 127.0.0.1 {first_port} 2"),
             format!("sentinel auth-pass {NAME} {password}"),
             format!("sentinel down-after-milliseconds {NAME} {DOWN_AFTER_MS}"),
             format!("sentinel failover-timeout {NAME} 3000"),
-        ];
+        ]);
         let sentinels = (0..SENTINELS)
-            .map(|at| start(&format!("sentinel-{at}"), true, settings.to_vec()))
-            .collect::<Result<_, _>>()?;
-        let group = Self { sentinels, servers };
+            .map(|at| start(&format!("sentinel-{at}"), true, 0, settings.clone()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (sentinels, sentinel_ports) = sentinels.into_iter().unzip();
+        let (servers, server_ports) = ([first, second], [first_port, second_port]);
+        let tls = tls.is_some();
+        let group = Self { sentinels, servers, server_ports, sentinel_ports, relay, tls };
         await_that("Sentinels", || {
             group.sentinels.iter().all(|sentinel| {
                 let state = reply(sentinel, &format!("SENTINEL MASTER {NAME}"));
@@ -60,9 +116,29 @@ impl RedisSentinel {
 
     /// The address of the primary by way of the Sentinels, with all passwords.
     pub fn url(&self) -> String {
-        let hosts: Vec<_> = self.sentinels.iter().map(Redis::address).collect();
+        self.url_by(&self.sentinel_ports)
+    }
+
+    /// As [`url`](Self::url), with other ports for the Sentinels.
+    pub fn url_by(&self, ports: &[u16]) -> String {
+        let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let (password, hosts) = (self.servers[0].password(), hosts.join(","));
-        format!("redis-sentinel://:{password}@{hosts}/{NAME}?sentinel_password={password}")
+        let scheme = if self.tls { "rediss-sentinel" } else { "redis-sentinel" };
+        format!("{scheme}://:{password}@{hosts}/{NAME}?sentinel_password={password}")
+    }
+
+    /// Cuts the first primary off from the replica and the Sentinels, but not from clients. The group must have a relay.
+    pub fn cut_off_first(&self) -> Result<(), LocalError> {
+        let relay = self.relay.as_ref().ok_or(LocalError::NotRunning)?;
+        relay.isolate(MAJORITY);
+        Ok(())
+    }
+
+    /// Ends what [`cut_off_first`](Self::cut_off_first) began.
+    pub fn rejoin_first(&self) {
+        if let Some(relay) = &self.relay {
+            relay.rejoin();
+        }
     }
 
     pub fn servers(&self) -> &[Redis; 2] {
@@ -84,7 +160,7 @@ impl RedisSentinel {
         if !ports.all(|port| port == Some(first)) {
             return None;
         }
-        self.servers.iter().position(|server| server.port() == first)
+        self.server_ports.iter().position(|port| *port == first)
     }
 
     /// Lets the Sentinels promote the replica without an error of the primary. Returns when the replica is the primary.
@@ -100,6 +176,18 @@ impl RedisSentinel {
             after.is_some() && after != before
         })
     }
+}
+
+/// The lines of a configuration with which a server speaks TLS at `port` and to other servers.
+pub(crate) fn tls_settings(files: &TlsFiles, port: u16) -> [String; 6] {
+    [
+        format!("tls-port {port}"),
+        format!("tls-cert-file {}", files.certificate.display()),
+        format!("tls-key-file {}", files.key.display()),
+        format!("tls-ca-cert-file {}", files.authority.display()),
+        "tls-auth-clients no".to_owned(),
+        "tls-replication yes".to_owned(),
+    ]
 }
 
 fn reply(server: &Redis, command: &str) -> String {

@@ -2,7 +2,7 @@
 //! silently drops the packets of the existing connections while new ones work, or that cuts connections.
 
 use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -25,11 +25,14 @@ struct Shared {
     deaf: AtomicBool,
     /// The time by which bytes are delayed in each direction, in microseconds.
     delay_us: AtomicU64,
+    /// The address whose connections are silent.
+    isolated: Mutex<Option<IpAddr>>,
     links: Mutex<Vec<Link>>,
 }
 
 #[derive(Debug)]
 struct Link {
+    from: IpAddr,
     silent: Arc<AtomicBool>,
     ends: [TcpStream; 2],
 }
@@ -45,6 +48,7 @@ impl Relay {
             ended: AtomicBool::new(false),
             deaf: AtomicBool::new(false),
             delay_us: AtomicU64::new(0),
+            isolated: Mutex::default(),
             links: Mutex::default(),
         });
         let accepting = Arc::clone(&shared);
@@ -80,6 +84,25 @@ impl Relay {
         links.len()
     }
 
+    /// Drops all bytes of the connections from this address, existing and new, as a partition of the network does.
+    pub fn isolate(&self, address: IpAddr) {
+        let links = self.shared.links();
+        *self.shared.isolated() = Some(address);
+        for link in links.iter().filter(|link| link.from == address) {
+            link.silent.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Ends the isolation of an address. Its connections end, because bytes of them were lost.
+    pub fn rejoin(&self) {
+        let Some(address) = self.shared.isolated().take() else { return };
+        for link in self.shared.links().iter().filter(|link| link.from == address) {
+            for end in &link.ends {
+                drop(end.shutdown(Shutdown::Both));
+            }
+        }
+    }
+
     /// Sets whether new connections are silent from the start.
     pub fn set_deaf(&self, deaf: bool) {
         self.shared.deaf.store(deaf, Ordering::SeqCst);
@@ -100,6 +123,10 @@ impl Shared {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn isolated(&self) -> std::sync::MutexGuard<'_, Option<IpAddr>> {
+        self.isolated.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn accept(self: &Arc<Self>, listener: &TcpListener) {
         for client in listener.incoming().flatten() {
             if self.ended.load(Ordering::SeqCst) {
@@ -109,11 +136,16 @@ impl Shared {
                 continue;
             };
             drop((client.set_nodelay(true), server.set_nodelay(true)));
-            let silent = Arc::new(AtomicBool::new(self.deaf.load(Ordering::SeqCst)));
+            let Ok(from) = client.peer_addr().map(|address| address.ip()) else { continue };
             let both = || Some([client.try_clone().ok()?, server.try_clone().ok()?]);
-            let (Some(ends), Some([from, to])) = (both(), both()) else { continue };
-            self.links().push(Link { silent: Arc::clone(&silent), ends });
-            for (from, to) in [(from, to), (server, client)] {
+            let (Some(ends), Some([inward, outward])) = (both(), both()) else { continue };
+            // Held from the decision on, so that no isolation misses the connection.
+            let mut links = self.links();
+            let silent = self.deaf.load(Ordering::SeqCst) || *self.isolated() == Some(from);
+            let silent = Arc::new(AtomicBool::new(silent));
+            links.push(Link { from, silent: Arc::clone(&silent), ends });
+            drop(links);
+            for (from, to) in [(inward, outward), (server, client)] {
                 let (sender, receiver) = mpsc::channel();
                 let (silent, writer) = (Arc::clone(&silent), Arc::clone(&silent));
                 let shared = Arc::clone(self);

@@ -5,6 +5,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 use crate::{LocalError, secret};
 
@@ -40,6 +41,17 @@ impl ScratchDir {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// A folder for this test process, removed after its end.
+///
+/// # Panics
+/// If no folder can be created.
+pub fn of_process() -> &'static ScratchDir {
+    static FOLDER: OnceLock<ScratchDir> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        ScratchDir::create().unwrap_or_else(|error| panic!("create a scratch folder: {error}"))
+    })
 }
 
 impl Drop for ScratchDir {

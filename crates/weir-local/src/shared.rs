@@ -3,7 +3,8 @@
 
 use std::sync::OnceLock;
 
-use crate::{Postgres, PostgresOptions, Redis, RedisOptions, ScratchDir};
+pub use crate::scratch::of_process as scratch;
+use crate::{Postgres, PostgresOptions, Redis, RedisOptions};
 
 /// The Postgres server of this test process.
 ///
@@ -32,16 +33,5 @@ pub fn redis() -> &'static Redis {
             settings: Vec::new(),
         })
         .unwrap_or_else(|error| panic!("start Redis: {error}"))
-    })
-}
-
-/// A folder for this test process, removed after its end.
-///
-/// # Panics
-/// If no folder can be created.
-pub fn scratch() -> &'static ScratchDir {
-    static FOLDER: OnceLock<ScratchDir> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        ScratchDir::create().unwrap_or_else(|error| panic!("create a scratch folder: {error}"))
     })
 }

@@ -12,14 +12,14 @@ use rust_embed::RustEmbed;
 use weir_http::problem::Problem;
 
 use crate::embedded::{file, refuse_writes};
-use crate::guide;
+use crate::{guide, schemas};
 
 #[derive(RustEmbed)]
 #[folder = "../../frontend/dist"]
 #[allow_missing = true]
 struct Files;
 
-/// The routes of the dashboard, whose page can call gates at these origins, and of the guide.
+/// The routes of the dashboard, whose page can call gates at these origins, of the guide, and of the schema.
 pub fn router(gate_origins: &[String]) -> Router {
     let policy = format!(
         "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' {}; \
@@ -35,6 +35,7 @@ pub fn router(gate_origins: &[String]) -> Router {
         .route("/", any(answer.clone()))
         .route("/{*path}", any(answer))
         .merge(guide::router())
+        .merge(schemas::router())
 }
 
 fn file_or_page(request: &Request, policy: &HeaderValue) -> Response {

@@ -18,7 +18,9 @@ use clap::Args;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 use weir_control::{SigningKey, Signup};
-use weir_local::{LocalError, Postgres, PostgresOptions, Redis, RedisOptions, RedisSentinel};
+use weir_local::{
+    LocalError, Postgres, PostgresOptions, Redis, RedisCluster, RedisOptions, RedisSentinel,
+};
 use weir_store::Role;
 
 use self::addresses::Addresses;
@@ -43,7 +45,8 @@ pub struct DevArgs {
     /// Longest that a check waits for Redis; more than `weir serve` allows, for a busy desk machine
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     redis_budget_ms: u64,
-    /// The Redis to start: one server, or a primary with a replica and three Sentinels
+    /// The Redis to start: one server, a primary with a replica and three Sentinels, or a cluster of three primaries with
+    /// replicas
     #[arg(long, value_enum, default_value_t = RedisKind::Single)]
     redis: RedisKind,
     /// Print one line of JSON when everything is ready, and nothing else
@@ -59,6 +62,7 @@ pub struct DevArgs {
 enum RedisKind {
     Single,
     Sentinel,
+    Cluster,
 }
 
 const DATABASE: &str = "weir";
@@ -89,8 +93,9 @@ struct Servers {
 }
 
 enum RedisServers {
-    Single(Redis),
+    Single(Box<Redis>),
     Sentinel(Box<RedisSentinel>),
+    Cluster(Box<RedisCluster>),
 }
 
 impl Servers {
@@ -113,11 +118,16 @@ impl RedisServers {
         match kind {
             RedisKind::Single => {
                 let data_dir = data_dir.join("redis");
-                Redis::start(RedisOptions { data_dir, settings: Vec::new() }).map(Self::Single)
+                let server = Redis::start(RedisOptions { data_dir, settings: Vec::new() })?;
+                Ok(Self::Single(Box::new(server)))
             }
             RedisKind::Sentinel => {
                 let group = RedisSentinel::start(data_dir)?;
                 Ok(Self::Sentinel(Box::new(group)))
+            }
+            RedisKind::Cluster => {
+                let cluster = RedisCluster::start(data_dir, 3, 1)?;
+                Ok(Self::Cluster(Box::new(cluster)))
             }
         }
     }
@@ -126,6 +136,7 @@ impl RedisServers {
         match self {
             Self::Single(server) => server.url(),
             Self::Sentinel(group) => group.url(),
+            Self::Cluster(cluster) => cluster.url(),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 
 mod audit;
 mod check_redis;
@@ -18,7 +19,9 @@ mod lifecycle;
 mod migrate;
 mod openapi;
 mod operations;
+mod rules_as_code;
 mod running;
+mod schemas;
 mod serve;
 mod telemetry;
 mod user;
@@ -54,6 +57,13 @@ enum Command {
     CheckRedis(Box<check_redis::CheckRedisArgs>),
     /// Print the OpenAPI documents of both planes
     Openapi(openapi::OpenapiArgs),
+    #[command(flatten)]
+    RulesAsCode(rules_as_code::Command),
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
 }
 
 fn main() -> ExitCode {
@@ -62,8 +72,8 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return telemetry::failed(&error.into()),
     };
-    let done = runtime.block_on(async {
-        match cli.command {
+    let code = runtime.block_on(async {
+        let done = match cli.command {
             Command::Serve(args) => serve::run(*args).await,
             Command::Migrate(args) => migrate::run(args).await,
             Command::Dev(args) => dev::run(args).await,
@@ -73,14 +83,17 @@ fn main() -> ExitCode {
             Command::Health(args) => health::run(args).await,
             Command::CheckRedis(args) => check_redis::run(*args).await,
             Command::Openapi(args) => openapi::run(&args),
-        }
+            Command::RulesAsCode(command) => return rules_as_code::run(command).await,
+            Command::Completions { shell } => {
+                clap_complete::generate(shell, &mut Cli::command(), "weir", &mut std::io::stdout());
+                Ok(())
+            }
+        };
+        done.map_or_else(|error| telemetry::failed(&error), |()| ExitCode::SUCCESS)
     });
     // Tasks that ignore the shutdown must not delay the end of the process.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => telemetry::failed(&error),
-    }
+    code
 }
 
 #[cfg(test)]

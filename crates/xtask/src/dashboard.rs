@@ -225,7 +225,7 @@ const PROGRAM: &str = "weir";
 const DIST: &str = "frontend/dist";
 
 /// Everything the result depends on; what does not exist counts as empty.
-const INPUTS: [&str; 11] = [
+const INPUTS: [&str; 13] = [
     "Cargo.lock",
     "Cargo.toml",
     "rust-toolchain.toml",
@@ -237,4 +237,6 @@ const INPUTS: [&str; 11] = [
     "frontend/public",
     "frontend/src",
     "frontend/style",
+    "frontend/theme.js",
+    "frontend/vendor",
 ];

@@ -4,6 +4,7 @@
 //! script: the content security policy of the guide permits none. Every link between the pages, and those of the pages
 //! at the root of the tree, is checked: its file and its heading must exist.
 
+mod include;
 mod links;
 mod page;
 mod summary;
@@ -40,6 +41,7 @@ fn build(workspace: &Workspace) -> Result<()> {
     for path in chapters.iter().map(|chapter| chapter.path.clone()) {
         let text = fs::read_to_string(source.join(&path))
             .with_context(|| format!("read the chapter docs/{}", path.display()))?;
+        let text = include::expanded(&source.join(&path), &text)?;
         ensure!(
             pages.insert(Path::new(SOURCE).join(&path), Page::parse(&text)).is_none(),
             "docs/SUMMARY.md names {} twice",

@@ -81,7 +81,7 @@ fn layer(name: &str) -> Option<u8> {
     Some(match name {
         "weir-domain" => 0,
         "weir-store" | "weir-wire" | "weir-redis" | "weir-webhook" => 1,
-        "weir-http" => 2,
+        "weir-http" | "weir-manifest" => 2,
         "weir-control" | "weir-gate" => 3,
         "weir-server" | "weir-bench" => 4,
         "weir-frontend" | "weir-local" | "weir-tests" | "xtask" => ASIDE,

@@ -7,6 +7,7 @@
 mod bench;
 mod chart;
 mod checkers;
+mod clients;
 mod compress;
 mod dashboard;
 mod dependencies;
@@ -63,6 +64,9 @@ fn run(workspace: &Workspace, task: Task) -> anyhow::Result<()> {
         Task::Tidy { words: true } => tidy::words(workspace),
         Task::Dependencies => dependencies::run(workspace),
         Task::Chart => chart::run(workspace),
+        Task::Clients { languages } => {
+            clients::run(workspace, &workspace.build_server()?, &languages)
+        }
         Task::Image { inside: None } => image::run(workspace),
         Task::Image { inside: Some(scratch) } => image::run_inside(workspace, &scratch),
         Task::Release => release::run(workspace),
@@ -126,6 +130,11 @@ enum Task {
     Dependencies,
     /// Renders the Helm chart with many values and validates all of it
     Chart,
+    /// Tests, builds and installs the client libraries
+    Clients {
+        /// `typescript`, `python`, `go`, `rust`, `generated`, `examples`; all of them if none is named
+        languages: Vec<String>,
+    },
     /// Builds the container images around the server of the tests, and runs them until a check is answered
     Image {
         /// The second half, in namespaces of its own

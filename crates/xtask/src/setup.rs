@@ -1,6 +1,7 @@
 //! `cargo xtask setup`: installs the programs that are missing on this machine. Each step checks first, so nothing is done on
 //! a machine that is ready.
 
+mod engines;
 mod limiters;
 mod packages;
 mod purpose;
@@ -14,9 +15,9 @@ use anyhow::Result;
 use crate::workspace::Workspace;
 
 pub use limiters::throttlecrab;
-pub use packages::browser_tool;
+pub use packages::{browser_tool, openapi_tool};
 pub use purpose::Purpose;
-pub use python::python_tool;
+pub use python::{client_python, python_tool};
 pub use tools::{bindgen, machete, splitter};
 pub use wasm_std::{WasmStd, wasm_std};
 
@@ -33,6 +34,7 @@ pub fn run(workspace: &Workspace, purpose: Purpose) -> Result<()> {
     if purpose == Purpose::Test {
         packages::install(workspace)?;
         python::install(workspace)?;
+        engines::install(workspace)?;
         tools::install_checkers(workspace)?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::bench::instructions;
 use crate::dashboard::{self, wasm_cargo};
 use crate::setup::{self, Purpose};
 use crate::workspace::{Mode, Workspace, call, step};
-use crate::{chart, checkers, dependencies, guide, image, layers, openapi, sqlx, tidy};
+use crate::{chart, checkers, clients, dependencies, guide, image, layers, openapi, sqlx, tidy};
 
 pub fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, Purpose::Test)?;
@@ -40,6 +40,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let weir = step("server", || workspace.build_server())?;
     step("API documents", || openapi::run(workspace, Mode::Check))?;
     step("image", || image::run(workspace))?;
+    step("clients", || clients::run(workspace, &weir, &[]))?;
     println!("== tests");
     call(workspace.cargo().args(["test", "--workspace", "--no-fail-fast"]).env("WEIR_BIN", weir))
 }

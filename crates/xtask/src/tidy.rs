@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: what the compiler and its lints do not see in the text of the sources.
 
+mod copy;
 mod words;
 
 use std::collections::BTreeMap;
@@ -123,6 +124,9 @@ fn inspect_rust(file: &Path, text: &str) -> Vec<Fault> {
     // This file is the one that has to spell the words out.
     if file.ends_with("xtask/src/tidy.rs") {
         return faults;
+    }
+    for (line, fault) in copy::find(file, text) {
+        faults.push(Fault::Wrong(format!("line {line}: {fault}")));
     }
     for (number, line) in text.lines().enumerate() {
         for (word, advice) in UNWANTED {

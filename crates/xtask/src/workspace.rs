@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 /// The tree we work in and the folders outside it.
 #[derive(Debug)]
@@ -41,11 +41,7 @@ impl Workspace {
             .nth(2)
             .context("xtask is not at crates/xtask")?
             .to_owned();
-        let cache = match (env::var_os("XDG_CACHE_HOME"), env::var_os("HOME")) {
-            (Some(caches), _) if !caches.is_empty() => PathBuf::from(caches).join("weir"),
-            (_, Some(home)) => PathBuf::from(home).join(".cache").join("weir"),
-            _ => bail!("neither XDG_CACHE_HOME nor HOME is set"),
-        };
+        let cache = weir_local::cache_folder().context("neither XDG_CACHE_HOME nor HOME is set")?;
         let target = env::var_os("CARGO_TARGET_DIR")
             .map_or_else(|| cache.join("target"), |chosen| root.join(chosen));
         Ok(Self { root, cache, target })

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use super::installations::{Installation, Installations};
 use super::outcomes::Outcomes;
-use crate::fixture::Fixture;
 use crate::numbers::{Spread, float};
 use crate::report;
 use crate::steady::{self, Plan, SteadyRun};
 use crate::turns::{LOADS, Paced, Turn};
-use crate::usage::{RedisUsage, processor_us};
+use crate::usage::processor_us;
 use crate::variants::Variant;
 
 /// The number and length of the rounds.
@@ -22,9 +22,8 @@ pub struct Rounds {
     pub full: bool,
 }
 
-pub async fn run(
-    fixture: &Fixture,
-    redis_usage: &mut RedisUsage,
+pub(super) async fn run(
+    installations: &mut Installations,
     variants: &[Variant],
     turns: &[Turn],
     args: Rounds,
@@ -42,7 +41,7 @@ pub async fn run(
                     warm_up: Duration::from_secs(1),
                     length: Duration::from_secs(args.seconds),
                 };
-                let paced = turn(fixture, redis_usage, variant, percent, plan).await?;
+                let paced = turn(installations.of(variant.label)?, variant, percent, plan).await?;
                 println!("   round {round}: {}", report::paced_line(&paced));
                 all.push(paced);
             }
@@ -54,8 +53,7 @@ pub async fn run(
 const CONNECTIONS: u16 = 64;
 
 async fn turn(
-    fixture: &Fixture,
-    redis_usage: &mut RedisUsage,
+    Installation { fixture, redis_usage }: &mut Installation,
     variant: &Variant,
     percent: u8,
     plan: Plan,

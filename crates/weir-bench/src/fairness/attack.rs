@@ -1,14 +1,12 @@
 //! A tenant that sends as many checks as the API permits: batches of 100 checks over four connections, without pause.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use reqwest::Client;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
+use crate::closed::Flood;
 use crate::fixture::{Fixture, Tenant};
 use crate::numbers::float;
 use crate::variants;
@@ -19,15 +17,7 @@ pub(super) struct Attack {
     tenant: Tenant,
 }
 
-/// An attack in progress.
-#[derive(Debug)]
-pub(super) struct Attacking {
-    callers: JoinSet<()>,
-    checks: Arc<AtomicU64>,
-    began: Instant,
-}
-
-const CONNECTIONS: usize = 4;
+const CONNECTIONS: u16 = 4;
 const BATCH: usize = 100;
 /// The number of subjects of a batch whose keys have a wrong type: three in ten.
 const DAMAGED: usize = BATCH * 3 / 10;
@@ -78,30 +68,18 @@ impl Attack {
         Ok(Self { title: format!("{admitted} patterns"), tenant })
     }
 
-    /// Starts to send checks.
-    pub(super) fn start(&self, fixture: &Fixture) -> Attacking {
-        let (checks, mut callers) = (Arc::<AtomicU64>::default(), JoinSet::new());
-        for _ in 0..CONNECTIONS {
-            let (checks, url) = (Arc::clone(&checks), batch_url(fixture));
-            let (secret, body) = (self.tenant.secret.clone(), batch(0, BATCH));
-            callers.spawn(async move {
-                let client = Client::new();
-                while ask(&client, &url, &secret, &body).await.is_ok() {
-                    checks.fetch_add(BATCH as u64, Ordering::Relaxed);
-                }
-            });
-        }
-        Attacking { callers, checks, began: Instant::now() }
-    }
-}
-
-impl Attacking {
-    /// Stops the attack. Returns the number of checks that it sent per second.
-    pub(super) async fn stop(mut self) -> f64 {
-        let per_second =
-            float(self.checks.load(Ordering::Relaxed)) / self.began.elapsed().as_secs_f64();
-        self.callers.shutdown().await;
-        per_second
+    /// Sends batches for this time. Returns the number of checks that were answered per second.
+    pub(super) async fn run(&self, fixture: &Fixture, length: Duration) -> Result<f64> {
+        let flood = Flood {
+            label: "attack",
+            address: fixture.gate(),
+            path: "/check/batch",
+            bearer: self.tenant.secret.clone(),
+            body: batch(0, BATCH).to_string(),
+        };
+        let run = flood.run(CONNECTIONS, length, fixture.folder()).await?;
+        ensure!(run.refusals == 0, "{} batches were refused", run.refusals);
+        Ok(run.per_second * float(BATCH as u64))
     }
 }
 

@@ -41,6 +41,7 @@ fn rates(findings: &Findings<'_>) -> Vec<Target> {
         ("f", "d", 0.85),
         ("g", "a", 0.9),
         ("h", "a", 0.85),
+        ("k", "d", 0.95),
     ];
     let rate = |label: &'static str| Some(findings.summary(label, CONNECTIONS)?.per_second.median);
     let target = |(variant, of, least): (&'static str, &'static str, f64)| {
@@ -69,6 +70,15 @@ fn costs(findings: &Findings<'_>) -> Vec<Target> {
     if let Some(ceiling) = findings.summary("a", CONNECTIONS) {
         let above = exact.service_us - ceiling.service_us;
         targets.push(at_most("(d) in the gate above (a), processor µs per check", 5.0, above));
+    }
+    if let Some(cluster) = findings.summary("j", CONNECTIONS) {
+        targets.push(at_most("(j) in Redis, processor µs per check", 12.0, cluster.redis_us));
+        let above = cluster.service_us - exact.service_us;
+        targets.push(at_most("(j) in the gate above (d), processor µs per check", 2.0, above));
+    }
+    if let Some(cluster) = findings.summary("j", 256) {
+        let what = "(j) in Redis at 256 connections, processor µs per check";
+        targets.push(at_most(what, 6.0, cluster.redis_us));
     }
     targets
 }

@@ -29,18 +29,23 @@ pub async fn tenants(fixture: &Fixture, count: u32) -> Result<()> {
             INSERT INTO api_keys SELECT copy.*
             FROM api_keys k JOIN tenants t ON t.id = k.tenant_id, tenants c,
                 LATERAL jsonb_populate_record(k, jsonb_build_object(
-                    'tenant_id', c.id, 'id', gen_random_uuid(),
+                    'tenant_id', c.id, 'sequence', c.sequence, 'id', gen_random_uuid(),
                     'digest', '\\x' || encode(sha256(c.name::bytea), 'hex'))) copy
             WHERE t.name = 'model' AND c.name LIKE 'copy-%';
+            -- Every tenant has names and capacities of its own, so that the gate shares no more than real rules permit.
             INSERT INTO rules SELECT copy.*
             FROM rules r JOIN tenants t ON t.id = r.tenant_id, tenants c,
+                LATERAL (SELECT r.name || substr(c.name, 5) AS name) own,
                 LATERAL jsonb_populate_record(r, jsonb_build_object(
-                    'tenant_id', c.id, 'id', gen_random_uuid())) copy
+                    'tenant_id', c.id, 'sequence', c.sequence,
+                    'id', gen_random_uuid(), 'name', own.name,
+                    'spec', jsonb_set(
+                        r.spec || jsonb_build_object('name', own.name),
+                        '{{limits,0,capacity}}', to_jsonb(substr(c.name, 6)::bigint)))) copy
             WHERE t.name = 'model' AND c.name LIKE 'copy-%';
+            -- All rows of a tenant are from one change.
             INSERT INTO tenant_changes
-            SELECT c.id, m.sequence, c.version
-            FROM tenant_changes m JOIN tenants t ON t.id = m.tenant_id, tenants c
-            WHERE t.name = 'model' AND c.name LIKE 'copy-%';
+            SELECT c.id, c.sequence, c.version FROM tenants c WHERE c.name LIKE 'copy-%';
             COMMIT;
             ANALYZE;"
         ))

@@ -12,11 +12,12 @@ use crate::usage;
 /// The printed line of one amount of data.
 pub fn line(found: &Found) -> String {
     format!(
-        "   {}: starts in {:.0} ms, {:.0} MiB; a change after p50 {:.1} ms, p99 {:.1} ms; \
+        "   {}: starts in {:.0} ms, {:.0} MiB, {:.0} MiB at the most; a change after p50 {:.1} ms, p99 {:.1} ms; \
          readers at the most {:.1} ms, without changes {:.1} ms{}",
         found.title,
         found.start.as_secs_f64() * 1_000.0,
-        mebibytes(found.resident_bytes),
+        mebibytes(found.resident.now_bytes),
+        mebibytes(found.resident.peak_bytes),
         quantile(&found.applied_ms, 0.5),
         quantile(&found.applied_ms, 0.99),
         most(&found.changing.latencies),
@@ -28,19 +29,20 @@ pub fn line(found: &Found) -> String {
 pub fn table(all: &[Found], per_second: u32) -> String {
     let mut text = format!(
         "{}; {per_second} checks a second meanwhile. Times of changes and of readers in ms.\n\n\
-         | | start | memory | change served, p50 | p99 | with the control plane's part, p50 | p99 | \
+         | | start | memory | at the most | change served, p50 | p99 | with the control plane's part, p50 | p99 | \
          readers without changes: p50, p99.9, most | with changes |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
         usage::machine()
     );
     for found in all {
         let _ = writeln!(
             text,
-            "| {}{} | {:.2} s | {:.0} MiB | {:.1} | {:.1} | {:.1} | {:.1} | {} | {} |",
+            "| {}{} | {:.2} s | {:.0} MiB | {:.0} MiB | {:.1} | {:.1} | {:.1} | {:.1} | {} | {} |",
             found.title,
             invalidated(found),
             found.start.as_secs_f64(),
-            mebibytes(found.resident_bytes),
+            mebibytes(found.resident.now_bytes),
+            mebibytes(found.resident.peak_bytes),
             quantile(&found.applied_ms, 0.5),
             quantile(&found.applied_ms, 0.99),
             quantile(&found.whole_ms, 0.5),

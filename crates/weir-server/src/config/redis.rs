@@ -14,7 +14,7 @@ use super::problems::Problems;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_field_names, reason = "fields are flags of the command line")]
 pub struct RedisArgs {
-    /// Where Redis is, such as <redis://127.0.0.1:6379> or <redis-sentinel://a,b,c/NAME>
+    /// Where Redis is, such as <redis://127.0.0.1:6379>, <redis-sentinel://a,b,c/NAME> or <redis-cluster://a,b,c>
     #[arg(long, env = "WEIR_REDIS_URL", hide_env_values = true)]
     pub redis_url: Option<String>,
     /// A file that holds the above
@@ -27,6 +27,9 @@ pub struct RedisArgs {
     #[arg(long, env = "WEIR_REDIS_BUDGET_MS", default_value = "10")]
     pub redis_budget_ms: String,
 }
+
+/// The schemes with TLS.
+const TLS: [&str; 3] = ["rediss://", "rediss-sentinel://", "rediss-cluster://"];
 
 impl RedisArgs {
     /// Checks these settings alone: a client that has not connected yet, and the budget of a check.
@@ -58,12 +61,9 @@ impl Problems {
         let read = std::fs::read_to_string(path);
         let wrong = match &read {
             Err(error) => format!("{NAME} cannot be read ({}): {error}", path.display()),
-            Ok(_)
-                if !["rediss://", "rediss-sentinel://"].iter().any(|tls| url.starts_with(tls)) =>
-            {
-                format!(
-                    "{NAME} is of no use unless WEIR_REDIS_URL begins with rediss:// or rediss-sentinel://"
-                )
+            Ok(_) if !TLS.iter().any(|tls| url.starts_with(tls)) => {
+                let schemes = TLS.join(" or ");
+                format!("{NAME} is of no use unless WEIR_REDIS_URL begins with {schemes}")
             }
             Ok(text) if !text.contains("-----BEGIN CERTIFICATE-----") => {
                 format!("{NAME} holds no certificate in PEM form ({})", path.display())

@@ -136,15 +136,20 @@ fn address_of_redis_has_one_of_the_known_forms() {
         let settings = Settings::parse(&args(&[&needed[..], &["--redis-url", redis_url]].concat()));
         settings.err().map(|error| error.to_string()).unwrap_or_default()
     };
-    for right in ["redis://a", "rediss://a", "redis-sentinel://a,b:1/main", "rediss-sentinel://a/m"]
-    {
+    for right in [
+        "redis://a",
+        "rediss://a",
+        "redis-sentinel://a,b:1/main",
+        "rediss-sentinel://a/m",
+        "redis-cluster://a,b",
+        "rediss-cluster://a:7000",
+    ] {
         assert_eq!(problems(right), "", "{right}");
     }
     for (wrong, reason) in [
-        ("http://a", "scheme must be redis, rediss, redis-sentinel or rediss-sentinel"),
-        ("redis://a,b", "several hosts need redis-sentinel://"),
+        ("http://a", "scheme must be redis, redis-sentinel or redis-cluster"),
+        ("redis://a,b", "several hosts need redis-cluster://, or redis-sentinel://"),
         ("redis-sentinel://a,b", "name of the primary is missing"),
-        ("redis-cluster://a,b", "Redis Cluster cannot be used yet"),
     ] {
         let problem = problems(wrong);
         assert!(problem.contains("WEIR_REDIS_URL cannot be used: "), "{wrong}: {problem}");

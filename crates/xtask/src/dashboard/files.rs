@@ -1,8 +1,8 @@
 //! The files of the finished dashboard: names, page, sizes.
 //!
-//! The page is frontend/index.html with four marks replaced by addresses: `{{style}}`,
-//! `{{boot}}`, `{{script}}` and `{{program}}`. The boot script is a file because the content
-//! security policy permits no script inside the page.
+//! The page is frontend/index.html with its marks replaced: `{{style}}`, `{{font}}`, `{{theme}}`, `{{boot}}`, `{{script}}`
+//! and `{{program}}` by addresses, `{{icons}}` by the icons. The scripts are files because the content security policy
+//! permits no script inside the page.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,13 @@ pub fn assemble(frontend: &Path, bound: &Path, dist: &Path) -> Result<()> {
     for file in files_below(&bound.join("snippets"))? {
         copy_into(&file, bound, &assets.0)?;
     }
-    let style = assets.store("weir", "css", &style(frontend)?)?;
+    let font = assets.store("inter", "woff2", &vendored(frontend, "inter.woff2")?)?;
+    let style =
+        assets.store("weir", "css", style(frontend)?.replace("{{font}}", &font).as_bytes())?;
+    let theme = fs::read(frontend.join("theme.js")).context("read frontend/theme.js")?;
+    let theme = assets.store("theme", "js", &theme)?;
+    let icons =
+        String::from_utf8(vendored(frontend, "icons.svg")?).context("the icons are text")?;
     let script = scripts(bound, &assets)?;
     let program = assets.store("weir", "wasm", &fs::read(bound.join("weir_bg.wasm"))?)?;
     let boot = format!(
@@ -34,14 +40,18 @@ pub fn assemble(frontend: &Path, bound: &Path, dist: &Path) -> Result<()> {
     let boot = assets.store("boot", "js", boot.as_bytes())?;
     let page = frontend.join("index.html");
     let mut page = fs::read_to_string(&page).context("read frontend/index.html")?;
-    for (mark, name) in [
-        ("{{style}}", &style),
-        ("{{boot}}", &boot),
-        ("{{script}}", &script),
-        ("{{program}}", &program),
+    let address = |name: &String| format!("/assets/{name}");
+    for (mark, replacement) in [
+        ("{{style}}", address(&style)),
+        ("{{font}}", address(&font)),
+        ("{{theme}}", address(&theme)),
+        ("{{boot}}", address(&boot)),
+        ("{{script}}", address(&script)),
+        ("{{program}}", address(&program)),
+        ("{{icons}}", icons),
     ] {
         ensure!(page.contains(mark), "frontend/index.html has no {mark}");
-        page = page.replace(mark, &format!("/assets/{name}"));
+        page = page.replace(mark, &replacement);
     }
     fs::write(dist.join("index.html"), page).context("write the page")
 }
@@ -55,7 +65,9 @@ pub fn report(dist: &Path) -> Result<()> {
             "{}.br",
             file.extension().unwrap_or_default().to_string_lossy()
         ));
-        let (Ok(raw), Ok(small)) = (fs::metadata(&file), fs::metadata(&compressed)) else {
+        // A font is compressed already.
+        let sent = if has_extension(&file, "woff2") { &file } else { &compressed };
+        let (Ok(raw), Ok(small)) = (fs::metadata(&file), fs::metadata(sent)) else {
             continue;
         };
         all_bytes += small.len();
@@ -132,15 +144,21 @@ fn renamed(script: &str, from: &str, to: &str) -> Result<String> {
 }
 
 /// All style sheets, in the order of their names.
-fn style(frontend: &Path) -> Result<Vec<u8>> {
-    let mut text = Vec::new();
+fn style(frontend: &Path) -> Result<String> {
+    let mut text = String::new();
     for file in files_below(&frontend.join("style"))? {
         if has_extension(&file, "css") {
-            text.extend(fs::read(&file).with_context(|| format!("read {}", file.display()))?);
-            text.push(b'\n');
+            let rules = fs::read_to_string(&file);
+            text.push_str(&rules.with_context(|| format!("read {}", file.display()))?);
+            text.push('\n');
         }
     }
     Ok(text)
+}
+
+/// A file that frontend/vendor/make.sh made.
+fn vendored(frontend: &Path, name: &str) -> Result<Vec<u8>> {
+    fs::read(frontend.join("vendor").join(name)).with_context(|| format!("read {name}"))
 }
 
 fn copy_into(file: &Path, base: &Path, folder: &Path) -> Result<()> {

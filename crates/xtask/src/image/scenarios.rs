@@ -226,8 +226,7 @@ impl Host<'_> {
         // podman 4.3 does not start containers by the health of others, so this does.
         output(self.compose()?.args(["up", "-d", "--no-build", "secrets", "postgres", "redis"]))?;
         for name in ["weir_postgres_1", "weir_redis_1"] {
-            let healthy = || Ok(output(self.podman(20).args(["healthcheck", "run", name])).is_ok());
-            self.until(name, healthy)?;
+            self.until_healthy(name)?;
         }
         output(self.compose()?.args(["up", "-d", "--no-build", "--no-deps", "migrate"]))?;
         self.expect_success("weir_migrate_1")?;
@@ -241,10 +240,16 @@ impl Host<'_> {
         let names = names.each_ref().map(String::as_str);
         self.first_check("8082", "c@example.com", &created, &names)?;
         for name in names {
-            output(self.podman(20).args(["healthcheck", "run", name]))?;
+            self.until_healthy(name)?;
         }
         output(self.compose()?.args(["down", "--volumes", "--timeout=1"]))?;
         Ok(())
+    }
+
+    fn until_healthy(&self, container: &str) -> Result<()> {
+        let healthy =
+            || Ok(output(self.podman(20).args(["healthcheck", "run", container])).is_ok());
+        self.until(container, healthy)
     }
 
     fn compose(&self) -> Result<Command> {

@@ -88,6 +88,13 @@ const NEEDS: &[Need] = &[
         present: has_virtual_environments,
     },
     Need {
+        title: "Go",
+        debian: "golang-go",
+        brew: "go",
+        only_for: &[Purpose::Test],
+        present: || on_path("go").is_some(),
+    },
+    Need {
         title: "luacheck",
         debian: "lua-check",
         brew: "luacheck",
@@ -101,12 +108,27 @@ const NEEDS: &[Need] = &[
         only_for: &[Purpose::Test],
         present: || on_path("curl").is_some(),
     },
+    // Gives one server of the tests another clock.
+    Need {
+        title: "libfaketime",
+        debian: "faketime",
+        brew: "libfaketime",
+        only_for: &[Purpose::Test],
+        present: || cfg!(not(target_os = "linux")) || weir_local::faketime().is_ok(),
+    },
     Need {
         title: "HAProxy",
         debian: "haproxy",
         brew: "haproxy",
         only_for: &[Purpose::Test],
         present: || on_path("haproxy").is_some() || Path::new("/usr/sbin/haproxy").exists(),
+    },
+    Need {
+        title: "nginx",
+        debian: "nginx",
+        brew: "nginx",
+        only_for: &[Purpose::Test],
+        present: || on_path("nginx").is_some() || Path::new("/usr/sbin/nginx").exists(),
     },
     // Counts instructions; there is none for other systems.
     Need {

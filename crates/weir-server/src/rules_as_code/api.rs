@@ -1,0 +1,158 @@
+//! The admin API, as these commands call it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use reqwest::{Method, RequestBuilder, Response};
+use serde::de::DeserializeOwned;
+use weir_wire::apply::{ApplyAnswer, ApplyBody};
+use weir_wire::page::Page;
+use weir_wire::problem::{FieldProblem, ProblemBody};
+use weir_wire::replicas::Replicas;
+use weir_wire::rules::RuleAnswer;
+
+/// The longest time for an answer. An apply of a thousand rules takes seconds.
+const DEADLINE: Duration = Duration::from_mins(1);
+const PAGE: usize = 200;
+
+/// A control plane, a tenant and a key.
+#[derive(Debug, Args)]
+pub struct Address {
+    /// The control plane, such as <https://weir.example>
+    #[arg(long, env = "WEIR_URL")]
+    url: String,
+    /// The id of the tenant, `tenant_…`
+    #[arg(long, env = "WEIR_TENANT")]
+    tenant: String,
+    /// An API key with the scope `write`. Other users of this machine can read arguments
+    #[arg(long, env = "WEIR_KEY", hide_env_values = true)]
+    key: Option<String>,
+    /// A file with the key
+    #[arg(long, env = "WEIR_KEY_FILE", conflicts_with = "key")]
+    key_file: Option<PathBuf>,
+}
+
+/// A client of the admin API.
+#[derive(Debug)]
+pub struct Api {
+    client: reqwest::Client,
+    base: String,
+    key: String,
+}
+
+/// The answer to an apply.
+#[derive(Debug)]
+pub enum Applied {
+    /// The plan.
+    Plan(Box<ApplyAnswer>),
+    /// The fields that were refused.
+    Refused(Vec<FieldProblem>),
+}
+
+/// The key of an argument or a file.
+pub fn key(key: Option<&str>, file: Option<&PathBuf>) -> anyhow::Result<String> {
+    let key = match (key, file) {
+        (Some(key), _) => key.to_owned(),
+        (None, Some(file)) => {
+            let read = std::fs::read_to_string(file);
+            read.with_context(|| format!("read the key in {}", file.display()))?
+        }
+        (None, None) => bail!("give a key with WEIR_KEY or WEIR_KEY_FILE"),
+    };
+    Ok(key.trim().to_owned())
+}
+
+impl Address {
+    /// A client for this address.
+    pub fn client(&self) -> anyhow::Result<Api> {
+        let client = reqwest::Client::builder().timeout(DEADLINE).build()?;
+        let url = self.url.trim_end_matches('/');
+        let base = format!("{url}/api/v1/tenants/{}", self.tenant);
+        Ok(Api { client, base, key: key(self.key.as_deref(), self.key_file.as_ref())? })
+    }
+}
+
+impl Api {
+    /// Applies a set of rules, or plans it.
+    pub async fn apply(&self, body: &ApplyBody) -> anyhow::Result<Applied> {
+        let response = self.send(self.request(Method::POST, "/apply").json(body)).await?;
+        if response.status().is_success() {
+            return Ok(Applied::Plan(Box::new(read(response).await?)));
+        }
+        let problem = problem(response).await?;
+        if problem.fields.is_empty() {
+            bail!("{}", problem.detail)
+        }
+        Ok(Applied::Refused(problem.fields))
+    }
+
+    /// All rules of a namespace, or of all namespaces, in the order of namespace and name.
+    pub async fn rules(&self, namespace: Option<&str>) -> anyhow::Result<Vec<RuleAnswer>> {
+        let mut rules = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let mut query = vec![("limit", PAGE.to_string())];
+            query.extend(namespace.map(|name| ("namespace", name.to_owned())));
+            query.extend(cursor.map(|cursor| ("cursor", cursor)));
+            let path = format!("/rules?{}", encoded(&query));
+            let page: Page<RuleAnswer> = self.get(&path).await?;
+            rules.extend(page.data);
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                return Ok(rules);
+            }
+        }
+    }
+
+    /// The running gates.
+    pub async fn gates(&self) -> anyhow::Result<Replicas> {
+        self.get("/replicas").await
+    }
+
+    async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        let response = self.send(self.request(Method::GET, path)).await?;
+        if response.status().is_success() {
+            return read(response).await;
+        }
+        let problem = problem(response).await?;
+        bail!("{}", problem.detail)
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.base)).bearer_auth(&self.key)
+    }
+
+    async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
+        request.send().await.with_context(|| format!("ask {}", self.base))
+    }
+}
+
+/// A query whose values are names and cursors.
+fn encoded(query: &[(&str, impl ToString)]) -> String {
+    let escape = |text: String| {
+        let escaped = text.bytes().map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                char::from(byte).to_string()
+            }
+            byte => format!("%{byte:02X}"),
+        });
+        escaped.collect::<String>()
+    };
+    let pairs = query.iter().map(|(name, value)| format!("{name}={}", escape(value.to_string())));
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+/// The body of an answer that is no error.
+async fn read<T: DeserializeOwned>(response: Response) -> anyhow::Result<T> {
+    let url = response.url().clone();
+    response.json().await.with_context(|| format!("{url} did not answer as Weir does"))
+}
+
+/// The problem of an answer that is an error.
+async fn problem(response: Response) -> anyhow::Result<ProblemBody> {
+    let (url, status) = (response.url().clone(), response.status());
+    let problem = response.json().await;
+    problem.with_context(|| format!("{url} answered {status}, and not as Weir does"))
+}

@@ -1,0 +1,107 @@
+//! Output of these commands: text with or without colours, JSON, Markdown.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use weir_manifest::rule_set::Finding;
+
+/// The form of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// For a comment on a pull request.
+    Markdown,
+}
+
+/// The options of all commands with output.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// The form of the output
+    #[arg(long, short, value_enum, default_value = "text")]
+    output: Format,
+    /// Print without colours; so does a value of `NO_COLOR` that is not empty
+    #[arg(long, env = "NO_COLOR", num_args = 0..=1, default_missing_value = "1", hide_env = true)]
+    no_color: Option<String>,
+}
+
+/// A colour of the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    Red,
+    Green,
+    Yellow,
+}
+
+impl OutputArgs {
+    /// A text, coloured if the output is a terminal and colours are permitted.
+    pub fn paint(&self, colour: Colour, text: &str) -> String {
+        let refused = self.no_color.as_ref().is_some_and(|value| !value.is_empty());
+        if refused || !std::io::stdout().is_terminal() {
+            return text.to_owned();
+        }
+        let code = match colour {
+            Colour::Red => 31,
+            Colour::Green => 32,
+            Colour::Yellow => 33,
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// Whether programs read the output.
+    pub fn is_json(&self) -> bool {
+        self.output == Format::Json
+    }
+
+    /// Whether the output is a comment on a pull request.
+    pub fn is_markdown(&self) -> bool {
+        self.output == Format::Markdown
+    }
+}
+
+/// Prints a text with a line feed to standard output.
+pub fn say(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout();
+    writeln!(out, "{}", text.trim_end_matches('\n'))
+        .and_then(|()| out.flush())
+        .context("write to standard output")
+}
+
+/// Prints a line to standard error.
+pub fn warn(text: &str) {
+    // If standard error is closed, the line cannot be printed.
+    drop(writeln!(std::io::stderr(), "{text}"));
+}
+
+/// Prints JSON.
+pub fn say_json(value: &Value) -> anyhow::Result<()> {
+    say(&serde_json::to_string_pretty(value).context("write JSON")?)
+}
+
+/// Prints errors and warnings: for programs to standard output, for people to standard error.
+pub fn print_findings(
+    output: &OutputArgs,
+    errors: &[Finding],
+    warnings: &[Finding],
+) -> anyhow::Result<()> {
+    if output.is_json() {
+        let list = |findings: &[Finding]| findings.iter().map(finding).collect::<Vec<_>>();
+        return say_json(&json!({ "errors": list(errors), "warnings": list(warnings) }));
+    }
+    for error in errors {
+        warn(&error.to_string());
+    }
+    for Finding { file, at, text } in warnings {
+        warn(&format!("{file}:{}:{}: warning: {text}", at.line, at.column));
+    }
+    Ok(())
+}
+
+fn finding(finding: &Finding) -> Value {
+    let Finding { file, at, text } = finding;
+    json!({ "file": file, "line": at.line, "column": at.column, "text": text })
+}

@@ -1,0 +1,145 @@
+//! The plan of a set: its request, its refusals and its text.
+
+use clap::Args;
+use serde_json::{Value, json};
+use weir_manifest::rule_set::{Finding, RuleSet};
+use weir_wire::apply::{ALLOW_DELETES_DEFAULT, ApplyAnswer, ApplyBody, DEFAULT_SET, RuleName};
+use weir_wire::problem::FieldProblem;
+
+use super::api::{Address, Api, Applied};
+use super::files::FilesArgs;
+use super::output::{Colour, OutputArgs, print_findings, say, say_json, warn};
+
+/// The set, and what may be done with its rules.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    address: Address,
+    #[command(flatten)]
+    files: FilesArgs,
+    /// The name of the set, such as that of the repository: the owner of the rules
+    #[arg(long, default_value = DEFAULT_SET)]
+    set: String,
+    /// Delete rules of the set that are in no file
+    #[arg(long)]
+    prune: bool,
+    /// The most rules that `--prune` may delete
+    #[arg(long, default_value_t = ALLOW_DELETES_DEFAULT, value_name = "COUNT")]
+    allow_deletes: u32,
+    /// Change rules that do not belong to the set; they then belong to it
+    #[arg(long)]
+    adopt: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// A plan, with what is needed to apply it.
+#[derive(Debug)]
+pub struct Planned {
+    pub api: Api,
+    pub set: RuleSet,
+    pub body: ApplyBody,
+    pub plan: ApplyAnswer,
+}
+
+impl PlanArgs {
+    /// Plans the set. If the files have errors or the server refuses them, prints why and returns `None`.
+    pub async fn plan(&self) -> anyhow::Result<Option<Planned>> {
+        let Some(set) = self.files.read(&self.output)? else { return Ok(None) };
+        let body = ApplyBody {
+            set: self.set.clone(),
+            rules: set.rules(),
+            prune: self.prune,
+            allow_deletes: self.allow_deletes,
+            adopt: self.adopt,
+            dry_run: true,
+            if_version: None,
+        };
+        let api = self.address.client()?;
+        match api.apply(&body).await? {
+            Applied::Plan(plan) => Ok(Some(Planned { api, set, body, plan: *plan })),
+            Applied::Refused(fields) => {
+                self.print_refusal(&set, &fields)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Prints the refused fields, with their places in the files.
+    pub fn print_refusal(&self, set: &RuleSet, fields: &[FieldProblem]) -> anyhow::Result<()> {
+        let mut located: Vec<Finding> = Vec::new();
+        for problem in fields {
+            match set.locate(&problem.field, &problem.reason) {
+                Some(finding) => located.push(finding),
+                None => warn(&format!("`{}` {}", problem.field, problem.reason)),
+            }
+        }
+        print_findings(&self.output, &located, &[])
+    }
+
+    /// Prints a plan.
+    pub fn print(&self, plan: &ApplyAnswer) -> anyhow::Result<()> {
+        if self.output.is_json() {
+            return say_json(&json!(plan));
+        }
+        for warning in &plan.warnings {
+            warn(&format!("warning: {}/{}: {}", warning.namespace, warning.name, warning.text));
+        }
+        let lines = lines(&self.output, plan);
+        if self.output.is_markdown() {
+            let fence = if lines.is_empty() { String::new() } else { fenced(&lines) };
+            return say(&format!("### Rules of `{}`\n\n{fence}{}", self.set, summary(plan)));
+        }
+        say(&[lines, vec![summary(plan)]].concat().join("\n"))
+    }
+}
+
+fn fenced(lines: &[String]) -> String {
+    format!("```diff\n{}\n```\n\n", lines.join("\n"))
+}
+
+/// The numbers of a plan.
+pub fn summary(plan: &ApplyAnswer) -> String {
+    format!(
+        "{} to create, {} to change, {} to delete, {} unchanged",
+        plan.created.len(),
+        plan.updated.len(),
+        plan.deleted.len(),
+        plan.unchanged
+    )
+}
+
+/// The changes of a plan, one rule after the other.
+fn lines(output: &OutputArgs, plan: &ApplyAnswer) -> Vec<String> {
+    let named = |sign: &str, colour, rule: &RuleName| {
+        output.paint(colour, &format!("{sign} {}/{}", rule.namespace, rule.name))
+    };
+    let mut lines: Vec<_> =
+        plan.created.iter().map(|rule| named("+", Colour::Green, rule)).collect();
+    for rule in &plan.updated {
+        // In Markdown, a `!` marks a change.
+        let sign = if output.is_markdown() { "!" } else { "~" };
+        let adopted = if rule.adopted { " (joins the set)" } else { "" };
+        let title = format!("{sign} {}/{}{adopted}", rule.namespace, rule.name);
+        lines.push(output.paint(Colour::Yellow, &title));
+        for change in &rule.changes {
+            let (before, after) = (short(&change.before), short(&change.after));
+            lines.push(format!("    {}: {before} -> {after}", change.field));
+        }
+        let author = rule.last_changed_by.name.as_deref().unwrap_or("the system");
+        lines.push(format!(
+            "    last changed by {author} at {}",
+            time(&json!(rule.last_changed_at))
+        ));
+    }
+    lines.extend(plan.deleted.iter().map(|rule| named("-", Colour::Red, rule)));
+    lines
+}
+
+fn short(value: &Value) -> String {
+    value.to_string()
+}
+
+fn time(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,44 @@
+//! `weir user reset` and `weir user remove-second-factor`: let people into their accounts again.
+
+use anyhow::{Context as _, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use weir_wire::second_factors::ResetToken;
+
+use super::account::{AccountArgs, record, say};
+use crate::edge;
+
+/// The lifetime of an issued token: one hour.
+const TOKEN_MS: i64 = 60 * 60 * 1000;
+
+/// Runs `weir user reset`.
+pub(super) async fn reset(args: &AccountArgs) -> anyhow::Result<()> {
+    let (mut tx, user) = args.open().await?;
+    if user.disabled {
+        bail!("the account of {} is disabled: enable it first", user.email);
+    }
+    let now = edge::clock().now();
+    let token = format!("reset_{}", URL_SAFE_NO_PAD.encode(edge::random_bytes::<32>()));
+    let digest = weir_control::reset_digest(&ResetToken(token.clone()));
+    let stored = tx.password_resets().replace(user.id, &digest, now.plus_ms(TOKEN_MS)).await;
+    stored.context("store the token")?;
+    record(&mut tx, user.id, &user.email, "user.password_reset_issue", now).await?;
+    tx.commit().await.context("commit")?;
+    say(&format!("token: {token}"))?;
+    say(
+        "send it to the person as the link https://<your dashboard>/reset#<token>; it is good for one hour, once",
+    )
+}
+
+/// Runs `weir user remove-second-factor`.
+pub(super) async fn remove_second_factor(args: &AccountArgs) -> anyhow::Result<()> {
+    let (mut tx, user) = args.open().await?;
+    if !tx.second_factors().delete(user.id).await.context("remove the second factor")? {
+        bail!("the account of {} has no second factor", user.email);
+    }
+    let now = edge::clock().now();
+    let ended = tx.sessions().revoke_all(user.id, None, now).await.context("end its sessions")?;
+    record(&mut tx, user.id, &user.email, "user.second_factor_remove", now).await?;
+    tx.commit().await.context("commit")?;
+    say(&format!("{}  second factor removed, {ended} sessions ended", user.email))
+}

@@ -1,0 +1,39 @@
+"""Runs the first block of the Go client's README in an empty project: go_module.py FOLDER SCRATCH. The client is installed there as from a
+module proxy: from an archive of the files that a release has."""
+
+import json
+import pathlib
+import re
+import sys
+import zipfile
+
+import readme
+
+VERSION = "v0.1.0"
+
+
+def main() -> None:
+    folder, scratch = (pathlib.Path(argument) for argument in sys.argv[1:])
+    module = re.search(r"^module (\S+)$", (folder / "go.mod").read_text("utf-8"), re.MULTILINE)[1]
+    publish(folder, scratch / "go-proxy" / module / "@v", f"{module}@{VERSION}")
+    project = scratch / "go-project"
+    project.mkdir()
+    (project / "go.mod").write_text(f"module example.com/reader\n\ngo 1.19\n\nrequire {module} {VERSION}\n")
+    (project / "main.go").write_text(readme.block(folder, "go"))
+    settings = [f"GOPROXY=file://{scratch / 'go-proxy'}", "GONOSUMDB=*", "GOFLAGS=-mod=mod", f"GOMODCACHE={scratch / 'go-modules'}"]
+    # The files of a module cache are read-only unless this asks for others, and the folder must be removable.
+    readme.compare(folder, ["env", *settings, "go", "run", "-modcacherw", "."], project)
+
+
+def publish(folder: pathlib.Path, versions: pathlib.Path, prefix: str) -> None:
+    """Lays the module out as a proxy does: https://go.dev/ref/mod#goproxy-protocol."""
+    versions.mkdir(parents=True)
+    (versions / "list").write_text(f"{VERSION}\n")
+    (versions / f"{VERSION}.info").write_text(json.dumps({"Version": VERSION}))
+    (versions / f"{VERSION}.mod").write_bytes((folder / "go.mod").read_bytes())
+    with zipfile.ZipFile(versions / f"{VERSION}.zip", "w") as archive:
+        for file in sorted(folder.iterdir()):
+            archive.write(file, f"{prefix}/{file.name}")
+
+
+main()

@@ -1,0 +1,98 @@
+"""The commands that check, test, build and install each client, as (folder, command)."""
+
+import pathlib
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterator
+
+XTASK = pathlib.Path(__file__).resolve().parent
+CLIENTS = XTASK.parents[3] / "clients"
+
+Commands = Iterator[tuple[pathlib.Path, list]]
+
+
+def prepare(languages: list[str]) -> Commands:
+    """What comes before all languages, because several of them use it."""
+    if {"typescript", "examples"} & set(languages):
+        yield CLIENTS / "typescript", ["npm", "run", "--silent", "build"]
+
+
+def typescript(scratch: pathlib.Path) -> Commands:
+    folder, project = CLIENTS / "typescript", scratch / "npm-project"
+    yield folder, ["npm", "run", "--silent", "check"]
+    yield folder, ["npm", "run", "--silent", "test"]
+    # The packed file, in a project that has nothing else.
+    project.mkdir()
+    (project / "package.json").write_text('{ "private": true, "type": "module" }\n')
+    yield folder, ["npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", scratch]
+    (packed,) = scratch.glob("weir-ratelimit-client-*.tgz")
+    yield project, ["npm", "install", "--silent", "--offline", "--no-audit", "--no-fund", packed]
+    yield project, ["node", folder / "test" / "readme.mjs", project]
+
+
+def python(scratch: pathlib.Path) -> Commands:
+    folder, built, project = CLIENTS / "python", scratch / "wheels", scratch / "python-project"
+    # The wheel is tested, so that a file which is missing from it is noticed.
+    yield folder, ["python", "-m", "mypy", "--cache-dir", scratch / "mypy"]
+    yield folder, ["python", "-m", "build", "--no-isolation", "--outdir", built]
+    (wheel,), (source,) = built.glob("*.whl"), built.glob("*.tar.gz")
+    yield folder, ["python", "-m", "twine", "check", "--strict", wheel, source]
+    yield scratch, ["python", "-m", "venv", "--without-pip", project]
+    # The dependencies are those of the tools, which are pinned.
+    dependencies = pathlib.Path(sysconfig.get_paths()["purelib"])
+    (project / dependencies.relative_to(sys.prefix) / "dependencies.pth").write_text(f"{dependencies}\n")
+    install = ["--quiet", "--disable-pip-version-check", "--no-index", "--no-deps", "--prefix", project, wheel]
+    yield scratch, ["python", "-m", "pip", "install", *install]
+    installed = [project / "bin" / "python"]
+    for test in ("readme", "test_conformance", "test_faults", "test_middleware"):
+        yield scratch, [*installed, folder / "tests" / f"{test}.py"]
+
+
+def go(scratch: pathlib.Path) -> Commands:
+    folder = CLIENTS / "go"
+    # Nothing is downloaded: the client has no dependencies.
+    offline = ["env", "GOPROXY=off", "GOFLAGS=-mod=mod", "go"]
+    yield folder, ["sh", "-c", 'unformatted=$(gofmt -l .); echo "$unformatted"; test -z "$unformatted"']
+    yield folder, [*offline, "vet", "./..."]
+    yield folder, [*offline, "test", "-count=1", "./..."]
+    yield folder, ["python", XTASK / "go_module.py", folder, scratch]
+
+
+def rust(scratch: pathlib.Path) -> Commands:
+    folder = CLIENTS / "rust"
+    cargo = ["cargo", "--locked"]
+    yield folder, ["cargo", "fmt", "--check"]
+    # One after the other: a test counts the sockets of the process.
+    yield folder, [*cargo, "test", "--quiet", "--features", "axum", "--", "--test-threads=1"]
+    yield folder, ["python", XTASK / "rust_package.py", folder, scratch]
+
+
+def generated(scratch: pathlib.Path) -> Commands:
+    """Clients that other tools generate from the API documents."""
+    tests, project = CLIENTS.parent / "tests" / "openapi", scratch / "generated"
+    project.mkdir()
+    for name in ("gate", "control"):
+        document = CLIENTS.parent / "openapi" / f"{name}.json"
+        yield project, ["openapi-python-client", "generate", "--path", document, "--output-path", name, "--meta", "none"]
+        yield tests, ["npx", "--no-install", "openapi-typescript", document, "-o", project / f"{name}.ts"]
+    for check in ("check.py", "check.ts"):
+        shutil.copy(tests / check, project)
+    yield project, ["python", "check.py"]
+    (project / "package.json").write_text('{ "type": "module" }\n')
+    types = ["--types", "node", "--typeRoots", tests / "node_modules" / "@types"]
+    compiled = ["--strict", "--module", "nodenext", "--target", "es2023", *types, project / "check.ts"]
+    yield tests, ["npx", "--no-install", "tsc", *compiled]
+    yield project, ["node", "check.js"]
+
+
+def examples(scratch: pathlib.Path) -> Commands:
+    folder = CLIENTS.parent / "examples"
+    yield folder, ["env", f"PYTHONPATH={CLIENTS / 'python' / 'src'}", "python", "-m", "unittest", "test_examples"]
+
+
+# The tests of these freeze the gate, so they run one after the other.
+FREEZING = {"typescript": typescript, "python": python, "go": go, "rust": rust}
+# These run beside them.
+OTHERS = {"generated": generated, "examples": examples}
+LANGUAGES = {**FREEZING, **OTHERS}
