@@ -12,6 +12,11 @@ impl Access {
         Self(role)
     }
 
+    /// Whether the person's role is at least `needed`; tracked. `false` while the role is loading.
+    pub fn has(self, needed: Role) -> bool {
+        self.0.get().is_some_and(|role| role >= needed)
+    }
+
     /// The message to show if the person's role is below `needed`; tracked. `None` while the role is loading.
     pub fn missing_role(self, needed: Role) -> Option<String> {
         let role = self.0.get()?;

@@ -6,6 +6,7 @@
 mod accounts;
 mod alerts;
 mod audit;
+mod connection;
 mod gate;
 mod keys;
 mod live;
@@ -13,9 +14,11 @@ mod members;
 mod operator;
 mod overrides;
 mod problem;
+mod profiles;
 mod request;
 mod rules;
 mod stats;
+mod subjects;
 mod tenants;
 mod what_if;
 
@@ -31,7 +34,8 @@ use weir_wire::sessions::LoggedIn;
 
 use crate::browser;
 use crate::session::{Session, SignOutReason};
-pub use gate::gate_address;
+pub use connection::Connection;
+pub use gate::{GateResponse, gate_address};
 pub use problem::Problem;
 pub use request::load_failure;
 use request::{Call, parse_body, send, send_text};
@@ -42,11 +46,12 @@ pub use stats::StatsScope;
 #[derive(Debug, Clone, Copy)]
 pub struct Api {
     session: Session,
+    connection: Connection,
 }
 
 impl Api {
-    pub fn new(session: Session) -> Self {
-        Self { session }
+    pub fn new(session: Session, connection: Connection) -> Self {
+        Self { session, connection }
     }
 
     /// Exchanges the refresh cookie for an access token, or ends the session.
@@ -57,6 +62,7 @@ impl Api {
         });
         let answer = running.await;
         REFRESH.with_borrow_mut(Option::take);
+        self.connection.record(&answer);
         answer
     }
 
@@ -68,12 +74,14 @@ impl Api {
     fn fetch(self, call: Call) -> LocalBoxFuture<'static, Result<String, Problem>> {
         let fetching = async move {
             let token = self.token().await?;
-            match send_text(&call, Some(&token)).await {
+            let answer = match send_text(&call, Some(&token)).await {
                 Err(rejected) if rejected.code == Some(ErrorCode::Unauthenticated) => {
                     send_text(&call, Some(&self.refresh().await?)).await
                 }
                 answer => answer,
-            }
+            };
+            self.connection.record(&answer);
+            answer
         };
         fetching.boxed_local()
     }

@@ -6,15 +6,20 @@ use leptos_router::components::{ParentRoute, Route, Router, Routes};
 use leptos_router::hooks::{use_location, use_navigate};
 use leptos_router::{NavigateOptions, path};
 
-use crate::api::Api;
+use crate::api::{Api, Connection, Problem};
 use crate::browser;
+use crate::components::connection_banner::ConnectionBanner;
 use crate::components::feedback::ProblemPanel;
 use crate::components::rule_form::DraftTransfer;
+use crate::components::theme::Appearance;
 use crate::components::time::Clock;
+use crate::components::time_range::SharedTime;
+use crate::components::toast::{ToastStack, Toasts};
+use crate::components::url_state::PendingQuery;
 use crate::pages::{
-    Accept, Alerts, Audit, Confirm, Gates, Home, Keys, Live, Members, NewRule, NotFound, Operator,
-    Overrides, Overview, RuleEditor, RulePage, Rules, Settings, Shell, SignIn, SignUp, Start,
-    Tenants, Tester, WhatIf,
+    Accept, Alerts, Audit, Confirm, Gates, Home, Keys, Live, Members, NewRule, NotFound,
+    NotFoundInside, Operator, Overrides, Overview, Proxies, Reset, RuleEditor, RulePage, Rules,
+    Settings, Shell, SignIn, SignUp, Start, Subjects, Tenants, Tester, UndoneChanges, WhatIf,
 };
 use crate::session::{Session, SessionState, SignOutReason};
 
@@ -22,13 +27,21 @@ use crate::session::{Session, SessionState, SignOutReason};
 #[component]
 pub fn App() -> impl IntoView {
     let session = Session::new();
-    let api = Api::new(session);
+    let (connection, toasts) = (Connection::new(), Toasts::new());
+    let api = Api::new(session, connection);
+    provide_context(connection);
+    provide_context(toasts);
+    provide_context(Appearance::density());
     provide_context(Clock::start());
     provide_context(session);
     provide_context(api);
     provide_context(DraftTransfer::new());
+    provide_context(SharedTime::new());
+    provide_context(PendingQuery::new());
+    provide_context(UndoneChanges::new());
     view! {
         <Router>
+            <ConnectionBanner />
             <RequireSession />
             <Routes fallback=|| view! { <NotFound /> }>
                 <Route path=path!("/") view=Home />
@@ -36,6 +49,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/sign-up") view=SignUp />
                 <Route path=path!("/accept") view=Accept />
                 <Route path=path!("/confirm") view=Confirm />
+                <Route path=path!("/reset") view=Reset />
                 <Route path=path!("/tenants") view=Tenants />
                 <Route path=path!("/operator") view=Operator />
                 <ParentRoute path=path!("/t/:tenant") view=Shell>
@@ -43,6 +57,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("start") view=Start />
                     <Route path=path!("overview") view=Overview />
                     <Route path=path!("live") view=Live />
+                    <Route path=path!("subjects") view=Subjects />
                     <Route path=path!("rules") view=Rules />
                     <Route path=path!("rules/new") view=NewRule />
                     <Route path=path!("rules/:rule") view=RulePage />
@@ -50,16 +65,18 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("overrides") view=Overrides />
                     <Route path=path!("test") view=Tester />
                     <Route path=path!("what-if") view=WhatIf />
+                    <Route path=path!("proxies") view=Proxies />
                     <Route path=path!("alerts") view=Alerts />
                     <Route path=path!("keys") view=Keys />
                     <Route path=path!("members") view=Members />
                     <Route path=path!("audit") view=Audit />
                     <Route path=path!("gates") view=Gates />
                     <Route path=path!("settings") view=Settings />
-                    <Route path=path!("*any") view=NotFound />
+                    <Route path=path!("*any") view=NotFoundInside />
                 </ParentRoute>
             </Routes>
         </Router>
+        <ToastStack toasts />
     }
 }
 
@@ -81,12 +98,17 @@ fn RequireSession() -> impl IntoView {
             }
         });
     };
-    if session.is_unknown() {
-        restore();
-    }
+    let connection = expect_context::<Connection>();
+    Effect::new(move |_| {
+        connection.retries();
+        if session.is_unknown() {
+            restore();
+        }
+    });
     Effect::new(move |_| {
         let (path, search) = (location.pathname.get(), location.search.get());
-        let is_public = matches!(path.as_str(), "/sign-in" | "/sign-up" | "/accept" | "/confirm");
+        let is_public =
+            matches!(path.as_str(), "/sign-in" | "/sign-up" | "/accept" | "/confirm" | "/reset");
         if let SessionState::SignedOut(why) = session.state()
             && !is_public
         {
@@ -101,7 +123,7 @@ fn RequireSession() -> impl IntoView {
     });
     move || {
         let retry = Callback::new(move |()| restore());
-        failed.get().map(
+        failed.get().filter(|problem: &Problem| !problem.is_unreachable()).map(
             |problem| view! { <main class="narrow standalone"><ProblemPanel problem retry /></main> },
         )
     }

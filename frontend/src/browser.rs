@@ -1,10 +1,16 @@
 //! The browser APIs that pages need besides the DOM.
 
+mod input;
+mod popover;
+mod storage;
+
 use leptos::prelude::{document, request_animation_frame, window};
 use wasm_bindgen::{JsCast as _, JsValue};
-use web_sys::{
-    Element, HtmlElement, MouseEvent, ScrollIntoViewOptions, ScrollLogicalPosition, Storage,
-};
+use web_sys::{Element, HtmlElement, MouseEvent, ScrollIntoViewOptions, ScrollLogicalPosition};
+
+pub use input::{is_for_control, is_typing};
+pub use popover::{Anchor, hide_popover, is_popover_open, place_beside};
+pub use storage::{remove_stored, set_tab_value, store, stored, tab_value};
 
 /// The current time in milliseconds since 1970.
 pub fn now_ms() -> i64 {
@@ -35,25 +41,6 @@ pub fn reload() {
     drop(window().location().reload());
 }
 
-/// A value from local storage.
-pub fn stored(name: &str) -> Option<String> {
-    storage()?.get_item(name).ok()?
-}
-
-/// Stores a value; ignored if the browser has storage disabled.
-pub fn store(name: &str, value: &str) {
-    if let Some(storage) = storage() {
-        drop(storage.set_item(name, value));
-    }
-}
-
-/// Removes a value from local storage.
-pub fn remove_stored(name: &str) {
-    if let Some(storage) = storage() {
-        drop(storage.remove_item(name));
-    }
-}
-
 /// Sets an attribute of the document element.
 pub fn mark_document(name: &str, value: Option<&str>) {
     let Some(root) = document().document_element() else { return };
@@ -65,23 +52,12 @@ pub fn mark_document(name: &str, value: Option<&str>) {
 
 /// Focuses the first invalid field once it has rendered.
 pub fn focus_first_invalid() {
-    request_animation_frame(|| {
-        focus(document().query_selector("[aria-invalid=true]").ok().flatten());
-    });
+    focus_rendered("[aria-invalid=true]");
 }
 
-/// Scrolls the navigation so that the current page's link is visible.
-pub fn show_current_page() {
-    request_animation_frame(|| {
-        let found = document().query_selector("nav [aria-current=page]").ok().flatten();
-        let link = found.and_then(|link| link.dyn_into::<HtmlElement>().ok());
-        if let Some((link, nav)) =
-            link.and_then(|link| Some((link.clone(), link.parent_element()?)))
-        {
-            let spare = nav.client_width() - link.offset_width();
-            nav.set_scroll_left(link.offset_left() - spare / 2);
-        }
-    });
+/// Focuses the first element of a selector once it has rendered.
+pub fn focus_rendered(selector: &'static str) {
+    request_animation_frame(move || focus(document().query_selector(selector).ok().flatten()));
 }
 
 /// Focuses an element, if there is one that takes focus.
@@ -140,32 +116,45 @@ pub async fn copy(text: &str) -> bool {
     wasm_bindgen_futures::JsFuture::from(clipboard.write_text(text)).await.is_ok()
 }
 
+/// Whether the browser knows a time zone of this name.
+pub fn is_time_zone(name: &str) -> bool {
+    let construct = || {
+        let intl = js_sys::Reflect::get(&js_sys::global(), &"Intl".into())?;
+        let format = js_sys::Reflect::get(&intl, &"DateTimeFormat".into())?;
+        let options = js_sys::Object::new();
+        js_sys::Reflect::set(&options, &"timeZone".into(), &name.into())?;
+        let arguments = js_sys::Array::of2(&JsValue::UNDEFINED, &options);
+        js_sys::Reflect::construct(format.unchecked_ref::<js_sys::Function>(), &arguments)
+    };
+    construct().is_ok()
+}
+
 /// A time in the format of the API.
 pub fn rfc3339(at_ms: i64) -> String {
     String::from(date(at_ms).to_iso_string())
 }
 
-/// A short local label of a point on a time axis with steps of `step_s`: the minute, or the day.
-pub fn axis_label(at_ms: i64, step_s: u32) -> String {
-    let parts: &[(&str, &str)] = match step_s {
-        ..60 => &[("hour", "2-digit"), ("minute", "2-digit"), ("second", "2-digit")],
-        60..1800 => &[("hour", "2-digit"), ("minute", "2-digit")],
-        1800..86_400 => {
-            &[("day", "numeric"), ("month", "short"), ("hour", "2-digit"), ("minute", "2-digit")]
-        }
-        _ => &[("day", "numeric"), ("month", "short")],
-    };
+/// The distance of the person's time zone from UTC at a time, in milliseconds.
+pub fn zone_ms(at_ms: i64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "whole minutes of at most a day")]
+    let behind_min = date(at_ms).get_timezone_offset() as i64;
+    -behind_min * 60_000
+}
+
+/// A time in the person's language and time zone, such as `Nov 21, 2026, 22:34:00`, as charts show it.
+pub fn local_time(at_ms: i64) -> String {
     let options = js_sys::Object::new();
-    for (part, form) in parts {
-        drop(js_sys::Reflect::set(&options, &(*part).into(), &(*form).into()));
+    for (part, form) in [("dateStyle", "medium"), ("timeStyle", "medium"), ("hourCycle", "h23")] {
+        drop(js_sys::Reflect::set(&options, &part.into(), &form.into()));
     }
-    drop(js_sys::Reflect::set(&options, &"hourCycle".into(), &"h23".into()));
     String::from(date(at_ms).to_locale_string("default", &options))
 }
 
-/// A time in the person's language and time zone.
-pub fn local_time(at_ms: i64) -> String {
-    String::from(date(at_ms).to_locale_string("default", &JsValue::UNDEFINED))
+/// The time of day in the person's time zone, such as `22:47:10`.
+pub fn clock_time(at_ms: i64) -> String {
+    let options = js_sys::Object::new();
+    drop(js_sys::Reflect::set(&options, &"hourCycle".into(), &"h23".into()));
+    String::from(date(at_ms).to_locale_time_string_with_options("default", &options))
 }
 
 /// The last millisecond of a day such as `2026-11-21` in the person's time zone.
@@ -176,6 +165,18 @@ pub fn day_end_ms(day: &str) -> Option<i64> {
 /// The first millisecond of a day such as `2026-11-21` in the person's time zone.
 pub fn day_start_ms(day: &str) -> Option<i64> {
     parse_local(day, "00:00:00.000")
+}
+
+/// A time as the value of a `datetime-local` field, in the person's time zone.
+pub fn local_input(at_ms: i64) -> String {
+    let local = rfc3339(at_ms + zone_ms(at_ms));
+    local.chars().take("2026-11-21T22:40".len()).collect()
+}
+
+/// The time in a `datetime-local` field.
+pub fn parse_local_input(text: &str) -> Option<i64> {
+    let (day, time) = text.split_once('T')?;
+    parse_local(day, time)
 }
 
 /// A text encoded as a URL component.
@@ -228,10 +229,6 @@ fn date(at_ms: i64) -> js_sys::Date {
     #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are exact in a double")]
     let at_ms = at_ms as f64;
     js_sys::Date::new(&JsValue::from_f64(at_ms))
-}
-
-fn storage() -> Option<Storage> {
-    window().local_storage().ok()?
 }
 
 #[cfg(test)]

@@ -3,3 +3,6 @@
 pub mod geometry;
 pub mod spark;
 pub mod stack;
+pub mod time_ticks;
+pub mod timeline;
+pub mod value_axis;

@@ -14,6 +14,5 @@ mod pages;
 mod session;
 
 fn main() {
-    components::theme::apply_stored();
     leptos::mount::mount_to_body(app::App);
 }

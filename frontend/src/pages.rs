@@ -13,7 +13,10 @@ mod members;
 mod operator;
 mod overrides;
 mod overview;
-
+mod proxies;
+mod published;
+mod reset;
+mod rollout;
 mod rule;
 mod rule_editor;
 mod rule_options;
@@ -23,8 +26,11 @@ mod shell;
 mod sign_in;
 mod sign_up;
 mod start;
+mod subject_actions;
+mod subjects;
 mod tenants;
 mod tester;
+mod traffic;
 mod what_if;
 
 use leptos::prelude::*;
@@ -35,10 +41,11 @@ pub use accept::Accept;
 pub use confirm::Confirm;
 pub use home::Home;
 pub use lazy::{
-    Alerts, Audit, Gates, Keys, Live, Members, NewRule, Operator, Overrides, Overview, RuleEditor,
-    RulePage, Settings, Tester, WhatIf,
+    Alerts, Audit, Gates, Keys, Live, Members, NewRule, Operator, Overrides, Overview, Proxies,
+    RuleEditor, RulePage, Rules, Settings, Subjects, Tester, WhatIf,
 };
-pub use rules::Rules;
+pub use published::UndoneChanges;
+pub use reset::Reset;
 pub use shell::Shell;
 pub use sign_in::SignIn;
 pub use sign_up::SignUp;
@@ -47,12 +54,16 @@ pub use tenants::Tenants;
 
 #[component]
 pub fn NotFound() -> impl IntoView {
+    view! { <main class="narrow"><NotFoundInside /></main> }
+}
+
+/// The same inside the frame of a tenant.
+#[component]
+pub fn NotFoundInside() -> impl IntoView {
     view! {
-        <main class="narrow">
-            <PageHeader title="Page not found" />
-            <Empty title="There is no page at this address.">
-                <p><a href="/">"Back to the dashboard"</a></p>
-            </Empty>
-        </main>
+        <PageHeader title="Page not found" />
+        <Empty title="There is no page at this address.">
+            <p><a href="/">"Back to the dashboard"</a></p>
+        </Empty>
     }
 }

@@ -2,6 +2,10 @@
 
 use gloo_net::http::Method;
 use weir_wire::page::Page;
+use weir_wire::second_factors::{
+    BeginSecondFactor, NewSecondFactor, PresentCode, RecoveryCodes, RemoveSecondFactor,
+    ResetPassword, SecondFactor,
+};
 use weir_wire::sessions::{
     ChangePassword, ConfirmSignUp, LogIn, LoggedIn, Me, PendingSignUp, Session, SignInOptions,
     SignUp, SignedUp, UpdateMe, User,
@@ -61,6 +65,30 @@ impl Api {
 
     pub async fn change_password(self, body: &ChangePassword) -> Result<(), Problem> {
         self.create("/me/password".to_owned(), body).await
+    }
+
+    pub async fn second_factor(self) -> Result<SecondFactor, Problem> {
+        self.read("/me/second-factor".to_owned()).await
+    }
+
+    pub async fn begin_second_factor(
+        self,
+        body: &BeginSecondFactor,
+    ) -> Result<NewSecondFactor, Problem> {
+        self.create("/me/second-factor".to_owned(), body).await
+    }
+
+    pub async fn confirm_second_factor(self, body: &PresentCode) -> Result<RecoveryCodes, Problem> {
+        self.create("/me/second-factor/confirm".to_owned(), body).await
+    }
+
+    pub async fn remove_second_factor(self, body: &RemoveSecondFactor) -> Result<(), Problem> {
+        self.call(Call::new(Method::DELETE, "/me/second-factor".to_owned()).body(body)).await
+    }
+
+    /// Sets a new password with the token that an operator issued.
+    pub async fn reset_password(self, body: &ResetPassword) -> Result<(), Problem> {
+        send(&Call::new(Method::POST, "/auth/password-reset".to_owned()).body(body), None).await
     }
 
     /// The person's own sessions, most recently used first.

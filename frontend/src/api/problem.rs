@@ -30,6 +30,20 @@ impl Problem {
         }
     }
 
+    /// The title and the details in one line.
+    pub fn text(&self) -> String {
+        if self.detail.is_empty() {
+            self.title.clone()
+        } else {
+            format!("{}: {}", self.title, self.detail)
+        }
+    }
+
+    /// Whether Weir did not respond.
+    pub fn is_unreachable(&self) -> bool {
+        *self == Self::unreachable("Weir")
+    }
+
     /// The server no longer serves this file of the dashboard.
     pub fn outdated() -> Self {
         Self {

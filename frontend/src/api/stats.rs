@@ -1,6 +1,6 @@
 //! Statistics.
 
-use weir_wire::stats::{Denials, RulesSeries, Series, Summary, Top};
+use weir_wire::stats::{Denials, Events, RulesSeries, Series, Summary, Top};
 
 use super::{Api, Problem};
 use crate::browser;
@@ -31,10 +31,30 @@ impl Api {
         self.read(format!("/tenants/{}/stats/summary?{}", about.tenant, about.query())).await
     }
 
-    /// The ten most denied subjects or rules; `by` is `subject` or `rule`.
-    pub async fn top(self, about: StatsScope, by: &str) -> Result<Top, Problem> {
+    /// The most denied subjects or rules, at most `most`; `by` is `subject` or `rule`.
+    pub async fn top(self, about: StatsScope, by: &str, most: u32) -> Result<Top, Problem> {
         let query = about.query();
-        self.read(format!("/tenants/{}/stats/top?by={by}&limit=10&{query}", about.tenant)).await
+        self.read(format!("/tenants/{}/stats/top?by={by}&limit={most}&{query}", about.tenant)).await
+    }
+
+    /// The subjects that are most checked or most denied; `order` is `checks` or `denied`.
+    pub async fn top_subjects(
+        self,
+        about: StatsScope,
+        order: &str,
+        most: u32,
+    ) -> Result<Top, Problem> {
+        let query = about.query();
+        let path = format!(
+            "/tenants/{}/stats/top?by=subject&order={order}&limit={most}&{query}",
+            about.tenant
+        );
+        self.read(path).await
+    }
+
+    /// The changes, alerts and outages that explain the statistics, the newest first.
+    pub async fn events(self, about: StatsScope) -> Result<Events, Problem> {
+        self.read(format!("/tenants/{}/stats/events?{}", about.tenant, about.query())).await
     }
 
     /// The last hour of each rule, in steps of five minutes.
@@ -45,6 +65,6 @@ impl Api {
     /// The most recent denials of one rule or of all.
     pub async fn denials(self, tenant: &str, rule: Option<&str>) -> Result<Denials, Problem> {
         let rule = rule.map(|id| format!("&rule_id={id}")).unwrap_or_default();
-        self.read(format!("/tenants/{tenant}/stats/denials?limit=20{rule}")).await
+        self.read(format!("/tenants/{tenant}/stats/denials?limit=100{rule}")).await
     }
 }

@@ -2,7 +2,9 @@
 
 use gloo_net::http::Method;
 use weir_wire::check::CheckBody;
-use weir_wire::replicas::Replicas;
+use weir_wire::namespaces::{NamespaceAnswer, NamespaceBody};
+use weir_wire::page::Page;
+use weir_wire::replicas::{Replicas, Rollouts};
 use weir_wire::tenants::{CreateTenant, DeleteTenant, Enforcement, Tenant, UpdateTenant};
 use weir_wire::tester::TestAnswer;
 
@@ -37,6 +39,22 @@ impl Api {
         self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}")).body(&body)).await
     }
 
+    /// The first namespaces that have rules or settings.
+    pub async fn namespaces(self, tenant: &str) -> Result<Page<NamespaceAnswer>, Problem> {
+        self.read(format!("/tenants/{tenant}/namespaces?limit=200")).await
+    }
+
+    /// Replaces the settings of a namespace if their revision is still current; fails with `stale` otherwise.
+    pub async fn set_namespace(
+        self,
+        tenant: &str,
+        before: &NamespaceAnswer,
+        body: &NamespaceBody,
+    ) -> Result<NamespaceAnswer, Problem> {
+        let path = format!("/tenants/{tenant}/namespaces/{}", before.name);
+        self.call(Call::new(Method::PUT, path).if_match(before.revision).body(body)).await
+    }
+
     pub async fn replicas(self, tenant: &str) -> Result<Replicas, Problem> {
         self.read(format!("/tenants/{tenant}/replicas")).await
     }
@@ -44,5 +62,10 @@ impl Api {
     /// Evaluates a check against each rule without counting it.
     pub async fn test(self, tenant: &str, check: &CheckBody) -> Result<TestAnswer, Problem> {
         self.create(format!("/tenants/{tenant}/test"), check).await
+    }
+
+    /// The latest changes, with the time after which each gate served them.
+    pub async fn rollouts(self, tenant: &str) -> Result<Rollouts, Problem> {
+        self.read(format!("/tenants/{tenant}/replicas/rollouts?limit=50")).await
     }
 }

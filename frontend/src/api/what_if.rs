@@ -2,6 +2,7 @@
 
 use gloo_net::http::Method;
 use weir_wire::simulate::{Recorded, SimulateAnswer, SimulateBody};
+use weir_wire::suggest::{SuggestAnswer, SuggestBody};
 use weir_wire::tenants::{Tenant, UpdateTenant};
 
 use super::request::Call;
@@ -15,6 +16,15 @@ impl Api {
         body: &SimulateBody,
     ) -> Result<SimulateAnswer, Problem> {
         self.create(format!("/tenants/{tenant}/simulate"), body).await
+    }
+
+    /// The smallest limit that would have denied few of the recorded subjects.
+    pub async fn suggest_limit(
+        self,
+        tenant: &str,
+        body: &SuggestBody,
+    ) -> Result<SuggestAnswer, Problem> {
+        self.create(format!("/tenants/{tenant}/rules/suggest"), body).await
     }
 
     /// How many checks each namespace has recorded.

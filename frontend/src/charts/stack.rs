@@ -1,146 +1,140 @@
-//! Stacked step charts of counts in equal steps of time.
+//! Stacked step charts of counts over time.
 
 use std::fmt::Write as _;
 
-use crate::charts::geometry::Scale;
+use crate::charts::timeline::{Timeline, WIDTH};
+use crate::charts::value_axis::ValueAxis;
 
-pub const WIDTH: u64 = 1000;
-pub const HEIGHT: u64 = 200;
+/// The height of every plot.
+pub const HEIGHT: u64 = 1_000;
 
 /// The paths of a chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
-    /// The `d` of a path for each layer, lowest first.
+    /// The `d` of a path for each layer, lowest first; empty if the layer is 0 throughout.
     pub areas: Vec<String>,
-    /// The `d` of the line that is not part of the stack.
-    pub line: String,
-    /// The value at the top of the plot.
-    pub most: u64,
+    /// The `d` of the upper edge of each layer.
+    pub edges: Vec<String>,
+    /// The `d` of each line that is not part of the stack, from zero.
+    pub lines: Vec<String>,
+    pub axis: ValueAxis,
 }
 
 impl Stack {
-    /// Stacks layers of counts of equal length. The line starts at zero.
-    pub fn of(layers: &[&[u64]], line: &[u64]) -> Self {
-        let steps = layers.iter().map(|layer| layer.len()).max().unwrap_or(0);
+    /// Stacks layers of counts, one for each step.
+    pub fn of(timeline: &Timeline, layers: &[Vec<u64>], lines: &[Vec<u64>]) -> Self {
+        let steps = timeline.steps();
         let mut tops = vec![0_u64; steps];
-        let mut edges = vec![tops.clone()];
+        let mut levels = vec![tops.clone()];
         for layer in layers {
-            for (top, count) in tops.iter_mut().zip(*layer) {
+            for (top, count) in tops.iter_mut().zip(layer) {
                 *top = top.saturating_add(*count);
             }
-            edges.push(tops.clone());
+            levels.push(tops.clone());
         }
-        let most = round_up(tops.iter().chain(line).copied().max().unwrap_or(0));
-        let y = Scale { most, start: HEIGHT, end: 0 };
-        let areas = edges.windows(2).map(|pair| band(y, &pair[0], &pair[1])).collect();
-        Self { areas, line: step_line(y, line), most }
+        let of_lines = lines.iter().flat_map(|line| line.iter().take(steps));
+        let most = tops.iter().chain(of_lines).copied().max().unwrap_or(0);
+        let path = Path { timeline, axis: ValueAxis::of(most, HEIGHT) };
+        Self {
+            areas: levels.windows(2).map(|pair| path.band(&pair[0], &pair[1])).collect(),
+            edges: levels.windows(2).map(|pair| path.edge_above(&pair[0], &pair[1])).collect(),
+            lines: lines.iter().map(|line| path.line(line)).collect(),
+            axis: path.axis,
+        }
     }
 }
 
-/// The position of the start of a step, of `steps` steps.
-pub fn step_position(step: usize, steps: usize) -> u64 {
-    let whole = |number: usize| u64::try_from(number).expect("there are few steps");
-    Scale { most: whole(steps), start: 0, end: WIDTH }.place(whole(step))
+/// Draws the tops of steps.
+struct Path<'t> {
+    timeline: &'t Timeline,
+    axis: ValueAxis,
 }
 
-/// The step at a share of the width from 0 to 1; `None` without steps.
-pub fn step_at(share: f64, steps: usize) -> Option<usize> {
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "there are few steps, and a place off the plot is the step at its end"
-    )]
-    let at = (share.clamp(0.0, 1.0) * steps as f64) as usize;
-    (steps > 0).then(|| at.min(steps - 1))
-}
+impl Path<'_> {
+    /// The area between two levels.
+    fn band(&self, lower: &[u64], upper: &[u64]) -> String {
+        if lower == upper {
+            return String::new();
+        }
+        let mut path = self.edge(upper);
+        for (step, bottom) in lower.iter().enumerate().rev() {
+            let left = self.timeline.place(self.timeline.step_ms(step).0);
+            write!(path, "V{}H{left}", self.axis.place(*bottom)).expect("a text takes all");
+        }
+        path.push('Z');
+        path
+    }
 
-/// At most `labels` evenly spaced steps to label.
-pub fn steps_to_label(steps: usize, labels: usize) -> Vec<usize> {
-    let every = steps.div_ceil(labels.max(1)).max(1);
-    (0..steps).step_by(every).collect()
-}
-
-/// The next of 1, 2, 5, 10, 20, 50, …
-pub fn round_up(most: u64) -> u64 {
-    let mut unit = 1_u64;
-    loop {
-        for factor in [1, 2, 5] {
-            let round = unit.saturating_mul(factor);
-            if round >= most {
-                return round;
+    /// The upper edge of a layer, with gaps where the layer is 0.
+    fn edge_above(&self, lower: &[u64], upper: &[u64]) -> String {
+        let mut path = String::new();
+        let mut is_drawing = false;
+        for (step, (bottom, top)) in lower.iter().zip(upper).enumerate() {
+            let (from_ms, to_ms) = self.timeline.step_ms(step);
+            if top > bottom {
+                let (y, right) = (self.axis.place(*top), self.timeline.place(to_ms));
+                if is_drawing {
+                    write!(path, "V{y}H{right}").expect("a text takes all");
+                } else {
+                    let left = self.timeline.place(from_ms);
+                    write!(path, "M{left} {y}H{right}").expect("a text takes all");
+                }
             }
+            is_drawing = top > bottom;
         }
-        unit = unit.saturating_mul(10);
+        path
     }
-}
 
-/// A line along the tops of steps; empty if all are 0.
-fn step_line(y: Scale, tops: &[u64]) -> String {
-    if tops.iter().all(|top| *top == 0) { String::new() } else { edge(y, tops) }
-}
+    /// A line along the tops of steps; empty if all are 0.
+    fn line(&self, tops: &[u64]) -> String {
+        if tops.iter().all(|top| *top == 0) { String::new() } else { self.edge(tops) }
+    }
 
-/// The area between two edges.
-fn band(y: Scale, lower: &[u64], upper: &[u64]) -> String {
-    if lower == upper {
-        return String::new();
+    /// A line from left to right along the tops of at least one step.
+    fn edge(&self, tops: &[u64]) -> String {
+        let mut path = format!("M0 {}", self.axis.place(tops[0]));
+        for (step, top) in tops.iter().take(self.timeline.steps()).enumerate() {
+            let right = self.timeline.place(self.timeline.step_ms(step).1).min(WIDTH);
+            write!(path, "V{}H{right}", self.axis.place(*top)).expect("a text takes all");
+        }
+        path
     }
-    let mut path = edge(y, upper);
-    for (step, bottom) in lower.iter().enumerate().rev() {
-        write!(path, "V{}H{}", y.place(*bottom), step_position(step, lower.len()))
-            .expect("a text takes all");
-    }
-    path.push('Z');
-    path
-}
-
-/// A line from left to right along the tops of at least one step.
-fn edge(y: Scale, tops: &[u64]) -> String {
-    let mut path = format!("M0 {}", y.place(tops[0]));
-    for (step, top) in tops.iter().enumerate() {
-        write!(path, "V{}H{}", y.place(*top), step_position(step + 1, tops.len()))
-            .expect("a text takes all");
-    }
-    path
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn stack(layers: &[&[u64]], line: &[u64]) -> Stack {
+        let steps = layers.iter().map(|layer| layer.len()).max().unwrap_or(0);
+        let layers: Vec<_> = layers.iter().map(|layer| layer.to_vec()).collect();
+        Stack::of(&Timeline::even(0, 60_000, steps), &layers, &[line.to_vec()])
+    }
+
     #[test]
     fn layers_are_stacked() {
-        let stack = Stack::of(&[&[1, 3], &[1, 0]], &[0, 2]);
-        assert_eq!(stack.most, 5);
-        assert_eq!(stack.areas[0], "M0 160V160H500V80H1000V200H500V200H0Z");
-        assert_eq!(stack.areas[1], "M0 120V120H500V80H1000V80H500V160H0Z");
-        assert_eq!(stack.line, "M0 200V200H500V120H1000");
+        let stack = stack(&[&[1, 3], &[20, 0]], &[0, 21]);
+        assert_eq!(stack.areas[0], "M0 955V955H5000V864H10000V1000H5000V1000H0Z");
+        assert_eq!(stack.areas[1], "M0 48V48H5000V864H10000V864H5000V955H0Z");
+        assert_eq!(stack.edges, ["M0 955H5000V864H10000", "M0 48H5000"]);
+        assert_eq!(stack.lines, ["M0 1000V1000H5000V48H10000"]);
     }
 
     #[test]
     fn empty_single_and_huge_series_are_drawn() {
-        assert_eq!(Stack::of(&[&[], &[]], &[]).areas, ["", ""]);
-        assert_eq!(Stack::of(&[&[0, 0], &[0, 0]], &[0, 0]).areas, ["", ""]);
-        assert_eq!(Stack::of(&[&[7]], &[]).areas, ["M0 60V60H1000V200H0Z"]);
-        assert_eq!(Stack::of(&[&[1_000_000_000]], &[]).areas, ["M0 0V0H1000V200H0Z"]);
-        assert_eq!(Stack::of(&[&[u64::MAX], &[u64::MAX]], &[]).most, u64::MAX);
+        assert_eq!(stack(&[&[], &[]], &[]).areas, ["", ""]);
+        assert_eq!(stack(&[&[0, 0], &[0, 0]], &[0, 0]).areas, ["", ""]);
+        assert_eq!(stack(&[&[0, 0]], &[0, 0]).lines, [""]);
+        assert_eq!(stack(&[&[7]], &[]).areas, ["M0 48V48H10000V1000H0Z"]);
+        assert_eq!(stack(&[&[u64::MAX], &[u64::MAX]], &[]).areas[0], "M0 48V48H10000V1000H0Z");
     }
 
     #[test]
-    fn the_top_is_a_round_number() {
-        let tops: Vec<_> = [0, 1, 3, 5, 6, 11, 99, 101, 2001].into_iter().map(round_up).collect();
-        assert_eq!(tops, [1, 1, 5, 5, 10, 20, 100, 200, 5000]);
-    }
-
-    #[test]
-    fn each_position_belongs_to_one_step() {
+    fn a_line_can_be_longer_than_the_stack() {
         assert_eq!(
-            [0.0, 0.49, 0.5, 1.0, 7.0].map(|share| step_at(share, 2)),
-            [Some(0), Some(0), Some(1), Some(1), Some(1)]
+            stack(&[&[1]], &[1, 99]).lines,
+            ["M0 48V48H10000"],
+            "only the steps of the plot count"
         );
-        assert_eq!(step_at(0.5, 0), None);
-        assert_eq!(steps_to_label(60, 6), [0, 10, 20, 30, 40, 50]);
-        assert_eq!(steps_to_label(1, 6), [0]);
-        assert_eq!(steps_to_label(0, 6), [0_usize; 0]);
     }
 }

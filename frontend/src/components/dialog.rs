@@ -5,11 +5,15 @@ use leptos::prelude::*;
 
 use crate::components::field::TextField;
 use crate::components::field::fresh_id;
+use crate::components::icon::Icon;
 
 #[component]
 pub fn Dialog(
-    #[prop(into)] title: String,
+    #[prop(into)] title: Signal<String>,
     open: RwSignal<bool>,
+    /// The layout: a box in the middle, or `drawer` for a panel at the edge.
+    #[prop(default = "")]
+    class: &'static str,
     children: ChildrenFn,
 ) -> impl IntoView {
     let node = NodeRef::<html::Dialog>::new();
@@ -30,10 +34,28 @@ pub fn Dialog(
         }
     };
     view! {
-        <dialog node_ref=node aria-labelledby=label_id on:close=closed>
+        <dialog node_ref=node class=class aria-labelledby=label_id on:close=closed>
             <h2 id=id>{title}</h2>
             <Show when=move || open.get()>{children()}</Show>
         </dialog>
+    }
+}
+
+/// A form at the edge of the window, over the list that it belongs to.
+#[component]
+pub fn Drawer(
+    #[prop(into)] title: Signal<String>,
+    open: RwSignal<bool>,
+    children: ChildrenFn,
+) -> impl IntoView {
+    let children = StoredValue::new(children);
+    view! {
+        <Dialog title open class="drawer">
+            <button type="button" class="button plain-button icon-button close" aria-label="Close" on:click=move |_| open.set(false)>
+                <Icon name="x" />
+            </button>
+            {children.with_value(|children| children())}
+        </Dialog>
     }
 }
 
@@ -77,13 +99,31 @@ pub fn ConfirmByName(
     open: RwSignal<bool>,
     #[prop(into)] on_confirm: Callback<()>,
 ) -> impl IntoView {
+    let consequence = StoredValue::new(consequence);
+    view! {
+        <ConfirmTyped title required=Signal::stored(name) action open on_confirm>
+            <p>{consequence.get_value()}</p>
+        </ConfirmTyped>
+    }
+}
+
+/// A confirmation that requires a text, such as the name of an object.
+#[component]
+pub fn ConfirmTyped(
+    #[prop(into)] title: String,
+    required: Signal<String>,
+    #[prop(into)] action: String,
+    open: RwSignal<bool>,
+    on_confirm: Callback<()>,
+    /// The consequence.
+    children: ChildrenFn,
+) -> impl IntoView {
     let typed = RwSignal::new(String::new());
-    let name = StoredValue::new(name);
-    let matches = move || name.with_value(|name| *name == typed.get().trim());
-    let (consequence, action) = (StoredValue::new(consequence), StoredValue::new(action));
+    let matches = move || required.with(|required| *required == typed.get().trim());
+    let (children, action) = (StoredValue::new(children), StoredValue::new(action));
     let confirm = move |event: leptos::ev::SubmitEvent| {
         event.prevent_default();
-        if matches() {
+        if untrack(matches) {
             open.set(false);
             on_confirm.run(());
         }
@@ -95,8 +135,8 @@ pub fn ConfirmByName(
     view! {
         <Dialog title open>
             <form on:submit=confirm>
-                <p>{consequence.get_value()}</p>
-                <TextField label=format!("Type {} to confirm", name.get_value()) value=typed />
+                {children.with_value(|children| children())}
+                <TextField label=format!("Type {} to confirm", required.get()) value=typed />
                 <div class="actions">
                     <button type="submit" class="button danger" disabled=move || !matches()>{action.get_value()}</button>
                     <button type="button" class="button" on:click=move |_| open.set(false)>"Cancel"</button>

@@ -8,14 +8,24 @@ use crate::components::time::ExactTime;
 use crate::model::labels::capital;
 use crate::model::remark::{Part, sentence};
 
+/// The shape of a placeholder, which is that of the content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Skeleton {
+    #[default]
+    Text,
+    /// The tools, the head and the rows of a table.
+    Table,
+}
+
 /// A placeholder while data is loading.
 #[component]
-pub fn LoadingSkeleton() -> impl IntoView {
-    view! {
-        <div class="skeleton" role="status" aria-label="Loading">
-            <span></span><span></span><span></span><span></span>
-        </div>
-    }
+pub fn LoadingSkeleton(#[prop(optional)] shape: Skeleton) -> impl IntoView {
+    let (class, bars) = match shape {
+        Skeleton::Text => ("skeleton", 4),
+        Skeleton::Table => ("skeleton skeleton-table", 10),
+    };
+    let bars: Vec<_> = (0..bars).map(|_| view! { <span></span> }).collect();
+    view! { <div class=class role="status" aria-label="Loading">{bars}</div> }
 }
 
 /// An error with its request id and an optional button.

@@ -27,9 +27,18 @@ pub fn TextField(
     #[prop(optional)]
     short: bool,
     #[prop(optional)] autofocus: bool,
+    /// Values to choose from while typing; any other value can be typed as well.
+    #[prop(optional, into)]
+    suggestions: Option<Signal<Vec<String>>>,
 ) -> impl IntoView {
     let id = fresh_id();
     let input_mode = if short { "numeric" } else { "text" };
+    let list_id = suggestions.map(|_| format!("{id}-list"));
+    let list = suggestions.zip(list_id.clone()).map(|(suggestions, list_id)| {
+        let option = |value: String| view! { <option value=value></option> };
+        let options = move || suggestions.get().into_iter().map(option).collect::<Vec<_>>();
+        view! { <datalist id=list_id>{options}</datalist> }
+    });
     view! {
         <div class="field" class:short=short>
             <label for=id.clone()>{label}</label>
@@ -40,11 +49,13 @@ pub fn TextField(
                 autofocus=autofocus
                 spellcheck="false"
                 inputmode=input_mode
+                list=list_id
                 aria-describedby=format!("{id}-note")
                 aria-invalid=move || problem.with(Option::is_some).then_some("true")
                 prop:value=value.value
                 on:input=move |event| value.set.run(event_target_value(&event))
             />
+            {list}
             <Note id hint problem />
         </div>
     }
@@ -56,6 +67,7 @@ pub fn TextArea(
     #[prop(into)] value: Binding<String>,
     #[prop(optional, into)] problem: Signal<Option<String>>,
     #[prop(optional, into)] hint: Option<String>,
+    #[prop(default = 2)] rows: u32,
 ) -> impl IntoView {
     let id = fresh_id();
     view! {
@@ -63,7 +75,7 @@ pub fn TextArea(
             <label for=id.clone()>{label}</label>
             <textarea
                 id=id.clone()
-                rows="2"
+                rows=rows
                 aria-describedby=format!("{id}-note")
                 aria-invalid=move || problem.with(Option::is_some).then_some("true")
                 prop:value=value.value

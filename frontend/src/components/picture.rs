@@ -13,6 +13,8 @@ use crate::model::picture::{Dot, Pattern, Picture, SLICES, Slice, WINDOWS};
 /// The picture of `rule`, which is `None` while the form is invalid or the rule has no limits.
 #[component]
 pub fn RulePicture(#[prop(into)] rule: Signal<Option<SimulatedRule>>) -> impl IntoView {
+    let playing = RwSignal::new(true);
+    let play = move |_| playing.update(|playing| *playing = !*playing);
     let (pattern, by_hand) = (RwSignal::new(Pattern::Boundary), RwSignal::new(Vec::<u64>::new()));
     let picture = Memo::new(move |_| {
         rule.with(|rule| {
@@ -44,12 +46,17 @@ pub fn RulePicture(#[prop(into)] rule: Signal<Option<SimulatedRule>>) -> impl In
     });
     view! {
         <section class="picture" aria-labelledby="picture-heading">
-            <h2 id="picture-heading">"Preview"</h2>
+            <div class="card-head">
+                <h2 id="picture-heading">"Preview"</h2>
+                <button type="button" class="button small play" on:click=play>
+                    {move || if playing.get() { "Pause" } else { "Play" }}
+                </button>
+            </div>
             <Choice label="Traffic pattern of one subject" value=chosen options=patterns />
             <Show when=move || pattern.get() == Pattern::ByHand><PlaceCheckboxes by_hand /></Show>
-            {move || picture.get().map(|picture| drawing(&picture, put))}
+            {move || picture.get().map(|picture| drawing(&picture, put, playing))}
             <p class="note" aria-live="polite">{summary}</p>
-            <p class="note">{worst}</p>
+            <p><span class="badge worst-case">{worst}</span></p>
             {move || picture.get().map(|picture| table(&picture))}
         </section>
     }
@@ -97,19 +104,29 @@ fn toggle(places: &mut Vec<u64>, at: u64) {
     }
 }
 
-fn drawing(picture: &Picture, put: Callback<u64>) -> impl IntoView + use<> {
+fn drawing(
+    picture: &Picture,
+    put: Callback<u64>,
+    playing: RwSignal<bool>,
+) -> impl IntoView + use<> {
     let x = Scale { most: picture.span_us(), start: MARGIN, end: WIDTH - MARGIN };
     let y = Scale { most: picture.limit, start: GROUND, end: CEILING };
     let path = area(x, y, &picture.level);
-    let dot = |dot: &Dot| {
-        let (class, row) =
+    let tick = |dot: &Dot| {
+        let (class, top) =
             if dot.admitted { ("allowed", ADMITTED_ROW) } else { ("denied", DENIED_ROW) };
-        view! { <circle class=class cx=x.place(dot.at_us) cy=row r="4" /> }
+        let along = x.place(dot.at_us);
+        view! { <line class=class x1=along x2=along y1=top y2=top + TICK /> }
     };
-    let dots: Vec<_> = picture.dots.iter().map(dot).collect();
+    let ticks: Vec<_> = picture.dots.iter().map(tick).collect();
     let boundary = |at: u64| {
         let along = x.place(picture.window_ms * 1000 * at);
-        view! { <line class="boundary" x1=along x2=along y1=CEILING y2=GROUND /> }
+        let class = if at == WINDOWS { "end" } else { "" };
+        let label = if at == 0 { "0".to_owned() } else { duration::short(picture.window_ms * at) };
+        view! {
+            <line class="boundary" x1=along x2=along y1=ADMITTED_ROW y2=GROUND />
+            <text class=class x=along y=HEIGHT - 6>{label}</text>
+        }
     };
     let boundaries: Vec<_> = (0..=WINDOWS).map(boundary).collect();
     // For pointers only; the checkboxes are the keyboard's way.
@@ -118,18 +135,20 @@ fn drawing(picture: &Picture, put: Callback<u64>) -> impl IntoView + use<> {
         put.run((along.saturating_sub(MARGIN) * SLICES / (WIDTH - 2 * MARGIN)).min(SLICES - 1));
     };
     let full = format!("Limit: {}", grouped(picture.limit));
-    let length = duration::short(picture.window_ms * WINDOWS);
     let label =
         format!("Allowed and denied requests, and the level of the counter. {}", picture.summary());
+    let class = move || if playing.get() { "playing" } else { "" };
     view! {
-        <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") role="img" aria-label=label on:click=click>
-            {boundaries}
+        <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") class=class role="img" aria-label=label on:click=click>
             <path class="level" d=path />
-            <line class="full" x1="8" x2=WIDTH - 8 y1=CEILING y2=CEILING />
-            <text x="8" y=CEILING - 6>{full}</text>
-            <text x="8" y=HEIGHT - 4>"0"</text>
-            <text class="end" x=WIDTH - 8 y=HEIGHT - 4>{length}</text>
-            {dots}
+            {boundaries}
+            <line class="full" x1=MARGIN x2=WIDTH - MARGIN y1=CEILING y2=CEILING />
+            <text x=MARGIN + 4 y=CEILING - 6>{full}</text>
+            {ticks}
+            <g class="playhead">
+                <rect x=MARGIN y=ADMITTED_ROW width=WIDTH - 2 * MARGIN height=GROUND - ADMITTED_ROW />
+                <line x1=MARGIN x2=MARGIN y1=ADMITTED_ROW y2=GROUND />
+            </g>
         </svg>
         <p class="legend note">
             <span class="allowed-mark">"allowed"</span>
@@ -169,10 +188,13 @@ fn table(picture: &Picture) -> impl IntoView + use<> {
     }
 }
 
-const WIDTH: u64 = 360;
-const MARGIN: u64 = 8;
-const HEIGHT: u64 = 190;
-const ADMITTED_ROW: u64 = 10;
-const DENIED_ROW: u64 = 24;
-const CEILING: u64 = 56;
-const GROUND: u64 = 172;
+const WIDTH: u64 = 480;
+const HEIGHT: u64 = 240;
+/// The playhead of the style sheet moves by `WIDTH - 2 * MARGIN`.
+const MARGIN: u64 = 12;
+/// The tops of the rows of requests, and the length of a request.
+const ADMITTED_ROW: u64 = 8;
+const DENIED_ROW: u64 = 36;
+const TICK: u64 = 22;
+const CEILING: u64 = 86;
+const GROUND: u64 = 214;

@@ -5,8 +5,8 @@ use futures_util::future::LocalBoxFuture;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use crate::api::Problem;
-use crate::components::feedback::{LoadingSkeleton, ProblemPanel};
+use crate::api::{Connection, Problem};
+use crate::components::feedback::{LoadingSkeleton, ProblemPanel, Skeleton};
 
 /// Data of a page, with a way to fetch it again; cheap to copy.
 #[derive(Debug)]
@@ -41,6 +41,14 @@ fn start<T: Clone + Send + Sync + 'static>(fetch: Fetch<T>) -> RemoteData<T> {
     let data =
         RemoteData { state: RwSignal::new(RemoteState::Loading), refetches: RwSignal::new(0) };
     let latest = StoredValue::new(0_u32);
+    let connection = expect_context::<Connection>();
+    Effect::new(move |retried: Option<u32>| {
+        let retries = connection.retries();
+        if retried.is_some_and(|retried| retried != retries) && data.is_missing() {
+            data.refetch();
+        }
+        retries
+    });
     Effect::new(move |_| {
         data.refetches.track();
         let current = latest.get_value() + 1;
@@ -65,11 +73,38 @@ where
     T: Clone + Send + Sync + 'static,
     V: IntoView + 'static,
 {
+    show_shaped(data, Skeleton::Text, view)
+}
+
+/// Like [`show`], for data that becomes a table.
+pub fn show_table<T, V>(
+    data: RemoteData<T>,
+    view: impl Fn(T) -> V + Send + Sync + 'static,
+) -> impl IntoView
+where
+    T: Clone + Send + Sync + 'static,
+    V: IntoView + 'static,
+{
+    show_shaped(data, Skeleton::Table, view)
+}
+
+fn show_shaped<T, V>(
+    data: RemoteData<T>,
+    shape: Skeleton,
+    view: impl Fn(T) -> V + Send + Sync + 'static,
+) -> impl IntoView
+where
+    T: Clone + Send + Sync + 'static,
+    V: IntoView + 'static,
+{
     move || match data.state.get() {
-        RemoteState::Loading => view! { <LoadingSkeleton /> }.into_any(),
         RemoteState::Ready(data) => view(data).into_any(),
-        RemoteState::Failed(problem) => {
+        // The banner shows a problem of the connection.
+        RemoteState::Failed(problem) if !problem.is_unreachable() => {
             problem_panel(problem, Callback::new(move |()| data.refetch()))
+        }
+        RemoteState::Loading | RemoteState::Failed(_) => {
+            view! { <LoadingSkeleton shape /> }.into_any()
         }
     }
 }
@@ -79,9 +114,22 @@ fn problem_panel(problem: Problem, retry: Callback<()>) -> AnyView {
 }
 
 /// Like [`show`], but `view` is created once and its signal updates: for pages that refetch. If a refetch fails, the
-/// last data stays and the problem is shown above it.
+/// last data stays and the banner shows the problem.
 pub fn show_latest<T, V>(
     data: RemoteData<T>,
+    view: impl Fn(Signal<T>) -> V + Send + Sync + 'static,
+) -> impl IntoView
+where
+    T: Clone + Send + Sync + 'static,
+    V: IntoView + 'static,
+{
+    show_latest_shaped(data, Skeleton::Text, view)
+}
+
+/// Like [`show_latest`], with a skeleton of this shape.
+pub fn show_latest_shaped<T, V>(
+    data: RemoteData<T>,
+    shape: Skeleton,
     view: impl Fn(Signal<T>) -> V + Send + Sync + 'static,
 ) -> impl IntoView
 where
@@ -95,18 +143,23 @@ where
         }
     });
     let ready = Memo::new(move |_| last.with(Option::is_some));
-    let problem = move || match data.state.get() {
-        RemoteState::Failed(problem) => {
-            Some(problem_panel(problem, Callback::new(move |()| data.refetch())))
+    let connection = expect_context::<Connection>();
+    Effect::new(move |_| {
+        if let Some(problem) = data.problem().filter(|_| ready.get_untracked()) {
+            connection.report(problem);
         }
-        RemoteState::Loading | RemoteState::Ready(_) => None,
+    });
+    let problem = move || {
+        let problem = data.problem().filter(|problem| !ready.get() && !problem.is_unreachable())?;
+        Some(problem_panel(problem, Callback::new(move |()| data.refetch())))
     };
     let shown = move || {
         if ready.get() {
             let data = Signal::derive(move || last.get().expect("it was there once and stays"));
             view(data).into_any()
         } else {
-            view! { <Show when=move || data.is_loading()><LoadingSkeleton /></Show> }.into_any()
+            view! { <Show when=move || data.is_pending()><LoadingSkeleton shape /></Show> }
+                .into_any()
         }
     };
     view! { {problem}{shown} }
@@ -118,6 +171,11 @@ impl<T: Clone + Send + Sync + 'static> RemoteData<T> {
         self.refetches.update(|refetches| *refetches += 1);
     }
 
+    /// The state; tracked.
+    pub fn state(self) -> RemoteState<T> {
+        self.state.get()
+    }
+
     /// The problem, if the last fetch failed.
     pub fn problem(self) -> Option<Problem> {
         match self.state.get() {
@@ -127,8 +185,19 @@ impl<T: Clone + Send + Sync + 'static> RemoteData<T> {
     }
 
     /// Whether no response has arrived yet; tracked.
-    fn is_loading(self) -> bool {
-        self.state.with(|state| matches!(state, RemoteState::Loading))
+    fn is_pending(self) -> bool {
+        self.state.with(|state| match state {
+            RemoteState::Loading => true,
+            RemoteState::Failed(problem) => problem.is_unreachable(),
+            RemoteState::Ready(_) => false,
+        })
+    }
+
+    /// Whether the last fetch got no answer; not tracked.
+    fn is_missing(self) -> bool {
+        self.state.with_untracked(
+            |state| matches!(state, RemoteState::Failed(problem) if problem.is_unreachable()),
+        )
     }
 
     /// The data, once it has loaded.

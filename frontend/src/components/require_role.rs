@@ -25,6 +25,35 @@ pub fn RequireRole(
     }
 }
 
+/// The button of a page's main action, for people with the role.
+#[component]
+pub fn RoleButton(
+    role: Role,
+    text: &'static str,
+    #[prop(default = "button")] class: &'static str,
+    /// The reason is already shown elsewhere on the page.
+    #[prop(optional)]
+    reason_shown: bool,
+    #[prop(into)] on_press: Callback<()>,
+) -> impl IntoView {
+    let access = expect_context::<Access>();
+    let missing = Memo::new(move |_| access.missing_role(role));
+    let reason = move || missing.get().filter(|_| !reason_shown);
+    view! {
+        <span class="disabled-action">
+            <button
+                type="button"
+                class=class
+                disabled=move || missing.with(Option::is_some)
+                on:click=move |_| on_press.run(())
+            >
+                {text}
+            </button>
+            {move || reason().map(|reason| view! { <span class="note">{reason}</span> })}
+        </span>
+    }
+}
+
 /// A link to a page that requires a role; a disabled button for people without it.
 #[component]
 pub fn RoleLink(

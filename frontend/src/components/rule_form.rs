@@ -11,7 +11,7 @@ use weir_wire::words::Action;
 
 pub use draft_transfer::DraftTransfer;
 pub use editor::Editor;
-pub use limits::Limits;
+pub use limits::{Limits, SuggestLimit};
 use matching::MatchFields;
 use outcome::{AdvancedFields, IdentityFields};
 

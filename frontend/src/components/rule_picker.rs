@@ -12,6 +12,7 @@ use weir_wire::rules::RuleAnswer;
 use crate::api::Problem;
 use crate::browser;
 use crate::components::field::{Binding, Choice};
+use crate::components::mini_picture::MiniPicture;
 use crate::components::remote_data::fetch_data;
 use crate::model::rule_choice::{RuleOption, Search, matching, search_text, status_text};
 use suggest::{Suggest, Suggestions};
@@ -73,6 +74,12 @@ impl Rules {
         ids
     }
 
+    /// The picture of the rule that an option stands for: its id, or its id after `r:`.
+    fn picture(self, option: &str) -> Option<AnyView> {
+        let rule = self.rule(option.strip_prefix("r:").unwrap_or(option))?.rule;
+        Some(view! { <MiniPicture rule /> }.into_any())
+    }
+
     /// Adds loaded rules.
     pub fn add(self, rules: Vec<RuleAnswer>) {
         self.known.try_update_value(|known| {
@@ -92,12 +99,15 @@ pub fn RulePicker(
     #[prop(optional)] others: Vec<RuleOption>,
     #[prop(optional, into)] problem: Signal<Option<String>>,
 ) -> impl IntoView {
-    if !rules.more {
+    let field = if rules.more {
+        view! { <SearchField label rules value options others problem /> }.into_any()
+    } else {
         let all = rules.first.with_value(|first| options(first));
         let options = others.into_iter().chain(all).collect();
-        return view! { <Choice label value options problem /> }.into_any();
-    }
-    view! { <SearchField label rules value options others problem /> }.into_any()
+        view! { <Choice label value options problem /> }.into_any()
+    };
+    let picture = move || value.value.with(|value| rules.picture(value));
+    view! { <div class="rule-picker">{field}{picture}</div> }
 }
 
 #[component]
@@ -129,8 +139,11 @@ fn SearchField(
         }
     });
     let labels = Memo::new(move |_| {
-        let rules = by_server.data().map(|(_, page)| page.data).unwrap_or_default();
-        text.with(|text| matching(others.get_value().into_iter().chain(options(&rules)), text))
+        let found = by_server.data().map(|(_, page)| page.data).unwrap_or_default();
+        let options = others.get_value().into_iter().chain(options(&found));
+        let labels = text.with(|text| matching(options, text));
+        rules.add(found);
+        labels
     });
     let search = move || match by_server.data() {
         _ if !open.get() => Search::Closed,
@@ -155,15 +168,15 @@ fn SearchField(
     });
     let choose = Callback::new(move |at: usize| {
         if let Some((id, _)) = labels.with_untracked(|labels| labels.get(at).cloned()) {
-            if let Some((_, page)) = untrack(|| by_server.data()) {
-                rules.add(page.data);
-            }
             value.set.run(id);
         }
     });
     let options =
         Signal::derive(move || labels.get().into_iter().map(|(_, label)| label).collect());
-    let suggestions = Suggestions { chosen, typed, open, options, choose, status };
+    let picture = Callback::new(move |at: usize| {
+        labels.with(|labels| labels.get(at).and_then(|(option, _)| rules.picture(option)))
+    });
+    let suggestions = Suggestions { chosen, typed, open, options, picture, choose, status };
     view! { <Suggest label suggestions problem /> }
 }
 

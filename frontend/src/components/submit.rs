@@ -37,7 +37,7 @@ impl SubmitAction {
         done: impl FnOnce(T) + 'static,
     ) {
         let request = async move {
-            let answer = request.await?;
+            let answer = request.await.map_err(not_sent)?;
             Ok(Box::new(move || done(answer)) as Box<dyn FnOnce()>)
         };
         self.start(request.boxed_local());
@@ -100,6 +100,19 @@ impl SubmitAction {
         let all_shown = !problem.fields.is_empty()
             && problem.fields.iter().all(|field| shown_by_form(&field.field));
         (!all_shown).then_some(problem)
+    }
+}
+
+/// The banner says that Weir cannot be reached; the form says what this means for its input.
+fn not_sent(problem: Problem) -> Problem {
+    if !problem.is_unreachable() {
+        return problem;
+    }
+    Problem {
+        title: "Not sent".to_owned(),
+        detail: "There is no connection to the server. Your input is still here: try again."
+            .to_owned(),
+        ..problem
     }
 }
 

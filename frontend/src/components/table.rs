@@ -29,11 +29,16 @@ pub fn ObjectTable(
     }
 }
 
-/// The name of an object, with a badge if the object is off.
+/// The cell of an object's name.
 #[component]
 pub fn NameCell(#[prop(into)] name: String, enabled: bool) -> impl IntoView {
+    view! { <td class="name">{named(name, enabled)}</td> }
+}
+
+/// The name of an object, with a badge if the object is off.
+pub fn named(name: String, enabled: bool) -> AnyView {
     let off = (!enabled).then(|| view! { <div><span class="badge badge-off">"Off"</span></div> });
-    view! { <td class="name">{name}{off}</td> }
+    view! { <div>{name}{off}</div> }.into_any()
 }
 
 /// The time of an event that possibly never happened.

@@ -1,44 +1,44 @@
-//! Light, dark or system theme.
+//! The theme and the density of rows. `theme.js` applies the stored values before this program runs.
 
 use leptos::prelude::*;
 
 use crate::browser;
 
-/// Applies the stored theme; called once before the first render.
-pub fn apply_stored() {
-    apply(&stored());
+/// A stored choice about the appearance; cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub struct Appearance {
+    /// The name in the local storage, below `weir.`, and of the attribute of the document.
+    name: &'static str,
+    default: &'static str,
+    chosen: RwSignal<String>,
 }
 
-#[component]
-pub fn ThemeSwitch() -> impl IntoView {
-    let chosen = RwSignal::new(stored());
-    let choose = move |event| {
-        let theme = event_target_value(&event);
-        browser::store(NAME, &theme);
-        apply(&theme);
-        chosen.set(theme);
-    };
-    let option = move |value: &'static str, label: &'static str| {
-        view! { <option value=value prop:selected=move || chosen.get() == value>{label}</option> }
-    };
-    view! {
-        <label class="theme-switch">
-            <span class="hidden">"Theme"</span>
-            <select on:change=choose>
-                {option("system", "System theme")}
-                {option("light", "Light theme")}
-                {option("dark", "Dark theme")}
-            </select>
-        </label>
+impl Appearance {
+    /// `system`, `light` or `dark`.
+    pub fn theme() -> Self {
+        Self::stored("theme", "system")
+    }
+
+    /// `comfortable` or `compact`; the dashboard has one, in its context.
+    pub fn density() -> Self {
+        Self::stored("density", "comfortable")
+    }
+
+    fn stored(name: &'static str, default: &'static str) -> Self {
+        let chosen = browser::stored(&format!("weir.{name}"));
+        Self { name, default, chosen: RwSignal::new(chosen.unwrap_or_else(|| default.to_owned())) }
+    }
+
+    /// The choice; tracked.
+    pub fn get(self) -> String {
+        self.chosen.get()
+    }
+
+    /// Stores and applies a choice.
+    pub fn set(self, value: &str) {
+        browser::store(&format!("weir.{}", self.name), value);
+        let marked = Some(value).filter(|value| *value != self.default);
+        browser::mark_document(&format!("data-{}", self.name), marked);
+        self.chosen.set(value.to_owned());
     }
 }
-
-fn stored() -> String {
-    browser::stored(NAME).unwrap_or_else(|| "system".to_owned())
-}
-
-fn apply(theme: &str) {
-    browser::mark_document("data-theme", Some(theme).filter(|theme| *theme != "system"));
-}
-
-const NAME: &str = "weir.theme";

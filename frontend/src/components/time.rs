@@ -43,3 +43,22 @@ pub fn ExactTime(at: DateTime) -> impl IntoView {
     let distance = move || relative(at_ms, clock.now_ms());
     view! { <time datetime=at.text() title=distance>{browser::local_time(at_ms)}</time> }
 }
+
+/// The time at which something expires, which stands out on the last day and afterwards.
+#[component]
+pub fn ExpiryTime(at: Option<DateTime>) -> impl IntoView {
+    let Some(at) = at else { return view! { <span>"Never"</span> }.into_any() };
+    let clock = expect_context::<Clock>();
+    let left_ms = move || at.0.as_millis() - clock.now_ms();
+    let is_over = Memo::new(move |_| left_ms() <= 0);
+    let is_soon = Memo::new(move |_| (1..DAY_MS).contains(&left_ms()));
+    view! {
+        <span class:soon=is_soon>
+            <Show when=move || is_over.get()><span class="badge badge-shadow">"Expired"</span>" "</Show>
+            <RelativeTime at />
+        </span>
+    }
+    .into_any()
+}
+
+const DAY_MS: i64 = 86_400_000;

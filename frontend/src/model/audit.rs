@@ -29,6 +29,9 @@ pub struct AuditFilter {
 }
 
 impl AuditFilter {
+    /// The names of all URL parameters of a filter.
+    pub const PARAMETERS: [&'static str; 6] = ["log", "q", "who", "action", "from", "until"];
+
     /// Reads the filter from URL parameters.
     pub fn of(parameter: impl Fn(&str) -> Option<String>) -> Self {
         let value = |name: &str| parameter(name).unwrap_or_default();
@@ -98,13 +101,14 @@ pub fn actions() -> Vec<(String, String)> {
     ACTIONS.iter().map(action).collect()
 }
 
-const ACTIONS: [(&str, &str); 28] = [
+const ACTIONS: [(&str, &str); 29] = [
     ("", "All events"),
     ("rule", "All rule events"),
     ("rule.create", "Rule created"),
     ("rule.update", "Rule changed"),
     ("rule.revert", "Rule reverted"),
     ("rule.delete", "Rule deleted"),
+    ("namespace.update", "Namespace changed"),
     ("override", "All override events"),
     ("override.create", "Override created"),
     ("override.update", "Override changed"),

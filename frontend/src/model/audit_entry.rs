@@ -1,10 +1,14 @@
 //! Audit entries as sentences.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use weir_wire::audit::{ActorKind, AuditActor, AuditEntry};
 
-/// The action and its object: `changed rule login-per-user`.
-pub fn description(entry: &AuditEntry) -> String {
+use crate::model::subject;
+
+/// The action and its object, such as `changed rule login-per-user`; `name` returns the name of a rule or webhook by its id, if it is known.
+pub fn sentence(entry: &AuditEntry, name: &dyn Fn(&str) -> Option<String>) -> String {
     let verb = match entry.action.as_str() {
         "tenant.create" => "created the tenant",
         "tenant.rename" => "renamed the tenant to",
@@ -20,6 +24,7 @@ pub fn description(entry: &AuditEntry) -> String {
         "rule.update" => "changed rule",
         "rule.revert" => "reverted rule",
         "rule.delete" => "deleted rule",
+        "namespace.update" => "changed namespace",
         "override.create" => "created override",
         "override.update" => "changed override",
         "override.delete" => "deleted override",
@@ -64,9 +69,18 @@ pub fn description(entry: &AuditEntry) -> String {
         "user.sessions_end" => return "ended sessions of the account".to_owned(),
         "sessions.end_all" => return "ended all sessions".to_owned(),
         "user.refresh_reused" => return "reused a refresh token; the session was ended".to_owned(),
-        other => return format!("{other} {}", object(entry)),
+        other => return format!("{other} {}", object(entry, name)),
     };
-    format!("{verb} {}", object(entry)).trim_end().to_owned()
+    format!("{verb} {}", object(entry, name)).trim_end().to_owned()
+}
+
+/// The ids of the rules that a sentence about the entry names.
+pub fn named_rule(entry: &AuditEntry) -> Option<&str> {
+    match entry.object_kind.as_str() {
+        "rule" => Some(&entry.object_id),
+        "override" => sides(entry).find_map(|side| side.get("rule_id")?.as_str()),
+        _ => None,
+    }
 }
 
 /// The display name of an actor.
@@ -86,19 +100,41 @@ fn more_denials(entry: &AuditEntry) -> String {
     format!("was denied {count} more times within a minute")
 }
 
-/// The name of the object, if the entry has it; otherwise its id.
-fn object(entry: &AuditEntry) -> &str {
+/// The name of the object, if the entry has it or it is known; otherwise its id.
+fn object(entry: &AuditEntry, name: &dyn Fn(&str) -> Option<String>) -> String {
     let field = match entry.action.as_str() {
         "member.join" => "role",
         "member.change" | "member.remove" | "member.leave" => "email",
         _ => "name",
     };
-    let sides = [entry.after.as_ref(), entry.before.as_ref()];
-    let mut named = sides.into_iter().flatten().filter_map(|side: &Value| {
+    let mut named = sides(entry).filter_map(|side: &Value| {
         side.get(field).or_else(|| side.get("email")).and_then(Value::as_str)
     });
     let unnamed = if entry.object_kind == "tenant" { "" } else { &entry.object_id };
-    named.next().unwrap_or(unnamed)
+    let mut text = match (named.next(), named_rule(entry).and_then(name)) {
+        (Some(named), _) => named.to_owned(),
+        (None, Some(rule)) => rule,
+        (None, None) => name(&entry.object_id).unwrap_or_else(|| unnamed.to_owned()),
+    };
+    let Some(of) = subject_of(entry) else { return text };
+    if entry.object_kind == "override" {
+        let rule = named_rule(entry).and_then(name);
+        return rule.map_or_else(|| of.clone(), |rule| format!("of {rule} for {of}"));
+    }
+    text += " for ";
+    text + &of
+}
+
+fn sides(entry: &AuditEntry) -> impl Iterator<Item = &Value> {
+    [entry.after.as_ref(), entry.before.as_ref()].into_iter().flatten()
+}
+
+/// The subject of an override or a reset.
+fn subject_of(entry: &AuditEntry) -> Option<String> {
+    let subject =
+        sides(entry).find_map(|side| side.get("subject").filter(|subject| subject.is_object()))?;
+    let attributes: BTreeMap<String, String> = serde_json::from_value(subject.clone()).ok()?;
+    Some(subject::label(&attributes))
 }
 
 #[cfg(test)]
@@ -106,6 +142,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn sentence_of(entry: &AuditEntry) -> String {
+        sentence(entry, &|_| None)
+    }
 
     fn entry(action: &str, kind: &str, before: &Value, after: &Value) -> AuditEntry {
         serde_json::from_value(json!({
@@ -121,7 +161,7 @@ mod tests {
     fn descriptions_name_the_object() {
         let described = |action: &str, before: Value, after: Value| {
             let kind = action.split('.').next().unwrap_or_default();
-            description(&entry(action, kind, &before, &after))
+            sentence_of(&entry(action, kind, &before, &after))
         };
         let named = || json!({"name": "login"});
         assert_eq!(described("rule.update", named(), named()), "changed rule login");
@@ -145,6 +185,19 @@ mod tests {
         assert_eq!(more, "was denied 15 more times within a minute");
         assert_eq!(described("user.login", Value::Null, Value::Null), "signed in");
         assert_eq!(described("new.thing", Value::Null, Value::Null), "new.thing new_1");
+    }
+
+    #[test]
+    fn overrides_and_resets_name_their_rule_and_subject() {
+        let name = |id: &str| (id == "rule_1").then(|| "login".to_owned());
+        let subject = json!({"rule_id": "rule_1", "subject": {"user": "u-17"}});
+        let created = entry("override.create", "override", &Value::Null, &subject);
+        assert_eq!(sentence(&created, &name), "created override of login for user u-17");
+        assert_eq!(sentence_of(&created), "created override user u-17");
+        let reset =
+            entry("counters.reset", "rule", &Value::Null, &json!({"subject": {"user": "u-17"}}));
+        assert_eq!(sentence(&reset, &name), "reset the counter of rule login for user u-17");
+        assert_eq!(sentence_of(&reset), "reset the counter of rule rule_1 for user u-17");
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub fn fields(a: &RuleBody, b: &RuleBody) -> Vec<&'static str> {
         ("block", a.block_ms != b.block_ms),
         ("failure", a.on_store_failure != b.on_store_failure),
         ("consistency", a.consistency != b.consistency),
+        ("over", a.over != b.over),
     ];
     differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
@@ -65,6 +66,7 @@ pub fn differences(a: &RuleBody, b: &RuleBody) -> Vec<Difference> {
         Consistency::Exact => "exact".to_owned(),
         Consistency::Leased => "leased".to_owned(),
     });
+    field("If a check costs more than is left", |rule| rule.over.title().to_owned());
     found
 }
 

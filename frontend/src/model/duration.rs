@@ -1,14 +1,32 @@
 //! Durations: as text, and as a number with a unit in a form.
 
+use serde::{Deserialize, Serialize};
 pub use weir_domain::quantity::{Unit, period, short};
 
 use crate::model::number::{grouped, parse};
 
 /// A duration as entered in a form.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DurationInput {
     pub number: String,
+    #[serde(with = "unit_ms")]
     pub unit: Unit,
+}
+
+/// A unit as its length in milliseconds.
+mod unit_ms {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use super::Unit;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+    pub(super) fn serialize<S: Serializer>(unit: &Unit, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(unit.length_ms())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Unit, D::Error> {
+        u64::deserialize(from).map(Unit::whole)
+    }
 }
 
 impl DurationInput {

@@ -107,7 +107,8 @@ impl<'a> Change<'a> {
         };
         let meter =
             |limit: &Limit| (name(CounterPart::Slot(limit.slot)), limit.algorithm.meter(around));
-        RuleMeters { group: Group::Enforced, block, limits: limits.iter().map(meter).collect() }
+        let (group, over) = (Group::Enforced, self.after.over());
+        RuleMeters { group, over, block, limits: limits.iter().map(meter).collect() }
     }
 }
 

@@ -35,6 +35,11 @@ pub fn share(part: u64, whole: u64) -> String {
     }
 }
 
+/// A share of a whole that can be too great by `error`; `None` if the error exceeds a tenth of it.
+pub fn share_within(part: u64, whole: u64, error: u64) -> Option<String> {
+    (u128::from(error) * 10 <= u128::from(whole)).then(|| share(part, whole))
+}
+
 /// The shares of a part and of the rest, which add up to 100 %.
 pub fn shares(part: u64, rest: u64) -> [String; 2] {
     let whole = part.saturating_add(rest);
@@ -51,6 +56,28 @@ pub fn shares(part: u64, rest: u64) -> [String; 2] {
 fn percent(part: u64, whole: u64) -> u128 {
     let (part, whole) = (u128::from(part), u128::from(whole));
     (part * 200 + whole).checked_div(whole * 2).unwrap_or(0)
+}
+
+/// The change of a count since an earlier period: `+12%`, `−8%`, `4.2×`; `None` if both are 0.
+pub fn change(now: u64, before: u64) -> Option<String> {
+    let (this, last) = (u128::from(now), u128::from(before));
+    match (now, before) {
+        (0, 0) => None,
+        (_, 0) => Some("none before".to_owned()),
+        _ if now == before => Some("unchanged".to_owned()),
+        _ if this >= last * 3 => {
+            let tenths = this * 10 / last;
+            Some(match (tenths / 10, tenths % 10) {
+                (whole @ ..10, tenth @ 1..) => format!("{whole}.{tenth}×"),
+                (whole, _) => format!("{}×", grouped(u64::try_from(whole).unwrap_or(u64::MAX))),
+            })
+        }
+        _ => {
+            let rounded = (u128::from(now.abs_diff(before)) * 200 + last) / (last * 2);
+            let sign = if now > before { '+' } else { '−' };
+            Some(format!("{sign}{}%", rounded.max(1)))
+        }
+    }
 }
 
 /// `1 rule`, `2 rules`.
@@ -109,6 +136,25 @@ mod tests {
             [(0, 9), (1, 1000), (1, 3), (999, 1000), (7, 7), (0, 0)].map(|(a, b)| share(a, b));
         assert_eq!(shown, ["0%", "< 1%", "33%", "> 99%", "100%", "0%"]);
         assert_eq!([share(635, 1000), share(5, 1000), share(4, 1000)], ["64%", "1%", "< 1%"]);
+    }
+
+    #[test]
+    fn shares_of_uncertain_counts_are_left_out() {
+        assert_eq!(share_within(30, 860, 86).as_deref(), Some("3%"));
+        assert_eq!(share_within(30, 859, 86), None);
+        assert_eq!(share_within(1, 2, 0).as_deref(), Some("50%"));
+    }
+
+    #[test]
+    fn changes_are_shares_or_factors() {
+        let cases =
+            [(112, 100), (92, 100), (420, 100), (3_000, 100), (5, 0), (7, 7), (1001, 1000), (0, 9)];
+        let shown = cases.map(|(now, before)| change(now, before).unwrap_or_default());
+        assert_eq!(
+            shown,
+            ["+12%", "−8%", "4.2×", "30×", "none before", "unchanged", "+1%", "−100%"]
+        );
+        assert_eq!(change(0, 0), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::request_link::request_link;
+use crate::model::subject::{label, page};
 
 /// A destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,8 @@ pub struct Entry {
 /// The entries that contain every word of the query, best match first; all entries, in order, for an empty query. A
 /// query such as `user=u-17` also finds that subject.
 pub fn search(query: &str, entries: &[Entry]) -> Vec<Entry> {
-    let query = query.trim().to_lowercase();
+    let typed = query.trim();
+    let query = typed.to_lowercase();
     let words: Vec<&str> = query.split_whitespace().collect();
     let mut ranked: Vec<(u32, &Entry)> = entries
         .iter()
@@ -29,7 +30,7 @@ pub fn search(query: &str, entries: &[Entry]) -> Vec<Entry> {
         .collect();
     ranked.sort_by_key(|(rank, _)| *rank);
     let ranked = ranked.into_iter().map(|(_, entry)| entry.clone());
-    subject(&query).into_iter().chain(ranked).take(MAX_RESULTS).collect()
+    subject(typed).into_iter().chain(ranked).take(MAX_RESULTS).collect()
 }
 
 /// The text to search for on the server: the longest word, or the value of `user=u-17`. `None` if it is too short.
@@ -49,15 +50,15 @@ fn rank(word: &str, entry: &Entry) -> Option<u32> {
         _ if starts(&label) => Some(1),
         _ if label.contains(word) => Some(2),
         _ if entry.detail.to_lowercase().contains(word) => Some(3),
-        _ if word.len() > 1 && is_subsequence(word, &label) => Some(6),
+        _ if word.len() > 1 && is_abbreviation(word, &label) => Some(6),
         _ => None,
     }
 }
 
-/// Whether the letters of a word occur in a text in this order, such as `lpu` in `login-per-user`.
-fn is_subsequence(word: &str, text: &str) -> bool {
-    let mut rest = text.chars();
-    word.chars().all(|expected| rest.any(|c| c == expected))
+/// Whether a word consists of the first letters of parts of a text, such as `lpu` of `login-per-user`.
+fn is_abbreviation(word: &str, text: &str) -> bool {
+    let parts = text.split(|c: char| !c.is_alphanumeric()).filter_map(|part| part.chars().next());
+    parts.collect::<String>().contains(word)
 }
 
 /// The subject named by `attribute=value` pairs.
@@ -70,8 +71,7 @@ fn subject(query: &str) -> Option<Entry> {
     if attributes.is_empty() {
         return None;
     }
-    let label = format!("Test a request of {}", crate::model::subject::label(&attributes));
-    let page = request_link(None, &attributes, 1);
+    let (label, page) = (format!("Open subject {}", label(&attributes)), page(&attributes));
     Some(Entry { kind: "Subject", label, detail: String::new(), page })
 }
 
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn subjects_are_found_by_attribute_and_value() {
-        assert_eq!(labels("user=u-17"), ["Test a request of user u-17"]);
+        assert_eq!(labels("user=U-17"), ["Open subject user U-17"]);
         assert_eq!(labels("user="), Vec::<String>::new());
     }
 }

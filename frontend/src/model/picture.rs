@@ -227,6 +227,7 @@ fn meters(rule: &Rule, begin_us: u64) -> RuleMeters {
     let limits = rule.limits().iter();
     RuleMeters {
         group: Group::Enforced,
+        over: rule.over(),
         block: rule.block_ms().map(|ms| (name(CounterPart::Block), ms)),
         limits: limits
             .map(|limit| (name(CounterPart::Slot(limit.slot)), limit.algorithm.meter(bounds)))

@@ -67,7 +67,7 @@ pub fn distinct_subjects(denials: Vec<DenialEntry>) -> Vec<DenialEntry> {
 }
 
 /// Percent-encodes everything except letters, digits and `-_.~`.
-fn encoded(text: &str) -> String {
+pub fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {

@@ -5,16 +5,18 @@
 
 mod limit_row;
 
+use serde::{Deserialize, Serialize};
 use weir_domain::rule::Rule;
+use weir_wire::limits::LimitBody;
 use weir_wire::problem::FieldProblem;
 use weir_wire::rules::{ConditionBody, OperandBody, RuleBody};
-use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Op};
+use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Op, Over};
 
 use crate::model::duration::{DurationInput, Unit};
 pub use limit_row::LimitRow;
 
 /// The input of the rule editor.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleForm {
     pub namespace: String,
     pub name: String,
@@ -29,11 +31,12 @@ pub struct RuleForm {
     pub block: DurationInput,
     pub on_store_failure: OnStoreFailure,
     pub consistency: Consistency,
+    pub over: Over,
     next_row: u32,
 }
 
 /// The input of a condition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConditionRow {
     /// Identifies the row on the page, independent of its position.
     pub row: u32,
@@ -59,6 +62,7 @@ impl RuleForm {
             block: DurationInput { number: "5".to_owned(), unit: Unit::Minutes },
             on_store_failure: OnStoreFailure::Allow,
             consistency: Consistency::Exact,
+            over: Over::Deny,
             next_row: 0,
         };
         form.add_limit();
@@ -80,6 +84,7 @@ impl RuleForm {
         }
         form.on_store_failure = rule.on_store_failure;
         form.consistency = rule.consistency;
+        form.over = rule.over;
         for condition in &rule.conditions {
             let row = form.row();
             form.conditions.push(ConditionRow::of(row, condition));
@@ -111,6 +116,14 @@ impl RuleForm {
         self.limits.push(LimitRow::new(row));
     }
 
+    /// Puts a limit into a row.
+    pub fn put_limit(&mut self, row: u32, limit: &LimitBody) {
+        if let Some(place) = self.limits.iter_mut().find(|limit| limit.row == row) {
+            let count_denied = place.count_denied;
+            *place = LimitRow { count_denied, ..LimitRow::of(row, limit) };
+        }
+    }
+
     /// The rule to send, and all problems with it.
     pub fn read(&self) -> (RuleBody, Vec<FieldProblem>) {
         let mut wrong = Vec::new();
@@ -139,6 +152,7 @@ impl RuleForm {
             block_ms,
             on_store_failure: self.on_store_failure,
             consistency: if limited { self.consistency } else { Consistency::Exact },
+            over: if limited { self.over } else { Over::Deny },
         };
         for problem in body.clone().parse().err().unwrap_or_default() {
             if !wrong.iter().any(|known| known.field == problem.field) {

@@ -1,4 +1,4 @@
-//! The filter and order of the rule list, stored in the URL.
+//! The filter of the rule list, stored in the URL.
 
 use weir_wire::rules::RuleAnswer;
 use weir_wire::words::Mode;
@@ -11,63 +11,57 @@ pub struct RuleFilter {
     /// Words that must all occur in the rule's names or text.
     pub typed: String,
     pub mode: Option<Mode>,
-    pub order: Order,
-    pub descending: bool,
+    pub denials: DenialFilter,
 }
 
+/// Whether a rule denied a check, or would have denied one, in the last hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
-    /// By namespace, then name.
+pub enum DenialFilter {
     #[default]
-    Name,
-    Mode,
-    /// By the time of the last change.
-    Changed,
+    Any,
+    Some,
+    None,
 }
 
-impl Order {
-    pub const ALL: [Self; 3] = [Self::Name, Self::Mode, Self::Changed];
+impl DenialFilter {
+    pub const ALL: [(Self, &str); 3] = [
+        (Self::Any, "Any"),
+        (Self::Some, "Denied in the last hour"),
+        (Self::None, "No denials in the last hour"),
+    ];
 
-    pub const fn as_str(self) -> &'static str {
+    const fn as_str(self) -> &'static str {
         match self {
-            Self::Name => "name",
-            Self::Mode => "mode",
-            Self::Changed => "changed",
+            Self::Any => "",
+            Self::Some => "some",
+            Self::None => "none",
         }
     }
 }
 
 impl RuleFilter {
+    /// The names of all URL parameters of a filter.
+    pub const PARAMETERS: [&'static str; 3] = ["q", "mode", "denials"];
+
     /// Reads the filter from URL parameters; unknown values are ignored.
     pub fn of(parameter: impl Fn(&str) -> Option<String>) -> Self {
-        let mode = parameter("mode");
-        let sort = parameter("sort").unwrap_or_default();
-        let named = |order: &Order| order.as_str() == sort.trim_start_matches('-');
+        let (mode, denials) = (parameter("mode"), parameter("denials").unwrap_or_default());
+        let denials = DenialFilter::ALL.into_iter().find(|(one, _)| one.as_str() == denials);
         Self {
             typed: parameter("q").unwrap_or_default(),
             mode: Mode::ALL
                 .iter()
                 .copied()
                 .find(|candidate| mode.as_deref() == Some(candidate.as_str())),
-            order: Order::ALL.into_iter().find(named).unwrap_or_default(),
-            descending: sort.starts_with('-'),
+            denials: denials.map(|(one, _)| one).unwrap_or_default(),
         }
     }
 
-    /// The URL query of the filter, without default values; `encode` encodes a component.
-    pub fn query(&self, encode: impl Fn(&str) -> String) -> String {
-        let mut parts = Vec::new();
-        if !self.typed.is_empty() {
-            parts.push(format!("q={}", encode(&self.typed)));
-        }
-        if let Some(mode) = self.mode {
-            parts.push(format!("mode={}", mode.as_str()));
-        }
-        if self.descending || self.order != Order::default() {
-            let sign = if self.descending { "-" } else { "" };
-            parts.push(format!("sort={sign}{}", self.order.as_str()));
-        }
-        if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) }
+    /// The URL parameters of the filter; empty for default values.
+    pub fn parameters(&self) -> Vec<(&'static str, String)> {
+        let mode = self.mode.map(|mode| mode.as_str().to_owned()).unwrap_or_default();
+        let denials = self.denials.as_str().to_owned();
+        vec![("q", self.typed.clone()), ("mode", mode), ("denials", denials)]
     }
 
     /// Whether filtering needs the texts of the rules.
@@ -75,29 +69,31 @@ impl RuleFilter {
         !self.typed.trim().is_empty()
     }
 
-    /// The indexes of the matching rules in the chosen order; `texts` are the texts of the rules, if they are needed.
-    pub fn arrange(&self, rules: &[RuleAnswer], texts: &[String]) -> Vec<usize> {
+    /// The places of the matching rules of a namespace, or of all if it is empty. `texts` are the texts of the rules, if
+    /// they are needed; `denies` states whether a rule denied something.
+    pub fn matching(
+        &self,
+        namespace: &str,
+        rules: &[RuleAnswer],
+        texts: &[String],
+        denies: impl Fn(&str) -> bool,
+    ) -> Vec<usize> {
         let typed = self.typed.to_lowercase();
         let words: Vec<_> = typed.split_whitespace().collect();
         let has = |at: usize| words.iter().all(|word| texts[at].contains(word));
-        let of_mode = |at: usize| self.mode.is_none_or(|mode| mode == rules[at].rule.mode);
-        let mut places: Vec<_> =
-            (0..rules.len()).filter(|at| of_mode(*at) && (words.is_empty() || has(*at))).collect();
-        let name = |at: &usize| (rules[*at].rule.namespace.as_str(), rules[*at].rule.name.as_str());
-        match self.order {
-            Order::Name => places.sort_by(|a, b| name(a).cmp(&name(b))),
-            Order::Mode => {
-                let mode = |at: &usize| rules[*at].rule.mode as u8;
-                places.sort_by(|a, b| (mode(a), name(a)).cmp(&(mode(b), name(b))));
-            }
-            Order::Changed => {
-                places.sort_by_key(|at| std::cmp::Reverse(rules[*at].updated_at.0.as_millis()));
-            }
-        }
-        if self.descending {
-            places.reverse();
-        }
-        places
+        let matches = |at: &usize| {
+            let rule = &rules[*at];
+            let denial = match self.denials {
+                DenialFilter::Any => true,
+                DenialFilter::Some => denies(&rule.id),
+                DenialFilter::None => !denies(&rule.id),
+            };
+            self.mode.is_none_or(|mode| mode == rule.rule.mode)
+                && (namespace.is_empty() || namespace == rule.rule.namespace)
+                && denial
+                && (words.is_empty() || has(*at))
+        };
+        (0..rules.len()).filter(matches).collect()
     }
 }
 
@@ -112,40 +108,45 @@ pub fn text(rule: &RuleAnswer) -> String {
 mod tests {
     use super::*;
 
-    fn rule(name: &str, mode: &str, minute: u32) -> RuleAnswer {
+    fn rule(namespace: &str, name: &str, mode: &str) -> RuleAnswer {
         serde_json::from_value(serde_json::json!({
-            "id": format!("rule_{name}"), "namespace": "api", "name": name, "mode": mode,
+            "id": format!("rule_{name}"), "namespace": namespace, "name": name, "mode": mode,
             "count_by": ["user"], "limits": [{"algorithm": "spacing", "interval_ms": 1000}],
             "revision": 1, "rulebook_version": 1,
-            "created_at": "2026-11-21T03:00:00Z", "updated_at": format!("2026-11-21T03:{minute:02}:00Z")
+            "created_at": "2026-11-21T03:00:00Z", "updated_at": "2026-11-21T03:01:00Z"
         }))
         .expect("a rule")
     }
 
-    fn names(filter: &RuleFilter) -> Vec<String> {
-        let rules =
-            [rule("login", "enforce", 1), rule("export", "off", 3), rule("pay", "shadow", 2)];
+    fn names(filter: &RuleFilter, namespace: &str) -> Vec<String> {
+        let rules = [
+            rule("api", "login", "enforce"),
+            rule("jobs", "export", "off"),
+            rule("api", "pay", "shadow"),
+        ];
         let texts: Vec<_> = rules.iter().map(text).collect();
-        filter.arrange(&rules, &texts).into_iter().map(|at| rules[at].rule.name.clone()).collect()
+        let places = filter.matching(namespace, &rules, &texts, |id| id == "rule_pay");
+        places.into_iter().map(|at| rules[at].rule.name.clone()).collect()
     }
 
     #[test]
     fn all_words_must_occur_somewhere() {
         let typed = |typed: &str| RuleFilter { typed: typed.to_owned(), ..RuleFilter::default() };
-        assert_eq!(names(&typed("")), ["export", "login", "pay"]);
-        assert_eq!(names(&typed("API Login")), ["login"]);
-        assert_eq!(names(&typed("apart export")), ["export"]);
-        assert_eq!(names(&typed("login nobody")), Vec::<String>::new());
-        let off = RuleFilter { mode: Some(Mode::Off), ..RuleFilter::default() };
-        assert_eq!(names(&off), ["export"]);
+        assert_eq!(names(&typed(""), ""), ["login", "export", "pay"]);
+        assert_eq!(names(&typed("API Login"), ""), ["login"]);
+        assert_eq!(names(&typed("apart export"), ""), ["export"]);
+        assert_eq!(names(&typed("login nobody"), ""), Vec::<String>::new());
     }
 
     #[test]
-    fn each_order_goes_both_ways() {
-        let by = |order, descending| RuleFilter { order, descending, ..RuleFilter::default() };
-        assert_eq!(names(&by(Order::Changed, false)), ["export", "pay", "login"]);
-        assert_eq!(names(&by(Order::Mode, false)), ["login", "pay", "export"]);
-        assert_eq!(names(&by(Order::Name, true)), ["pay", "login", "export"]);
+    fn namespace_mode_and_denials_select_rules() {
+        let off = RuleFilter { mode: Some(Mode::Off), ..RuleFilter::default() };
+        assert_eq!(names(&off, ""), ["export"]);
+        assert_eq!(names(&off, "api"), Vec::<String>::new());
+        assert_eq!(names(&RuleFilter::default(), "api"), ["login", "pay"]);
+        let denials = |denials| RuleFilter { denials, ..RuleFilter::default() };
+        assert_eq!(names(&denials(DenialFilter::Some), ""), ["pay"]);
+        assert_eq!(names(&denials(DenialFilter::None), "api"), ["login"]);
     }
 
     #[test]
@@ -153,18 +154,15 @@ mod tests {
         let filter = RuleFilter {
             typed: "login".to_owned(),
             mode: Some(Mode::Shadow),
-            order: Order::Changed,
-            descending: true,
+            denials: DenialFilter::None,
         };
-        let query = filter.query(str::to_owned);
-        assert_eq!(query, "?q=login&mode=shadow&sort=-changed");
+        let written = filter.parameters();
         let read = |name: &str| {
-            let found =
-                query[1..].split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
-            found.map(str::to_owned)
+            let found = written.iter().find(|(parameter, _)| *parameter == name);
+            found.map(|(_, value)| value.clone())
         };
         assert_eq!(RuleFilter::of(read), filter);
-        assert_eq!(RuleFilter::default().query(str::to_owned), "");
-        assert_eq!(RuleFilter::of(|_| Some("nonsense".to_owned())).order, Order::Name);
+        assert!(RuleFilter::default().parameters().iter().all(|(_, value)| value.is_empty()));
+        assert_eq!(RuleFilter::of(|_| Some("nonsense".to_owned())).mode, None);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::request_link::encoded;
+
 /// `user u-17, region eu`.
 pub fn label(attributes: &BTreeMap<String, String>) -> String {
     if attributes.is_empty() {
@@ -14,9 +16,21 @@ pub fn label(attributes: &BTreeMap<String, String>) -> String {
     attributes.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
+/// The path of the page of a subject, below the tenant.
+pub fn page(attributes: &BTreeMap<String, String>) -> String {
+    let json = serde_json::to_string(attributes).unwrap_or_default();
+    format!("subjects?attributes={}", encoded(&json))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_preserve_every_value() {
+        let attributes = BTreeMap::from([("user".to_owned(), "o&n".to_owned())]);
+        assert_eq!(page(&attributes), "subjects?attributes=%7B%22user%22%3A%22o%26n%22%7D");
+    }
 
     #[test]
     fn attributes_are_sorted() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weir_wire::check::{CheckBody, CheckMode};
 use weir_wire::limits::LimitBody;
 use weir_wire::rules::RuleBody;
-use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Period};
+use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Over, Period};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Template {
@@ -58,6 +58,16 @@ impl Template {
             block_ms: None,
             on_store_failure: OnStoreFailure::Allow,
             consistency: Consistency::Exact,
+            over: Over::Deny,
+        }
+    }
+
+    /// The number of checks, sent at once, of which the rule denies some.
+    pub const fn checks_until_denied(self) -> usize {
+        match self {
+            Self::Login | Self::Job => 8,
+            Self::Api => 28,
+            Self::Email => 13,
         }
     }
 

@@ -1,12 +1,8 @@
-//! Texts for what-if runs, and their results as series.
+//! Texts for what-if runs.
 
-use weir_domain::time::Timestamp;
 use weir_wire::simulate::{
-    Interval, RecordedNamespace, SimulateAnswer, SimulatedSide, TRACE_BYTES_MAX, TraceBody,
-    TraceFormat,
+    Interval, RecordedNamespace, SimulateAnswer, TRACE_BYTES_MAX, TraceBody, TraceFormat,
 };
-use weir_wire::stats::Series;
-use weir_wire::time::DateTime;
 
 use crate::model::number::{grouped, quantity};
 
@@ -78,24 +74,6 @@ pub fn certainty(answer: &SimulateAnswer) -> String {
     }
 }
 
-/// One side of a run as a series for a chart.
-pub fn series(answer: &SimulateAnswer, side: &SimulatedSide) -> Series {
-    let none = vec![0; side.allowed_series.len()];
-    Series {
-        start: answer.start,
-        step_s: u32::try_from(answer.step_ms / 1000).unwrap_or(u32::MAX),
-        starts: None,
-        allowed: side.allowed_series.clone(),
-        denied: side.denied_series.clone(),
-        shadow_denied: none.clone(),
-        degraded: none.clone(),
-        refunded: none,
-        // The last step can end after the period; nothing is added to it.
-        as_of: DateTime(Timestamp::from_millis(i64::MAX)),
-        dropped: 0,
-    }
-}
-
 fn between(interval: Interval) -> String {
     let (low, high) = (percent(interval.low), percent(interval.high));
     if low == high { low } else { format!("{low} to {high}") }
@@ -110,7 +88,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use weir_domain::time::Timestamp;
-    use weir_wire::simulate::{Certainty, SimulatedSubjects};
+    use weir_wire::simulate::{Certainty, SimulatedSide, SimulatedSubjects};
     use weir_wire::time::DateTime;
 
     use super::*;
@@ -172,12 +150,5 @@ mod tests {
         assert_eq!(format("time,user\n"), Ok(TraceFormat::Csv));
         assert_eq!(format("\u{feff}\n {\"time\": 1}"), Ok(TraceFormat::JsonLines));
         assert!(trace("x".repeat(TRACE_BYTES_MAX + 1)).is_err());
-    }
-
-    #[test]
-    fn results_become_series_of_equal_steps() {
-        let answer = answer(1.0);
-        let series = series(&answer, &answer.candidate);
-        assert_eq!((series.step_s, series.allowed, series.denied), (30, vec![6, 0], vec![4, 0]));
     }
 }

@@ -11,6 +11,7 @@ use crate::api::Api;
 use crate::browser;
 use crate::components::feedback::{LoadingSkeleton, SubmitProblem};
 use crate::components::field::TextField;
+use crate::components::logo::Logo;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::{SubmitAction, SubmitForm};
@@ -32,7 +33,7 @@ pub fn Accept() -> impl IntoView {
     });
     view! {
         <main class="narrow">
-            <p class="brand">"Weir"</p>
+            <p class="brand"><Logo /></p>
             <PageHeader title="Invitation" />
             {show(offer, move |offer| view! { <Offer offer token=token.get_untracked() /> })}
             {move || offer.problem().map(|_| view! {

@@ -16,13 +16,15 @@ use weir_wire::tenants::Role;
 use weir_wire::webhooks::{Webhook, WebhookHealth};
 
 use crate::api::{Api, Problem, RuleSelection};
+use crate::components::dialog::Drawer;
 use crate::components::feedback::{Empty, Warning};
 use crate::components::guide_link::GuideLink;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show};
-use crate::components::require_role::RequireRole;
+use crate::components::require_role::{RequireRole, RoleButton};
 use crate::components::rule_picker::RuleOptions;
 use crate::components::timer::repeat;
+use crate::components::url_state::open_from_url;
 use crate::pages::rule_options;
 use crate::pages::shell::TenantId;
 use alert_form::AlertForm;
@@ -53,23 +55,38 @@ pub fn Alerts() -> impl IntoView {
     let state = AlertsState {
         changed: Callback::new(move |()| page_data.refetch()),
         editing: RwSignal::new(None),
+        form_open: RwSignal::new(false),
         issued: RwSignal::new(None),
         log_of: RwSignal::new(None),
         health,
         deliveries_added,
     };
-    let head = move || match state.issued.get() {
-        Some(issued) => view! { <Secret issued state /> }.into_any(),
-        None => view! { <WebhookForm state /> }.into_any(),
+    let new_webhook = open_from_url("webhook");
+    let secret = move || state.issued.get().map(|issued| view! { <Secret issued state /> });
+    Effect::new(move |_| {
+        if state.issued.with(Option::is_some) {
+            new_webhook.set(false);
+        }
+    });
+    // An alert needs a webhook.
+    let usable = Memo::new(move |_| page_data.data().is_some_and(|data| !data.webhooks.is_empty()));
+    let new_alert = move || {
+        usable.get().then(|| {
+            view! { <RoleButton role=Role::Editor text="New alert" class="button primary" on_press=move |()| state.edit(None) /> }
+        })
     };
     let log = move || state.log_of.get().map(|(id, name)| view! { <Deliveries id name state /> });
     view! {
         <PageHeader
             title="Alerts"
             lead="Get notified when denials spike or a quota runs low."
-        />
+        >
+            <RoleButton role=Role::Admin text="New webhook" on_press=move |()| new_webhook.set(true) />
+            {new_alert}
+        </PageHeader>
+        <Drawer title="New webhook" open=new_webhook><WebhookForm state /></Drawer>
+        <RequireRole role=Role::Admin reason_shown=true>{secret}</RequireRole>
         {show(page_data, move |data| view! { <Content data state /> })}
-        <RequireRole role=Role::Admin>{head}</RequireRole>
         {log}
     }
 }
@@ -130,16 +147,16 @@ fn Content(data: PageData, state: AlertsState) -> impl IntoView {
         quotas: rule_options::known_rules(quotas, RuleSelection::Quota),
     };
     let form_webhooks = webhooks.clone();
-    // Recreates the form when another alert is edited.
-    let form = move || {
-        let editing = state.editing.get();
-        let webhooks = form_webhooks.clone();
-        view! { <AlertForm editing webhooks rules state /> }
+    let title = move || match state.editing.get() {
+        None => "New alert".to_owned(),
+        Some(alert) => format!("Change {}", alert.body.name),
     };
     let table = alert_table(alerts, &webhooks, rules.all, state);
     view! {
         <Failing webhooks=webhooks.clone() state />
-        <RequireRole role=Role::Editor>{form}</RequireRole>
+        <Drawer title=Signal::derive(title) open=state.form_open>
+            <AlertForm editing=state.editing.get_untracked() webhooks=form_webhooks.clone() rules state />
+        </Drawer>
         {table}
         <h2>"Webhooks"</h2>
         <WebhookTable webhooks state />

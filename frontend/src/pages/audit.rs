@@ -1,6 +1,8 @@
 //! The audit log: actor, action, origin, time, and the values before and after.
 
+mod columns;
 mod entry;
+mod names;
 
 use leptos::prelude::*;
 use weir_wire::audit::AuditEntry;
@@ -11,22 +13,28 @@ use weir_wire::tenants::Role;
 use crate::access::Access;
 use crate::api::Api;
 use crate::browser;
-use crate::components::feedback::{Empty, SubmitProblem};
+use crate::components::data_table::{DataTable, TableOptions, table_in_url};
+use crate::components::feedback::{Empty, Skeleton, SubmitProblem};
 use crate::components::field::{Binding, Choice, TextField};
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{RemoteData, fetch_data, show, show_latest};
+use crate::components::remote_data::{RemoteData, fetch_data, show, show_latest_shaped};
 use crate::components::submit::SubmitAction;
 use crate::components::url_state::url_state;
 use crate::model::audit::{AuditFilter, AuditLog, actions, logs};
-use crate::model::number::quantity;
 use crate::pages::shell::TenantId;
-use entry::Entry;
+use columns::columns;
+use entry::EntryDrawer;
+use names::Names;
 
 /// The page. People without the required role see the reason, and no request is sent.
 #[component]
 pub fn Audit() -> impl IntoView {
     let (access, me) = (expect_context::<Access>(), expect_context::<RemoteData<Me>>());
-    let filter = url_state(|url| AuditFilter::of(|name| url.get(name)), query);
+    let filter = url_state(
+        &AuditFilter::PARAMETERS,
+        |url| AuditFilter::of(|name| url.get(name)),
+        AuditFilter::parameters,
+    );
     let log = Memo::new(move |_| filter.value.get().log());
     let entries = move || {
         match access.missing_role(Role::Admin).filter(|_| log.get() == AuditLog::Tenant) {
@@ -59,7 +67,7 @@ fn Log(filter: Binding<AuditFilter>) -> impl IntoView {
     });
     view! {
         <Filter filter />
-        {show_latest(newest, move |page| view! { <Entries page filter=filter.value /> })}
+        {show_latest_shaped(newest, Skeleton::Table, move |page| view! { <Entries page filter=filter.value /> })}
     }
 }
 
@@ -114,34 +122,26 @@ fn Entries(page: Signal<Page<AuditEntry>>, filter: Signal<AuditFilter>) -> impl 
             });
         });
     };
-    let has_more = move || shown.with(|shown| shown.next_cursor.is_some());
-    let count = move || {
-        let more = if has_more() { "; older entries are not loaded yet" } else { "" };
-        quantity(shown.with(|shown| shown.data.len()), "entry", "entries") + more
-    };
+    let has_more = Signal::derive(move || shown.with(|shown| shown.next_cursor.is_some()));
+    let rows = Memo::new(move |_| shown.with(|shown| shown.data.clone()));
+    let open = RwSignal::new(None::<AuditEntry>);
+    let names = Names::of(rows.into());
+    let options = TableOptions { partial: Some(has_more), ..TableOptions::default() };
     view! {
-        <p class="muted" role="status">{count}</p>
-        <Show
-            when=move || shown.with(|shown| !shown.data.is_empty())
-            fallback=|| view! { <Empty title="No matching entries"><p>"Remove a filter to see more."</p></Empty> }
-        >
-            <div class="table-wrap" tabindex="0" role="region" aria-label="Audit log">
-                <table>
-                    <thead><tr><th>"Event"</th><th>"Actor"</th><th>"IP address"</th><th>"Time"</th></tr></thead>
-                    <For each=move || shown.get().data key=|entry| entry.id.clone() let:entry><Entry entry=entry /></For>
-                </table>
-            </div>
-        </Show>
+        <DataTable
+            label="Audit log"
+            nouns=("entry", "entries")
+            rows
+            columns=columns(names, open)
+            id=|entry| entry.id.clone()
+            view=table_in_url()
+            options
+            empty=|| view! { <Empty title="No matching entries"><p>"Remove a filter to see more."</p></Empty> }
+        />
         <SubmitProblem problem=action.problem />
-        <Show when=has_more>
+        <Show when=move || has_more.get()>
             <button type="button" class="button" disabled=action.busy on:click=more>"Load older entries"</button>
         </Show>
+        <EntryDrawer open names />
     }
-}
-
-/// The URL query of the filter.
-fn query(filter: &AuditFilter) -> String {
-    let part = |(name, value): (_, String)| format!("{name}={}", browser::encode_component(&value));
-    let parts: Vec<_> = filter.parameters().into_iter().map(part).collect();
-    if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) }
 }

@@ -7,6 +7,7 @@ use weir_wire::sessions::{ConfirmSignUp, Password, SignUpToken};
 
 use crate::api::Api;
 use crate::components::field::TextField;
+use crate::components::logo::Logo;
 use crate::components::page::PageHeader;
 use crate::components::submit::{SubmitAction, SubmitForm};
 
@@ -29,7 +30,7 @@ pub fn Confirm() -> impl IntoView {
     let incomplete = Signal::derive(move || password.with(String::is_empty));
     view! {
         <main class="narrow">
-            <p class="brand">"Weir"</p>
+            <p class="brand"><Logo /></p>
             <PageHeader title="Finish signing up" />
             <SubmitForm action submit="Create account" on_submit=confirm incomplete class="stack">
                 <TextField

@@ -1,18 +1,25 @@
-//! The gates, and the rulebook version that each serves.
+//! The gates: the state of each, and how long the latest changes took to reach them.
+
+mod cards;
+mod timeline;
 
 use std::time::Duration;
 
 use leptos::prelude::*;
-use weir_wire::replicas::{Replica, Replicas as ReplicasBody};
+use weir_wire::replicas::{Replicas, Rollouts};
 
 use crate::api::Api;
 use crate::components::feedback::Empty;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show_latest};
-use crate::components::time::RelativeTime;
 use crate::components::timer::repeat;
 use crate::model::duration::about;
+use crate::model::number::quantity;
+use crate::model::rollout_times::RolloutTimes;
 use crate::pages::shell::TenantId;
+use crate::pages::traffic::Tile;
+use cards::GateCards;
+use timeline::RolloutTimeline;
 
 /// The interval between two readings of the gates.
 const REFRESH: Duration = Duration::from_secs(5);
@@ -24,56 +31,66 @@ pub fn Gates() -> impl IntoView {
         let tenant = tenant.get();
         async move { api.replicas(&tenant).await }
     });
-    repeat(|| Some(REFRESH), move || replicas.refetch());
+    let rollouts = fetch_data(move || {
+        let tenant = tenant.get();
+        async move { api.rollouts(&tenant).await }
+    });
+    repeat(
+        || Some(REFRESH),
+        move || {
+            replicas.refetch();
+            rollouts.refetch();
+        },
+    );
     view! {
         <PageHeader title="Gates" lead="Gates that reported in the last 15 seconds" />
-        {show_latest(replicas, |replicas| move || view! { <GateTable replicas=replicas.get() /> })}
+        {show_latest(replicas, move |replicas| view! {
+            <Totals replicas rollouts=Signal::derive(move || rollouts.data()) />
+            <GateCards replicas />
+        })}
+        {show_latest(rollouts, move |rollouts| view! {
+            <RolloutTimeline rollouts replicas=Signal::derive(move || replicas.data()) />
+        })}
     }
 }
 
+/// Whether all gates serve the current rules, and how long changes take.
 #[component]
-fn GateTable(replicas: ReplicasBody) -> impl IntoView {
-    let ReplicasBody { tenant_version, data, .. } = replicas;
-    if data.is_empty() {
-        return view! {
+fn Totals(replicas: Signal<Replicas>, rollouts: Signal<Option<Rollouts>>) -> impl IntoView {
+    let count = move |of: fn(&Replicas) -> usize| replicas.with(of);
+    let live = |replicas: &Replicas| {
+        let version = replicas.tenant_version;
+        replicas.data.iter().filter(|gate| gate.rulebook_version >= version).count()
+    };
+    let gates = |replicas: &Replicas| replicas.data.len();
+    let summary =
+        move || format!("The current rules are live on {} of {} gates.", count(live), count(gates));
+    let times =
+        Memo::new(move |_| rollouts.with(|rollouts| RolloutTimes::of(&rollouts.as_ref()?.data)));
+    let time = move |of: fn(RolloutTimes) -> u64| {
+        Signal::derive(move || times.get().map_or_else(|| "–".to_owned(), |times| about(of(times))))
+    };
+    let changes = move || match times.get() {
+        None => "no change has reached all gates yet".to_owned(),
+        Some(times) => format!("of the last {}", quantity(times.changes, "change", "changes")),
+    };
+    let class = move || if count(live) < count(gates) { "tile-degraded" } else { "" }.to_owned();
+    view! {
+        <Show when=move || { count(gates) > 0 } fallback=|| view! {
             <Empty title="No gates are running">
                 <p>"Gates answer checks. Start one with "<code>"weir serve --roles gate"</code>"."</p>
             </Empty>
-        }
-        .into_any();
-    }
-    let up_to_date = data.iter().filter(|gate| gate.rulebook_version >= tenant_version).count();
-    let summary = format!("The current rules are live on {up_to_date} of {} gates.", data.len());
-    let rows: Vec<_> = data.into_iter().map(|gate| row(gate, tenant_version)).collect();
-    view! {
-        <p class="sentence">{summary}</p>
-        <div class="table-wrap" tabindex="0" role="region" aria-label="Gates">
-            <table>
-                <thead><tr>
-                    <th>"Gate"</th><th>"Rules"</th><th class="number">"Rulebook version"</th>
-                    <th>"Applied"</th><th class="number">"Last heartbeat"</th><th>"Started"</th>
-                </tr></thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
-    }
-    .into_any()
-}
-
-fn row(gate: Replica, tenant_version: u64) -> impl IntoView {
-    let state = if gate.rulebook_version >= tenant_version {
-        view! { <span class="badge badge-enforce">"Up to date"</span> }
-    } else {
-        view! { <span class="badge badge-shadow">"Behind"</span> }
-    };
-    view! {
-        <tr>
-            <td><div class="name">{gate.address.unwrap_or_else(|| "address hidden".to_owned())}</div><div class="muted">{gate.id}</div></td>
-            <td>{state}</td>
-            <td class="number">{gate.rulebook_version}</td>
-            <td><RelativeTime at=gate.applied_at /><div class="muted">{about(gate.applied_after_ms)}" after the change"</div></td>
-            <td class="number">{about(gate.age_ms)}" ago"</td>
-            <td><RelativeTime at=gate.started_at /></td>
-        </tr>
+        }>
+            <p class="sentence">{summary}</p>
+            <dl class="tiles">
+                <Tile
+                    name="Gates up to date"
+                    value=Signal::derive(move || format!("{} of {}", count(live), count(gates)))
+                    class=Signal::derive(class)
+                />
+                <Tile name="Rollout, median" value=time(|times| times.median_ms) note=Signal::derive(changes) />
+                <Tile name="Rollout, slowest" value=time(|times| times.slowest_ms) note=Signal::derive(changes) />
+            </dl>
+        </Show>
     }
 }

@@ -1,7 +1,7 @@
 //! API keys: create, show the secret once, rotate, revoke.
 
+mod columns;
 mod new_key;
-mod row;
 mod scope;
 mod secret;
 
@@ -10,15 +10,17 @@ use weir_wire::api_keys::{ApiKey, IssuedKey, KeyScope};
 use weir_wire::tenants::Role;
 
 use crate::api::Api;
-use crate::components::feedback::Empty;
+use crate::components::data_table::{DataTable, table_in_url};
+use crate::components::dialog::Drawer;
+use crate::components::feedback::{Empty, Skeleton};
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{fetch_data, show};
-use crate::components::require_role::RequireRole;
-use crate::components::table::ObjectTable;
+use crate::components::remote_data::{fetch_data, show_latest_shaped};
+use crate::components::require_role::{RequireRole, RoleButton};
+use crate::components::url_state::open_from_url;
 use crate::pages::shell::TenantId;
 use crate::session::{IssuedSecret, Session};
+use columns::columns;
 use new_key::NewKey;
-use row::KeyRow;
 use secret::Secret;
 
 #[component]
@@ -43,32 +45,38 @@ pub fn Keys() -> impl IntoView {
         }
         issued.try_set(Some(key));
     });
-    let head = move || match issued.get() {
-        Some(key) => {
-            view! { <Secret issued_key=key stored=Callback::new(move |()| issued.set(None)) /> }
-                .into_any()
-        }
-        None => view! { <NewKey changed /> }.into_any(),
+    let new = open_from_url("1");
+    let created = Callback::new(move |key: Option<IssuedKey>| {
+        new.set(false);
+        changed.run(key);
+    });
+    let secret = move || {
+        let stored = Callback::new(move |()| issued.set(None));
+        issued.get().map(|key| view! { <Secret issued_key=key stored /> })
     };
     view! {
-        <PageHeader title="API keys" lead="Your services authenticate to the gates with an API key, as Authorization: Bearer." />
-        <RequireRole role=Role::Admin>{head}</RequireRole>
-        {show(keys, move |data| view! { <List data changed /> })}
+        <PageHeader title="API keys" lead="Your services authenticate to the gates with an API key, as Authorization: Bearer.">
+            <RoleButton role=Role::Admin text="New key" class="button primary" on_press=move |()| new.set(true) />
+        </PageHeader>
+        <Drawer title="New key" open=new><NewKey changed=created /></Drawer>
+        <RequireRole role=Role::Admin reason_shown=true>{secret}</RequireRole>
+        {show_latest_shaped(keys, Skeleton::Table, move |rows| view! { <List rows changed /> })}
     }
 }
 
 #[component]
-fn List(data: Vec<ApiKey>, changed: Callback<Option<IssuedKey>>) -> impl IntoView {
-    if data.is_empty() {
-        return view! {
-            <Empty title="No API keys yet"><p>"Create one above. It works on all gates within a second."</p></Empty>
-        }
-        .into_any();
-    }
-    let rows: Vec<_> =
-        data.into_iter().map(|key| view! { <KeyRow api_key=key changed /> }).collect();
+fn List(rows: Signal<Vec<ApiKey>>, changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     view! {
-        <ObjectTable label="API keys" columns=&["Name", "Key", "Scopes", "Created", "Last used", "Expires"]>{rows}</ObjectTable>
+        <DataTable
+            label="API keys"
+            nouns=("key", "keys")
+            rows=Memo::new(move |_| rows.get())
+            columns=columns(changed)
+            id=|key| key.id.clone()
+            view=table_in_url()
+            empty=|| view! {
+                <Empty title="No API keys yet"><p>"Create one: it works on all gates within a second."</p></Empty>
+            }
+        />
     }
-    .into_any()
 }

@@ -1,36 +1,42 @@
 //! Denied checks in real time.
 
-use std::collections::VecDeque;
+mod facets;
+mod stream;
 
 use leptos::prelude::*;
-use weir_wire::stats::{DenialEntry, LiveTick};
+use weir_wire::stats::DenialEntry;
 
-use crate::api::Api;
-use crate::charts::spark::{HEIGHT, WIDTH, spark};
 use crate::components::feedback::{Empty, Warning};
-use crate::components::field::TextField;
+use crate::components::field::{Binding, TextField};
 use crate::components::page::PageHeader;
-use crate::model::number::{per_second, quantity};
-use crate::model::subject;
-use crate::pages::overview::DenialRow;
-use crate::pages::shell::TenantId;
+use crate::components::time_series::TimeSeries;
+use crate::model::chart::{ChartData, OUTCOMES};
+use crate::model::live_filter::LiveFilter;
+use crate::model::live_series::{live_series, silent};
+use crate::model::number::quantity;
+use crate::pages::subject_actions::SubjectActions;
+use crate::pages::traffic::{DenialGroups, DenialTable, Tile};
+use facets::Facets;
+use stream::MAX_TICKS;
+pub use stream::{MinuteSpark, Stream};
 
 #[component]
 pub fn Live() -> impl IntoView {
-    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let stream = Stream::new();
-    let on_tick = Callback::new(move |tick| stream.take(tick));
-    let lost = Callback::new(move |()| stream.lost.set(true));
-    let follow = move || {
-        api.subscribe(tenant.get(), on_tick, lost);
-    };
-    let typed = RwSignal::new(String::new());
+    let follow = stream.follow();
+    let filter = RwSignal::new(LiveFilter::default());
+    let grouped = RwSignal::new(false);
     let pause = move |_| stream.pause();
     let paused = move || match (stream.paused.get(), stream.waiting.with(Vec::len)) {
         (false, _) => "Pause".to_owned(),
         (true, 0) => "Resume".to_owned(),
         (true, some) => format!("Resume ({})", quantity(some, "new denial", "new denials")),
     };
+    let text = Binding {
+        value: Signal::derive(move || filter.with(|filter| filter.text.clone())),
+        set: Callback::new(move |text| filter.update(|filter| filter.text = text)),
+    };
+    let group = move |_| grouped.update(|grouped| *grouped = !*grouped);
     view! {
         <PageHeader title="Live" lead="Denied checks in real time">
             <button type="button" class="button" aria-pressed=move || stream.paused.get().to_string() on:click=pause>{paused}</button>
@@ -40,142 +46,94 @@ pub fn Live() -> impl IntoView {
             <Warning>"The live stream was interrupted. Reconnecting; the Overview shows what you miss."</Warning>
         </Show>
         <CurrentRates stream />
-        <div class="filter" role="search"><TextField label="Filter by subject, rule or namespace" kind="search" value=typed /></div>
-        <DenialTable stream typed />
+        <Minute stream />
+        <div class="filter" role="search">
+            <TextField label="Filter by subject, rule or namespace" kind="search" value=text />
+            <button type="button" class="button" aria-pressed=move || grouped.get().to_string() on:click=group>"Group by subject"</button>
+        </div>
+        <div class="live-columns">
+            <Facets filter denials=stream.denials />
+            <Denials stream filter grouped />
+        </div>
     }
-}
-
-/// The events received so far; cheap to copy.
-#[derive(Debug, Clone, Copy)]
-struct Stream {
-    ticks: RwSignal<VecDeque<LiveTick>>,
-    /// Newest first.
-    denials: RwSignal<Vec<DenialEntry>>,
-    /// Denials received while paused, newest first.
-    waiting: RwSignal<Vec<DenialEntry>>,
-    paused: RwSignal<bool>,
-    lost: RwSignal<bool>,
-}
-
-/// The number of seconds in the chart.
-const MAX_TICKS: usize = 60;
-/// The maximum number of denials listed.
-const MAX_DENIALS: usize = 500;
-
-impl Stream {
-    fn new() -> Self {
-        Self {
-            ticks: RwSignal::default(),
-            denials: RwSignal::default(),
-            waiting: RwSignal::default(),
-            paused: RwSignal::new(false),
-            lost: RwSignal::new(false),
-        }
-    }
-
-    fn take(self, mut tick: LiveTick) {
-        let denials = std::mem::take(&mut tick.denials);
-        self.lost.set(false);
-        self.ticks.update(|ticks| {
-            ticks.push_back(tick);
-            if ticks.len() > MAX_TICKS {
-                ticks.pop_front();
-            }
-        });
-        if !denials.is_empty() {
-            let into = if self.paused.get_untracked() { self.waiting } else { self.denials };
-            into.update(|listed| prepend(listed, denials));
-        }
-    }
-
-    /// Pauses the list, or resumes it with the denials received meanwhile.
-    fn pause(self) {
-        if self.paused.get_untracked() {
-            let waiting = self.waiting.try_update(std::mem::take).unwrap_or_default();
-            self.denials.update(|listed| prepend(listed, waiting));
-        }
-        self.paused.update(|paused| *paused = !*paused);
-    }
-}
-
-fn prepend(listed: &mut Vec<DenialEntry>, newer: Vec<DenialEntry>) {
-    listed.splice(0..0, newer);
-    listed.truncate(MAX_DENIALS);
 }
 
 /// The current rates.
 #[component]
 fn CurrentRates(stream: Stream) -> impl IntoView {
-    let rate = move |of: fn(&LiveTick) -> u64| {
-        let newest = stream.ticks.with(|ticks| ticks.back().map(|tick| (of(tick), tick.span_ms)));
-        newest.map_or_else(
-            || "…".to_owned(),
-            |(number, span_ms)| per_second(number * 1000, u64::from(span_ms).max(1)),
-        )
-    };
-    let path = move |of: fn(&LiveTick) -> u64| {
-        stream.ticks.with(|ticks| {
-            let most = ticks.iter().map(|tick| tick.requests.checks()).max().unwrap_or(0);
-            spark(&ticks.iter().map(of).collect::<Vec<_>>(), most)
-        })
-    };
+    let checks = Signal::derive(move || stream.rate(|tick| tick.requests.checks()));
+    let denied = Signal::derive(move || stream.rate(|tick| tick.requests.denied));
+    let shadow = Signal::derive(move || stream.rate(|tick| tick.requests.shadow_denied));
+    let degraded = Signal::derive(move || stream.rate(|tick| tick.requests.degraded));
     view! {
         <dl class="tiles">
-            <div class="tile"><dt>"Checks per second, now"</dt><dd>{move || rate(|tick| tick.requests.checks())}</dd></div>
-            <div class="tile"><dt>"Denied per second, now"</dt><dd>{move || rate(|tick| tick.requests.denied)}</dd></div>
-            <div class="tile">
-                <dt>"Last minute"</dt>
-                <dd class="spark">
-                    <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") role="img" aria-label="Checks and denials of the last minute">
-                        <path class="checks" d=move || path(|tick| tick.requests.checks()) />
-                        <path class="denied" d=move || path(|tick| tick.requests.denied) />
-                    </svg>
-                </dd>
-            </div>
+            <Tile name="Checks per second, now" value=checks />
+            <Tile name="Denied per second, now" value=denied class="tile-denied".to_owned() />
+            <Tile name="Would deny per second, now" value=shadow class="tile-shadow".to_owned() />
+            <Tile name="Without Redis per second, now" value=degraded />
         </dl>
     }
 }
 
+/// The last minute, second by second.
 #[component]
-fn DenialTable(stream: Stream, typed: RwSignal<String>) -> impl IntoView {
+fn Minute(stream: Stream) -> impl IntoView {
+    let data = Signal::derive(move || {
+        stream.ticks.with(|ticks| ChartData::of(&live_series(ticks, MAX_TICKS), &OUTCOMES))
+    });
+    let gaps = Signal::derive(move || stream.ticks.with(|ticks| silent(ticks, MAX_TICKS)));
+    let known = Memo::new(move |_| stream.ticks.with(|ticks| !ticks.is_empty()));
+    view! {
+        <div class="minute">
+            <Show when=move || known.get()><TimeSeries label="Checks" data gaps /></Show>
+        </div>
+    }
+}
+
+/// The denials that the filter shows.
+#[component]
+fn Denials(stream: Stream, filter: RwSignal<LiveFilter>, grouped: RwSignal<bool>) -> impl IntoView {
     let shown = Memo::new(move |_| {
-        let typed = typed.get().to_lowercase();
-        let has = |denial: &&DenialEntry| {
-            let text =
-                format!("{} {} {}", subject::label(&denial.subject), denial.rule, denial.namespace);
-            text.to_lowercase().contains(&typed)
-        };
-        stream.denials.with(|all| all.iter().filter(has).cloned().collect::<Vec<_>>())
+        filter.with(|filter| {
+            let shows = |denial: &&DenialEntry| filter.shows(denial);
+            stream.denials.with(|all| all.iter().filter(shows).cloned().collect::<Vec<_>>())
+        })
     });
     let none = Memo::new(move |_| shown.with(Vec::is_empty));
+    let actions = SubjectActions::new(Callback::new(|()| {}));
+    let list = move || {
+        if grouped.get() {
+            view! { <DenialGroups denials=shown.into() actions title="Denials by subject" /> }
+                .into_any()
+        } else {
+            view! { <DenialTable denials=shown.into() actions /> }.into_any()
+        }
+    };
     view! {
-        <Show when=move || !none.get() fallback=move || view! { <NoDenials stream typed /> }>
-            <div class="table-wrap" tabindex="0" role="region" aria-label="Denials">
-                <table class="denials">
-                    <thead><tr>
-                        <th scope="col">"Time"</th><th scope="col">"Subject"</th><th scope="col">"Rule"</th>
-                        <th scope="col" class="number">"Cost"</th><th scope="col">"Retry"</th>
-                    </tr></thead>
-                    <tbody>
-                        <For each=move || shown.get() key=|denial| denial.id.clone() let:denial>
-                            <DenialRow denial />
-                        </For>
-                    </tbody>
-                </table>
-            </div>
-        </Show>
+        <Show when=move || !none.get() fallback=move || view! { <NoDenials stream filter /> }>{list}</Show>
     }
 }
 
 /// The reason why no denials are listed: the filter, a lost stream, or no denials.
 #[component]
-fn NoDenials(stream: Stream, typed: RwSignal<String>) -> impl IntoView {
+fn NoDenials(stream: Stream, filter: RwSignal<LiveFilter>) -> impl IntoView {
     let filtered = move || stream.denials.with(|denials| !denials.is_empty());
     move || {
         if filtered() {
-            let title = format!("No denials match “{}”", typed.get());
-            return view! { <Empty title><p>"Clear the filter to see all denials since this page was opened."</p></Empty> }
-                .into_any();
+            let text = filter.with(|filter| filter.text.clone());
+            let title = if text.is_empty() {
+                "No denials match the filter".to_owned()
+            } else {
+                format!("No denials match “{text}”")
+            };
+            let clear = move |_| filter.set(LiveFilter::default());
+            return view! {
+                <Empty title>
+                    <p>"Clear the filter to see all denials since this page was opened."</p>
+                    <button type="button" class="button" on:click=clear>"Clear filter"</button>
+                </Empty>
+            }
+            .into_any();
         }
         if stream.lost.get() {
             return view! {

@@ -14,14 +14,17 @@ use weir_wire::tenants::Role;
 
 use crate::access::{ROLES, role_name, role_with_article};
 use crate::api::Api;
-use crate::components::dialog::Confirm;
-use crate::components::feedback::SubmitProblem;
+use crate::components::data_table::{Column, DataTable, table_in_url};
+use crate::components::dialog::{Confirm, Drawer};
+use crate::components::feedback::{Skeleton, SubmitProblem};
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{RemoteData, fetch_data, show};
-use crate::components::require_role::RequireRole;
+use crate::components::remote_data::{RemoteData, fetch_data, show, show_latest_shaped};
+use crate::components::require_role::{RequireRole, RoleButton};
 use crate::components::submit::SubmitAction;
-use crate::components::table::{ConfirmedButton, ObjectTable};
+use crate::components::table::ConfirmedButton;
 use crate::components::time::RelativeTime;
+use crate::components::toast::Toasts;
+use crate::components::url_state::open_from_url;
 use crate::pages::shell::TenantId;
 use crate::session::Session;
 use invitations::Invitations;
@@ -40,55 +43,76 @@ pub fn Members() -> impl IntoView {
         let tenant = tenant.get();
         async move { api.invitations(&tenant).await }
     });
+    let inviting = open_from_url("1");
     // Owned by the page, because the list is recreated after each action.
     let action = SubmitAction::new();
     let removed_member: RemovedState = RwSignal::new(None);
     provide_context(removed_member);
     view! {
-        <PageHeader title="Members" lead="People with access to this tenant" />
-        <RequireRole role=Role::Admin>
-            <NewInvitation on_invited=Callback::new(move |()| invitations.refetch()) />
-        </RequireRole>
+        <PageHeader title="Members" lead="People with access to this tenant">
+            <RoleButton role=Role::Admin text="Invite a member" class="button primary" on_press=move |()| inviting.set(true) />
+        </PageHeader>
+        <Drawer title="Invite a member" open=inviting>
+            <NewInvitation open=inviting on_invited=Callback::new(move |()| invitations.refetch()) />
+        </Drawer>
         <RemovedMemberPanel removed_member />
         <SubmitProblem problem=action.problem />
-        {show(members, move |data| view! { <List data members action /> })}
+        {show_latest_shaped(members, Skeleton::Table, move |rows| view! { <List rows members action /> })}
         {show(invitations, move |data| view! { <Invitations data invitations /> })}
     }
 }
 
 #[component]
 fn List(
-    data: Vec<Member>,
+    rows: Signal<Vec<Member>>,
     members: RemoteData<Vec<Member>>,
     action: SubmitAction,
 ) -> impl IntoView {
-    let rows: Vec<_> =
-        data.into_iter().map(|member| view! { <MemberRow member members action /> }).collect();
     view! {
-        <ObjectTable label="Members" columns=&["Member", "Role", "Since"]>{rows}</ObjectTable>
+        <DataTable
+            label="Members"
+            nouns=("member", "members")
+            rows=Memo::new(move |_| rows.get())
+            columns=columns(members, action)
+            id=|member| member.user_id.clone()
+            view=table_in_url()
+            empty=|| ()
+        />
     }
 }
 
-#[component]
-fn MemberRow(
-    member: Member,
-    members: RemoteData<Vec<Member>>,
-    action: SubmitAction,
-) -> impl IntoView {
-    let session = expect_context::<Session>();
-    let is_me = session.signed_in().is_some_and(|signed_in| signed_in.user.id == member.user_id);
-    let Member { user_id, email, name, role, created_at } = member;
-    view! {
-        <tr>
-            <td>
-                <div class="name"><bdi>{name}</bdi>{is_me.then_some(" (you)")}</div>
-                <div class="muted">{email.clone()}</div>
-            </td>
-            <td><RoleChoice user_id=user_id.clone() email=email.clone() role members action /></td>
-            <td><RelativeTime at=created_at /></td>
-            <td class="number"><Remove user_id email is_me members action /></td>
-        </tr>
-    }
+fn columns(members: RemoteData<Vec<Member>>, action: SubmitAction) -> Vec<Column<Member>> {
+    let me = expect_context::<Session>().signed_in().map(|signed_in| signed_in.user.id);
+    let (me_named, me_removed) = (me.clone(), me);
+    vec![
+        Column::new("member", "Member", |member: &Member| {
+            format!("{} <{}>", member.name, member.email)
+        })
+        .by_text(|member| format!("{} {}", member.name, member.email))
+        .cell(move |member| {
+            let is_me = me_named.as_ref() == Some(&member.user_id);
+            view! {
+                <div class="name"><bdi>{member.name.clone()}</bdi>{is_me.then_some(" (you)")}</div>
+                <div class="muted">{member.email.clone()}</div>
+            }
+            .into_any()
+        }),
+        Column::new("role", "Role", |member: &Member| role_name(member.role).to_owned())
+            .by_number(|member| member.role as i64)
+            .cell(move |member| {
+                let Member { user_id, email, role, .. } = member.clone();
+                view! { <RoleChoice user_id email role members action /> }.into_any()
+            }),
+        Column::new("since", "Since", |member: &Member| member.created_at.text())
+            .by_number(|member| member.created_at.0.as_millis())
+            .cell(|member| view! { <RelativeTime at=member.created_at /> }.into_any()),
+        Column::actions(move |member: &Member| {
+            let is_me = me_removed.as_ref() == Some(&member.user_id);
+            let Member { user_id, email, .. } = member.clone();
+            view! { <Remove user_id email is_me members action /> }.into_any()
+        })
+        .class("number row-actions"),
+    ]
 }
 
 #[component]
@@ -115,15 +139,17 @@ fn RoleChoice(
             select.set_value(role_name(role));
         }
     });
+    let (toasts, person) = (expect_context::<Toasts>(), email.clone());
     let change = Callback::new(move |()| {
         let (user_id, role) = (user_id.clone(), chosen.get_untracked());
+        let text = format!("{person} is now {}", role_with_article(role));
         action.run(
             async move {
                 let answer = api.set_role(&tenant.now(), &user_id, role).await;
                 members.refetch();
                 answer
             },
-            |_| (),
+            move |_| toasts.show(text),
         );
     });
     let options = ROLES.map(|option| {

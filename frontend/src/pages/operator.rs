@@ -9,6 +9,7 @@ use weir_wire::tenants::{Enforcement, InstallationEnforcement};
 use crate::api::Api;
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{LoadingSkeleton, SubmitProblem};
+use crate::components::logo::Logo;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::SubmitAction;
@@ -24,7 +25,7 @@ pub fn Operator() -> impl IntoView {
     let signed_in = Memo::new(move |_| matches!(session.state(), SessionState::SignedIn(_)));
     view! {
         <main class="narrow wide">
-            <p class="brand">"Weir"</p>
+            <p class="brand"><Logo /></p>
             <PageHeader title="Operator" lead="Settings and usage of all tenants of this installation">
                 <a class="button" href="/tenants">"Tenants"</a>
             </PageHeader>

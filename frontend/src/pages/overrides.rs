@@ -12,12 +12,14 @@ use leptos_router::hooks::use_query_map;
 use weir_wire::tenants::Role;
 
 use crate::api::{Api, RuleSelection};
+use crate::components::dialog::Drawer;
 use crate::components::feedback::Empty;
 use crate::components::guide_link::GuideLink;
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{fetch_data, show};
-use crate::components::require_role::RequireRole;
+use crate::components::remote_data::{fetch_data, show_table};
+use crate::components::require_role::RoleButton;
 use crate::components::rule_picker::RuleOptions;
+use crate::components::url_state::url_text;
 use crate::pages::rule_options;
 use crate::pages::shell::TenantId;
 use edit::Edit;
@@ -36,7 +38,7 @@ pub fn Overrides() -> impl IntoView {
     });
     view! {
         <PageHeader title="Overrides" lead="Custom limits for individual subjects" />
-        {show(rules, |rules| view! { <Page rules /> })}
+        {show_table(rules, |rules| view! { <Page rules /> })}
     }
 }
 
@@ -51,17 +53,28 @@ fn Page(rules: RuleOptions) -> impl IntoView {
         .into_any();
     }
     let query = use_query_map();
-    let parameter = |name: &str| query.with_untracked(|query| query.get(name)).unwrap_or_default();
-    let filter = OverrideFilter {
-        typed: RwSignal::new(parameter("q")),
-        rule: RwSignal::new(parameter("rule")),
-    };
+    let filter = OverrideFilter { typed: url_text(&["q"]), rule: url_text(&["rule"]) };
     let (open, writes) = (RwSignal::new(OpenForm::Nothing), RwSignal::new(0_u32));
     let rules = rule_options::known_rules(rules, RuleSelection::CountBy);
     let done = Callback::new(move |()| {
         open.set(OpenForm::Nothing);
         writes.update(|writes| *writes += 1);
     });
+    let asked = query.with_untracked(|query| query.get("new"));
+    open.set(match asked.as_deref() {
+        Some("1") => OpenForm::New,
+        Some("import") => OpenForm::Import,
+        _ => OpenForm::Nothing,
+    });
+    // The drawer also closes without the form, for example on Escape.
+    let shown = RwSignal::new(false);
+    Effect::new(move |_| shown.set(open.with(|open| *open != OpenForm::Nothing)));
+    Effect::new(move |_| {
+        if !shown.get() && open.with_untracked(|open| *open != OpenForm::Nothing) {
+            open.set(OpenForm::Nothing);
+        }
+    });
+    let title = Signal::derive(move || open.with(|open| open.title().to_owned()));
     let panel = move || {
         let cancel = Callback::new(move |()| open.set(OpenForm::Nothing));
         match open.get() {
@@ -75,14 +88,12 @@ fn Page(rules: RuleOptions) -> impl IntoView {
         }
     };
     view! {
-        <RequireRole role=Role::Editor>
-            <div class="actions">
-                <button type="button" class="button primary" on:click=move |_| open.set(OpenForm::New)>"New override"</button>
-                <button type="button" class="button" on:click=move |_| open.set(OpenForm::Import)>"Import CSV"</button>
-                <button type="button" class="button" on:click=move |_| open.set(OpenForm::Reset)>"Reset counters"</button>
-            </div>
-            {panel}
-        </RequireRole>
+        <div class="actions">
+            <RoleButton role=Role::Editor text="New override" class="button primary" on_press=move |()| open.set(OpenForm::New) />
+            <RoleButton role=Role::Editor text="Import CSV" reason_shown=true on_press=move |()| open.set(OpenForm::Import) />
+            <RoleButton role=Role::Editor text="Reset counters" reason_shown=true on_press=move |()| open.set(OpenForm::Reset) />
+        </div>
+        <Drawer title open=shown>{panel}</Drawer>
         <List filter rules writes open />
     }
     .into_any()

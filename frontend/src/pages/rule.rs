@@ -1,7 +1,7 @@
 //! One rule: its text, traffic, denials and revisions.
 
+mod definition;
 mod revisions;
-mod rollout;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -17,17 +17,23 @@ use crate::components::badge::ModeBadge;
 use crate::components::dialog::ConfirmByName;
 use crate::components::feedback::{SubmitProblem, remark};
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{RemoteData, fetch_data, show};
+use crate::components::remote_data::{RemoteData, fetch_data, show, show_latest};
 use crate::components::require_role::{RequireRole, RoleLink};
+use crate::components::tabs::Tabs;
 use crate::components::time::RelativeTime;
-use crate::components::time_range::{TimeRangePicker, time_range_in_url};
+use crate::components::time_range::{TimeRangePicker, time_in_url};
 use crate::model::labels;
 use crate::model::number::quantity;
 use crate::model::request_link::{request_link, sample_request};
-use crate::pages::overview::Traffic;
+use crate::pages::published::UndoneChanges;
+use crate::pages::rollout::RolloutStatus;
 use crate::pages::shell::TenantId;
+use crate::pages::traffic::{LatestDenials, TopSubjects, Totals, Traffic, TrafficChart};
+use definition::Definition;
 use revisions::Revisions;
-use rollout::RolloutStatus;
+
+/// The tabs, in their order.
+const TABS: [&str; 3] = ["Traffic", "Definition", "History"];
 
 #[component]
 pub fn RulePage() -> impl IntoView {
@@ -35,10 +41,23 @@ pub fn RulePage() -> impl IntoView {
     let title = move || rule.data().map_or_else(|| "Rule".to_owned(), |rule| rule.rule.name);
     view! {
         <PageHeader title=Signal::derive(title) />
-        {show(rule, move |data| view! {
-            <Facts rule=data.clone() />
-            <RuleTraffic id=data.id.clone() />
-            <Revisions now=data rule />
+        {show(rule, move |data| {
+            let shown = StoredValue::new(data.clone());
+            let panel = Callback::new(move |tab| {
+                let data = shown.get_value();
+                match tab {
+                    0 => view! { <RuleTraffic id=data.id /> }.into_any(),
+                    1 => view! { <Definition rule=data /> }.into_any(),
+                    _ => view! { <Revisions now=data rule /> }.into_any(),
+                }
+            });
+            view! {
+                <Summary rule=data.clone() />
+                <div class="with-aside">
+                    <div class="stack"><Tabs label="Rule" names=TABS.to_vec() panel /></div>
+                    <Facts rule=data />
+                </div>
+            }
         })}
     }
 }
@@ -48,14 +67,17 @@ pub(super) fn rule_of_address() -> RemoteData<RuleAnswer> {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let params = use_params_map();
     let id = Memo::new(move |_| params.with(|params| params.get("rule")).unwrap_or_default());
+    let undone = expect_context::<UndoneChanges>();
     fetch_data(move || {
+        undone.track();
         let (tenant, id) = (tenant.get(), id.get());
         async move { api.rule(&tenant, &id).await }
     })
 }
 
+/// The rule as a sentence, and what one can do with it.
 #[component]
-fn Facts(rule: RuleAnswer) -> impl IntoView {
+fn Summary(rule: RuleAnswer) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let body = rule.rule.clone();
     let edit = format!("rules/{}/edit", rule.id);
@@ -63,14 +85,28 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
     let test = request_link(Some(&body.namespace), &sample_request(&body), 1);
     let warnings: Vec<_> =
         rule.warnings.clone().into_iter().map(|warning| remark(&warning)).collect();
-    let limited = body.action == Action::Limit;
     let description = (!body.description.is_empty())
         .then(|| view! { <p class="prose">{body.description.clone()}</p> });
     view! {
         <p class="sentence">{labels::sentence(&body)}</p>
         {description}
         {warnings}
-        <dl class="facts">
+        <div class="actions">
+            <RoleLink role=Role::Editor href=Signal::derive(move || tenant.page(&edit)) text="Edit rule" primary=true />
+            <A href=move || tenant.page(&test) attr:class="button">"Test this request"</A>
+            <A href=move || tenant.page(&what_if) attr:class="button">"Try another limit"</A>
+            <RequireRole role=Role::Editor reason_shown=true><Delete rule /></RequireRole>
+        </div>
+    }
+}
+
+/// Facts that stay visible beside the tabs.
+#[component]
+fn Facts(rule: RuleAnswer) -> impl IntoView {
+    let body = rule.rule;
+    let limited = body.action == Action::Limit;
+    view! {
+        <dl class="facts card aside">
             <dt>"Namespace"</dt><dd><code>{body.namespace}</code></dd>
             <dt>"Mode"</dt><dd><ModeBadge mode=body.mode /></dd>
             {limited.then(|| view! { <dt>"If Redis is unavailable"</dt><dd>{body.on_store_failure.title()}</dd> })}
@@ -79,14 +115,8 @@ fn Facts(rule: RuleAnswer) -> impl IntoView {
             <dt>"Overrides"</dt><dd><OverridesOf id=rule.id.clone() /></dd>
             <dt>"Changed"</dt><dd><RelativeTime at=rule.updated_at /></dd>
             <dt>"Created"</dt><dd><RelativeTime at=rule.created_at /></dd>
-            <dt>"ID"</dt><dd><code>{rule.id.clone()}</code></dd>
+            <dt>"ID"</dt><dd><code>{rule.id}</code></dd>
         </dl>
-        <div class="actions">
-            <RoleLink role=Role::Editor href=Signal::derive(move || tenant.page(&edit)) text="Edit rule" primary=true />
-            <A href=move || tenant.page(&test) attr:class="button">"Test this request"</A>
-            <A href=move || tenant.page(&what_if) attr:class="button">"Try another limit"</A>
-            <RequireRole role=Role::Editor reason_shown=true><Delete rule /></RequireRole>
-        </div>
     }
 }
 
@@ -110,14 +140,18 @@ fn OverridesOf(id: String) -> impl IntoView {
 /// The decisions of the rule.
 #[component]
 fn RuleTraffic(id: String) -> impl IntoView {
-    let range = time_range_in_url();
+    let time = time_in_url();
+    let traffic = Traffic::fetch(Some(id), time);
     view! {
         <section class="stack" aria-labelledby="traffic-heading">
             <div class="page-head">
                 <h2 id="traffic-heading">"Decisions"</h2>
-                <TimeRangePicker range />
+                <TimeRangePicker time />
             </div>
-            <Traffic rule=Some(id) range />
+            {show_latest(traffic.summary, |summary| view! { <Totals summary /> })}
+            <TrafficChart traffic time />
+            <TopSubjects traffic />
+            <LatestDenials traffic />
         </section>
     }
 }

@@ -2,7 +2,9 @@
 
 mod account;
 mod enforcement;
+mod namespaces;
 mod recording;
+mod second_factor;
 mod sessions;
 
 use leptos::prelude::*;
@@ -21,10 +23,13 @@ use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show};
 use crate::components::require_role::RequireRole;
 use crate::components::submit::{SubmitAction, SubmitForm};
+use crate::components::toast::Toasts;
 use crate::pages::shell::{LAST_TENANT, TenantId};
 use account::{OwnName, OwnPassword};
 use enforcement::Limits;
+use namespaces::Namespaces;
 use recording::Recording;
+use second_factor::OwnSecondFactor;
 use sessions::OwnSessions;
 
 #[component]
@@ -45,9 +50,11 @@ pub fn Settings() -> impl IntoView {
             view! {
                 <TenantName name=name.clone() me />
                 <Limits name=name.clone() me />
+                <Namespaces />
                 <Recording />
                 <OwnName name=data.user.name me />
                 <OwnPassword />
+                <OwnSecondFactor />
                 <OwnSessions />
                 <DeleteTenant name />
             }
@@ -58,15 +65,23 @@ pub fn Settings() -> impl IntoView {
 #[component]
 fn TenantName(name: String, me: RemoteData<Me>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let name = RwSignal::new(name);
-    let action = SubmitAction::with_fields(&["name"]);
+    let (saved, name) = (RwSignal::new(name.clone()), RwSignal::new(name));
+    let (action, toasts) = (SubmitAction::with_fields(&["name"]), expect_context::<Toasts>());
     let rename = Callback::new(move |()| {
-        let name = name.get_untracked();
-        let call = async move { api.rename_tenant(&tenant.now(), name.trim()).await };
-        action.run(call, move |_| me.refetch());
+        let new = name.get_untracked().trim().to_owned();
+        let sent = new.clone();
+        let call = async move { api.rename_tenant(&tenant.now(), &sent).await };
+        action.run(call, move |_| {
+            toasts.show("Tenant renamed");
+            saved.try_set(new);
+            me.refetch();
+        });
     });
     let problem = action.validated("name", name, names::title);
-    let incomplete = Signal::derive(move || name.with(|name| names::title(name.trim()).is_err()));
+    let incomplete = Signal::derive(move || {
+        let unchanged = saved.with(|saved| name.with(|name| name.trim() == saved));
+        unchanged || name.with(|name| names::title(name.trim()).is_err())
+    });
     view! {
         <RequireRole role=Role::Admin>
             <SubmitForm action submit="Save" on_submit=rename incomplete>

@@ -1,6 +1,11 @@
 //! The frame around the pages of a tenant: navigation, tenant switch, account.
 
+mod account;
+mod navigation;
+mod notices;
 mod palette;
+mod seen;
+mod status;
 mod tenant;
 
 use std::time::Duration;
@@ -8,22 +13,28 @@ use std::time::Duration;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
-use leptos_router::components::{A, Outlet};
-use leptos_router::hooks::{use_location, use_navigate, use_params_map};
+use leptos_router::components::Outlet;
+use leptos_router::hooks::{use_navigate, use_params_map};
 use weir_wire::sessions::Me;
 
 use crate::access::Access;
 use crate::api::Api;
 use crate::browser;
-use crate::components::feedback::{LoadingSkeleton, ProblemPanel, Warning};
-use crate::components::guide_link::GuideLink;
+use crate::components::feedback::{Empty, LoadingSkeleton, ProblemPanel};
+use crate::components::icon::Icon;
+use crate::components::logo::Logo;
+use crate::components::namespace::SharedNamespace;
+use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data};
-use crate::components::theme::ThemeSwitch;
 use crate::components::timer::repeat;
 use crate::pages::lazy::fetch_ahead;
 use crate::session::{Session, SessionState};
+pub use account::Account;
+use navigation::{BottomTabs, Navigation};
+use notices::Notices;
 use palette::Palette;
-use tenant::PAGES;
+use seen::provide_seen;
+use status::StatusStrip;
 pub use tenant::TenantId;
 
 /// The frame; its pages render once the person is signed in.
@@ -35,6 +46,12 @@ pub fn Shell() -> impl IntoView {
         params.with(|params| params.get("tenant")).unwrap_or_default()
     }));
     provide_context(tenant);
+    let namespace = SharedNamespace::new();
+    provide_context(namespace);
+    Effect::new(move |_| {
+        tenant.get();
+        namespace.clear();
+    });
     let signed_in = Memo::new(move |_| matches!(session.state(), SessionState::SignedIn(_)));
     view! {
         <Show when=move || signed_in.get() fallback=|| view! { <main class="narrow"><LoadingSkeleton /></main> }>
@@ -48,6 +65,7 @@ fn Frame() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let me = fetch_data(move || api.me());
     provide_context(me);
+    provide_seen(api, tenant);
     let known = latest(me);
     let membership = Memo::new(move |_| {
         let id = tenant.get();
@@ -73,51 +91,47 @@ fn Frame() -> impl IntoView {
     // Without this data neither the tenants nor the role are known, even if the page itself has loaded.
     let unknown = move || {
         let retry = Callback::new(move |()| me.refetch());
-        let problem = me.problem().filter(|_| known.with(Option::is_none));
+        let problem =
+            me.problem().filter(|problem| known.with(Option::is_none) && !problem.is_unreachable());
         problem.map(|problem| view! { <ProblemPanel problem retry /> })
     };
-    let pathname = use_location().pathname;
-    Effect::new(move |_| {
-        pathname.track();
-        browser::show_current_page();
-    });
-    let suspended = move || membership.get().is_some_and(|membership| membership.suspended);
-    let off = move || membership.get().is_some_and(|membership| !membership.enforcement.is_on());
-    let off_everywhere = move || {
-        membership.get().is_some_and(|membership| !membership.installation_enforcement.is_on())
-    };
+    // Until the memberships are known, the page loads as if the person were a member.
+    let is_foreign =
+        Memo::new(move |_| known.with(Option::is_some) && membership.with(Option::is_none));
     view! {
-        <div class="shell">
-            <a class="skip" href="#content">"Skip to content"</a>
-            <aside class="side">
-                <p class="brand">"Weir"</p>
-                <TenantSwitch known />
-                <Palette />
-                <nav aria-label="Pages">
-                    {PAGES.map(|(page, name)| view! { <A href=move || tenant.page(page)>{name}</A> })}
-                </nav>
-                <Account />
-            </aside>
-            <main id="content" class="content">
-                <Show when=suspended>
-                    <Warning>"This tenant is suspended. Checks are denied and changes are disabled."</Warning>
-                </Show>
-                <Show when=off_everywhere>
-                    <div class="problem" role="alert">
-                        <p class="problem-title">"Limits are off for every tenant"</p>
-                        <p>"An operator turned limits off. Every check is allowed, and nothing is counted."</p>
-                    </div>
-                </Show>
-                <Show when=off>
-                    <div class="problem" role="alert">
-                        <p class="problem-title">"Limits are off"</p>
-                        <p>"Every check of this tenant is allowed, and nothing is counted. "<a href=tenant.page("settings")>"Turn limits on in Settings"</a>"."</p>
-                    </div>
-                </Show>
-                {unknown}
-                <Outlet />
-            </main>
-        </div>
+        <Show when=move || !is_foreign.get() fallback=|| view! { <UnknownTenant /> }>
+            <div class="shell">
+                <a class="skip" href="#content">"Skip to content"</a>
+                <aside class="side">
+                    <a class="brand" href="/"><Logo /></a>
+                    <TenantSwitch known />
+                    <Palette />
+                    <Navigation />
+                    <div class="side-foot"><StatusStrip /><Account /></div>
+                </aside>
+                <main id="content" class="content">
+                    <Notices membership />
+                    {unknown}
+                    <Outlet />
+                </main>
+                <BottomTabs />
+            </div>
+        </Show>
+    }
+}
+
+/// The page for a tenant that does not exist, or of which the person is not a member.
+#[component]
+fn UnknownTenant() -> impl IntoView {
+    view! {
+        <main class="narrow">
+            <a class="brand" href="/"><Logo /></a>
+            <PageHeader title="Tenant not found" />
+            <Empty title="This tenant does not exist, or you are not a member.">
+                <p><a href="/tenants">"Your tenants"</a></p>
+            </Empty>
+            <Account />
+        </main>
     }
 }
 
@@ -170,27 +184,8 @@ fn TenantSwitch(known: Memo<Option<Me>>) -> impl IntoView {
         <label class="tenant-switch">
             <span class="hidden">"Tenant"</span>
             <select on:change=choose>{options}</select>
+            <Icon name="chevrons-up-down" />
         </label>
-    }
-}
-
-/// The signed-in person, the theme switch and the sign-out button.
-#[component]
-pub fn Account() -> impl IntoView {
-    let (session, api) = (expect_context::<Session>(), expect_context::<Api>());
-    let email = move || match session.state() {
-        SessionState::SignedIn(signed_in) => signed_in.user.email,
-        SessionState::Unknown | SessionState::SignedOut(_) => String::new(),
-    };
-    let sign_out = move |_| spawn_local(api.sign_out());
-    view! {
-        <div class="account">
-            <p class="muted email" title=email>{email}</p>
-            <ThemeSwitch />
-            <GuideLink page="" text="Guide" />
-            <a href="/docs" rel="external" target="_blank">"API reference"</a>
-            <button type="button" class="button" on:click=sign_out>"Sign out"</button>
-        </div>
     }
 }
 

@@ -5,12 +5,13 @@ use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_navigate, use_query_map};
 use weir_wire::problem::ErrorCode;
-use weir_wire::sessions::{LogIn, Password};
+use weir_wire::sessions::{Code, LogIn, Password};
 
 use crate::api::{Api, Problem};
 use crate::browser;
 use crate::components::feedback::{SubmitProblem, Warning};
 use crate::components::field::TextField;
+use crate::components::logo::Logo;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::fetch_data;
 use crate::session::{Session, SessionState, SignOutReason};
@@ -19,6 +20,8 @@ use crate::session::{Session, SessionState, SignOutReason};
 pub fn SignIn() -> impl IntoView {
     let (session, api) = (expect_context::<Session>(), expect_context::<Api>());
     let (email, password) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
+    let code = RwSignal::new(String::new());
+    let needs_code = RwSignal::new(false);
     let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
     let query = use_query_map();
     let navigate = use_navigate();
@@ -34,29 +37,33 @@ pub fn SignIn() -> impl IntoView {
         event.prevent_default();
         busy.set(true);
         problem.set(None);
-        let body =
-            LogIn { email: email.get_untracked(), password: Password(password.get_untracked()) };
+        let body = LogIn {
+            email: email.get_untracked(),
+            password: Password(password.get_untracked()),
+            code: needs_code.get_untracked().then(|| Code(code.get_untracked())),
+        };
+        let first = body.code.is_none();
         spawn_local(async move {
             let answer = api.sign_in(&body).await;
             busy.try_set(false);
-            problem.try_set(answer.err().map(plain));
+            let refused = answer.err();
+            let second_factor = refused
+                .as_ref()
+                .is_some_and(|problem| problem.code == Some(ErrorCode::SecondFactor));
+            if second_factor {
+                needs_code.try_set(true);
+            }
+            // The first time, the field is the answer.
+            problem.try_set(refused.filter(|_| !(second_factor && first)).map(plain));
         });
     };
     let options = fetch_data(move || api.sign_in_options());
-    let no_account = move || {
-        let open = options.data()?.signup_open;
-        Some(if open {
-            view! { <p class="muted">"No account yet? "<a href="/sign-up">"Sign up"</a></p> }
-                .into_any()
-        } else {
-            view! { <p class="muted">"Sign-up is by invitation. Ask an admin of your tenant for one."</p> }.into_any()
-        })
-    };
+    let no_account = move || options.data().map(|options| how_to_sign_up(options.signup_open));
     let expired =
         move || matches!(session.state(), SessionState::SignedOut(SignOutReason::Expired));
     view! {
         <main class="narrow">
-            <p class="brand">"Weir"</p>
+            <p class="brand"><Logo /></p>
             <PageHeader title="Sign in" />
             <Show when=expired>
                 <Warning>"Your session expired. Sign in to continue where you left off."</Warning>
@@ -64,6 +71,15 @@ pub fn SignIn() -> impl IntoView {
             <form class="stack" on:submit=sign_in>
                 <TextField label="E-mail" kind="email" autocomplete="username" value=email autofocus=true />
                 <TextField label="Password" kind="password" autocomplete="current-password" value=password />
+                <Show when=move || needs_code.get()>
+                    <TextField
+                        label="Code"
+                        autocomplete="one-time-code"
+                        value=code
+                        hint="The six digits of your authenticator app, or a recovery code."
+                        autofocus=true
+                    />
+                </Show>
                 <SubmitProblem problem />
                 <button type="submit" class="button primary" disabled=busy>
                     {move || if busy.get() { "Signing in…" } else { "Sign in" }}
@@ -74,11 +90,20 @@ pub fn SignIn() -> impl IntoView {
     }
 }
 
+fn how_to_sign_up(is_open: bool) -> AnyView {
+    if is_open {
+        view! { <p class="muted">"No account yet? "<a href="/sign-up">"Sign up"</a></p> }.into_any()
+    } else {
+        view! { <p class="muted">"Sign-up is by invitation. Ask an admin of your tenant for one."</p> }.into_any()
+    }
+}
+
 /// A rejected sign-in says how to fix it, not which credentials the API requires.
 fn plain(problem: Problem) -> Problem {
-    if problem.code == Some(ErrorCode::Unauthenticated) {
-        Problem { title: "Wrong e-mail or password".to_owned(), ..problem }
-    } else {
-        problem
-    }
+    let title = match problem.code {
+        Some(ErrorCode::Unauthenticated) => "Wrong e-mail or password",
+        Some(ErrorCode::SecondFactor) => "Wrong code",
+        _ => return problem,
+    };
+    Problem { title: title.to_owned(), ..problem }
 }

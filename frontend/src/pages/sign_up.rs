@@ -9,6 +9,7 @@ use weir_wire::sessions::{Password, PendingSignUp, SignInOptions, SignUp as Sign
 use crate::api::Api;
 use crate::components::feedback::Empty;
 use crate::components::field::TextField;
+use crate::components::logo::Logo;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::{SubmitAction, SubmitForm};
@@ -33,7 +34,7 @@ pub fn SignUp() -> impl IntoView {
     };
     view! {
         <main class="narrow">
-            <p class="brand">"Weir"</p>
+            <p class="brand"><Logo /></p>
             <PageHeader title="Sign up" />
             {show(options, form)}
             <p class="muted">"Already have an account? "<a href="/sign-in">"Sign in"</a></p>

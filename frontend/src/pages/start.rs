@@ -3,6 +3,7 @@
 mod pick;
 mod snippets;
 mod state;
+mod try_it;
 mod watch;
 
 use leptos::prelude::*;
@@ -15,13 +16,14 @@ use crate::pages::shell::TenantId;
 use pick::Pick;
 use snippets::Snippets;
 use state::Started;
+use try_it::TryIt;
 use watch::Watch;
 
 #[component]
 pub fn Start() -> impl IntoView {
     let started_state = RwSignal::new(None::<Started>);
     view! {
-        <PageHeader title="Get started" lead="Create a rule and an API key, and see your first decision in about five minutes." />
+        <PageHeader title="Get started" lead="Protect your first endpoint: create a rule, and see it deny a request." />
         {move || match started_state.get() {
             None => view! { <Pick started_state /> }.into_any(),
             Some(started) => view! { <Steps started started_state /> }.into_any(),
@@ -32,7 +34,8 @@ pub fn Start() -> impl IntoView {
 #[component]
 fn Steps(started: Started, started_state: RwSignal<Option<Started>>) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
-    let Started { rule, secret, new_key, check } = started;
+    let attempt = started.clone();
+    let Started { rule, secret, new_key, check, .. } = started;
     let address = format!("rules/{}", rule.id);
     let name = rule.rule.name.clone();
     view! {
@@ -41,6 +44,7 @@ fn Steps(started: Started, started_state: RwSignal<Option<Started>>) -> impl Int
             <p class="sentence">{labels::sentence(&rule.rule)}</p>
             <p class="note">"Live on all gates, in namespace "<code>{rule.rule.namespace.clone()}</code>". You can edit it at any time."</p>
         </section>
+        <TryIt started=attempt started_state />
         <Key secret=secret.clone() new_key />
         <Snippets secret check=check.clone() />
         <Watch rule_id=rule.id check />
@@ -69,7 +73,7 @@ fn Key(secret: String, new_key: bool) -> impl IntoView {
     };
     view! {
         <section class="panel" aria-label="Your key">
-            <h2>"2. Your key"</h2>
+            <h2>"3. Your key"</h2>
             {shown}
         </section>
     }

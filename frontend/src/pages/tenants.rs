@@ -10,6 +10,7 @@ use crate::access::role_name;
 use crate::api::Api;
 use crate::components::feedback::{Empty, LoadingSkeleton};
 use crate::components::field::TextField;
+use crate::components::logo::Logo;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::{SubmitAction, SubmitForm};
@@ -23,7 +24,7 @@ pub fn Tenants() -> impl IntoView {
     let signed_in = Memo::new(move |_| matches!(session.state(), SessionState::SignedIn(_)));
     view! {
         <main class="narrow">
-            <p class="brand">"Weir"</p>
+            <p class="brand"><Logo /></p>
             <PageHeader title="Tenants" lead="Each tenant has its own rules, keys and statistics." />
             <Show when=move || signed_in.get() fallback=|| view! { <LoadingSkeleton /> }>
                 <List />

@@ -1,12 +1,14 @@
 //! What-if: replays checks against a changed rule, beside the current rule.
 
+mod curve;
 mod result;
 mod run;
 
 use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_query_map;
-use weir_wire::rules::RuleBody;
+use weir_wire::limits::LimitBody;
+use weir_wire::rules::{RuleAnswer, RuleBody};
 
 use crate::api::{Api, RuleSelection};
 use crate::components::feedback::Empty;
@@ -43,6 +45,8 @@ fn Page(rules: RuleOptions) -> impl IntoView {
     let query = use_query_map();
     let rule_id = query.with_untracked(|query| query.get("rule"));
     let draft = expect_context::<DraftTransfer>().take(rule_id.as_deref());
+    let limits: Option<Vec<LimitBody>> =
+        query.with_untracked(|query| serde_json::from_str(&query.get("limits")?).ok());
     let new = rule_id.is_none().then(|| draft.clone()).flatten();
     if rules.first.data.is_empty() && new.is_none() {
         return view! {
@@ -55,7 +59,11 @@ fn Page(rules: RuleOptions) -> impl IntoView {
     }
     let rules = rule_options::known_rules(rules, RuleSelection::Anything);
     let known = rule_id.as_deref().and_then(|id| rules.rule(id)).or_else(|| rules.first());
-    let start = known.filter(|_| new.is_none()).map(|rule| rule.id).unwrap_or_default();
+    let known = known.filter(|_| new.is_none());
+    let with_limits =
+        |rule: &RuleAnswer| limits.map(|limits| RuleBody { limits, ..rule.rule.clone() });
+    let draft = draft.or_else(|| known.as_ref().and_then(with_limits));
+    let start = known.map(|rule| rule.id).unwrap_or_default();
     let chosen = RwSignal::new(start.clone());
     let others = new
         .iter()

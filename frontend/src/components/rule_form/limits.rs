@@ -9,11 +9,18 @@ use weir_wire::limits::AlgorithmName;
 use weir_wire::words::Period;
 
 use super::editor::Editor;
+use crate::browser::is_time_zone;
 use crate::components::field::{Binding, Checkbox, Choice, TextField};
 use crate::components::guide_link::GuideLink;
+use crate::components::mini_picture::AlgorithmPicture;
 use crate::model::rule_form::{LimitRow, RuleForm};
+use crate::model::suggestion::can_suggest;
 use duration_field::DurationField;
 pub(super) use duration_field::NumberAndUnit;
+
+/// Suggests a number for the limit in a row of the form; provided where suggestions can be fetched.
+#[derive(Debug, Clone, Copy)]
+pub struct SuggestLimit(pub Callback<u32>);
 
 #[component]
 pub fn Limits(editor: Editor) -> impl IntoView {
@@ -56,10 +63,18 @@ fn LimitFields(editor: Editor, row: u32) -> impl IntoView {
         AlgorithmName::ALL.iter().map(|name| (*name, name.kind().title().to_owned())).collect();
     let only = move || editor.form.with(|form| form.limits.len() == 1);
     let remove = move |_| editor.form.update(|form| form.limits.retain(|limit| limit.row != row));
+    let provided = use_context::<SuggestLimit>();
+    let suggest = move || {
+        let SuggestLimit(suggest) = provided?;
+        can_suggest(algorithm.value.get()).then(|| {
+            view! { <button type="button" class="button small" on:click=move |_| suggest.run(row)>"Suggest from traffic"</button> }
+        })
+    };
     view! {
         <div class="limit" role="group" aria-label="Limit">
             <div class="row">
                 <Choice label="Algorithm" value=algorithm options=names />
+                <AlgorithmPicture algorithm=algorithm.value />
                 <button
                     type="button"
                     class="button plain-button"
@@ -73,6 +88,7 @@ fn LimitFields(editor: Editor, row: u32) -> impl IntoView {
             </div>
             <p class="note">{move || algorithm.value.get().kind().hint()}</p>
             <div class="row">{move || parameters(editor, row, algorithm.value.get())}</div>
+            {suggest}
         </div>
     }
 }
@@ -116,7 +132,11 @@ fn field(editor: Editor, row: u32, parameter: &'static Parameter) -> AnyView {
         Input::Period => view! { <PeriodField editor row label /> }.into_any(),
         Input::TimeZone => {
             let value = text(editor, row, |_| "time_zone", |limit| &mut limit.time_zone);
-            let problem = editor.limit_problem(row, |_| "time_zone");
+            let rejected = editor.limit_problem(row, |_| "time_zone");
+            let unknown = move || value.value.with(|zone| !is_time_zone(zone.trim()));
+            let problem = Signal::derive(move || {
+                rejected.get().or_else(|| unknown().then(|| UNKNOWN_ZONE.to_owned()))
+            });
             view! { <TextField label value problem hint="For example UTC or Europe/Berlin" /> }
                 .into_any()
         }
@@ -180,3 +200,6 @@ fn name(limit: &LimitRow, input: Input) -> &'static str {
     let parameters = limit.algorithm.kind().parameters();
     parameters.iter().find(|parameter| parameter.input == input).map_or("", |found| found.name)
 }
+
+/// The API's reason for an unknown time zone, shown while it is typed.
+const UNKNOWN_ZONE: &str = "must be the name of an IANA time zone such as `Europe/Berlin` or `UTC`";

@@ -5,6 +5,7 @@ use weir_wire::words::Op;
 
 use super::editor::Editor;
 use crate::components::field::{Choice, TextArea, TextField};
+use crate::components::seen::SeenAttributes;
 use crate::model::rule_form::ConditionRow;
 
 #[component]
@@ -72,12 +73,13 @@ fn Condition(editor: Editor, row: u32) -> impl IntoView {
         editor.form.update(|form| form.conditions.retain(|condition| condition.row != row));
     };
     let whole = editor.condition_problem(row, "");
+    let names = expect_context::<SeenAttributes>().names();
     view! {
         <div class="row condition" role="group" aria-label="Condition">
-            <TextField label="Attribute" value=attribute problem=editor.condition_problem(row, "attribute") />
+            <TextField label="Attribute" value=attribute problem=editor.condition_problem(row, "attribute") suggestions=names />
             <Choice label="Comparison" value=op options=ops />
             <Show when=move || takes_value.get()>
-                <Operand editor row op=op.value />
+                <Operand editor row op=op.value attribute=attribute.value />
             </Show>
             <button type="button" class="button plain-button" on:click=remove aria-label="Remove condition">"Remove"</button>
             <p class="field-problem whole-row">{whole}</p>
@@ -86,7 +88,8 @@ fn Condition(editor: Editor, row: u32) -> impl IntoView {
 }
 
 #[component]
-fn Operand(editor: Editor, row: u32, op: Signal<Op>) -> impl IntoView {
+fn Operand(editor: Editor, row: u32, op: Signal<Op>, attribute: Signal<String>) -> impl IntoView {
+    let values = expect_context::<SeenAttributes>().values(move || attribute.get());
     let several = Memo::new(move |_| op.get() == Op::OneOf);
     let value = editor.condition(
         row,
@@ -99,7 +102,7 @@ fn Operand(editor: Editor, row: u32, op: Signal<Op>) -> impl IntoView {
         if several.get() {
             view! { <TextArea label="Values, one per line" value problem /> }.into_any()
         } else {
-            view! { <TextField label="Value" value problem /> }.into_any()
+            view! { <TextField label="Value" value problem suggestions=values /> }.into_any()
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The identity of a rule, its action and mode, and its advanced settings.
 
 use leptos::prelude::*;
-use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure};
+use weir_wire::words::{Action, Consistency, Mode, OnStoreFailure, Over};
 
 use super::editor::Editor;
 use super::limits::NumberAndUnit;
@@ -40,7 +40,7 @@ pub(super) fn IdentityFields(editor: Editor) -> impl IntoView {
     }
 }
 
-/// Block, failure mode and consistency.
+/// Block, failure mode, consistency and debt.
 #[component]
 pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
     let at = |name: &'static str| move |_: &_| name.to_owned();
@@ -65,6 +65,7 @@ pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
         |form| form.consistency,
         |form, value| form.consistency = value,
     );
+    let over = editor.bind(at("over"), |form| form.over, |form, value| form.over = value);
     view! {
         <fieldset>
             <legend>"Advanced"</legend>
@@ -77,6 +78,7 @@ pub(super) fn AdvancedFields(editor: Editor) -> impl IntoView {
             <div class="stack">
                 <Choice label="If Redis is unavailable" value=failure options=OnStoreFailure::choices() />
                 <Choice label="Consistency" value=consistency options=Consistency::choices() problem=editor.problem(at("consistency")) />
+                <Choice label="If a check costs more than is left" value=over options=Over::choices() problem=editor.problem(at("over")) />
             </div>
         </fieldset>
     }

@@ -15,6 +15,8 @@ pub(super) struct Suggestions {
     pub typed: RwSignal<String>,
     pub open: RwSignal<bool>,
     pub options: Signal<Vec<String>>,
+    /// The picture of the option at an index.
+    pub picture: Callback<usize, Option<AnyView>>,
     /// Chooses the option at an index.
     pub choose: Callback<usize>,
     /// The status line below the field.
@@ -172,7 +174,7 @@ impl Interaction {
             let is_it = move || if self.at.get() == at { "true" } else { "false" };
             view! {
                 <li id=option_id(id, at) role="option" aria-selected=is_it on:click=move |_| self.choose_at(at)>
-                    {label}
+                    {self.suggestions.picture.run(at)}{label}
                 </li>
             }
         };

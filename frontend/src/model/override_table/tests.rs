@@ -92,7 +92,7 @@ fn problems_report_their_lines() {
             "line 3: subject.user must be given: the rule counts by it",
             "line 4: unknown action maybe: use allow, deny, or leave empty for limits",
             "line 5: limits or an action of allow or deny is required",
-            "line 6: limits[0].limit must be from 1 to 1000000000",
+            "line 6: limits[0].limit must be from 1 to 1000000000000",
             "line 7: limits: the rule has 2; use JSON",
             "line 8: expires_at must be a time, for example 2026-12-31T23:59:59Z",
             "line 10: duplicate of an earlier line",

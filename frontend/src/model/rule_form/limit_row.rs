@@ -1,5 +1,6 @@
 //! The input of a limit: the parameters of all algorithms, of which the form shows those of the chosen one.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use weir_domain::algorithm::Input;
 use weir_wire::limits::{AlgorithmName, LimitBody};
@@ -11,7 +12,7 @@ use crate::model::duration::{DurationInput, Unit};
 use crate::model::number::parse;
 
 /// The input of a limit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitRow {
     /// Identifies the row on the page, independent of its position.
     pub row: u32,

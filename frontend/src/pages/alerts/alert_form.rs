@@ -67,29 +67,22 @@ pub(super) fn AlertForm(
         input.name.with(|name| names::title(name.trim()).is_err())
             || wrong.with(|wrong| !wrong.is_empty())
     });
-    let id = editing.as_ref().map(|alert| alert.id.clone());
+    let submit = if editing.is_some() { "Save alert" } else { "Create alert" };
+    let id = editing.map(|alert| alert.id);
     let save = Callback::new(move |()| {
         let (id, body) = (id.clone(), body.get_untracked());
         let work = async move { api.save_alert(&tenant.now(), id.as_deref(), &body).await };
         action.run(work, move |_| {
-            state.editing.try_set(None);
+            state.form_open.try_set(false);
             state.changed.run(());
         });
     });
-    let (title, submit) = match &editing {
-        Some(alert) => (format!("Change {}", alert.body.name), "Save alert"),
-        None => ("New alert".to_owned(), "Create alert"),
-    };
-    let leave = editing.map(|_| {
-        let leave = move |_| state.editing.set(None);
-        view! { <div class="actions"><button type="button" class="button" on:click=leave>"Cancel"</button></div> }
-    });
+    let cancel = Callback::new(move |()| state.form_open.set(false));
     let targets = webhooks.into_iter().map(|webhook| (webhook.id, webhook.name)).collect();
     let problem_text = problem_text(body, rules.all);
     let fields = fields(input, rules, problem);
     view! {
-        <SubmitForm action submit on_submit=save incomplete>
-            <h2>{title}</h2>
+        <SubmitForm action submit on_submit=save incomplete cancel>
             <TextField label="Name" value=input.name problem=name_problem hint="For example Login denials" />
             <Choice
                 label="Condition"
@@ -103,7 +96,6 @@ pub(super) fn AlertForm(
             <Choice label="Notify" value=input.webhook_id.into() options=targets problem=problem("webhook_id") />
             <Checkbox label="Enabled" value=input.enabled.into() />
             <p class="note" aria-live="polite">{problem_text}</p>
-            {leave}
         </SubmitForm>
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn alert_table(
 ) -> AnyView {
     if alerts.is_empty() {
         return view! {
-            <Empty title="No alerts yet"><p>"Create one above. Alerts are evaluated every 30 seconds."</p></Empty>
+            <Empty title="No alerts yet"><p>"Alerts are evaluated every 30 seconds."</p></Empty>
         }
         .into_any();
     }
@@ -47,7 +47,7 @@ pub(super) fn alert_table(
 fn row(alert: Alert, says: String, webhook_name: String, state: AlertsState) -> AnyView {
     let (id, name) = (alert.id.clone(), alert.body.name.clone());
     let (enabled, fired_at) = (alert.body.enabled, alert.fired_at);
-    let edit = move |()| state.editing.set(Some(alert.clone()));
+    let edit = move |()| state.edit(Some(alert.clone()));
     view! {
         <tr>
             <NameCell name=name.clone() enabled />
@@ -72,7 +72,6 @@ fn Delete(id: String, name: String, state: AlertsState) -> impl IntoView {
     let delete = Callback::new(move |()| {
         let id = id.clone();
         action.run(async move { api.delete_alert(&tenant.now(), &id).await }, move |()| {
-            state.editing.try_set(None);
             state.changed.run(());
         });
     });

@@ -22,6 +22,8 @@ pub(super) struct AlertsState {
     pub(super) changed: Callback<()>,
     /// The alert being edited.
     pub(super) editing: RwSignal<Option<Alert>>,
+    /// Whether the form is open.
+    pub(super) form_open: RwSignal<bool>,
     /// A webhook with its secret, until the person confirms that it is stored.
     pub(super) issued: RwSignal<Option<IssuedWebhook>>,
     /// The webhook whose deliveries are shown.
@@ -30,4 +32,12 @@ pub(super) struct AlertsState {
     pub(super) health: Memo<BTreeMap<String, WebhookHealth>>,
     /// Incremented when a delivery was added to that log.
     pub(super) deliveries_added: RwSignal<u32>,
+}
+
+impl AlertsState {
+    /// Opens the form of an alert, or of a new one.
+    pub(super) fn edit(self, alert: Option<Alert>) {
+        self.editing.set(alert);
+        self.form_open.set(true);
+    }
 }

@@ -39,7 +39,6 @@ pub(super) fn WebhookForm(state: AlertsState) -> impl IntoView {
     });
     view! {
         <SubmitForm action submit="Create webhook" on_submit=create incomplete=input.incomplete()>
-            <h2>"New webhook"</h2>
             {input.fields(action)}
         </SubmitForm>
     }
@@ -107,6 +106,7 @@ impl FormInput {
 
     fn fields(self, action: SubmitAction) -> AnyView {
         let name_problem = action.validated("name", self.name, names::title);
+        let url_problem = action.validated("url", self.url, url);
         view! {
             <TextField
                 label="Webhook name"
@@ -118,12 +118,19 @@ impl FormInput {
                 label="URL"
                 kind="url"
                 value=self.url
-                problem=action.server_problem("url")
+                problem=url_problem
                 hint="A public HTTPS URL that receives signed POST requests"
             />
         }
         .into_any()
     }
+}
+
+/// Whether a text is a URL, or the beginning of one. The server decides which URLs it sends to.
+fn url(typed: &str) -> Result<(), String> {
+    let is_url = |scheme: &str| typed.starts_with(scheme) || scheme.starts_with(typed);
+    let problem = || "must begin with https://".to_owned();
+    if is_url("https://") || is_url("http://") { Ok(()) } else { Err(problem()) }
 }
 
 /// The panel with the secret; takes focus.

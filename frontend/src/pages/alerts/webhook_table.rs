@@ -7,51 +7,85 @@ use weir_wire::webhooks::{Webhook, WebhookBody, WebhookHealth};
 use super::state::AlertsState;
 use super::webhook_form::Edit;
 use crate::api::Api;
+use crate::components::data_table::{Column, DataTable, table_in_url};
 use crate::components::feedback::SubmitProblem;
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
 use crate::components::table::{
-    ConfirmedButton, Created, NameCell, ObjectTable, RotateButton, RowButton, time_or_never,
+    ConfirmedButton, Created, RotateButton, RowButton, named, time_or_never,
 };
 use crate::components::time::RelativeTime;
 use crate::pages::shell::TenantId;
 
 #[component]
 pub(super) fn WebhookTable(webhooks: Vec<Webhook>, state: AlertsState) -> impl IntoView {
-    let rows: Vec<_> = webhooks.into_iter().map(|webhook| row(webhook, state)).collect();
     view! {
-        <ObjectTable label="Webhooks" columns=&["Name", "Sends to", "Last delivered", "Created"]>{rows}</ObjectTable>
+        <DataTable
+            label="Webhooks"
+            nouns=("webhook", "webhooks")
+            rows=Signal::stored(webhooks)
+            columns=columns(state)
+            id=|webhook| webhook.id.clone()
+            view=table_in_url()
+            empty=|| ()
+        />
     }
 }
 
-fn row(webhook: Webhook, state: AlertsState) -> AnyView {
-    let (id, name) = (webhook.id.clone(), webhook.name.clone());
-    let url = webhook.url.clone();
-    let (created_at, created_by, enabled) =
-        (webhook.created_at, webhook.created_by.clone(), webhook.enabled);
-    let health = {
-        let id = id.clone();
-        move || state.health.with(|health| health.get(&id).cloned())
+fn columns(state: AlertsState) -> Vec<Column<Webhook>> {
+    let name = |webhook: &Webhook| webhook.name.clone();
+    let url = |webhook: &Webhook| webhook.url.clone();
+    let delivered = move |webhook: &Webhook| {
+        let health = state.health.with(|health| health.get(&webhook.id).cloned());
+        health.and_then(|health| health.delivered_at)
     };
+    vec![
+        Column::new("name", "Name", name)
+            .by_text(name)
+            .cell(|webhook| named(webhook.name.clone(), webhook.enabled))
+            .class("name"),
+        Column::new("url", "Sends to", url).by_text(url).class("text-cell").cell(move |webhook| {
+            view! { <div class="two-lines" title=url(webhook)><code>{url(webhook)}</code></div> }
+                .into_any()
+        }),
+        Column::new("delivered", "Last delivered", move |webhook: &Webhook| {
+            // Not tracked: new results must not render the row again, which would close its dialogs.
+            untrack(|| delivered(webhook))
+                .map_or_else(|| "Never".to_owned(), weir_wire::time::DateTime::text)
+        })
+        .by_number(move |webhook| delivered(webhook).map_or(0, |at| at.0.as_millis()))
+        .cell(move |webhook| {
+            let id = webhook.id.clone();
+            let health = move || state.health.with(|health| health.get(&id).cloned());
+            view! { <div>{move || health().map(|health| view! { <Health health /> })}</div> }
+                .into_any()
+        }),
+        Column::new("created", "Created", |webhook: &Webhook| {
+            format!("{} by {}", webhook.created_at.text(), webhook.created_by)
+        })
+        .by_number(|webhook| webhook.created_at.0.as_millis())
+        .cell(|webhook| {
+            view! { <div><Created at=webhook.created_at by=webhook.created_by.clone() /></div> }
+                .into_any()
+        }),
+        Column::actions(move |webhook: &Webhook| actions(webhook.clone(), state))
+            .class("number row-actions"),
+    ]
+}
+
+fn actions(webhook: Webhook, state: AlertsState) -> AnyView {
+    let (id, name) = (webhook.id.clone(), webhook.name.clone());
     let (log, tested) = ((id.clone(), name.clone()), (id.clone(), name.clone()));
     let open_log = move |()| state.log_of.set(Some(log.clone()));
     view! {
-        <tr>
-            <NameCell name=name.clone() enabled />
-            <td class="text-cell"><div class="two-lines" title=url.clone()><code>{url.clone()}</code></div></td>
-            <td>{move || health().map(|health| view! { <Health health /> })}</td>
-            <td><Created at=created_at by=created_by /></td>
-            <td class="number row-actions">
-                <RowButton text="Deliveries" label=format!("Deliveries of {name}") on_press=open_log />
-                <RequireRole role=Role::Editor reason_shown=true><Test id=tested.0 name=tested.1 state /></RequireRole>
-                <RequireRole role=Role::Admin reason_shown=true>
-                    <Edit webhook=webhook.clone() state />
-                    <Switch webhook state />
-                    <Rotate id=id.clone() name=name.clone() state />
-                    <Delete id name state />
-                </RequireRole>
-            </td>
-        </tr>
+        <RowButton text="Deliveries" label=format!("Deliveries of {name}") on_press=open_log />
+        <RequireRole role=Role::Editor reason_shown=true><Test id=tested.0 name=tested.1 state /></RequireRole>
+        <RequireRole role=Role::Admin reason_shown=true>
+            <Edit webhook=webhook.clone() state />
+            <Switch webhook state />
+            <Rotate id=id.clone() name=name.clone() state />
+            <Delete id name state />
+        </RequireRole>
     }
     .into_any()
 }

@@ -1,44 +1,32 @@
-//! One entry of the log, with details rendered when it is opened.
+//! The details of one entry of the log.
 
 use leptos::prelude::*;
 use serde_json::Value;
 use weir_wire::audit::AuditEntry;
 use weir_wire::rules::RuleBody;
 
-use crate::components::field::fresh_id;
-use crate::components::time::{ExactTime, RelativeTime};
-use crate::model::audit_entry::{actor_label, description};
+use super::names::Names;
+use crate::components::dialog::Drawer;
+use crate::components::time::ExactTime;
+use crate::model::audit_entry::actor_label;
 use crate::model::changes::{FieldChange, changes};
 use crate::model::labels;
 
+/// The details of the open entry, over the log.
 #[component]
-pub(super) fn Entry(entry: AuditEntry) -> impl IntoView {
-    let open = RwSignal::new(false);
-    let id = fresh_id();
-    let (what, actor_label, at) =
-        (labels::capital(&description(&entry)), actor_label(&entry.actor), entry.at);
-    let ip = entry.ip.clone().unwrap_or_default();
-    let controls = id.clone();
+pub(super) fn EntryDrawer(open: RwSignal<Option<AuditEntry>>, names: Names) -> impl IntoView {
+    let shown = RwSignal::new(false);
+    Effect::new(move |_| shown.set(open.with(Option::is_some)));
+    Effect::new(move |_| {
+        if !shown.get() && open.with_untracked(Option::is_some) {
+            open.set(None);
+        }
+    });
+    let title = move || open.with(|entry| entry.as_ref().map(|entry| names.sentence(entry)));
     view! {
-        <tbody class="entry">
-            <tr>
-                <td>
-                    <button
-                        type="button"
-                        class="disclose"
-                        aria-expanded=move || open.get().to_string()
-                        aria-controls=controls
-                        on:click=move |_| open.update(|open| *open = !*open)
-                    >{what}</button>
-                </td>
-                <td class="actor">{actor_label}</td>
-                <td><code>{ip}</code></td>
-                <td><RelativeTime at /></td>
-            </tr>
-            <tr id=id class="details" hidden=move || !open.get()>
-                <td colspan="4">{move || open.get().then(|| details(&entry))}</td>
-            </tr>
-        </tbody>
+        <Drawer title=Signal::derive(move || title().unwrap_or_default()) open=shown>
+            {move || open.get().map(|entry| details(&entry))}
+        </Drawer>
     }
 }
 
@@ -54,6 +42,7 @@ fn details(entry: &AuditEntry) -> AnyView {
             <dl class="facts">
                 <dt>"Time"</dt><dd><ExactTime at=entry.at /></dd>
                 <dt>"Action"</dt><dd><code>{entry.action.clone()}</code></dd>
+                <dt>"Actor"</dt><dd>{actor_label(&entry.actor)}</dd>
                 <dt>"Object"</dt><dd><code>{entry.object_id.clone()}</code></dd>
                 <dt>"Request"</dt><dd><code>{entry.request_id.clone()}</code></dd>
             </dl>

@@ -54,7 +54,6 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
     });
     view! {
         <SubmitForm action submit="Create key" on_submit=create incomplete>
-            <h2>"New key"</h2>
             <TextField label="Name" value=name problem=name_problem hint="For example checkout" />
             <fieldset class="checkboxes"><legend>"Scopes"</legend>{ticks}</fieldset>
             <Choice label="Expires" value=expiry.into() options=Expiry::choices() />

@@ -6,12 +6,14 @@ use weir_wire::tenants::Role;
 
 use crate::access::role_name;
 use crate::api::Api;
+use crate::components::data_table::{Column, DataTable};
 use crate::components::feedback::SubmitProblem;
 use crate::components::remote_data::RemoteData;
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
-use crate::components::table::{ObjectTable, RowButton};
+use crate::components::table::RowButton;
 use crate::components::time::RelativeTime;
+use crate::model::table_view::TableView;
 use crate::pages::shell::TenantId;
 
 /// The list; empty if there are none.
@@ -24,26 +26,48 @@ pub(super) fn Invitations(
         return ().into_any();
     }
     let action = SubmitAction::new();
-    let rows: Vec<_> = data
-        .into_iter()
-        .map(|invitation| view! { <InvitationRow invitation invitations action /> })
-        .collect();
+    let time = |invitation: &Invitation| invitation.expires_at.0.as_millis();
+    let email = |invitation: &Invitation| invitation.email.clone();
+    let columns = vec![
+        Column::new("invited", "Invited", email).by_text(email).class("name"),
+        Column::new("role", "Role", |invitation: &Invitation| {
+            role_name(invitation.role).to_owned()
+        }),
+        Column::new("by", "By", |invitation: &Invitation| invitation.invited_by.clone()),
+        Column::new("expires", "Expires", |invitation: &Invitation| invitation.expires_at.text())
+            .by_number(time)
+            .cell(|invitation| view! { <RelativeTime at=invitation.expires_at /> }.into_any()),
+        Column::actions(move |invitation: &Invitation| {
+            let Invitation { id, email, .. } = invitation.clone();
+            view! { <Revoke id email invitations action /> }.into_any()
+        })
+        .class("number row-actions"),
+    ];
+    let view = RwSignal::new(TableView::default());
     view! {
         <h2>"Open invitations"</h2>
         <SubmitProblem problem=action.problem />
-        <ObjectTable label="Open invitations" columns=&["Invited", "Role", "By", "Expires"]>{rows}</ObjectTable>
+        <DataTable
+            label="Open invitations"
+            nouns=("invitation", "invitations")
+            rows=Signal::stored(data)
+            columns
+            id=|invitation| invitation.id.clone()
+            view=view.into()
+            empty=|| ()
+        />
     }
     .into_any()
 }
 
 #[component]
-fn InvitationRow(
-    invitation: Invitation,
+fn Revoke(
+    id: String,
+    email: String,
     invitations: RemoteData<Vec<Invitation>>,
     action: SubmitAction,
 ) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let Invitation { id, email, role, invited_by, expires_at, .. } = invitation;
     let revoke = move |()| {
         let id = id.clone();
         action.run(async move { api.revoke_invitation(&tenant.now(), &id).await }, move |()| {
@@ -52,16 +76,8 @@ fn InvitationRow(
     };
     let label = format!("Revoke the invitation of {email}");
     view! {
-        <tr>
-            <td class="name">{email}</td>
-            <td>{role_name(role)}</td>
-            <td>{invited_by}</td>
-            <td><RelativeTime at=expires_at /></td>
-            <td class="number">
-                <RequireRole role=Role::Admin reason_shown=true>
-                    <RowButton text="Revoke" label disabled=action.busy on_press=revoke />
-                </RequireRole>
-            </td>
-        </tr>
+        <RequireRole role=Role::Admin reason_shown=true>
+            <RowButton text="Revoke" label disabled=action.busy on_press=revoke />
+        </RequireRole>
     }
 }

@@ -16,10 +16,10 @@ use crate::pages::shell::TenantId;
 
 /// The form, or the link until the person confirms that it was sent.
 #[component]
-pub(super) fn NewInvitation(on_invited: Callback<()>) -> impl IntoView {
+pub(super) fn NewInvitation(open: RwSignal<bool>, on_invited: Callback<()>) -> impl IntoView {
     let issued = RwSignal::new(None::<IssuedInvitation>);
     move || match issued.get() {
-        Some(made) => view! { <Link made issued /> }.into_any(),
+        Some(made) => view! { <Link made open /> }.into_any(),
         None => view! { <Form issued on_invited /> }.into_any(),
     }
 }
@@ -42,17 +42,14 @@ fn Form(issued: RwSignal<Option<IssuedInvitation>>, on_invited: Callback<()>) ->
         Signal::derive(move || email.with(|email| names::email(email.trim()).is_err()));
     view! {
         <SubmitForm action submit="Invite" on_submit=invite incomplete>
-            <h2>"Invite a member"</h2>
-            <div class="row">
-                <TextField label="E-mail" kind="email" value=email problem=wrong />
-                <Choice label="Role" value=role.into() options=role_options() />
-            </div>
+            <TextField label="E-mail" kind="email" value=email problem=wrong />
+            <Choice label="Role" value=role.into() options=role_options() />
         </SubmitForm>
     }
 }
 
 #[component]
-fn Link(made: IssuedInvitation, issued: RwSignal<Option<IssuedInvitation>>) -> impl IntoView {
+fn Link(made: IssuedInvitation, open: RwSignal<bool>) -> impl IntoView {
     let IssuedInvitation { invitation, token } = made;
     // In the fragment, so that it does not appear in server logs.
     let link = format!("{}/accept#{}", browser::origin(), token.0);
@@ -67,7 +64,7 @@ fn Link(made: IssuedInvitation, issued: RwSignal<Option<IssuedInvitation>>) -> i
             <p>{lead}</p>
             <CodeBlock code=link label="Copy link" />
             <p class="note">"The link is shown only once. It can be used once, by this address, within 7 days."</p>
-            <button type="button" class="button primary" on:click=move |_| issued.set(None)>"Done"</button>
+            <button type="button" class="button primary" on:click=move |_| open.set(false)>"Done"</button>
         </div>
     }
 }

@@ -7,10 +7,12 @@ use weir_wire::usage::UsageDay;
 
 use crate::api::Api;
 use crate::browser;
+use crate::components::data_table::{Column, DataTable, TableOptions};
 use crate::components::feedback::{Empty, SubmitProblem};
-use crate::components::remote_data::{fetch_data, show};
+use crate::components::remote_data::{fetch_data, show_table};
 use crate::components::submit::SubmitAction;
 use crate::model::number::grouped;
+use crate::model::table_view::TableView;
 
 /// The number of days shown, including today.
 const DAYS: i64 = 30;
@@ -21,7 +23,7 @@ pub(super) fn Usage() -> impl IntoView {
     let api = expect_context::<Api>();
     let first = fetch_data(move || async move { api.usage(&since(), None).await });
     let action = SubmitAction::new();
-    let export = move |_| {
+    let export = move |()| {
         action.run(async move { api.usage_table(&since()).await }, |table| {
             browser::save_file("weir-usage.csv", "text/csv", &table);
         });
@@ -33,16 +35,16 @@ pub(super) fn Usage() -> impl IntoView {
                 "The last 30 days (UTC). Checks are exact counts. Subjects and Redis bytes are estimated from a sample, Postgres \
                  rows are counted hourly; each value is the maximum of its day."
             </p>
-            <button type="button" class="button" disabled=action.busy on:click=export>"Export CSV"</button>
+            <button type="button" class="button" disabled=action.busy on:click=move |_| export(())>"Export CSV"</button>
             <SubmitProblem problem=action.problem />
-            {show(first, |page| view! { <Days page /> })}
+            {show_table(first, move |page| view! { <Days page export=Callback::new(move |()| export(())) /> })}
         </section>
     }
 }
 
 /// The days loaded so far, and a button that loads more.
 #[component]
-fn Days(page: Page<UsageDay>) -> impl IntoView {
+fn Days(page: Page<UsageDay>, export: Callback<()>) -> impl IntoView {
     let api = expect_context::<Api>();
     let action = SubmitAction::new();
     let days = RwSignal::new(page.data);
@@ -54,41 +56,46 @@ fn Days(page: Page<UsageDay>) -> impl IntoView {
             next.set(page.next_cursor);
         });
     };
-    let rows = move || days.get().into_iter().map(row).collect::<Vec<_>>();
+    let partial = Signal::derive(move || next.with(Option::is_some));
+    let view = RwSignal::new(TableView::default());
+    let options =
+        TableOptions { partial: Some(partial), export: Some(export), ..TableOptions::default() };
     view! {
-        <Show
-            when=move || days.with(|days| !days.is_empty())
-            fallback=|| view! { <Empty title="No usage yet"><p>"The first values appear within ten minutes."</p></Empty> }
-        >
-            <div class="table-wrap" tabindex="0" role="region" aria-label="Usage by day and tenant">
-                <table>
-                    <thead><tr>
-                        <th>"Day"</th><th>"Tenant"</th><th class="number">"Checks"</th><th class="number">"Subjects"</th>
-                        <th class="number">"Redis bytes"</th><th class="number">"Postgres rows"</th>
-                    </tr></thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </div>
-        </Show>
-        <Show when=move || next.with(Option::is_some)>
+        <DataTable
+            label="Usage by day and tenant"
+            nouns=("row", "rows")
+            rows=days
+            columns=columns()
+            id=|row| format!("{} {}", row.day, row.tenant_id)
+            view=view.into()
+            options
+            empty=|| view! { <Empty title="No usage yet"><p>"The first values appear within ten minutes."</p></Empty> }
+        />
+        <Show when=move || partial.get()>
             <button type="button" class="button" disabled=action.busy on:click=more>"Load more"</button>
         </Show>
         <SubmitProblem problem=action.problem />
     }
 }
 
-fn row(row: UsageDay) -> impl IntoView {
-    let name = row.tenant_name.unwrap_or_else(|| "(deleted)".to_owned());
-    view! {
-        <tr>
-            <td>{row.day}</td>
-            <td><div class="name">{name}</div><div class="muted">{row.tenant_id}</div></td>
-            <td class="number">{grouped(row.checks)}</td>
-            <td class="number">{grouped(row.subjects)}</td>
-            <td class="number">{grouped(row.redis_bytes)}</td>
-            <td class="number">{grouped(row.postgres_rows)}</td>
-        </tr>
-    }
+fn columns() -> Vec<Column<UsageDay>> {
+    let name = |row: &UsageDay| row.tenant_name.clone().unwrap_or_else(|| "(deleted)".to_owned());
+    let number = |name: &'static str, title: &'static str, read: fn(&UsageDay) -> u64| {
+        Column::new(name, title, move |row: &UsageDay| grouped(read(row)))
+            .by_number(move |row| i64::try_from(read(row)).unwrap_or(i64::MAX))
+            .class("number")
+    };
+    vec![
+        Column::new("day", "Day", |row: &UsageDay| row.day.clone()),
+        Column::new("tenant", "Tenant", name).by_text(name).cell(move |row| {
+            view! { <div><div class="name">{name(row)}</div><div class="muted">{row.tenant_id.clone()}</div></div> }
+                .into_any()
+        }),
+        number("checks", "Checks", |row| row.checks),
+        number("subjects", "Subjects", |row| row.subjects),
+        number("redis_bytes", "Redis bytes", |row| row.redis_bytes),
+        number("postgres_rows", "Postgres rows", |row| row.postgres_rows),
+    ]
 }
 
 /// The first day, in the format of the API.

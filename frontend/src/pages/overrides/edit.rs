@@ -14,7 +14,9 @@ use crate::browser;
 use crate::components::field::{Binding, Choice, TextField};
 use crate::components::rule_form::Limits;
 use crate::components::rule_picker::{RulePicker, Rules};
+use crate::components::seen::SeenAttributes;
 use crate::components::submit::{SubmitAction, SubmitForm};
+use crate::components::toast::Toasts;
 use crate::model::expiry::Expiry;
 use crate::model::rule_choice::by_id;
 use crate::pages::shell::TenantId;
@@ -34,13 +36,13 @@ pub(super) fn Edit(
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let preferred = before
         .as_ref()
-        .map_or_else(|| filter.rule.get_untracked(), |before| before.body.rule_id.clone());
+        .map_or_else(|| filter.rule.value.get_untracked(), |before| before.body.rule_id.clone());
     let counts = |rule: &RuleAnswer| !rule.rule.count_by.is_empty();
     let rule = rules.rule(&preferred).filter(counts).or_else(|| rules.first());
     let form =
         Form::of(before.as_ref(), &rule.expect("the page has a rule that counts by something"));
-    let action = SubmitAction::with_fields(&["reason", "expires_at"]);
-    let title = if before.is_some() { "Edit override" } else { "New override" };
+    let (action, toasts) =
+        (SubmitAction::with_fields(&["reason", "expires_at"]), expect_context::<Toasts>());
     let is_new = before.is_none();
     let before = RwSignal::new(before);
     let save = Callback::new(move |()| {
@@ -52,7 +54,10 @@ pub(super) fn Edit(
                 None => api.create_override(&id, &body).await,
             }
         };
-        action.run(work, move |_| done.run(()));
+        action.run(work, move |_| {
+            toasts.show("Override saved");
+            done.run(());
+        });
     });
     let refused_subject = Signal::derive(move || {
         action.problem.with(|problem| {
@@ -67,7 +72,6 @@ pub(super) fn Edit(
     let target = SaveTarget { before, rules, action, save };
     view! {
         <SubmitForm action submit="Save override" on_submit=save cancel=cancel handled_code=ErrorCode::Stale class="panel editor-panel">
-            <h2>{title}</h2>
             <Show when=move || is_new><RuleChoice form rules /></Show>
             <SubjectFields subject=form.subject problem=subject_problem wildcard=true />
             <p class="field-problem">{refused_subject}</p>
@@ -88,12 +92,15 @@ pub(super) fn SubjectFields(
     #[prop(optional)]
     wildcard: bool,
 ) -> impl IntoView {
+    let seen = expect_context::<SeenAttributes>();
     move || {
         let field = |(name, value): (String, RwSignal<String>)| {
+            let attribute = name.clone();
+            let suggestions = seen.values(move || attribute.clone());
             let hint = if wildcard { "Use * for any value" } else { "" };
             let problem =
                 Signal::derive(move || problem.get().filter(|_| value.with(String::is_empty)));
-            view! { <TextField label=format!("Subject: {name}") value hint problem /> }
+            view! { <TextField label=format!("Subject: {name}") value hint problem suggestions /> }
         };
         subject.get().into_iter().map(field).collect::<Vec<_>>()
     }

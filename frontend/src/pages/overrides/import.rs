@@ -72,7 +72,6 @@ fn Form(rules: Vec<RuleAnswer>, done: Callback<()>, cancel: Callback<()>) -> imp
     };
     view! {
         <SubmitForm action submit="Import" on_submit=import incomplete cancel=cancel>
-            <h2>"Import CSV"</h2>
             <label class="field"><span>"File"</span><input type="file" accept=".csv,text/csv" on:change=chosen /></label>
             <TextArea label="Or paste CSV" value=text />
             <p class="note" role="status">{status}</p>

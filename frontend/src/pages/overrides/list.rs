@@ -1,25 +1,25 @@
 //! The filtered overrides, one page at a time.
 
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use leptos_router::components::A;
-use weir_wire::overrides::OverrideAnswer;
+use weir_wire::overrides::{OverrideAnswer, OverrideBody};
 use weir_wire::page::Page;
 use weir_wire::tenants::Role;
-use weir_wire::time::DateTime;
 
 use super::export::Export;
 use super::state::{OpenForm, OverrideFilter};
 use crate::api::{Api, Problem};
-use crate::browser;
-use crate::components::dialog::ConfirmByName;
-use crate::components::feedback::{Empty, SubmitProblem};
+use crate::components::data_table::{Column, DataTable, TableOptions, table_in_url};
+use crate::components::feedback::{Empty, Skeleton, SubmitProblem};
 use crate::components::field::TextField;
-use crate::components::long_table::{LongTable, Viewport};
-use crate::components::remote_data::{fetch_data, show_latest};
+use crate::components::remote_data::{fetch_data, show_latest_shaped};
 use crate::components::require_role::RequireRole;
 use crate::components::rule_picker::{RulePicker, Rules};
 use crate::components::submit::SubmitAction;
-use crate::components::time::RelativeTime;
+use crate::components::table::RowButton;
+use crate::components::time::ExpiryTime;
+use crate::components::toast::Toasts;
 use crate::model::rule_choice::by_id;
 use crate::model::{override_labels, subject};
 use crate::pages::rule_options::load_missing_rules;
@@ -36,18 +36,19 @@ pub(super) fn List(
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let first = fetch_data(move || {
         writes.track();
-        let (tenant, typed, rule) = (tenant.get(), filter.typed.get(), filter.rule.get());
+        let (tenant, typed, rule) =
+            (tenant.get(), filter.typed.value.get(), filter.rule.value.get());
         async move { overrides(api, &tenant, rules, (&typed, &rule), None).await }
     });
     view! {
         <div class="filter" role="search">
             <TextField label="Search subjects" kind="search" value=filter.typed />
             <div class="rule-filter">
-                <RulePicker label="Rule" rules value=filter.rule.into() options=by_id others=vec![(String::new(), "Any rule".to_owned())] />
+                <RulePicker label="Rule" rules value=filter.rule options=by_id others=vec![(String::new(), "Any rule".to_owned())] />
             </div>
             <Export rules />
         </div>
-        {show_latest(first, move |page| view! { <Pages page filter rules writes open /> })}
+        {show_latest_shaped(first, Skeleton::Table, move |page| view! { <Pages page filter rules writes open /> })}
     }
 }
 
@@ -79,7 +80,7 @@ fn Pages(
     Effect::new(move |_| shown.set(page.get()));
     let action = SubmitAction::new();
     let more = move |_| {
-        let (typed, rule) = (filter.typed.get_untracked(), filter.rule.get_untracked());
+        let (typed, rule) = (filter.typed.value.get_untracked(), filter.rule.value.get_untracked());
         let cursor = shown.get_untracked().next_cursor;
         action.run(
             async move { overrides(api, &tenant.now(), rules, (&typed, &rule), cursor).await },
@@ -91,107 +92,119 @@ fn Pages(
             },
         );
     };
-    let viewport = Viewport::new();
-    let count = Signal::derive(move || shown.with(|shown| shown.data.len()));
-    let in_sight = move || {
-        shown.with(|shown| {
-            let window = viewport.window(shown.data.len());
-            let rows = shown.data[window.from..window.to].iter().cloned().enumerate();
-            rows.map(|(at, entry)| (window.from + at, entry)).collect::<Vec<_>>()
-        })
+    let is_filtered = move || {
+        !filter.typed.value.with(String::is_empty) || !filter.rule.value.with(String::is_empty)
     };
-    let empty = move || shown.with(|shown| shown.data.is_empty());
-    let title = move || {
-        if filter.typed.with(String::is_empty) && filter.rule.with(String::is_empty) {
-            "No overrides yet"
-        } else {
-            "No matching overrides"
-        }
-    };
-    let has_more = move || shown.with(|shown| shown.next_cursor.is_some());
+    let title = move || if is_filtered() { "No matching overrides" } else { "No overrides yet" };
+    let has_more = Signal::derive(move || shown.with(|shown| shown.next_cursor.is_some()));
+    let rows = Memo::new(move |_| shown.with(|shown| shown.data.clone()));
+    let options =
+        TableOptions { is_virtual: true, partial: Some(has_more), ..TableOptions::default() };
     view! {
-        <Show when=move || !empty() fallback=move || view! {
-            <Empty title=title()><p>"Use New override to give one subject another limit, or to always allow or deny it. Use Import CSV for many subjects."</p></Empty>
-        }>
-            <LongTable label="Overrides" viewport count head=head()>
-                <For each=in_sight key=move |(_, entry)| (entry.id.clone(), entry.revision) let:((at, entry))>
-                    <OverrideRow at entry rules writes open action />
-                </For>
-            </LongTable>
-        </Show>
+        <DataTable
+            label="Overrides"
+            nouns=("override", "overrides")
+            rows
+            columns=columns(rules, Actions { writes, open, action })
+            id=|entry| entry.id.clone()
+            view=table_in_url()
+            options
+            empty=move || view! {
+                <Empty title=title()><p>"Use New override to give one subject another limit, or to always allow or deny it. Use Import CSV for many subjects."</p></Empty>
+            }
+        />
         <SubmitProblem problem=action.problem />
-        <Show when=has_more>
+        <Show when=move || has_more.get()>
             <button type="button" class="button" disabled=action.busy on:click=more>"Load more"</button>
         </Show>
     }
 }
 
-fn head() -> AnyView {
-    view! {
-        <tr>
-            <th scope="col">"Subject"</th><th scope="col">"Rule"</th><th scope="col">"Effect"</th>
-            <th scope="col">"Expires"</th><th scope="col">"Reason"</th>
-            <th scope="col"><span class="hidden">"Actions"</span></th>
-        </tr>
-    }
-    .into_any()
-}
-
-/// The row at index `at`; `action` belongs to the list, which shows its problem below the table.
-#[component]
-fn OverrideRow(
-    at: usize,
-    entry: OverrideAnswer,
-    rules: Rules,
+/// The state of the buttons of a row; `action` belongs to the list, which shows its problem below the table.
+#[derive(Debug, Clone, Copy)]
+struct Actions {
     writes: RwSignal<u32>,
     open: RwSignal<OpenForm>,
     action: SubmitAction,
-) -> impl IntoView {
+}
+
+fn columns(rules: Rules, actions: Actions) -> Vec<Column<OverrideAnswer>> {
+    let rule_name = move |entry: &OverrideAnswer| {
+        let rule = rules.rule(&entry.body.rule_id);
+        rule.map_or_else(|| "Deleted rule".to_owned(), |rule| rule.rule.name)
+    };
+    let reason = |entry: &OverrideAnswer| entry.body.reason.clone().unwrap_or_default();
+    let ends_ms = |entry: &OverrideAnswer| {
+        entry.body.expires_at.map_or(i64::MAX, |expires_at| expires_at.0.as_millis())
+    };
+    vec![
+        Column::new("subject", "Subject", |entry: &OverrideAnswer| subject::label(&entry.body.subject))
+            .by_text(|entry| subject::label(&entry.body.subject))
+            .cell(|entry| clamped(&subject::label(&entry.body.subject)))
+            .class("name"),
+        Column::new("rule", "Rule", rule_name).by_text(rule_name).cell(move |entry| {
+            let (tenant, id) = (expect_context::<TenantId>(), entry.body.rule_id.clone());
+            let name = rule_name(entry);
+            view! {
+                <div class="two-lines"><A href=move || tenant.page(&format!("rules/{id}"))>{name}</A></div>
+            }
+            .into_any()
+        }),
+        Column::new("effect", "Effect", |entry: &OverrideAnswer| override_labels::effect(&entry.body))
+            .cell(|entry| clamped(&override_labels::effect(&entry.body))),
+        Column::new("expires", "Expires", |entry: &OverrideAnswer| {
+            entry.body.expires_at.map_or_else(|| "Never".to_owned(), weir_wire::time::DateTime::text)
+        })
+        .by_number(ends_ms)
+        .cell(|entry| view! { <ExpiryTime at=entry.body.expires_at /> }.into_any()),
+        Column::new("reason", "Reason", reason).by_text(reason).cell(move |entry| clamped(&reason(entry))),
+        Column::actions(move |entry: &OverrideAnswer| {
+            view! { <RowActions entry=entry.clone() actions /> }.into_any()
+        })
+        .class("number row-actions"),
+    ]
+}
+
+/// A text of at most two lines, whose direction is its own.
+fn clamped(text: &str) -> AnyView {
+    view! { <div class="two-lines" title=text.to_owned()><bdi>{text.to_owned()}</bdi></div> }
+        .into_any()
+}
+
+#[component]
+fn RowActions(entry: OverrideAnswer, actions: Actions) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let asking = RwSignal::new(false);
-    let rule_name = rules
-        .rule(&entry.body.rule_id)
-        .map_or_else(|| "Deleted rule".to_owned(), |rule| rule.rule.name);
-    let rule_id = entry.body.rule_id.clone();
+    let Actions { writes, open, action } = actions;
     let subject_label = subject::label(&entry.body.subject);
-    let effect = override_labels::effect(&entry.body);
-    let until = entry.body.expires_at;
-    let reason = entry.body.reason.clone().unwrap_or_default();
     let before = StoredValue::new(entry);
+    let toasts = expect_context::<Toasts>();
     let delete = Callback::new(move |()| {
-        action.run(
-            async move { api.delete_override(&tenant.now(), &before.get_value()).await },
-            move |()| writes.update(|writes| *writes += 1),
-        );
+        let removed = before.get_value();
+        let (id, body) = (tenant.now(), removed.body.clone());
+        let deleted_label = subject::label(&body.subject);
+        action.run(async move { api.delete_override(&tenant.now(), &removed).await }, move |()| {
+            writes.try_update(|writes| *writes += 1);
+            let undo =
+                Callback::new(move |()| restore(api, id.clone(), body.clone(), writes, toasts));
+            toasts.show_undoable(format!("Override of {deleted_label} deleted"), undo);
+        });
     });
-    let edit = move |_| open.set(OpenForm::Edit(Box::new(before.get_value())));
-    let consequence = format!(
-        "The normal limits of {rule_name} apply to {subject_label} again, immediately and on all gates."
-    );
-    let (edit_label, delete_label) = (
-        format!("Edit override of {subject_label}"),
-        format!("Delete override of {subject_label}"),
-    );
+    let edit = move |()| open.set(OpenForm::Edit(Box::new(before.get_value())));
     view! {
-        <tr aria-rowindex=at + 2>
-            <td class="name"><div class="two-lines" title=subject_label.clone()><bdi>{subject_label.clone()}</bdi></div></td>
-            <td><div class="two-lines"><A href=move || tenant.page(&format!("rules/{rule_id}"))>{rule_name}</A></div></td>
-            <td><div class="two-lines" title=effect.clone()>{effect.clone()}</div></td>
-            <td>{until.map_or_else(|| "Never".into_any(), expiry)}</td>
-            <td><div class="two-lines" title=reason.clone()><bdi>{reason.clone()}</bdi></div></td>
-            <td class="number">
-                <RequireRole role=Role::Editor reason_shown=true>
-                    <button type="button" class="button plain-button" aria-label=edit_label on:click=edit>"Edit"</button>
-                    <button type="button" class="button plain-button" aria-label=delete_label on:click=move |_| asking.set(true)>"Delete"</button>
-                </RequireRole>
-                <ConfirmByName title="Delete this override?" consequence name=subject_label action="Delete override" open=asking on_confirm=delete />
-            </td>
-        </tr>
+        <RequireRole role=Role::Editor reason_shown=true>
+            <RowButton text="Edit" label=format!("Edit override of {subject_label}") on_press=edit />
+            <RowButton text="Delete" label=format!("Delete override of {subject_label}") on_press=delete />
+        </RequireRole>
     }
 }
 
-fn expiry(at: DateTime) -> AnyView {
-    let over = at.0.as_millis() <= browser::now_ms();
-    let badge = over.then(|| view! { <span class="badge badge-shadow">"Expired"</span>" " });
-    view! { {badge}<RelativeTime at /> }.into_any()
+/// Creates a deleted override again.
+fn restore(api: Api, tenant: String, body: OverrideBody, writes: RwSignal<u32>, toasts: Toasts) {
+    spawn_local(async move {
+        match api.create_override(&tenant, &body).await {
+            Ok(_) => toasts.show("Override restored"),
+            Err(problem) => toasts.show(format!("Not restored: {}", problem.detail)),
+        }
+        writes.try_update(|writes| *writes += 1);
+    });
 }

@@ -49,7 +49,6 @@ pub(super) fn Reset(rules: Rules, cancel: Callback<()>) -> impl IntoView {
     });
     view! {
         <SubmitForm action submit="Reset" on_submit=reset cancel=cancel>
-            <h2>"Reset counters"</h2>
             <p class="note">"Clears the usage and the blocks of one subject on all gates."</p>
             <RulePicker label="Rule" rules value=Binding { value: rule.into(), set: choose } options=by_id />
             <SubjectFields subject problem />

@@ -1,9 +1,10 @@
 //! The state that the parts of the page share.
 
-use leptos::prelude::*;
 use weir_wire::overrides::OverrideAnswer;
 
-/// The form above the list.
+use crate::components::field::Binding;
+
+/// The form over the list.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum OpenForm {
     Nothing,
@@ -13,11 +14,23 @@ pub(super) enum OpenForm {
     Reset,
 }
 
-/// The filter of the list; cheap to copy.
+impl OpenForm {
+    pub(super) const fn title(&self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::New => "New override",
+            Self::Edit(_) => "Edit override",
+            Self::Import => "Import CSV",
+            Self::Reset => "Reset counters",
+        }
+    }
+}
+
+/// The filter of the list, stored in the URL; cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OverrideFilter {
     /// A text in the subject.
-    pub(super) typed: RwSignal<String>,
+    pub(super) typed: Binding<String>,
     /// The id of a rule; empty for any.
-    pub(super) rule: RwSignal<String>,
+    pub(super) rule: Binding<String>,
 }

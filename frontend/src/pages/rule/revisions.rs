@@ -17,6 +17,7 @@ use crate::components::submit::SubmitAction;
 use crate::components::time::RelativeTime;
 use crate::model::difference::{Difference, differences};
 use crate::model::labels;
+use crate::pages::published::Confirmation;
 use crate::pages::shell::TenantId;
 
 /// The revisions of `now`; `rule` is refetched after a revert.
@@ -129,11 +130,15 @@ fn Revert(
     let open = RwSignal::new(false);
     let action = SubmitAction::new();
     let (now, differences) = (StoredValue::new(now), StoredValue::new(differences));
+    let confirmation = StoredValue::new(Confirmation::new());
     let revert = move |_| {
+        let confirmation = confirmation.get_value();
         action.run(
             async move { api.revert_rule(&tenant.now(), &now.get_value(), revision).await },
-            move |_| {
+            move |reverted| {
                 open.set(false);
+                let before = now.with_value(|now| now.revision);
+                confirmation.published("Reverted", reverted, Some(before));
                 rule.refetch();
             },
         );

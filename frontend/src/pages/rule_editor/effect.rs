@@ -41,14 +41,14 @@ pub(super) fn SubjectEffects(
         let rule = stored.get().filter(|_| access.missing_role(Role::Editor).is_none())?;
         let counted_alike = move || counted_alike.get();
         Some(view! {
-            <section class="picture" aria-labelledby="effect-heading">
-                <h2 id="effect-heading">"Impact on current subjects"</h2>
+            <div class="picture">
+                <h2>"Impact on current subjects"</h2>
                 <Show when=counted_alike fallback=|| view! {
                     <p class="note">"Counting by other attributes resets all counters."</p>
                 }>
                     <EffectList editor rule=rule.clone() />
                 </Show>
-            </section>
+            </div>
         })
     };
     view! { {shown} }
@@ -92,7 +92,7 @@ async fn inspect(
         let (tenant, rule) = (tenant.to_owned(), Some(rule_id.clone()));
         let about = StatsScope { tenant, rule, from_ms: to_ms - DAY_MS, to_ms };
         let top =
-            api.top(about, "subject").await?.data.into_iter().filter_map(|entry| entry.subject);
+            api.top(about, "subject", 10).await?.data.into_iter().filter_map(|entry| entry.subject);
         let whole =
             |subject: &Subject| subject.values().all(|value| value.chars().count() < CUT_CHARS);
         for subject in top.filter(whole) {
@@ -115,6 +115,8 @@ fn Table(
     seen: Signal<Vec<InspectedSubject>>,
 ) -> impl IntoView {
     let changed = Memo::new(move |_| editor.form.with(RuleForm::for_picture).map(SimulatedRule));
+    let saved = stored.get_value().map(SimulatedRule);
+    let edited = Memo::new(move |_| changed.with(|changed| *changed != saved));
     let effect_rows = Memo::new(move |_| {
         changed.with(|changed| {
             stored.with_value(|stored| {
@@ -127,6 +129,9 @@ fn Table(
     let summary = move || match effect_rows.get() {
         _ if seen.with(Vec::is_empty) => "No subjects in the last 24 hours".to_owned(),
         None => "The preview appears when the limits are valid.".to_owned(),
+        Some(_) if !edited.get() => {
+            "Current counters. Change a limit to see its effect.".to_owned()
+        }
         Some(effect_rows) => effect_rows.summary(),
     };
     let rows = move || {
@@ -134,9 +139,9 @@ fn Table(
         let rows = effect_rows.rows.into_iter().map(|(subject_label, now, then)| {
             view! {
                 <tr>
-                    <th scope="row"><div class="two-lines" title=subject_label.clone()><bdi>{subject_label.clone()}</bdi></div></th>
-                    <td>{standing_view(now)}</td>
-                    <td>{standing_view(then)}</td>
+                    <th scope="row"><div class="one-line" title=subject_label.clone()><bdi>{subject_label.clone()}</bdi></div></th>
+                    <td>{now.view()}</td>
+                    {edited.get().then(|| view! { <td>{then.view()}</td> })}
                 </tr>
             }
         });
@@ -147,7 +152,7 @@ fn Table(
         <Show when=move || !seen.with(Vec::is_empty)>
             <div class="table-wrap" tabindex="0" role="region" aria-label="Impact on current subjects">
                 <table class="effect">
-                    <thead><tr><th scope="col">"Subject"</th><th scope="col">"Current"</th><th scope="col">"Proposed"</th></tr></thead>
+                    <thead><tr><th scope="col">"Subject"</th><th scope="col">"Current"</th>{move || edited.get().then(|| view! { <th scope="col">"Proposed"</th> })}</tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
@@ -159,20 +164,24 @@ fn Table(
     }
 }
 
-/// The number of affected subjects, as a sentence.
+/// The subjects, each with its state under the stored and the changed rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct EffectRows {
-    rows: Vec<(String, Option<Standing>, Option<Standing>)>,
+    rows: Vec<(String, SubjectState, SubjectState)>,
     estimated: bool,
 }
 
 impl EffectRows {
     fn of(change: &Change<'_>, seen: &[InspectedSubject]) -> Self {
         let row = |inspected: &InspectedSubject| {
-            let held = inspected.override_id.is_some();
-            let now = if held { None } else { standing_of(&inspected.limits) };
-            let then = if held { None } else { change.standing(&inspected.limits) };
-            (subject::label(&inspected.subject), now, then)
+            let label = subject::label(&inspected.subject);
+            if inspected.override_id.is_some() {
+                let state = SubjectState::Override(inspected.action);
+                return (label, state, state);
+            }
+            let now = standing_of(&inspected.limits);
+            let then = change.standing(&inspected.limits);
+            (label, SubjectState::Counted(now), SubjectState::Counted(then))
         };
         Self { rows: seen.iter().map(row).collect(), estimated: change.is_estimate() }
     }
@@ -182,7 +191,7 @@ impl EffectRows {
             let turns =
                 |now: &Standing, then: &Standing| now.passes != passes && then.passes == passes;
             let both =
-                self.rows.iter().filter_map(|(_, now, then)| now.as_ref().zip(then.as_ref()));
+                self.rows.iter().filter_map(|(_, now, then)| now.standing().zip(then.standing()));
             both.filter(|(now, then)| turns(now, then)).count()
         };
         let all = quantity(self.rows.len(), "subject", "subjects");
@@ -197,13 +206,35 @@ impl EffectRows {
     }
 }
 
-fn standing_view(standing: Option<Standing>) -> AnyView {
-    match standing {
-        Some(state) => {
-            view! { <PassBadge passes=state.passes yes="allowed" no="denied" />" "<span class="nowrap">{state.label()}</span> }
-                .into_any()
+/// The state of a subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SubjectState {
+    /// `None` if the rule has no limit for it.
+    Counted(Option<Standing>),
+    /// An override decides, which the change of the rule does not affect.
+    Override(Action),
+}
+
+impl SubjectState {
+    const fn standing(&self) -> Option<&Standing> {
+        match self {
+            Self::Counted(standing) => standing.as_ref(),
+            Self::Override(_) => None,
         }
-        None => view! { <span class="muted">"has an override"</span> }.into_any(),
+    }
+
+    fn view(self) -> AnyView {
+        let text = match self {
+            Self::Counted(Some(state)) => {
+                return view! { <PassBadge passes=state.passes yes="allowed" no="denied" />" "<span class="nowrap">{state.label()}</span> }
+                    .into_any();
+            }
+            Self::Counted(None) => "no limit",
+            Self::Override(Action::Allow) => "always allowed by an override",
+            Self::Override(Action::Deny) => "always denied by an override",
+            Self::Override(Action::Limit) => "own limits by an override",
+        };
+        view! { <span class="muted">{text}</span> }.into_any()
     }
 }
 

@@ -1,10 +1,10 @@
 //! The conflict shown when the rule was changed by someone else: both versions as text, and the choice.
 
 use leptos::prelude::*;
-use weir_wire::problem::ErrorCode;
 use weir_wire::rules::RuleAnswer;
 
-use crate::api::{Api, Problem};
+use super::publish::Publish;
+use crate::api::Api;
 use crate::components::remote_data::{fetch_data, show};
 use crate::components::rule_form::Editor;
 use crate::model::difference::fields;
@@ -17,24 +17,18 @@ use crate::pages::shell::TenantId;
 pub(super) fn Stale(
     editor: Editor,
     before: RwSignal<Option<RuleAnswer>>,
-    problem: RwSignal<Option<Problem>>,
-    save: Callback<()>,
+    publish: Publish,
 ) -> impl IntoView {
-    let stale = move || {
-        problem.with(|problem| {
-            problem.as_ref().is_some_and(|problem| problem.code == Some(ErrorCode::Stale))
-        })
-    };
-    view! { <Show when=stale><Versions editor before problem save /></Show> }
+    view! { <Show when=move || publish.is_stale()><Versions editor before publish /></Show> }
 }
 
 #[component]
 fn Versions(
     editor: Editor,
     before: RwSignal<Option<RuleAnswer>>,
-    problem: RwSignal<Option<Problem>>,
-    save: Callback<()>,
+    publish: Publish,
 ) -> impl IntoView {
+    let problem = publish.problem;
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let theirs = fetch_data(move || {
         let (tenant, id) = (
@@ -54,7 +48,7 @@ fn Versions(
         };
         let overwrite = move |_| {
             before.set(Some(own.clone()));
-            save.run(());
+            publish.run.run(());
         };
         let reload = move |_| {
             editor.reset(RuleForm::of(&taken.rule));

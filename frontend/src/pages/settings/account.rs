@@ -8,18 +8,27 @@ use crate::api::Api;
 use crate::components::field::TextField;
 use crate::components::remote_data::RemoteData;
 use crate::components::submit::{SubmitAction, SubmitForm};
+use crate::components::toast::Toasts;
 
 #[component]
 pub(super) fn OwnName(name: String, me: RemoteData<Me>) -> impl IntoView {
     let api = expect_context::<Api>();
-    let name = RwSignal::new(name);
-    let action = SubmitAction::with_fields(&["name"]);
+    let (saved, name) = (RwSignal::new(name.clone()), RwSignal::new(name));
+    let (action, toasts) = (SubmitAction::with_fields(&["name"]), expect_context::<Toasts>());
     let rename = Callback::new(move |()| {
-        let name = name.get_untracked();
-        action.run(async move { api.rename_me(name.trim()).await }, move |_| me.refetch());
+        let new = name.get_untracked().trim().to_owned();
+        let sent = new.clone();
+        action.run(async move { api.rename_me(&sent).await }, move |_| {
+            toasts.show("Name saved");
+            saved.try_set(new);
+            me.refetch();
+        });
     });
     let problem = action.validated("name", name, names::title);
-    let incomplete = Signal::derive(move || name.with(|name| names::title(name.trim()).is_err()));
+    let incomplete = Signal::derive(move || {
+        let unchanged = saved.with(|saved| name.with(|name| name.trim() == saved));
+        unchanged || name.with(|name| names::title(name.trim()).is_err())
+    });
     view! {
         <SubmitForm action submit="Save" on_submit=rename incomplete>
             <h2>"Profile"</h2>

@@ -7,12 +7,13 @@ use weir_wire::overrides::OverrideAnswer;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::tenants::Role;
 
-use super::tenant::{PAGES, TenantId};
+use super::tenant::{GROUPS, TenantId};
 use crate::access::Access;
 use crate::api::{Api, Problem};
 use crate::browser;
 use crate::components::combobox::Combobox;
 use crate::components::dialog::Dialog;
+use crate::components::icon::Icon;
 use crate::components::remote_data::fetch_data;
 use crate::model::palette::{Entry, search, server_query};
 use crate::model::{override_labels, subject};
@@ -50,7 +51,7 @@ pub(super) fn Palette() -> impl IntoView {
     on_cleanup(move || listener.remove());
     view! {
         <button type="button" class="button search" aria-keyshortcuts="Control+K" on:click=move |_| open.set(true)>
-            "Search or jump to…"<kbd aria-hidden="true">"Ctrl K"</kbd>
+            <Icon name="search" /><span>"Search or jump to…"</span><kbd aria-hidden="true">"Ctrl K"</kbd>
         </button>
         <Dialog title="Search" open><Search open cache /></Dialog>
     }
@@ -115,15 +116,30 @@ fn Search(open: RwSignal<bool>, cache: RwSignal<PaletteCache>) -> impl IntoView 
 
 /// The pages and actions.
 fn pages() -> Vec<Entry> {
-    let entry = |kind, label: &str, page: &str| Entry {
+    let entry = |kind, label: &str, words: &str, page: &str| Entry {
         kind,
         label: label.to_owned(),
-        detail: String::new(),
+        detail: words.to_owned(),
         page: page.to_owned(),
     };
-    let pages = PAGES.iter().map(|(page, name)| entry("Page", name, page));
-    pages.chain([entry("Action", "Create rule", "rules/new")]).collect()
+    let pages = GROUPS.iter().flat_map(|(_, pages)| pages.iter());
+    let pages = pages.map(|page| entry("Page", page.name, "", page.path));
+    let actions = ACTIONS.iter().map(|(label, words, page)| entry("Action", label, words, page));
+    pages.chain(actions).collect()
 }
+
+/// The most frequent actions: label, synonyms, path.
+const ACTIONS: [(&str, &str, &str); 9] = [
+    ("Create rule", "new", "rules/new"),
+    ("Get started", "template", "start"),
+    ("New override", "create limit", "overrides?new=1"),
+    ("Import overrides", "csv", "overrides?new=import"),
+    ("Create API key", "new secret", "keys?new=1"),
+    ("Invite a member", "new person", "members?new=1"),
+    ("New webhook", "create", "alerts?new=webhook"),
+    ("Change password", "account", "settings"),
+    ("Sign-in sessions", "sign out", "settings"),
+];
 
 async fn rules_and_keys(api: Api, tenant: &str, keys: bool) -> Result<PaletteCache, Problem> {
     let rules = api.some_rules(tenant, "").await?;

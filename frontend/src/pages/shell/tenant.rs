@@ -17,25 +17,57 @@ impl TenantId {
         self.0.get_untracked()
     }
 
+    /// The URL of one of the tenant's pages, for event handlers; not tracked.
+    pub fn page_now(self, page: &str) -> String {
+        format!("/t/{}/{page}", self.now())
+    }
+
     /// The URL of one of the tenant's pages; tracked.
     pub fn page(self, page: &str) -> String {
         format!("/t/{}/{page}", self.get())
     }
 }
 
-/// The pages of a tenant in the order of the navigation: path and name.
-pub(super) const PAGES: [(&str, &str); 13] = [
-    ("start", "Get started"),
-    ("overview", "Overview"),
-    ("live", "Live"),
-    ("rules", "Rules"),
-    ("overrides", "Overrides"),
-    ("test", "Test"),
-    ("what-if", "What-if"),
-    ("alerts", "Alerts"),
-    ("keys", "API keys"),
-    ("members", "Members"),
-    ("audit", "Audit log"),
-    ("gates", "Gates"),
-    ("settings", "Settings"),
+/// A page of a tenant in the navigation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Page {
+    /// The path below the tenant.
+    pub(super) path: &'static str,
+    pub(super) name: &'static str,
+    pub(super) icon: &'static str,
+}
+
+const fn page(path: &'static str, name: &'static str, icon: &'static str) -> Page {
+    Page { path, name, icon }
+}
+
+/// The groups of the navigation with their pages.
+pub(super) const GROUPS: [(&str, &[Page]); 5] = [
+    (
+        "Observe",
+        &[
+            page("overview", "Overview", "layout-dashboard"),
+            page("live", "Live", "zap"),
+            page("subjects", "Subjects", "crosshair"),
+            page("alerts", "Alerts", "bell"),
+        ],
+    ),
+    ("Control", &[page("rules", "Rules", "shield-half"), page("overrides", "Overrides", "split")]),
+    ("Lab", &[page("test", "Test", "flask-conical"), page("what-if", "What-if", "history")]),
+    (
+        "Platform",
+        &[
+            page("keys", "API keys", "key-round"),
+            page("proxies", "Proxies", "waypoints"),
+            page("gates", "Gates", "server"),
+        ],
+    ),
+    (
+        "Tenant",
+        &[
+            page("members", "Members", "users"),
+            page("audit", "Audit log", "scroll-text"),
+            page("settings", "Settings", "settings"),
+        ],
+    ),
 ];

@@ -25,7 +25,7 @@ pub(super) fn Snippets(secret: String, check: CheckBody) -> impl IntoView {
     };
     view! {
         <section class="panel" aria-label="Send a check">
-            <h2>"3. Send a check"</h2>
+            <h2>"4. Send a check from your code"</h2>
             <p class="note">"Run this code. The decision of the gate appears below."</p>
             {show(replicas, move |replicas| match replicas.data.first().and_then(|gate| gate.address.as_deref()) {
                 Some(address) => tabs(address),

@@ -44,7 +44,7 @@ pub(super) fn Watch(rule_id: String, check: CheckBody) -> impl IntoView {
     };
     view! {
         <section class="panel" aria-label="The first decision">
-            <h2>"4. The first decision"</h2>
+            <h2>"5. The first decision"</h2>
             <div class="stack" aria-live="polite">{shown}</div>
         </section>
     }

@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use weir_wire::check::{CheckBody, CheckMode};
 
 use crate::components::field::TextField;
+use crate::components::seen::SeenAttributes;
 use crate::model::number::parse;
 
 /// The input of the request; cheap to copy.
@@ -122,11 +123,13 @@ pub(super) fn Fields(request: RequestForm) -> impl IntoView {
 #[component]
 fn AttributeFields(request: RequestForm, attribute: Attribute) -> impl IntoView {
     let remove = move |_| request.rows.update(|rows| rows.retain(|row| row.row != attribute.row));
+    let seen = expect_context::<SeenAttributes>();
+    let (names, values) = (seen.names(), seen.values(move || attribute.name.get()));
     let problem = request.problem(move || format!("attributes.{}", attribute.name.get().trim()));
     view! {
         <div class="row" role="group" aria-label="Attribute">
-            <TextField label="Attribute" value=attribute.name />
-            <TextField label="Value" value=attribute.value problem />
+            <TextField label="Attribute" value=attribute.name suggestions=names />
+            <TextField label="Value" value=attribute.value problem suggestions=values />
             <button type="button" class="button plain-button" aria-label="Remove attribute" on:click=remove>"Remove"</button>
         </div>
     }

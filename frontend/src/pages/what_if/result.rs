@@ -4,15 +4,19 @@ use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 use weir_wire::rules::{RuleAnswer, RuleBody};
-use weir_wire::simulate::{SimulateAnswer, SimulatedSide, SimulatedSubject, SimulatedSubjects};
+use weir_wire::simulate::{
+    SimulateAnswer, SimulateBody, SimulatedSide, SimulatedSubject, SimulatedSubjects,
+};
 use weir_wire::tenants::Role;
 
+use super::curve::{FoundPoints, limit_curve};
 use crate::components::feedback::remark;
 use crate::components::require_role::RequireRole;
 use crate::components::rule_form::DraftTransfer;
-use crate::components::series_chart::SeriesChart;
 use crate::components::time::ExactTime;
+use crate::components::time_series::{TimeSeries, Zoom};
 use crate::model::number::{grouped, quantity, shares};
+use crate::model::replay_difference::{difference, headline};
 use crate::model::{subject, what_if};
 use crate::pages::shell::TenantId;
 
@@ -22,29 +26,35 @@ pub(super) fn RunResult(
     answer: SimulateAnswer,
     rule: RuleBody,
     before: Option<RuleAnswer>,
+    /// The run.
+    body: SimulateBody,
     zoom: Callback<Option<(i64, i64)>>,
     zoomed: RwSignal<Option<(i64, i64)>>,
+    found: FoundPoints,
+    /// Puts a number into the first limit and runs again.
+    choose: Callback<u64>,
 ) -> impl IntoView {
     let certainty = what_if::certainty(&answer);
     let title = if before.is_some() { "Current" } else { "No rule" };
-    let now = side(title, &answer, &answer.present, zoom);
-    let changed = side("Proposed", &answer, &answer.candidate, zoom);
-    let warnings = answer.warnings.into_iter().map(|warning| remark(&warning));
-    let whole = move || {
-        zoomed.get().map(|_| view! {
-            <button type="button" class="button" on:click=move |_| zoom.run(None)>"Show the whole period"</button>
-        })
+    let (now, changed) = (side(title, &answer.present), side("Proposed", &answer.candidate));
+    let (headline, chart) = (headline(&answer), difference(&answer));
+    let zoom = Zoom {
+        to: Callback::new(move |range| zoom.run(Some(range))),
+        reset: Callback::new(move |()| zoom.run(None)),
+        is_zoomed: Signal::derive(move || zoomed.with(Option::is_some)),
     };
+    let curve = limit_curve(&rule, body, found, choose);
+    let warnings = answer.warnings.into_iter().map(|warning| remark(&warning));
     view! {
         <section class="stack" aria-labelledby="found-heading">
-            <div class="page-head">
-                <h2 id="found-heading">"Result"</h2>
-                {whole}
-            </div>
+            <h2 id="found-heading" tabindex="-1">"Result"</h2>
+            <p class="replay-headline">{headline}</p>
             <p class="note">"From "<ExactTime at=answer.from />" to "<ExactTime at=answer.to />", with this rule only."</p>
             <p role="status">{certainty}</p>
             {warnings.collect::<Vec<_>>()}
+            <TimeSeries label="Checks" data=Signal::stored(chart) zoom />
             <div class="columns">{now}{changed}</div>
+            {curve}
             <Subjects subjects=answer.subjects />
             <details><summary class="note">"Accuracy"</summary>
                 <p class="note">{answer.certainty.method}"."</p>
@@ -54,15 +64,8 @@ pub(super) fn RunResult(
     }
 }
 
-/// The result of one of the two rules.
-fn side(
-    title: &'static str,
-    answer: &SimulateAnswer,
-    side: &SimulatedSide,
-    zoom: Callback<Option<(i64, i64)>>,
-) -> AnyView {
-    let series = what_if::series(answer, side);
-    let closer = Callback::new(move |stretch| zoom.run(Some(stretch)));
+/// The totals of one of the two rules.
+fn side(title: &'static str, side: &SimulatedSide) -> AnyView {
     let [of_allowed, of_denied] = shares(side.allowed, side.denied);
     let tiles = [
         tile("Allowed", "tile", side.allowed, of_allowed),
@@ -72,7 +75,6 @@ fn side(
         <section class="stack" aria-label=title>
             <h3>{title}</h3>
             <dl class="tiles">{tiles}</dl>
-            <SeriesChart label=title series=Signal::derive(move || series.clone()) on_zoom=closer shadows=false />
         </section>
     }
     .into_any()

@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use leptos_router::NavigateOptions;
 use leptos_router::components::A;
+use leptos_router::hooks::use_navigate;
 use weir_domain::time::Timestamp;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 use weir_wire::simulate::{Recorded, SimulateAnswer, SimulateBody, Source};
 use weir_wire::time::DateTime;
 use weir_wire::words::Action;
 
+use super::curve::FoundPoints;
 use super::result::RunResult;
 use crate::api::Api;
 use crate::browser;
@@ -38,6 +41,8 @@ struct RunInput {
 
 /// The interval at which gates write recorded checks.
 const REFRESH: Duration = Duration::from_secs(5);
+/// The time without a change after which a changed rule is replayed.
+const SETTLED: Duration = Duration::from_millis(400);
 
 /// The form and the result.
 #[component]
@@ -52,33 +57,34 @@ pub(super) fn Run(before: Option<RuleAnswer>, form: RuleForm) -> impl IntoView {
         file: RwSignal::new(String::new()),
         zoomed: RwSignal::new(None),
     };
-    let answer = RwSignal::new(None::<(SimulateAnswer, RuleBody)>);
+    let answer = RwSignal::new(None::<(SimulateAnswer, RuleBody, SimulateBody)>);
     let action = SubmitAction::with_fields(&["trace.text"]);
+    // The person started the run, and looks for its result.
+    let started = StoredValue::new(false);
     let run = Callback::new(move |()| {
         let Some(rule) = editor.submit() else { return browser::focus_first_invalid() };
         let Some(body) = input.body(rule.clone()) else { return };
+        let sent = body.clone();
         action.run(async move { api.simulate(&tenant.now(), &body).await }, move |result| {
-            answer.set(Some((result, rule)));
+            answer.set(Some((result, rule, sent)));
+            if started.try_update_value(std::mem::take) == Some(true) {
+                browser::focus_rendered("#found-heading");
+            }
         });
-    });
-    let start = Callback::new(move |()| {
-        input.zoomed.set(None);
-        run.run(());
     });
     let zoom = Callback::new(move |stretch: Option<(i64, i64)>| {
         input.zoomed.set(stretch);
         run.run(());
     });
-    let recorded = fetch_data(move || {
-        let tenant = tenant.get();
-        async move { api.recorded(&tenant).await }
+    let start = Callback::new(move |()| {
+        started.set_value(true);
+        zoom.run(None);
     });
-    let timer = set_interval_with_handle(move || recorded.refetch(), REFRESH).ok();
-    on_cleanup(move || {
-        if let Some(timer) = timer {
-            timer.clear();
-        }
-    });
+    limits_in_url(tenant, input);
+    let found = FoundPoints::new();
+    let choose = choice_of_limit(input, run);
+    rerun(input, Signal::derive(move || answer.with(Option::is_some)), action, run);
+    let recorded = fetch_recorded(api, tenant);
     let nothing = Memo::new(move |_| {
         let recorded = recorded.data();
         input.from.get() != TraceSource::File
@@ -91,9 +97,9 @@ pub(super) fn Run(before: Option<RuleAnswer>, form: RuleForm) -> impl IntoView {
     let sentence = Memo::new(move |_| labels::sentence(&editor.rule()));
     let result = move || {
         let before = input.before.get_value();
-        answer.get().map(
-            |(answer, rule)| view! { <RunResult answer rule before zoom zoomed=input.zoomed /> },
-        )
+        answer.get().map(|(answer, rule, body)| {
+            view! { <RunResult answer rule before body zoom zoomed=input.zoomed found choose /> }
+        })
     };
     view! {
         <SubmitForm action submit="Run replay" on_submit=start incomplete class="editor what-if">
@@ -109,6 +115,92 @@ pub(super) fn Run(before: Option<RuleAnswer>, form: RuleForm) -> impl IntoView {
         </SubmitForm>
         {result}
     }
+}
+
+/// Replays the rule with another number of units of its first limit.
+fn choice_of_limit(input: RunInput, run: Callback<()>) -> Callback<u64> {
+    Callback::new(move |units: u64| {
+        input.editor.form.update(|form| {
+            if let Some(limit) = form.limits.first_mut() {
+                limit.units = units.to_string();
+            }
+        });
+        // Recorded checks are replayed after each change.
+        if input.from.get_untracked() == TraceSource::File {
+            run.run(());
+        }
+    })
+}
+
+/// Writes changed limits into the URL, so that a link or a reload shows them again.
+fn limits_in_url(tenant: TenantId, input: RunInput) {
+    let navigate = use_navigate();
+    let stored = input
+        .before
+        .with_value(|rule| rule.as_ref().map(|rule| (rule.id.clone(), rule.rule.limits.clone())));
+    let Some((id, limits)) = stored else { return };
+    let changed = Memo::new(move |_| {
+        let rule = input.editor.right()?;
+        Some(if rule.limits == limits { None } else { serde_json::to_string(&rule.limits).ok() })
+    });
+    Effect::new(move |earlier: Option<Option<Option<String>>>| {
+        let limits = changed.get();
+        if let (Some(earlier), Some(limits)) = (earlier, &limits)
+            && earlier.as_ref() != Some(limits)
+        {
+            let limits = limits
+                .as_ref()
+                .map(|limits| format!("&limits={}", browser::encode_component(limits)));
+            let page = tenant.page_now(&format!("what-if?rule={id}{}", limits.unwrap_or_default()));
+            let options =
+                NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() };
+            navigate(&page, options);
+        }
+        limits
+    });
+}
+
+/// The recorded checks, refreshed as gates write them.
+fn fetch_recorded(api: Api, tenant: TenantId) -> RemoteData<Recorded> {
+    let recorded = fetch_data(move || {
+        let tenant = tenant.get();
+        async move { api.recorded(&tenant).await }
+    });
+    let timer = set_interval_with_handle(move || recorded.refetch(), REFRESH).ok();
+    on_cleanup(move || {
+        if let Some(timer) = timer {
+            timer.clear();
+        }
+    });
+    recorded
+}
+
+/// Runs again shortly after each change of a valid rule, once a first result is there. Traces are not sent again and again.
+fn rerun(input: RunInput, ready: Signal<bool>, action: SubmitAction, run: Callback<()>) {
+    let editor = input.editor;
+    let changed = Memo::new(move |_| editor.right());
+    let timer = StoredValue::new(None::<TimeoutHandle>);
+    let stop = move || {
+        if let Some(timer) = timer.try_update_value(Option::take).flatten() {
+            timer.clear();
+        }
+    };
+    Effect::new(move |last: Option<Option<RuleBody>>| {
+        let rule = changed.get();
+        let is_new = last.is_some_and(|last| last != rule) && rule.is_some();
+        let recorded = input.from.with_untracked(|from| *from != TraceSource::File);
+        if is_new && recorded && ready.get_untracked() {
+            stop();
+            let again = move || {
+                if !action.busy.get_untracked() {
+                    run.run(());
+                }
+            };
+            timer.set_value(set_timeout_with_handle(again, SETTLED).ok());
+        }
+        rule
+    });
+    on_cleanup(stop);
 }
 
 /// The checks to replay.

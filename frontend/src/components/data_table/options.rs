@@ -1,0 +1,77 @@
+//! The menu of a table: columns, density, export.
+
+use leptos::prelude::*;
+
+use super::state::Table;
+use crate::browser;
+use crate::components::icon::Icon;
+use crate::components::menu::{Menu, MenuChoice, MenuItem, MenuSeparator};
+use crate::model::csv;
+
+/// The menu; `export` replaces the export of the loaded rows.
+#[component]
+pub(super) fn Options(
+    table: Table,
+    partial: Option<Signal<bool>>,
+    export: Option<Callback<()>>,
+) -> impl IntoView {
+    let label = table.label.get_value();
+    let trigger = view! { <Icon name="columns-3" /> };
+    let is_whole = export.is_some();
+    let text = Signal::derive(move || {
+        let is_partial = !is_whole && partial.is_some_and(|partial| partial.get());
+        let text = if is_partial { "Export loaded rows" } else { "Export CSV" };
+        text.to_owned()
+    });
+    let export = export.unwrap_or_else(|| Callback::new(move |()| save(table)));
+    let densities =
+        [("comfortable", "rows-3", "Comfortable rows"), ("compact", "layers", "Compact rows")];
+    view! {
+        <Menu label=format!("View of {label}") trigger=trigger.into_any()>
+            {choices(table)}
+            <MenuSeparator />
+            {densities.map(|(name, icon, label)| {
+                let chosen = Signal::derive(move || table.compact.get() == (name == "compact"));
+                let choose = move |()| table.change(|view| {
+                    let mut view = view.clone();
+                    name.clone_into(&mut view.density);
+                    view
+                });
+                view! { <MenuChoice icon text=label chosen on_press=choose /> }
+            })}
+            <MenuSeparator />
+            <MenuItem icon="download" text on_press=export />
+        </Menu>
+    }
+}
+
+/// The columns except the first, which names the row, and the actions.
+fn choices(table: Table) -> Vec<AnyView> {
+    let heads = table.source.heads.get_value();
+    let choosable = heads.into_iter().skip(1).filter(|head| !head.title.is_empty());
+    choosable
+        .map(|head| {
+            let chosen =
+                Signal::derive(move || !table.view.value.with(|view| view.hides(head.name)));
+            let toggle = move |()| table.change(|view| view.toggled(head.name));
+            view! { <MenuChoice icon="columns-3" text=head.title chosen on_press=toggle /> }
+                .into_any()
+        })
+        .collect()
+}
+
+/// Saves the shown rows and columns.
+fn save(table: Table) {
+    let heads = table.source.heads.get_value();
+    let mut columns = table.columns.get_untracked();
+    columns.retain(|column| !heads[*column].title.is_empty());
+    let mut text = String::new();
+    csv::write(columns.iter().map(|column| heads[*column].title), &mut text);
+    for at in table.order.get_untracked() {
+        let cells: Vec<_> =
+            columns.iter().map(|column| table.source.text.run((at, *column))).collect();
+        csv::write(cells.iter().map(String::as_str), &mut text);
+    }
+    let name = table.label.get_value().to_lowercase().replace(' ', "-");
+    browser::save_file(&format!("{name}.csv"), "text/csv", &text);
+}

@@ -1,0 +1,94 @@
+//! Changes in the selected time: the rules whose denials rose or fell most, and the latest events.
+
+use leptos::prelude::*;
+use leptos_router::components::A;
+use weir_wire::stats::{Event, Events, Top};
+
+use crate::api::Api;
+use crate::components::field::Binding;
+use crate::components::remote_data::{RemoteData, fetch_data};
+use crate::components::time::RelativeTime;
+use crate::model::marker::Marker;
+use crate::model::movers::{Mover, movers};
+use crate::model::number::{change, grouped};
+use crate::model::time_range::{Comparison, TimeSelection};
+use crate::pages::shell::TenantId;
+use crate::pages::traffic::{refresh, scope};
+
+/// The most rules whose denials are compared with those of the previous period.
+pub(super) const RULES_COMPARED: u32 = 100;
+/// The most rules and events listed.
+const LISTED: usize = 6;
+
+#[component]
+pub(super) fn Changed(
+    rules: RemoteData<Top>,
+    time: Binding<TimeSelection>,
+    events: RemoteData<Events>,
+) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let before = fetch_data(move || {
+        let mut about = scope(tenant, None, time);
+        let bounds = Comparison::Previous.bounds_ms((about.from_ms, about.to_ms));
+        (about.from_ms, about.to_ms) = bounds.expect("there is a previous period");
+        api.top(about, "rule", RULES_COMPARED)
+    });
+    refresh(time, move || before.refetch());
+    let found = move || {
+        let (now, before) = (rules.data()?, before.data()?);
+        Some(movers(&now.data, &before.data, LISTED))
+    };
+    let denials = move || {
+        match found() {
+        None => view! { <p class="muted">"…"</p> }.into_any(),
+        Some(movers) if movers.is_empty() => {
+            view! { <p class="muted">"No rule denies more or fewer checks than in the previous period"</p> }.into_any()
+        }
+        Some(movers) => {
+            let rows: Vec<_> = movers.into_iter().map(mover).collect();
+            view! { <ul class="plain-list">{rows}</ul> }.into_any()
+        }
+    }
+    };
+    let latest = move || {
+        let events = events.data().map(|events| events.data).unwrap_or_default();
+        let entries: Vec<_> = events.iter().take(LISTED).map(entry).collect();
+        (!entries.is_empty()).then(
+            || view! { <h3>"Rules, alerts and outages"</h3><ul class="plain-list">{entries}</ul> },
+        )
+    };
+    view! {
+        <section aria-label="What changed" class="card stack">
+            <h2>"What changed"</h2>
+            <h3>"Denials by rule, against the previous period"</h3>
+            {denials}
+            {latest}
+        </section>
+    }
+}
+
+fn mover(mover: Mover) -> impl IntoView {
+    let tenant = expect_context::<TenantId>();
+    let Mover { rule_id, rule, before, now } = mover;
+    let class = if now > before { "risen" } else { "fallen" };
+    let change = change(now, before).unwrap_or_default();
+    view! {
+        <li>
+            <A href=move || tenant.page(&format!("rules/{rule_id}"))>{rule}</A>
+            <span class="muted">{grouped(before)}" → "{grouped(now)}</span>
+            <span class=class>{change}</span>
+        </li>
+    }
+}
+
+/// An event, with a link to its rule.
+fn entry(event: &Event) -> impl IntoView + use<> {
+    let tenant = expect_context::<TenantId>();
+    let text = Marker::of(event).text;
+    let page = event.rule_id.as_ref().filter(|_| event.action.as_deref() != Some("rule.delete"));
+    let text = match page.map(|id| format!("rules/{id}")) {
+        Some(page) => view! { <A href=move || tenant.page(&page)>{text}</A> }.into_any(),
+        None => view! { <span>{text}</span> }.into_any(),
+    };
+    view! { <li>{text}<span class="muted"><RelativeTime at=event.at /></span></li> }
+}

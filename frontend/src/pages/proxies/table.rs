@@ -1,0 +1,80 @@
+//! The table of profiles.
+
+use leptos::prelude::*;
+use weir_domain::profile;
+use weir_wire::profiles::ProfileAnswer;
+use weir_wire::tenants::Role;
+
+use super::state::ProxiesState;
+use crate::api::Api;
+use crate::components::feedback::Empty;
+use crate::components::require_role::RequireRole;
+use crate::components::submit::SubmitAction;
+use crate::components::table::{ConfirmedButton, NameCell, ObjectTable, RowButton};
+use crate::pages::shell::TenantId;
+
+#[component]
+pub(super) fn ProfileTable(profiles: Vec<ProfileAnswer>, state: ProxiesState) -> impl IntoView {
+    if profiles.is_empty() {
+        return view! {
+            <Empty title="No profiles yet">
+                <p>"A proxy asks "<code>"/authorize/{profile}"</code>" on a gate before it forwards a request."</p>
+            </Empty>
+        }
+        .into_any();
+    }
+    let rows: Vec<_> = profiles.into_iter().map(|profile| row(profile, state)).collect();
+    view! {
+        <ObjectTable label="Profiles" columns=&["Name", "Proxy", "Namespace", "Attributes"]>{rows}</ObjectTable>
+    }
+    .into_any()
+}
+
+fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
+    let (id, name) = (answer.id.clone(), answer.profile.name.clone());
+    let proxy = profile::Reads::from(answer.profile.reads).title();
+    let namespace = answer.profile.namespace.clone();
+    let attributes: Vec<_> = answer.profile.attributes.keys().cloned().collect();
+    let edit = move |()| {
+        state.editing.set(Some(answer.clone()));
+        state.open.set(true);
+    };
+    view! {
+        <tr>
+            <NameCell name=name.clone() enabled=true />
+            <td>{proxy}</td>
+            <td>{namespace}</td>
+            <td class="text-cell">{attributes.join(", ")}</td>
+            <td class="number">
+                <RequireRole role=Role::Editor reason_shown=true>
+                    <RowButton text="Edit" label=format!("Edit {name}") on_press=edit />
+                    <Delete id name state />
+                </RequireRole>
+            </td>
+        </tr>
+    }
+    .into_any()
+}
+
+#[component]
+fn Delete(id: String, name: String, state: ProxiesState) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let action = SubmitAction::new();
+    let delete = Callback::new(move |()| {
+        let id = id.clone();
+        action.run(async move { api.delete_profile(&tenant.now(), &id).await }, move |()| {
+            state.changed.run(());
+        });
+    });
+    view! {
+        <ConfirmedButton
+            text="Delete"
+            name
+            title="Delete this profile?"
+            consequence="Proxies that ask by this profile get 503. Most then forward requests without a limit, or refuse all of them."
+            confirm="Delete profile"
+            action
+            on_confirm=delete
+        />
+    }
+}

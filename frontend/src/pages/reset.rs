@@ -1,0 +1,51 @@
+//! Setting a new password with the token that an operator issued. The token is in the fragment of the URL.
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_location;
+use weir_wire::second_factors::{ResetPassword, ResetToken};
+use weir_wire::sessions::Password;
+
+use crate::api::Api;
+use crate::components::field::TextField;
+use crate::components::page::PageHeader;
+use crate::components::submit::{SubmitAction, SubmitForm};
+
+#[component]
+pub fn Reset() -> impl IntoView {
+    let api = expect_context::<Api>();
+    let hash = use_location().hash.get_untracked();
+    let token = ResetToken(hash.trim_start_matches('#').to_owned());
+    let password = RwSignal::new(String::new());
+    let done = RwSignal::new(false);
+    let action = SubmitAction::with_fields(&["new_password"]);
+    let reset = Callback::new(move |()| {
+        let body = ResetPassword {
+            token: token.clone(),
+            new_password: Password(password.get_untracked()),
+        };
+        action.run(async move { api.reset_password(&body).await }, move |()| {
+            password.set(String::new());
+            done.set(true);
+        });
+    });
+    let incomplete = Signal::derive(move || password.with(String::is_empty));
+    view! {
+        <main class="narrow">
+            <p class="brand">"Weir"</p>
+            <PageHeader title="Set a new password" />
+            <SubmitForm action submit="Set password" on_submit=reset incomplete class="stack">
+                <TextField
+                    label="New password"
+                    kind="password"
+                    autocomplete="new-password"
+                    value=password
+                    problem=action.server_problem("new_password")
+                    hint="At least 8 characters. Avoid common passwords."
+                    autofocus=true
+                />
+                <p class="note" role="status">{move || done.get().then_some("Password set. All your sessions were signed out.")}</p>
+            </SubmitForm>
+            <p class="muted"><a href="/sign-in">"Sign in"</a></p>
+        </main>
+    }
+}

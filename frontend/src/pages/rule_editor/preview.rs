@@ -1,0 +1,35 @@
+//! The effect of the rule in the form: as a sentence with its warnings, and as a simulation.
+
+use leptos::prelude::*;
+use weir_wire::words::Action;
+
+use crate::components::feedback::remark;
+use crate::components::picture::{RulePicture, SimulatedRule};
+use crate::components::rule_form::Editor;
+use crate::model::labels;
+use crate::model::rule_form::RuleForm;
+
+/// The rule as a sentence, with its warnings.
+#[component]
+pub(super) fn Preview(editor: Editor) -> impl IntoView {
+    let sentence = Memo::new(move |_| labels::sentence(&editor.rule()));
+    view! {
+        <h2>"Summary"</h2>
+        <p class="sentence" aria-live="polite">{sentence}</p>
+        <RuleWarnings editor />
+    }
+}
+
+#[component]
+pub(super) fn RuleWarnings(editor: Editor) -> impl IntoView {
+    let warnings = Memo::new(move |_| editor.form.with(RuleForm::warnings));
+    move || warnings.get().iter().map(|warning| remark(warning)).collect::<Vec<_>>()
+}
+
+/// The simulation, for rules with limits.
+#[component]
+pub(super) fn Simulation(editor: Editor) -> impl IntoView {
+    let limited = Memo::new(move |_| editor.form.with(|form| form.action == Action::Limit));
+    let rule = Memo::new(move |_| editor.form.with(RuleForm::for_picture).map(SimulatedRule));
+    view! { <Show when=move || limited.get()><RulePicture rule /></Show> }
+}

@@ -1,0 +1,199 @@
+//! The columns of the rule list.
+
+use leptos::prelude::*;
+use leptos_router::components::A;
+use weir_wire::rules::{RuleAnswer, RuleBody};
+use weir_wire::stats::RuleSeries;
+use weir_wire::tenants::Role;
+use weir_wire::words::{Action, Mode};
+
+use super::state::{RuleState, checks, denied};
+use crate::access::Access;
+use crate::charts::spark::{HEIGHT, WIDTH, spark};
+use crate::components::badge::ModeBadge;
+use crate::components::data_table::Column;
+use crate::components::icon::Icon;
+use crate::components::menu::{Menu, MenuItem, MenuLink};
+use crate::components::time::RelativeTime;
+use crate::model::labels;
+use crate::model::number::{grouped, share};
+use crate::pages::shell::TenantId;
+
+pub(super) fn columns(state: RuleState) -> Vec<Column<RuleAnswer>> {
+    let hour = state.hour;
+    let decided = move |rule: &RuleAnswer, read: fn(&RuleSeries) -> String| {
+        hour.with(|hour| hour.get(&rule.id).map(read).unwrap_or_default())
+    };
+    let share_denied = move |rule: &RuleAnswer| {
+        let millionths = |series: &RuleSeries| denied(series) * 1_000_000 / checks(series).max(1);
+        let share = hour.with(|hour| hour.get(&rule.id).map_or(0, millionths));
+        i64::try_from(share).unwrap_or(i64::MAX)
+    };
+    vec![
+        Column::new("name", "Rule", |rule: &RuleAnswer| rule.rule.name.clone())
+            .by_text(|rule| format!("{}\n{}", rule.rule.namespace, rule.rule.name))
+            .cell(name_cell),
+        Column::new("matches", "Matches", |rule: &RuleAnswer| {
+            let body = &rule.rule;
+            let requests = labels::capital(&labels::matches(&body.conditions));
+            format!("{requests}, {}", labels::counted_by(&body.count_by))
+        })
+        .cell(matches_cell)
+        .class("text-cell"),
+        Column::new("limits", "Limits", |rule: &RuleAnswer| limits(&rule.rule))
+            .cell(|rule| {
+                let limits = limits(&rule.rule);
+                view! { <div class="two-lines" title=limits.clone()>{limits.clone()}</div> }
+                    .into_any()
+            })
+            .class("text-cell"),
+        Column::new("mode", "Mode", |rule: &RuleAnswer| rule.rule.mode.title().to_owned())
+            .by_text(|rule| (rule.rule.mode as u8).to_string())
+            .cell(move |rule| view! { <ModeMenu rule=rule.clone() state /> }.into_any()),
+        Column::new("checks", "Checks, last hour", move |rule: &RuleAnswer| {
+            decided(rule, |series| checks(series).to_string())
+        })
+        .by_number(move |rule| {
+            let checks = hour.with(|hour| hour.get(&rule.id).map_or(0, checks));
+            i64::try_from(checks).unwrap_or(i64::MAX)
+        })
+        .cell(move |rule| {
+            let id = rule.id.clone();
+            let cell = move || hour.with(|hour| hour.get(&id).map_or(0, checks));
+            view! { <span>{move || grouped(cell())}</span> }.into_any()
+        })
+        .class("number"),
+        Column::new("denied", "Denied, last hour", move |rule: &RuleAnswer| {
+            decided(rule, |series| share(denied(series), checks(series)))
+        })
+        .by_number(share_denied)
+        .cell(move |rule| {
+            let id = rule.id.clone();
+            let cell = move || hour.with(|hour| hour.get(&id).map(denied_cell));
+            view! { <div>{cell}</div> }.into_any()
+        }),
+        Column::new("changed", "Changed", |rule: &RuleAnswer| rule.updated_at.text())
+            .by_number(|rule| rule.updated_at.0.as_millis())
+            .cell(|rule| view! { <RelativeTime at=rule.updated_at /> }.into_any()),
+        Column::actions(move |rule: &RuleAnswer| {
+            view! { <RuleMenu rule=rule.clone() state /> }.into_any()
+        }),
+    ]
+}
+
+fn name_cell(rule: &RuleAnswer) -> AnyView {
+    let tenant = expect_context::<TenantId>();
+    let (id, name) = (rule.id.clone(), rule.rule.name.clone());
+    let title = name.clone();
+    let below = match rule.rule.description.as_str() {
+        "" => rule.rule.namespace.clone(),
+        text => format!("{} · {text}", rule.rule.namespace),
+    };
+    view! {
+        <div class="one-line" title=title>
+            <A href=move || tenant.page(&format!("rules/{id}")) attr:class="name">{name}</A>
+        </div>
+        <div class="muted one-line" title=below.clone()>{below.clone()}</div>
+    }
+    .into_any()
+}
+
+fn matches_cell(rule: &RuleAnswer) -> AnyView {
+    let matches = labels::capital(&labels::matches(&rule.rule.conditions));
+    view! {
+        <div class="two-lines" title=matches.clone()>
+            {matches.clone()}<span class="muted">", "{labels::counted_by(&rule.rule.count_by)}</span>
+        </div>
+    }
+    .into_any()
+}
+
+/// The share of denials, with a sparkline.
+fn denied_cell(series: &RuleSeries) -> AnyView {
+    let both = |pair: (&u64, &u64)| pair.0 + pair.1;
+    let denials: Vec<u64> = series.denied.iter().zip(&series.shadow_denied).map(both).collect();
+    let all: Vec<u64> = series.allowed.iter().zip(&denials).map(both).collect();
+    let most = all.iter().copied().max().unwrap_or(0);
+    let shadow: u64 = series.shadow_denied.iter().sum();
+    let enforced = denied(series) - shadow;
+    let summary = format!("{} of {} checks denied", grouped(enforced), grouped(checks(series)));
+    let summary = if shadow > 0 {
+        format!("{summary}, {} would be denied", grouped(shadow))
+    } else {
+        summary
+    };
+    let would = (shadow > 0).then(|| view! { <div class="note">"would deny"</div> });
+    view! {
+        <div class="spark" title=summary>
+            <span>{share(denied(series), checks(series))}</span>
+            <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") aria-hidden="true">
+                <path class="checks" d=spark(&all, most) />
+                <path class="denied" d=spark(&denials, most) />
+            </svg>
+        </div>
+        {would}
+    }
+    .into_any()
+}
+
+fn limits(body: &RuleBody) -> String {
+    match body.action {
+        Action::Limit => {
+            labels::capital(&body.limits.iter().map(labels::limit).collect::<Vec<_>>().join("; "))
+        }
+        Action::Allow => "Allow".to_owned(),
+        Action::Deny => "Deny".to_owned(),
+    }
+}
+
+/// The mode, and for editors a menu that changes it.
+#[component]
+fn ModeMenu(rule: RuleAnswer, state: RuleState) -> impl IntoView {
+    let access = expect_context::<Access>();
+    let mode = rule.rule.mode;
+    let rule = StoredValue::new(rule);
+    let label = rule.with_value(|rule| format!("Mode of {}: {}", rule.rule.name, mode.title()));
+    let may_change = Memo::new(move |_| access.missing_role(Role::Editor).is_none());
+    let menu = move || {
+        let trigger = view! { <ModeBadge mode /><Icon name="chevron-down" /> };
+        view! {
+            <Menu label=label.clone() class="mode-menu" trigger=trigger.into_any()>
+                {Mode::ALL.iter().copied().filter(|one| *one != mode).map(|one| view! {
+                    <MenuItem icon=icon(one) text=format!("Set to {}", one.title()) on_press=move |()| state.ask_mode(vec![rule.get_value()], one) />
+                }).collect::<Vec<_>>()}
+            </Menu>
+        }
+        .into_any()
+    };
+    move || if may_change.get() { menu() } else { view! { <ModeBadge mode /> }.into_any() }
+}
+
+const fn icon(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Enforce => "shield-half",
+        Mode::Shadow => "eye",
+        Mode::Off => "pause",
+    }
+}
+
+/// The other actions of a rule.
+#[component]
+fn RuleMenu(rule: RuleAnswer, state: RuleState) -> impl IntoView {
+    let (tenant, access) = (expect_context::<TenantId>(), expect_context::<Access>());
+    let label = format!("Actions of {}", rule.rule.name);
+    let rule = StoredValue::new(rule);
+    let page =
+        move |page: fn(&str) -> String| tenant.page_now(&rule.with_value(|rule| page(&rule.id)));
+    let can_edit = Memo::new(move |_| access.missing_role(Role::Editor).is_none());
+    let trigger = view! { <Icon name="ellipsis" /> };
+    view! {
+        <Menu label trigger=trigger.into_any()>
+            {can_edit.get().then(|| view! { <MenuLink icon="pencil" text="Edit" href=page(|id| format!("rules/{id}/edit")) /> })}
+            <MenuLink icon="history" text="Replay" href=page(|id| format!("what-if?rule={id}")) />
+            <MenuLink icon="split" text="Overrides" href=page(|id| format!("overrides?rule={id}")) />
+            {can_edit.get().then(|| view! {
+                <MenuItem icon="trash-2" text="Delete" danger=true on_press=move |()| state.ask_delete(vec![rule.get_value()]) />
+            })}
+        </Menu>
+    }
+}

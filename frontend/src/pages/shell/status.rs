@@ -1,0 +1,76 @@
+//! The status strip: how many gates serve the current rules.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+use leptos_router::components::A;
+use weir_wire::replicas::Replicas;
+
+use super::tenant::TenantId;
+use crate::api::Api;
+use crate::components::remote_data::fetch_data;
+use crate::components::timer::repeat;
+
+/// A link to the page of the gates, with their state.
+#[component]
+pub(super) fn StatusStrip() -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let replicas = fetch_data(move || {
+        let tenant = tenant.get();
+        async move { api.replicas(&tenant).await }
+    });
+    repeat(|| Some(REFRESH), move || replicas.refetch());
+    let latest = RwSignal::new(None);
+    Effect::new(move |_| {
+        if let Some(replicas) = replicas.data() {
+            latest.set(Some(replicas));
+        }
+    });
+    let state = move || latest.with(|replicas| replicas.as_ref().map_or(State::Unknown, State::of));
+    view! {
+        <A href=move || tenant.page("gates") attr:class="status-strip" attr:data-state=move || state().as_str()>
+            <span class="dot" aria-hidden="true"></span>
+            <span>{move || latest.with(|replicas| replicas.as_ref().map_or_else(|| "…".to_owned(), text))}</span>
+        </A>
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Unknown,
+    Current,
+    Behind,
+    Away,
+}
+
+impl State {
+    fn of(replicas: &Replicas) -> Self {
+        match live(replicas) {
+            _ if replicas.data.is_empty() => Self::Away,
+            live if live < replicas.data.len() => Self::Behind,
+            _ => Self::Current,
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Current => "current",
+            Self::Behind => "behind",
+            Self::Away => "away",
+        }
+    }
+}
+
+fn live(replicas: &Replicas) -> usize {
+    replicas.data.iter().filter(|gate| gate.rulebook_version >= replicas.tenant_version).count()
+}
+
+fn text(replicas: &Replicas) -> String {
+    match replicas.data.len() {
+        0 => "No gates are running".to_owned(),
+        gates => format!("Rules live on {}/{gates} gates", live(replicas)),
+    }
+}
+
+const REFRESH: Duration = Duration::from_secs(5);

@@ -1,0 +1,68 @@
+//! One subject, such as a person or a customer: its counters in every rule, its overrides and its denials.
+
+mod counters;
+mod finder;
+mod history;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use leptos::prelude::*;
+use leptos_router::components::A;
+use leptos_router::hooks::use_query_map;
+use weir_wire::subjects::InspectSubjectBody;
+
+use crate::api::Api;
+use crate::components::page::PageHeader;
+use crate::components::remote_data::{fetch_data, show_latest};
+use crate::components::timer::repeat;
+use crate::model::{request_link, subject};
+use crate::pages::shell::TenantId;
+use crate::pages::subject_actions::SubjectActions;
+use counters::Counters;
+use finder::Finder;
+use history::History;
+
+/// The interval between two readings of the counters.
+const REFRESH: Duration = Duration::from_secs(5);
+
+#[component]
+pub fn Subjects() -> impl IntoView {
+    let query = use_query_map();
+    let attributes = Memo::new(move |_| {
+        let given = query.with(|query| query.get("attributes")).unwrap_or_default();
+        request_link::attributes(&given)
+    });
+    move || {
+        let attributes = attributes.get();
+        if attributes.is_empty() {
+            view! { <Finder /> }.into_any()
+        } else {
+            view! { <Subject attributes /> }.into_any()
+        }
+    }
+}
+
+#[component]
+fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let title = subject::label(&attributes);
+    let tester = request_link::request_link(None, &attributes, 1);
+    let body = InspectSubjectBody { attributes, namespace: None };
+    let found = fetch_data(move || {
+        let (tenant, body) = (tenant.get(), body.clone());
+        async move { api.inspect_subject(&tenant, &body).await }
+    });
+    repeat(|| Some(REFRESH), move || found.refetch());
+    let actions = SubjectActions::new(Callback::new(move |()| found.refetch()));
+    view! {
+        <PageHeader title=title lead="Counters, overrides and denials in every rule">
+            <A href=move || tenant.page("subjects") attr:class="button">"Other subject"</A>
+            <A href=move || tenant.page(&tester) attr:class="button">"Simulate a request"</A>
+        </PageHeader>
+        {show_latest(found, move |found| view! {
+            <Counters found actions />
+            <History found actions />
+        })}
+    }
+}

@@ -1,0 +1,160 @@
+//! The counters of the subject, rule by rule, with what is left of each limit.
+
+use leptos::prelude::*;
+use leptos_router::components::A;
+use weir_wire::check::LimitAnswer;
+use weir_wire::overrides::OverrideAnswer;
+use weir_wire::subjects::{InspectSubjectAnswer, SubjectOfRule};
+use weir_wire::tenants::Role;
+use weir_wire::words::Action;
+
+use crate::components::badge::ModeBadge;
+use crate::components::feedback::{Empty, Warning};
+use crate::components::field::Choice;
+use crate::components::require_role::RequireRole;
+use crate::components::time::RelativeTime;
+use crate::model::duration::about;
+use crate::model::headroom::Headroom;
+use crate::model::number::grouped;
+use crate::model::override_labels;
+use crate::model::subject_action::{RuleSubject, SubjectAction, TIMES_S, time};
+use crate::pages::shell::TenantId;
+use crate::pages::subject_actions::SubjectActions;
+
+/// A card for each rule.
+#[component]
+pub(super) fn Counters(
+    found: Signal<InspectSubjectAnswer>,
+    actions: SubjectActions,
+) -> impl IntoView {
+    let for_s = RwSignal::new(TIMES_S[0]);
+    let times = TIMES_S.map(|for_s| (for_s, time(for_s))).to_vec();
+    let none = Memo::new(move |_| found.with(|found| found.data.is_empty()));
+    let truncated = move || found.with(|found| found.truncated);
+    let cards = move || {
+        let rules = found.get().data.into_iter();
+        rules.map(|rule| view! { <RuleCard rule for_s actions /> }).collect::<Vec<_>>()
+    };
+    view! {
+        <section class="stack" aria-labelledby="counters-heading">
+            <div class="page-head">
+                <h2 id="counters-heading">"Rules"</h2>
+                <Show when=move || !none.get()>
+                    <Choice label="Changes last" value=for_s.into() options=times.clone() />
+                </Show>
+            </div>
+            <Show when=move || none.get()>
+                <Empty title="No rule counts by these attributes">
+                    <p>"A rule appears here if it counts only by attributes that the subject has."</p>
+                </Empty>
+            </Show>
+            <Show when=truncated><Warning>"More rules count this subject than are listed."</Warning></Show>
+            <div class="rule-cards">{cards}</div>
+        </section>
+    }
+}
+
+#[component]
+fn RuleCard(rule: SubjectOfRule, for_s: RwSignal<u32>, actions: SubjectActions) -> impl IntoView {
+    let tenant = expect_context::<TenantId>();
+    let SubjectOfRule {
+        rule_id, rule, namespace, mode, action, subject, exception, limits, ..
+    } = rule;
+    let page = format!("rules/{rule_id}");
+    let label = format!("{rule} in {namespace}");
+    let target = StoredValue::new(RuleSubject { rule_id, rule: rule.clone(), subject });
+    let state = match action {
+        Action::Limit => {
+            view! { <ul class="meters">{limits.iter().map(meter).collect::<Vec<_>>()}</ul> }
+                .into_any()
+        }
+        Action::Deny => view! { <p class="verdict-denied">"Every check is denied"</p> }.into_any(),
+        Action::Allow => {
+            view! { <p class="verdict-allowed">"Every check is allowed"</p> }.into_any()
+        }
+    };
+    let exception = exception.map(|exception| view! { <OverrideNote exception actions /> });
+    view! {
+        <article class="card stack" aria-label=label>
+            <div class="card-head">
+                <p><span class="muted">{namespace}" / "</span><A href=move || tenant.page(&page) attr:class="name">{rule}</A></p>
+                <ModeBadge mode />
+            </div>
+            {state}
+            {exception}
+            <RequireRole role=Role::Editor reason_shown=true>
+                <Changes target for_s actions />
+            </RequireRole>
+        </article>
+    }
+}
+
+/// The buttons of a rule.
+#[component]
+fn Changes(
+    target: StoredValue<RuleSubject>,
+    for_s: RwSignal<u32>,
+    actions: SubjectActions,
+) -> impl IntoView {
+    let button = move |class: &'static str, of: fn(u32) -> SubjectAction| {
+        view! {
+            <button type="button" class=class on:click=move |_| actions.run(target.get_value(), of(for_s.get_untracked()))>
+                {move || of(for_s.get()).label()}
+            </button>
+        }
+    };
+    view! {
+        <div class="actions">
+            {button("button small", |for_s| SubjectAction::Raise { factor: 2, for_s })}
+            {button("button small", |for_s| SubjectAction::Raise { factor: 10, for_s })}
+            {button("button small", |_| SubjectAction::Reset)}
+            {button("button small danger", |for_s| SubjectAction::Block { for_s })}
+        </div>
+    }
+}
+
+/// The override that applies, with a button that removes it.
+#[component]
+fn OverrideNote(exception: OverrideAnswer, actions: SubjectActions) -> impl IntoView {
+    let effect = override_labels::effect(&exception.body);
+    let ends = exception.body.expires_at;
+    let reason = exception.body.reason.clone().filter(|reason| !reason.is_empty());
+    view! {
+        <div class="override-note">
+            <p>
+                <span class="badge badge-override">"Override"</span>" "{effect}
+                {ends.map(|at| view! { ", ends "<RelativeTime at /> })}
+                {reason.map(|reason| view! { <span class="muted">" · "{reason}</span> })}
+            </p>
+            <RequireRole role=Role::Editor reason_shown=true>
+                <button type="button" class="button small" on:click=move |_| actions.undo(exception.clone())>"Remove override"</button>
+            </RequireRole>
+        </div>
+    }
+}
+
+/// How much of a limit is used.
+fn meter(limit: &LimitAnswer) -> impl IntoView + use<> {
+    let headroom = Headroom::of(limit);
+    let name = limit.algorithm.kind().title();
+    let blocked = (!limit.allowed).then(|| match limit.retry_after_ms {
+        Some(wait_ms) => format!("Denied, retry in {}", about(wait_ms)),
+        None => "Denied".to_owned(),
+    });
+    let width = format!("{}%", headroom.used_percent);
+    let class = format!("meter-fill {}", headroom.class());
+    view! {
+        <li>
+            <div class="meter-text">
+                <span>{name}<span class="muted">" per "{about(limit.window_ms)}</span></span>
+                <span>
+                    {blocked.map(|text| view! { <span class="badge badge-denied">{text}</span>" " })}
+                    <b>{headroom.left.map_or_else(|| "unknown".to_owned(), grouped)}</b>" of "{grouped(limit.limit)}" left"
+                </span>
+            </div>
+            <div class="meter" role="meter" aria-label=format!("{name}: used") aria-valuemin="0" aria-valuemax="100" aria-valuenow=headroom.used_percent.to_string()>
+                <i class=class style=("width", width)></i>
+            </div>
+        </li>
+    }
+}

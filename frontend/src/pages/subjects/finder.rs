@@ -1,0 +1,126 @@
+//! Finding a subject: by its attribute, or among the most denied and the most active.
+
+use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::components::A;
+use leptos_router::hooks::use_navigate;
+use weir_wire::stats::{Top, TopEntry};
+
+use crate::api::Api;
+use crate::charts::geometry::Scale;
+use crate::charts::timeline::{WIDTH, percent};
+use crate::components::field::TextField;
+use crate::components::page::PageHeader;
+use crate::components::remote_data::{RemoteData, fetch_data, show_latest};
+use crate::components::time_range::{TimeRangePicker, time_in_url};
+use crate::model::number::{grouped, share};
+use crate::model::subject;
+use crate::pages::shell::TenantId;
+use crate::pages::traffic::{refresh, scope};
+
+/// The most subjects of a list.
+const LISTED: u32 = 15;
+
+#[component]
+pub(super) fn Finder() -> impl IntoView {
+    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    let time = time_in_url();
+    let list = move |order: &'static str| {
+        let top = fetch_data(move || api.top_subjects(scope(tenant, None, time), order, LISTED));
+        refresh(time, move || top.refetch());
+        top
+    };
+    let (denied, active) = (list("denied"), list("checks"));
+    view! {
+        <PageHeader title="Subjects" lead="The people, customers or addresses that rules count">
+            <TimeRangePicker time compares=false />
+        </PageHeader>
+        <Search denied />
+        <div class="columns">
+            {list_of("Most denied", denied, |entry| entry.denied)}
+            {list_of("Most active", active, |entry| entry.checks)}
+        </div>
+    }
+}
+
+/// Opens the page of the entered subject.
+#[component]
+fn Search(denied: RemoteData<Top>) -> impl IntoView {
+    let tenant = expect_context::<TenantId>();
+    let (attribute, value) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
+    // The first attribute that rules count by, until the person enters another.
+    Effect::new(move |_| {
+        let named = |entry: TopEntry| entry.subject?.into_keys().next();
+        let known = denied.data().and_then(|top| top.data.into_iter().find_map(named));
+        if let Some(known) = known.filter(|_| attribute.with_untracked(String::is_empty)) {
+            attribute.set(known);
+        }
+    });
+    let incomplete = move || {
+        attribute.with(|name| name.trim().is_empty()) || value.with(|value| value.trim().is_empty())
+    };
+    let navigate = use_navigate();
+    let open = move |event: leptos::ev::SubmitEvent| {
+        event.prevent_default();
+        if untrack(incomplete) {
+            return;
+        }
+        let pair = [attribute, value].map(|field| field.get_untracked().trim().to_owned());
+        let [name, value] = pair;
+        let page = subject::page(&[(name, value)].into());
+        navigate(&format!("/t/{}/{page}", tenant.now()), NavigateOptions::default());
+    };
+    view! {
+        <form class="filter subject-search" role="search" on:submit=open>
+            <TextField label="Attribute" value=attribute />
+            <TextField label="Value" value=value />
+            <button type="submit" class="button primary" disabled=incomplete>"Show subject"</button>
+        </form>
+    }
+}
+
+fn list_of(title: &'static str, top: RemoteData<Top>, of: fn(&TopEntry) -> u64) -> impl IntoView {
+    let rows = move |top: Top| {
+        let entries: Vec<_> = top.data.into_iter().filter(|entry| of(entry) > 0).collect();
+        let most = entries.iter().map(of).max().unwrap_or(0);
+        entries.into_iter().map(|entry| row(entry, most, of)).collect::<Vec<_>>()
+    };
+    show_latest(top, move |top| {
+        let none = Memo::new(move |_| top.with(|top| top.data.iter().all(|entry| of(entry) == 0)));
+        view! {
+            <div class="card stack">
+                <h2>{title}</h2>
+                <Show when=move || !none.get() fallback=|| view! { <p class="muted">"No subjects in this period"</p> }>
+                    <div class="table-wrap" tabindex="0" role="region" aria-label=title>
+                        <table class="bars">
+                            <thead><tr>
+                                <th scope="col">"Subject"</th><th scope="col" class="number">"Checks"</th>
+                                <th scope="col" class="number">"Denied"</th>
+                            </tr></thead>
+                            <tbody>{move || rows(top.get())}</tbody>
+                        </table>
+                    </div>
+                </Show>
+            </div>
+        }
+    })
+}
+
+fn row(entry: TopEntry, most: u64, of: fn(&TopEntry) -> u64) -> impl IntoView {
+    let tenant = expect_context::<TenantId>();
+    let width = percent(Scale { most, start: 0, end: WIDTH }.place(of(&entry)));
+    let TopEntry { rule, subject, checks, denied, .. } = entry;
+    let attributes = subject.unwrap_or_default();
+    let (label, page) = (subject::label(&attributes), subject::page(&attributes));
+    view! {
+        <tr>
+            <td class="bar-cell">
+                <A href=move || tenant.page(&page) attr:class="name">{label}</A>
+                <span class="muted">" in "{rule.unwrap_or_else(|| "a deleted rule".to_owned())}</span>
+                <i class="bar" style=("width", width)></i>
+            </td>
+            <td class="number">{grouped(checks)}</td>
+            <td class="number">{grouped(denied)}" · "{share(denied, checks)}</td>
+        </tr>
+    }
+}

@@ -1,0 +1,136 @@
+//! The statistics of one rule or of all: totals, a chart, the most denied, and the latest denials.
+
+mod denials;
+mod top_denied;
+mod totals;
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+use weir_wire::stats::{Denials, Events, Series, Summary, Top};
+
+use crate::api::{Api, StatsScope};
+use crate::browser;
+use crate::components::field::Binding;
+use crate::components::remote_data::{RemoteData, fetch_data, show_latest};
+use crate::components::time_range::{Freshness, zoom_of};
+use crate::components::time_series::TimeSeries;
+use crate::components::timer::repeat;
+use crate::model::chart::{ChartData, OUTCOMES};
+use crate::model::marker::Marker;
+use crate::model::time_range::TimeSelection;
+use crate::pages::shell::TenantId;
+use crate::pages::subject_actions::SubjectActions;
+pub use denials::{DenialGroups, DenialTable};
+pub use top_denied::TopDenied;
+pub use totals::{Tile, Totals};
+
+/// The statistics of a time, refetched while the time moves on; cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub struct Traffic {
+    pub series: RemoteData<Series>,
+    compared: RemoteData<Option<Series>>,
+    pub summary: RemoteData<Summary>,
+    pub subjects: RemoteData<Top>,
+    denials: RemoteData<Denials>,
+    /// The changes, alerts and outages.
+    pub events: RemoteData<Events>,
+    /// Whether the statistics are those of one rule.
+    of_rule: bool,
+}
+
+/// The scope of the selected time; tracked.
+pub fn scope(tenant: TenantId, rule: Option<String>, time: Binding<TimeSelection>) -> StatsScope {
+    let (from_ms, to_ms) = time.value.get().range.bounds_ms(browser::now_ms());
+    StatsScope { tenant: tenant.get(), rule, from_ms, to_ms }
+}
+
+/// Calls `refetch` as often as statistics of the selected time change.
+pub fn refresh(time: Binding<TimeSelection>, refetch: impl Fn() + 'static) {
+    repeat(move || time.value.get().range.refresh_s().map(Duration::from_secs), refetch);
+}
+
+impl Traffic {
+    /// Fetches the statistics of a rule, or of all.
+    pub fn fetch(rule: Option<String>, time: Binding<TimeSelection>) -> Self {
+        let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+        let of_rule = rule.is_some();
+        let rule = StoredValue::new(rule);
+        let about = move || scope(tenant, rule.get_value(), time);
+        let compared = move || {
+            let (comparison, about) = (time.value.get().comparison, about());
+            let bounds = comparison.bounds_ms((about.from_ms, about.to_ms));
+            let earlier = bounds.map(|(from_ms, to_ms)| StatsScope { from_ms, to_ms, ..about });
+            async move {
+                match earlier {
+                    Some(earlier) => api.series(earlier).await.map(Some),
+                    None => Ok(None),
+                }
+            }
+        };
+        let traffic = Self {
+            series: fetch_data(move || api.series(about())),
+            compared: fetch_data(compared),
+            summary: fetch_data(move || api.summary(about())),
+            subjects: fetch_data(move || api.top(about(), "subject", 10)),
+            denials: fetch_data(move || {
+                let (tenant, rule) = (tenant.get(), rule.get_value());
+                async move { api.denials(&tenant, rule.as_deref()).await }
+            }),
+            events: fetch_data(move || api.events(about())),
+            of_rule,
+        };
+        refresh(time, move || traffic.refetch());
+        traffic
+    }
+
+    fn refetch(self) {
+        self.series.refetch();
+        self.compared.refetch();
+        self.summary.refetch();
+        self.subjects.refetch();
+        self.denials.refetch();
+        self.events.refetch();
+    }
+}
+
+/// The checks over time, and how current they are.
+#[component]
+pub fn TrafficChart(traffic: Traffic, time: Binding<TimeSelection>) -> impl IntoView {
+    let markers = Memo::new(move |_| {
+        let events = traffic.events.data().map(|events| events.data).unwrap_or_default();
+        events.iter().map(Marker::of).collect::<Vec<_>>()
+    });
+    let outcomes = |series: &Series| ChartData::of(series, &OUTCOMES);
+    let compared = Signal::derive(move || traffic.compared.data().flatten().as_ref().map(outcomes));
+    show_latest(traffic.series, move |series| {
+        let data = Signal::derive(move || series.with(outcomes));
+        view! {
+            <TimeSeries label="Checks" data compared markers zoom=zoom_of(time) />
+            <Freshness
+                as_of=Signal::derive(move || series.with(|series| series.as_of))
+                dropped=Signal::derive(move || series.with(|series| series.dropped))
+            />
+        }
+    })
+}
+
+/// The most denied subjects.
+#[component]
+pub fn TopSubjects(traffic: Traffic) -> impl IntoView {
+    let names_rules = !traffic.of_rule;
+    show_latest(traffic.subjects, move |top| {
+        view! { <TopDenied title="Most denied subjects" top names_rules /> }
+    })
+}
+
+/// The latest denials, by rule and subject.
+#[component]
+pub fn LatestDenials(traffic: Traffic) -> impl IntoView {
+    let names_rules = !traffic.of_rule;
+    let actions = SubjectActions::new(Callback::new(move |()| traffic.denials.refetch()));
+    show_latest(traffic.denials, move |found| {
+        let denials = Signal::derive(move || found.with(|found| found.data.clone()));
+        view! { <DenialGroups denials names_rules actions /> }
+    })
+}

@@ -1,0 +1,193 @@
+//! The most recent denials, with the limit that denied each.
+
+use std::collections::BTreeMap;
+
+use leptos::prelude::*;
+use leptos_router::components::A;
+use weir_wire::stats::DenialEntry;
+
+use crate::components::time::RelativeTime;
+use crate::components::verdict::retry_text;
+use crate::model::denial_groups::{DenialGroup, denial_groups};
+use crate::model::number::grouped;
+use crate::model::request_link::denial_link;
+use crate::model::subject;
+use crate::model::subject_action::RuleSubject;
+use crate::pages::shell::TenantId;
+use crate::pages::subject_actions::{SubjectActions, SubjectMenu};
+
+/// The latest denials, one row for each rule and subject.
+#[component]
+pub fn DenialGroups(
+    denials: Signal<Vec<DenialEntry>>,
+    /// Whether rows name their rule.
+    #[prop(default = true)]
+    names_rules: bool,
+    #[prop(default = "Latest denials")] title: &'static str,
+    actions: SubjectActions,
+) -> impl IntoView {
+    let rows = move || {
+        let groups = denial_groups(denials.get());
+        let row = |group| view! { <GroupRow group names_rules actions /> };
+        groups.into_iter().take(GROUPS_MAX).map(row).collect::<Vec<_>>()
+    };
+    let none = move || denials.with(Vec::is_empty);
+    let sampled = move || {
+        let sampled = denials.with(|all| all.iter().any(|denial| denial.stands_for > 1));
+        sampled.then_some(
+            "Sampled: gates store a few denials per second; the counts include the others.",
+        )
+    };
+    view! {
+        <div class="card stack">
+            <h2>{title}</h2>
+            <Show when=none><p class="muted">"No denials in the last 24 hours"</p></Show>
+            <Show when=move || !none()>
+                <div class="table-wrap" tabindex="0" role="region" aria-label=title>
+                    <table class="denials">
+                        <thead><tr>
+                            <th scope="col">"Last"</th><th scope="col">"Subject"</th>
+                            {names_rules.then(|| view! { <th scope="col">"Rule"</th> })}
+                            <th scope="col" class="number">"Denials"</th><th scope="col">"Retry"</th>
+                            <th scope="col"><span class="hidden">"Actions"</span></th>
+                        </tr></thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </div>
+            </Show>
+            <p class="note">{sampled}</p>
+        </div>
+    }
+}
+
+#[component]
+fn GroupRow(group: DenialGroup, names_rules: bool, actions: SubjectActions) -> impl IntoView {
+    let tenant = expect_context::<TenantId>();
+    let DenialGroup { last, first_at, checks, degraded } = group;
+    let link = denial_link(&last);
+    let since = (checks > 1)
+        .then(|| view! { <div class="muted">"since "<RelativeTime at=first_at /></div> });
+    let target = target(&last);
+    view! {
+        <tr>
+            <td><RelativeTime at=last.at /></td>
+            <td class="text-cell">
+                {subject_link(&last.subject)}
+                {outcome_badges(last.shadow, degraded > 0)}
+            </td>
+            {names_rules.then(|| view! { <td class="text-cell">{rule_name(last.clone())}</td> })}
+            <td class="number">{grouped(checks)}{since}</td>
+            <td>
+                {retry(&last)}
+                <A href=move || tenant.page(&link)>"Reproduce"</A>
+            </td>
+            <td class="menu-cell"><SubjectMenu target actions /></td>
+        </tr>
+    }
+}
+
+/// When the same check can pass; if it never can, a link to the override or the rule that says so.
+fn retry(denial: &DenialEntry) -> impl IntoView + use<> {
+    let tenant = expect_context::<TenantId>();
+    let never = denial.retry_after_ms.is_none();
+    let page = if denial.subject.is_empty() {
+        format!("rules/{}", denial.rule_id)
+    } else {
+        subject::page(&denial.subject)
+    };
+    let why = never.then(|| view! { <A href=move || tenant.page(&page)>"Why"</A>" · " });
+    view! { {retry_text(denial.retry_after_ms)}" "{why} }
+}
+
+fn target(denial: &DenialEntry) -> RuleSubject {
+    RuleSubject {
+        rule_id: denial.rule_id.clone(),
+        rule: denial.rule.clone(),
+        subject: denial.subject.clone(),
+    }
+}
+
+/// The subject with a link to its page; only its name if all requests share one counter.
+fn subject_link(subject: &BTreeMap<String, String>) -> AnyView {
+    let tenant = expect_context::<TenantId>();
+    let (label, page) = (subject::label(subject), subject::page(subject));
+    if subject.is_empty() {
+        return view! { <div class="two-lines">{label}</div> }.into_any();
+    }
+    let title = label.clone();
+    view! {
+        <div class="two-lines" title=title>
+            <A href=move || tenant.page(&page)><bdi>{label.clone()}</bdi></A>
+        </div>
+    }
+    .into_any()
+}
+
+/// The rule of a denial, with its namespace.
+fn rule_name(denial: DenialEntry) -> impl IntoView {
+    let tenant = expect_context::<TenantId>();
+    let page = format!("rules/{}", denial.rule_id);
+    let whole = format!("{} in {}", denial.rule, denial.namespace);
+    view! {
+        <div class="two-lines" title=whole>
+            <A href=move || tenant.page(&page)>{denial.rule}</A>
+            <span class="muted">" in "<bdi>{denial.namespace}</bdi></span>
+        </div>
+    }
+}
+
+fn outcome_badges(shadow: bool, degraded: bool) -> impl IntoView {
+    view! {
+        {shadow.then(|| view! { <span class="badge badge-shadow">"Shadow"</span>" " })}
+        {degraded.then(|| view! { <span class="badge badge-degraded">"Redis unavailable"</span> })}
+    }
+}
+
+/// The most rows of the list.
+const GROUPS_MAX: usize = 20;
+
+/// Denials one by one, newest first.
+#[component]
+pub fn DenialTable(denials: Signal<Vec<DenialEntry>>, actions: SubjectActions) -> impl IntoView {
+    view! {
+        <div class="table-wrap" tabindex="0" role="region" aria-label="Denials">
+            <table class="denials">
+                <thead><tr>
+                    <th scope="col">"Time"</th><th scope="col">"Subject"</th><th scope="col">"Rule"</th>
+                    <th scope="col" class="number">"Cost"</th><th scope="col">"Retry"</th>
+                    <th scope="col"><span class="hidden">"Actions"</span></th>
+                </tr></thead>
+                <tbody>
+                    <For each=move || denials.get() key=|denial| denial.id.clone() let:denial>
+                        <DenialRow denial actions />
+                    </For>
+                </tbody>
+            </table>
+        </div>
+    }
+}
+
+#[component]
+fn DenialRow(denial: DenialEntry, actions: SubjectActions) -> impl IntoView {
+    let tenant = expect_context::<TenantId>();
+    let (link, target) = (denial_link(&denial), target(&denial));
+    let many = (denial.stands_for > 1).then(|| {
+        view! { <div class="muted">"× "{grouped(u64::from(denial.stands_for))}</div> }
+    });
+    view! {
+        <tr>
+            <td><RelativeTime at=denial.at /></td>
+            <td class="text-cell">{subject_link(&denial.subject)}{many}</td>
+            <td class="text-cell">
+                {rule_name(denial.clone())}
+                {outcome_badges(denial.shadow, denial.degraded)}
+            </td>
+            <td class="number">{grouped(denial.cost)}</td>
+            <td>
+                {retry(&denial)}
+                <A href=move || tenant.page(&link)>"Reproduce"</A>
+            </td>
+            <td class="menu-cell"><SubjectMenu target actions /></td>
+        </tr>
+    }
+}

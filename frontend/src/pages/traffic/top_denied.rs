@@ -1,0 +1,126 @@
+//! The most denied rules or subjects.
+
+use leptos::prelude::*;
+use leptos_router::components::A;
+use weir_wire::stats::{Top, TopBy, TopEntry};
+use weir_wire::time::DateTime;
+
+use crate::browser;
+use crate::charts::geometry::Scale;
+use crate::charts::timeline::{WIDTH, percent};
+use crate::model::number::{grouped, share_within};
+use crate::model::subject;
+use crate::model::subject_action::RuleSubject;
+use crate::pages::shell::TenantId;
+use crate::pages::subject_actions::{SubjectActions, SubjectMenu};
+
+/// The list, with its error bound.
+#[component]
+pub fn TopDenied(
+    title: &'static str,
+    top: Signal<Top>,
+    /// Whether entries of subjects name their rule.
+    #[prop(default = true)]
+    names_rules: bool,
+) -> impl IntoView {
+    let of_subjects = top.with_untracked(|top| top.by == TopBy::Subject);
+    let actions = SubjectActions::new(Callback::new(|()| {}));
+    let shadows =
+        Memo::new(move |_| top.with(|top| top.data.iter().any(|entry| entry.shadow_denied > 0)));
+    let rows = move || {
+        let Top { data: entries, error_at_most: error, .. } = top.get();
+        let most = entries.iter().map(|entry| entry.denied).max().unwrap_or(0);
+        entries
+            .into_iter()
+            .filter(|entry| entry.denied > 0)
+            .take(ROWS_MAX)
+            .map(|entry| view! { <TopRow entry most error shadows names_rules actions /> })
+            .collect::<Vec<_>>()
+    };
+    let none = move || top.with(|top| top.data.iter().all(|entry| entry.denied == 0));
+    let accuracy = move || {
+        let error_bound = top.with(|top| top.error_at_most);
+        (error_bound > 0).then(|| {
+            format!("Shares are approximate: the checks of a subject can be counted too high by up to {}.", grouped(error_bound))
+        })
+    };
+    let covered = move || {
+        top.with(|top| {
+            let local = |at: DateTime| browser::local_time(at.0.as_millis());
+            (top.by == TopBy::Subject).then(|| {
+                format!(
+                    "Counted from {} to {}, in steps of 10 minutes.",
+                    local(top.from),
+                    local(top.to)
+                )
+            })
+        })
+    };
+    view! {
+        <div class="card stack">
+            <h2>{title}</h2>
+            <Show when=none><p class="muted">"No denials in this period"</p></Show>
+            <Show when=move || !none()>
+                <div class="table-wrap" tabindex="0" role="region" aria-label=title>
+                    <table class="bars">
+                        <thead><tr>
+                            <th scope="col">"Name"</th><th scope="col" class="number">"Denied"</th>
+                            <Show when=move || shadows.get()><th scope="col" class="number">"Would deny"</th></Show>
+                            <th scope="col" class="number">"Share"</th>
+                            {of_subjects.then(|| view! { <th scope="col"><span class="hidden">"Actions"</span></th> })}
+                        </tr></thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </div>
+            </Show>
+            <p class="note">{accuracy}</p>
+            <p class="note">{covered}</p>
+        </div>
+    }
+}
+
+#[component]
+fn TopRow(
+    entry: TopEntry,
+    most: u64,
+    /// The greatest error of the entry's checks.
+    error: u64,
+    shadows: Memo<bool>,
+    names_rules: bool,
+    actions: SubjectActions,
+) -> impl IntoView {
+    let tenant = expect_context::<TenantId>();
+    let TopEntry { rule_id, rule, subject, checks, denied, shadow_denied, .. } = entry;
+    let name = rule.unwrap_or_else(|| "Deleted rule".to_owned());
+    let menu = subject.clone().map(|subject| {
+        let target = RuleSubject { rule_id: rule_id.clone(), rule: name.clone(), subject };
+        view! { <td class="menu-cell"><SubjectMenu target actions /></td> }
+    });
+    let link = view! { <A href=move || tenant.page(&format!("rules/{rule_id}"))>{name}</A> };
+    let which = match subject {
+        Some(attributes) => {
+            let (subject_label, page) = (subject::label(&attributes), subject::page(&attributes));
+            let title = subject_label.clone();
+            view! {
+                <div class="two-lines" title=title><A href=move || tenant.page(&page) attr:class="name"><bdi>{subject_label.clone()}</bdi></A></div>
+                {names_rules.then(|| view! { <div class="muted">{link}</div> })}
+            }
+            .into_any()
+        }
+        None => view! { <span class="name">{link}</span> }.into_any(),
+    };
+    let class = if shadow_denied >= denied { "bar would-deny" } else { "bar denied" };
+    let width = percent(Scale { most, start: 0, end: WIDTH }.place(denied));
+    view! {
+        <tr>
+            <td class="bar-cell">{which}<i class=class style=("width", width)></i></td>
+            <td class="number">{grouped(denied - shadow_denied.min(denied))}</td>
+            <Show when=move || shadows.get()><td class="number">{grouped(shadow_denied)}</td></Show>
+            <td class="number">{share_within(denied, checks, error).unwrap_or_else(|| "–".to_owned())}</td>
+            {menu}
+        </tr>
+    }
+}
+
+/// The most rows of a list.
+const ROWS_MAX: usize = 10;
