@@ -38,11 +38,25 @@ export async function heading(page, name) {
     await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
 }
 
+/** Signs out through the menu of the account. */
+export async function signOut(page) {
+    await page.getByRole("button", { name: "(account)" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await heading(page, "Sign in");
+}
+
 /** Visits each page of the navigation, and calls `visit` once the page has loaded. */
 export async function walk(page, visit) {
-    const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
+    const links = page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link");
+    const more = page.getByRole("button", { name: "More", exact: true });
+    // In narrow windows the navigation is behind a button.
+    const open = async () => ((await more.isVisible()) ? more.click() : undefined);
+    await page.getByRole("complementary").waitFor();
+    await open();
     await links.first().waitFor();
-    for (const name of await links.allTextContents()) {
+    const names = await links.allTextContents();
+    for (const [at, name] of names.entries()) {
+        if (at > 0) await open();
         await links.getByText(name, { exact: true }).click();
         await heading(page, name);
         await loaded(page);
@@ -53,6 +67,16 @@ export async function walk(page, visit) {
 /** Waits until the page has no loading state. */
 export async function loaded(page) {
     await page.getByRole("status", { name: "Loading" }).first().waitFor({ state: "detached" });
+}
+
+/** Waits until nothing slides or fades in any more, so that positions can be compared. */
+export async function still(page) {
+    await page.waitForFunction(() =>
+        document
+            .getAnimations()
+            .filter((animation) => animation.effect.getComputedTiming().endTime !== Infinity)
+            .every((animation) => animation.playState !== "running"),
+    );
 }
 
 /** Calls the admin API to prepare data, by default as the first person of the stack. */
@@ -100,6 +124,12 @@ async function signUp(name, fields) {
 
 function address(name) {
     return `${name}-${fresh}@example.com`;
+}
+
+/** Publishes the rule in the editor, after its review. */
+export async function publish(page) {
+    await page.getByRole("button", { name: "Review changes" }).click();
+    await page.getByRole("dialog", { name: "Review changes" }).getByRole("button", { name: "Publish" }).click();
 }
 
 /** Sends a check to a gate with an API key, once every gate serves the current rulebook. */

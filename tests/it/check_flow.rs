@@ -94,7 +94,7 @@ fn whole(rule_id: &str, reply: &Reply, allowed: bool, remaining: u64) -> Value {
     json!({
         "allowed": allowed,
         "denied_by": if allowed { json!([]) } else { json!(["login-per-user"]) },
-        "retry_after_ms": retry, "delay_ms": 0,
+        "retry_after_ms": retry, "cache_for_ms": retry.min(1_000), "delay_ms": 0,
         "limit": 2, "remaining": remaining, "reset_after_ms": reset,
         "limits": [
             { "rule": "login-per-user", "rule_id": rule_id, "algorithm": "sliding_window_log",
@@ -127,8 +127,9 @@ async fn nothing_matches_means_allowed_with_nulls_and_without_headers() {
     for body in [lacks_the_subject, elsewhere, json!({})] {
         let reply = tenant.check(0, &body).await.expect(200);
         let version = reply.number("/rulebook_version");
-        let expected = json!({ "allowed": true, "denied_by": [], "retry_after_ms": 0, "delay_ms": 0,
-            "limit": null, "remaining": null, "reset_after_ms": null, "limits": [],
+        let expected = json!({ "allowed": true, "denied_by": [], "retry_after_ms": 0,
+            "cache_for_ms": 0, "delay_ms": 0, "limit": null, "remaining": null, "reset_after_ms": null,
+            "limits": [],
             "degraded": null, "rulebook_version": version });
         assert_eq!(reply.body, expected);
         assert!(headers(&reply).iter().all(|(_, value)| value.is_none()), "{:?}", reply.headers);

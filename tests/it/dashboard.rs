@@ -7,7 +7,8 @@ use weir_local::ScratchDir;
 
 use crate::harness::{Dev, binary, print};
 
-/// Runs `tests/browser/scenarios` one after the other. `cargo xtask setup` installs their dependencies.
+/// Runs `tests/browser/scenarios` one after the other, all of them even if one fails. `cargo xtask setup` installs their
+/// dependencies.
 #[tokio::test]
 async fn scenarios_pass_in_a_real_browser() {
     let browser = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser");
@@ -22,6 +23,7 @@ async fn scenarios_pass_in_a_real_browser() {
     let screenshots = Path::new(env!("CARGO_MANIFEST_DIR")).join("../screenshots");
     let scenarios = scenarios(&browser.join("scenarios"));
     assert!(!scenarios.is_empty(), "there are scenarios");
+    let mut failed = Vec::new();
     for script in scenarios {
         let mut command = Command::new("node");
         command
@@ -40,9 +42,12 @@ async fn scenarios_pass_in_a_real_browser() {
         let run = run.unwrap_or_else(|error| panic!("node (20 or newer) is needed: {error}"));
         let output = [run.stdout, run.stderr].concat();
         let output = String::from_utf8_lossy(&output);
-        assert!(run.status.success(), "{}: {output}", script.display());
         print(output.trim_end());
+        if !run.status.success() {
+            failed.push(format!("{}: {output}", script.display()));
+        }
     }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
 /// The scripts, in the order of their names.

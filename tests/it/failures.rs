@@ -9,11 +9,21 @@ use serde_json::{Value, json};
 use crate::harness::{Stack, Tenant};
 
 /// The first cell of each row, and the file and the name of its test.
-const ROWS: [(&str, &str, &str); 25] = [
+const ROWS: [(&str, &str, &str); 27] = [
     (
         "Redis is stopped or stalls",
         "tests/it/redis_outage.rs",
         "rules_answer_by_themselves_while_redis_is_away_and_recover_alone",
+    ),
+    (
+        "one primary of a [cluster](redis.md#cluster) is away",
+        "crates/weir-redis/src/limiter/tests/cluster/failover.rs",
+        "killed_primary_degrades_only_its_buckets_until_its_replica_serves",
+    ),
+    (
+        "slots of a cluster move",
+        "crates/weir-redis/src/limiter/tests/cluster/moving_slots.rs",
+        "slots_that_move_under_load_charge_nothing_twice_and_admit_exactly_the_limit",
     ),
     (
         "Redis restarts empty, or is emptied",

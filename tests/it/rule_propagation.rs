@@ -199,9 +199,20 @@ async fn replicas_tell_the_version_of_each_gate() {
                     replica["applied_at"].is_string() && replica["started_at"].is_string(),
                     "{replica}"
                 );
+                assert!(replica["weir_version"].is_string(), "{replica}");
+                assert_eq!(replica["redis_up"], true, "{replica}");
                 replica["rulebook_version"].as_u64().is_some_and(|version| version >= rule.version)
             })
         })
+    })
+    .await;
+    until(seconds(10), "both gates are in the rollout of the rule", async || {
+        let path = "/replicas/rollouts?limit=5";
+        let reply = tenant.admin(Method::GET, path, &Value::Null).await.expect(200);
+        let rollouts = reply.body["data"].as_array().expect("a list");
+        let of_rule = rollouts.iter().find(|rollout| rollout["rulebook_version"] == rule.version);
+        let gates = of_rule.and_then(|rollout| rollout["gates"].as_array()).expect("a list");
+        gates.iter().filter(|gate| gate["after_ms"].is_u64()).count() >= stack.gates.len()
     })
     .await;
 }

@@ -1,7 +1,7 @@
 // An invitation to a person with an account: opened by someone else, accepted once, and useless afterwards.
 import { strict as assert } from "node:assert";
 
-import { api, heading, loaded, newcomer, signIn, stack, scenario } from "../steps.mjs";
+import { api, heading, loaded, newcomer, signIn, signOut, stack, scenario } from "../steps.mjs";
 
 const owner = await newcomer("inviter", "Lighthouse");
 const guest = await newcomer("invitee", "Harbour");
@@ -11,7 +11,7 @@ await scenario("accept", async ({ page, shoot }) => {
     const { token } = await api("POST", invitations, { email: guest.email, role: "editor" }, owner);
     const link = `${stack.baseUrl}/accept#${token}`;
     await signIn(page, owner);
-    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    await page.getByRole("navigation", { name: "Pages", exact: true }).waitFor();
     await openedBySomeoneElse(page, link, shoot);
     await join(page, shoot);
     await usedInvitation(page, link, shoot);
@@ -38,7 +38,7 @@ async function join(page, shoot) {
     await page.getByText("to join Lighthouse as an editor.").waitFor();
     await shoot("accept-with-account");
     await page.getByRole("button", { name: "Accept and join" }).click();
-    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    await page.getByRole("navigation", { name: "Pages", exact: true }).waitFor();
     await page.getByRole("combobox", { name: "Tenant" }).locator("option:checked", { hasText: "Lighthouse" }).waitFor({ state: "attached" });
     await loaded(page);
 }
@@ -62,8 +62,7 @@ async function leave(page) {
     await heading(page, "Tenants");
     await page.getByRole("link", { name: "Harbour" }).waitFor();
     assert.equal(await page.getByRole("link", { name: "Lighthouse" }).count(), 0);
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await heading(page, "Sign in");
+    await signOut(page);
 }
 
 async function revoked(page) {

@@ -34,8 +34,8 @@ try {
         await signIn(page, { ...viewer, next: `${home}/alerts` });
         await heading(page, "Alerts");
         await row(page, "night shift").first().waitFor();
-        assert.ok(await page.getByRole("button", { name: "Create alert" }).isDisabled());
-        assert.ok(await page.getByRole("button", { name: "Create webhook" }).isDisabled());
+        assert.ok(await page.getByRole("button", { name: "New alert" }).isDisabled());
+        assert.ok(await page.getByRole("button", { name: "New webhook" }).isDisabled());
         await page.getByRole("button", { name: "Deliveries of night shift" }).click();
         await page.getByText("webhook.test", { exact: true }).first().waitFor();
         await shoot("alerts-viewer");
@@ -45,6 +45,7 @@ try {
 }
 
 async function makeWebhook(page, shoot) {
+    await page.getByRole("button", { name: "New webhook" }).click();
     await page.getByLabel("Webhook name").fill("on call");
     await page.getByLabel("URL").fill(receiver.url);
     await page.getByRole("button", { name: "Create webhook" }).click();
@@ -73,6 +74,7 @@ async function makeRule() {
 }
 
 async function makeAlert(page, shoot) {
+    await page.getByRole("button", { name: "New alert" }).click();
     await page.getByLabel("Name", { exact: true }).fill("nearly used up");
     await page.getByText("Fires when 20% or more of at least 100 checks are denied within 5 minutes").waitFor();
     await page.getByLabel("Denial rate (%)").fill("many");
@@ -105,7 +107,7 @@ async function firesOnce(page, secret, shoot) {
 
 async function edit(page, shoot) {
     await page.getByRole("button", { name: "Edit nearly used up" }).click();
-    await page.getByRole("heading", { level: 2, name: "Change nearly used up" }).waitFor();
+    await page.getByRole("dialog", { name: "Change nearly used up" }).waitFor();
     await page.getByLabel("Enabled").uncheck();
     await page.getByRole("button", { name: "Save alert" }).click();
     await row(page, "nearly used up").getByText("Off", { exact: true }).waitFor();
@@ -146,9 +148,11 @@ async function editWebhook(page, shoot) {
     const dialog = page.getByRole("dialog", { name: "Change on call" });
     const url = dialog.getByLabel("URL");
     assert.equal(await url.inputValue(), receiver.url);
+    await url.fill("ftp://hooks.example.com/weir");
+    await dialog.getByText("Must begin with https://").waitFor();
     page.expectFault(/status 422: PUT .*\/webhooks\//);
     page.expectFault(/console: Failed to load resource.*422/);
-    await url.fill("ftp://hooks.example.com/weir");
+    await url.fill("https://name:secret@hooks.example.com/weir");
     await dialog.getByRole("button", { name: "Save webhook" }).click();
     await dialog.locator("input[aria-invalid=true]").waitFor();
     await shoot("alerts-webhook-edit");

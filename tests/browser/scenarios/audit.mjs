@@ -1,7 +1,8 @@
 // Audit entries with their differences, loading older entries, filters, and access for admins only.
 import { strict as assert } from "node:assert";
+import { readFile } from "node:fs/promises";
 
-import { api, colleague, heading, newcomer, signIn, scenario } from "../steps.mjs";
+import { api, colleague, heading, newcomer, signIn, signOut, stack, scenario } from "../steps.mjs";
 
 const owner = await newcomer("auditor");
 const home = `/tenants/${owner.tenant}`;
@@ -10,10 +11,11 @@ await scenario("audit", async ({ page, shoot }) => {
     await changeThings();
     await signIn(page, { ...owner, next: `/t/${owner.tenant}/audit` });
     await heading(page, "Audit log");
-    await page.getByText("50 entries; older entries are not loaded yet").waitFor();
+    await page.getByText("50 entries; more are not loaded yet").waitFor();
     await shoot("audit");
     await older(page);
     await difference(page, shoot);
+    await namesAndLinks(page);
     await asViewer(page, shoot);
 });
 
@@ -49,20 +51,45 @@ async function difference(page, shoot) {
     await page.reload();
     await page.getByText("1 entry", { exact: true }).waitFor();
     assert.equal(await page.getByLabel("Actor").inputValue(), "AUDITOR");
-    const entry = page.getByRole("button", { name: "Changed rule login" });
+    // B26: the line itself says what changed, and names the objects.
+    const line = page.getByRole("row", { name: "Changed rule login" });
+    await line.getByText("mode: Enforced → Shadow; limits: at least 1 s apart → at least 5 s apart").waitFor();
+    const entry = line.getByRole("button", { name: "Changed rule login" });
     await entry.focus();
     await page.keyboard.press("Enter");
-    assert.equal(await entry.getAttribute("aria-expanded"), "true");
-    await page.getByText("All requests, for each user: at least 5 s apart. Shadow").waitFor();
+    const drawer = page.getByRole("dialog", { name: "Changed rule login" });
+    await drawer.getByText("All requests, for each user: at least 5 s apart. Shadow").waitFor();
     const row = page.getByRole("table", { name: "Changes" }).getByRole("row").nth(1);
     assert.deepEqual(await row.getByRole("cell").allTextContents(), ["limits[0].interval_ms", "1000", "5000"]);
     await shoot("audit-entry");
+    await drawer.getByRole("button", { name: "Close" }).click();
+    await drawer.waitFor({ state: "hidden" });
+}
+
+/** B26: entries of overrides and resets have only ids; the page shows the rule and the subject, and links to them. */
+async function namesAndLinks(page) {
+    const { data } = await api("GET", `${home}/rules`, undefined, owner);
+    const [{ id }] = data;
+    const subject = { user: "u-17" };
+    await api("POST", `${home}/overrides`, { rule_id: id, subject, action: "allow" }, owner);
+    await api("POST", `${home}/counters/reset`, { rule_id: id, subject }, owner);
+    await page.goto(`${stack.baseUrl}/t/${owner.tenant}/audit`);
+    await page.getByRole("button", { name: "Reset the counter of rule login for user u-17" }).waitFor();
+    const line = page.getByRole("row", { name: "Created override of login for user u-17" });
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "View of Audit log" }).click();
+    await page.getByRole("menuitem", { name: "Export loaded rows" }).click();
+    const text = await readFile(await (await download).path(), "utf8");
+    assert.match(text, /^Event,Change,Actor,IP address,Time\r\n/);
+    assert.match(text, /Created override of login for user u-17/);
+    await line.getByRole("link").click();
+    await heading(page, "Overrides");
+    assert.equal(new URL(page.url()).search, `?rule=${id}`);
 }
 
 async function asViewer(page, shoot) {
     const viewer = await colleague(owner, "looker", "viewer");
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await heading(page, "Sign in");
+    await signOut(page);
     await signIn(page, { ...viewer, next: `/t/${owner.tenant}/audit` });
     await heading(page, "Audit log");
     await page.getByText("You need the admin role to do this. You are a viewer.").waitFor();

@@ -19,7 +19,7 @@ await scenario("budgets", async ({ page }) => {
 
     await signIn(page);
     await heading(page, "Rules");
-    const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
+    const links = page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link");
     const names = await links.allTextContents();
     const changes = new Map(names.map((name) => [name, []]));
     for (let round = 0; round < ROUNDS; round += 1) {

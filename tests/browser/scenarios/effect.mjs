@@ -1,7 +1,7 @@
 // The effect of a raised limit on current subjects, shown before it is saved and confirmed after.
 import { strict as assert } from "node:assert";
 
-import { api, check, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
+import { api, check, fresh, heading, newcomer, publish, signIn, stack, scenario } from "../steps.mjs";
 
 const owner = await newcomer("raiser");
 const rules = `/tenants/${owner.tenant}/rules`;
@@ -26,8 +26,9 @@ await scenario("effect", async ({ page, shoot }) => {
     await page.getByRole("link", { name: made.name }).click();
     await page.getByRole("link", { name: "Edit rule" }).click();
     await heading(page, `Edit ${made.name}`);
-    await stands(page, "user u-full", ["denied 0 of 3 left", "denied 0 of 3 left"]);
-    await page.getByText("No change for 2 subjects.").waitFor();
+    await stands(page, "user u-full", ["denied 0 of 3 left"]);
+    await page.getByText("Current counters. Change a limit to see its effect.").waitFor();
+    assert.equal(await page.getByRole("columnheader", { name: "Proposed" }).count(), 0, "nothing is proposed yet");
 
     const most = page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true });
     await most.fill("5");
@@ -36,13 +37,16 @@ await scenario("effect", async ({ page, shoot }) => {
     await page.getByText("Of 2 subjects, 1 denied now would be allowed.").waitFor();
     await page.getByLabel("Another subject: user").fill("u-vip");
     await page.keyboard.press("Enter");
-    await stands(page, "user u-vip", ["has an override", "has an override"]);
+    await stands(page, "user u-vip", ["always allowed by an override", "always allowed by an override"]);
+    const name = page.getByRole("region", { name: "Impact on current subjects" }).getByText("user u-full");
+    const lines = await name.evaluate((node) => node.getClientRects().length);
+    assert.equal(lines, 1, "the name of a subject does not break");
     await shoot("rule-effect");
 
     await most.fill("1");
     await page.getByText("Of 3 subjects, 1 allowed now would be denied.").waitFor();
     await most.fill("5");
-    await page.getByRole("button", { name: "Save rule" }).click();
+    await publish(page);
     await heading(page, made.name);
     await page.getByText(/^live on 2 of 2 gates/).waitFor();
     assert.equal((await ask("u-full")).remaining, 1, "the prediction, less this check");

@@ -1,7 +1,7 @@
 // The first use: sign in, create and edit a rule, create a key, and see checks allowed and then denied.
 import { strict as assert } from "node:assert";
 
-import { fresh as suffix, heading, signIn as enter, scenario } from "../steps.mjs";
+import { fresh as suffix, heading, publish, signIn as enter, scenario } from "../steps.mjs";
 
 const namespace = `scenario-${suffix}`;
 const rule = `login-${suffix}`;
@@ -43,7 +43,7 @@ async function createRule(page, shoot) {
     await limit.getByRole("textbox", { name: "Limit", exact: true }).fill("5");
     await page.getByText("Requests where route is /scenario, for each user: 5 per minute.").waitFor();
     await shoot("rule-editor");
-    await page.getByRole("button", { name: "Create rule" }).click();
+    await publish(page);
     await heading(page, rule);
 }
 
@@ -52,7 +52,7 @@ async function editRule(page, shoot) {
     await page.getByRole("link", { name: "Edit rule" }).click();
     await heading(page, `Edit ${rule}`);
     await page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true }).fill("3");
-    await page.getByRole("button", { name: "Save rule" }).click();
+    await publish(page);
     await heading(page, rule);
     await page.getByText("Requests where route is /scenario, for each user: 3 per minute.").waitFor();
     await page.getByText("2, live since rulebook version").waitFor();
@@ -61,6 +61,7 @@ async function editRule(page, shoot) {
 async function createKey(page, shoot) {
     await page.getByRole("link", { name: "API keys" }).click();
     await heading(page, "API keys");
+    await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Name", { exact: true }).fill(key);
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByText("Copy it now").waitFor();
@@ -97,7 +98,7 @@ async function checkUntilDenied(page, shoot) {
 }
 
 async function lookAround(page, shoot) {
-    await page.getByRole("link", { name: "Gates" }).click();
+    await page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link", { name: "Gates" }).click();
     await heading(page, "Gates");
     await page.getByText("The current rules are live on").waitFor();
     await shoot("gates");
@@ -127,7 +128,8 @@ async function deleteAndRevoke(page, shoot) {
 }
 
 async function signOut(page) {
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "(account)" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
     await heading(page, "Sign in");
     assert.equal(new URL(page.url()).search, "", "signing out leaves no link back");
 }

@@ -42,8 +42,10 @@ async function create(page, name) {
     await type(page, page.getByLabel("Name", { exact: true }), name);
     await type(page, page.getByLabel("Count by"), "user");
     await type(page, page.getByRole("textbox", { name: "Limit", exact: true }), "7");
-    await reach(page, page.getByRole("button", { name: "Create rule" }));
+    await reach(page, page.getByRole("button", { name: "Review changes" }));
     await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Review changes" }).getByRole("button", { name: "Publish" }).waitFor();
+    await page.keyboard.press("Control+Enter");
     await heading(page, name);
     await page.getByText("All requests, for each user: 7 per minute (approximate).").first().waitFor();
 }

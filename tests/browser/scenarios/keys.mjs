@@ -12,7 +12,7 @@ await scenario("keys", async ({ page, shoot }) => {
     await page.getByText("No API keys yet").waitFor();
     const first = await create(page, shoot);
     await page.getByRole("button", { name: "I have saved it" }).click();
-    await page.getByRole("button", { name: "Create key" }).waitFor();
+    await page.getByRole("button", { name: "New key" }).waitFor();
     await row(page).getByRole("cell", { name: "Never" }).waitFor();
     await passes(first);
     await used(tenant.id);
@@ -28,6 +28,7 @@ await scenario("keys", async ({ page, shoot }) => {
 });
 
 async function create(page, shoot) {
+    await page.getByRole("button", { name: "New key" }).click();
     const submit = page.getByRole("button", { name: "Create key" });
     assert.ok(await submit.isDisabled(), "a key needs a name");
     await page.getByLabel("Name", { exact: true }).fill("x".repeat(101));

@@ -29,6 +29,7 @@ await scenario("live", async ({ page, shoot }) => {
     await page.getByLabel("Filter by subject, rule or namespace").fill("U-1");
     await denials.getByText("user u-2").waitFor({ state: "detached" });
     await denials.getByText(/^\d+ s ago$/).first().waitFor();
+    await facets(page, denials);
     await page.getByLabel("Filter by subject, rule or namespace").fill("zzzz");
     await page.getByText("No denials match “zzzz”").waitFor();
     await page.getByLabel("Filter by subject, rule or namespace").fill("u-1");
@@ -37,6 +38,22 @@ await scenario("live", async ({ page, shoot }) => {
     await page.getByText("Would be denied").waitFor();
     assert.equal(await page.getByLabel("Value").inputValue(), "u-1");
 });
+
+/** A facet restricts the list, and denials of a subject become one row. */
+async function facets(page, denials) {
+    await page.getByLabel("Filter by subject, rule or namespace").fill("");
+    await denials.getByText("user u-2").waitFor();
+    const rule = page.getByRole("group", { name: "Rule" }).getByRole("button", { name });
+    await rule.click();
+    await page.getByRole("button", { name, pressed: true }).waitFor();
+    await rule.click();
+    await page.getByRole("img", { name: /^Checks/ }).waitFor();
+    await page.getByRole("button", { name: "Group by subject" }).click();
+    const groups = page.getByRole("region", { name: "Denials by subject" });
+    await groups.getByRole("row").filter({ hasText: "user u-2" }).waitFor();
+    await page.getByRole("button", { name: "Group by subject" }).click();
+    await denials.getByText("user u-2").waitFor();
+}
 
 async function deny(user) {
     const answer = await check(stack.gates[0], secret, { attributes: { user } });

@@ -2,7 +2,7 @@
 import { strict as assert } from "node:assert";
 import { readFile } from "node:fs/promises";
 
-import { api, check, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
+import { api, check, eventually, fresh, heading, newcomer, signIn, stack, scenario, still } from "../steps.mjs";
 
 const owner = await newcomer("excepter");
 const name = `limited-${fresh}`;
@@ -19,6 +19,9 @@ await scenario("overrides", async ({ page, shoot }) => {
     await page.getByText("No overrides yet").waitFor();
     await shoot("overrides-empty");
     await create(page, shoot);
+    await limitsAreGrouped(page);
+    await expires(page);
+    await suggests(page);
     await change(page);
     await wrongDay(page, shoot);
     await staleEdit(page, shoot);
@@ -45,6 +48,51 @@ async function create(page, shoot) {
     await row(page, "user u-vip").getByText("in 30 d").waitFor();
     const answer = await check(stack.gates[0], secret, { attributes: { user: "u-vip" } });
     assert.equal(answer.limit, 50, "the gate applies the override");
+}
+
+/** B32: the legend stands above its fields, and the button apart from the limit. */
+async function limitsAreGrouped(page) {
+    await page.getByRole("button", { name: "Edit override of user u-vip" }).click();
+    const group = page.getByRole("dialog").getByRole("group", { name: "Limits" });
+    await group.waitFor();
+    await still(page);
+    const [legend, limit, button] = await Promise.all([
+        group.getByText("Limits", { exact: true }).boundingBox(),
+        group.getByRole("group", { name: "Limit", exact: true }).boundingBox(),
+        group.getByRole("button", { name: "Add limit" }).boundingBox(),
+    ]);
+    assert.equal(legend.x, limit.x, "the legend is not indented");
+    assert.ok(button.y - (limit.y + limit.height) >= 8, "the button is apart from the limit");
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+}
+
+/** An override that ends while it is shown is marked as expired without a reload. */
+async function expires(page) {
+    const { data } = await api("GET", `/tenants/${owner.tenant}/rules`, undefined, owner);
+    const [{ id }] = data;
+    const expires_at = new Date(Date.now() + 8000).toISOString();
+    await api("POST", `/tenants/${owner.tenant}/overrides`, { rule_id: id, subject: { user: "u-brief" }, action: "allow", expires_at }, owner);
+    await page.reload();
+    await row(page, "user u-brief").waitFor();
+    await row(page, "user u-brief").getByText("Expired").waitFor({ timeout: 30_000 });
+    await page.getByRole("button", { name: "Delete override of user u-brief" }).click();
+    await row(page, "user u-brief").waitFor({ state: "detached" });
+}
+
+/** The subjects that gates have denied are suggested. */
+async function suggests(page) {
+    const ask = () => check(stack.gates[0], secret, { attributes: { user: "u-seen" } });
+    for (const allowed of [true, true, false]) assert.equal((await ask()).allowed, allowed);
+    await eventually("the denial is listed", async () => {
+        const { data } = await api("GET", `/tenants/${owner.tenant}/stats/denials`, undefined, owner);
+        return data.length > 0;
+    });
+    await page.reload();
+    await page.getByRole("button", { name: "New override" }).click();
+    const field = page.getByRole("combobox", { name: "Subject: user" });
+    const list = await field.getAttribute("list");
+    await page.locator(`#${list} option[value=u-seen]`).waitFor({ state: "attached" });
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
 }
 
 async function change(page) {
@@ -170,9 +218,10 @@ async function resetCounter(page, shoot) {
 async function remove(page) {
     await page.getByLabel("Search subjects").fill("u-vip");
     await page.getByRole("button", { name: "Delete override of user u-vip" }).click();
-    const dialog = page.getByRole("dialog", { name: "Delete this override?" });
-    await dialog.getByLabel("Type user u-vip to confirm").fill("user u-vip");
-    await dialog.getByRole("button", { name: "Delete override" }).click();
+    await page.getByText("No matching overrides").waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await row(page, "user u-vip").waitFor();
+    await page.getByRole("button", { name: "Delete override of user u-vip" }).click();
     await page.getByText("No matching overrides").waitFor();
 }
 

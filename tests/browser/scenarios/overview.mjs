@@ -41,7 +41,9 @@ await scenario("overview", async ({ page, shoot }) => {
     await shoot("overview");
     await inTheList(page, shoot);
     await readByKeyboard(page);
+    await legend(page);
     await zoomIn(page, shoot);
+    await uncertain(page);
     await ages(page);
 });
 
@@ -60,6 +62,21 @@ async function ages(page) {
     await page.context().setOffline(true);
     await page.getByText(/^Updated ([6-9]|1\d) s ago\.$/).waitFor({ timeout: 30_000 });
     await page.context().setOffline(false);
+}
+
+/** A share is left out if its error exceeds a tenth of the checks. */
+async function uncertain(page) {
+    const asked = /stats\/top\?by=subject/;
+    await page.route(asked, async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, json: { ...(await response.json()), error_at_most: 86 } });
+    });
+    await page.reload();
+    await page.getByText("Shares are approximate: the checks of a subject can be counted too high by up to 86.").waitFor();
+    const subjects = page.getByRole("region", { name: "Most denied subjects" }).last();
+    const cells = await subjects.getByRole("row").filter({ hasText: "user u-1" }).first().getByRole("cell").allTextContents();
+    assert.ok(cells.includes("–") && !cells.some((text) => text.endsWith("%")), `${cells}`);
+    await page.unroute(asked);
 }
 
 /** Two users with five checks each, three of them allowed, alternating between the gates. */
@@ -96,6 +113,20 @@ async function readByKeyboard(page) {
     assert.equal(allowed, 6, "the table shows the values of the chart");
 }
 
+/** The state as a sentence, the changes of the period, and the legend, which filters. */
+async function legend(page) {
+    await page.getByRole("region", { name: "State" }).getByText(/^.?40% of checks are denied/).waitFor();
+    await page.getByRole("region", { name: "What changed" }).getByText(`Created rule ${name}`).waitFor();
+    const flag = page.getByRole("button", { name: new RegExp(`Created rule ${name}`) });
+    await flag.click();
+    const allowed = page.getByRole("group", { name: "Legend" }).getByRole("button", { name: "Allowed" });
+    await allowed.click();
+    await page.getByRole("button", { name: "Allowed", pressed: false }).waitFor();
+    await allowed.click({ modifiers: ["Alt"] });
+    await page.getByRole("button", { name: "Denied", pressed: false }).first().waitFor();
+    await allowed.click({ modifiers: ["Alt"] });
+}
+
 /** Dragging over the chart sets the range in the URL, and Back restores the previous one. */
 async function zoomIn(page, shoot) {
     const plot = page.getByRole("img", { name: /^Checks/ });
@@ -105,8 +136,22 @@ async function zoomIn(page, shoot) {
     await page.mouse.move(x + width * 0.9, y + 50, { steps: 4 });
     await page.mouse.up();
     await page.waitForURL(/\?from=\d+&to=\d+/);
+    const ring = await plot.evaluate((node) => getComputedStyle(node).outlineStyle);
+    assert.equal(ring, "none", "only the keyboard draws a ring round the chart");
     await shoot("overview-zoomed");
+    await page.getByRole("button", { name: "Reset zoom" }).click();
+    await page.waitForURL(/\?last=1h/);
     await page.goBack();
+    await page.waitForURL(/\?from=/);
+    await page.goBack();
+    await page.getByRole("button", { name: "1 h", pressed: true }).waitFor();
+    await page.getByLabel("Compare with").selectOption({ label: "Previous period" });
+    await page.waitForURL(/compare=previous/);
+    await page.getByText("Compared period").waitFor();
+    await page.getByLabel("Compare with").selectOption({ label: "No comparison" });
+    await page.getByRole("button", { name: "Custom" }).click();
+    await page.getByLabel("From", { exact: true }).fill("2026-01-02T03:04");
+    await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "24 h" }).click();
     await page.waitForURL(/\?last=24h/);
     await page.getByRole("button", { name: "24 h", pressed: true }).waitFor();

@@ -21,12 +21,12 @@ await scenario("palette", async ({ page, shoot }) => {
     const chosen = page.getByRole("listbox").getByRole("option", { selected: true });
 
     await page.keyboard.press("Control+k");
-    await chosen.getByText("Get started").waitFor();
+    await chosen.getByText("Overview").waitFor();
     await page.getByRole("listbox").getByRole("option").getByText("api-per-user").waitFor();
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");
-    await chosen.getByText("Overview").waitFor();
+    await chosen.getByText("Live").waitFor();
     await shoot("palette");
     await page.keyboard.press("Escape");
     await field.waitFor({ state: "detached" });
@@ -34,8 +34,8 @@ await scenario("palette", async ({ page, shoot }) => {
     await lead(page, rule, rule);
     await lead(page, `key ${fresh}`, "API keys");
     await lead(page, "create", "New rule");
-    await lead(page, `user=u-${fresh}`, "Test");
-    assert.equal(await page.getByLabel("Value").inputValue(), `u-${fresh}`);
+    await lead(page, "change pass", "Settings");
+    await lead(page, `user=U-${fresh}`, `user U-${fresh}`);
 
     await page.keyboard.press("Control+k");
     await field.fill(`user=vip-${fresh}`);

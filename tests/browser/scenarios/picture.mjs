@@ -15,6 +15,8 @@ await scenario("picture", async ({ page, shoot }) => {
     await limit.getByLabel("Algorithm").selectOption({ label: "Fixed window" });
     await says("20 of 20 requests allowed, 0 denied. Peak: 20 per minute.");
     await says("Worst case: 20 per minute.");
+    await picture.getByRole("button", { name: "Pause" }).click();
+    await picture.getByRole("button", { name: "Play" }).waitFor();
     await limit.getByLabel("Algorithm").selectOption({ label: "Sliding window log" });
     await says("Worst case: 10 per minute.");
     await says("10 of 20 requests allowed, 10 denied. Peak: 10 per minute.");

@@ -90,6 +90,7 @@ async function alerts(page, shoot, fetched) {
     const row = page.getByRole("row", { name: "too many" });
     await row.getByText(`decisions of ${last.namespace} / ${last.name}`).waitFor();
     fetched(3);
+    await page.getByRole("button", { name: "New alert" }).click();
     const of = page.getByRole("combobox", { name: "Scope", exact: true });
     assert.equal(await of.inputValue(), "All checks");
     await pick(page, of, "space-9", "namespace space-9");
@@ -98,8 +99,9 @@ async function alerts(page, shoot, fetched) {
     await page.getByText("decisions of space-8 / rule-00218 are denied").waitFor();
     await shoot("rule-picker-alerts");
     fetched(30);
+    await page.getByRole("dialog", { name: "New alert" }).getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Edit too many" }).click();
-    await page.getByRole("heading", { level: 2, name: "Change too many" }).waitFor();
+    await page.getByRole("dialog", { name: "Change too many" }).waitFor();
     assert.equal(await of.inputValue(), `rule ${last.namespace} / ${last.name}`);
 }
 

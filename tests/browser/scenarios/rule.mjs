@@ -1,7 +1,7 @@
-// The rollout of a rule, its revisions, a revert, and a concurrent edit.
+// The rollout of a rule, its definition, its revisions, a revert, and a concurrent edit.
 import { strict as assert } from "node:assert";
 
-import { api, fresh, heading, signIn, stack, scenario } from "../steps.mjs";
+import { api, fresh, heading, publish, signIn, stack, scenario } from "../steps.mjs";
 
 const path = `/tenants/${stack.tenant}/rules`;
 const limit = (most) => ({ algorithm: "fixed_window", limit: most, window_ms: 60000 });
@@ -22,6 +22,11 @@ async function change(revision, body) {
 }
 
 async function revert(page, shoot) {
+    await page.getByRole("tab", { name: "Definition" }).click();
+    await page.getByRole("region", { name: "Preview" }).getByRole("img").waitFor();
+    await page.getByRole("group", { name: "Copy JSON" }).getByText(`"name": "${made.name}"`).waitFor();
+    await shoot("rule-definition");
+    await page.getByRole("tab", { name: "History" }).click();
     await page.getByText("Revision 2", { exact: true }).click();
     const changed = page.getByRole("region", { name: "Changes in revision 2" });
     const first = changed.getByRole("row", { name: "Limit 5 per minute" });
@@ -35,6 +40,7 @@ async function revert(page, shoot) {
     await dialog.getByRole("row", { name: "Limit at least 1 s apart none" }).waitFor();
     await shoot("rule-revert");
     await dialog.getByRole("button", { name: "Revert", exact: true }).click();
+    await page.getByText(new RegExp(`^Reverted ${made.name}, revision 3: live on 2 of 2 gates`)).waitFor();
     await page.getByText("3, live since rulebook version").waitFor();
     await page.getByText(/^live on 2 of 2 gates/).waitFor();
 }
@@ -48,7 +54,7 @@ async function staleEdit(page, shoot) {
     const field = page.getByRole("group", { name: "Limit" }).getByRole("textbox", { name: "Limit", exact: true });
     await field.fill("7");
     await change(4, { count_by: ["user"], limits: [limit(8)] });
-    await page.getByRole("button", { name: "Save rule" }).click();
+    await publish(page);
     const stale = page.getByRole("alert");
     await stale.getByText("Changed: limits.").waitFor();
     await stale.getByText("8 per minute (fixed window)", { exact: false }).waitFor();
@@ -59,4 +65,15 @@ async function staleEdit(page, shoot) {
     await page.getByText("5, live since rulebook version").waitFor();
     const { limits } = await api("GET", `${path}/${made.id}`);
     assert.equal(limits[0].limit, 7);
+    await undo(page);
+}
+
+/** The confirmation of a publication restores the revision before it, and the page shows it. */
+async function undo(page) {
+    const published = page.locator(".toast").filter({ hasText: new RegExp(`^Published ${made.name}, revision 5`) });
+    await published.getByRole("button", { name: "Undo" }).click();
+    await page.getByText(new RegExp(`^${made.name} is as in revision 4 again: live on 2 of 2 gates`)).waitFor();
+    await page.getByText("6, live since rulebook version").waitFor();
+    const { limits } = await api("GET", `${path}/${made.id}`);
+    assert.equal(limits[0].limit, 8);
 }

@@ -69,7 +69,7 @@ async function findsAndSorts(page, shoot) {
     await page.getByLabel("Filter").fill("space-3 rule-000");
     await page.getByText("2 of 120 rules").waitFor();
     assert.equal(new URL(page.url()).search, "?q=space-3%20rule-000");
-    await page.getByRole("button", { name: "Rule" }).click();
+    await page.getByRole("button", { name: "Rule", exact: true }).click();
     const head = page.getByRole("columnheader", { name: "Rule", exact: true });
     assert.equal(await head.getAttribute("aria-sort"), "descending");
     const names = await page.getByRole("region", { name: "Rules" }).getByRole("link").allTextContents();

@@ -76,7 +76,7 @@ async function toADeepLink(page) {
 async function neverToAnotherSite(page) {
     const own = new URL(stack.baseUrl).origin;
     const home = async () => {
-        await page.getByRole("navigation", { name: "Pages" }).waitFor();
+        await page.getByRole("navigation", { name: "Pages", exact: true }).waitFor();
         await page.waitForURL((url) => url.pathname !== "/sign-in");
         assert.equal(new URL(page.url()).origin, own);
     };
@@ -100,6 +100,7 @@ async function submit(page, password) {
 }
 
 async function signOut(page) {
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "(account)" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
     await heading(page, "Sign in");
 }

@@ -25,12 +25,12 @@ await scenario("start", async ({ page, shoot }) => {
     const began = performance.now();
     await signUp(page);
     await shoot("start-templates");
+    await inTwoClicks(page, shoot);
+    await page.getByRole("button", { name: "Another template" }).click();
     await use(page, "Login protection");
     const decision = page.getByRole("region", { name: "The first decision" });
     await decision.getByText("Waiting for the first check").waitFor();
-    await page.getByRole("button", { name: "Copy key" }).waitFor();
-    await shoot("start-key");
-    await page.getByRole("button", { name: "I have saved it" }).click();
+    await page.getByText("Saved.").waitFor();
 
     await once(page, decision);
     await untilDenied(page);
@@ -51,6 +51,24 @@ async function signUp(page) {
     await page.getByLabel("Tenant name").fill(`Start ${fresh}`);
     await page.getByRole("button", { name: "Sign up" }).click();
     await heading(page, "Get started");
+}
+
+/** From the templates to a status 429 in two clicks and without a terminal. The rule is in shadow mode until then. */
+async function inTwoClicks(page, shoot) {
+    page.expectFault(/status 429: POST .*\/check/);
+    page.expectFault(/console: Failed to load resource.*429.*\/check/);
+    await page.getByRole("region", { name: "E-mail sending" }).getByRole("button", { name: "Try in shadow mode" }).click();
+    const attempt = page.getByRole("region", { name: "Try it" });
+    await attempt.getByText("It works: 10 checks allowed, and 3 more that the rule would deny. Nothing was blocked.").waitFor();
+    await attempt.getByText("HTTP 200 OK").waitFor();
+    await page.getByRole("button", { name: "Copy key" }).waitFor();
+    await shoot("start-shadow");
+    await page.getByRole("button", { name: "I have saved it" }).click();
+    await attempt.getByRole("button", { name: "Enforce and send again" }).click();
+    await attempt.getByText("It works: 10 checks allowed, then 3 denied with status 429.").waitFor();
+    await attempt.getByText("HTTP 429 Too Many Requests").waitFor();
+    await attempt.getByText(/Retry-After: \d+/).waitFor();
+    await shoot("start-429");
 }
 
 async function once(page, decision) {
@@ -107,7 +125,7 @@ async function useAnotherTemplate(page) {
 }
 
 async function use(page, template) {
-    await page.getByRole("region", { name: template }).getByRole("button", { name: "Use template" }).click();
+    await page.getByRole("region", { name: template }).getByRole("button", { name: "Create and enforce" }).click();
 }
 
 async function codeOf(page, label) {

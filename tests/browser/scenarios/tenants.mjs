@@ -41,7 +41,7 @@ async function newTenant(page) {
     assert.ok(await page.getByRole("button", { name: "Create tenant" }).isDisabled());
     await name.fill(another);
     await page.getByRole("button", { name: "Create tenant" }).click();
-    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    await page.getByRole("navigation", { name: "Pages", exact: true }).waitFor();
     await chosen(page, another);
 }
 

@@ -8,7 +8,7 @@ const viewer = await colleague(owner, "watcher", "viewer");
 const home = `/tenants/${owner.tenant}`;
 
 /** Controls that change something or need more than read access, unlike filters, views and local input. */
-const CHANGES = /^(Create|New|Edit|Change (?!password)|Delete|Remove (?!condition|limit|attribute)|Revoke|Rotate|Invite|Save .|Reset|Revert|Import|Record|Stop|Run test)/;
+const CHANGES = /^(Create(?!d)|New|Edit|Change (?!password)|Delete|Remove (?!condition|limit|attribute)|Revoke|Rotate|Invite|Save .|Reset|Revert|Import|Record|Stop|Run test)/;
 
 await scenario("viewer", async ({ page, shoot }) => {
     const limits = [{ algorithm: "sliding_window_log", limit: 5, window_ms: 60_000 }];
@@ -20,9 +20,9 @@ await scenario("viewer", async ({ page, shoot }) => {
     await walk(page, async (name) => {
         explained += await reasons(page, name);
         if (name === "Overrides") assert.ok(await page.getByRole("button", { name: "Export CSV" }).isEnabled());
-        // The only "Save" is that of the viewer's own name.
+        // Even that of the viewer's own name, as long as the name is unchanged.
         const saves = page.getByRole("button", { name: "Save", exact: true, disabled: false });
-        assert.equal(await saves.count(), name === "Settings" ? 1 : 0, name);
+        assert.equal(await saves.count(), 0, name);
         await shoot(`viewer-${name.toLowerCase().replaceAll(" ", "-")}`);
     });
     for (const path of [`rules/${rule.id}`, `rules/${rule.id}/edit`, "rules/new"]) {

@@ -2,7 +2,7 @@
 // error; recording turned off; the page of a viewer.
 import { strict as assert } from "node:assert";
 
-import { api, check, colleague, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
+import { api, check, colleague, eventually, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
 
 const owner = await newcomer("asker");
 const home = `/t/${owner.tenant}`;
@@ -48,6 +48,9 @@ await scenario("what-if", async ({ page, shoot }) => {
     const touched = page.getByRole("region", { name: "Affected subjects" }).getByRole("row");
     assert.match(await touched.nth(1).textContent(), /user ada.*2 → 7.*10 → 5/);
     assert.match(await touched.nth(2).textContent(), /user bob.*0 → 2.*7 → 5/);
+    await page.getByText("7 more checks denied (+31.9 points), 2 of 3 subjects affected").waitFor();
+    await curve(page);
+    await inTheUrl(page);
     await shoot("what-if-recorded");
 
     await page.getByRole("button", { name: "Apply to the rule" }).click();
@@ -90,6 +93,32 @@ await scenario("what-if, by a viewer", async ({ page }) => {
     assert.ok(await apply.isDisabled(), "a viewer cannot apply the change");
     await page.getByText("You are a viewer").waitFor();
 });
+
+/** Changed limits survive a reload. */
+async function inTheUrl(page) {
+    await page.waitForURL(/&limits=/);
+    await page.reload();
+    await heading(page, "What-if");
+    assert.equal(await page.getByLabel("Capacity").inputValue(), "5", "as before the reload");
+    await page.getByRole("button", { name: "Run replay" }).click();
+    const result = page.getByRole("heading", { name: "Result" });
+    await result.waitFor();
+    await eventually("the result has the focus", () => result.evaluate((node) => node === document.activeElement));
+}
+
+/** A changed limit is replayed by itself, and a point of the curve is a limit to try. */
+async function curve(page) {
+    await page.getByLabel("Capacity").fill("6");
+    await page.getByText(/^5 more checks denied/).waitFor();
+    await page.getByLabel("Capacity").fill("5");
+    await page.getByText(/^7 more checks denied/).waitFor();
+    await page.getByRole("button", { name: "Compare 11 limits" }).click();
+    await page.getByText("15 is the smallest of these limits that denies at most 1% of checks (0%).").waitFor({ timeout: 30_000 });
+    await page.getByRole("button", { name: "Try 10: 9% denied" }).click();
+    await page.getByText("No change in denied checks, 0 of 3 subjects affected").waitFor();
+    await page.getByRole("button", { name: "Try 5: 41% denied" }).click();
+    await page.getByText(/^7 more checks denied/).waitFor();
+}
 
 /** Chooses a file and runs it. */
 async function trace(page, text) {

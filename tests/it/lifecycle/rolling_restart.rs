@@ -22,6 +22,11 @@ struct Proxy {
     _scratch: ScratchDir,
 }
 
+/// Callers, half of which open a connection for each check.
+const CALLERS: usize = 8;
+/// The fewest checks of each caller.
+const CHECKS_OF_EACH: usize = 300;
+
 /// G-12: the gates have the default `WEIR_DRAIN_MS`. The load balancer asks for `/readyz` twice per second and repeats no request.
 #[tokio::test]
 async fn rolling_restart_of_three_gates_behind_haproxy_fails_no_request() {
@@ -55,26 +60,28 @@ async fn rolling_restart_of_three_gates_behind_haproxy_fails_no_request() {
         gate.start_again();
         proxy.until_up(at).await;
     }
-    load.until_answered(100).await;
+    load.until_each_sent(CHECKS_OF_EACH).await;
     let failures = load.end().await;
     assert_eq!(failures, Vec::<String>::new());
 }
 
 /// Callers that send checks until they are asked to end: some reuse their connection, others open one for each check.
 struct Load {
-    answered: Arc<AtomicUsize>,
+    /// The checks that were answered, by caller.
+    answered: Arc<[AtomicUsize; CALLERS]>,
     over: Arc<AtomicBool>,
     callers: JoinSet<Vec<String>>,
 }
 
 impl Load {
     fn start(url: &str, key: &str) -> Self {
-        let (answered, over) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
+        let (answered, over) =
+            (Arc::<[AtomicUsize; CALLERS]>::default(), Arc::<AtomicBool>::default());
         let mut callers = JoinSet::new();
-        for caller in 0..6 {
+        for caller in 0..CALLERS {
             let (url, key) = (format!("{url}/check"), key.to_owned());
             let (answered, over) = (Arc::clone(&answered), Arc::clone(&over));
-            let connection = if caller < 3 { "keep-alive" } else { "close" };
+            let connection = if caller < CALLERS / 2 { "keep-alive" } else { "close" };
             callers.spawn(async move {
                 let (http, mut failures) = (Http::new(), Vec::new());
                 while !over.load(Ordering::Relaxed) {
@@ -85,7 +92,7 @@ impl Load {
                         Ok(reply) => failures.push(format!("{} {}", reply.status, reply.body)),
                         Err(error) => failures.push(format!("{error:?}")),
                     }
-                    answered.fetch_add(1, Ordering::Relaxed);
+                    answered[caller].fetch_add(1, Ordering::Relaxed);
                 }
                 failures
             });
@@ -95,9 +102,19 @@ impl Load {
 
     /// Waits for this number of further answers.
     async fn until_answered(&self, further: usize) {
-        let goal = self.answered.load(Ordering::Relaxed) + further;
-        let reached = async || self.answered.load(Ordering::Relaxed) >= goal;
-        until(seconds(60), "checks are answered", reached).await;
+        let total = || self.answered().sum::<usize>();
+        let goal = total() + further;
+        until(seconds(60), "checks are answered", async || total() >= goal).await;
+    }
+
+    /// Waits until each caller has this number of answers.
+    async fn until_each_sent(&self, checks: usize) {
+        let reached = async || self.answered().all(|answered| answered >= checks);
+        until(seconds(120), "each caller sends its checks", reached).await;
+    }
+
+    fn answered(&self) -> impl Iterator<Item = usize> {
+        self.answered.iter().map(|answered| answered.load(Ordering::Relaxed))
     }
 
     /// Ends the callers. Returns the failures of all.

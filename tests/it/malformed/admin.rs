@@ -109,7 +109,7 @@ fn limits() -> Vec<Case> {
         rule_with("nine limits", "limits", json!(vec![limit(); 9])).refuses("limits"),
         with("limit 0", "limit", json!(0)).refuses("limits[0].limit"),
         with("limit -1", "limit", json!(-1)).refuses("limits[0].limit"),
-        with("limit too large", "limit", json!(1_000_000_001)).refuses("limits[0].limit"),
+        with("limit too large", "limit", json!(1_000_000_000_001_u64)).refuses("limits[0].limit"),
         one("log too long", json!({
             "algorithm": "sliding_window_log", "limit": 10_001, "window_ms": 1_000,
         }))

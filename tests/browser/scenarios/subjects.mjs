@@ -1,0 +1,80 @@
+// A denied subject is found from a denial, raised for an hour within three clicks, undone, reset and blocked.
+import { strict as assert } from "node:assert";
+
+import { api, check, colleague, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
+
+const owner = await newcomer("supporter");
+const home = `/t/${owner.tenant}`;
+const limit = (most) => ({ algorithm: "fixed_window", limit: most, window_ms: 3_600_000 });
+const [name, other] = [`login-${fresh}`, `search-${fresh}`];
+await api("POST", `/tenants/${owner.tenant}/rules`, { name, count_by: ["user"], limits: [limit(3)] }, owner);
+await api("POST", `/tenants/${owner.tenant}/rules`, { name: other, mode: "shadow", count_by: ["user"], limits: [limit(10)] }, owner);
+const { secret } = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "k", scopes: ["check"] }, owner);
+
+// Denials are reported once a second, and the page reads them every five.
+const SLOWLY = { timeout: 30_000 };
+const allowed = async () => (await check(stack.gates[0], secret, { attributes: { user: "u-1" } })).allowed;
+
+await scenario("subjects", async ({ page, shoot }) => {
+    for (const expected of [true, true, true, false, false]) assert.equal(await allowed(), expected);
+    await signIn(page, { ...owner, next: `${home}/overview` });
+    await heading(page, "Overview");
+    await raiseFromDenial(page);
+    assert.equal(await allowed(), true, "the limit is 6");
+
+    await page.getByRole("region", { name: "Most denied subjects" }).getByRole("link", { name: "user u-1" }).first().click(SLOWLY);
+    await heading(page, "user u-1");
+    const card = page.getByRole("article", { name: `${name} in default` });
+    await card.getByText("2 of 6 left").waitFor(SLOWLY);
+    await card.getByText("Override", { exact: true }).waitFor();
+    await page.getByRole("article", { name: `${other} in default` }).getByText("4 of 10 left").waitFor();
+    await page.getByRole("region", { name: "Latest denials" }).getByText("user u-1").first().waitFor(SLOWLY);
+    await shoot("subject");
+
+    await page.getByRole("status", { name: "Notifications" }).getByRole("button", { name: "Undo" }).click();
+    await card.getByText("0 of 3 left").waitFor(SLOWLY);
+    await card.getByRole("button", { name: "Reset counters" }).click();
+    await card.getByText("3 of 3 left").waitFor(SLOWLY);
+    assert.equal(await allowed(), true, "the counter is empty");
+    await page.getByLabel("Changes last").selectOption({ label: "4 h" });
+    await card.getByRole("button", { name: "Block for 4 h" }).click();
+    await card.getByText("Every check is denied").waitFor(SLOWLY);
+    assert.equal(await allowed(), false, "blocked");
+    const latest = page.getByRole("region", { name: "Latest denials" });
+    await latest.getByText("Never allowed").waitFor(SLOWLY);
+    await latest.getByRole("link", { name: "Why" }).waitFor();
+    await card.getByRole("button", { name: "Remove override" }).click();
+    await card.getByText("2 of 3 left").waitFor(SLOWLY);
+    await find(page, shoot);
+});
+
+/** Two clicks: the menu of a denial, and the change. */
+async function raiseFromDenial(page) {
+    const denials = page.getByRole("region", { name: "Latest denials" });
+    await denials.getByRole("button", { name: `Actions for user u-1 in ${name}` }).click(SLOWLY);
+    await page.getByRole("menuitem", { name: "Raise limits ×2 for 1 h" }).click();
+    await page.getByText(new RegExp(`^Limits of user u-1 in ${name} raised ×2 for 1 h: live on 2 of 2 gates`)).waitFor(SLOWLY);
+}
+
+/** The page without a subject lists some and opens an entered one. */
+async function find(page, shoot) {
+    await page.getByRole("link", { name: "Other subject" }).click();
+    await heading(page, "Subjects");
+    const active = page.getByRole("region", { name: "Most active" });
+    await active.getByRole("link", { name: "user u-1" }).first().waitFor(SLOWLY);
+    await shoot("subjects");
+    assert.equal(await page.getByLabel("Attribute").inputValue(), "user");
+    await page.getByLabel("Value").fill("nobody");
+    await page.getByRole("button", { name: "Show subject" }).click();
+    await heading(page, "user nobody");
+    await page.getByRole("article", { name: `${name} in default` }).getByText("3 of 3 left").waitFor();
+    await page.getByText("No denials in the last 24 hours").waitFor();
+}
+
+const viewer = await colleague(owner, "reader", "viewer");
+await scenario("subjects, by a viewer", async ({ page }) => {
+    await signIn(page, { ...viewer, next: `${home}/subjects?attributes=${encodeURIComponent('{"user":"u-1"}')}` });
+    await heading(page, "user u-1");
+    const card = page.getByRole("article", { name: `${name} in default` });
+    assert.ok(await card.getByRole("button", { name: "Reset counters" }).isDisabled(), "a viewer cannot change a subject");
+});

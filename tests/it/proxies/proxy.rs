@@ -1,0 +1,196 @@
+//! A real proxy, started from the files of `deploy/proxies`. Only the addresses, the key and paths of files are replaced,
+//! and the timeouts: on a busy machine an answer of Weir can take longer than a user of the proxy would wait.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use weir_local::{Launch, ScratchDir, StopSignal, WatchedProcess, free_port};
+
+use super::Kind;
+use crate::harness::{Http, seconds, until};
+
+pub struct Proxy {
+    pub url: String,
+    _process: WatchedProcess,
+    _scratch: ScratchDir,
+}
+
+/// The values that the files need.
+pub struct Surroundings<'a> {
+    /// The address of a gate, with its port.
+    pub gate: &'a str,
+    pub application: u16,
+    pub key: &'a str,
+    /// Whether the timeouts of the files stay.
+    pub own_timeouts: bool,
+}
+
+impl Proxy {
+    /// Starts a proxy and waits until it forwards requests.
+    pub async fn start(kind: Kind, around: &Surroundings<'_>) -> Self {
+        let scratch = ScratchDir::create().expect("a scratch folder");
+        let [port, other_port] = [(); 2].map(|()| free_port().expect("a port is free"));
+        let folder = scratch.path();
+        let replacements = replacements(kind, around, folder, port, other_port);
+        let names = kind.files();
+        let read =
+            |name: &&str| fs::read_to_string(documented(kind, name)).expect("a file of deploy");
+        let texts: Vec<String> = names.iter().map(read).collect();
+        for (from, _) in &replacements {
+            assert!(texts.iter().any(|text| text.contains(from)), "no file has `{from}`");
+        }
+        for (name, text) in names.iter().zip(texts) {
+            let replaced = |text: String, (from, to): &(&str, String)| text.replace(from, to);
+            let text = replacements.iter().fold(text, replaced);
+            fs::write(folder.join(name), text).expect("a file of the test");
+        }
+        let process = WatchedProcess::spawn(launch(kind, folder, other_port));
+        let process = process.unwrap_or_else(|error| panic!("start {kind:?}: {error}"));
+        let url = format!("http://127.0.0.1:{port}");
+        let log = folder.join("log");
+        until(seconds(60), &format!("{kind:?} forwards requests"), async || {
+            let ended = process.exit_code();
+            assert_eq!(ended, None, "{}", fs::read_to_string(&log).unwrap_or_default());
+            // Traefik listens before it has routes.
+            let reply = Http::new().try_get(&format!("{url}/ready")).await;
+            reply.is_some_and(|reply| reply.status != 404)
+        })
+        .await;
+        Self { url, _process: process, _scratch: scratch }
+    }
+}
+
+/// The path of a documented file.
+pub fn documented(kind: Kind, name: &str) -> PathBuf {
+    let proxies = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("deploy/proxies");
+    proxies.join(kind.name()).join(name)
+}
+
+/// The texts of the files that are replaced, with their replacements.
+type Replacements = Vec<(&'static str, String)>;
+
+fn replacements(
+    kind: Kind,
+    around: &Surroundings<'_>,
+    folder: &Path,
+    port: u16,
+    other_port: u16,
+) -> Replacements {
+    let mut all = vec![("weir_KEY", around.key.to_owned())];
+    all.extend(match kind {
+        Kind::Envoy => envoy_addresses(around, port, other_port),
+        _ => addresses(kind, around, folder, port),
+    });
+    if !around.own_timeouts {
+        all.extend(match kind {
+            Kind::Nginx | Kind::Caddy => {
+                vec![("50ms", "20s".to_owned()), ("100ms", "20s".to_owned())]
+            }
+            Kind::Haproxy => vec![("TIMEOUT_MS = 100", "TIMEOUT_MS = 20000".to_owned())],
+            Kind::Envoy => vec![("timeout: 0.1s", "timeout: 20s".to_owned())],
+            Kind::Traefik => Vec::new(),
+        });
+    }
+    all
+}
+
+fn addresses(kind: Kind, around: &Surroundings<'_>, folder: &Path, port: u16) -> Replacements {
+    let in_folder = |name: &str| folder.join(name).display().to_string();
+    let mut all = vec![
+        ("weir-gate.internal:8081", around.gate.to_owned()),
+        ("app.internal:9000", format!("127.0.0.1:{}", around.application)),
+    ];
+    let own = match kind {
+        Kind::Nginx => [
+            ("listen 8000", format!("listen 127.0.0.1:{port}")),
+            ("/var/www/html", folder.display().to_string()),
+        ],
+        Kind::Traefik => [
+            ("0.0.0.0:8000", format!("127.0.0.1:{port}")),
+            ("/etc/traefik/weir.yml", in_folder("weir.yml")),
+        ],
+        Kind::Haproxy => [
+            ("0.0.0.0:8000", format!("127.0.0.1:{port}")),
+            ("/etc/haproxy/weir.lua", in_folder("weir.lua")),
+        ],
+        Kind::Caddy | Kind::Envoy => [
+            ("http://:8000", format!("http://:{port}")),
+            ("bind 0.0.0.0", "bind 127.0.0.1".to_owned()),
+        ],
+    };
+    all.extend(own);
+    all
+}
+
+fn envoy_addresses(around: &Surroundings<'_>, port: u16, other_port: u16) -> Replacements {
+    let (gate_host, gate_port) = around.gate.split_once(':').expect("an address has a port");
+    let address =
+        |host: &str, port: &dyn std::fmt::Display| format!("address: {host}, port_value: {port}");
+    vec![
+        ("address: 0.0.0.0, port_value: 8000", address("127.0.0.1", &port)),
+        ("address: 127.0.0.1, port_value: 9901", address("127.0.0.1", &other_port)),
+        ("address: app.internal, port_value: 9000", address("127.0.0.1", &around.application)),
+        ("address: weir-gate.internal, port_value: 8081", address(gate_host, &gate_port)),
+    ]
+}
+
+fn launch(kind: Kind, folder: &Path, other_port: u16) -> Launch {
+    let program = program(kind);
+    let launch = Launch::new(program, folder, &folder.join("log"))
+        .env("HOME", folder)
+        .stop_by(StopSignal::Terminate, seconds(10));
+    let file = |name: &str| folder.join(name).display().to_string();
+    match kind {
+        Kind::Nginx => {
+            let main = file("main.conf");
+            fs::write(&main, nginx_main(folder)).expect("a file of the test");
+            launch.args(["-p", &folder.display().to_string(), "-c", &main])
+        }
+        Kind::Traefik => launch.args([format!("--configFile={}", file("traefik.yml"))]),
+        Kind::Caddy => launch.env("CADDY_ADMIN", format!("127.0.0.1:{other_port}")).args([
+            "run",
+            "--adapter",
+            "caddyfile",
+            "--config",
+            &file("Caddyfile"),
+        ]),
+        Kind::Haproxy => launch.args(["-db", "-f", &file("haproxy.cfg")]),
+        // Each Envoy of a machine needs an id of its own, for its shared memory.
+        Kind::Envoy => launch.args(["-c", &file("envoy.yaml"), "--use-dynamic-base-id"]),
+    }
+}
+
+/// The part of nginx' configuration that Debian's package brings.
+fn nginx_main(folder: &Path) -> String {
+    let folder = folder.display();
+    let paths: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|name| format!("{name}_temp_path {folder}/{name};"))
+        .concat();
+    format!(
+        "daemon off; master_process off; pid {folder}/pid; error_log {folder}/errors;\n\
+         events {{ }}\nhttp {{ access_log off; {paths} include {folder}/weir.conf; }}\n"
+    )
+}
+
+/// The path of a proxy's program, which `cargo xtask setup --for test` installs: Debian's packages, and Python's in an
+/// environment in the cache.
+fn program(kind: Kind) -> PathBuf {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let of_system = env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
+    let caches = env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty());
+    let caches = caches
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")));
+    let tools =
+        caches.map(|caches| caches.join("weir/tools")).and_then(|tools| fs::read_dir(tools).ok());
+    let environments = tools.into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut environments: Vec<_> = environments
+        .filter(|folder| folder.join("complete").is_file())
+        .map(|folder| folder.join("bin"))
+        .collect();
+    // The newest list of packages.
+    environments.sort_by_key(|folder| fs::metadata(folder).and_then(|data| data.modified()).ok());
+    let candidates = of_system.chain(environments.into_iter().rev());
+    let found = candidates.map(|folder| folder.join(kind.name())).find(|program| program.is_file());
+    found.unwrap_or_else(|| panic!("{kind:?} is missing: cargo xtask setup --for test"))
+}

@@ -1,0 +1,236 @@
+//! Rules as code: the commands with real files, their exit codes, and the gates that serve the result.
+
+mod schema;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Output;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Stack, Tenant, folder, shared, weir};
+
+/// A tenant with a key for automation, and a folder of files.
+struct Automation<'a> {
+    tenant: Tenant<'a>,
+    key: String,
+    folder: PathBuf,
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+}
+
+impl<'a> Automation<'a> {
+    async fn start(stack: &'a Stack, name: &str) -> Self {
+        let tenant = Tenant::sign_up(stack).await;
+        let (_, key, _) = tenant.make_key(&["write", "check"]).await;
+        let folder = folder(&std::env::temp_dir(), &format!("weir-{name}-{}", tenant.id));
+        Self { tenant, key, folder }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder.join(name), text).expect("a file of the test");
+    }
+
+    /// Runs a command with the address of the tenant and, if it has files, with the folder.
+    async fn run(&self, args: &[&str]) -> Ended {
+        let folder = self.folder.display().to_string();
+        let mut args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        if ["check", "diff", "apply"].contains(&args[0].as_str()) {
+            args.extend(["-f".to_owned(), folder]);
+        }
+        let env = [
+            ("WEIR_URL", self.tenant.stack.control.url.clone()),
+            ("WEIR_GATE_URL", self.tenant.stack.gates[0].url.clone()),
+            ("WEIR_TENANT", self.tenant.id.clone()),
+            ("WEIR_KEY", self.key.clone()),
+        ];
+        let ended = tokio::task::spawn_blocking(move || {
+            let args: Vec<_> = args.iter().map(String::as_str).collect();
+            let env: Vec<_> = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            Ended::from(weir(&args, &env, ""))
+        });
+        ended.await.expect("a command that ends")
+    }
+}
+
+impl Drop for Automation<'_> {
+    fn drop(&mut self) {
+        // A folder that stays does no harm.
+        drop(fs::remove_dir_all(&self.folder));
+    }
+}
+
+impl Ended {
+    /// Expects an exit code.
+    #[track_caller]
+    fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        self
+    }
+
+    /// The output as JSON.
+    #[track_caller]
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// A file with a rule that limits the requests of a user per hour.
+fn manifest(name: &str, limit: u64) -> String {
+    format!(
+        "apiVersion: weir/v1\nkind: Rule\nmetadata: {{ namespace: api, name: {name} }}\nspec:\n  \
+         count_by: [user]\n  limits:\n    - {{ algorithm: fixed_window, limit: {limit}, window: 1h }}\n"
+    )
+}
+
+#[tokio::test]
+async fn files_are_checked_planned_applied_exported_and_pruned() {
+    let here = Automation::start(shared().await, "files").await;
+    here.write("a.yaml", &manifest("login", 2));
+    here.write("b.yml", &format!("{}---\n{}", manifest("export", 5), manifest("pay", 7)));
+    here.write("notes.txt", "not a file with rules");
+    assert!(here.run(&["check"]).await.expect(0).out.contains("3 rules are valid"));
+    let diff = here.run(&["diff"]).await.expect(1);
+    assert!(diff.out.contains("+ api/login") && diff.out.contains("3 to create"), "{diff:?}");
+    assert!(!diff.out.contains('\u{1b}'), "colours without a terminal: {diff:?}");
+
+    let applied = here.run(&["apply", "--set", "shop"]).await.expect(0);
+    assert!(applied.out.contains("applied as version"), "{applied:?}");
+    assert!(applied.err.contains("live on "), "{applied:?}");
+    let unchanged = here.run(&["apply", "--set", "shop"]).await.expect(0);
+    assert!(unchanged.out.contains("3 unchanged"), "{unchanged:?}");
+    here.run(&["diff", "--set", "shop"]).await.expect(0);
+
+    // The gates decide by the files, as `weir ask` shows.
+    let ask = ["ask", "--namespace", "api", "user=u-1"];
+    here.run(&ask).await.expect(0);
+    assert!(here.run(&ask).await.expect(0).out.contains("allowed, 0 left"));
+    let denied = here.run(&ask).await.expect(1);
+    assert!(denied.out.starts_with("denied by login, retry in "), "{denied:?}");
+
+    // An edit by a person shows with its author, and what is exported is what is there.
+    let list = here.tenant.admin(Method::GET, "/rules?search=login", &Value::Null).await;
+    let rule = &list.expect(200).body["data"][0];
+    let edited = json!({ "namespace": "api", "name": "login", "count_by": ["user"],
+        "limits": [{ "algorithm": "fixed_window", "limit": 9, "window_ms": 3_600_000 }] });
+    let path = format!("/rules/{}", rule["id"].as_str().expect("an id"));
+    here.tenant.admin_if_match(Method::PUT, &path, Some("\"1\""), &edited).await.expect(200);
+    let drift = here.run(&["diff", "--set", "shop"]).await.expect(1);
+    assert!(
+        drift.out.contains("~ api/login") && drift.out.contains("last changed by person-"),
+        "{drift:?}"
+    );
+    let exported = here.run(&["export"]).await.expect(0);
+    fs::remove_file(here.folder.join("b.yml")).expect("a file of the test");
+    here.write("a.yaml", &exported.out);
+    here.run(&["diff", "--set", "shop"]).await.expect(0);
+    assert_eq!(here.run(&["export"]).await.expect(0).out, exported.out);
+
+    here.write("a.yaml", &manifest("login", 9));
+    here.run(&["diff", "--set", "shop"]).await.expect(0);
+    let pruned =
+        here.run(&["apply", "--set", "shop", "--prune", "--output", "json"]).await.expect(0);
+    assert_eq!(pruned.json()["deleted"].as_array().map(Vec::len), Some(2), "{pruned:?}");
+}
+
+#[tokio::test]
+async fn every_error_exits_with_2_names_its_place_and_changes_nothing() {
+    let here = Automation::start(shared().await, "errors").await;
+    here.write("a.yaml", &manifest("login", 2).replace("count_by", "countBy"));
+    let place = format!("{}:5:3: ", here.folder.join("a.yaml").display());
+    for command in ["check", "diff", "apply"] {
+        let ended = here.run(&[command]).await.expect(2);
+        assert!(ended.err.starts_with(&place) && ended.err.contains("unknown field"), "{ended:?}");
+    }
+    let json = here.run(&["check", "--output", "json"]).await.expect(2).json();
+    assert_eq!((&json["errors"][0]["line"], &json["errors"][0]["column"]), (&json!(5), &json!(3)));
+
+    // One rule in two files.
+    here.write("a.yaml", &manifest("login", 2));
+    here.write("b.yaml", &manifest("login", 3));
+    let twice = here.run(&["check"]).await.expect(2);
+    assert!(twice.err.contains("b.yaml:3:29: the rule `api/login` is also in "), "{twice:?}");
+
+    // Errors that only the server can find have their place too.
+    fs::remove_file(here.folder.join("b.yaml")).expect("a file of the test");
+    here.run(&["apply", "--set", "one"]).await.expect(0);
+    here.write("a.yaml", &manifest("login", 3));
+    let foreign = here.run(&["apply", "--set", "other"]).await.expect(2);
+    assert!(foreign.err.contains("a.yaml:3:29: `name` is a rule of the set `one`"), "{foreign:?}");
+    here.run(&["apply", "--set", "other", "--adopt"]).await.expect(0);
+
+    // More deletions than allowed.
+    let many: Vec<_> = (0..7).map(|nth| manifest(&format!("r-{nth}"), 1)).collect();
+    here.write("a.yaml", &many.join("---\n"));
+    here.run(&["apply", "--set", "many"]).await.expect(0);
+    here.write("a.yaml", &manifest("r-0", 1));
+    let refused = here.run(&["apply", "--set", "many", "--prune"]).await.expect(2);
+    assert!(refused.err.contains("deletes 6 rules, and `allow_deletes` is 5"), "{refused:?}");
+    let all = here.tenant.admin(Method::GET, "/rules", &Value::Null).await.expect(200);
+    assert_eq!(all.body["data"].as_array().map(Vec::len), Some(8));
+
+    fs::remove_file(here.folder.join("a.yaml")).expect("a file of the test");
+    here.run(&["apply", "--prune"]).await.expect(2);
+    here.run(&["diff", "--no-such-option"]).await.expect(2);
+    let mut stranger = Automation::start(shared().await, "stranger").await;
+    "weir_wrong".clone_into(&mut stranger.key);
+    stranger.write("a.yaml", &manifest("login", 2));
+    stranger.run(&["diff"]).await.expect(2);
+    stranger.run(&["ask", "user=u-1"]).await.expect(2);
+}
+
+#[tokio::test]
+async fn file_of_envoy_becomes_rules_that_decide_as_it_says() {
+    let here = Automation::start(shared().await, "envoy").await;
+    let file = here.folder.join("limits.txt");
+    let text = "domain: messaging\ndescriptors:\n  - key: message_type\n    value: marketing\n    \
+                rate_limit:\n      unit: day\n      requests_per_unit: 5\n";
+    fs::write(&file, text).expect("a file of the test");
+    let import = ["import", "envoy", &file.display().to_string()];
+    let imported = here.run(&import).await.expect(0);
+    here.write("a.yaml", &imported.out);
+    here.run(&["apply"]).await.expect(0);
+    let ask = |kind: &str| {
+        let kind = format!("message_type={kind}");
+        let here = &here;
+        async move {
+            here.run(&["ask", "--namespace", "messaging", "descriptor=message_type", &kind]).await
+        }
+    };
+    for _ in 0..5 {
+        ask("marketing").await.expect(0);
+    }
+    let denied = ask("marketing").await.expect(1);
+    assert!(denied.out.starts_with("denied by message-type-marketing"), "{denied:?}");
+    ask("news").await.expect(0);
+
+    fs::write(&file, text.replace("    rate_limit", "    detailed_metric: true\n    rate_limit"))
+        .expect("a file");
+    let left_out = here.run(&import).await.expect(3);
+    assert!(left_out.err.contains("limits.txt:5:5: `detailed_metric`"), "{left_out:?}");
+    fs::write(&file, text.replace("  - key", "\t- key")).expect("a file of the test");
+    assert!(here.run(&import).await.expect(2).err.contains("limits.txt:3:"));
+}
+
+#[tokio::test]
+async fn completions_and_help_need_no_server() {
+    let here = Automation::start(shared().await, "shell").await;
+    for shell in ["bash", "zsh", "fish"] {
+        let script = here.run(&["completions", shell]).await.expect(0);
+        assert!(script.out.contains("apply") && script.out.contains("weir"), "{shell}");
+    }
+}
