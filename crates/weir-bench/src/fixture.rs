@@ -178,6 +178,17 @@ impl Fixture {
         made["rulebook_version"].as_u64().context("the version of the new rule")
     }
 
+    /// Spreads the counters of a new namespace by the values of these attributes.
+    pub async fn spread(&self, tenant: &Tenant, namespace: &str, by: &[&str]) -> Result<()> {
+        let control = &self.control.address;
+        let url = format!("http://{control}/api/v1/tenants/{}/namespaces/{namespace}", tenant.id);
+        let request = self.client.put(&url).bearer_auth(&self.token).header("if-match", "\"0\"");
+        let response = request.json(&json!({ "spread_by": by })).send().await?;
+        let status = response.status();
+        ensure!(status.is_success(), "PUT {url} answered {status}: {}", response.text().await?);
+        Ok(())
+    }
+
     /// Copies the rule `cold-0`, which matches route `/cold/0`, `copies` times in one change; each copy has a route and a
     /// name of its own. Through the API, each copy would be a change.
     pub async fn copy_cold_rule(&self, tenant: &Tenant, copies: u32) -> Result<()> {

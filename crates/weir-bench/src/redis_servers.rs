@@ -5,14 +5,15 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use weir_local::{Redis, RedisCluster, RedisOptions, RedisSentinel};
 
-/// The kinds of Redis that are measured.
+/// The kinds of Redis that are measured. No replica runs: it would copy every write on the processors that are measured, and
+/// one server has none either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Topology {
     /// One server.
     Server,
-    /// A primary and a replica, watched by Sentinels.
+    /// A primary that Sentinels watch.
     Sentinels,
-    /// Three primaries with a replica each.
+    /// Three primaries.
     Cluster,
 }
 
@@ -36,10 +37,12 @@ impl RedisServers {
             }
             Topology::Sentinels => {
                 let group = RedisSentinel::start(&data_dir).context("start Sentinels")?;
+                let [_, replica] = group.servers();
+                replica.stop().context("stop the replica")?;
                 Self::Sentinels(Box::new(group))
             }
             Topology::Cluster => {
-                let cluster = RedisCluster::start(&data_dir, PRIMARIES, 1);
+                let cluster = RedisCluster::start(&data_dir, PRIMARIES, 0);
                 Self::Cluster(cluster.context("start a cluster")?)
             }
         })

@@ -135,15 +135,7 @@ fn long(short: Variant) -> Variant {
 async fn weir(label: &'static str, fixture: &Fixture) -> Result<Variant> {
     let tenant = fixture.tenant(&format!("bench {label}")).await?;
     let (title, limits) = match label {
-        "d" | "j" | "k" => {
-            fixture.rule(&tenant, &rule("one", &[bucket(GENEROUS)])).await?;
-            let title = match label {
-                "j" => "exact, one rule, a cluster of three primaries",
-                "k" => "exact, one rule, a primary that Sentinels name",
-                _ => "exact, one rule",
-            };
-            (title, 1)
-        }
+        "d" | "j" | "k" => (exact(label, fixture, &tenant).await?, 1),
         "e" => {
             for at in 0..5 {
                 let limits = [bucket(GENEROUS), window(GENEROUS)];
@@ -200,6 +192,19 @@ async fn weir(label: &'static str, fixture: &Fixture) -> Result<Variant> {
     };
     fixture.served(&tenant.secret, &check("/hot"), limits).await?;
     Ok(of_gate(label, title, fixture, &tenant))
+}
+
+/// Creates one rule of one limit. Returns the title.
+async fn exact(label: &str, fixture: &Fixture, tenant: &Tenant) -> Result<&'static str> {
+    if label == "j" {
+        fixture.spread(tenant, "api", &["user"]).await?;
+    }
+    fixture.rule(tenant, &rule("one", &[bucket(GENEROUS)])).await?;
+    Ok(match label {
+        "j" => "exact, one rule, spread by user over a cluster of three primaries",
+        "k" => "exact, one rule, a primary that Sentinels name",
+        _ => "exact, one rule",
+    })
 }
 
 /// A tenant at the gate.
