@@ -1,5 +1,8 @@
 //! A limit suggested from recorded traffic: the share of subjects that each of some limits would have denied.
 
+use std::rc::Rc;
+
+use futures_util::lock::Mutex;
 use leptos::prelude::*;
 use weir_wire::suggest::{CandidateLimit, SuggestAnswer};
 
@@ -58,11 +61,16 @@ fn Content(editor: Editor, row: u32, open: RwSignal<bool>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let own_ms = editor.form.with_untracked(|form| window_ms(form, row));
     let (window, share) = (RwSignal::new(own_ms), RwSignal::new(2_usize));
+    // The tenant's ceiling permits one run at a time, so another choice waits for the run of the previous one.
+    let turn = Rc::new(Mutex::new(()));
     let answer = fetch_data(move || {
         let (window_ms, (share, _)) = (window.get(), SHARES[share.get()]);
         let body = editor.form.with_untracked(|form| question(form, row, window_ms, share));
-        let tenant = tenant.now();
-        async move { api.suggest_limit(&tenant, &body).await }
+        let (tenant, turn) = (tenant.now(), Rc::clone(&turn));
+        async move {
+            let _turn = turn.lock().await;
+            api.suggest_limit(&tenant, &body).await
+        }
     });
     let mut windows = WINDOWS_MS.to_vec();
     windows.push(own_ms);
