@@ -63,6 +63,7 @@ def rust(scratch: pathlib.Path) -> Commands:
     folder = CLIENTS / "rust"
     cargo = ["cargo", "--locked"]
     yield folder, ["cargo", "fmt", "--check"]
+    yield folder, [*cargo, "clippy", "--quiet", "--all-targets", "--features", "axum", "--", "-Dwarnings"]
     # One after the other: a test counts the sockets of the process.
     yield folder, [*cargo, "test", "--quiet", "--features", "axum", "--", "--test-threads=1"]
     yield folder, ["python", XTASK / "rust_package.py", folder, scratch]
