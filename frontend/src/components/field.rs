@@ -68,12 +68,16 @@ pub fn TextArea(
     #[prop(optional, into)] problem: Signal<Option<String>>,
     #[prop(optional, into)] hint: Option<String>,
     #[prop(default = 2)] rows: u32,
+    /// The text is JSON, headers or the like.
+    #[prop(optional)]
+    code: bool,
 ) -> impl IntoView {
     let id = fresh_id();
     view! {
         <div class="field">
             <label for=id.clone()>{label}</label>
             <textarea
+                class:code=code
                 id=id.clone()
                 rows=rows
                 aria-describedby=format!("{id}-note")

@@ -73,7 +73,7 @@ fn Form(rules: Vec<RuleAnswer>, done: Callback<()>, cancel: Callback<()>) -> imp
     view! {
         <SubmitForm action submit="Import" on_submit=import incomplete cancel=cancel>
             <label class="field"><span>"File"</span><input type="file" accept=".csv,text/csv" on:change=chosen /></label>
-            <TextArea label="Or paste CSV" value=text />
+            <TextArea label="Or paste CSV" value=text code=true />
             <p class="note" role="status">{status}</p>
             {wrong}
             <p class="note" role="status">{progress}</p>

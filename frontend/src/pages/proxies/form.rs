@@ -34,7 +34,7 @@ pub(super) fn ProfileForm(editing: Option<ProfileAnswer>, state: ProxiesState) -
     view! {
         <SubmitForm action submit on_submit=save incomplete cancel=Callback::new(move |()| state.open.set(false))>
             {is_new.then(|| view! { <Template typed /> })}
-            <TextArea label="Profile" value=typed problem=fault rows=18 />
+            <TextArea label="Profile" value=typed problem=fault rows=18 code=true />
         </SubmitForm>
         <ProfileTester typed />
     }

@@ -43,7 +43,7 @@ pub(super) fn ProfileTester(typed: RwSignal<String>) -> impl IntoView {
                 <TextField label="Host" value=host />
                 <TextField label="Client's address" value=address />
             </div>
-            <TextArea label="Headers that the proxy passes on" value=headers hint="One per line, such as X-User: ada" />
+            <TextArea label="Headers that the proxy passes on" value=headers hint="One per line, such as X-User: ada" code=true />
             {shown}
         </section>
     }
