@@ -60,6 +60,8 @@ pub(crate) fn rule_answer(row: &RuleRow) -> Result<RuleAnswer, Problem> {
         rulebook_version: row.rulebook_version,
         created_at: row.created_at.into(),
         updated_at: row.updated_at.into(),
+        overrides: None,
+        changed_by: None,
         managed_by: row.managed_by.clone(),
         warnings,
         unreadable,

@@ -72,7 +72,8 @@ pub use logins::is_verified;
 pub use members::{MemberRole, MemberRow, Members};
 pub use namespaces::{NamespaceRow, NamespaceWrite, Namespaces};
 pub use overrides::{
-    OverrideBody, OverrideBulk, OverrideRow, OverrideWrite, Overrides, ServedOverride,
+    OverrideBody, OverrideBulk, OverrideFilter, OverrideRow, OverrideWrite, Overrides,
+    ServedOverride,
 };
 pub use page::{Listing, Page};
 pub use password_resets::PasswordResets;
@@ -82,7 +83,8 @@ pub use rulebook::{
     RemainingIds, RuleRows, Rulebook, RulebookChanges, RulebookVersion, TenantChanges,
 };
 pub use rules::{
-    RuleAfter, RuleBody, RuleCounts, RuleFilter, RuleHas, RuleRow, RuleWrite, Rules, ServedRule,
+    COUNTED_OVERRIDES_MAX, RuleActivity, RuleAfter, RuleBody, RuleCounts, RuleFilter, RuleHas,
+    RuleRow, RuleWrite, Rules, ServedRule,
 };
 pub use samples::{
     PIECES_AT_ONCE, SampleExtent, SampleHead, SamplePiece, SampleRow, SampleSpan, Samples,

@@ -34,6 +34,24 @@ pub struct OverrideWrite {
     pub now: Timestamp,
 }
 
+/// Restricts a list of overrides. A field that is `None` does not restrict it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OverrideFilter {
+    /// Only overrides of this rule.
+    pub rule_id: Option<RuleId>,
+    /// Only overrides of the rules in this namespace.
+    pub namespace: Option<String>,
+    /// Only overrides with this text in a value of their subject, in any case.
+    pub subject: Option<String>,
+}
+
+impl OverrideFilter {
+    /// The overrides of a rule.
+    pub fn of_rule(rule_id: RuleId) -> Self {
+        Self { rule_id: Some(rule_id), ..Self::default() }
+    }
+}
+
 /// The table of overrides.
 #[derive(Debug)]
 pub struct Overrides<'t> {
@@ -189,12 +207,11 @@ impl<'t> Overrides<'t> {
         bulk::of_keys(self.conn, tenant_id, keys).await
     }
 
-    /// Lists the overrides of a tenant, or of one of its rules, oldest first.
+    /// Lists the overrides of a tenant, oldest first.
     pub async fn list(
         self,
         tenant_id: TenantId,
-        rule: Option<RuleId>,
-        subject: Option<&str>,
+        filter: &OverrideFilter,
         page: &Page<OverrideId>,
     ) -> Result<Listing<OverrideRow>, StoreError> {
         let rows = query_overrides!(
@@ -211,13 +228,18 @@ impl<'t> Overrides<'t> {
                         WHERE strpos(lower(attribute.value), lower($5)) > 0
                     )
                 )
+                AND (
+                    $6::text IS NULL
+                    OR rule_id IN (SELECT id FROM rules WHERE tenant_id = $1 AND namespace = $6)
+                )
             ORDER BY id
             LIMIT $4",
             uuid(tenant_id.to_u128()),
-            rule.map(|id| uuid(id.to_u128())),
+            filter.rule_id.map(|id| uuid(id.to_u128())),
             page.after.map(|id| uuid(id.to_u128())),
             page.fetch(),
-            subject,
+            filter.subject,
+            filter.namespace,
         )
         .fetch_all(self.conn)
         .await?;

@@ -1,5 +1,6 @@
 //! Rules: their bodies in the API's format, and the counter slots of their limits.
 
+mod activity;
 mod list;
 mod patterns;
 mod row;
@@ -16,6 +17,7 @@ use crate::error::StoreError;
 use crate::page::{Listing, Page};
 use crate::rule_revisions::{self, RevisionRow};
 
+pub use activity::{COUNTED_OVERRIDES_MAX, RuleActivity};
 pub use list::{RuleAfter, RuleFilter, RuleHas};
 pub use row::RuleRow;
 use row::{Row, query_rules, stored_patterns, stored_slot, stored_slots};

@@ -53,12 +53,14 @@ pub struct TopSubject {
 }
 
 /// Restricts a list of subjects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopFilter {
     /// The tenant that owns the rules.
     pub tenant_id: TenantId,
     /// Only subjects of this rule.
     pub rule_id: Option<RuleId>,
+    /// Only subjects of the rules that are in this namespace now.
+    pub namespace: Option<String>,
     /// The start of the range.
     pub from: Timestamp,
     /// The end of the range.
@@ -117,6 +119,7 @@ impl<'t> TopSubjects<'t> {
 
     /// Lists the busiest subjects of a tenant, with the greatest possible error of their counts. Omits subjects that
     /// can be in a sketch by chance, as all of them are if all are equally busy.
+    #[expect(clippy::too_many_lines, reason = "one statement, checked as a whole")]
     pub async fn list(
         self,
         filter: &TopFilter,
@@ -135,7 +138,13 @@ impl<'t> TopSubjects<'t> {
                     sum(e.denied)::bigint AS denied
                 FROM sketches s CROSS JOIN LATERAL jsonb_to_recordset(s.entries)
                     AS e (rule uuid, subject jsonb, checks bigint, denied bigint)
-                WHERE $4::uuid IS NULL OR e.rule = $4
+                WHERE ($4::uuid IS NULL OR e.rule = $4)
+                    AND (
+                        $7::text IS NULL
+                        OR e.rule IN (
+                            SELECT id FROM rules WHERE tenant_id = $1 AND namespace = $7
+                        )
+                    )
                 GROUP BY e.rule, e.subject
                 HAVING sum(GREATEST(e.checks - s.floor, 0)) > 0 OR sum(e.denied) > 0
                 ORDER BY CASE WHEN $5 THEN sum(e.checks) ELSE sum(e.denied) END DESC,
@@ -164,6 +173,7 @@ impl<'t> TopSubjects<'t> {
             filter.rule_id.map(|id| uuid(id.to_u128())),
             filter.most_asked_first,
             i64::from(filter.limit),
+            filter.namespace,
         )
         .fetch_all(self.conn)
         .await?;

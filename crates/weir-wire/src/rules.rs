@@ -98,6 +98,12 @@ pub struct RuleAnswer {
     pub created_at: DateTime,
     /// The time of the last change.
     pub updated_at: DateTime,
+    /// In lists: the person or key that made the last change; absent if that revision is no longer retained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_by: Option<String>,
+    /// In lists: the number of overrides, of which at most 1,000 are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<u64>,
     /// The set of rules as code to which the rule belongs; absent for a rule that people edit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub managed_by: Option<String>,

@@ -7,6 +7,7 @@ use weir_domain::id::RuleId;
 use weir_http::json::Json;
 use weir_http::params::Query;
 use weir_http::problem::Problem;
+use weir_store::OverrideFilter;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::page::Page;
 
@@ -29,6 +30,8 @@ pub(crate) struct OverridesQuery {
     cursor: Option<String>,
     /// Only overrides of this rule.
     rule_id: Option<String>,
+    /// Only overrides of rules in this namespace.
+    namespace: Option<String>,
     /// Only overrides with this text in a value of their subject, in any case; at most 256 characters.
     #[param(max_length = 256)]
     subject: Option<String>,
@@ -45,10 +48,12 @@ pub(crate) async fn list(
 ) -> Result<Json<Page<OverrideAnswer>>, ControlError> {
     let tenant_id = caller.tenant_id;
     let subject = names::text_filter("subject", query.subject)?;
+    let namespace = names::namespace_filter(query.namespace)?;
     let of = [
         "overrides",
         &tenant_id.to_string(),
         query.rule_id.as_deref().unwrap_or("*"),
+        namespace.as_deref().unwrap_or("*"),
         subject.as_deref().unwrap_or(""),
     ];
     let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
@@ -61,7 +66,8 @@ pub(crate) async fn list(
     };
     let page = list.page(|key: String| key.parse().ok())?;
     let mut tx = control.reading("overrides.list", &caller).await?;
-    let listing = tx.overrides().list(tenant_id, rule_id, subject.as_deref(), &page).await?;
+    let filter = OverrideFilter { rule_id, namespace, subject };
+    let listing = tx.overrides().list(tenant_id, &filter, &page).await?;
     let page = list.answer(listing, |row| row.id.to_string(), |row| override_answer(&row));
     let data = page.data.into_iter().collect::<Result<_, _>>()?;
     Ok(Json(Page { data, next_cursor: page.next_cursor }))

@@ -7,7 +7,7 @@ use weir_domain::id::RuleId;
 use weir_http::json::Json;
 use weir_http::params::Query;
 use weir_http::problem::Problem;
-use weir_store::{RuleAfter, RuleFilter, RuleHas};
+use weir_store::{RuleActivity, RuleAfter, RuleFilter, RuleHas, RuleRow};
 use weir_wire::page::Page;
 use weir_wire::rules::{RULE_IDS_MAX, RuleAnswer};
 
@@ -82,10 +82,20 @@ pub(crate) async fn list(
     let page = list.page(|(namespace, name)| Some(RuleAfter { namespace, name }))?;
     let mut tx = control.reading("rules.list", &caller).await?;
     let listing = tx.rules().list(caller.tenant_id, &filter, &page).await?;
-    let key = |row: &weir_store::RuleRow| (row.namespace.clone(), row.name.clone());
-    let page = list.answer(listing, key, |row| rule_answer(&row));
+    let listed: Vec<_> = listing.items.iter().map(|row| row.id).collect();
+    let activity = tx.rules().activity(caller.tenant_id, &listed).await?;
+    let key = |row: &RuleRow| (row.namespace.clone(), row.name.clone());
+    let page = list.answer(listing, key, |row| with_activity(&row, activity.get(&row.id)));
     let data = page.data.into_iter().collect::<Result<_, _>>()?;
     Ok(Json(Page { data, next_cursor: page.next_cursor }))
+}
+
+/// A rule with the facts that only lists have.
+fn with_activity(row: &RuleRow, activity: Option<&RuleActivity>) -> Result<RuleAnswer, Problem> {
+    let mut answer = rule_answer(row)?;
+    answer.overrides = activity.map(|activity| activity.overrides);
+    answer.changed_by = activity.and_then(|activity| activity.changed_by.clone());
+    Ok(answer)
 }
 
 /// Parses ids such as `rule_…,rule_…`.

@@ -8,7 +8,7 @@ use weir_domain::id::RuleId;
 use weir_domain::rule::carry_slots;
 use weir_http::params::Path;
 use weir_http::problem::Problem;
-use weir_store::{Page, RuleRow, RuleWrite};
+use weir_store::{OverrideFilter, Page, RuleRow, RuleWrite};
 use weir_wire::problem::ErrorCode;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 
@@ -122,7 +122,8 @@ pub(crate) async fn replace(
 async fn no_overrides(change: &mut Change, rule_id: RuleId) -> Result<(), ControlError> {
     let page = Page { limit: 1, after: None };
     let tenant_id = change.caller.tenant_id;
-    let listing = change.tx.overrides().list(tenant_id, Some(rule_id), None, &page).await?;
+    let filter = OverrideFilter::of_rule(rule_id);
+    let listing = change.tx.overrides().list(tenant_id, &filter, &page).await?;
     if listing.items.is_empty() {
         return Ok(());
     }

@@ -11,6 +11,7 @@ use weir_wire::stats::{DenialEntry, Denials};
 use crate::actor::{By, Viewer};
 use crate::error::ControlError;
 use crate::listing::{List, ListQuery};
+use crate::names;
 use crate::rule_service::subject_of;
 use crate::state::ControlState;
 use crate::stats::parse_rule;
@@ -27,6 +28,8 @@ pub(crate) struct DenialsQuery {
     cursor: Option<String>,
     /// Only those that this rule refused.
     rule_id: Option<String>,
+    /// Only checks of this namespace.
+    namespace: Option<String>,
 }
 
 /// The time for which the log is retained.
@@ -42,11 +45,17 @@ pub(crate) async fn list(
     Query(query): Query<DenialsQuery>,
 ) -> Result<Json<Denials>, ControlError> {
     let tenant_id = caller.tenant_id;
-    let of = ["denials", &tenant_id.to_string(), query.rule_id.as_deref().unwrap_or("*")];
+    let namespace = names::namespace_filter(query.namespace)?;
+    let of = [
+        "denials",
+        &tenant_id.to_string(),
+        query.rule_id.as_deref().unwrap_or("*"),
+        namespace.as_deref().unwrap_or("*"),
+    ];
     let list = List::new(&of, ListQuery { limit: query.limit, cursor: query.cursor })?;
     let rule_id = parse_rule(query.rule_id)?;
     let page = list.page(|key: String| key.parse().ok())?;
-    let filter = DenialFilter { rule_id, ..DenialFilter::of(tenant_id) };
+    let filter = DenialFilter { rule_id, namespace, ..DenialFilter::of(tenant_id) };
     let mut tx = control.reading("stats.denials", &caller).await?;
     let counted = tx.denials().list(&filter, &page).await?;
     let page = list.answer(counted.counts, |row| row.id.to_string(), entry);

@@ -40,7 +40,7 @@ pub(crate) struct TopQuery {
     to: Option<DateTime>,
     /// Only subjects of this rule.
     rule_id: Option<String>,
-    /// Only rules of this namespace.
+    /// Only rules of this namespace, or subjects that such rules count.
     namespace: Option<String>,
     /// The maximum number of entries.
     #[param(minimum = 1, maximum = 100, default = 10)]
@@ -113,14 +113,12 @@ async fn subjects(
     query: TopQuery,
     asked: &Asked,
 ) -> Result<Json<Top>, ControlError> {
-    if query.namespace.is_some() {
-        return Err(Problem::invalid_field("namespace", "is for rules, not for subjects").into());
-    }
     let (from, to) = asked.widened(SKETCH_MS);
     let from = from.max(Timestamp::from_millis(to.as_millis() - SUBJECTS_MS_MAX));
     let filter = TopFilter {
         tenant_id: caller.tenant_id,
         rule_id: parse_rule(query.rule_id)?,
+        namespace: names::namespace_filter(query.namespace)?,
         from,
         to,
         most_asked_first: query.order == Some(TopOrder::Checks),

@@ -41,6 +41,14 @@ async fn override_is_made_listed_replaced_and_deleted() {
     assert_eq!(find("U-1").await.expect(200).text("/data/0/id"), made.text("/id"));
     assert_eq!(find("nobody").await.expect(200).body["data"], json!([]));
     assert_eq!(find(&"x".repeat(257)).await.refused_field(), "subject");
+    for (namespace, overrides) in [("default", 2), ("elsewhere", 0)] {
+        let path = format!("overrides?namespace={namespace}");
+        let list = plane.by(&ada, "GET", &path).send().await.expect(200);
+        assert_eq!(list.body["data"].as_array().map(Vec::len), Some(overrides));
+    }
+    let rules = plane.by(&ada, "GET", "rules").send().await.expect(200);
+    assert_eq!(rules.body["data"][0]["overrides"], json!(2));
+    assert_eq!(rules.text("/data/0/changed_by"), "ada@example.com");
 
     let path = format!("overrides/{}", made.text("/id"));
     let deny = json!({ "rule_id": rule, "subject": { "user": "u-1" }, "action": "deny" });

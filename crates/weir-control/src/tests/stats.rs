@@ -259,6 +259,15 @@ async fn busiest_and_refused_are_listed_with_what_is_uncertain() {
         (&Value::Null, &json!(0))
     );
 
+    for list in ["top", "denials"] {
+        for namespace in ["default", "elsewhere"] {
+            let path = format!("stats/{list}?namespace={namespace}");
+            let answer = plane.by(&ada, "GET", &path).send().await.expect(200);
+            let some = answer.body["data"].as_array().is_some_and(|entries| !entries.is_empty());
+            assert_eq!(some, namespace == "default", "{path}");
+        }
+    }
+
     let rules = plane.by(&ada, "GET", "stats/rules").send().await.expect(200);
     assert_eq!(rules.text("/data/0/rule_id"), rule.to_string());
     let denied = rules.body["data"][0]["denied"].as_array().expect("a list");

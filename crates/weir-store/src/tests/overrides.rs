@@ -1,7 +1,7 @@
 //! Overrides, one by one and thousands at once.
 
 use super::*;
-use crate::{Constraint, OverrideBulk};
+use crate::{COUNTED_OVERRIDES_MAX, Constraint, OverrideBulk, OverrideFilter};
 
 async fn with_rule() -> (TestDatabase, RuleWrite) {
     let database = database().await;
@@ -60,12 +60,18 @@ async fn thousands_of_overrides_are_written_at_once_and_replace_existing_ones() 
     let row = tx.overrides().find(tenant_id, first).await.unwrap().unwrap();
     assert_eq!((row.revision, row.reason.as_str(), row.expires_at), (2, "again", None));
 
-    let page = tx.overrides().list(tenant_id, Some(rule_id), None, &first_page()).await.unwrap();
+    let of_rule = OverrideFilter::of_rule(rule_id);
+    let page = tx.overrides().list(tenant_id, &of_rule, &first_page()).await.unwrap();
     assert!(page.more && page.items.len() == 50);
+    let activity = tx.rules().activity(tenant_id, &[rule_id, RuleId::new(NOW, next())]).await;
+    let activity = activity.unwrap();
+    assert_eq!((activity.len(), activity[&rule_id].overrides), (1, COUNTED_OVERRIDES_MAX));
+    let with_text =
+        |text: &str| OverrideFilter { subject: Some(text.to_owned()), ..OverrideFilter::default() };
     let value = bulk.rows[7].1.subject["user"].as_str().unwrap().to_uppercase();
-    let found = tx.overrides().list(tenant_id, None, Some(&value), &first_page()).await.unwrap();
+    let found = tx.overrides().list(tenant_id, &with_text(&value), &first_page()).await.unwrap();
     assert!(found.items.iter().any(|row| row.id == bulk.rows[7].0), "{value}");
-    let none = tx.overrides().list(tenant_id, None, Some("user\""), &first_page()).await.unwrap();
+    let none = tx.overrides().list(tenant_id, &with_text("user\""), &first_page()).await.unwrap();
     assert!(none.items.is_empty(), "names and signs of the stored form are not searched");
     bulk.rows.truncate(1);
     bulk.rows[0].0 = OverrideId::new(NOW, next());

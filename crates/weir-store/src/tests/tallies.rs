@@ -353,6 +353,7 @@ async fn denials_and_subjects_are_read_newest_and_busiest_first() {
     let filter = TopFilter {
         tenant_id,
         rule_id: None,
+        namespace: None,
         from: NOW,
         to: NOW.plus_ms(1),
         most_asked_first: true,
@@ -400,8 +401,15 @@ async fn most_denied_subjects_come_first_whichever_plan_joins_their_rules() {
     tx.top_subjects().write(&flush, &[sketch]).await.unwrap();
     tx.commit().await.unwrap();
     let (from, to) = (NOW, NOW.plus_ms(1));
-    let filter =
-        TopFilter { tenant_id, rule_id: None, from, to, most_asked_first: false, limit: 20 };
+    let filter = TopFilter {
+        tenant_id,
+        rule_id: None,
+        namespace: None,
+        from,
+        to,
+        most_asked_first: false,
+        limit: 20,
+    };
     for join in ["nestloop", "hashjoin", "mergejoin"] {
         let mut tx = tenant_tx(&database.app, tenant_id).await;
         for off in ["nestloop", "hashjoin", "mergejoin"].into_iter().filter(|off| *off != join) {
@@ -415,6 +423,11 @@ async fn most_denied_subjects_come_first_whichever_plan_joins_their_rules() {
         let of_two =
             |subject: &TopSubject| subject.name.as_ref().is_some_and(|name| name.1 == "two");
         assert!(top.iter().all(|subject| subject.shadow == of_two(subject)));
+        let (namespace, _) = top[0].name.clone().unwrap();
+        for (namespace, found) in [(namespace.as_str(), 20), ("elsewhere", 0)] {
+            let filter = TopFilter { namespace: Some(namespace.to_owned()), ..filter.clone() };
+            assert_eq!(tx.top_subjects().list(&filter).await.unwrap().0.counts.len(), found);
+        }
     }
 }
 

@@ -35,6 +35,8 @@ fn answer_is_flat_and_comes_back() {
         rulebook_version: 42,
         created_at: at,
         updated_at: at,
+        overrides: Some(2),
+        changed_by: None,
         managed_by: None,
         warnings: Vec::new(),
         unreadable: None,
