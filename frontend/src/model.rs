@@ -6,6 +6,7 @@ pub mod attempt;
 pub mod audit;
 pub mod audit_difference;
 pub mod audit_entry;
+pub mod backtest;
 pub mod ceilings;
 pub mod changes;
 pub mod chart;

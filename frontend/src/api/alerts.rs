@@ -2,6 +2,7 @@
 
 use gloo_net::http::Method;
 use weir_wire::alerts::{Alert, AlertBody};
+use weir_wire::backtest::{BacktestAnswer, BacktestBody};
 use weir_wire::page::Page;
 use weir_wire::webhooks::{Delivery, IssuedWebhook, RotateWebhook, Webhook, WebhookBody};
 
@@ -41,6 +42,15 @@ impl Api {
 
     pub async fn delete_alert(self, tenant: &str, id: &str) -> Result<(), Problem> {
         self.call(Call::new(Method::DELETE, format!("/tenants/{tenant}/alerts/{id}"))).await
+    }
+
+    /// When an alert would have fired. Nothing is sent or stored.
+    pub async fn backtest(
+        self,
+        tenant: &str,
+        body: &BacktestBody,
+    ) -> Result<BacktestAnswer, Problem> {
+        self.create(format!("/tenants/{tenant}/alerts/backtest"), body).await
     }
 
     pub async fn create_webhook(

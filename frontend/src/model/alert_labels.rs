@@ -59,7 +59,8 @@ fn percents(thresholds: &[u32]) -> String {
     }
 }
 
-fn window(window_s: u32) -> String {
+/// The label of a window.
+pub fn window(window_s: u32) -> String {
     let known = WINDOWS.iter().find(|(known, _)| *known == window_s);
     known.map_or_else(|| format!("{} minutes", window_s / 60), |(_, name)| (*name).to_owned())
 }

@@ -2,6 +2,7 @@
 
 mod alert_form;
 mod alert_table;
+mod backtest;
 mod deliveries;
 mod state;
 mod webhook_form;

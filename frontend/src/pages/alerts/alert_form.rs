@@ -9,6 +9,7 @@ use weir_wire::problem::FieldProblem;
 use weir_wire::rules::RuleAnswer;
 use weir_wire::webhooks::Webhook;
 
+use super::backtest::Backtest;
 use super::state::{AlertTargets, AlertsState};
 use crate::api::Api;
 use crate::components::field::{Checkbox, Choice, TextField};
@@ -96,6 +97,7 @@ pub(super) fn AlertForm(
             <Choice label="Notify" value=input.webhook_id.into() options=targets problem=problem("webhook_id") />
             <Checkbox label="Enabled" value=input.enabled.into() />
             <p class="note" aria-live="polite">{problem_text}</p>
+            <Backtest alert=body />
         </SubmitForm>
     }
 }
