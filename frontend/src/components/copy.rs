@@ -10,6 +10,7 @@ use crate::browser;
 pub fn CopyButton(
     #[prop(into)] text: Signal<String>,
     #[prop(into)] label: String,
+    #[prop(default = "button")] class: &'static str,
 ) -> impl IntoView {
     let copied = RwSignal::new(None::<bool>);
     let copy = move |_| {
@@ -28,7 +29,7 @@ pub fn CopyButton(
         Some(true) => "Copied".to_owned(),
         Some(false) => "Copying is blocked. Select the text and press Ctrl+C.".to_owned(),
     };
-    view! { <button type="button" class="button" on:click=copy aria-live="polite">{shown}</button> }
+    view! { <button type="button" class=class on:click=copy aria-live="polite">{shown}</button> }
 }
 
 /// Code with a copy button.

@@ -14,6 +14,9 @@ pub fn Dialog(
     /// The layout: a box in the middle, or `drawer` for a panel at the edge.
     #[prop(default = "")]
     class: &'static str,
+    /// Only the content closes it: neither Escape nor a press outside.
+    #[prop(optional)]
+    locked: bool,
     children: ChildrenFn,
 ) -> impl IntoView {
     let node = NodeRef::<html::Dialog>::new();
@@ -29,12 +32,26 @@ pub fn Dialog(
     });
     // The event arrives asynchronously, so the dialog can already be open again.
     let closed = move |_| {
-        if node.get_untracked().is_some_and(|dialog| !dialog.open()) {
+        let Some(dialog) = node.get_untracked().filter(|dialog| !dialog.open()) else { return };
+        if locked && open.get_untracked() {
+            drop(dialog.show_modal());
+        } else {
             open.set(false);
         }
     };
+    // The browser can close a dialog on a second Escape although the first was refused.
+    let keys = move |event: leptos::ev::KeyboardEvent| {
+        if locked && event.key() == "Escape" {
+            event.prevent_default();
+        }
+    };
+    let refuse = move |event: leptos::ev::Event| {
+        if locked {
+            event.prevent_default();
+        }
+    };
     view! {
-        <dialog node_ref=node class=class aria-labelledby=label_id on:close=closed>
+        <dialog node_ref=node class=class class:locked=locked aria-labelledby=label_id on:close=closed on:cancel=refuse on:keydown=keys>
             <h2 id=id>{title}</h2>
             <Show when=move || open.get()>{children()}</Show>
         </dialog>

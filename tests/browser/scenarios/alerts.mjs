@@ -1,14 +1,15 @@
-// A webhook whose secret is shown once, a signed test event at a real receiver, an alert that fires once, a failing receiver
-// with a resent delivery, and the page of a viewer.
+// A webhook whose secret is shown once, a signed test event at a real receiver, an alert that fires once, the back-test of an
+// alert, a failing receiver with a resent delivery, and the page of a viewer.
 import { strict as assert } from "node:assert";
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
 
-import { api, check, colleague, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
+import { api, check, colleague, eventually, fresh, heading, newcomer, signIn, stack, scenario } from "../steps.mjs";
 
 const owner = await newcomer("alerts");
 const home = `/t/${owner.tenant}`;
 const receiver = await receive();
+const key = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "checks", scopes: ["check"] }, owner);
 // The page reads the results of deliveries every five seconds.
 const LATER = { timeout: 30_000 };
 
@@ -25,6 +26,7 @@ try {
         await makeAlert(page, shoot);
         await firesOnce(page, secret, shoot);
         await edit(page, shoot);
+        await backtest(page, shoot);
         await failure(page, shoot);
         await rotate(page);
         await editWebhook(page, shoot);
@@ -49,7 +51,7 @@ async function makeWebhook(page, shoot) {
     await page.getByLabel("Webhook name").fill("on call");
     await page.getByLabel("URL").fill(receiver.url);
     await page.getByRole("button", { name: "Create webhook" }).click();
-    await page.getByRole("heading", { level: 2, name: "Secret of on call" }).waitFor();
+    await page.getByRole("dialog", { name: "Secret of on call" }).waitFor();
     const secret = await page.getByRole("group", { name: "Copy secret" }).locator("code").textContent();
     assert.match(secret, /^whsec_/);
     await shoot("alerts-secret");
@@ -89,7 +91,6 @@ async function makeAlert(page, shoot) {
 
 /** The alert is created when three of five units are used already, so its first evaluation fires. */
 async function firesOnce(page, secret, shoot) {
-    const key = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "checks", scopes: ["check"] }, owner);
     for (let at = 0; at < 3; at += 1) await check(stack.gates[0], key.secret, { attributes: {} });
     await page.getByRole("button", { name: "Create alert" }).click();
     await row(page, "nearly used up").waitFor();
@@ -114,6 +115,54 @@ async function edit(page, shoot) {
     await shoot("alerts-list");
 }
 
+/** Two of ten more checks are allowed, so eight of thirteen were denied. A changed condition is tested again by itself. */
+async function backtest(page, shoot) {
+    for (let at = 0; at < 10; at += 1) await check(stack.gates[0], key.secret, { attributes: {} });
+    const condition = { kind: "denial_share", share_percent: 50, window_s: 3600, checks_min: 13 };
+    const fired = () => api("POST", `/tenants/${owner.tenant}/alerts/backtest`, condition, owner);
+    await eventually("the denials are counted", async () => (await fired()).fired === 1);
+    await page.getByRole("button", { name: "New alert" }).click();
+    const form = page.getByRole("dialog", { name: "New alert" });
+    const part = form.getByRole("region", { name: "Back-test" });
+    await part.getByText("Replays the alert against past traffic").waitFor();
+    await form.getByLabel("Denial rate (%)").fill("50");
+    await form.getByLabel("Within").selectOption({ label: "1 hour" });
+    await form.getByLabel("Minimum checks").fill("13");
+    await part.getByRole("button", { name: "Run back-test" }).click();
+    await part.getByText("Would have fired once in the last 24 hours", { exact: true }).waitFor();
+    const firing = part.getByRole("region", { name: "Firings" }).getByRole("row").nth(1);
+    await firing.getByText("61.5% (8 of 13)").waitFor();
+    await shoot("alerts-backtest");
+    await form.getByLabel("Denial rate (%)").fill("90");
+    await part.getByText("Would not have fired in the last 24 hours: the denial rate was at most 61.5%").waitFor();
+    await form.getByLabel("Minimum checks").fill("5000");
+    await part.getByText("there were never 5,000 checks within 1 hour").waitFor();
+    await part.getByLabel("Over the").selectOption({ label: "Last 3 days" });
+    await part.getByText("Would not have fired in the last 3 days").waitFor();
+    await shoot("alerts-backtest-never");
+    await refusedBacktest(page, form, part);
+    await form.getByLabel("Condition").selectOption({ label: "Quota usage" });
+    await part.getByText("Quota alerts cannot be back-tested").waitFor();
+    await form.getByRole("button", { name: "Cancel" }).click();
+}
+
+/** A back-test that the server cannot run says so, and can be run again. */
+async function refusedBacktest(page, form, part) {
+    page.expectFault(/status 503: POST .*\/alerts\/backtest/);
+    page.expectFault(/console: Failed to load resource.*503/);
+    const code = "unavailable";
+    const body = { type: `urn:weir:problem:${code}`, title: "Busy", status: 503, detail: "the database is busy", code, request_id: "r" };
+    await page.route("**/alerts/backtest", (route) =>
+        route.fulfill({ status: 503, contentType: "application/problem+json", body: JSON.stringify(body) }),
+    );
+    await form.getByLabel("Minimum checks").fill("14");
+    await part.getByRole("alert").getByText("The database is busy").waitFor();
+    await page.unroute("**/alerts/backtest");
+    await part.getByRole("button", { name: "Run back-test" }).click();
+    await part.getByText("there were never 14 checks within 1 hour").waitFor();
+    assert.equal(await part.getByRole("alert").count(), 0);
+}
+
 async function failure(page, shoot) {
     receiver.status = 503;
     await page.getByRole("button", { name: "Send a test event to on call" }).click();
@@ -134,8 +183,10 @@ async function rotate(page) {
     const dialog = page.getByRole("dialog", { name: "Rotate on call?" });
     await dialog.getByLabel("Old secret").selectOption({ label: "Keep for 24 hours" });
     await dialog.getByRole("button", { name: "Rotate secret" }).click();
-    await page.getByRole("heading", { level: 2, name: "Secret of on call" }).waitFor();
-    await page.getByText("Deliveries are also signed with the previous secret until").waitFor();
+    const secret = page.getByRole("dialog", { name: "Secret of on call" });
+    await secret.getByText("Deliveries are also signed with the previous secret until").waitFor();
+    await secret.getByRole("button", { name: "I have saved it" }).click();
+    await secret.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Send a test event to on call" }).click();
     // Retries of the failed delivery can arrive before.
     await receiver.nextOf(({ headers }) => headers["webhook-signature"].split(" ").length === 2);
@@ -143,7 +194,6 @@ async function rotate(page) {
 
 /** A new name and address apply to the next delivery; an invalid address is reported at the field. */
 async function editWebhook(page, shoot) {
-    await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByRole("button", { name: "Edit on call" }).click();
     const dialog = page.getByRole("dialog", { name: "Change on call" });
     const url = dialog.getByLabel("URL");

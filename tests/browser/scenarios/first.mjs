@@ -70,7 +70,7 @@ async function createKey(page, shoot) {
 }
 
 async function checkUntilDenied(page, shoot) {
-    await page.getByRole("link", { name: "Send a real check" }).click();
+    await page.getByRole("button", { name: "Saved, send a real check" }).click();
     await heading(page, "Test");
     await page.getByLabel("Namespace").fill(namespace);
     const first = page.getByRole("group", { name: "Attribute" }).first();

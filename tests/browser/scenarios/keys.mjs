@@ -1,4 +1,5 @@
-// A key that expires on a date, a rotation with an overlap during which both secrets are valid, and a revocation.
+// A key that expires on a date, its secret in a dialog that stays until it is stored, a rotation with an overlap during which
+// both secrets are valid, and a revocation.
 import { strict as assert } from "node:assert";
 
 import { api, check, eventually, fresh, heading, signIn, stack, scenario } from "../steps.mjs";
@@ -11,6 +12,7 @@ await scenario("keys", async ({ page, shoot }) => {
     await heading(page, "API keys");
     await page.getByText("No API keys yet").waitFor();
     const first = await create(page, shoot);
+    await copies(page, first);
     await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByRole("button", { name: "New key" }).waitFor();
     await row(page).getByRole("cell", { name: "Never" }).waitFor();
@@ -72,14 +74,25 @@ async function revoke(page) {
     await page.getByText("No API keys yet").waitFor();
 }
 
-/** The displayed secret; its heading has focus. */
+/** The displayed secret. The button that copies it has focus, and Escape does not close the dialog. */
 async function shown(page, title) {
-    const heading = page.getByRole("heading", { level: 2, name: title });
-    await heading.waitFor();
-    await page.waitForFunction((title) => document.activeElement?.textContent === title, title);
-    const secret = await page.getByRole("group", { name: "Copy key" }).locator("code").textContent();
+    const dialog = page.getByRole("dialog", { name: title });
+    await dialog.waitFor();
+    const secret = await dialog.getByRole("group", { name: "Copy key" }).locator("code").textContent();
     assert.match(secret, /^weir_/);
+    await page.waitForFunction(() => document.activeElement?.textContent === "Copy key");
+    for (let press = 0; press < 3; press += 1) await page.keyboard.press("Escape");
+    await page.mouse.click(5, 5);
+    assert.ok(await dialog.isVisible(), "the dialog stays until the secret is stored");
     return secret;
+}
+
+/** The copied text is the secret, and the button says so. */
+async function copies(page, secret) {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Copy key" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), secret);
 }
 
 async function passes(secret) {

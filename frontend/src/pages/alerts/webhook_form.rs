@@ -1,15 +1,14 @@
 //! Creating and editing a webhook, and its secret, shown once.
 
-use leptos::html;
 use leptos::prelude::*;
 use weir_domain::names;
 use weir_wire::webhooks::{IssuedWebhook, Webhook, WebhookBody};
 
 use super::state::AlertsState;
 use crate::api::Api;
-use crate::components::copy::CodeBlock;
 use crate::components::dialog::Dialog;
 use crate::components::field::TextField;
+use crate::components::secret_dialog::SecretDialog;
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::components::table::RowButton;
 use crate::components::time::ExactTime;
@@ -133,27 +132,25 @@ fn url(typed: &str) -> Result<(), String> {
     if is_url("https://") || is_url("http://") { Ok(()) } else { Err(problem()) }
 }
 
-/// The panel with the secret; takes focus.
+/// The secret of a new or rotated webhook.
 #[component]
 pub(super) fn Secret(issued: IssuedWebhook, state: AlertsState) -> impl IntoView {
-    let heading = NodeRef::<html::H2>::new();
-    Effect::new(move |_| {
-        if let Some(heading) = heading.get() {
-            drop(heading.focus());
-        }
-    });
-    let before = issued.webhook.previous_expires_at.map(|at| {
-        view! { <p>"Deliveries are also signed with the previous secret until "<ExactTime at />"."</p> }
-    });
+    let previous = issued.webhook.previous_expires_at;
+    let before = move || {
+        let at = previous?;
+        Some(
+            view! { <p>"Deliveries are also signed with the previous secret until "<ExactTime at />"."</p> },
+        )
+    };
     view! {
-        <div class="panel" role="group" aria-label="New webhook">
-            <h2 node_ref=heading tabindex="-1">"Secret of "{issued.webhook.name}</h2>
-            <p>"Verify signatures with this secret (Standard Webhooks). Copy it now: it is shown only once."</p>
-            <CodeBlock code=issued.secret.0 label="Copy secret" />
-            {before}
-            <div class="actions">
-                <button type="button" class="button primary" on:click=move |_| state.issued.set(None)>"I have saved it"</button>
-            </div>
-        </div>
+        <SecretDialog
+            title=format!("Secret of {}", issued.webhook.name)
+            notice="Verify signatures with this secret (Standard Webhooks). Copy it now: it is shown only once."
+            secret=Signal::stored(issued.secret.0)
+            copy="Copy secret"
+            stored=move |()| state.issued.set(None)
+        >
+            {before()}
+        </SecretDialog>
     }
 }

@@ -10,13 +10,13 @@ use crate::api::Api;
 use crate::components::copy::CopyButton;
 use crate::components::field::TextField;
 use crate::components::remote_data::{RemoteData, fetch_data, show};
+use crate::components::secret_dialog::SecretDialog;
 use crate::components::submit::{SubmitAction, SubmitForm};
 
 #[component]
 pub(super) fn OwnSecondFactor() -> impl IntoView {
     let api = expect_context::<Api>();
     let factor = fetch_data(move || api.second_factor());
-    // The codes stay until the page is left, because they are shown once.
     let codes = RwSignal::new(Vec::<String>::new());
     view! {
         <section class="panel" aria-label="Two-factor authentication">
@@ -24,7 +24,7 @@ pub(super) fn OwnSecondFactor() -> impl IntoView {
             <RecoveryCodeList codes />
             {show(factor, move |data| {
                 if data.enabled {
-                    view! { <Enabled data factor codes /> }.into_any()
+                    view! { <Enabled data factor /> }.into_any()
                 } else {
                     view! { <Setup factor codes /> }.into_any()
                 }
@@ -39,9 +39,15 @@ fn RecoveryCodeList(codes: RwSignal<Vec<String>>) -> impl IntoView {
     let text = Signal::derive(move || codes.with(|codes| codes.join("\n")));
     view! {
         <Show when=move || codes.with(|codes| !codes.is_empty())>
-            <p>"Store these recovery codes now. They are not shown again, and each of them works once."</p>
-            <pre class="secret">{text}</pre>
-            <CopyButton text label="Copy recovery codes" />
+            <SecretDialog
+                title="Recovery codes"
+                notice="Store these recovery codes now. They are not shown again, and each of them works once."
+                secret=text
+                copy="Copy recovery codes"
+                stored=move |()| codes.set(Vec::new())
+            >
+                ""
+            </SecretDialog>
         </Show>
     }
 }
@@ -114,11 +120,7 @@ fn Confirm(
 }
 
 #[component]
-fn Enabled(
-    data: SecondFactor,
-    factor: RemoteData<SecondFactor>,
-    codes: RwSignal<Vec<String>>,
-) -> impl IntoView {
+fn Enabled(data: SecondFactor, factor: RemoteData<SecondFactor>) -> impl IntoView {
     let api = expect_context::<Api>();
     let (password, code) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let action = SubmitAction::with_fields(&["current_password"]);
@@ -128,7 +130,6 @@ fn Enabled(
             code: Code(code.get_untracked()),
         };
         action.run(async move { api.remove_second_factor(&body).await }, move |()| {
-            codes.set(Vec::new());
             factor.refetch();
         });
     });
