@@ -44,6 +44,7 @@ pub mod rollout_times;
 pub mod rule_choice;
 pub mod rule_form;
 pub mod rule_list;
+pub mod saved_views;
 pub mod seen;
 pub mod snippet;
 pub mod subject;

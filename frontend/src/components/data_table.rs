@@ -12,6 +12,7 @@ mod head;
 mod options;
 mod row;
 mod state;
+mod views;
 
 use leptos::prelude::*;
 

@@ -108,7 +108,7 @@ pub fn MenuItem(
 #[component]
 pub fn MenuChoice(
     icon: &'static str,
-    text: &'static str,
+    #[prop(into)] text: String,
     #[prop(into)] chosen: Signal<bool>,
     #[prop(into)] on_press: Callback<()>,
 ) -> impl IntoView {

@@ -1,8 +1,9 @@
-//! The menu of a table: columns, density, export.
+//! The menu of a table: saved views, columns, density, export.
 
 use leptos::prelude::*;
 
 use super::state::Table;
+use super::views::{ManageViews, Views};
 use crate::browser;
 use crate::components::icon::Icon;
 use crate::components::menu::{Menu, MenuChoice, MenuItem, MenuSeparator};
@@ -26,8 +27,11 @@ pub(super) fn Options(
     let export = export.unwrap_or_else(|| Callback::new(move |()| save(table)));
     let densities =
         [("comfortable", "rows-3", "Comfortable rows"), ("compact", "layers", "Compact rows")];
+    let views = Views::of(table);
     view! {
+        <ManageViews views />
         <Menu label=format!("View of {label}") trigger=trigger.into_any()>
+            {views.entries()}
             {choices(table)}
             <MenuSeparator />
             {densities.map(|(name, icon, label)| {
