@@ -42,6 +42,7 @@ pub mod request_link;
 pub mod rollout;
 pub mod rollout_times;
 pub mod rule_choice;
+pub mod rule_copy;
 pub mod rule_form;
 pub mod rule_list;
 pub mod saved_views;

@@ -3,6 +3,7 @@
 mod bulk;
 mod bulk_mode;
 mod columns;
+mod duplicate;
 mod filter;
 mod list;
 mod state;

@@ -18,8 +18,10 @@ await scenario("tables", async ({ page, shoot }) => {
     await filters(page);
     await sorts(page);
     await view(page, shoot);
+    await savesViews(page, shoot);
     await exports(page);
     await selects(page);
+    await duplicates(page, shoot);
     await menus(page, shoot);
     await cards(page, shoot);
     await deletes(page, shoot);
@@ -108,6 +110,9 @@ async function sorts(page) {
 
 /** Hidden columns and the density are those of the URL. */
 async function view(page, shoot) {
+    const row = page.getByRole("row", { name: "login" });
+    const height = async () => (await row.boundingBox())?.height;
+    const before = await height();
     await page.getByRole("button", { name: "View of Rules" }).click();
     await page.getByRole("menuitemradio", { name: "Matches" }).click();
     await page.getByRole("menuitemradio", { name: "Compact rows" }).click();
@@ -118,10 +123,44 @@ async function view(page, shoot) {
     assert.equal(searchParams.get("hide"), "matches");
     assert.equal(searchParams.get("density"), "compact");
     await page.reload();
-    const row = page.getByRole("row", { name: "login" });
     await row.waitFor();
-    await eventually("a row is 45 pixels high", async () => (await row.boundingBox())?.height === 45);
+    await eventually("rows are lower", async () => (await height()) < before);
     assert.equal(await page.getByRole("columnheader", { name: "Matches" }).count(), 0);
+}
+
+/** A view has a name and can be chosen again; the browser stores it. */
+async function savesViews(page, shoot) {
+    const menu = page.getByRole("button", { name: "View of Rules" });
+    const dialog = page.getByRole("dialog", { name: "Saved views" });
+    await page.getByLabel("Namespace").selectOption("jobs");
+    await page.getByText("2 of 4 rules").waitFor();
+    const { search } = new URL(page.url());
+    await menu.click();
+    await page.getByRole("menuitem", { name: "Save or delete views…" }).click();
+    await dialog.getByLabel("Name of the current view").fill("x".repeat(61));
+    await dialog.getByText("must be at most 60 characters").waitFor();
+    await dialog.getByLabel("Name of the current view").fill("Jobs, compact");
+    await shoot("tables-save-view");
+    await dialog.getByRole("button", { name: "Save view" }).click();
+    await page.goto(`${stack.baseUrl}/t/${owner.tenant}/rules`);
+    await page.getByText("4 rules", { exact: true }).waitFor();
+    await menu.click();
+    const view = page.getByRole("menuitemradio", { name: "Jobs, compact" });
+    assert.equal(await view.getAttribute("aria-checked"), "false");
+    await view.click();
+    await page.getByText("2 of 4 rules").waitFor();
+    await eventually("the view is the current one", async () => (await view.getAttribute("aria-checked")) === "true");
+    const query = (text) => [...new URLSearchParams(text)].sort();
+    assert.deepEqual(query(new URL(page.url()).search), query(search));
+    await page.getByRole("menuitem", { name: "Save or delete views…" }).click();
+    await dialog.getByRole("button", { name: "Delete the view Jobs, compact" }).click();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await menu.click();
+    await page.getByRole("menuitem", { name: "Export CSV" }).waitFor();
+    assert.equal(await view.count(), 0);
+    await page.keyboard.press("Escape");
+    await page.getByLabel("Namespace").selectOption({ label: "All namespaces" });
+    await page.getByText("4 rules", { exact: true }).waitFor();
 }
 
 /** The shown rows and columns, in their order. */
@@ -150,6 +189,30 @@ async function selects(page) {
     await bar.getByRole("button", { name: "Change mode (1 rule)" }).waitFor();
     await page.keyboard.press("x");
     await bar.waitFor({ state: "detached" });
+}
+
+/** Copies are off, and can be deleted again. A rule names the number of its overrides. */
+async function duplicates(page, shoot) {
+    const { data } = await api("GET", `${home}/rules`, undefined, owner);
+    const limits = [{ algorithm: "fixed_window", limit: 9, window_ms: 3_600_000 }];
+    const rule_id = data.find(({ name }) => name === "search").id;
+    await api("POST", `${home}/overrides`, { rule_id, subject: { user: "u-1" }, limits }, owner);
+    await page.reload();
+    await page.getByText("4 rules", { exact: true }).waitFor();
+    await page.getByLabel("Select search").check();
+    await page.getByLabel("Select login").check();
+    await page.getByRole("group", { name: "Selected rules" }).getByRole("button", { name: "Duplicate" }).click();
+    await page.getByText("2 rules duplicated. Copies are off.").waitFor();
+    await page.getByRole("button", { name: "Mode of login-copy: Off" }).waitFor();
+    await shoot("tables-duplicates");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("4 rules", { exact: true }).waitFor();
+    await page.getByRole("row", { name: "search" }).getByText(`by ${owner.email}`).waitFor();
+    await page.getByRole("link", { name: "1 override of search" }).click();
+    await heading(page, "Overrides");
+    await page.getByRole("row", { name: "user u-1" }).waitFor();
+    await page.goBack();
+    await page.getByText("4 rules", { exact: true }).waitFor();
 }
 
 /** The mode of one rule changes from its menu, after a confirmation. */

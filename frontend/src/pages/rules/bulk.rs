@@ -9,6 +9,7 @@ use weir_wire::tenants::Role;
 use weir_wire::words::Mode;
 
 use super::bulk_mode::{ModeDialog, RuleNames};
+use super::duplicate::duplicate;
 use super::state::RuleState;
 use crate::api::Api;
 use crate::browser;
@@ -27,6 +28,8 @@ pub(super) fn BulkBar(state: RuleState) -> impl IntoView {
     let count = move || quantity(state.selected.with(BTreeSet::len), "rule", "rules");
     let change = move |_| state.ask_mode(untrack(|| state.chosen()), mode.get_untracked());
     let delete = move |_| state.ask_delete(untrack(|| state.chosen()));
+    let duplicate = duplicate(state);
+    let copy = move |_| duplicate.run(untrack(|| state.chosen()));
     let export = move |_| {
         let bodies: Vec<_> = untrack(|| state.chosen()).into_iter().map(|rule| rule.rule).collect();
         let text = serde_json::to_string_pretty(&bodies).unwrap_or_default();
@@ -38,6 +41,7 @@ pub(super) fn BulkBar(state: RuleState) -> impl IntoView {
                 <RequireRole role=Role::Editor>
                     <Choice label="New mode" value=mode.into() options=Mode::choices() />
                     <button type="button" class="button primary" on:click=change>{move || format!("Change mode ({})", count())}</button>
+                    <button type="button" class="button" on:click=copy>"Duplicate"</button>
                     <button type="button" class="button danger" on:click=delete>"Delete"</button>
                 </RequireRole>
                 <button type="button" class="button" on:click=export>"Export JSON"</button>

@@ -13,15 +13,18 @@ use crate::components::dialog::Confirm;
 use crate::components::toast::Toasts;
 use crate::model::number::{grouped, quantity};
 use crate::pages::shell::TenantId;
+use crate::session::Session;
 
 /// The dialog, and the progress and the failures of the last change.
 #[component]
 pub(super) fn ModeDialog(state: RuleState) -> impl IntoView {
+    let session = expect_context::<Session>();
     let change = Change {
         state,
         progress: RwSignal::new(String::new()),
         rejected: RwSignal::new(Vec::new()),
         toasts: expect_context(),
+        author: StoredValue::new(session.signed_in().map(|signed_in| signed_in.user.email)),
     };
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let set = Callback::new(move |()| {
@@ -90,6 +93,8 @@ struct Change {
     progress: RwSignal<String>,
     rejected: RwSignal<Vec<String>>,
     toasts: Toasts,
+    /// The address of the signed-in person.
+    author: StoredValue<Option<String>>,
 }
 
 impl Change {
@@ -141,10 +146,13 @@ impl Change {
         self.toasts.show_undoable(text, Callback::new(undo));
     }
 
-    fn put(self, changed: RuleAnswer) {
+    /// Replaces a rule of the list by the answer to its change, which lacks what only lists have.
+    fn put(self, mut changed: RuleAnswer) {
+        changed.changed_by = self.author.get_value();
         self.state.selected.try_update(|selected| selected.remove(&changed.id));
         self.state.rules.try_update(|rules| {
             if let Some(rule) = rules.iter_mut().find(|rule| rule.id == changed.id) {
+                changed.overrides = rule.overrides;
                 *rule = changed;
             }
         });

@@ -7,6 +7,7 @@ use weir_wire::stats::RuleSeries;
 use weir_wire::tenants::Role;
 use weir_wire::words::{Action, Mode};
 
+use super::duplicate::duplicate;
 use super::state::{RuleState, checks, denied};
 use crate::access::Access;
 use crate::charts::spark::{HEIGHT, WIDTH, spark};
@@ -16,8 +17,11 @@ use crate::components::icon::Icon;
 use crate::components::menu::{Menu, MenuItem, MenuLink};
 use crate::components::time::RelativeTime;
 use crate::model::labels;
-use crate::model::number::{grouped, share};
+use crate::model::number::{grouped, quantity, share};
 use crate::pages::shell::TenantId;
+
+/// The most overrides of a rule that the server counts.
+const COUNTED_OVERRIDES_MAX: u64 = 1_000;
 
 pub(super) fn columns(state: RuleState) -> Vec<Column<RuleAnswer>> {
     let hour = state.hour;
@@ -72,9 +76,18 @@ pub(super) fn columns(state: RuleState) -> Vec<Column<RuleAnswer>> {
             let cell = move || hour.with(|hour| hour.get(&id).map(denied_cell));
             view! { <div>{cell}</div> }.into_any()
         }),
-        Column::new("changed", "Changed", |rule: &RuleAnswer| rule.updated_at.text())
-            .by_number(|rule| rule.updated_at.0.as_millis())
-            .cell(|rule| view! { <RelativeTime at=rule.updated_at /> }.into_any()),
+        Column::new("overrides", "Overrides", |rule: &RuleAnswer| {
+            rule.overrides.unwrap_or_default().to_string()
+        })
+        .by_number(|rule| i64::try_from(rule.overrides.unwrap_or_default()).unwrap_or(i64::MAX))
+        .cell(overrides_cell)
+        .class("number"),
+        Column::new("changed", "Changed", |rule: &RuleAnswer| {
+            let by = rule.changed_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+            rule.updated_at.text() + &by
+        })
+        .by_number(|rule| rule.updated_at.0.as_millis())
+        .cell(changed_cell),
         Column::actions(move |rule: &RuleAnswer| {
             view! { <RuleMenu rule=rule.clone() state /> }.into_any()
         }),
@@ -106,6 +119,31 @@ fn matches_cell(rule: &RuleAnswer) -> AnyView {
         </div>
     }
     .into_any()
+}
+
+/// The number of overrides, with a link to them.
+fn overrides_cell(rule: &RuleAnswer) -> AnyView {
+    let (tenant, page) = (expect_context::<TenantId>(), format!("overrides?rule={}", rule.id));
+    let count = rule.overrides.unwrap_or_default();
+    if count == 0 {
+        return view! { <span class="muted">"–"</span> }.into_any();
+    }
+    let more = if count >= COUNTED_OVERRIDES_MAX { "+" } else { "" };
+    let label = format!("{} of {}", quantity_of(count), rule.rule.name);
+    view! { <A href=move || tenant.page(&page) attr:aria-label=label>{grouped(count)}{more}</A> }
+        .into_any()
+}
+
+fn quantity_of(overrides: u64) -> String {
+    quantity(usize::try_from(overrides).unwrap_or(usize::MAX), "override", "overrides")
+}
+
+/// The time of the last change, and its author.
+fn changed_cell(rule: &RuleAnswer) -> AnyView {
+    let by = rule.changed_by.clone().map(|by| {
+        view! { <div class="muted one-line" title=by.clone()>"by "{by.clone()}</div> }
+    });
+    view! { <div><RelativeTime at=rule.updated_at />{by}</div> }.into_any()
 }
 
 /// The share of denials, with a sparkline.
@@ -185,6 +223,7 @@ fn RuleMenu(rule: RuleAnswer, state: RuleState) -> impl IntoView {
     let page =
         move |page: fn(&str) -> String| tenant.page_now(&rule.with_value(|rule| page(&rule.id)));
     let can_edit = Memo::new(move |_| access.missing_role(Role::Editor).is_none());
+    let duplicate = duplicate(state);
     let trigger = view! { <Icon name="ellipsis" /> };
     view! {
         <Menu label trigger=trigger.into_any()>
@@ -192,6 +231,7 @@ fn RuleMenu(rule: RuleAnswer, state: RuleState) -> impl IntoView {
             <MenuLink icon="history" text="Replay" href=page(|id| format!("what-if?rule={id}")) />
             <MenuLink icon="split" text="Overrides" href=page(|id| format!("overrides?rule={id}")) />
             {can_edit.get().then(|| view! {
+                <MenuItem icon="layers" text="Duplicate" on_press=move |()| duplicate.run(vec![rule.get_value()]) />
                 <MenuItem icon="trash-2" text="Delete" danger=true on_press=move |()| state.ask_delete(vec![rule.get_value()]) />
             })}
         </Menu>
