@@ -10,7 +10,35 @@ use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::components::time::RelativeTime;
 use crate::model::expiry;
 
-/// A table that scrolls sideways in a narrow window. Its last column has the buttons of the rows.
+/// The frame of a table. On phones each row becomes a card with the names of the columns, at most six.
+#[component]
+pub fn TableFrame(
+    label: &'static str,
+    /// Their names, without the column of buttons.
+    columns: &'static [&'static str],
+    children: Children,
+) -> impl IntoView {
+    // A quoted text for the style sheet.
+    let name = |at: usize| format!("{:?}", columns.get(at).copied().unwrap_or_default());
+    view! {
+        <div
+            class="table-wrap object-table"
+            tabindex="0"
+            role="region"
+            aria-label=label
+            style=("--column-1", name(0))
+            style=("--column-2", name(1))
+            style=("--column-3", name(2))
+            style=("--column-4", name(3))
+            style=("--column-5", name(4))
+            style=("--column-6", name(5))
+        >
+            {children()}
+        </div>
+    }
+}
+
+/// A table of objects. Its last column has the buttons of the rows.
 #[component]
 pub fn ObjectTable(
     label: &'static str,
@@ -20,12 +48,12 @@ pub fn ObjectTable(
     let heads: Vec<_> =
         columns.iter().map(|column| view! { <th scope="col">{*column}</th> }).collect();
     view! {
-        <div class="table-wrap" tabindex="0" role="region" aria-label=label>
+        <TableFrame label columns>
             <table>
                 <thead><tr>{heads}<th scope="col"><span class="hidden">"Actions"</span></th></tr></thead>
                 <tbody>{children()}</tbody>
             </table>
-        </div>
+        </TableFrame>
     }
 }
 

@@ -54,7 +54,7 @@ pub fn ExpiryTime(at: Option<DateTime>) -> impl IntoView {
     let is_soon = Memo::new(move |_| (1..DAY_MS).contains(&left_ms()));
     view! {
         <span class:soon=is_soon>
-            <Show when=move || is_over.get()><span class="badge badge-shadow">"Expired"</span>" "</Show>
+            <Show when=move || is_over.get()><span class="badge badge-degraded">"Expired"</span>" "</Show>
             <RelativeTime at />
         </span>
     }

@@ -105,8 +105,8 @@ fn row(delivery: Delivery, webhook: StoredValue<String>, changed: Callback<()>) 
     let (state_name, class) = match delivery.state {
         DeliveryState::Delivered => ("Delivered", "badge badge-allowed"),
         DeliveryState::Pending if delivery.attempts == 0 => ("Sending", "badge"),
-        DeliveryState::Pending => ("Retrying", "badge badge-shadow"),
-        DeliveryState::Failed => ("Failed", "badge badge-shadow"),
+        DeliveryState::Pending => ("Retrying", "badge badge-degraded"),
+        DeliveryState::Failed => ("Failed", "badge badge-denied"),
     };
     let attempts = (delivery.attempts > 1).then(|| format!("{} attempts", delivery.attempts));
     let next = delivery.next_at.filter(|_| delivery.attempts > 0).map(|at| {

@@ -69,7 +69,7 @@ fn columns(state: AlertsState) -> Vec<Column<Webhook>> {
                 .into_any()
         }),
         Column::actions(move |webhook: &Webhook| actions(webhook.clone(), state))
-            .class("number row-actions"),
+            .class("number row-actions many-actions"),
     ]
 }
 

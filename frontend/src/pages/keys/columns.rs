@@ -39,7 +39,7 @@ pub(super) fn columns(changed: Callback<Option<IssuedKey>>) -> Vec<Column<ApiKey
         .cell(|key| {
             let former = key.created_by_former_member;
             let former = former
-                .then(|| view! { <span class="badge badge-shadow">"Creator was removed"</span> });
+                .then(|| view! { <span class="badge badge-degraded">"Creator was removed"</span> });
             view! { <div><Created at=key.created_at by=key.created_by.clone() />{former}</div> }
                 .into_any()
         }),

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 use weir_wire::stats::DenialEntry;
 
+use crate::components::table::TableFrame;
 use crate::components::time::RelativeTime;
 use crate::components::verdict::retry_text;
 use crate::model::denial_groups::{DenialGroup, denial_groups};
@@ -43,7 +44,7 @@ pub fn DenialGroups(
             <h2>{title}</h2>
             <Show when=none><p class="muted">"No denials in the last 24 hours"</p></Show>
             <Show when=move || !none()>
-                <div class="table-wrap" tabindex="0" role="region" aria-label=title>
+                <TableFrame label=title columns=if names_rules { GROUP_COLUMNS } else { GROUP_COLUMNS_OF_RULE }>
                     <table class="denials">
                         <thead><tr>
                             <th scope="col">"Last"</th><th scope="col">"Subject"</th>
@@ -53,7 +54,7 @@ pub fn DenialGroups(
                         </tr></thead>
                         <tbody>{rows}</tbody>
                     </table>
-                </div>
+                </TableFrame>
             </Show>
             <p class="note">{sampled}</p>
         </div>
@@ -145,12 +146,14 @@ fn outcome_badges(shadow: bool, degraded: bool) -> impl IntoView {
 
 /// The most rows of the list.
 const GROUPS_MAX: usize = 20;
+const GROUP_COLUMNS: &[&str] = &["Last", "Subject", "Rule", "Denials", "Retry"];
+const GROUP_COLUMNS_OF_RULE: &[&str] = &["Last", "Subject", "Denials", "Retry"];
 
 /// Denials one by one, newest first.
 #[component]
 pub fn DenialTable(denials: Signal<Vec<DenialEntry>>, actions: SubjectActions) -> impl IntoView {
     view! {
-        <div class="table-wrap" tabindex="0" role="region" aria-label="Denials">
+        <TableFrame label="Denials" columns=&["Time", "Subject", "Rule", "Cost", "Retry"]>
             <table class="denials">
                 <thead><tr>
                     <th scope="col">"Time"</th><th scope="col">"Subject"</th><th scope="col">"Rule"</th>
@@ -163,7 +166,7 @@ pub fn DenialTable(denials: Signal<Vec<DenialEntry>>, actions: SubjectActions) -
                     </For>
                 </tbody>
             </table>
-        </div>
+        </TableFrame>
     }
 }
 
