@@ -36,10 +36,11 @@ use crate::browser;
 use crate::session::{Session, SignOutReason};
 pub use connection::Connection;
 pub use gate::{GateResponse, gate_address};
+pub use overrides::OverrideSearch;
 pub use problem::Problem;
 pub use request::load_failure;
 use request::{Call, parse_body, send, send_text};
-pub use rules::RuleSelection;
+pub use rules::{RuleFeature, RuleSelection};
 pub use stats::StatsScope;
 
 /// The API client for the current session; cheap to copy.

@@ -4,6 +4,7 @@ mod input;
 mod popover;
 mod storage;
 
+use js_sys::Intl::DateTimeFormat;
 use leptos::prelude::{document, request_animation_frame, window};
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{Element, HtmlElement, MouseEvent, ScrollIntoViewOptions, ScrollLogicalPosition};
@@ -143,11 +144,9 @@ pub fn zone_ms(at_ms: i64) -> i64 {
 
 /// A time in the person's language and time zone, such as `Nov 21, 2026, 22:34:00`, as charts show it.
 pub fn local_time(at_ms: i64) -> String {
-    let options = js_sys::Object::new();
-    for (part, form) in [("dateStyle", "medium"), ("timeStyle", "medium"), ("hourCycle", "h23")] {
-        drop(js_sys::Reflect::set(&options, &part.into(), &form.into()));
-    }
-    String::from(date(at_ms).to_locale_string("default", &options))
+    let format = LOCAL_FORMAT.with(DateTimeFormat::format);
+    let text = format.call1(&JsValue::UNDEFINED, &date(at_ms)).ok();
+    text.and_then(|text| text.as_string()).unwrap_or_default()
 }
 
 /// The time of day in the person's time zone, such as `22:47:10`.
@@ -211,6 +210,19 @@ pub async fn read_chosen_file(event: &web_sys::Event) -> Option<String> {
     let file = field.files()?.get(0)?;
     let text = wasm_bindgen_futures::JsFuture::from(file.text()).await.ok()?;
     text.as_string()
+}
+
+thread_local! {
+    /// Made once, because this takes longer than formatting many times.
+    static LOCAL_FORMAT: DateTimeFormat = local_format();
+}
+
+fn local_format() -> DateTimeFormat {
+    let options = js_sys::Object::new();
+    for (part, form) in [("dateStyle", "medium"), ("timeStyle", "medium"), ("hourCycle", "h23")] {
+        drop(js_sys::Reflect::set(&options, &part.into(), &form.into()));
+    }
+    DateTimeFormat::new(&js_sys::Array::new(), &options)
 }
 
 /// Whether a path consists of letters, digits, `_` and `-` between single slashes.

@@ -10,6 +10,7 @@ mod keys;
 mod lazy;
 mod live;
 mod members;
+mod namespace_filter;
 mod operator;
 mod overrides;
 mod overview;

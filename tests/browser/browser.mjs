@@ -93,6 +93,8 @@ function camera(page, folder, faults) {
             await page.emulateMedia({ colorScheme });
             for (const width of [1440, 1024, 390]) {
                 await page.setViewportSize({ width, height: 900 });
+                // Colours fade from one theme to the other.
+                await still(page);
                 const found = await page.evaluate(() => document.documentElement.scrollWidth);
                 if (found > width) faults.push(`${name}: ${found} pixels wide in a window of ${width}`);
                 if (folder) {
@@ -104,6 +106,16 @@ function camera(page, folder, faults) {
         await page.emulateMedia({ colorScheme: "light" });
         await page.setViewportSize({ width: 1440, height: 900 });
     };
+}
+
+/** Waits until nothing slides or fades any more, so that positions and colours can be compared. */
+export async function still(page) {
+    await page.waitForFunction(() =>
+        document
+            .getAnimations()
+            .filter((animation) => animation.effect.getComputedTiming().endTime !== Infinity)
+            .every((animation) => animation.playState !== "running"),
+    );
 }
 
 /** The serious and critical violations that axe finds. */

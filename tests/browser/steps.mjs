@@ -3,7 +3,9 @@ import { execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { promisify } from "node:util";
 
-import { withBrowser } from "./browser.mjs";
+import { still, withBrowser } from "./browser.mjs";
+
+export { still };
 
 /** The stack under test, from the environment. */
 export const stack = {
@@ -67,16 +69,6 @@ export async function walk(page, visit) {
 /** Waits until the page has no loading state. */
 export async function loaded(page) {
     await page.getByRole("status", { name: "Loading" }).first().waitFor({ state: "detached" });
-}
-
-/** Waits until nothing slides or fades in any more, so that positions can be compared. */
-export async function still(page) {
-    await page.waitForFunction(() =>
-        document
-            .getAnimations()
-            .filter((animation) => animation.effect.getComputedTiming().endTime !== Infinity)
-            .every((animation) => animation.playState !== "running"),
-    );
 }
 
 /** Calls the admin API to prepare data, by default as the first person of the stack. */

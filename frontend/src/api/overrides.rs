@@ -9,20 +9,32 @@ use super::request::Call;
 use super::{Api, Problem};
 use crate::browser::encode_component;
 
+/// The overrides to return; empty texts do not restrict them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OverrideSearch {
+    /// A text in the subject.
+    pub subject: String,
+    pub rule_id: String,
+    pub namespace: String,
+}
+
 impl Api {
-    /// One page of overrides, filtered by a text in the subject and by rule, if given.
+    /// One page of overrides.
     pub async fn overrides(
         self,
         tenant: &str,
-        subject: &str,
-        rule: Option<&str>,
+        search: &OverrideSearch,
         cursor: Option<&str>,
     ) -> Result<Page<OverrideAnswer>, Problem> {
         let mut path = format!("/tenants/{tenant}/overrides?limit=200");
-        for (name, value) in [("subject", Some(subject)), ("rule_id", rule), ("cursor", cursor)] {
-            if let Some(value) = value.filter(|value| !value.is_empty()) {
-                path.extend(["&", name, "=", &encode_component(value)]);
-            }
+        let parameters = [
+            ("subject", search.subject.as_str()),
+            ("rule_id", &search.rule_id),
+            ("namespace", &search.namespace),
+            ("cursor", cursor.unwrap_or_default()),
+        ];
+        for (name, value) in parameters.into_iter().filter(|(_, value)| !value.is_empty()) {
+            path.extend(["&", name, "=", &encode_component(value)]);
         }
         self.read(path).await
     }
@@ -32,7 +44,8 @@ impl Api {
         let mut all = Vec::new();
         let mut cursor = None;
         loop {
-            let page = self.overrides(tenant, "", None, cursor.as_deref()).await?;
+            let page =
+                self.overrides(tenant, &OverrideSearch::default(), cursor.as_deref()).await?;
             all.extend(page.data);
             cursor = page.next_cursor;
             if cursor.is_none() {

@@ -10,17 +10,33 @@ use super::{Api, Problem};
 use crate::browser::encode_component;
 
 /// The selection of rules to return.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleSelection {
-    /// Every rule.
-    Anything,
-    /// Rules that count by at least one attribute.
-    CountBy,
-    /// Rules with a quota.
-    Quota,
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RuleSelection {
+    pub feature: RuleFeature,
+    /// Empty for all.
+    pub namespace: String,
 }
 
 impl RuleSelection {
+    /// The rules of all namespaces with a feature.
+    pub fn with(feature: RuleFeature) -> Self {
+        Self { feature, namespace: String::new() }
+    }
+}
+
+/// A feature of rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RuleFeature {
+    /// Every rule has it.
+    #[default]
+    Anything,
+    /// The rule counts by at least one attribute.
+    CountBy,
+    /// The rule has a quota.
+    Quota,
+}
+
+impl RuleFeature {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Anything => "",
@@ -59,14 +75,14 @@ impl Api {
 
     /// The first page of rules whose `namespace/name` contains a text.
     pub async fn some_rules(self, tenant: &str, text: &str) -> Result<Page<RuleAnswer>, Problem> {
-        self.first_rules(tenant, 200, RuleSelection::Anything, text).await
+        self.first_rules(tenant, 200, &RuleSelection::default(), text).await
     }
 
     /// A short first page of the selected rules whose `namespace/name` contains a text.
     pub async fn search_rules(
         self,
         tenant: &str,
-        having: RuleSelection,
+        having: &RuleSelection,
         text: &str,
     ) -> Result<Page<RuleAnswer>, Problem> {
         self.first_rules(tenant, if text.is_empty() { 200 } else { 50 }, having, text).await
@@ -76,11 +92,14 @@ impl Api {
         self,
         tenant: &str,
         most: u32,
-        having: RuleSelection,
+        having: &RuleSelection,
         text: &str,
     ) -> Result<Page<RuleAnswer>, Problem> {
         let mut path = format!("/tenants/{tenant}/rules?limit={most}");
-        for (name, value) in [("has", having.as_str()), ("search", text)] {
+        let namespace = having.namespace.as_str();
+        let parameters =
+            [("has", having.feature.as_str()), ("namespace", namespace), ("search", text)];
+        for (name, value) in parameters {
             if !value.is_empty() {
                 path.extend(["&", name, "=", &encode_component(value)]);
             }

@@ -10,6 +10,8 @@ use crate::browser;
 pub struct StatsScope {
     pub tenant: String,
     pub rule: Option<String>,
+    /// Empty for all.
+    pub namespace: String,
     pub from_ms: i64,
     pub to_ms: i64,
 }
@@ -17,8 +19,14 @@ pub struct StatsScope {
 impl StatsScope {
     fn query(&self) -> String {
         let (from, to) = (browser::rfc3339(self.from_ms), browser::rfc3339(self.to_ms));
-        let rule = self.rule.as_ref().map(|id| format!("&rule_id={id}")).unwrap_or_default();
-        format!("from={from}&to={to}{rule}")
+        let mut query = format!("from={from}&to={to}");
+        let rule = self.rule.as_deref().unwrap_or_default();
+        for (name, value) in [("rule_id", rule), ("namespace", &self.namespace)] {
+            if !value.is_empty() {
+                query.extend(["&", name, "=", &browser::encode_component(value)]);
+            }
+        }
+        query
     }
 }
 
@@ -62,9 +70,19 @@ impl Api {
         self.read(format!("/tenants/{tenant}/stats/rules")).await
     }
 
-    /// The most recent denials of one rule or of all.
-    pub async fn denials(self, tenant: &str, rule: Option<&str>) -> Result<Denials, Problem> {
-        let rule = rule.map(|id| format!("&rule_id={id}")).unwrap_or_default();
-        self.read(format!("/tenants/{tenant}/stats/denials?limit=100{rule}")).await
+    /// The most recent denials of one rule or of all, and of one namespace or of all (an empty text).
+    pub async fn denials(
+        self,
+        tenant: &str,
+        rule: Option<&str>,
+        namespace: &str,
+    ) -> Result<Denials, Problem> {
+        let mut path = format!("/tenants/{tenant}/stats/denials?limit=100");
+        for (name, value) in [("rule_id", rule.unwrap_or_default()), ("namespace", namespace)] {
+            if !value.is_empty() {
+                path.extend(["&", name, "=", &browser::encode_component(value)]);
+            }
+        }
+        self.read(path).await
     }
 }

@@ -15,15 +15,39 @@ pub enum Skeleton {
     Text,
     /// The tools, the head and the rows of a table.
     Table,
+    /// A row of tiles with numbers.
+    Tiles,
+    Chart,
+    /// A card with a heading and rows.
+    Card,
+    /// Several cards side by side.
+    Cards,
+    /// The text of a rule, its tabs, and its facts at the side.
+    Rule,
+    /// Fields with their labels.
+    Form,
+}
+
+impl Skeleton {
+    /// The classes and the number of bars.
+    const fn bars(self) -> (&'static str, usize) {
+        match self {
+            Self::Text => ("skeleton", 4),
+            Self::Table => ("skeleton skeleton-table", 10),
+            Self::Tiles => ("skeleton skeleton-tiles", 5),
+            Self::Chart => ("skeleton skeleton-chart", 1),
+            Self::Card => ("skeleton skeleton-card", 7),
+            Self::Cards => ("skeleton skeleton-cards", 4),
+            Self::Rule => ("skeleton skeleton-rule", 4),
+            Self::Form => ("skeleton skeleton-form", 6),
+        }
+    }
 }
 
 /// A placeholder while data is loading.
 #[component]
 pub fn LoadingSkeleton(#[prop(optional)] shape: Skeleton) -> impl IntoView {
-    let (class, bars) = match shape {
-        Skeleton::Text => ("skeleton", 4),
-        Skeleton::Table => ("skeleton skeleton-table", 10),
-    };
+    let (class, bars) = shape.bars();
     let bars: Vec<_> = (0..bars).map(|_| view! { <span></span> }).collect();
     view! { <div class=class role="status" aria-label="Loading">{bars}</div> }
 }

@@ -33,11 +33,22 @@ where
     F: Fn() -> Answer + 'static,
     Answer: Future<Output = Result<T, Problem>> + 'static,
 {
-    start(Box::new(move || fetch().boxed_local()))
+    start(Box::new(move || fetch().boxed_local()), Signal::stored(true))
+}
+
+/// Like [`fetch_data`], but begins once `ready` holds: for data that must not delay what the page shows first. A browser sends few
+/// requests at a time.
+pub fn fetch_after<T, F, Answer>(ready: impl Into<Signal<bool>>, fetch: F) -> RemoteData<T>
+where
+    T: Clone + Send + Sync + 'static,
+    F: Fn() -> Answer + 'static,
+    Answer: Future<Output = Result<T, Problem>> + 'static,
+{
+    start(Box::new(move || fetch().boxed_local()), ready.into())
 }
 
 /// Boxed, so that the code is generic only over the data.
-fn start<T: Clone + Send + Sync + 'static>(fetch: Fetch<T>) -> RemoteData<T> {
+fn start<T: Clone + Send + Sync + 'static>(fetch: Fetch<T>, ready: Signal<bool>) -> RemoteData<T> {
     let data =
         RemoteData { state: RwSignal::new(RemoteState::Loading), refetches: RwSignal::new(0) };
     let latest = StoredValue::new(0_u32);
@@ -51,6 +62,9 @@ fn start<T: Clone + Send + Sync + 'static>(fetch: Fetch<T>) -> RemoteData<T> {
     });
     Effect::new(move |_| {
         data.refetches.track();
+        if !ready.get() {
+            return;
+        }
         let current = latest.get_value() + 1;
         latest.set_value(current);
         let answer = fetch();
@@ -88,7 +102,8 @@ where
     show_shaped(data, Skeleton::Table, view)
 }
 
-fn show_shaped<T, V>(
+/// Like [`show`], with a skeleton of this shape.
+pub fn show_shaped<T, V>(
     data: RemoteData<T>,
     shape: Skeleton,
     view: impl Fn(T) -> V + Send + Sync + 'static,
@@ -174,6 +189,11 @@ impl<T: Clone + Send + Sync + 'static> RemoteData<T> {
     /// The state; tracked.
     pub fn state(self) -> RemoteState<T> {
         self.state.get()
+    }
+
+    /// Whether the first fetch has ended; tracked.
+    pub fn is_settled(self) -> bool {
+        self.state.with(|state| !matches!(state, RemoteState::Loading))
     }
 
     /// The problem, if the last fetch failed.

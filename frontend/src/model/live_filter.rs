@@ -55,6 +55,17 @@ impl LiveFilter {
         *chosen = if chosen.as_ref() == Some(&value) { None } else { Some(value) };
     }
 
+    /// The chosen namespace; empty for all.
+    pub fn namespace(&self) -> &str {
+        self.chosen[Facet::Namespace as usize].as_deref().unwrap_or_default()
+    }
+
+    /// Shows one namespace, or all for an empty text.
+    pub fn set_namespace(&mut self, namespace: String) {
+        let chosen = Some(namespace).filter(|namespace| !namespace.is_empty());
+        self.chosen[Facet::Namespace as usize] = chosen;
+    }
+
     pub fn shows(&self, denial: &DenialEntry) -> bool {
         self.has_text(denial) && Facet::ALL.iter().all(|facet| self.admits(*facet, denial))
     }
@@ -139,5 +150,8 @@ mod tests {
         assert_eq!(counts(&filter, Facet::Namespace), [pair("api", 6), pair("mail", 2)]);
         filter.text = "zzz".to_owned();
         assert_eq!(counts(&filter, Facet::Namespace), [pair("api", 0)], "the chosen one stays");
+        assert_eq!(filter.namespace(), "api");
+        filter.set_namespace(String::new());
+        assert_eq!(counts(&filter, Facet::Namespace), []);
     }
 }

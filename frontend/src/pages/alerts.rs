@@ -16,12 +16,12 @@ use weir_wire::alerts::Alert;
 use weir_wire::tenants::Role;
 use weir_wire::webhooks::{Webhook, WebhookHealth};
 
-use crate::api::{Api, Problem, RuleSelection};
+use crate::api::{Api, Problem, RuleFeature, RuleSelection};
 use crate::components::dialog::Drawer;
-use crate::components::feedback::{Empty, Warning};
+use crate::components::feedback::{Empty, Skeleton, Warning};
 use crate::components::guide_link::GuideLink;
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{fetch_data, show};
+use crate::components::remote_data::{fetch_data, show_shaped};
 use crate::components::require_role::{RequireRole, RoleButton};
 use crate::components::rule_picker::RuleOptions;
 use crate::components::timer::repeat;
@@ -87,7 +87,7 @@ pub fn Alerts() -> impl IntoView {
         </PageHeader>
         <Drawer title="New webhook" open=new_webhook><WebhookForm state /></Drawer>
         <RequireRole role=Role::Admin reason_shown=true>{secret}</RequireRole>
-        {show(page_data, move |data| view! { <Content data state /> })}
+        {show_shaped(page_data, Skeleton::Table, move |data| view! { <Content data state /> })}
         {log}
     }
 }
@@ -144,8 +144,8 @@ fn Content(data: PageData, state: AlertsState) -> impl IntoView {
     }
     let PageData { alerts, webhooks, rules, quotas } = data;
     let rules = AlertTargets {
-        all: rule_options::known_rules(rules, RuleSelection::Anything),
-        quotas: rule_options::known_rules(quotas, RuleSelection::Quota),
+        all: rule_options::known_rules(rules, RuleSelection::default()),
+        quotas: rule_options::known_rules(quotas, RuleSelection::with(RuleFeature::Quota)),
     };
     let form_webhooks = webhooks.clone();
     let title = move || match state.editing.get() {
@@ -166,11 +166,12 @@ fn Content(data: PageData, state: AlertsState) -> impl IntoView {
 }
 
 async fn page_data(api: Api, tenant: &str) -> Result<PageData, Problem> {
+    let having = [RuleFeature::Anything, RuleFeature::Quota].map(RuleSelection::with);
     let (alerts, webhooks, all, quotas) = futures_util::future::join4(
         api.alerts(tenant),
         api.webhooks(tenant),
-        api.search_rules(tenant, RuleSelection::Anything, ""),
-        api.search_rules(tenant, RuleSelection::Quota, ""),
+        api.search_rules(tenant, &having[0], ""),
+        api.search_rules(tenant, &having[1], ""),
     )
     .await;
     let (alerts, all, quotas) = (alerts?, all?, quotas?);

@@ -17,7 +17,7 @@ use crate::components::data_table::{DataTable, TableOptions, table_in_url};
 use crate::components::feedback::{Empty, Skeleton, SubmitProblem};
 use crate::components::field::{Binding, Choice, TextField};
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{RemoteData, fetch_data, show, show_latest_shaped};
+use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped, show_table};
 use crate::components::submit::SubmitAction;
 use crate::components::url_state::url_state;
 use crate::model::audit::{AuditFilter, AuditLog, actions, logs};
@@ -53,7 +53,7 @@ pub fn Audit() -> impl IntoView {
     };
     view! {
         <PageHeader title="Audit log" lead="All changes to the tenant, with actor and origin. Entries cannot be edited." />
-        {show(me, page)}
+        {show_table(me, page)}
     }
 }
 

@@ -9,9 +9,9 @@ use leptos::prelude::*;
 use weir_wire::replicas::{Replicas, Rollouts};
 
 use crate::api::Api;
-use crate::components::feedback::Empty;
+use crate::components::feedback::{Empty, Skeleton};
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{fetch_data, show_latest};
+use crate::components::remote_data::{fetch_data, show_latest_shaped};
 use crate::components::timer::repeat;
 use crate::model::duration::about;
 use crate::model::number::quantity;
@@ -44,11 +44,11 @@ pub fn Gates() -> impl IntoView {
     );
     view! {
         <PageHeader title="Gates" lead="Gates that reported in the last 15 seconds" />
-        {show_latest(replicas, move |replicas| view! {
+        {show_latest_shaped(replicas, Skeleton::Cards, move |replicas| view! {
             <Totals replicas rollouts=Signal::derive(move || rollouts.data()) />
             <GateCards replicas />
         })}
-        {show_latest(rollouts, move |rollouts| view! {
+        {show_latest_shaped(rollouts, Skeleton::Card, move |rollouts| view! {
             <RolloutTimeline rollouts replicas=Signal::derive(move || replicas.data()) />
         })}
     }

@@ -8,12 +8,14 @@ use weir_wire::stats::DenialEntry;
 
 use crate::components::feedback::{Empty, Warning};
 use crate::components::field::{Binding, TextField};
+use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
 use crate::components::time_series::TimeSeries;
 use crate::model::chart::{ChartData, OUTCOMES};
 use crate::model::live_filter::LiveFilter;
 use crate::model::live_series::{live_series, silent};
 use crate::model::number::quantity;
+use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::subject_actions::SubjectActions;
 use crate::pages::traffic::{DenialGroups, DenialTable, Tile};
 use facets::Facets;
@@ -25,6 +27,8 @@ pub fn Live() -> impl IntoView {
     let stream = Stream::new();
     let follow = stream.follow();
     let filter = RwSignal::new(LiveFilter::default());
+    let namespace = namespace_in_url();
+    follow_namespace(filter, namespace);
     let grouped = RwSignal::new(false);
     let pause = move |_| stream.pause();
     let paused = move || match (stream.paused.get(), stream.waiting.with(Vec::len)) {
@@ -45,10 +49,11 @@ pub fn Live() -> impl IntoView {
         <Show when=move || stream.lost.get()>
             <Warning>"The live stream was interrupted. Reconnecting; the Overview shows what you miss."</Warning>
         </Show>
-        <CurrentRates stream />
+        <CurrentRates stream namespace=namespace.value />
         <Minute stream />
         <div class="filter" role="search">
             <TextField label="Filter by subject, rule or namespace" kind="search" value=text />
+            <NamespaceFilter namespace />
             <button type="button" class="button" aria-pressed=move || grouped.get().to_string() on:click=group>"Group by subject"</button>
         </div>
         <div class="live-columns">
@@ -58,9 +63,30 @@ pub fn Live() -> impl IntoView {
     }
 }
 
-/// The current rates.
+/// Keeps the facet of namespaces and the URL equal.
+fn follow_namespace(filter: RwSignal<LiveFilter>, namespace: Binding<String>) {
+    Effect::new(move |_| {
+        let in_url = namespace.value.get();
+        if filter.with_untracked(|filter| filter.namespace() != in_url) {
+            filter.update(|filter| filter.set_namespace(in_url));
+        }
+    });
+    let chosen = Memo::new(move |_| filter.with(|filter| filter.namespace().to_owned()));
+    Effect::new(move |before: Option<String>| {
+        let chosen = chosen.get();
+        if before.is_some_and(|before| before != chosen)
+            && namespace.value.with_untracked(|in_url| *in_url != chosen)
+        {
+            namespace.set.run(chosen.clone());
+        }
+        chosen
+    });
+}
+
+/// The current rates, which the stream has for all namespaces together.
 #[component]
-fn CurrentRates(stream: Stream) -> impl IntoView {
+fn CurrentRates(stream: Stream, namespace: Signal<String>) -> impl IntoView {
+    let is_filtered = Memo::new(move |_| namespace.with(|namespace| !namespace.is_empty()));
     let checks = Signal::derive(move || stream.rate(|tick| tick.requests.checks()));
     let denied = Signal::derive(move || stream.rate(|tick| tick.requests.denied));
     let shadow = Signal::derive(move || stream.rate(|tick| tick.requests.shadow_denied));
@@ -72,6 +98,9 @@ fn CurrentRates(stream: Stream) -> impl IntoView {
             <Tile name="Would deny per second, now" value=shadow class="tile-shadow".to_owned() />
             <Tile name="Without Redis per second, now" value=degraded />
         </dl>
+        <Show when=move || is_filtered.get()>
+            <p class="note">"Rates and chart are of all namespaces; the denials below are of one."</p>
+        </Show>
     }
 }
 

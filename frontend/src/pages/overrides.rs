@@ -11,10 +11,11 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 use weir_wire::tenants::Role;
 
-use crate::api::{Api, RuleSelection};
+use crate::api::{Api, RuleFeature, RuleSelection};
 use crate::components::dialog::Drawer;
 use crate::components::feedback::Empty;
 use crate::components::guide_link::GuideLink;
+use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
 use crate::components::remote_data::{fetch_data, show_table};
 use crate::components::require_role::RoleButton;
@@ -34,16 +35,33 @@ pub fn Overrides() -> impl IntoView {
     let named = use_query_map().with_untracked(|query| query.get("rule"));
     let rules = fetch_data(move || {
         let (tenant, named) = (tenant.get(), named.clone());
-        async move { rule_options::load_rule_options(api, &tenant, RuleSelection::CountBy, named).await }
+        async move {
+            let having = RuleSelection::with(RuleFeature::CountBy);
+            rule_options::load_rule_options(api, &tenant, &having, named).await
+        }
     });
+    let open = RwSignal::new(OpenForm::Nothing);
+    // An override needs a rule that counts by an attribute.
+    let usable = Memo::new(move |_| rules.data().is_some_and(|rules| !rules.first.data.is_empty()));
     view! {
-        <PageHeader title="Overrides" lead="Custom limits for individual subjects" />
-        {show_table(rules, |rules| view! { <Page rules /> })}
+        <PageHeader title="Overrides" lead="Custom limits for individual subjects">
+            <Show when=move || usable.get()><Actions open /></Show>
+        </PageHeader>
+        {show_table(rules, move |rules| view! { <Page rules open /> })}
     }
 }
 
 #[component]
-fn Page(rules: RuleOptions) -> impl IntoView {
+fn Actions(open: RwSignal<OpenForm>) -> impl IntoView {
+    view! {
+        <RoleButton role=Role::Editor text="Reset counters" reason_shown=true on_press=move |()| open.set(OpenForm::Reset) />
+        <RoleButton role=Role::Editor text="Import CSV" reason_shown=true on_press=move |()| open.set(OpenForm::Import) />
+        <RoleButton role=Role::Editor text="New override" class="button primary" on_press=move |()| open.set(OpenForm::New) />
+    }
+}
+
+#[component]
+fn Page(rules: RuleOptions, open: RwSignal<OpenForm>) -> impl IntoView {
     if rules.first.data.is_empty() {
         return view! {
             <Empty title="No rule counts by an attribute yet">
@@ -53,9 +71,13 @@ fn Page(rules: RuleOptions) -> impl IntoView {
         .into_any();
     }
     let query = use_query_map();
-    let filter = OverrideFilter { typed: url_text(&["q"]), rule: url_text(&["rule"]) };
-    let (open, writes) = (RwSignal::new(OpenForm::Nothing), RwSignal::new(0_u32));
-    let rules = rule_options::known_rules(rules, RuleSelection::CountBy);
+    let filter = OverrideFilter {
+        typed: url_text(&["q"]),
+        rule: url_text(&["rule"]),
+        namespace: namespace_in_url(),
+    };
+    let writes = RwSignal::new(0_u32);
+    let rules = rule_options::known_rules(rules, RuleSelection::with(RuleFeature::CountBy));
     let done = Callback::new(move |()| {
         open.set(OpenForm::Nothing);
         writes.update(|writes| *writes += 1);
@@ -88,11 +110,6 @@ fn Page(rules: RuleOptions) -> impl IntoView {
         }
     };
     view! {
-        <div class="actions">
-            <RoleButton role=Role::Editor text="New override" class="button primary" on_press=move |()| open.set(OpenForm::New) />
-            <RoleButton role=Role::Editor text="Import CSV" reason_shown=true on_press=move |()| open.set(OpenForm::Import) />
-            <RoleButton role=Role::Editor text="Reset counters" reason_shown=true on_press=move |()| open.set(OpenForm::Reset) />
-        </div>
         <Drawer title open=shown>{panel}</Drawer>
         <List filter rules writes open />
     }

@@ -6,14 +6,18 @@ mod state;
 use leptos::prelude::*;
 
 use crate::api::Api;
+use crate::components::feedback::Skeleton;
+use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{fetch_data, show_latest};
+use crate::components::remote_data::{fetch_data, show_latest_shaped};
 use crate::components::time_range::{TimeRangePicker, time_in_url};
 use crate::components::time_series::Crosshair;
 use crate::pages::live::{MinuteSpark, Stream};
+use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
 use crate::pages::traffic::{
-    LatestDenials, Tile, TopDenied, TopSubjects, Totals, Traffic, TrafficChart, refresh, scope,
+    LatestDenials, Tile, TopDenied, TopSubjects, Totals, Traffic, TrafficChart, TrafficFilter,
+    refresh,
 };
 use changed::{Changed, RULES_COMPARED};
 use state::StateSentence;
@@ -21,30 +25,38 @@ use state::StateSentence;
 #[component]
 pub fn Overview() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let time = time_in_url();
+    let (time, namespace) = (time_in_url(), namespace_in_url());
+    let filter = TrafficFilter { tenant, namespace: namespace.value, time };
     provide_context(Crosshair(RwSignal::new(None)));
-    let traffic = Traffic::fetch(None, time);
-    let rules = fetch_data(move || api.top(scope(tenant, None, time), "rule", RULES_COMPARED));
+    let traffic = Traffic::fetch(None, filter);
+    let rules = fetch_data(move || api.top(filter.scope(None), "rule", RULES_COMPARED));
     refresh(time, move || rules.refetch());
     let stream = Stream::new();
     let follow = stream.follow();
     let now = move || {
         let value = Signal::derive(move || stream.rate(|tick| tick.requests.checks()));
-        view! { <Tile name="Checks per second, now" value class="tile-now".to_owned()><MinuteSpark stream /></Tile> }
+        // The stream has no rates of namespaces.
+        let name = Signal::derive(move || {
+            let of_all = namespace.value.with(String::is_empty);
+            if of_all { "Checks per second, now" } else { "Checks per second, all namespaces" }
+                .to_owned()
+        });
+        view! { <Tile name value class="tile-now".to_owned()><MinuteSpark stream /></Tile> }
             .into_any()
     };
     view! {
         <PageHeader title="Overview">
+            <NamespaceFilter namespace />
             <TimeRangePicker time />
         </PageHeader>
-        {follow}
+        {move || traffic.first_shown.get().then(follow)}
         <StateSentence traffic rules />
-        <div class="stack tiles-place">{show_latest(traffic.summary, move |summary| view! { <Totals summary first=now() /> })}</div>
-        <div class="stack chart-place"><TrafficChart traffic time /></div>
+        <div class="stack">{show_latest_shaped(traffic.summary, Skeleton::Tiles, move |summary| view! { <Totals summary first=now() /> })}</div>
+        <div class="stack"><TrafficChart traffic time /></div>
         <div class="columns">
             <div class="stack">
-                <Changed rules time events=traffic.events />
-                {show_latest(rules, move |top| view! { <TopDenied title="Top rules by denials" top /> })}
+                <Changed rules filter traffic />
+                {show_latest_shaped(rules, Skeleton::Card, move |top| view! { <TopDenied title="Top rules by denials" top /> })}
             </div>
             <TopSubjects traffic />
         </div>

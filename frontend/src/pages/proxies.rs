@@ -12,7 +12,7 @@ use crate::api::Api;
 use crate::components::dialog::Drawer;
 use crate::components::guide_link::GuideLink;
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{fetch_data, show};
+use crate::components::remote_data::{fetch_data, show_table};
 use crate::components::require_role::RoleButton;
 use crate::pages::shell::TenantId;
 use form::ProfileForm;
@@ -47,7 +47,7 @@ pub fn Proxies() -> impl IntoView {
             <RoleButton role=Role::Editor text="New profile" class="button primary" on_press=new />
         </PageHeader>
         <p><GuideLink page="proxies/index" text="Set up nginx, Traefik, Caddy, HAProxy or Envoy" /></p>
-        {show(profiles, move |profiles| view! { <ProfileTable profiles state /> })}
+        {show_table(profiles, move |profiles| view! { <ProfileTable profiles state /> })}
         <Drawer title=Signal::derive(title) open=state.open>
             <ProfileForm editing=state.editing.get_untracked() state />
         </Drawer>

@@ -12,12 +12,12 @@ use weir_wire::rules::RuleAnswer;
 use weir_wire::tenants::Role;
 use weir_wire::words::Action;
 
-use crate::api::{Api, Problem};
+use crate::api::{Api, OverrideSearch, Problem};
 use crate::components::badge::ModeBadge;
 use crate::components::dialog::ConfirmByName;
-use crate::components::feedback::{SubmitProblem, remark};
+use crate::components::feedback::{Skeleton, SubmitProblem, remark};
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{RemoteData, fetch_data, show, show_latest};
+use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped, show_shaped};
 use crate::components::require_role::{RequireRole, RoleLink};
 use crate::components::tabs::Tabs;
 use crate::components::time::RelativeTime;
@@ -28,7 +28,9 @@ use crate::model::request_link::{request_link, sample_request};
 use crate::pages::published::UndoneChanges;
 use crate::pages::rollout::RolloutStatus;
 use crate::pages::shell::TenantId;
-use crate::pages::traffic::{LatestDenials, TopSubjects, Totals, Traffic, TrafficChart};
+use crate::pages::traffic::{
+    LatestDenials, TopSubjects, Totals, Traffic, TrafficChart, TrafficFilter,
+};
 use definition::Definition;
 use revisions::Revisions;
 
@@ -41,7 +43,7 @@ pub fn RulePage() -> impl IntoView {
     let title = move || rule.data().map_or_else(|| "Rule".to_owned(), |rule| rule.rule.name);
     view! {
         <PageHeader title=Signal::derive(title) />
-        {show(rule, move |data| {
+        {show_shaped(rule, Skeleton::Rule, move |data| {
             let shown = StoredValue::new(data.clone());
             let panel = Callback::new(move |tab| {
                 let data = shown.get_value();
@@ -126,8 +128,9 @@ fn OverridesOf(id: String) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let page = format!("overrides?rule={id}");
     let first = fetch_data(move || {
-        let (tenant, id) = (tenant.get(), id.clone());
-        async move { api.overrides(&tenant, "", Some(&id), None).await }
+        let (tenant, rule_id) = (tenant.get(), id.clone());
+        let search = OverrideSearch { rule_id, ..OverrideSearch::default() };
+        async move { api.overrides(&tenant, &search, None).await }
     });
     let count = move || match first.data() {
         None => "Show".to_owned(),
@@ -141,14 +144,15 @@ fn OverridesOf(id: String) -> impl IntoView {
 #[component]
 fn RuleTraffic(id: String) -> impl IntoView {
     let time = time_in_url();
-    let traffic = Traffic::fetch(Some(id), time);
+    let (tenant, namespace) = (expect_context::<TenantId>(), Signal::stored(String::new()));
+    let traffic = Traffic::fetch(Some(id), TrafficFilter { tenant, namespace, time });
     view! {
         <section class="stack" aria-labelledby="traffic-heading">
             <div class="page-head">
                 <h2 id="traffic-heading">"Decisions"</h2>
                 <TimeRangePicker time />
             </div>
-            {show_latest(traffic.summary, |summary| view! { <Totals summary /> })}
+            {show_latest_shaped(traffic.summary, Skeleton::Tiles, |summary| view! { <Totals summary /> })}
             <TrafficChart traffic time />
             <TopSubjects traffic />
             <LatestDenials traffic />

@@ -13,8 +13,9 @@ use leptos::prelude::*;
 use weir_wire::rules::RuleAnswer;
 
 use crate::browser;
+use crate::components::feedback::Skeleton;
 use crate::components::page::PageHeader;
-use crate::components::remote_data::show;
+use crate::components::remote_data::show_shaped;
 use crate::components::rule_form::{DraftTransfer, Editor, RuleFields};
 use crate::model::rule_form::RuleForm;
 use crate::pages::rule::rule_of_address;
@@ -43,7 +44,7 @@ pub fn RuleEditor() -> impl IntoView {
     };
     view! {
         <PageHeader title=Signal::derive(title) />
-        {show(rule, |rule| view! { <Form before=Some(rule) /> })}
+        {show_shaped(rule, Skeleton::Rule, |rule| view! { <Form before=Some(rule) /> })}
     }
 }
 

@@ -11,7 +11,7 @@ use crate::pages::shell::TenantId;
 pub async fn load_rule_options(
     api: Api,
     tenant: &str,
-    having: RuleSelection,
+    having: &RuleSelection,
     named: Option<String>,
 ) -> Result<RuleOptions, Problem> {
     let first = api.search_rules(tenant, having, "").await?;
@@ -29,7 +29,8 @@ pub fn known_rules(options: RuleOptions, having: RuleSelection) -> Rules {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let find = move |text: String| {
         let tenant = tenant.now();
-        async move { api.search_rules(&tenant, having, &text).await }.boxed_local()
+        let having = having.clone();
+        async move { api.search_rules(&tenant, &having, &text).await }.boxed_local()
     };
     Rules::new(options, Callback::new(find))
 }

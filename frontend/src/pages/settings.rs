@@ -17,10 +17,10 @@ use weir_wire::tenants::Role;
 use crate::api::Api;
 use crate::browser;
 use crate::components::dialog::ConfirmByName;
-use crate::components::feedback::SubmitProblem;
+use crate::components::feedback::{Skeleton, SubmitProblem};
 use crate::components::field::TextField;
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{RemoteData, fetch_data, show};
+use crate::components::remote_data::{RemoteData, fetch_data, show_shaped};
 use crate::components::require_role::RequireRole;
 use crate::components::submit::{SubmitAction, SubmitForm};
 use crate::components::toast::Toasts;
@@ -41,24 +41,27 @@ pub fn Settings() -> impl IntoView {
         tenant.get();
         api.me()
     });
+    let tenant_name = move |data: &Me| {
+        let id = tenant.now();
+        let here = data.memberships.iter().find(|membership| membership.tenant_id == id);
+        here.map(|membership| membership.tenant_name.clone()).unwrap_or_default()
+    };
     view! {
         <PageHeader title="Settings" />
-        {show(here, move |data| {
-            let id = tenant.now();
-            let membership = data.memberships.into_iter().find(|membership| membership.tenant_id == id);
-            let name = membership.map(|membership| membership.tenant_name).unwrap_or_default();
+        {show_shaped(here, Skeleton::Form, move |data| {
+            let name = tenant_name(&data);
             view! {
                 <TenantName name=name.clone() me />
-                <Limits name=name.clone() me />
-                <Namespaces />
-                <Recording />
-                <OwnName name=data.user.name me />
-                <OwnPassword />
-                <OwnSecondFactor />
-                <OwnSessions />
-                <DeleteTenant name />
+                <Limits name me />
             }
         })}
+        <Namespaces />
+        <Recording />
+        {show_shaped(here, Skeleton::Form, move |data| view! { <OwnName name=data.user.name me /> })}
+        <OwnPassword />
+        <OwnSecondFactor />
+        <OwnSessions />
+        {show_shaped(here, Skeleton::Form, move |data| view! { <DeleteTenant name=tenant_name(&data) /> })}
     }
 }
 

@@ -13,10 +13,13 @@ use leptos_router::hooks::use_query_map;
 use weir_wire::subjects::InspectSubjectBody;
 
 use crate::api::Api;
+use crate::components::feedback::Skeleton;
+use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{fetch_data, show_latest};
+use crate::components::remote_data::{fetch_data, show_latest_shaped};
 use crate::components::timer::repeat;
 use crate::model::{request_link, subject};
+use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
 use crate::pages::subject_actions::SubjectActions;
 use counters::Counters;
@@ -48,19 +51,22 @@ fn Subject(attributes: BTreeMap<String, String>) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let title = subject::label(&attributes);
     let tester = request_link::request_link(None, &attributes, 1);
-    let body = InspectSubjectBody { attributes, namespace: None };
+    let namespace = namespace_in_url();
     let found = fetch_data(move || {
-        let (tenant, body) = (tenant.get(), body.clone());
+        let only = Some(namespace.value.get()).filter(|namespace| !namespace.is_empty());
+        let body = InspectSubjectBody { attributes: attributes.clone(), namespace: only };
+        let tenant = tenant.get();
         async move { api.inspect_subject(&tenant, &body).await }
     });
     repeat(|| Some(REFRESH), move || found.refetch());
     let actions = SubjectActions::new(Callback::new(move |()| found.refetch()));
     view! {
         <PageHeader title=title lead="Counters, overrides and denials in every rule">
+            <NamespaceFilter namespace />
             <A href=move || tenant.page("subjects") attr:class="button">"Other subject"</A>
             <A href=move || tenant.page(&tester) attr:class="button">"Simulate a request"</A>
         </PageHeader>
-        {show_latest(found, move |found| view! {
+        {show_latest_shaped(found, Skeleton::Cards, move |found| view! {
             <Counters found actions />
             <History found actions />
         })}

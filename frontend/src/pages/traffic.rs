@@ -11,8 +11,9 @@ use weir_wire::stats::{Denials, Events, Series, Summary, Top};
 
 use crate::api::{Api, StatsScope};
 use crate::browser;
+use crate::components::feedback::Skeleton;
 use crate::components::field::Binding;
-use crate::components::remote_data::{RemoteData, fetch_data, show_latest};
+use crate::components::remote_data::{RemoteData, fetch_after, fetch_data, show_latest_shaped};
 use crate::components::time_range::{Freshness, zoom_of};
 use crate::components::time_series::TimeSeries;
 use crate::components::timer::repeat;
@@ -35,14 +36,28 @@ pub struct Traffic {
     denials: RemoteData<Denials>,
     /// The changes, alerts and outages.
     pub events: RemoteData<Events>,
+    /// Whether the chart and the totals have loaded, which other data must not delay.
+    pub first_shown: Memo<bool>,
     /// Whether the statistics are those of one rule.
     of_rule: bool,
 }
 
-/// The scope of the selected time; tracked.
-pub fn scope(tenant: TenantId, rule: Option<String>, time: Binding<TimeSelection>) -> StatsScope {
-    let (from_ms, to_ms) = time.value.get().range.bounds_ms(browser::now_ms());
-    StatsScope { tenant: tenant.get(), rule, from_ms, to_ms }
+/// The traffic that a page shows; cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub struct TrafficFilter {
+    pub tenant: TenantId,
+    /// Empty for all.
+    pub namespace: Signal<String>,
+    pub time: Binding<TimeSelection>,
+}
+
+impl TrafficFilter {
+    /// The scope of the selected time; tracked.
+    pub fn scope(self, rule: Option<String>) -> StatsScope {
+        let (from_ms, to_ms) = self.time.value.get().range.bounds_ms(browser::now_ms());
+        let namespace = self.namespace.get();
+        StatsScope { tenant: self.tenant.get(), rule, namespace, from_ms, to_ms }
+    }
 }
 
 /// Calls `refetch` as often as statistics of the selected time change.
@@ -52,11 +67,12 @@ pub fn refresh(time: Binding<TimeSelection>, refetch: impl Fn() + 'static) {
 
 impl Traffic {
     /// Fetches the statistics of a rule, or of all.
-    pub fn fetch(rule: Option<String>, time: Binding<TimeSelection>) -> Self {
-        let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
+    pub fn fetch(rule: Option<String>, filter: TrafficFilter) -> Self {
+        let api = expect_context::<Api>();
+        let TrafficFilter { tenant, namespace, time } = filter;
         let of_rule = rule.is_some();
         let rule = StoredValue::new(rule);
-        let about = move || scope(tenant, rule.get_value(), time);
+        let about = move || filter.scope(rule.get_value());
         let compared = move || {
             let (comparison, about) = (time.value.get().comparison, about());
             let bounds = comparison.bounds_ms((about.from_ms, about.to_ms));
@@ -68,16 +84,20 @@ impl Traffic {
                 }
             }
         };
+        let series = fetch_data(move || api.series(about()));
+        let summary = fetch_data(move || api.summary(about()));
+        let first_shown = Memo::new(move |_| series.is_settled() && summary.is_settled());
         let traffic = Self {
-            series: fetch_data(move || api.series(about())),
+            series,
             compared: fetch_data(compared),
-            summary: fetch_data(move || api.summary(about())),
+            summary,
             subjects: fetch_data(move || api.top(about(), "subject", 10)),
             denials: fetch_data(move || {
-                let (tenant, rule) = (tenant.get(), rule.get_value());
-                async move { api.denials(&tenant, rule.as_deref()).await }
+                let (tenant, rule, namespace) = (tenant.get(), rule.get_value(), namespace.get());
+                async move { api.denials(&tenant, rule.as_deref(), &namespace).await }
             }),
-            events: fetch_data(move || api.events(about())),
+            events: fetch_after(first_shown, move || api.events(about())),
+            first_shown,
             of_rule,
         };
         refresh(time, move || traffic.refetch());
@@ -103,7 +123,7 @@ pub fn TrafficChart(traffic: Traffic, time: Binding<TimeSelection>) -> impl Into
     });
     let outcomes = |series: &Series| ChartData::of(series, &OUTCOMES);
     let compared = Signal::derive(move || traffic.compared.data().flatten().as_ref().map(outcomes));
-    show_latest(traffic.series, move |series| {
+    show_latest_shaped(traffic.series, Skeleton::Chart, move |series| {
         let data = Signal::derive(move || series.with(outcomes));
         view! {
             <TimeSeries label="Checks" data compared markers zoom=zoom_of(time) />
@@ -119,7 +139,7 @@ pub fn TrafficChart(traffic: Traffic, time: Binding<TimeSelection>) -> impl Into
 #[component]
 pub fn TopSubjects(traffic: Traffic) -> impl IntoView {
     let names_rules = !traffic.of_rule;
-    show_latest(traffic.subjects, move |top| {
+    show_latest_shaped(traffic.subjects, Skeleton::Card, move |top| {
         view! { <TopDenied title="Most denied subjects" top names_rules /> }
     })
 }
@@ -129,7 +149,7 @@ pub fn TopSubjects(traffic: Traffic) -> impl IntoView {
 pub fn LatestDenials(traffic: Traffic) -> impl IntoView {
     let names_rules = !traffic.of_rule;
     let actions = SubjectActions::new(Callback::new(move |()| traffic.denials.refetch()));
-    show_latest(traffic.denials, move |found| {
+    show_latest_shaped(traffic.denials, Skeleton::Card, move |found| {
         let denials = Signal::derive(move || found.with(|found| found.data.clone()));
         view! { <DenialGroups denials names_rules actions /> }
     })

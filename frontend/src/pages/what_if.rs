@@ -5,42 +5,68 @@ mod result;
 mod run;
 
 use leptos::prelude::*;
+use leptos_router::NavigateOptions;
 use leptos_router::components::A;
-use leptos_router::hooks::use_query_map;
+use leptos_router::hooks::{use_navigate, use_query_map};
 use weir_wire::limits::LimitBody;
 use weir_wire::rules::{RuleAnswer, RuleBody};
+use weir_wire::simulate::Recorded;
 
 use crate::api::{Api, RuleSelection};
-use crate::components::feedback::Empty;
+use crate::components::feedback::{Empty, Skeleton};
+use crate::components::field::Binding;
 use crate::components::guide_link::GuideLink;
+use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{fetch_data, show};
+use crate::components::remote_data::{RemoteData, fetch_data, show_shaped};
 use crate::components::rule_form::DraftTransfer;
 use crate::components::rule_picker::{RuleOptions, RulePicker};
 use crate::model::rule_choice::by_id;
 use crate::model::rule_form::RuleForm;
+use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::rule_options;
 use crate::pages::shell::TenantId;
-use run::Run;
+use run::{Run, fetch_recorded};
 
 #[component]
 pub fn WhatIf() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let named = use_query_map().with_untracked(|query| query.get("rule"));
+    let (query, in_url, navigate) = (use_query_map(), namespace_in_url(), use_navigate());
     let rules = fetch_data(move || {
-        let (tenant, named) = (tenant.get(), named.clone());
+        let named = query.with_untracked(|query| query.get("rule"));
+        let (tenant, having) = (tenant.get(), selection(in_url.value.get()));
         async move {
-            rule_options::load_rule_options(api, &tenant, RuleSelection::Anything, named).await
+            let rules = rule_options::load_rule_options(api, &tenant, &having, named).await?;
+            Ok((rules, having))
         }
     });
+    // Fetched beside the rules, and not after them.
+    let recorded = fetch_recorded(api, tenant);
+    // Another namespace has other rules.
+    let set = Callback::new(move |namespace: String| {
+        let page = tenant.page_now(&format!("what-if?namespace={namespace}"));
+        let options = NavigateOptions { replace: true, ..NavigateOptions::default() };
+        navigate(&page, options);
+    });
+    let namespace = Binding { value: in_url.value, set };
     view! {
         <PageHeader title="What-if" lead="Replay recorded traffic against a different limit. Nothing goes live." />
-        {show(rules, |rules| view! { <Page rules /> })}
+        {show_shaped(rules, Skeleton::Form, move |(rules, having)| view! { <Page rules having namespace recorded /> })}
     }
 }
 
+/// The rules of a namespace, or all.
+fn selection(namespace: String) -> RuleSelection {
+    RuleSelection { namespace, ..RuleSelection::default() }
+}
+
 #[component]
-fn Page(rules: RuleOptions) -> impl IntoView {
+fn Page(
+    rules: RuleOptions,
+    having: RuleSelection,
+    namespace: Binding<String>,
+    recorded: RemoteData<Recorded>,
+) -> impl IntoView {
     let tenant = expect_context::<TenantId>();
     let query = use_query_map();
     let rule_id = query.with_untracked(|query| query.get("rule"));
@@ -57,7 +83,7 @@ fn Page(rules: RuleOptions) -> impl IntoView {
         }
         .into_any();
     }
-    let rules = rule_options::known_rules(rules, RuleSelection::Anything);
+    let rules = rule_options::known_rules(rules, having);
     let known = rule_id.as_deref().and_then(|id| rules.rule(id)).or_else(|| rules.first());
     let known = known.filter(|_| new.is_none());
     let with_limits =
@@ -76,10 +102,13 @@ fn Page(rules: RuleOptions) -> impl IntoView {
         // An unsaved rule from the editor is used only for the rule it belongs to.
         let unsaved: Option<RuleBody> = draft.get_value().filter(|_| id == start);
         let body = unsaved.or_else(|| before.as_ref().map(|rule| rule.rule.clone()));
-        body.map(|body| view! { <Run before form=RuleForm::of(&body) /> })
+        body.map(|body| view! { <Run before form=RuleForm::of(&body) recorded /> })
     };
     view! {
-        <div class="filter"><RulePicker label="Rule" rules value=chosen.into() options=by_id others /></div>
+        <div class="filter">
+            <NamespaceFilter namespace />
+            <RulePicker label="Rule" rules value=chosen.into() options=by_id others />
+        </div>
         {run}
     }
     .into_any()

@@ -9,7 +9,7 @@ use weir_wire::tenants::Role;
 
 use super::export::Export;
 use super::state::{OpenForm, OverrideFilter};
-use crate::api::{Api, Problem};
+use crate::api::{Api, OverrideSearch, Problem};
 use crate::components::data_table::{Column, DataTable, TableOptions, table_in_url};
 use crate::components::feedback::{Empty, Skeleton, SubmitProblem};
 use crate::components::field::TextField;
@@ -22,6 +22,7 @@ use crate::components::time::ExpiryTime;
 use crate::components::toast::Toasts;
 use crate::model::rule_choice::by_id;
 use crate::model::{override_labels, subject};
+use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::rule_options::load_missing_rules;
 use crate::pages::shell::TenantId;
 
@@ -36,13 +37,13 @@ pub(super) fn List(
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let first = fetch_data(move || {
         writes.track();
-        let (tenant, typed, rule) =
-            (tenant.get(), filter.typed.value.get(), filter.rule.value.get());
-        async move { overrides(api, &tenant, rules, (&typed, &rule), None).await }
+        let (tenant, search) = (tenant.get(), filter.search());
+        async move { overrides(api, &tenant, rules, &search, None).await }
     });
     view! {
         <div class="filter" role="search">
             <TextField label="Search subjects" kind="search" value=filter.typed />
+            <NamespaceFilter namespace=filter.namespace />
             <div class="rule-filter">
                 <RulePicker label="Rule" rules value=filter.rule options=by_id others=vec![(String::new(), "Any rule".to_owned())] />
             </div>
@@ -57,10 +58,10 @@ async fn overrides(
     api: Api,
     tenant: &str,
     rules: Rules,
-    (typed, rule): (&str, &str),
+    search: &OverrideSearch,
     cursor: Option<String>,
 ) -> Result<Page<OverrideAnswer>, Problem> {
-    let page = api.overrides(tenant, typed, Some(rule), cursor.as_deref()).await?;
+    let page = api.overrides(tenant, search, cursor.as_deref()).await?;
     load_missing_rules(api, tenant, rules, page.data.iter().map(|answer| &answer.body.rule_id))
         .await?;
     Ok(page)
@@ -80,10 +81,10 @@ fn Pages(
     Effect::new(move |_| shown.set(page.get()));
     let action = SubmitAction::new();
     let more = move |_| {
-        let (typed, rule) = (filter.typed.value.get_untracked(), filter.rule.value.get_untracked());
+        let search = untrack(|| filter.search());
         let cursor = shown.get_untracked().next_cursor;
         action.run(
-            async move { overrides(api, &tenant.now(), rules, (&typed, &rule), cursor).await },
+            async move { overrides(api, &tenant.now(), rules, &search, cursor).await },
             move |mut next| {
                 shown.update(|shown| {
                     shown.data.append(&mut next.data);
@@ -92,10 +93,21 @@ fn Pages(
             },
         );
     };
-    let is_filtered = move || {
-        !filter.typed.value.with(String::is_empty) || !filter.rule.value.with(String::is_empty)
+    let is_filtered = Memo::new(move |_| filter.search() != OverrideSearch::default());
+    let empty = move || {
+        if is_filtered.get() {
+            return view! {
+                <Empty title="No matching overrides">
+                    <button type="button" class="button" on:click=move |_| filter.clear()>"Clear filters"</button>
+                </Empty>
+            }
+            .into_any();
+        }
+        view! {
+            <Empty title="No overrides yet"><p>"Use New override to give one subject another limit, or to always allow or deny it. Use Import CSV for many subjects."</p></Empty>
+        }
+        .into_any()
     };
-    let title = move || if is_filtered() { "No matching overrides" } else { "No overrides yet" };
     let has_more = Signal::derive(move || shown.with(|shown| shown.next_cursor.is_some()));
     let rows = Memo::new(move |_| shown.with(|shown| shown.data.clone()));
     let options =
@@ -109,9 +121,7 @@ fn Pages(
             id=|entry| entry.id.clone()
             view=table_in_url()
             options
-            empty=move || view! {
-                <Empty title=title()><p>"Use New override to give one subject another limit, or to always allow or deny it. Use Import CSV for many subjects."</p></Empty>
-            }
+            empty
         />
         <SubmitProblem problem=action.problem />
         <Show when=move || has_more.get()>

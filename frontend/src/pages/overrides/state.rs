@@ -1,7 +1,9 @@
 //! The state that the parts of the page share.
 
+use leptos::prelude::*;
 use weir_wire::overrides::OverrideAnswer;
 
+use crate::api::OverrideSearch;
 use crate::components::field::Binding;
 
 /// The form over the list.
@@ -33,4 +35,24 @@ pub(super) struct OverrideFilter {
     pub(super) typed: Binding<String>,
     /// The id of a rule; empty for any.
     pub(super) rule: Binding<String>,
+    /// The namespace of the rules; empty for any.
+    pub(super) namespace: Binding<String>,
+}
+
+impl OverrideFilter {
+    /// The overrides to return; tracked.
+    pub(super) fn search(self) -> OverrideSearch {
+        OverrideSearch {
+            subject: self.typed.value.get(),
+            rule_id: self.rule.value.get(),
+            namespace: self.namespace.value.get(),
+        }
+    }
+
+    /// Shows all overrides.
+    pub(super) fn clear(self) {
+        for part in [self.typed, self.rule, self.namespace] {
+            part.set.run(String::new());
+        }
+    }
 }

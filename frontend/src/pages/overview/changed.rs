@@ -2,18 +2,17 @@
 
 use leptos::prelude::*;
 use leptos_router::components::A;
-use weir_wire::stats::{Event, Events, Top};
+use weir_wire::stats::{Event, Top};
 
 use crate::api::Api;
-use crate::components::field::Binding;
-use crate::components::remote_data::{RemoteData, fetch_data};
+use crate::components::remote_data::{RemoteData, fetch_after};
 use crate::components::time::RelativeTime;
 use crate::model::marker::Marker;
 use crate::model::movers::{Mover, movers};
 use crate::model::number::{change, grouped};
-use crate::model::time_range::{Comparison, TimeSelection};
+use crate::model::time_range::Comparison;
 use crate::pages::shell::TenantId;
-use crate::pages::traffic::{refresh, scope};
+use crate::pages::traffic::{Traffic, TrafficFilter, refresh};
 
 /// The most rules whose denials are compared with those of the previous period.
 pub(super) const RULES_COMPARED: u32 = 100;
@@ -23,17 +22,17 @@ const LISTED: usize = 6;
 #[component]
 pub(super) fn Changed(
     rules: RemoteData<Top>,
-    time: Binding<TimeSelection>,
-    events: RemoteData<Events>,
+    filter: TrafficFilter,
+    traffic: Traffic,
 ) -> impl IntoView {
-    let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let before = fetch_data(move || {
-        let mut about = scope(tenant, None, time);
+    let api = expect_context::<Api>();
+    let before = fetch_after(traffic.first_shown, move || {
+        let mut about = filter.scope(None);
         let bounds = Comparison::Previous.bounds_ms((about.from_ms, about.to_ms));
         (about.from_ms, about.to_ms) = bounds.expect("there is a previous period");
         api.top(about, "rule", RULES_COMPARED)
     });
-    refresh(time, move || before.refetch());
+    refresh(filter.time, move || before.refetch());
     let found = move || {
         let (now, before) = (rules.data()?, before.data()?);
         Some(movers(&now.data, &before.data, LISTED))
@@ -51,7 +50,7 @@ pub(super) fn Changed(
     }
     };
     let latest = move || {
-        let events = events.data().map(|events| events.data).unwrap_or_default();
+        let events = traffic.events.data().map(|events| events.data).unwrap_or_default();
         let entries: Vec<_> = events.iter().take(LISTED).map(entry).collect();
         (!entries.is_empty()).then(
             || view! { <h3>"Rules, alerts and outages"</h3><ul class="plain-list">{entries}</ul> },

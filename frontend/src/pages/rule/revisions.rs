@@ -10,8 +10,8 @@ use weir_wire::tenants::Role;
 use crate::api::Api;
 use crate::components::dialog::Dialog;
 use crate::components::difference::DifferenceTable;
-use crate::components::feedback::SubmitProblem;
-use crate::components::remote_data::{RemoteData, fetch_data, show};
+use crate::components::feedback::{Skeleton, SubmitProblem};
+use crate::components::remote_data::{RemoteData, fetch_data, show_shaped};
 use crate::components::require_role::RequireRole;
 use crate::components::submit::SubmitAction;
 use crate::components::time::RelativeTime;
@@ -33,7 +33,7 @@ pub(super) fn Revisions(now: RuleAnswer, rule: RemoteData<RuleAnswer>) -> impl I
     view! {
         <section aria-labelledby="revisions-heading" class="stack">
             <h2 id="revisions-heading">"Revisions"</h2>
-            {show(revisions, move |page| view! { <Pages page now rule /> })}
+            {show_shaped(revisions, Skeleton::Card, move |page| view! { <Pages page now rule /> })}
         </section>
     }
 }

@@ -90,7 +90,8 @@ async fn inspect(
     } else {
         let to_ms = browser::now_ms();
         let (tenant, rule) = (tenant.to_owned(), Some(rule_id.clone()));
-        let about = StatsScope { tenant, rule, from_ms: to_ms - DAY_MS, to_ms };
+        let about =
+            StatsScope { tenant, rule, namespace: String::new(), from_ms: to_ms - DAY_MS, to_ms };
         let top =
             api.top(about, "subject", 10).await?.data.into_iter().filter_map(|entry| entry.subject);
         let whole =

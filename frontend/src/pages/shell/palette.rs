@@ -9,7 +9,7 @@ use weir_wire::tenants::Role;
 
 use super::tenant::{GROUPS, TenantId};
 use crate::access::Access;
-use crate::api::{Api, Problem};
+use crate::api::{Api, OverrideSearch, Problem};
 use crate::browser;
 use crate::components::combobox::Combobox;
 use crate::components::dialog::Dialog;
@@ -172,7 +172,8 @@ async fn search_server(
     rules: bool,
 ) -> Result<ServerResults, Problem> {
     let rules = if rules { api.some_rules(tenant, text).await?.data } else { Vec::new() };
-    let overrides = api.overrides(tenant, text, None, None).await?.data.into_iter();
+    let search = OverrideSearch { subject: text.to_owned(), ..OverrideSearch::default() };
+    let overrides = api.overrides(tenant, &search, None).await?.data.into_iter();
     let entry = |found: OverrideAnswer| Entry {
         kind: "Override",
         label: subject::label(&found.body.subject),

@@ -27,11 +27,17 @@ pub(super) fn provide_seen(api: Api, tenant: TenantId) {
 /// A failure gives fewer suggestions.
 async fn load(api: Api, tenant: String) -> KnownAttributes {
     let to_ms = browser::now_ms();
-    let day = StatsScope { tenant: tenant.clone(), rule: None, from_ms: to_ms - DAY_MS, to_ms };
+    let day = StatsScope {
+        tenant: tenant.clone(),
+        rule: None,
+        namespace: String::new(),
+        from_ms: to_ms - DAY_MS,
+        to_ms,
+    };
     let (rules, top, denials) = futures_util::future::join3(
         api.some_rules(&tenant, ""),
         api.top(day, "subject", SUBJECTS),
-        api.denials(&tenant, None),
+        api.denials(&tenant, None, ""),
     )
     .await;
     let mut seen = KnownAttributes::default();

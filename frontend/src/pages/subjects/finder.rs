@@ -9,14 +9,17 @@ use weir_wire::stats::{Top, TopEntry};
 use crate::api::Api;
 use crate::charts::geometry::Scale;
 use crate::charts::timeline::{WIDTH, percent};
+use crate::components::feedback::Skeleton;
 use crate::components::field::TextField;
+use crate::components::namespace::namespace_in_url;
 use crate::components::page::PageHeader;
-use crate::components::remote_data::{RemoteData, fetch_data, show_latest};
+use crate::components::remote_data::{RemoteData, fetch_data, show_latest_shaped};
 use crate::components::time_range::{TimeRangePicker, time_in_url};
 use crate::model::number::{grouped, share};
 use crate::model::subject;
+use crate::pages::namespace_filter::NamespaceFilter;
 use crate::pages::shell::TenantId;
-use crate::pages::traffic::{refresh, scope};
+use crate::pages::traffic::{TrafficFilter, refresh};
 
 /// The most subjects of a list.
 const LISTED: u32 = 15;
@@ -24,15 +27,17 @@ const LISTED: u32 = 15;
 #[component]
 pub(super) fn Finder() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
-    let time = time_in_url();
+    let (time, namespace) = (time_in_url(), namespace_in_url());
+    let filter = TrafficFilter { tenant, namespace: namespace.value, time };
     let list = move |order: &'static str| {
-        let top = fetch_data(move || api.top_subjects(scope(tenant, None, time), order, LISTED));
+        let top = fetch_data(move || api.top_subjects(filter.scope(None), order, LISTED));
         refresh(time, move || top.refetch());
         top
     };
     let (denied, active) = (list("denied"), list("checks"));
     view! {
         <PageHeader title="Subjects" lead="The people, customers or addresses that rules count">
+            <NamespaceFilter namespace />
             <TimeRangePicker time compares=false />
         </PageHeader>
         <Search denied />
@@ -85,7 +90,7 @@ fn list_of(title: &'static str, top: RemoteData<Top>, of: fn(&TopEntry) -> u64) 
         let most = entries.iter().map(of).max().unwrap_or(0);
         entries.into_iter().map(|entry| row(entry, most, of)).collect::<Vec<_>>()
     };
-    show_latest(top, move |top| {
+    show_latest_shaped(top, Skeleton::Card, move |top| {
         let none = Memo::new(move |_| top.with(|top| top.data.iter().all(|entry| of(entry) == 0)));
         view! {
             <div class="card stack">

@@ -28,7 +28,7 @@ fn Denials() -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let denials = fetch_data(move || {
         let tenant = tenant.get();
-        async move { api.denials(&tenant, None).await }
+        async move { api.denials(&tenant, None, "").await }
     });
     show(denials, move |denials| {
         let lines: Vec<_> = distinct_subjects(denials.data).into_iter().map(row).collect();

@@ -1,14 +1,17 @@
 //! The request to test: namespace, cost and attributes, entered or read from the URL.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
 use weir_wire::check::{CheckBody, CheckMode};
 
 use crate::components::field::TextField;
+use crate::components::namespace::SharedNamespace;
 use crate::components::seen::SeenAttributes;
 use crate::model::number::parse;
+use crate::pages::namespace_filter::known_namespaces;
 
 /// The input of the request; cheap to copy.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +34,7 @@ struct Attribute {
 impl RequestForm {
     pub fn new() -> Self {
         Self {
-            namespace: RwSignal::new("default".to_owned()),
+            namespace: RwSignal::new(initial_namespace()),
             cost: RwSignal::new("1".to_owned()),
             rows: RwSignal::new(Vec::new()),
             page: StoredValue::new(Owner::current().expect("a page is being made")),
@@ -106,11 +109,37 @@ impl RequestForm {
     }
 }
 
+/// The namespace that the pages before were filtered by, or that of checks without one.
+fn initial_namespace() -> String {
+    let last = expect_context::<SharedNamespace>().now();
+    if last.is_empty() { DEFAULT_NAMESPACE.to_owned() } else { last }
+}
+
+/// Begins with the first namespace that has rules, if the default one has none.
+fn prefer_known(request: RequestForm, known: Signal<BTreeSet<String>>) {
+    let is_named = use_query_map().with_untracked(|query| query.get("namespace").is_some());
+    Effect::new(move |_| {
+        let first = known.with(|known| {
+            let has_default = known.contains(DEFAULT_NAMESPACE);
+            known.first().filter(|_| !has_default).cloned()
+        });
+        let is_untouched = !is_named
+            && request.namespace.with_untracked(|name| name == DEFAULT_NAMESPACE)
+            && untrack(|| request.body().attributes.is_empty());
+        if let Some(first) = first.filter(|_| is_untouched) {
+            request.namespace.set(first);
+        }
+    });
+}
+
 #[component]
 pub(super) fn Fields(request: RequestForm) -> impl IntoView {
+    let known = known_namespaces();
+    prefer_known(request, known);
+    let namespaces = Signal::derive(move || known.get().into_iter().collect::<Vec<_>>());
     view! {
         <div class="row">
-            <TextField label="Namespace" value=request.namespace problem=request.problem(|| "namespace".to_owned()) />
+            <TextField label="Namespace" value=request.namespace suggestions=namespaces problem=request.problem(|| "namespace".to_owned()) />
             <TextField label="Cost" short=true value=request.cost problem=request.problem(|| "cost".to_owned()) />
         </div>
         <For each=move || request.rows.get() key=|attribute| attribute.row let:attribute>
@@ -134,6 +163,9 @@ fn AttributeFields(request: RequestForm, attribute: Attribute) -> impl IntoView 
         </div>
     }
 }
+
+/// The namespace of checks that name none.
+const DEFAULT_NAMESPACE: &str = "default";
 
 /// Row numbers are unique across requests.
 static NEXT_ROW: AtomicU32 = AtomicU32::new(0);

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::components::A;
-use leptos_router::hooks::use_navigate;
+use leptos_router::hooks::{use_navigate, use_query_map};
 use weir_domain::time::Timestamp;
 use weir_wire::rules::{RuleAnswer, RuleBody};
 use weir_wire::simulate::{Recorded, SimulateAnswer, SimulateBody, Source};
@@ -46,7 +46,11 @@ const SETTLED: Duration = Duration::from_millis(400);
 
 /// The form and the result.
 #[component]
-pub(super) fn Run(before: Option<RuleAnswer>, form: RuleForm) -> impl IntoView {
+pub(super) fn Run(
+    before: Option<RuleAnswer>,
+    form: RuleForm,
+    recorded: RemoteData<Recorded>,
+) -> impl IntoView {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let limited = form.action == Action::Limit;
     let editor = Editor::new(form);
@@ -84,7 +88,6 @@ pub(super) fn Run(before: Option<RuleAnswer>, form: RuleForm) -> impl IntoView {
     let found = FoundPoints::new();
     let choose = choice_of_limit(input, run);
     rerun(input, Signal::derive(move || answer.with(Option::is_some)), action, run);
-    let recorded = fetch_recorded(api, tenant);
     let nothing = Memo::new(move |_| {
         let recorded = recorded.data();
         input.from.get() != TraceSource::File
@@ -134,7 +137,7 @@ fn choice_of_limit(input: RunInput, run: Callback<()>) -> Callback<u64> {
 
 /// Writes changed limits into the URL, so that a link or a reload shows them again.
 fn limits_in_url(tenant: TenantId, input: RunInput) {
-    let navigate = use_navigate();
+    let (navigate, query) = (use_navigate(), use_query_map());
     let stored = input
         .before
         .with_value(|rule| rule.as_ref().map(|rule| (rule.id.clone(), rule.rule.limits.clone())));
@@ -151,7 +154,10 @@ fn limits_in_url(tenant: TenantId, input: RunInput) {
             let limits = limits
                 .as_ref()
                 .map(|limits| format!("&limits={}", browser::encode_component(limits)));
-            let page = tenant.page_now(&format!("what-if?rule={id}{}", limits.unwrap_or_default()));
+            let namespace = query.with_untracked(|query| query.get("namespace"));
+            let namespace = namespace.map(|name| format!("&namespace={name}")).unwrap_or_default();
+            let limits = limits.unwrap_or_default();
+            let page = tenant.page_now(&format!("what-if?rule={id}{namespace}{limits}"));
             let options =
                 NavigateOptions { replace: true, scroll: false, ..NavigateOptions::default() };
             navigate(&page, options);
@@ -161,7 +167,7 @@ fn limits_in_url(tenant: TenantId, input: RunInput) {
 }
 
 /// The recorded checks, refreshed as gates write them.
-fn fetch_recorded(api: Api, tenant: TenantId) -> RemoteData<Recorded> {
+pub(super) fn fetch_recorded(api: Api, tenant: TenantId) -> RemoteData<Recorded> {
     let recorded = fetch_data(move || {
         let tenant = tenant.get();
         async move { api.recorded(&tenant).await }
