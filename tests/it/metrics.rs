@@ -1,7 +1,9 @@
-//! Documents, dashboards and alert rules use only metrics of a real scrape.
+//! Documents, dashboards and alert rules use only metrics of a real scrape, which `promtool` accepts.
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -54,8 +56,18 @@ async fn every_metric_that_is_named_exists_and_none_has_a_label_that_grows() {
     assert!(undocumented.is_empty(), "not in metrics.md: {undocumented:?}");
 
     let known = [
-        "outcome", "answer", "kind", "status", "result", "le", "quantile", "listener", "reason",
-        "task", "primary",
+        "outcome",
+        "answer",
+        "kind",
+        "status",
+        "result",
+        "le",
+        "quantile",
+        "listener",
+        "reason",
+        "task",
+        "primary",
+        "interface",
     ];
     for line in gate.lines().chain(control.lines()).filter(|line| !line.starts_with('#')) {
         let labels = line.split_once('{').map_or("", |(_, rest)| rest);
@@ -65,6 +77,35 @@ async fn every_metric_that_is_named_exists_and_none_has_a_label_that_grows() {
         }
         assert!(!line.contains(&tenant.id) && !line.contains("u-canary"), "{line}");
     }
+}
+
+/// Runs `promtool`, which `cargo xtask setup --for test` installs, and requires that it finds nothing.
+fn promtool(args: &[&str], input: &str) {
+    let mut command = Command::new("promtool");
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut tool = command.spawn().expect("promtool is missing: cargo xtask setup --for test");
+    tool.stdin.take().expect("piped").write_all(input.as_bytes()).expect("it reads its input");
+    let output = tool.wait_with_output().expect("a child can be waited for");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && errors.is_empty(), "promtool {args:?}: {errors}");
+}
+
+#[tokio::test]
+async fn promtool_accepts_the_metrics_of_both_planes_and_the_alert_rules() {
+    let stack = shared().await;
+    let tenant = Tenant::sign_up(stack).await;
+    tenant.check(0, &json!({ "attributes": { "user": "u-1" } })).await.expect(200);
+    let gate = scrape(&tenant, &stack.gates[0].url).await;
+    let control = scrape(&tenant, &stack.control.url).await;
+    for text in [&gate, &control] {
+        promtool(&["check", "metrics"], text);
+        let families = text.lines().filter(|line| line.starts_with("# TYPE ")).count();
+        let helps = text.lines().filter(|line| line.starts_with("# HELP ")).count();
+        assert!(families > 10 && families == helps, "{families} families, {helps} help texts");
+    }
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/operate");
+    let rules = folder.join("prometheus-alerts.yml");
+    promtool(&["check", "rules", &rules.display().to_string()], "");
 }
 
 #[test]

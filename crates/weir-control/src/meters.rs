@@ -56,49 +56,67 @@ impl Default for Meters {
             .set_buckets(&BUCKETS_S)
             .expect("there are buckets")
             .build_recorder();
-        let answers = ["1xx", "2xx", "3xx", "4xx", "5xx"].map(|class| {
-            let labels = vec![Label::from_static_parts("status", class)];
-            let key = Key::from_parts("weir_control_requests_total", labels);
+        let labelled = |name: &'static str, help: &'static str, label, value| {
+            recorder.describe_counter(name.into(), None, help.into());
+            let key = Key::from_parts(name, vec![Label::from_static_parts(label, value)]);
             recorder.register_counter(&key, &METADATA)
-        });
-        let seconds = Key::from_static_name("weir_control_request_seconds");
-        let not_rolled_up = Key::from_static_name("weir_control_roll_up_failures_total");
-        let watchers = Key::from_static_name("weir_control_live_watchers");
-        let unannounced = Key::from_static_name("weir_control_signal_failures_total");
-        let deliveries = ["delivered", "retried", "failed"].map(|result| {
-            let labels = vec![Label::from_static_parts("result", result)];
-            let key = Key::from_parts("weir_webhook_deliveries_total", labels);
-            recorder.register_counter(&key, &METADATA)
-        });
-        let alerts = ALERT_KINDS.map(|kind| {
-            let labels = vec![Label::from_static_parts("kind", kind)];
-            let key = Key::from_parts("weir_alerts_fired_total", labels);
-            recorder.register_counter(&key, &METADATA)
-        });
-        let not_evaluated = Key::from_static_name("weir_alert_evaluation_failures_total");
-        let last_successes = TASKS.map(|task| {
-            let labels = vec![Label::from_static_parts("task", task)];
-            let name = "weir_control_task_last_success_timestamp_seconds";
-            recorder.register_gauge(&Key::from_parts(name, labels), &METADATA)
-        });
-        let partitions_ahead = Key::from_static_name("weir_control_statistics_days_ahead");
+        };
+        let counter = |name: &'static str, help: &'static str| {
+            recorder.describe_counter(name.into(), None, help.into());
+            recorder.register_counter(&Key::from_static_name(name), &METADATA)
+        };
+        let gauge = |name: &'static str, help: &'static str| {
+            recorder.describe_gauge(name.into(), None, help.into());
+            recorder.register_gauge(&Key::from_static_name(name), &METADATA)
+        };
+        let (seconds, last_success) =
+            ("weir_control_request_seconds", "weir_control_task_last_success_timestamp_seconds");
+        recorder.describe_histogram(seconds.into(), None, "Seconds until the answer.".into());
+        let help = "Time at which a background task last succeeded, in seconds since 1970.";
+        recorder.describe_gauge(last_success.into(), None, help.into());
         Self {
-            last_successes,
-            partitions_ahead: recorder.register_gauge(&partitions_ahead, &METADATA),
-            deliveries,
-            alerts,
-            not_evaluated: recorder.register_counter(&not_evaluated, &METADATA),
-            answers,
-            seconds: recorder.register_histogram(&seconds, &METADATA),
-            unannounced: recorder.register_counter(&unannounced, &METADATA),
-            not_rolled_up: recorder.register_counter(&not_rolled_up, &METADATA),
-            live_subjects: recorder
-                .register_gauge(&Key::from_static_name("weir_live_subjects"), &METADATA),
-            over_live_subjects: recorder.register_gauge(
-                &Key::from_static_name("weir_tenants_over_live_subjects"),
-                &METADATA,
+            answers: ["1xx", "2xx", "3xx", "4xx", "5xx"].map(|class| {
+                let help = "Answers by class of status.";
+                labelled("weir_control_requests_total", help, "status", class)
+            }),
+            seconds: recorder.register_histogram(&Key::from_static_name(seconds), &METADATA),
+            unannounced: counter(
+                "weir_control_signal_failures_total",
+                "Changes that could not be announced. Gates detect them by their timer.",
             ),
-            watchers: recorder.register_gauge(&watchers, &METADATA),
+            not_rolled_up: counter(
+                "weir_control_roll_up_failures_total",
+                "Failed attempts to roll up statistics. They are repeated.",
+            ),
+            watchers: gauge("weir_control_live_watchers", "Open streams of stats/live."),
+            deliveries: ["delivered", "retried", "failed"].map(|result| {
+                let help = "Attempts to send to a webhook, by result.";
+                labelled("weir_webhook_deliveries_total", help, "result", result)
+            }),
+            alerts: ALERT_KINDS.map(|kind| {
+                let help = "Alerts that fired, by kind.";
+                labelled("weir_alerts_fired_total", help, "kind", kind)
+            }),
+            not_evaluated: counter(
+                "weir_alert_evaluation_failures_total",
+                "Failed evaluations of alerts. They are repeated.",
+            ),
+            last_successes: TASKS.map(|task| {
+                let labels = vec![Label::from_static_parts("task", task)];
+                recorder.register_gauge(&Key::from_parts(last_success, labels), &METADATA)
+            }),
+            partitions_ahead: gauge(
+                "weir_control_statistics_days_ahead",
+                "Partitions for the statistics of today and the next days.",
+            ),
+            live_subjects: gauge(
+                "weir_live_subjects",
+                "Subjects with a counter in Redis, estimated once per hour.",
+            ),
+            over_live_subjects: gauge(
+                "weir_tenants_over_live_subjects",
+                "Tenants with more live subjects than their ceiling.",
+            ),
             handle: recorder.handle(),
         }
     }

@@ -24,6 +24,7 @@ use weir_wire::problem::ProblemBody;
 use crate::caller::Caller;
 use crate::decide::{KeyReused, TooManyLimits, decide};
 use crate::finish::Finish;
+use crate::refused_callers::Interface;
 use crate::state::GateState;
 use crate::undecided::Undecided;
 
@@ -48,7 +49,10 @@ pub(crate) async fn authorize(State(state): State<GateState>, asked: HttpRequest
     let (asked, _) = asked.into_parts();
     let id = asked.extensions.get::<RequestId>().copied();
     match decided(&state, &asked).await {
-        Ok((profile, answer)) => answer::of(&profile, &answer, id.as_ref()),
+        Ok((profile, answer)) => {
+            state.meters.authorized(answer.allowed);
+            answer::of(&profile, &answer, id.as_ref())
+        }
         Err(undecided) => {
             state.meters.undecided(undecided.word);
             undecided.into_response()
@@ -60,9 +64,9 @@ async fn decided(
     state: &GateState,
     asked: &Parts,
 ) -> Result<(Arc<Profile>, CheckAnswer), Undecided> {
-    let book = Caller::rulebook(state)?;
-    let secret = key::presented(&asked.headers).ok_or_else(Problem::unauthenticated)?;
-    let caller = Caller::of_secret(state, book, &secret)?;
+    let caller = caller(state, &asked.headers).inspect_err(|problem| {
+        state.meters.refused_caller(Interface::Authorize, problem.code());
+    })?;
     let target = asked.uri.path().strip_prefix(PREFIX).unwrap_or_default();
     let (name, path) = target.split_at(target.find('/').unwrap_or(target.len()));
     let profile = caller.book.profile(caller.tenant, name).map(Arc::clone);
@@ -80,6 +84,13 @@ async fn decided(
     // To the end even if the proxy leaves, so that a charged check is counted.
     let answer = Finish::new(async move { decide_one(&state, &caller, request).await }).await;
     Ok((profile, answer.map_err(|TooManyLimits(_)| Undecided::too_many_limits())?))
+}
+
+/// The proxy that presents a key.
+fn caller(state: &GateState, headers: &HeaderMap) -> Result<Caller, Problem> {
+    let book = Caller::rulebook(state)?;
+    let secret = key::presented(headers).ok_or_else(Problem::unauthenticated)?;
+    Caller::of_secret(state, book, &secret)
 }
 
 /// Decides a request. If its idempotency key was used for another one, it is a request of its own: a client that can choose

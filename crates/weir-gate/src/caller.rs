@@ -10,6 +10,7 @@ use weir_domain::time::Timestamp;
 use weir_http::bearer::credential;
 use weir_http::problem::Problem;
 
+use crate::refused_callers::Interface;
 use crate::state::GateState;
 
 /// A caller with the scope `check`, and the rulebook that holds the key. The whole request uses this version.
@@ -26,8 +27,11 @@ impl FromRequestParts<GateState> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &GateState) -> Result<Self, Problem> {
-        let book = Self::rulebook(state)?;
-        Self::of_secret(state, book, credential(&parts.headers, &parts.uri)?)
+        let caller = Self::rulebook(state)
+            .and_then(|book| Self::of_secret(state, book, credential(&parts.headers, &parts.uri)?));
+        caller.inspect_err(|problem| {
+            state.meters.refused_caller(Interface::Check, problem.code());
+        })
     }
 }
 

@@ -23,6 +23,8 @@ mod leases;
 mod local;
 mod meters;
 mod primary_meters;
+mod refused_callers;
+mod registry;
 mod round_trip;
 mod rulebook;
 mod sharded;

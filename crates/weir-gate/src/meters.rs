@@ -5,16 +5,19 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
+use metrics::{Counter, Gauge, Histogram, Key, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use weir_domain::request::Operation;
 use weir_domain::time::Timestamp;
 use weir_redis::error::RedisError;
 use weir_redis::limiter::RedisHealth;
 use weir_wire::check::{AnswerCode, CheckAnswer, Degraded};
+use weir_wire::problem::ErrorCode;
 use weir_wire::words::Mode;
 
 use crate::primary_meters;
+use crate::refused_callers::{Interface, RefusedCallers};
+use crate::registry::{METADATA, Registry};
 use crate::undecided::UNDECIDED_REASONS;
 
 /// The metrics of one gate.
@@ -30,7 +33,10 @@ pub(crate) struct Meters {
     lost_units: Counter,
     tenant_rate_denied: Counter,
     degraded: [(Degraded, Counter); 3],
+    /// Counts of requests to `/authorize` that were allowed, denied and not decided.
+    authorized: [Counter; 3],
     undecided: Vec<(&'static str, Counter)>,
+    refused_callers: RefusedCallers,
     seconds: Histogram,
     redis_up: Gauge,
     redis_functions: Gauge,
@@ -59,7 +65,8 @@ pub(crate) struct Meters {
     recorder: PrometheusRecorder,
 }
 
-const METADATA: Metadata<'static> = Metadata::new("weir_gate", Level::INFO, None);
+const RULEBOOK_AGE: &str = "weir_rulebook_age_seconds";
+const COPY_AGE: &str = "weir_rulebook_copy_age_seconds";
 const BUCKETS: [f64; 12] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.02, 0.05, 0.1];
 
@@ -69,58 +76,146 @@ impl Meters {
             .set_buckets(&BUCKETS)
             .expect("the buckets are not empty")
             .build_recorder();
-        let labelled = |name: &'static str, label: &'static str, value: &'static str| {
-            let key = Key::from_parts(name, vec![Label::from_static_parts(label, value)]);
-            recorder.register_counter(&key, &METADATA)
+        let names = Registry(&recorder);
+        let outcome = |outcome| {
+            let help = "Checks by outcome. `recorded`: calls of /record.";
+            names.labelled("weir_checks_total", help, &[("outcome", outcome)])
         };
-        let outcome = |outcome| labelled("weir_checks_total", "outcome", outcome);
-        let degraded =
-            |answer, word| (answer, labelled("weir_degraded_checks_total", "answer", word));
-        let redis_error = |kind| (kind, labelled("weir_redis_errors_total", "kind", kind));
-        let counter = |name| recorder.register_counter(&Key::from_static_name(name), &METADATA);
-        let gauge = |name| recorder.register_gauge(&Key::from_static_name(name), &METADATA);
-        let histogram = |name| recorder.register_histogram(&Key::from_static_name(name), &METADATA);
+        let degraded = |answer, word| {
+            let help = "Checks that Redis did not decide, by the answer of on_store_failure.";
+            (answer, names.labelled("weir_degraded_checks_total", help, &[("answer", word)]))
+        };
+        let authorized = |outcome| {
+            let help =
+                "Requests of proxies to /authorize by outcome. `error`: Weir did not decide.";
+            names.labelled("weir_authorize_requests_total", help, &[("outcome", outcome)])
+        };
+        let undecided = |reason| {
+            let help = "Requests of proxies that Weir answered with 503, by reason.";
+            let labels = [("reason", reason)];
+            (reason, names.labelled("weir_authorize_errors_total", help, &labels))
+        };
+        let redis_error = |kind| {
+            let help = "Checks that Redis did not decide, by reason.";
+            (kind, names.labelled("weir_redis_errors_total", help, &[("kind", kind)]))
+        };
+        for (name, help) in [
+            (
+                RULEBOOK_AGE,
+                "Seconds since the gate last compared its rulebook with Postgres. Absent until a rulebook is loaded.",
+            ),
+            (
+                COPY_AGE,
+                "Seconds for which the copy on disk has been older than the rulebook in force.",
+            ),
+        ] {
+            recorder.describe_gauge(name.into(), None, help.into());
+        }
         Self {
             allowed: outcome("allowed"),
             recorded: outcome("recorded"),
             denied: outcome("denied"),
-            near_limit: counter("weir_near_limit_checks_total"),
-            shadow_denied: counter("weir_shadow_denied_checks_total"),
-            cached_denials: counter("weir_cached_denials_total"),
-            leased: counter("weir_leased_checks_total"),
-            lost_units: counter("weir_lost_lease_units_total"),
-            tenant_rate_denied: counter("weir_tenant_rate_denied_total"),
+            near_limit: names.counter(
+                "weir_near_limit_checks_total",
+                "Checks that were allowed and left less than a fifth of a limit.",
+            ),
+            shadow_denied: names.counter(
+                "weir_shadow_denied_checks_total",
+                "Checks that a rule in shadow mode would have denied.",
+            ),
+            cached_denials: names.counter(
+                "weir_cached_denials_total",
+                "Checks denied from the gate's cache of denials, without Redis.",
+            ),
+            leased: names.counter(
+                "weir_leased_checks_total",
+                "Checks of leased rules that were admitted with units taken in advance.",
+            ),
+            lost_units: names.counter(
+                "weir_lost_lease_units_total",
+                "Leased units that the gate could neither use nor return.",
+            ),
+            tenant_rate_denied: names.counter(
+                "weir_tenant_rate_denied_total",
+                "Checks denied by their tenant's ceiling of checks per second.",
+            ),
             degraded: [
                 degraded(Degraded::Allow, "allow"),
                 degraded(Degraded::Deny, "deny"),
                 degraded(Degraded::Local, "local"),
             ],
-            undecided: UNDECIDED_REASONS
-                .map(|reason| (reason, labelled("weir_authorize_errors_total", "reason", reason)))
-                .into(),
-            seconds: histogram("weir_check_seconds"),
-            redis_up: gauge("weir_redis_up"),
-            redis_functions: gauge("weir_redis_functions"),
-            redis_script_loads: counter("weir_redis_script_loads_total"),
-            redis_data_lost: counter("weir_redis_data_lost_total"),
-            redis_seconds: histogram("weir_redis_script_seconds"),
+            authorized: ["allowed", "denied", "error"].map(authorized),
+            undecided: UNDECIDED_REASONS.map(undecided).into(),
+            refused_callers: RefusedCallers::new(&names),
+            seconds: names
+                .histogram("weir_check_seconds", "Seconds from the request to the decision."),
+            redis_up: names.gauge(
+                "weir_redis_up",
+                "1 while Redis decides checks. In a cluster, 0 while any primary is away.",
+            ),
+            redis_functions: names.gauge(
+                "weir_redis_functions",
+                "1 while Redis runs the limiter as a function, 0 while it runs it as a script.",
+            ),
+            redis_script_loads: names.counter(
+                "weir_redis_script_loads_total",
+                "Calls for which Redis did not have the function or script.",
+            ),
+            redis_data_lost: names
+                .counter("weir_redis_data_lost_total", "Times that Redis lost its data."),
+            redis_seconds: names.histogram(
+                "weir_redis_script_seconds",
+                "Seconds until Redis decided, including the wait in the queue.",
+            ),
             redis_errors: RedisError::labels().map(redis_error).collect(),
             redis_unreadable: redis_error("unreadable").1,
-            rulebook_version: gauge("weir_rulebook_version"),
+            rulebook_version: names
+                .gauge("weir_rulebook_version", "The version of the rulebook in force."),
             rulebook_age: OnceLock::new(),
             copy_age: OnceLock::new(),
-            rulebook_stale: gauge("weir_rulebook_stale"),
-            rulebook_polls: counter("weir_rulebook_polls_total"),
-            signals_malformed: counter("weir_signals_malformed_total"),
-            rulebook_loads: counter("weir_rulebook_loads_total"),
-            rulebook_lineage_changes: counter("weir_rulebook_lineage_changes_total"),
-            rulebook_failures: counter("weir_rulebook_load_failures_total"),
-            left_out: gauge("weir_rulebook_left_out"),
-            stats_dropped: counter("weir_stats_dropped_total"),
-            stats_failures: counter("weir_stats_flush_failures_total"),
-            stats_rows: gauge("weir_stats_rows"),
-            stats_seconds: histogram("weir_stats_flush_seconds"),
-            stats_written_at: gauge("weir_stats_last_success_timestamp_seconds"),
+            rulebook_stale: names.gauge(
+                "weir_rulebook_stale",
+                "1 while the age of the rulebook exceeds WEIR_RULEBOOK_MAX_AGE_S.",
+            ),
+            rulebook_polls: names.counter(
+                "weir_rulebook_polls_total",
+                "Queries of Postgres for a newer rulebook.",
+            ),
+            signals_malformed: names.counter(
+                "weir_signals_malformed_total",
+                "Messages on the channels of Weir that are not signals.",
+            ),
+            rulebook_loads: names
+                .counter("weir_rulebook_loads_total", "Newer rulebooks that were loaded."),
+            rulebook_lineage_changes: names.counter(
+                "weir_rulebook_lineage_changes_total",
+                "Times that the gate loaded everything because Postgres had another history.",
+            ),
+            rulebook_failures: names.counter(
+                "weir_rulebook_load_failures_total",
+                "Failed attempts to load a rulebook. They are repeated.",
+            ),
+            left_out: names.gauge(
+                "weir_rulebook_left_out",
+                "Keys, rules, overrides and profiles whose newest revision this gate could not read.",
+            ),
+            stats_dropped: names.counter(
+                "weir_stats_dropped_total",
+                "Decisions that could not be recorded.",
+            ),
+            stats_failures: names.counter(
+                "weir_stats_flush_failures_total",
+                "Failed attempts to write statistics. They are repeated.",
+            ),
+            stats_rows: names.gauge("weir_stats_rows", "Rows of statistics in memory."),
+            stats_seconds: names.histogram(
+                "weir_stats_flush_seconds",
+                "Seconds to collect and write the statistics.",
+            ),
+            stats_written_at: names.gauge(
+                "weir_stats_last_success_timestamp_seconds",
+                "Time of the last successful write of statistics, in seconds since 1970.",
+            ),
             handle: recorder.handle(),
             recorder,
         }
@@ -128,13 +223,13 @@ impl Meters {
 
     /// Sets the age of the rulebook, if there is one, and whether it is stale.
     pub(crate) fn rulebook_age(&self, age: Option<Duration>, stale: bool) {
-        self.set_once_known(&self.rulebook_age, "weir_rulebook_age_seconds", age);
+        self.set_once_known(&self.rulebook_age, RULEBOOK_AGE, age);
         self.rulebook_stale.set(f64::from(u8::from(stale)));
     }
 
     /// Sets the time for which the disk copy has been older than the rulebook in force, if there is a copy.
     pub(crate) fn copy_age(&self, age: Option<Duration>) {
-        self.set_once_known(&self.copy_age, "weir_rulebook_copy_age_seconds", age);
+        self.set_once_known(&self.copy_age, COPY_AGE, age);
     }
 
     fn set_once_known(&self, gauge: &OnceLock<Gauge>, name: &'static str, age: Option<Duration>) {
@@ -175,8 +270,14 @@ impl Meters {
         self.seconds.record(took.as_secs_f64());
     }
 
+    /// Counts a request of a proxy that was decided.
+    pub(crate) fn authorized(&self, allowed: bool) {
+        self.authorized[usize::from(!allowed)].increment(1);
+    }
+
     /// Counts a request of a proxy that was not decided for this reason.
     pub(crate) fn undecided(&self, reason: &'static str) {
+        self.authorized[2].increment(1);
         for (_, counter) in self.undecided.iter().filter(|(known, _)| *known == reason) {
             counter.increment(1);
         }
@@ -190,6 +291,11 @@ impl Meters {
         if answer.limits.iter().any(|limit| limit.mode == Mode::Shadow && !limit.allowed) {
             self.shadow_denied.increment(1);
         }
+    }
+
+    /// Counts a caller that was refused, if this code is a reason to refuse one.
+    pub(crate) fn refused_caller(&self, interface: Interface, code: ErrorCode) {
+        self.refused_callers.count(interface, code);
     }
 
     /// Counts a check that the denial cache answered.

@@ -9,20 +9,23 @@ const ONLY: &str = "redis";
 
 /// Writes the metrics of the present primaries, at most one for each bucket, in Prometheus' text format.
 pub(crate) fn render(primaries: &[PrimaryHealth], text: &mut String) {
-    push(text, "weir_redis_primary_up", primaries, |primary| u64::from(primary.up));
-    push(text, "weir_redis_primary_buckets", primaries, |primary| primary.buckets as u64);
+    let up = ("weir_redis_primary_up", "1 while this primary decides checks.");
+    push(text, up, primaries, |primary| u64::from(primary.up));
+    let buckets =
+        ("weir_redis_primary_buckets", "The number of the 64 buckets that this primary serves.");
+    push(text, buckets, primaries, |primary| primary.buckets as u64);
 }
 
 fn push(
     text: &mut String,
-    name: &str,
+    (name, help): (&str, &str),
     primaries: &[PrimaryHealth],
     value: impl Fn(&PrimaryHealth) -> u64,
 ) {
     let mut line = |line: std::fmt::Arguments<'_>| {
         text.write_fmt(line).expect("a string takes any text");
     };
-    line(format_args!("# TYPE {name} gauge\n"));
+    line(format_args!("# HELP {name} {help}\n# TYPE {name} gauge\n"));
     for primary in primaries {
         let address = if primary.address.is_empty() { ONLY } else { &primary.address };
         // The debug form escapes what the text format escapes.

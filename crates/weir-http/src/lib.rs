@@ -11,6 +11,7 @@ pub mod params;
 
 pub mod bearer;
 pub mod client_address;
+pub mod exposition;
 pub mod request_id;
 
 pub mod plane;

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tower::Service;
 use weir_wire::problem::ErrorCode;
 
+use crate::exposition;
 use crate::failure_log::FailureLog;
 use crate::problem::Problem;
 use crate::request_id::{RequestId, RequestIds};
@@ -43,7 +44,7 @@ pub struct Plane {
     settings: PlaneSettings,
     surface: Surface,
     leaving: CancellationToken,
-    meters: Option<(&'static str, Arc<ListenerMeters>)>,
+    meters: Vec<(&'static str, Arc<ListenerMeters>)>,
     failures: Arc<FailureLog>,
 }
 
@@ -91,7 +92,7 @@ impl Plane {
             settings,
             surface: Surface::Everything,
             leaving: CancellationToken::new(),
-            meters: None,
+            meters: Vec::new(),
             failures: Arc::default(),
         }
     }
@@ -111,8 +112,9 @@ impl Plane {
 
     /// Adds a listener's counters to the plane's own at `/metrics`.
     #[must_use]
-    pub fn with_meters(self, listener: &'static str, meters: Arc<ListenerMeters>) -> Self {
-        Self { meters: Some((listener, meters)), ..self }
+    pub fn with_meters(mut self, listener: &'static str, meters: Arc<ListenerMeters>) -> Self {
+        self.meters.push((listener, meters));
+        self
     }
 
     /// Answers a request.
@@ -135,15 +137,14 @@ impl Plane {
     }
 
     async fn with_listener_metrics(&self, response: Response) -> Response {
-        let Some((listener, meters)) = &self.meters else { return response };
         let (mut head, body) = response.into_parts();
         let Ok(body) = body.collect().await else {
             return Problem::internal("the metrics could not be read").into_response();
         };
-        let mut text = body.to_bytes().to_vec();
-        text.extend_from_slice(meters.render(listener).as_bytes());
+        let mut text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+        text.extend(self.meters.iter().map(|(listener, meters)| meters.render(listener)));
         head.headers.remove(header::CONTENT_LENGTH);
-        Response::from_parts(head, Body::from(text))
+        Response::from_parts(head, Body::from(exposition::joined(&text)))
     }
 
     /// Answers a request that does not reach the router.

@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use weir_http::exposition;
 use weir_http::plane::{self, Plane, PlaneSettings, Surface};
 use weir_http::problem::Problem;
 use weir_http::serve::{ServeSettings, serve};
@@ -94,12 +95,12 @@ fn router(planes: &[Plane], planes_on: &Handle) -> Router {
         .route(
             "/metrics",
             get(|| async move {
-                let mut text = Vec::new();
+                let mut text = String::new();
                 for ask in metrics {
-                    text.extend(body_of(ask(get_request("/metrics")).await).await);
+                    text.push_str(&body_of(ask(get_request("/metrics")).await).await);
                 }
                 let kind = HeaderValue::from_static("text/plain; version=0.0.4");
-                ([(header::CONTENT_TYPE, kind)], text)
+                ([(header::CONTENT_TYPE, kind)], exposition::joined(&text))
             }),
         );
     // If the control plane runs here, its documents are the ones with a page.
@@ -123,9 +124,9 @@ fn get_request(path: &'static str) -> Request {
     request
 }
 
-async fn body_of(response: Response) -> Vec<u8> {
+async fn body_of(response: Response) -> String {
     match response.into_body().collect().await {
-        Ok(body) => body.to_bytes().into(),
-        Err(_) => Vec::new(),
+        Ok(body) => String::from_utf8_lossy(&body.to_bytes()).into_owned(),
+        Err(_) => String::new(),
     }
 }

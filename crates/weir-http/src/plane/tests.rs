@@ -101,6 +101,9 @@ async fn surface_says_which_paths_are_served() {
     let request = Request::builder().uri("/metrics").body(Body::empty()).expect("valid");
     let body = plane.answer(request).await.into_body().collect().await.expect("a short body");
     let text = String::from_utf8(body.to_bytes().to_vec()).expect("text");
-    assert!(text.starts_with("own_metric 1\n# TYPE weir_connections gauge\n"), "{text}");
+    assert!(
+        text.starts_with("own_metric 1\n# HELP weir_connections Open connections.\n"),
+        "{text}"
+    );
     assert!(text.contains("weir_connections{listener=\"gate\"} 0\n"), "{text}");
 }

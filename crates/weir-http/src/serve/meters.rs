@@ -21,48 +21,61 @@ pub struct ListenerMeters {
     shed_in_flight: AtomicU64,
 }
 
-/// A metric's name, its type, and a value for each reason.
-type Family<'a> = (&'a str, &'a str, &'a [(&'a str, &'a AtomicU64)]);
+/// The counts of each reason of a metric; a metric without reasons has one count.
+type Samples<'a> = &'a [(&'a str, &'a AtomicU64)];
 
 impl ListenerMeters {
     /// The counters in Prometheus' text format, labelled with the listener's name.
     pub fn render(&self, listener: &str) -> String {
         let mut text = String::new();
-        let families: [Family<'_>; 7] = [
-            ("weir_connections", "gauge", &[("", &self.open)]),
-            ("weir_connections_accepted_total", "counter", &[("", &self.accepted)]),
-            (
-                "weir_connections_refused_total",
-                "counter",
-                &[
-                    ("listener_full", &self.refused_listener),
-                    ("address_full", &self.refused_address),
-                ],
-            ),
-            (
-                "weir_connections_closed_total",
-                "counter",
-                &[("evicted", &self.evicted), ("age", &self.cut)],
-            ),
-            ("weir_accept_failures_total", "counter", &[("", &self.accept_failures)]),
-            ("weir_malformed_requests_total", "counter", &[("", &self.malformed)]),
-            (
-                "weir_shed_requests_total",
-                "counter",
-                &[("waited", &self.shed_waited), ("in_flight", &self.shed_in_flight)],
-            ),
-        ];
-        for (family, kind, samples) in families {
-            let _ = writeln!(text, "# TYPE {family} {kind}");
+        let mut family = |name: &str, kind: &str, help: &str, samples: Samples<'_>| {
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
             for (reason, value) in samples {
                 let reason = match *reason {
                     "" => String::new(),
                     reason => format!(",reason=\"{reason}\""),
                 };
                 let value = value.load(Ordering::Relaxed);
-                let _ = writeln!(text, "{family}{{listener=\"{listener}\"{reason}}} {value}");
+                let _ = writeln!(text, "{name}{{listener=\"{listener}\"{reason}}} {value}");
             }
-        }
+        };
+        family("weir_connections", "gauge", "Open connections.", &[("", &self.open)]);
+        family(
+            "weir_connections_accepted_total",
+            "counter",
+            "Accepted connections.",
+            &[("", &self.accepted)],
+        );
+        family(
+            "weir_connections_refused_total",
+            "counter",
+            "Connections answered with 503 because there are too many, by reason.",
+            &[("listener_full", &self.refused_listener), ("address_full", &self.refused_address)],
+        );
+        family(
+            "weir_connections_closed_total",
+            "counter",
+            "Connections that the listener closed, by reason.",
+            &[("evicted", &self.evicted), ("age", &self.cut)],
+        );
+        family(
+            "weir_accept_failures_total",
+            "counter",
+            "Connections that could not be accepted.",
+            &[("", &self.accept_failures)],
+        );
+        family(
+            "weir_malformed_requests_total",
+            "counter",
+            "Requests refused by the strict parser.",
+            &[("", &self.malformed)],
+        );
+        family(
+            "weir_shed_requests_total",
+            "counter",
+            "Requests refused with 503 because of overload, by reason.",
+            &[("waited", &self.shed_waited), ("in_flight", &self.shed_in_flight)],
+        );
         text
     }
 

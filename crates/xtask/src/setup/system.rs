@@ -130,6 +130,14 @@ const NEEDS: &[Need] = &[
         only_for: &[Purpose::Test],
         present: || on_path("nginx").is_some() || Path::new("/usr/sbin/nginx").exists(),
     },
+    // Its tool checks metrics and alert rules.
+    Need {
+        title: "promtool",
+        debian: "prometheus",
+        brew: "prometheus",
+        only_for: &[Purpose::Test],
+        present: || on_path("promtool").is_some(),
+    },
     // Counts instructions; there is none for other systems.
     Need {
         title: "valgrind",
