@@ -3,6 +3,7 @@
 mod application;
 mod proxy;
 mod questions;
+mod rate_limit_service;
 mod slow;
 
 use serde_json::{Value, json};

@@ -106,7 +106,7 @@ impl Default for Meters {
                 recorder.register_gauge(&Key::from_parts(last_success, labels), &METADATA)
             }),
             partitions_ahead: gauge(
-                "weir_control_statistics_days_ahead",
+                "weir_control_statistics_partitions_ahead",
                 "Partitions for the statistics of today and the next days.",
             ),
             live_subjects: gauge(

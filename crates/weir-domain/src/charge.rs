@@ -23,6 +23,8 @@ pub struct RuleCharge {
     pub spread: SpreadKey,
     /// The limits of an override, which replace the rule's.
     pub override_limits: Option<Arc<[Limit]>>,
+    /// The cost, if it differs from that of the check. A rule of cost 0 passes if a unit is left, and takes none.
+    pub own_cost: Option<u64>,
 }
 
 /// A check ready to be decided: operation, cost, meters and names of counters.
@@ -47,6 +49,8 @@ pub struct RuleMeters {
     pub block: Option<(CounterName, u64)>,
     /// The limits, with the names of their counters.
     pub limits: Vec<(CounterName, Meter)>,
+    /// The cost, if it differs from that of the check. A rule of cost 0 passes if a unit is left, and takes none.
+    pub own_cost: Option<u64>,
 }
 
 /// Rules that are charged together or not charged.
@@ -96,6 +100,7 @@ impl RuleCharge {
                     (name(CounterPart::Slot(limit.slot)), limit.algorithm.meter(&mut bounds))
                 })
                 .collect(),
+            own_cost: self.own_cost,
         }
     }
 
@@ -110,11 +115,17 @@ impl RuleCharge {
 }
 
 impl RuleMeters {
+    /// The units that a check of this cost takes.
+    pub fn taken(&self, cost: u64) -> u64 {
+        self.own_cost.unwrap_or(cost)
+    }
+
     /// The units that a check of this cost needs to pass.
     pub fn needed(&self, cost: u64) -> u64 {
-        match self.over {
-            Over::Deny => cost,
-            Over::Debt => cost.min(1),
+        match (self.own_cost, self.over) {
+            (Some(0), _) => 1,
+            (_, Over::Deny) => self.taken(cost),
+            (_, Over::Debt) => self.taken(cost).min(1),
         }
     }
 }

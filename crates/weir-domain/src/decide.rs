@@ -48,6 +48,8 @@ pub struct Counters(pub HashMap<CounterName, Counter>);
 #[derive(Debug)]
 struct Judged<'a> {
     meters: &'a RuleMeters,
+    /// The units to take.
+    cost: u64,
     /// The units that must be left.
     needed: u64,
     /// Milliseconds for which the subject is still blocked.
@@ -85,18 +87,19 @@ pub fn decide(counters: &mut Counters, check: &Check, now: Micros) -> Vec<Decisi
         } else {
             (rule.passes(), rule.denied_by_limit())
         };
-        match check.operation {
-            Operation::Consume | Operation::Peek if passes => rule.charge(check.cost, now),
-            Operation::Consume | Operation::Peek => rule.deny(check.cost, denied_by_limit, now),
-            Operation::Refund if rule.enforced() => rule.refund(check.cost, now),
-            Operation::Record if check.cost > 0 => rule.record(check.cost, now),
-            Operation::Refund | Operation::Inspect | Operation::Record => {}
-        }
         let outcome = match check.operation {
             Operation::Refund | Operation::Inspect | Operation::Record => Outcome::Inspected,
+            Operation::Consume | Operation::Peek if rule.only_looks() => Outcome::Inspected,
             Operation::Consume | Operation::Peek if passes => Outcome::Passed,
             Operation::Consume | Operation::Peek => Outcome::Denied,
         };
+        match (outcome, check.operation) {
+            (Outcome::Passed, _) => rule.charge(now),
+            (Outcome::Denied, _) => rule.deny(denied_by_limit, now),
+            (_, Operation::Refund) if rule.enforced() => rule.refund(now),
+            (_, Operation::Record) if rule.cost > 0 => rule.record(now),
+            (Outcome::Inspected, _) => {}
+        }
         decisions.extend(rule.report(outcome, now));
         if !matches!(check.operation, Operation::Peek | Operation::Inspect) {
             rule.store(counters, now);
@@ -113,7 +116,7 @@ enum Outcome {
 }
 
 fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, cost: u64, now: Micros) -> Judged<'a> {
-    let needed = rule.needed(cost);
+    let (cost, needed) = (rule.taken(cost), rule.needed(cost));
     let limits = rule.limits.iter().map(|(name, meter)| {
         let mut counter = counters.0.get(name).cloned().unwrap_or_default();
         let changed = meter.follow_clock(&mut counter, now);
@@ -130,7 +133,7 @@ fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, cost: u64, now: Micros) 
             _ => (0, false),
         };
     let limits = limits.collect();
-    Judged { meters: rule, needed, blocked_ms, block_restarts, block_starts: false, limits }
+    Judged { meters: rule, cost, needed, blocked_ms, block_restarts, block_starts: false, limits }
 }
 
 /// The rest of a block in milliseconds, and whether it restarts because a step of the clock or an edit of the rule left
@@ -157,33 +160,40 @@ impl Judged<'_> {
         self.limits.iter().any(|limit| !limit.passes)
     }
 
-    fn charge(&mut self, cost: u64, now: Micros) {
+    /// Whether the rule takes part in a decision and takes nothing.
+    fn only_looks(&self) -> bool {
+        self.meters.own_cost == Some(0)
+    }
+
+    fn charge(&mut self, now: Micros) {
         for limit in &mut self.limits {
-            limit.meter.charge(&mut limit.counter, cost, now);
+            limit.meter.charge(&mut limit.counter, self.cost, now);
             limit.changed = true;
         }
     }
 
     /// Denies the check: only logs that count denials change, and a block can start.
-    fn deny(&mut self, cost: u64, denied_by_limit: bool, now: Micros) {
+    fn deny(&mut self, denied_by_limit: bool, now: Micros) {
         let waits = self.limits.iter().any(|limit| matches!(limit.wait, Wait::Ms(_)));
         self.block_starts = self.meters.block.is_some() && self.blocked_ms == 0 && waits;
         if !denied_by_limit {
             return;
         }
         for limit in self.limits.iter_mut().filter(|limit| limit.meter.counts_denied()) {
-            limit.meter.log_denied(&mut limit.counter, cost, now);
+            limit.meter.log_denied(&mut limit.counter, self.cost, now);
             limit.wait = limit.meter.wait(&mut limit.counter, self.needed, now);
             limit.changed = true;
         }
     }
 
-    fn refund(&mut self, cost: u64, now: Micros) {
+    fn refund(&mut self, now: Micros) {
+        let cost = self.cost;
         self.change(|limit| limit.meter.refund(&mut limit.counter, cost, now), now);
     }
 
     /// Charges all limits, even if that is more than is left.
-    fn record(&mut self, cost: u64, now: Micros) {
+    fn record(&mut self, now: Micros) {
+        let cost = self.cost;
         self.change(|limit| limit.meter.charge(&mut limit.counter, cost, now), now);
     }
 

@@ -166,7 +166,7 @@ fn match_with_subjects<'a>(
     let mut charge = |override_limits| {
         let (subject, spread) = subjects.keys(rule.count_by(), &values);
         let active = Arc::clone(active);
-        RuleMatch::Charged(RuleCharge { active, subject, spread, override_limits })
+        RuleMatch::Charged(RuleCharge { active, subject, spread, override_limits, own_cost: None })
     };
     match active.overrides.find(rule, &values, now).map(|found| &found.effect) {
         None => charge(None),

@@ -1,13 +1,18 @@
 //! Profiles: how the requests that a proxy asks about become checks.
 //!
 //! A proxy asks `/authorize/{profile}` before it forwards a request. The profile names the one family of headers that is
-//! believed, and the attributes that are made of them. A client controls most of these values, so no value is an error:
+//! believed, and the attributes that are made of them. Or the proxy calls the rate limit service, and the profile of the
+//! domain that it names states what its descriptors become. A client controls most of these values, so no value is an error:
 //! a value that no attribute can have is replaced by a stable one.
 
+mod descriptor;
+mod domain;
 mod draft;
 mod proxy_request;
 mod values;
 
+pub use descriptor::{DESCRIPTOR_ATTRIBUTE, attribute_of_key, attributes_of};
+pub use domain::{ANY_DOMAIN, DOMAIN_BYTES_MAX, Descriptors, DomainDraft};
 pub use draft::{AttributeSource, CostSource, HeaderSource, ProfileDraft, Reads};
 pub use proxy_request::{MissingHeader, ProxyHeaders, ProxyRequest};
 
@@ -33,6 +38,16 @@ impl Profile {
     /// The family of headers that is believed.
     pub fn reads(&self) -> Reads {
         self.0.reads
+    }
+
+    /// The domain of the rate limit service, if the profile reads that.
+    pub fn domain(&self) -> Option<&DomainDraft> {
+        self.0.domain.as_ref()
+    }
+
+    /// The namespace of the rules.
+    pub fn namespace(&self) -> &str {
+        &self.0.namespace
     }
 
     /// The status of a denied request.

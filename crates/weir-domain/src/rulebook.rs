@@ -11,7 +11,7 @@ use crate::draft::Mode;
 use crate::id::{KeyId, RuleId, TenantId};
 use crate::overrides::Overrides;
 use crate::pattern_budget::PatternCost;
-use crate::profile::Profile;
+use crate::profile::{ANY_DOMAIN, Profile};
 use crate::rule::Rule;
 use crate::rule_index::RuleIndex;
 use crate::rule_parts::RuleParts;
@@ -179,11 +179,20 @@ impl Rulebook {
         self.tenants.get(&tenant)?.namespace(namespace)
     }
 
-    /// A tenant's profile.
+    /// A tenant's profile by which a proxy asks `/authorize`.
     pub fn profile(&self, tenant: TenantId, name: &str) -> Option<&Arc<Profile>> {
         let profiles = &self.tenants.get(&tenant)?.profiles;
         let at = profiles.binary_search_by(|profile| profile.name().cmp(name)).ok()?;
-        profiles.get(at)
+        profiles.get(at).filter(|profile| profile.domain().is_none())
+    }
+
+    /// A tenant's profile of a domain of the rate limit service, else that of all domains.
+    pub fn profile_of_domain(&self, tenant: TenantId, domain: &str) -> Option<&Arc<Profile>> {
+        let profiles = &self.tenants.get(&tenant)?.profiles;
+        let of = |name: &str| {
+            profiles.iter().find(|profile| profile.domain().is_some_and(|own| own.name == name))
+        };
+        of(domain).or_else(|| of(ANY_DOMAIN))
     }
 
     /// A tenant's part.

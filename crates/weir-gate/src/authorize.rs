@@ -5,6 +5,7 @@
 //! Weir's own key are the client's, and are ignored.
 
 mod answer;
+pub(crate) mod denial;
 mod key;
 
 use std::slice;

@@ -3,6 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use std::sync::Arc;
+use std::time::Duration;
 use weir_domain::api_key::{KeyDigest, Scope};
 use weir_domain::id::{KeyId, TenantId};
 use weir_domain::rulebook::Rulebook;
@@ -21,6 +22,8 @@ pub(crate) struct Caller {
     pub(crate) book: Arc<Rulebook>,
     /// The time of the request.
     pub(crate) at: Timestamp,
+    /// The longest wait for Redis, if the caller expects an answer sooner than others.
+    pub(crate) within: Option<Duration>,
 }
 
 impl FromRequestParts<GateState> for Caller {
@@ -62,6 +65,6 @@ impl Caller {
             return Err(Problem::forbidden("this key lacks the scope `check`"));
         }
         let (tenant, key) = (caller.tenant, caller.key.id);
-        Ok(Self { tenant, key, book, at })
+        Ok(Self { tenant, key, book, at, within: None })
     }
 }

@@ -21,6 +21,7 @@ use self::pending::{Outcome, PendingCheck};
 use crate::caller::Caller;
 use crate::state::GateState;
 use crate::tally::DecisionEvent;
+use crate::together::Together;
 use crate::turns::Turns;
 
 pub(crate) use self::pending::KeyReused;
@@ -36,31 +37,61 @@ pub(crate) async fn decide(
     let now = state.monotonic.at(started);
     let pending = |request| PendingCheck::new(caller, request, now);
     let mut checks: Vec<_> = requests.iter().map(pending).collect();
-    admission::answer(state, &mut checks);
-    rules::answer(state, &mut checks).await?;
-    denied::answer(state, &mut checks);
-    leased::return_units_to_refund(state, &checks).await;
-    split::answer(state, &mut checks).await;
-    leased::answer(state, &mut checks).await;
-    redis::answer(state, &mut checks).await;
-    outage::answer(state, &mut checks);
-    Ok(count(state, checks, started.elapsed()).await)
+    answer(state, &mut checks).await?;
+    Ok(count(state, &mut checks, started.elapsed()).await)
+}
+
+/// Decides checks of several requests in order, and counts them. Each check is charged as a whole or not. Its first request
+/// consumes, if any does. Takes nothing if one of the checks matches too many limits, or counters at too many places.
+pub(crate) async fn decide_together(
+    state: &GateState,
+    caller: &Caller,
+    calls: &[Vec<Request>],
+) -> Result<Vec<Together>, TooManyLimits> {
+    let started = Instant::now();
+    let now = state.monotonic.at(started);
+    let each = calls.iter().map(|requests| PendingCheck::of_several(caller, requests, now));
+    let mut checks: Vec<_> = each.collect();
+    answer(state, &mut checks).await?;
+    let answers = count(state, &mut checks, started.elapsed()).await;
+    let together = checks.iter().zip(answers).map(|(check, answer)| {
+        let answer = answer.expect("requests without a key reuse none");
+        let origins = check.origins.as_deref().unwrap_or_default();
+        Together::new(answer, &check.matched, origins)
+    });
+    Ok(together.collect())
+}
+
+/// Answers all checks.
+async fn answer<'a>(
+    state: &'a GateState,
+    checks: &mut [PendingCheck<'a>],
+) -> Result<(), TooManyLimits> {
+    admission::answer(state, checks);
+    rules::answer(state, checks).await?;
+    denied::answer(state, checks);
+    leased::return_units_to_refund(state, checks).await;
+    split::answer(state, checks).await;
+    leased::answer(state, checks).await;
+    redis::answer(state, checks).await;
+    outage::answer(state, checks);
+    Ok(())
 }
 
 /// Counts the answered checks for metrics and statistics, and returns their answers.
 async fn count(
     state: &GateState,
-    checks: Vec<PendingCheck<'_>>,
+    checks: &mut [PendingCheck<'_>],
     took: Duration,
 ) -> Vec<Result<CheckAnswer, KeyReused>> {
     let mut turns = Turns::default();
     let mut answers = Vec::with_capacity(checks.len());
-    for mut check in checks {
+    for check in checks {
         let outcome = check.outcome.take().expect("the outage stage answers every check");
         answers.push(match outcome {
             Outcome::Answered(answer) => {
                 state.meters.decided(check.request.operation(), &answer, took);
-                record(state, &check, &answer, took);
+                record(state, check, &answer, took);
                 Ok(answer)
             }
             // The statistics count the first answer alone.
@@ -93,7 +124,8 @@ fn record(state: &GateState, check: &PendingCheck<'_>, answer: &CheckAnswer, too
         took,
         known_namespace: check.namespace.is_some_and(|namespace| !namespace.rules.is_empty()),
         sample: sample.filter(|_| !by_admission && operation != Operation::Record),
-        request: check.request,
+        requests: check.requests,
+        origins: check.origins.as_deref().unwrap_or_default(),
         matched: &check.matched,
         answer,
     });

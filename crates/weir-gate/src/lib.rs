@@ -1,7 +1,7 @@
-//! The data plane: `/check`, `/authorize`, the rulebook in memory, and the answers while Redis is away.
+//! The data plane: `/check`, `/authorize`, Envoy's rate limit service, the rulebook in memory, and the answers while Redis is away.
 //!
 //! A check uses memory and at most one call of Redis, never Postgres or the control plane. A denied request for units of a
-//! lease takes a second call. The modules are listed in reading order: `check` and `authorize` receive requests,
+//! lease takes a second call. The modules are listed in reading order: `check`, `authorize` and `rls` receive requests,
 //! `decide` is the pipeline, and the modules below are its parts.
 
 mod state;
@@ -14,6 +14,7 @@ mod decide;
 mod finish;
 mod headers;
 mod refusals;
+mod rls;
 mod undecided;
 
 mod denial_cache;
@@ -31,6 +32,7 @@ mod sharded;
 mod tally;
 mod tenant_map;
 mod tenant_rates;
+mod together;
 mod turns;
 mod unreadable;
 
@@ -39,6 +41,7 @@ mod openapi;
 
 pub use lease_keeper::LeaseKeeper;
 pub use openapi::{openapi, router};
+pub use rls::rate_limit_service;
 pub use rulebook::Staleness;
 pub use rulebook::follower::{Follower, FollowerSettings};
 pub use state::{GateParts, GateState};

@@ -18,6 +18,7 @@ use weir_wire::words::Mode;
 use crate::primary_meters;
 use crate::refused_callers::{Interface, RefusedCallers};
 use crate::registry::{METADATA, Registry};
+use crate::rls::RlsMeters;
 use crate::undecided::UNDECIDED_REASONS;
 
 /// The metrics of one gate.
@@ -37,6 +38,7 @@ pub(crate) struct Meters {
     authorized: [Counter; 3],
     undecided: Vec<(&'static str, Counter)>,
     refused_callers: RefusedCallers,
+    pub(crate) rls: RlsMeters,
     seconds: Histogram,
     redis_up: Gauge,
     redis_functions: Gauge,
@@ -147,6 +149,7 @@ impl Meters {
             authorized: ["allowed", "denied", "error"].map(authorized),
             undecided: UNDECIDED_REASONS.map(undecided).into(),
             refused_callers: RefusedCallers::new(&names),
+            rls: RlsMeters::new(&names),
             seconds: names
                 .histogram("weir_check_seconds", "Seconds from the request to the decision."),
             redis_up: names.gauge(

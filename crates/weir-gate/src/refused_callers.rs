@@ -14,13 +14,18 @@ pub(crate) enum Interface {
     Check,
     /// `/authorize/{profile}`.
     Authorize,
+    /// Envoy's rate limit service.
+    RateLimitService,
 }
 
 /// One counter for each interface and reason.
 pub(crate) struct RefusedCallers(Vec<(Interface, ErrorCode, Counter)>);
 
-const INTERFACES: [(Interface, &str); 2] =
-    [(Interface::Check, "check"), (Interface::Authorize, "authorize")];
+const INTERFACES: [(Interface, &str); 3] = [
+    (Interface::Check, "check"),
+    (Interface::Authorize, "authorize"),
+    (Interface::RateLimitService, "rls"),
+];
 const REASONS: [ErrorCode; 3] =
     [ErrorCode::Unauthenticated, ErrorCode::Forbidden, ErrorCode::Unavailable];
 const NAME: &str = "weir_refused_callers_total";

@@ -7,6 +7,7 @@ mod isolation;
 mod leaving;
 mod limits;
 mod preflight;
+mod rate_limit_service;
 mod records;
 mod refunds;
 mod support;

@@ -119,7 +119,16 @@ impl Limiter {
     /// the others are decided and stay charged. In a cluster, the parts of several buckets, and those that are redirected, are
     /// decided in any order.
     pub async fn check(&self, asked: &[Asked<'_>]) -> Vec<Result<Answer, RedisError>> {
-        let (links, deadline) = (&self.links, Instant::now() + self.budget);
+        self.check_within(asked, self.budget).await
+    }
+
+    /// The same as [`Limiter::check`], with a shorter budget.
+    pub async fn check_within(
+        &self,
+        asked: &[Asked<'_>],
+        budget: Duration,
+    ) -> Vec<Result<Answer, RedisError>> {
+        let (links, deadline) = (&self.links, Instant::now() + budget.min(self.budget));
         let sender = Sender { links, deadline, encode: |part: &[Asked<'_>]| self.encode(part) };
         let mut results = Vec::with_capacity(asked.len());
         for (part, reply) in sender.send_all(asked).await {

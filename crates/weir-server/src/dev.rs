@@ -199,6 +199,7 @@ fn gate_settings(
     let origins = [addresses.control.clone(), format!("http://127.0.0.1:{port}")];
     Ok(GateSettings {
         listen,
+        rls: None,
         listener: ListenerSettings::of_one_machine(),
         url: url.to_owned(),
         database_url: SecretString::from(addresses.gate_database_url.clone()),

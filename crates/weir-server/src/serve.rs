@@ -15,7 +15,7 @@ use weir_control::{
 use weir_domain::id::GateId;
 use weir_gate::{Follower, FollowerSettings, GateState, LeaseKeeper, Recorder, RecorderSettings};
 use weir_http::plane::{self, Plane, PlaneSettings, Surface};
-use weir_http::serve::{ListenerMeters, bind, serve};
+use weir_http::serve::{ListenerMeters, ServeSettings, bind, serve};
 use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_redis::placement::LAYOUT;
 use weir_redis::signal::Signal;
@@ -196,6 +196,7 @@ pub fn start_gate(
     let store =
         Store::connect(settings.database_url.expose_secret(), Role::Gate, &PoolSettings::default())
             .context("read the address of postgres")?;
+    let rls = settings.rls.map(listen).transpose()?;
     confine(store.clone(), "the gate", running);
     compare_layout(store.clone(), running);
     let redis = settings.redis;
@@ -232,10 +233,37 @@ pub fn start_gate(
     });
     let follower = Follower::new(state.clone(), store, follower_settings);
     running.spawn("rulebook follower", follower.run(redis, running.stop.clone()));
-    let router = weir_gate::router(state, &settings.dashboard_origins);
+    let router = weir_gate::router(state.clone(), &settings.dashboard_origins);
     // Bodies and Redis have deadlines of their own, and a gate waits for nothing else.
-    let plane = Plane::new(router, plane_settings(None));
+    let mut plane = Plane::new(router, plane_settings(None));
+    if let Some(listener) = rls {
+        let meters = run_rate_limit_service(state, listener, &settings.listener, running)?;
+        plane = plane.with_meters("rls", meters);
+    }
     run_plane("gate", plane, listener, &settings.listener, running)
+}
+
+/// Starts Envoy's rate limit service. Returns the metrics of its listener.
+fn run_rate_limit_service(
+    state: GateState,
+    listener: TcpListener,
+    settings: &ListenerSettings,
+    running: &Running,
+) -> anyhow::Result<Arc<ListenerMeters>> {
+    let address = listener.local_addr().context("read the own address")?;
+    tracing::info!(%address, "rate limit service listens");
+    let (router, health) = weir_gate::rate_limit_service(state, running.leaving.clone());
+    let stop = running.stop.clone();
+    running.spawn("health of the rate limit service", async move {
+        stop.run_until_cancelled(health).await;
+    });
+    let meters = Arc::new(ListenerMeters::default());
+    let settings = settings.serve_settings(Arc::clone(&meters));
+    let plane = Plane::new(router, plane_settings(None));
+    let served =
+        serve(listener, plane, ServeSettings { http1: false, ..settings }, running.stop.clone());
+    running.spawn("rate limit service", served);
+    Ok(meters)
 }
 
 fn run_plane(

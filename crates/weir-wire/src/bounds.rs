@@ -8,7 +8,7 @@ use weir_domain::alert::{CHECKS_MIN_MAX, THRESHOLDS_MAX, WINDOW_S_MAX};
 use weir_domain::condition::OPERANDS_MAX;
 use weir_domain::limit::{COST_MAX, LIMITS_PER_RULE_MAX, LOG_LIMIT_MAX, SPAN_MS_MAX, UNITS_MAX};
 use weir_domain::names::{ATTRIBUTES_MAX, VALUE_BYTES_MAX};
-use weir_domain::profile::{DENY_STATUSES, TRUSTED_HOPS_MAX};
+use weir_domain::profile::{DENY_STATUSES, DOMAIN_BYTES_MAX, TRUSTED_HOPS_MAX};
 use weir_domain::request::IDEMPOTENCY_KEY_BYTES_MAX;
 use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
 
@@ -153,14 +153,23 @@ fn limit_fields() -> Vec<(&'static str, &'static str, Value)> {
 fn profile_fields() -> Vec<(&'static str, &'static str, Value)> {
     let header = json!({ "pattern": HEADER_NAME });
     let attributes = json!({
-        "minProperties": 1,
         "maxProperties": ATTRIBUTES_MAX,
         "propertyNames": { "type": "string", "pattern": ATTRIBUTE },
+    });
+    let rename = json!({
+        "maxProperties": ATTRIBUTES_MAX,
+        "additionalProperties": { "type": "string", "pattern": ATTRIBUTE },
     });
     vec![
         ("ProfileBody", "name", json!({ "pattern": RULE_NAME, "maxLength": 63 })),
         ("ProfileBody", "trusted_hops", json!({ "minimum": 1, "maximum": TRUSTED_HOPS_MAX })),
         ("ProfileBody", "attributes", attributes),
+        (
+            "ProfileBody",
+            "domain",
+            json!({ "pattern": ONE_LINE, "minLength": 1, "maxLength": DOMAIN_BYTES_MAX }),
+        ),
+        ("ProfileBody", "rename", rename),
         (
             "ProfileBody",
             "deny_status",

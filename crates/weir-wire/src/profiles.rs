@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use weir_domain::profile::{AttributeSource, CostSource, HeaderSource, Profile, ProfileDraft};
+use weir_domain::profile::{
+    AttributeSource, CostSource, DomainDraft, HeaderSource, Profile, ProfileDraft,
+};
 
 use crate::problem::FieldProblem;
 use crate::time::DateTime;
-use crate::words::Reads;
+use crate::words::{Descriptors, Reads};
 
 /// A profile in a request. Fields left out have their defaults; unknown ones are refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,7 +18,8 @@ use crate::words::Reads;
 pub struct ProfileBody {
     /// The name, unique in the tenant; `^[a-z0-9][a-z0-9-]{0,62}$`. A proxy asks `/authorize/{name}`.
     pub name: String,
-    /// The family of headers that is believed.
+    /// The family of headers that is believed. With `rate_limit_service`, the profile is of a domain, and has only `namespace`,
+    /// `domain`, `descriptors` and `rename`.
     pub reads: Reads,
     /// The namespace of the rules; default `default`.
     #[serde(default = "default_namespace")]
@@ -25,6 +28,7 @@ pub struct ProfileBody {
     #[serde(default = "one_hop")]
     pub trusted_hops: u8,
     /// The sources of the attributes, from 1 to 32.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, AttributeBody>,
     /// The cost of a request, default 1.
     #[serde(default)]
@@ -36,6 +40,15 @@ pub struct ProfileBody {
     /// The status of a denied request: 429, or 403 for nginx.
     #[serde(default = "too_many_requests")]
     pub deny_status: u16,
+    /// The domain of the rate limit service, unique in the tenant; `*` for all domains without a profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    /// What the descriptors of a call become; default `separate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptors: Option<Descriptors>,
+    /// Names of attributes, by the keys of entries; at most 32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rename: Option<BTreeMap<String, String>>,
 }
 
 /// The source of an attribute.
@@ -166,6 +179,13 @@ impl ProfileBody {
 impl From<ProfileBody> for ProfileDraft {
     fn from(body: ProfileBody) -> Self {
         let sources = body.attributes.into_iter();
+        let has_domain =
+            body.domain.is_some() || body.descriptors.is_some() || body.rename.is_some();
+        let domain = has_domain.then(|| DomainDraft {
+            name: body.domain.unwrap_or_default(),
+            descriptors: body.descriptors.map(Into::into).unwrap_or_default(),
+            rename: body.rename.unwrap_or_default(),
+        });
         Self {
             name: body.name,
             reads: body.reads.into(),
@@ -175,6 +195,7 @@ impl From<ProfileBody> for ProfileDraft {
             cost: body.cost.into(),
             idempotency: body.idempotency.map(|header| header.name),
             deny_status: body.deny_status,
+            domain,
         }
     }
 }

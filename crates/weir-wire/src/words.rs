@@ -79,6 +79,11 @@ mirror! {
     Period = algorithm::Period { Day, Week, Month, Year, }
 }
 mirror! {
-    /// The family of headers in which a proxy describes a request.
-    Reads = profile::Reads { ForwardAuth, AuthRequest, ExtAuthz, }
+    /// The family of headers in which a proxy describes a request, or `rate_limit_service` for calls of that service.
+    Reads = profile::Reads { ForwardAuth, AuthRequest, ExtAuthz, RateLimitService, }
+}
+mirror! {
+    /// What the descriptors of a call of the rate limit service become: each has attributes of its own (`separate`), or the
+    /// entries of all are attributes of one request (`merged`).
+    Descriptors = profile::Descriptors { Separate, Merged, }
 }

@@ -80,7 +80,7 @@ fn may_use(user: &str, used: &str, for_tests: bool) -> bool {
 fn layer(name: &str) -> Option<u8> {
     Some(match name {
         "weir-domain" => 0,
-        "weir-store" | "weir-wire" | "weir-redis" | "weir-webhook" => 1,
+        "weir-store" | "weir-wire" | "weir-redis" | "weir-webhook" | "weir-rls" => 1,
         "weir-http" | "weir-manifest" => 2,
         "weir-control" | "weir-gate" => 3,
         "weir-server" | "weir-bench" => 4,

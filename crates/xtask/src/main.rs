@@ -16,6 +16,7 @@ mod guide;
 mod image;
 mod layers;
 mod openapi;
+mod protos;
 mod release;
 mod sbom;
 mod setup;
@@ -72,6 +73,7 @@ fn run(workspace: &Workspace, task: Task) -> anyhow::Result<()> {
         Task::Release => release::run(workspace),
         Task::Sbom { out } => sbom::run(workspace, out.as_deref()),
         Task::Openapi { check } => openapi::run(workspace, check.into()),
+        Task::Protos { check } => protos::run(workspace, check.into()),
         Task::Sqlx { check } => sqlx::run(workspace, check.into()),
     }
 }
@@ -151,6 +153,12 @@ enum Task {
     },
     /// Writes the API documents into openapi/
     Openapi {
+        /// Only compares, and fails on a difference
+        #[arg(long)]
+        check: bool,
+    },
+    /// Generates the code of Envoy's rate limit service
+    Protos {
         /// Only compares, and fails on a difference
         #[arg(long)]
         check: bool,

@@ -6,7 +6,9 @@ use crate::bench::instructions;
 use crate::dashboard::{self, wasm_cargo};
 use crate::setup::{self, Purpose};
 use crate::workspace::{Mode, Workspace, call, step};
-use crate::{chart, checkers, clients, dependencies, guide, image, layers, openapi, sqlx, tidy};
+use crate::{
+    chart, checkers, clients, dependencies, guide, image, layers, openapi, protos, sqlx, tidy,
+};
 
 pub fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, Purpose::Test)?;
@@ -37,6 +39,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     })?;
     step("SQL descriptions", || sqlx::run(workspace, Mode::Check))?;
     step("instructions of the pure parts", || instructions::run(workspace, Mode::Check))?;
+    step("generated code", || protos::run(workspace, Mode::Check))?;
     let weir = step("server", || workspace.build_server())?;
     step("API documents", || openapi::run(workspace, Mode::Check))?;
     step("image", || image::run(workspace))?;

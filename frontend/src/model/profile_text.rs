@@ -1,8 +1,10 @@
 //! A profile as JSON in a form, and the check that it makes of a client's request.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
-use weir_domain::profile::{MissingHeader, Profile, ProxyHeaders, ProxyRequest};
-use weir_domain::request::Request;
+use weir_domain::profile::{MissingHeader, Profile, ProxyHeaders, ProxyRequest, attributes_of};
+use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_wire::profiles::ProfileBody;
 use weir_wire::words::Reads;
 
@@ -14,7 +16,7 @@ pub struct ClientRequest {
     pub target: String,
     pub host: String,
     pub address: String,
-    /// The headers that the proxy passes on, one `Name: value` per line.
+    /// The headers that the proxy passes on, or the entries of a descriptor, one `Name: value` per line.
     pub headers: String,
 }
 
@@ -39,6 +41,7 @@ pub fn template(reads: Reads) -> String {
         Reads::ForwardAuth => ("edge", "idempotency-key", 429),
         Reads::AuthRequest => ("nginx", "idempotency-key", 403),
         Reads::ExtAuthz => ("envoy", "x-request-id", 429),
+        Reads::RateLimitService => return template_of_domain(),
     };
     let profile: Value = json!({
         "name": name, "reads": reads.as_str(),
@@ -52,13 +55,27 @@ pub fn template(reads: Reads) -> String {
     serde_json::from_value(profile).map(|body| text(&body)).unwrap_or_default()
 }
 
+fn template_of_domain() -> String {
+    let profile = json!({
+        "name": "envoy-domain", "reads": Reads::RateLimitService.as_str(), "domain": "edge",
+        "descriptors": "separate", "rename": { "remote_address": "ip" },
+    });
+    // Only these fields have an effect.
+    serde_json::to_string_pretty(&profile).unwrap_or_default()
+}
+
 /// The check that a gate makes of the request, if the proxy describes it in the profile's family.
 pub fn check_of(profile: &Profile, client: &ClientRequest) -> Result<Request, MissingHeader> {
+    let passed = client.headers.lines().filter_map(|line| line.split_once(':'));
+    if let Some(domain) = profile.domain() {
+        let entries = passed.map(|(key, value)| (key.trim(), value.trim().as_bytes()));
+        return Ok(check_of_entries(profile, attributes_of(entries, &domain.rename)));
+    }
     let (method, uri, host) = match Reads::from(profile.reads()) {
         Reads::ForwardAuth => ("x-forwarded-method", "x-forwarded-uri", "x-forwarded-host"),
         Reads::AuthRequest => ("x-original-method", "x-original-uri", "x-original-host"),
         // The request itself describes it.
-        Reads::ExtAuthz => ("", "", ""),
+        Reads::ExtAuthz | Reads::RateLimitService => ("", "", ""),
     };
     let described = [
         (method, &client.method),
@@ -67,7 +84,6 @@ pub fn check_of(profile: &Profile, client: &ClientRequest) -> Result<Request, Mi
         ("x-forwarded-for", &client.address),
     ];
     let described = described.map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
-    let passed = client.headers.lines().filter_map(|line| line.split_once(':'));
     let passed = passed.map(|(name, value)| (name.trim().to_lowercase(), value.trim().to_owned()));
     let headers: Vec<_> = passed.chain(described).collect();
     profile.request(&ProxyRequest {
@@ -76,6 +92,14 @@ pub fn check_of(profile: &Profile, client: &ClientRequest) -> Result<Request, Mi
         host: client.host.trim().as_bytes(),
         headers: &Headers(headers),
     })
+}
+
+/// The check of a descriptor with these attributes.
+fn check_of_entries(profile: &Profile, attributes: BTreeMap<String, String>) -> Request {
+    let namespace = profile.namespace().to_owned();
+    let (operation, idempotency_key) = (Operation::Consume, None);
+    let draft = RequestDraft { namespace, attributes, cost: 1, operation, idempotency_key };
+    Request::parse(draft).expect("entries make no invalid values")
 }
 
 /// Names in lower case, with their values.
@@ -107,6 +131,9 @@ mod tests {
         for &reads in Reads::ALL {
             let (body, profile) = parse(&template(reads)).expect("a profile");
             assert_eq!(body.reads, reads);
+            if profile.domain().is_some() {
+                continue;
+            }
             let check = check_of(&profile, &client()).expect("described");
             let shown: Vec<_> =
                 check.attributes().iter().map(|(n, v)| format!("{n}={v}")).collect();
@@ -124,6 +151,18 @@ mod tests {
         let (_, profile) = parse(text).expect("a profile");
         let check = check_of(&profile, &client()).expect("described");
         assert_eq!((check.attribute("user"), check.idempotency_key()), (Some("ada"), Some("7")));
+    }
+
+    #[test]
+    fn entries_of_a_descriptor_are_attributes() {
+        let (_, profile) = parse(&template(Reads::RateLimitService)).expect("a profile");
+        let headers = "Remote_Address: 192.0.2.7\nplan: free".to_owned();
+        let check = check_of(&profile, &ClientRequest { headers, ..client() }).expect("described");
+        assert_eq!(
+            (check.attribute("ip"), check.attribute("plan")),
+            (Some("192.0.2.7"), Some("free"))
+        );
+        assert_eq!(check.attribute("descriptor"), Some("Remote_Address.plan"));
     }
 
     #[test]

@@ -11,6 +11,8 @@ use crate::harness::{Http, seconds, until};
 
 pub struct Proxy {
     pub url: String,
+    /// The address of Envoy's and Caddy's administration.
+    pub admin: String,
     _process: WatchedProcess,
     _scratch: ScratchDir,
 }
@@ -28,18 +30,30 @@ pub struct Surroundings<'a> {
 impl Proxy {
     /// Starts a proxy and waits until it forwards requests.
     pub async fn start(kind: Kind, around: &Surroundings<'_>) -> Self {
+        let names: Vec<_> = kind.files().iter().map(|&name| (name, name)).collect();
+        Self::of_files(kind, &names, |folder, ports| replacements(kind, around, folder, ports))
+            .await
+    }
+
+    /// The same with these documented files under other names, and these replacements in a folder and with two ports.
+    pub async fn of_files(
+        kind: Kind,
+        names: &[(&str, &str)],
+        replacements: impl FnOnce(&Path, [u16; 2]) -> Replacements,
+    ) -> Self {
         let scratch = ScratchDir::create().expect("a scratch folder");
-        let [port, other_port] = [(); 2].map(|()| free_port().expect("a port is free"));
+        let ports = [(); 2].map(|()| free_port().expect("a port is free"));
+        let [port, other_port] = ports;
         let folder = scratch.path();
-        let replacements = replacements(kind, around, folder, port, other_port);
-        let names = kind.files();
-        let read =
-            |name: &&str| fs::read_to_string(documented(kind, name)).expect("a file of deploy");
+        let replacements = replacements(folder, ports);
+        let read = |(name, _): &(&str, &str)| {
+            fs::read_to_string(documented(kind, name)).expect("a file of deploy")
+        };
         let texts: Vec<String> = names.iter().map(read).collect();
         for (from, _) in &replacements {
             assert!(texts.iter().any(|text| text.contains(from)), "no file has `{from}`");
         }
-        for (name, text) in names.iter().zip(texts) {
+        for ((_, name), text) in names.iter().zip(texts) {
             let replaced = |text: String, (from, to): &(&str, String)| text.replace(from, to);
             let text = replacements.iter().fold(text, replaced);
             fs::write(folder.join(name), text).expect("a file of the test");
@@ -56,7 +70,8 @@ impl Proxy {
             reply.is_some_and(|reply| reply.status != 404)
         })
         .await;
-        Self { url, _process: process, _scratch: scratch }
+        let admin = format!("http://127.0.0.1:{other_port}");
+        Self { url, admin, _process: process, _scratch: scratch }
     }
 }
 
@@ -67,19 +82,18 @@ pub fn documented(kind: Kind, name: &str) -> PathBuf {
 }
 
 /// The texts of the files that are replaced, with their replacements.
-type Replacements = Vec<(&'static str, String)>;
+pub type Replacements = Vec<(&'static str, String)>;
 
 fn replacements(
     kind: Kind,
     around: &Surroundings<'_>,
     folder: &Path,
-    port: u16,
-    other_port: u16,
+    ports: [u16; 2],
 ) -> Replacements {
     let mut all = vec![("weir_KEY", around.key.to_owned())];
     all.extend(match kind {
-        Kind::Envoy => envoy_addresses(around, port, other_port),
-        _ => addresses(kind, around, folder, port),
+        Kind::Envoy => envoy_addresses(around, "8081", ports),
+        _ => addresses(kind, around, folder, ports[0]),
     });
     if !around.own_timeouts {
         all.extend(match kind {
@@ -122,15 +136,24 @@ fn addresses(kind: Kind, around: &Surroundings<'_>, folder: &Path, port: u16) ->
     all
 }
 
-fn envoy_addresses(around: &Surroundings<'_>, port: u16, other_port: u16) -> Replacements {
+/// The addresses of Envoy's files. `documented` is the port of the gate in the file.
+pub fn envoy_addresses(
+    around: &Surroundings<'_>,
+    documented: &str,
+    [port, other_port]: [u16; 2],
+) -> Replacements {
     let (gate_host, gate_port) = around.gate.split_once(':').expect("an address has a port");
     let address =
         |host: &str, port: &dyn std::fmt::Display| format!("address: {host}, port_value: {port}");
+    let gate = match documented {
+        "8082" => "address: weir-gate.internal, port_value: 8082",
+        _ => "address: weir-gate.internal, port_value: 8081",
+    };
     vec![
         ("address: 0.0.0.0, port_value: 8000", address("127.0.0.1", &port)),
         ("address: 127.0.0.1, port_value: 9901", address("127.0.0.1", &other_port)),
         ("address: app.internal, port_value: 9000", address("127.0.0.1", &around.application)),
-        ("address: weir-gate.internal, port_value: 8081", address(gate_host, &gate_port)),
+        (gate, address(gate_host, &gate_port)),
     ]
 }
 

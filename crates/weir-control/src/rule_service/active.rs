@@ -57,5 +57,6 @@ pub(crate) fn charge_of(
         subject: subject_key(count_by, values),
         spread: spread_by.key(count_by, values),
         override_limits,
+        own_cost: None,
     }
 }

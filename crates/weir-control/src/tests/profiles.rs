@@ -124,3 +124,26 @@ async fn number_of_profiles_is_bounded() {
     let refused = plane.by(&ada, "POST", "profiles").json(&body("more")).send().await;
     refused.problem(409, "conflict");
 }
+
+#[tokio::test]
+async fn domain_of_the_rate_limit_service_has_one_profile() {
+    let plane = Plane::start().await;
+    let ada = plane.member("ada@example.com").await;
+    let profile = |name: &str, domain: &str| {
+        json!({
+            "name": name, "reads": "rate_limit_service", "namespace": "api", "domain": domain,
+            "rename": { "remote_address": "ip" },
+        })
+    };
+    let make = |body: Value| plane.by(&ada, "POST", "profiles").json(&body).send();
+    let made = make(profile("envoy", "eg/default/http")).await.expect(201);
+    assert_eq!(made.body["domain"], "eg/default/http");
+    assert_eq!(made.body["rename"], json!({ "remote_address": "ip" }));
+    make(profile("other", "*")).await.expect(201);
+    make(profile("twin", "eg/default/http")).await.problem(409, "name_taken");
+    make(body("edge")).await.expect(201);
+    make(body("another")).await.expect(201);
+    let without = json!({ "name": "none", "reads": "rate_limit_service" });
+    let refused = make(without).await.problem(422, "invalid");
+    assert_eq!(refused.body["fields"][0]["field"], "domain");
+}

@@ -187,7 +187,8 @@ impl Plane {
         let values: &[&str] = if active.rule.count_by().is_empty() { &[] } else { &[user] };
         let subject = subject_key(active.rule.count_by(), values);
         let spread = crate::rule_service::spread_by(&row).key(active.rule.count_by(), values);
-        let rules = vec![RuleCharge { active, subject, spread, override_limits: None }];
+        let rules =
+            vec![RuleCharge { active, subject, spread, override_limits: None, own_cost: None }];
         let (operation, cost) = (Operation::Consume, 1);
         let namespace = row.namespace.as_str();
         let asked = Asked { tenant, namespace, operation, cost, rules: &rules, idempotency: None };

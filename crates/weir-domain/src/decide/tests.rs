@@ -45,7 +45,7 @@ fn name(rule: u128, part: CounterPart) -> CounterName {
 fn rule(id: u128, meters: &[Meter]) -> RuleMeters {
     let slots = (0..).map(|slot| name(id, CounterPart::Slot(slot)));
     let limits = slots.zip(meters.iter().copied()).collect();
-    RuleMeters { group: Group::Enforced, over: Over::Deny, block: None, limits }
+    RuleMeters { group: Group::Enforced, over: Over::Deny, block: None, limits, own_cost: None }
 }
 
 fn with_block(id: u128, block_ms: u64, meters: &[Meter]) -> RuleMeters {

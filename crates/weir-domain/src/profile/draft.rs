@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{DENY_STATUSES, HEADER_NAME_BYTES_MAX, Profile, TRUSTED_HOPS_MAX};
+use super::{DENY_STATUSES, DomainDraft, HEADER_NAME_BYTES_MAX, Profile, TRUSTED_HOPS_MAX};
 use crate::limit::COST_MAX;
 use crate::names::{self, ATTRIBUTES_MAX, InvalidField};
 
@@ -25,9 +25,11 @@ pub struct ProfileDraft {
     pub idempotency: Option<String>,
     /// The status of a denied request.
     pub deny_status: u16,
+    /// The domain of the rate limit service. Only a profile that reads it has one, and no other settings but the namespace.
+    pub domain: Option<DomainDraft>,
 }
 
-/// A family of headers, in which a kind of proxy describes a request.
+/// What a kind of proxy sends: a family of headers that describe a request, or calls of the rate limit service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reads {
     /// `X-Forwarded-Method`, `X-Forwarded-Uri` and `X-Forwarded-Host`: Traefik, Caddy, HAProxy.
@@ -36,6 +38,8 @@ pub enum Reads {
     AuthRequest,
     /// The request line and `Host` of the request itself: Envoy.
     ExtAuthz,
+    /// Calls of Envoy's rate limit service, instead of `/authorize`.
+    RateLimitService,
 }
 
 /// The source of an attribute.
@@ -101,7 +105,8 @@ const DESCRIPTIONS: [&str; 10] = [
 
 impl Reads {
     /// All families, in the order of the documentation.
-    pub const ALL: [Self; 3] = [Self::ForwardAuth, Self::AuthRequest, Self::ExtAuthz];
+    pub const ALL: [Self; 4] =
+        [Self::ForwardAuth, Self::AuthRequest, Self::ExtAuthz, Self::RateLimitService];
 
     /// The name in JSON.
     pub const fn as_str(self) -> &'static str {
@@ -109,6 +114,7 @@ impl Reads {
             Self::ForwardAuth => "forward_auth",
             Self::AuthRequest => "auth_request",
             Self::ExtAuthz => "ext_authz",
+            Self::RateLimitService => "rate_limit_service",
         }
     }
 
@@ -118,6 +124,7 @@ impl Reads {
             Self::ForwardAuth => "Traefik, Caddy, HAProxy",
             Self::AuthRequest => "nginx",
             Self::ExtAuthz => "Envoy",
+            Self::RateLimitService => "Envoy, rate limit service",
         }
     }
 
@@ -127,6 +134,7 @@ impl Reads {
             Self::ForwardAuth => "Traefik, Caddy, HAProxy: X-Forwarded-*",
             Self::AuthRequest => "nginx: X-Original-*",
             Self::ExtAuthz => "Envoy: the request itself",
+            Self::RateLimitService => "Envoy: calls of the rate limit service",
         }
     }
 }
@@ -146,8 +154,25 @@ impl Profile {
         if !(1..=TRUSTED_HOPS_MAX).contains(&draft.trusted_hops) {
             invalid("trusted_hops", format!("must be from 1 to {TRUSTED_HOPS_MAX}"));
         }
-        if !(1..=ATTRIBUTES_MAX).contains(&draft.attributes.len()) {
+        let is_service = draft.reads == Reads::RateLimitService;
+        if !is_service && !(1..=ATTRIBUTES_MAX).contains(&draft.attributes.len()) {
             invalid("attributes", format!("must hold from 1 to {ATTRIBUTES_MAX} attributes"));
+        }
+        if is_service {
+            draft.without_effect().for_each(|field| {
+                invalid(field, "has no effect with `rate_limit_service`".to_owned());
+            });
+        }
+        match &draft.domain {
+            None if is_service => {
+                invalid("domain", "is missing for `rate_limit_service`".to_owned());
+            }
+            Some(_) if !is_service => {
+                let reason =
+                    "and `descriptors` and `rename` are fields of `rate_limit_service` only";
+                invalid("domain", reason.to_owned());
+            }
+            _ => {}
         }
         if !DENY_STATUSES.contains(&draft.deny_status) {
             let [usual, other] = DENY_STATUSES;
@@ -158,6 +183,7 @@ impl Profile {
             wrong.extend(invalid_header("idempotency.name", name));
         }
         wrong.extend(draft.cost.normalise());
+        wrong.extend(draft.domain.iter_mut().flat_map(DomainDraft::normalise));
         for (name, source) in &mut draft.attributes {
             wrong.extend(source.normalise(name));
         }
@@ -167,6 +193,20 @@ impl Profile {
     /// The profile as written, with names of headers in lower case.
     pub fn draft(&self) -> &ProfileDraft {
         &self.0
+    }
+}
+
+impl ProfileDraft {
+    /// The fields that have other values than their defaults, and that only `/authorize` reads.
+    fn without_effect(&self) -> impl Iterator<Item = &'static str> {
+        let fields = [
+            ("attributes", !self.attributes.is_empty()),
+            ("trusted_hops", self.trusted_hops != 1),
+            ("cost", self.cost != CostSource::Fixed(1)),
+            ("idempotency", self.idempotency.is_some()),
+            ("deny_status", self.deny_status != DENY_STATUSES[0]),
+        ];
+        fields.into_iter().filter(|(_, has_effect)| *has_effect).map(|(field, _)| field)
     }
 }
 

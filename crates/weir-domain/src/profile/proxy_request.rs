@@ -84,7 +84,7 @@ impl<'a, H: ProxyHeaders + ?Sized> ProxyRequest<'a, H> {
         match reads {
             Reads::ForwardAuth => self.described("x-forwarded-method"),
             Reads::AuthRequest => self.described("x-original-method"),
-            Reads::ExtAuthz => Ok(self.method.as_bytes()),
+            Reads::ExtAuthz | Reads::RateLimitService => Ok(self.method.as_bytes()),
         }
     }
 
@@ -92,7 +92,7 @@ impl<'a, H: ProxyHeaders + ?Sized> ProxyRequest<'a, H> {
         match reads {
             Reads::ForwardAuth => self.described("x-forwarded-uri"),
             Reads::AuthRequest => self.described("x-original-uri"),
-            Reads::ExtAuthz => Ok(self.path.as_bytes()),
+            Reads::ExtAuthz | Reads::RateLimitService => Ok(self.path.as_bytes()),
         }
     }
 
@@ -101,7 +101,7 @@ impl<'a, H: ProxyHeaders + ?Sized> ProxyRequest<'a, H> {
         match reads {
             Reads::ForwardAuth => self.described("x-forwarded-host").unwrap_or_default(),
             Reads::AuthRequest => self.described("x-original-host").unwrap_or_default(),
-            Reads::ExtAuthz => self.host,
+            Reads::ExtAuthz | Reads::RateLimitService => self.host,
         }
     }
 

@@ -24,6 +24,7 @@ fn draft(reads: Reads, sources: &[(&str, AttributeSource)]) -> ProfileDraft {
         cost: CostSource::Fixed(1),
         idempotency: None,
         deny_status: 429,
+        domain: None,
     }
 }
 
@@ -188,6 +189,73 @@ fn no_value_of_a_client_is_an_error() {
     ] {
         assert_eq!(of(&[("x-cost", given.as_bytes())]).cost(), cost, "{given}");
     }
+}
+
+fn domain(name: &str, rename: &[(&str, &str)]) -> ProfileDraft {
+    let rename = rename.iter().map(|&(key, name)| (key.to_owned(), name.to_owned())).collect();
+    let domain = DomainDraft { name: name.to_owned(), descriptors: Descriptors::Separate, rename };
+    ProfileDraft { domain: Some(domain), ..draft(Reads::RateLimitService, &[]) }
+}
+
+#[test]
+fn entries_of_a_descriptor_are_attributes_and_none_is_an_error() {
+    let profile = Profile::parse(domain("eg/Default", &[("Remote_Address", "ip")]));
+    let profile = profile.expect("a valid profile");
+    let rename = &profile.domain().expect("a domain").rename;
+    let of = |entries: &[(&'static str, &'static str)]| {
+        let entries = entries.iter().map(|&(key, value)| (key, value.as_bytes()));
+        attributes_of(entries, rename).into_iter().collect::<Vec<_>>()
+    };
+    let owned = |all: &[(&str, &str)]| -> Vec<_> {
+        all.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+    };
+    assert_eq!(
+        of(&[("remote_address", "192.0.2.1"), (":path", "/x"), ("X-User", "ada")]),
+        owned(&[
+            ("descriptor", "remote_address.:path.X-User"),
+            ("ip", "192.0.2.1"),
+            ("x-user", "ada"),
+            ("x__path", "/x"),
+        ])
+    );
+    assert_eq!(
+        of(&[("generic_key", "a"), ("generic_key", "b"), ("descriptor", "own")]),
+        owned(&[("descriptor", "own"), ("generic_key", "a"), ("generic_key_2", "b")])
+    );
+    assert_eq!(of(&[]), owned(&[("descriptor", "")]));
+    let long: &'static str = "k".repeat(600).leak();
+    for (key, value) in [("", "x"), (long, "x"), ("a", long), ("a", "\0"), ("\0\u{e4}", "x")] {
+        for (name, value) in of(&[(key, value), (key, value)]) {
+            assert_eq!(crate::names::attribute(&name), Ok(()), "{name}");
+            assert_eq!(crate::names::value(&value), Ok(()), "{name}");
+        }
+    }
+    let many: Vec<(&'static str, &'static str)> = (0..40).map(|_| ("key", "value")).collect();
+    assert_eq!(of(&many).len(), 32);
+}
+
+#[test]
+fn profile_of_a_domain_has_no_settings_of_headers() {
+    let fields = |draft| -> Vec<String> {
+        let wrong = Profile::parse(draft).expect_err("wrong").into_iter();
+        wrong.map(|invalid| invalid.field).collect()
+    };
+    let attributes = [("method", AttributeSource::Method)];
+    let with = |draft: ProfileDraft| ProfileDraft { domain: domain("d", &[]).domain, ..draft };
+    assert_eq!(fields(draft(Reads::RateLimitService, &[])), ["domain"]);
+    assert_eq!(fields(with(draft(Reads::ExtAuthz, &attributes))), ["domain"]);
+    assert_eq!(fields(domain("", &[("a", "B")])), ["domain", "rename.a"]);
+    let all = ProfileDraft {
+        trusted_hops: 2,
+        cost: CostSource::Fixed(2),
+        idempotency: Some("x-request-id".to_owned()),
+        deny_status: 403,
+        ..draft(Reads::RateLimitService, &attributes)
+    };
+    assert_eq!(
+        fields(with(all)),
+        ["attributes", "trusted_hops", "cost", "idempotency", "deny_status"]
+    );
 }
 
 #[test]

@@ -6,8 +6,8 @@ use axum::response::{IntoResponse as _, Response};
 use weir_domain::profile::{Profile, Reads};
 use weir_http::request_id::RequestId;
 use weir_wire::check::CheckAnswer;
-use weir_wire::problem::{ErrorCode, ProblemBody};
 
+use super::denial;
 use crate::headers;
 
 /// The answer of a profile, with the headers of the decision.
@@ -16,7 +16,7 @@ pub(super) fn of(profile: &Profile, answer: &CheckAnswer, id: Option<&RequestId>
         // Envoy admits with 200 alone.
         match profile.reads() {
             Reads::ExtAuthz => StatusCode::OK.into_response(),
-            Reads::ForwardAuth | Reads::AuthRequest => StatusCode::NO_CONTENT.into_response(),
+            _ => StatusCode::NO_CONTENT.into_response(),
         }
     } else {
         denied(profile.deny_status(), answer, id)
@@ -26,23 +26,10 @@ pub(super) fn of(profile: &Profile, answer: &CheckAnswer, id: Option<&RequestId>
 }
 
 fn denied(status: u16, answer: &CheckAnswer, id: Option<&RequestId>) -> Response {
-    let code = ErrorCode::TooManyRequests;
-    let detail = match answer.retry_after_ms {
-        Some(ms) => format!("retry in {} s", ms.div_ceil(1000).max(1)),
-        None => "this request is never permitted".to_owned(),
-    };
-    let body = ProblemBody {
-        kind: code.urn(),
-        title: code.title().to_owned(),
-        status,
-        detail,
-        code,
-        request_id: id.map_or("", RequestId::as_str).to_owned(),
-        fields: Vec::new(),
-    };
+    let body = denial::body(status, answer, id);
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
     let mut response = (status, Json(body)).into_response();
-    let kind = HeaderValue::from_static("application/problem+json");
+    let kind = HeaderValue::from_static(denial::CONTENT_TYPE);
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
 }

@@ -1,5 +1,6 @@
 //! A request on its way through the pipeline.
 
+use std::slice;
 use std::time::Instant;
 
 use weir_domain::charge::RuleCharge;
@@ -14,6 +15,7 @@ use crate::answer::{self, AnswerTemplate};
 use crate::caller::Caller;
 use crate::denial_cache::{ChargedRules, Generation};
 use crate::leases::LeaseRequest;
+use crate::together::Origins;
 
 /// The longest time for which a caller repeats a denial by itself: it learns of a refund, a reset or an edited rule at most this late.
 const CACHE_FOR_MAX_MS: u64 = 1_000;
@@ -22,11 +24,16 @@ const CACHE_FOR_MAX_MS: u64 = 1_000;
 #[derive(Debug)]
 pub(crate) struct KeyReused;
 
-/// A request and the state of its decision.
+/// A check and the state of its decision.
 #[derive(Debug)]
 pub(super) struct PendingCheck<'a> {
     pub(super) caller: &'a Caller,
+    /// The requests that are decided together. All but the first have the operation of the first, or only look.
+    pub(super) requests: &'a [Request],
+    /// The first request.
     pub(super) request: &'a Request,
+    /// Which of several requests meet each rule that matches. `None` for a check of one request.
+    pub(super) origins: Option<Vec<Origins>>,
     pub(super) namespace: Option<&'a Namespace>,
     /// The start of the decision, by the gate's monotonic clock.
     pub(super) started: Instant,
@@ -65,10 +72,13 @@ pub(super) fn pending<'c, 'a>(
 }
 
 impl<'a> PendingCheck<'a> {
+    /// A check of one request.
     pub(super) fn new(caller: &'a Caller, request: &'a Request, started: Instant) -> Self {
         Self {
             caller,
+            requests: slice::from_ref(request),
             request,
+            origins: None,
             namespace: caller.book.namespace(caller.tenant, request.namespace()),
             started,
             matched: Matched::Charged(Vec::new()),
@@ -77,6 +87,16 @@ impl<'a> PendingCheck<'a> {
             redis_failed: false,
             outcome: None,
         }
+    }
+
+    /// A check of requests to one namespace that are decided together.
+    pub(super) fn of_several(
+        caller: &'a Caller,
+        requests: &'a [Request],
+        started: Instant,
+    ) -> Self {
+        let first = requests.first().expect("a check has a request");
+        Self { requests, origins: Some(Vec::new()), ..Self::new(caller, first, started) }
     }
 
     fn is_answered(&self) -> bool {
@@ -107,9 +127,12 @@ impl<'a> PendingCheck<'a> {
         self.charges().iter().map(|charge| charge.limits().len()).sum()
     }
 
-    /// Whether the gate can decide the check without Redis: it consumes, and Redis need not recognise a repeat.
+    /// Whether the gate can decide the check without Redis: it consumes the same of all rules, and Redis need not recognise a
+    /// repeat.
     pub(super) fn can_be_decided_here(&self) -> bool {
-        self.request.operation() == Operation::Consume && self.idempotency_key().is_none()
+        self.request.operation() == Operation::Consume
+            && self.idempotency_key().is_none()
+            && self.charges().iter().all(|charge| charge.own_cost.is_none())
     }
 
     /// The idempotency key; peeks have none.

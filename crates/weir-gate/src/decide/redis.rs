@@ -1,6 +1,6 @@
 //! The stage that decides checks in Redis.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use weir_domain::decide::Decision;
 use weir_domain::request::Operation;
@@ -15,11 +15,12 @@ use crate::turns::Turns;
 
 /// Sends all pending checks to Redis in one call. A check stays pending only if Redis denied the units of a lease to it.
 pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
+    let within = checks.first().and_then(|check| check.caller.within);
     let calls = calls(checks);
     if calls.is_empty() {
         return;
     }
-    let mut results = call(state, &calls).await.into_iter();
+    let mut results = call(state, &calls, within).await.into_iter();
     drop(calls);
     let mut turns = Turns::default();
     for check in checks.iter_mut() {
@@ -35,13 +36,17 @@ pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
     }
 }
 
-/// Calls Redis, and measures and counts the results.
+/// Calls Redis, and measures and counts the results. Waits at most for `within`, if that is less than the limiter's budget.
 pub(super) async fn call(
     state: &GateState,
     calls: &[Asked<'_>],
+    within: Option<Duration>,
 ) -> Vec<Result<Answer, RedisError>> {
     let began = Instant::now();
-    let results = state.limiter.check(calls).await;
+    let results = match within {
+        Some(within) => state.limiter.check_within(calls, within).await,
+        None => state.limiter.check(calls).await,
+    };
     let took = began.elapsed();
     state.meters.redis_called(took);
     state.round_trip.add(took);

@@ -4,6 +4,7 @@ use weir_domain::matching::{Matched, matched_in};
 
 use super::pending::{PendingCheck, pending};
 use crate::state::GateState;
+use crate::together::merged;
 use crate::turns::Turns;
 
 /// The positions of the requests that match more limits than one check can have.
@@ -18,9 +19,20 @@ pub(super) async fn answer(
     let mut turns = Turns::default();
     for check in checks.iter_mut() {
         if let (Some(namespace), true) = (check.namespace, check.is_pending()) {
-            let (request, now) = (check.request, check.caller.at);
-            let matching = || matched_in(namespace, request, now);
-            check.matched = state.heavy_matching.run(namespace, matching).await;
+            let now = check.caller.at;
+            let mut matched = Vec::new();
+            for request in check.requests {
+                let matching = || matched_in(namespace, request, now);
+                let found = state.heavy_matching.run(namespace, matching).await;
+                if check.origins.is_none() {
+                    check.matched = found;
+                } else {
+                    matched.push(found);
+                }
+            }
+            if let Some(origins) = &mut check.origins {
+                (check.matched, *origins) = merged(check.requests, matched);
+            }
         }
         turns.worked(check.limit_count()).await;
     }

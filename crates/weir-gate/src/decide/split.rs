@@ -167,9 +167,8 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
     /// Returns the units that the common parts took, if there are any.
     fn put_back(&mut self, state: &GateState) {
         let now = state.monotonic.now();
-        let cost = self.check.request.cost();
         for part in &mut self.common {
-            part.put_back(state, cost, now);
+            part.put_back(state, now);
         }
     }
 

@@ -28,7 +28,13 @@ fn rule(id: u128, mode: Mode, block_ms: Option<u64>, limits: Vec<LimitDraft>) ->
     };
     let rule = Rule::parse(draft).expect("a rule");
     let active = Arc::new(ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default()));
-    RuleCharge { active, subject: SubjectKey(7), spread: SpreadKey::NONE, override_limits: None }
+    RuleCharge {
+        active,
+        subject: SubjectKey(7),
+        spread: SpreadKey::NONE,
+        override_limits: None,
+        own_cost: None,
+    }
 }
 
 fn window() -> LimitDraft {

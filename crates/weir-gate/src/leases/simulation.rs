@@ -304,7 +304,13 @@ impl<'a> History<'a> {
     async fn ask(&mut self, at: usize, operation: Operation, cost: u64) -> CheckAnswer {
         let gate = &self.gates[at];
         let (tenant, book) = (self.tenant, Arc::clone(&gate.book));
-        let caller = Caller { tenant, key: KeyId::from_u128(1), book, at: timestamp(self.time) };
+        let caller = Caller {
+            tenant,
+            key: KeyId::from_u128(1),
+            book,
+            at: timestamp(self.time),
+            within: None,
+        };
         let before = gate.state.leases.held();
         let results = decide(&gate.state, &caller, &[request(operation, cost)]).await;
         let mut results = results.expect("one limit");

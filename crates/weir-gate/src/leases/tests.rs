@@ -34,7 +34,13 @@ fn rule(consistency: Consistency, limits: Vec<LimitDraft>) -> [RuleCharge; 1] {
     };
     let rule = Rule::parse(draft).expect("a rule");
     let active = Arc::new(ActiveRule::new(RuleId::from_u128(1), rule, Overrides::default()));
-    [RuleCharge { active, subject: SubjectKey(7), spread: SpreadKey::NONE, override_limits: None }]
+    [RuleCharge {
+        active,
+        subject: SubjectKey(7),
+        spread: SpreadKey::NONE,
+        override_limits: None,
+        own_cost: None,
+    }]
 }
 
 fn window(limit: u64, window_ms: u64) -> LimitDraft {

@@ -37,7 +37,13 @@ fn rule(limit: LimitDraft) -> RuleCharge {
     };
     let rule = Rule::parse(draft).expect("a rule");
     let active = Arc::new(ActiveRule::new(RuleId::from_u128(1), rule, Overrides::default()));
-    RuleCharge { active, subject: SubjectKey(0), spread: SpreadKey::NONE, override_limits: None }
+    RuleCharge {
+        active,
+        subject: SubjectKey(0),
+        spread: SpreadKey::NONE,
+        override_limits: None,
+        own_cost: None,
+    }
 }
 
 fn of(rule: &RuleCharge, subject: u128) -> [RuleCharge; 1] {

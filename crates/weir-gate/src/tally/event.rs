@@ -10,6 +10,8 @@ use weir_domain::sample::SamplePlan;
 use weir_domain::time::Timestamp;
 use weir_wire::check::CheckAnswer;
 
+use crate::together::Origins;
+
 /// An answered request, to be counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DecisionEvent<'a> {
@@ -22,7 +24,23 @@ pub(crate) struct DecisionEvent<'a> {
     pub(crate) known_namespace: bool,
     /// The plan by which the check is sampled for what-if runs. `None` means that it is not sampled.
     pub(crate) sample: Option<&'a Arc<SamplePlan>>,
-    pub(crate) request: &'a Request,
+    /// The requests that were decided together, mostly one.
+    pub(crate) requests: &'a [Request],
+    /// Which of several requests meet each rule. Empty for one request.
+    pub(crate) origins: &'a [Origins],
     pub(crate) matched: &'a Matched,
     pub(crate) answer: &'a CheckAnswer,
+}
+
+impl DecisionEvent<'_> {
+    /// The first request. All have its namespace.
+    pub(crate) fn request(&self) -> &Request {
+        self.requests.first().expect("a check has a request")
+    }
+
+    /// The request that meets the rule at this position of those that match.
+    pub(super) fn request_of(&self, rule: usize) -> &Request {
+        let met = self.origins.get(rule).and_then(|origins| self.requests.get(origins.first()));
+        met.unwrap_or_else(|| self.request())
+    }
 }

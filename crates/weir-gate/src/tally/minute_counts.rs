@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::id::{KeyId, RuleId, TenantId};
 use weir_domain::latency::Latencies;
-use weir_domain::request::{Operation, Request};
+use weir_domain::request::Operation;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::sample::SamplePlan;
 use weir_domain::time::Timestamp;
@@ -117,7 +117,7 @@ impl MinuteCounts {
     fn count(&mut self, event: &DecisionEvent<'_>, random: u64) {
         let tenant = self.tenants.entry(event.tenant).or_default();
         tenant.keys.insert(event.key, event.at.as_millis());
-        let operation = event.request.operation();
+        let operation = event.request().operation();
         let counts_decisions = !matches!(operation, Operation::Refund | Operation::Record);
         if counts_decisions && tenant.sketch.is_none() && self.sketches < SKETCHES_MAX {
             tenant.sketch = Some(Box::default());
@@ -150,7 +150,7 @@ impl MinuteCounts {
         }
         requests.count(event, &decisions);
         for decision in &decisions {
-            tenant.count_subject(decision, event.request);
+            tenant.count_subject(decision);
         }
         let denied = decisions.iter().find(|decision| !decision.passes && !decision.shadow);
         let logged = denied.or_else(|| decisions.iter().find(|decision| !decision.passes));
@@ -187,20 +187,20 @@ impl MinuteCounts {
 
 impl TenantCounts {
     fn namespace(&mut self, event: &DecisionEvent<'_>) -> &mut NamespaceCounts {
-        let name = if event.known_namespace { event.request.namespace() } else { "" };
+        let name = if event.known_namespace { event.request().namespace() } else { "" };
         if !self.namespaces.contains_key(name) {
             self.namespaces.insert(name.into(), NamespaceCounts::default());
         }
         self.namespaces.get_mut(name).expect("it was just put there")
     }
 
-    fn count_subject(&mut self, decision: &RuleDecision<'_>, request: &Request) {
+    fn count_subject(&mut self, decision: &RuleDecision<'_>) {
         let Some(subject) = decision.subject else { return };
         match &mut self.sketch {
             Some(sketch) => {
                 let denied = u64::from(!decision.passes);
                 sketch.add((decision.rule.id, subject), 1, denied, |text| {
-                    write_subject(text, decision.rule, request);
+                    write_subject(text, decision.rule, decision.request);
                 });
             }
             None => self.unsketched += 1,
@@ -220,14 +220,14 @@ impl TenantCounts {
             return;
         }
         let mut subject = String::new();
-        write_subject(&mut subject, decision.rule, event.request);
+        write_subject(&mut subject, decision.rule, decision.request);
         let denial = Denial {
             at: event.at,
-            namespace: event.request.namespace().to_owned(),
+            namespace: event.request().namespace().to_owned(),
             rule: Arc::clone(decision.rule),
             shadow: decision.shadow,
             subject,
-            cost: event.request.cost(),
+            cost: decision.cost,
             retry_after_ms: decision.retry_after_ms,
             degraded: event.answer.degraded.is_some(),
         };
@@ -253,7 +253,11 @@ impl NamespaceCounts {
             self.samples.len() - 1
         });
         let chance = u32::try_from(random >> 32).expect("half of the bits fit");
-        self.samples[at].offer(event.request, event.at, chance, free);
+        for request in
+            event.requests.iter().filter(|request| request.operation() != Operation::Peek)
+        {
+            self.samples[at].offer(request, event.at, chance, free);
+        }
     }
 
     fn count(&mut self, event: &DecisionEvent<'_>, decisions: &[RuleDecision<'_>]) {

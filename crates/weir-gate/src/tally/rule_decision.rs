@@ -14,6 +14,10 @@ use super::event::DecisionEvent;
 /// The decision of one rule about a check.
 pub(super) struct RuleDecision<'a> {
     pub(super) rule: &'a Arc<ActiveRule>,
+    /// The request that meets the rule.
+    pub(super) request: &'a Request,
+    /// The units that the request needs of the rule.
+    pub(super) cost: u64,
     pub(super) subject: Option<SubjectKey>,
     pub(super) shadow: bool,
     pub(super) passes: bool,
@@ -24,29 +28,34 @@ pub(super) struct RuleDecision<'a> {
 /// The decisions of the rules that match the request.
 pub(super) fn decisions<'a>(event: &'a DecisionEvent<'_>) -> Vec<RuleDecision<'a>> {
     match event.matched {
-        Matched::Denied(by) => by.iter().map(|rule| outright(rule, false, event.request)).collect(),
-        Matched::Allowed(rule) => vec![outright(rule, true, event.request)],
+        Matched::Denied(by) => {
+            let denied = |(at, rule)| outright(rule, false, event.request_of(at));
+            by.iter().enumerate().map(denied).collect()
+        }
+        Matched::Allowed(rule) => vec![outright(rule, true, event.request_of(0))],
         Matched::TooManyLimits => Vec::new(),
         Matched::Charged(charges) => {
             let mut limits = event.answer.limits.iter();
-            let decide = |charge| charged(charge, &mut limits);
-            charges.iter().map(decide).collect()
+            let decide = |(at, charge)| charged(charge, event.request_of(at), &mut limits);
+            charges.iter().enumerate().map(decide).collect()
         }
     }
 }
 
 /// The decision of a rule that allows or denies without a limit.
-fn outright<'a>(rule: &'a Arc<ActiveRule>, passes: bool, request: &Request) -> RuleDecision<'a> {
+fn outright<'a>(rule: &'a Arc<ActiveRule>, passes: bool, request: &'a Request) -> RuleDecision<'a> {
     let count_by = rule.rule.count_by();
     let values: Option<Vec<&str>> = count_by.iter().map(|name| request.attribute(name)).collect();
     let values = values.filter(|values| !values.is_empty());
     let subject = values.map(|values| subject_key(count_by, &values));
     let retry_after_ms = if passes { Some(0) } else { None };
-    RuleDecision { rule, subject, shadow: false, passes, retry_after_ms, refunded: false }
+    let (cost, shadow, refunded) = (request.cost(), false, false);
+    RuleDecision { rule, request, cost, subject, shadow, passes, retry_after_ms, refunded }
 }
 
 fn charged<'a>(
     charge: &'a RuleCharge,
+    request: &'a Request,
     limits: &mut std::slice::Iter<'_, LimitAnswer>,
 ) -> RuleDecision<'a> {
     let (mut passes, mut refunded, mut retry_after_ms) = (true, false, Some(0));
@@ -59,6 +68,7 @@ fn charged<'a>(
         }
     }
     let subject = (!charge.active.rule.count_by().is_empty()).then_some(charge.subject);
-    let shadow = charge.shadow();
-    RuleDecision { rule: &charge.active, subject, shadow, passes, retry_after_ms, refunded }
+    let (rule, shadow) = (&charge.active, charge.shadow());
+    let cost = charge.own_cost.map_or(request.cost(), |units| units.max(1));
+    RuleDecision { rule, request, cost, subject, shadow, passes, retry_after_ms, refunded }
 }

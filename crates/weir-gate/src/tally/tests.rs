@@ -89,7 +89,8 @@ impl Fixture {
             took: Duration::from_micros(90),
             known_namespace: true,
             sample: None,
-            request: &request,
+            requests: std::slice::from_ref(&request),
+            origins: &[],
             matched: &matched,
             answer: &answer,
         });
@@ -127,7 +128,8 @@ fn checks_beyond_the_tenants_ceiling_have_a_count_of_their_own() {
             took: Duration::from_micros(90),
             known_namespace: true,
             sample: None,
-            request: &request,
+            requests: std::slice::from_ref(&request),
+            origins: &[],
             matched: &Matched::Charged(Vec::new()),
             answer: &answer,
         });

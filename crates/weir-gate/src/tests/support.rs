@@ -10,14 +10,18 @@ use axum::http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tonic::Status;
 use weir_domain::api_key::ApiKeySecret;
 use weir_domain::rulebook::{InstallationState, Rulebook};
 use weir_domain::time::{Clock, Timestamp};
 use weir_http::plane::{Plane, PlaneSettings};
 use weir_http::request_id::RequestIds;
 use weir_redis::limiter::{Limiter, LimiterSettings};
+use weir_rls::rate_limit_service_server::RateLimitService as _;
+use weir_rls::{RateLimitRequest, RateLimitResponse};
 use weir_wire::stored::{StoredKey, StoredProfile, StoredRule, StoredTenant};
 
+use crate::rls::RateLimits;
 use crate::{GateState, router};
 
 pub(super) const DASHBOARD: &str = "https://limits.example.com";
@@ -118,6 +122,19 @@ impl Gate {
     /// The gate's metrics in Prometheus' text format.
     pub(super) fn metrics(&self) -> String {
         self.state.meters.render(&self.state.limiter.health())
+    }
+
+    /// Calls Envoy's rate limit service with a key.
+    pub(super) async fn rate_limit(
+        &self,
+        key: &str,
+        message: RateLimitRequest,
+    ) -> Result<RateLimitResponse, Status> {
+        let mut request = tonic::Request::new(message);
+        let bearer = format!("Bearer {key}").parse().expect("text");
+        request.metadata_mut().insert("authorization", bearer);
+        let service = RateLimits(self.state.clone());
+        Ok(service.should_rate_limit(request).await?.into_inner())
     }
 
     /// Sends a request unchanged.

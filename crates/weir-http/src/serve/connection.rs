@@ -59,6 +59,7 @@ impl Connection {
             () = self.shared.closing.idle_end() => return,
         };
         let served = match detected {
+            Ok(Ok(Protocol::Http1)) if !self.shared.settings.http1 => return,
             Ok(Ok(Protocol::Http1)) => self.http1(transport).await,
             Ok(Ok(Protocol::Http2)) => self.http2(transport).await,
             Ok(Err(_)) | Err(_) => return,

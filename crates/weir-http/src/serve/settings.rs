@@ -22,6 +22,8 @@ pub struct ServeSettings {
     pub write_deadline: Duration,
     /// The age at which a connection is asked to end. Half a minute later it is cut.
     pub connection_age_max: Duration,
+    /// Whether connections of HTTP/1 are served, or closed.
+    pub http1: bool,
     /// The most headers of one request.
     pub headers_max: usize,
     /// The most requests in flight on one HTTP/2 connection.
@@ -48,6 +50,7 @@ impl Default for ServeSettings {
             idle_deadline: Duration::from_secs(30),
             write_deadline: Duration::from_secs(30),
             connection_age_max: Duration::from_hours(1),
+            http1: true,
             headers_max: 64,
             streams_max: 128,
             requests_max: 8192,

@@ -1,6 +1,7 @@
 //! Descriptors as rules.
 
 use serde_json::json;
+use weir_domain::profile::{DESCRIPTOR_ATTRIBUTE, attribute_of_key};
 use weir_wire::limits::LimitBody;
 use weir_wire::rules::{ConditionBody, RuleBody};
 use weir_wire::words::{Action, Mode, Op};
@@ -8,9 +9,6 @@ use weir_wire::words::{Action, Mode, Op};
 use super::file::{Descriptor, File, RateLimit};
 use super::rule;
 use crate::yaml::Misplaced;
-
-/// The attribute that holds the keys of a descriptor, joined with dots.
-const DESCRIPTOR_ATTRIBUTE: &str = "descriptor";
 
 pub(super) struct Converter {
     namespace: String,
@@ -67,8 +65,9 @@ impl Converter {
     }
 
     fn step(&self, descriptor: &Descriptor, siblings: &[Descriptor]) -> Result<Step, Misplaced> {
-        let taken: Vec<_> = self.path.iter().map(|step| step.attribute.clone()).collect();
-        let attribute = rule::attribute(&descriptor.key, &taken);
+        let taken: Vec<_> = self.path.iter().map(|step| step.attribute.as_str()).collect();
+        let is_taken = |name: &str| taken.contains(&name);
+        let attribute = attribute_of_key(&descriptor.key, is_taken);
         let value = descriptor.value.as_deref();
         let mut conditions = Vec::new();
         conditions.extend(value.map(|value| rule::value_condition(&attribute, value)));

@@ -4,31 +4,8 @@ use weir_domain::names;
 use weir_wire::rules::{ConditionBody, OperandBody};
 use weir_wire::words::Op;
 
-/// The most bytes of the name of an attribute.
-const ATTRIBUTE_BYTES_MAX: usize = 64;
 /// The most bytes of the name of a rule or namespace.
 const NAME_BYTES_MAX: usize = 63;
-
-/// The attribute of a key: in lower case, with `_` for characters that a name cannot have. The gate changes the keys of
-/// Envoy's descriptors in the same way.
-pub(super) fn attribute(key: &str, taken: &[String]) -> String {
-    let prefix = if key.starts_with(|first: char| first.is_ascii_alphabetic()) { "" } else { "x_" };
-    let character = |byte: &u8| match byte.to_ascii_lowercase() {
-        byte @ (b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-') => char::from(byte),
-        _ => '_',
-    };
-    let mut name = prefix.to_owned();
-    name.extend(key.as_bytes().iter().take(ATTRIBUTE_BYTES_MAX - prefix.len()).map(character));
-    let mut free = name.clone();
-    let mut number = 1;
-    while taken.contains(&free) {
-        number += 1;
-        let suffix = format!("_{number}");
-        free = name.chars().take(ATTRIBUTE_BYTES_MAX - suffix.len()).collect();
-        free.push_str(&suffix);
-    }
-    free
-}
 
 /// The namespace of a domain.
 pub(super) fn namespace(domain: &str) -> String {

@@ -3,6 +3,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use weir_domain::draft::Action;
+use weir_domain::profile::attributes_of;
 use weir_domain::rule::Rule;
 use weir_wire::limits::LimitBody;
 use weir_wire::words::Mode;
@@ -25,16 +26,8 @@ fn left_out(text: &str) -> Vec<String> {
 
 /// The attributes that a gate makes of a descriptor.
 fn attributes(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
-    let mut attributes = BTreeMap::new();
-    let mut names = Vec::new();
-    for (key, value) in entries {
-        let name = rule::attribute(key, &names);
-        attributes.insert(name.clone(), (*value).to_owned());
-        names.push(name);
-    }
-    let keys: Vec<_> = entries.iter().map(|(key, _)| *key).collect();
-    attributes.insert("descriptor".to_owned(), keys.join("."));
-    attributes
+    let entries = entries.iter().map(|&(key, value)| (key, value.as_bytes()));
+    attributes_of(entries, &BTreeMap::new())
 }
 
 /// The rules that match a descriptor, each with the values that it counts by.

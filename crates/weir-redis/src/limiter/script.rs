@@ -165,7 +165,9 @@ impl Encoded {
         let block_ms = rule.active.rule.block_ms();
         let (shadow, limits) = (u64::from(rule.shadow()), rule.limits());
         let debt = u64::from(rule.active.rule.over() == Over::Debt);
-        self.push(&[shadow + 2 * debt, block_ms.unwrap_or(0), counter_hash, limits.len() as u64]);
+        let has_own_cost = u64::from(rule.own_cost.is_some());
+        let group = shadow + 2 * debt + 4 * has_own_cost;
+        self.push(&[group, block_ms.unwrap_or(0), counter_hash, limits.len() as u64]);
         for limit in limits {
             let meter = limit.algorithm.meter(&mut *bounds);
             if limit.algorithm.has_own_key() {
@@ -179,6 +181,7 @@ impl Encoded {
                 self.until_us = self.until_us.min(until_us);
             }
         }
+        self.push(rule.own_cost.as_slice());
     }
 
     fn key(&mut self, write: impl FnOnce(&mut String)) {

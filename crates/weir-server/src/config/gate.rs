@@ -25,6 +25,9 @@ pub struct GateArgs {
     /// Where the gate listens
     #[arg(long, env = "WEIR_GATE_ADDR", default_value = "127.0.0.1:8081")]
     pub gate_addr: String,
+    /// Where the gate serves Envoy's rate limit service (gRPC); default: nowhere
+    #[arg(long, env = "WEIR_RLS_ADDR")]
+    pub rls_addr: Option<String>,
     /// Where clients reach this gate, as the dashboard shows it; default: where it listens
     #[arg(long, env = "WEIR_GATE_URL")]
     pub gate_url: Option<String>,
@@ -49,6 +52,8 @@ pub struct GateArgs {
 #[derive(Debug)]
 pub struct GateSettings {
     pub listen: SocketAddr,
+    /// The address of the rate limit service, if it is served.
+    pub rls: Option<SocketAddr>,
     pub listener: ListenerSettings,
     pub url: String,
     pub database_url: SecretString,
@@ -70,12 +75,15 @@ impl GateArgs {
     ) -> Option<GateSettings> {
         let (listener, database_url, redis) = shared;
         let listen = problems.address("WEIR_GATE_ADDR", &self.gate_addr);
+        let rls = self.rls_addr.as_deref().filter(|text| !text.is_empty());
+        let rls = rls.map(|text| problems.address("WEIR_RLS_ADDR", text));
         let dashboard_origins = problems.origins("WEIR_DASHBOARD_ORIGINS", &self.dashboard_origins);
         let staleness = problems.staleness(&self.rulebook_max_age_s, &self.rulebook_stale);
         let statistics = problems.switch("WEIR_STATS", &self.stats, true);
         let header = |origin: &String| HeaderValue::from_str(origin).ok();
         Some(GateSettings {
             listen,
+            rls,
             listener,
             url: self.gate_url.clone().unwrap_or_else(|| format!("http://{listen}")),
             database_url,

@@ -18,7 +18,7 @@ pub(super) fn ProfileTable(profiles: Vec<ProfileAnswer>, state: ProxiesState) ->
     if profiles.is_empty() {
         return view! {
             <Empty title="No profiles yet">
-                <p>"A proxy asks "<code>"/authorize/{profile}"</code>" on a gate before it forwards a request."</p>
+                <p>"A proxy asks "<code>"/authorize/{profile}"</code>" on a gate before it forwards a request. Envoy can call the rate limit service instead."</p>
             </Empty>
         }
         .into_any();
@@ -34,7 +34,10 @@ fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
     let (id, name) = (answer.id.clone(), answer.profile.name.clone());
     let proxy = profile::Reads::from(answer.profile.reads).title();
     let namespace = answer.profile.namespace.clone();
-    let attributes: Vec<_> = answer.profile.attributes.keys().cloned().collect();
+    let attributes = match &answer.profile.domain {
+        Some(domain) => format!("of the domain {domain}"),
+        None => answer.profile.attributes.keys().cloned().collect::<Vec<_>>().join(", "),
+    };
     let edit = move |()| {
         state.editing.set(Some(answer.clone()));
         state.open.set(true);
@@ -44,7 +47,7 @@ fn row(answer: ProfileAnswer, state: ProxiesState) -> AnyView {
             <NameCell name=name.clone() enabled=true />
             <td>{proxy}</td>
             <td>{namespace}</td>
-            <td class="text-cell">{attributes.join(", ")}</td>
+            <td class="text-cell">{attributes}</td>
             <td class="number">
                 <RequireRole role=Role::Editor reason_shown=true>
                     <RowButton text="Edit" label=format!("Edit {name}") on_press=edit />

@@ -31,9 +31,18 @@ pub(super) fn ProfileTester(typed: RwSignal<String>) -> impl IntoView {
             }
         })
     };
-    view! {
-        <section class="panel" aria-label="Test the profile">
-            <h3>"Test the profile"</h3>
+    let is_domain = Memo::new(move |_| {
+        typed.with(|typed| parse(typed).is_ok_and(|(_, profile)| profile.domain().is_some()))
+    });
+    let fields = move || {
+        if is_domain.get() {
+            return view! {
+                <p>"The attributes of a descriptor. Nothing is sent."</p>
+                <TextArea label="Entries of the descriptor" value=headers hint="One per line, such as remote_address: 192.0.2.7" code=true />
+            }
+            .into_any();
+        }
+        view! {
             <p>"The attributes of a client's request, if the proxy is configured as in the guide. Nothing is sent."</p>
             <div class="row">
                 <TextField label="Method" value=method />
@@ -44,6 +53,13 @@ pub(super) fn ProfileTester(typed: RwSignal<String>) -> impl IntoView {
                 <TextField label="Client's address" value=address />
             </div>
             <TextArea label="Headers that the proxy passes on" value=headers hint="One per line, such as X-User: ada" code=true />
+        }
+        .into_any()
+    };
+    view! {
+        <section class="panel" aria-label="Test the profile">
+            <h3>"Test the profile"</h3>
+            {fields}
             {shown}
         </section>
     }

@@ -16,6 +16,7 @@ use crate::state::GateState;
 
 pub(super) struct Part<'a> {
     tenant: TenantId,
+    within: Option<Duration>,
     namespace: &'a str,
     pub(super) operation: Operation,
     cost: u64,
@@ -50,7 +51,8 @@ pub(super) async fn decide<'p, 'a: 'p>(
     let asked_at = state.monotonic.now();
     let resets: Vec<Vec<u64>> = parts.iter().map(|part| part.resets(state)).collect();
     let calls: Vec<_> = parts.iter().map(|part| part.call()).collect();
-    let results = redis::call(state, &calls).await;
+    let within = parts.first().and_then(|part| part.within);
+    let results = redis::call(state, &calls, within).await;
     drop(calls);
     for ((part, result), resets) in parts.iter_mut().zip(results).zip(resets) {
         match result {
@@ -64,6 +66,7 @@ impl<'a> Part<'a> {
     pub(super) fn new(check: &PendingCheck<'a>, charges: Vec<RuleCharge>) -> Self {
         Self {
             tenant: check.caller.tenant,
+            within: check.caller.within,
             namespace: check.request.namespace(),
             operation: check.request.operation(),
             cost: check.request.cost(),
@@ -109,7 +112,7 @@ impl<'a> Part<'a> {
     }
 
     /// Returns the units that were taken. Those of shadow rules stay taken: shadow rules are charged by denied checks too.
-    pub(super) fn put_back(&mut self, state: &GateState, cost: u64, now: Instant) {
+    pub(super) fn put_back(&mut self, state: &GateState, now: Instant) {
         let taken = std::mem::take(&mut self.taken);
         if taken.is_empty() {
             return;
@@ -118,7 +121,8 @@ impl<'a> Part<'a> {
         let mut decisions = decisions.iter_mut();
         for (charge, window) in self.charges.iter().zip(taken) {
             let own: Vec<_> = decisions.by_ref().take(charge.limits().len()).collect();
-            if charge.shadow() {
+            let cost = charge.own_cost.unwrap_or(self.cost);
+            if charge.shadow() || cost == 0 {
                 continue;
             }
             for decision in own {

@@ -210,5 +210,11 @@ fn tenant(
 }
 
 fn caller(tenant: TenantId, book: Arc<Rulebook>) -> Caller {
-    Caller { tenant, key: KeyId::from_u128(1), book, at: Timestamp::from_millis(NOW_MS) }
+    Caller {
+        tenant,
+        key: KeyId::from_u128(1),
+        book,
+        at: Timestamp::from_millis(NOW_MS),
+        within: None,
+    }
 }

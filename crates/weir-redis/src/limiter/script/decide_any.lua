@@ -19,8 +19,8 @@ local groups, lasts, rule_hashes = tables.groups, tables.lasts, tables.rule_hash
 local block_mss, block_places, blocks, hashes = tables.block_ms, tables.block_places, tables.blocks, tables.hashes
 -- By group: whether it passes, and whether a limit denies it.
 local passes, denied = tables.passes, tables.denied
--- By rule: whether a check passes while anything is left.
-local debts = tables.debts
+-- By rule: whether a check passes while anything is left, and the cost of its own, or false.
+local debts, costs = tables.debts, tables.costs
 passes[0], denied[0] = true, false
 -- By limit: whether a step of the clock left the counter in the future; nil if it left none there.
 local pulls
@@ -48,6 +48,10 @@ local count = 0
 for r = 1, rule_count do
   local group, block_ms, h, limit_count, name, kind, a, b, c, after = unpack('<ddddc12dddd', numbers, position)
   local hash = hashes[h]
+  local has_own_cost = group > 3
+  if has_own_cost then
+    group = group - 4
+  end
   debts[r] = group > 1
   if group > 1 then
     group = group - 2
@@ -82,6 +86,10 @@ for r = 1, rule_count do
       place = place + 1
       names[place], places[count] = name, place
     end
+  end
+  costs[r] = false
+  if has_own_cost then
+    costs[r], after = unpack('<d', numbers, after)
   end
   hash.count, lasts[r], position = place, count, after
 end
@@ -131,7 +139,10 @@ end
 local first = 1
 for r = 1, rule_count do
   local states, passing, pulled = rule_hashes[r].states, true
-  local needed = debts[r] and min(cost, 1) or cost
+  local needed = costs[r] or cost
+  if debts[r] or costs[r] == 0 then
+    needed = costs[r] == 0 and 1 or min(needed, 1)
+  end
   for i = first, lasts[r] do
     local log, wait = logs[i]
     if log then
@@ -169,7 +180,7 @@ end
 
 -- Charges, refunds or denies, and answers.
 local first_part = #parts + 1
-local charges, records = operation == CONSUME or operation == PEEK, operation == RECORD and cost > 0
+local charges = operation == CONSUME or operation == PEEK
 local writes = operation == CONSUME or operation == REFUND or operation == RECORD
 if rule_count == 0 then
   parts[first_part] = pack('<d', 4)
@@ -177,9 +188,15 @@ end
 first = 1
 for r = 1, rule_count do
   local last, group, block_ms, hash = lasts[r], groups[r], block_mss[r], rule_hashes[r]
-  local takes = charges and passes[group]
-  local denies, refunds = charges and not takes, operation == REFUND and group == 0
-  local needed, has_debt = debts[r] and min(cost, 1) or cost, false
+  local own = costs[r] or cost
+  -- A rule with a cost of 0 of its own only looks.
+  local acts = charges and costs[r] ~= 0
+  local takes = acts and passes[group]
+  local denies, refunds, records = acts and not takes, operation == REFUND and group == 0, operation == RECORD and own > 0
+  local needed, has_debt = own, false
+  if debts[r] or costs[r] == 0 then
+    needed = costs[r] == 0 and 1 or min(own, 1)
+  end
   local blocked_ms, restarts, starts = 0, false, false
   if block_ms > 0 then
     restarts = blocks[r] > block_ms * 1000 + SLACK_US
@@ -199,7 +216,7 @@ for r = 1, rule_count do
     local delay_ms, remaining, reset_ms = 0
     if log then
       wait, remaining, reset_ms =
-        algorithm[3](log, cost, needed, takes, denies and denied[group], refunds, records, writes)
+        algorithm[3](log, own, needed, takes, denies and denied[group], refunds, records, writes)
     else
       local x, y, z, w, pulled = xs[i], ys[i], zs[i], ws[i], pulls and pulls[i]
       local changes = takes or pulled
@@ -209,7 +226,7 @@ for r = 1, rule_count do
         local _, stored_x, _, stored_z = read_counter(value, now_ms)
         if stored_x then
           local stored_fourth = #value >= 48 and unpack('<d', value, 41) or nil
-          local at, rest, third = refund(x, y, z, cost, pulled, stored_x, stored_z, stored_fourth, a, b, c)
+          local at, rest, third = refund(x, y, z, own, pulled, stored_x, stored_z, stored_fourth, a, b, c)
           if at then
             changes, x, y, z = true, at, rest, third
           end
@@ -217,10 +234,10 @@ for r = 1, rule_count do
         end
       end
       if records then
-        changes, x, y, z = true, select(4, algorithm[2](now, true, cost, x, y, z, w, a, b, c))
+        changes, x, y, z = true, select(4, algorithm[2](now, true, own, x, y, z, w, a, b, c))
         wait, x, y, z, w = algorithm[1](now, x, y, z, needed, a, b, c, ds[i], es[i])
       end
-      remaining, reset_ms, delay_ms, x, y, z, fourth = algorithm[2](now, takes, cost, x, y, z, w, a, b, c)
+      remaining, reset_ms, delay_ms, x, y, z, fourth = algorithm[2](now, takes, own, x, y, z, w, a, b, c)
       if writes and changes then
         local name = hash.names[places[i]]
         if reset_ms == 0 then

@@ -8,8 +8,9 @@
 --            from_us, until_us: the time for which all quota periods below were chosen (0, 0: none)
 --   check    operation (CONSUME, PEEK, REFUND, INSPECT, RECORD), cost, number of rules, number of subject hashes,
 --            idempotent (0, 1)
---   rule     group (0 enforced, 1 alone; 2 more if a check passes while anything is left), block_ms (0: none),
---            position of its subject hash in the check (from 1), number of limits (at least 1)
+--   rule     group (0 enforced, 1 alone; 2 more if a check passes while anything is left; 4 more if the rule has a cost of
+--            its own), block_ms (0: none), position of its subject hash in the check (from 1), number of limits (at
+--            least 1), the limits, then the own cost, if it has one (0: the rule needs one unit and takes none)
 --   limit    name of its counter, kind and three parameters, or five (`has_five_parameters`).
 --            The parameters stand at the head of the algorithm's file.
 -- ARGV[2…]: for each check with an idempotency record: fingerprint of the request, a text that is
@@ -191,7 +192,7 @@ return function(keys, arguments)
           x = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, y = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
           z = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, numbers = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
           logs = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
-          groups = {}, lasts = {}, rule_hashes = {}, block_ms = {}, block_places = {}, blocks = {}, hashes = {},
+          costs = {}, groups = {}, lasts = {}, rule_hashes = {}, block_ms = {}, block_places = {}, blocks = {}, hashes = {},
           passes = {}, denied = {}, debts = {},
         }
       end

@@ -345,7 +345,7 @@ pub(super) fn draft(limits: Vec<LimitDraft>) -> RuleDraft {
 pub(super) fn charge(id: u128, rule: Rule, subject: u128) -> RuleCharge {
     let active = ActiveRule::new(RuleId::from_u128(id), rule, Overrides::default());
     let (active, subject, spread) = (Arc::new(active), SubjectKey(subject), SpreadKey::NONE);
-    RuleCharge { active, subject, spread, override_limits: None }
+    RuleCharge { active, subject, spread, override_limits: None, own_cost: None }
 }
 
 /// A charge of a fresh rule with these limits.

@@ -171,6 +171,14 @@ fn some(random: &mut Random, rules: &[Edited], namespace: &str) -> Vec<RuleCharg
             charge(edited.id, edited.rule.clone(), if edited.apart { subject + 2 } else { subject })
         })
         .collect();
+    if random.one_in(4) {
+        for charge in &mut charges {
+            charge.own_cost = random.one_in(2).then(|| random.below(5));
+            if std::env::var_os("TWIN_NO_OWN").is_some() {
+                charge.own_cost = None;
+            }
+        }
+    }
     if turned {
         charges.reverse();
     }
