@@ -13,7 +13,7 @@ use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::process::Command;
 use weir_local::{Launch, Postgres, PostgresOptions, Redis, Relay, ScratchDir};
-use weir_local::{StopSignal, postgres_folder};
+use weir_local::{StopSignal, free_port, postgres_folder};
 
 use crate::redis_servers::{RedisServers, Topology};
 use crate::service::{POLL, Service};
@@ -32,6 +32,8 @@ pub struct Fixture {
     servers: Servers,
     scratch: ScratchDir,
     to_redis: ToRedis,
+    /// The address of the gate's rate limit service.
+    rls: String,
 }
 
 /// The gate's way to Redis.
@@ -92,14 +94,15 @@ impl Fixture {
             anyhow::Ok(relay)
         });
         let to_redis = ToRedis { budget_ms, relay: relay.transpose()? };
-        let gate = start_gate(weir, scratch.path(), &servers, &to_redis).await?;
+        let rls = format!("127.0.0.1:{}", free_port()?);
+        let gate = start_gate(weir, scratch.path(), &servers, &to_redis, &rls).await?;
         let client = Client::builder().timeout(Duration::from_mins(1)).build()?;
         let login = json!({ "email": "bench@example.com", "password": secret()? });
         let mut signup = login.clone();
         signup["tenant_name"] = json!("Bench");
         let (weir, token) = (weir.to_owned(), String::new());
         let mut fixture =
-            Self { weir, client, login, token, gate, control, servers, scratch, to_redis };
+            Self { weir, client, login, token, gate, control, servers, scratch, to_redis, rls };
         fixture.token = text(&fixture.post("/auth/signup", &signup).await?, "access_token")?;
         Ok(fixture)
     }
@@ -123,6 +126,11 @@ impl Fixture {
         self.gate.address.clone()
     }
 
+    /// The host and port of the gate's rate limit service.
+    pub fn rls(&self) -> String {
+        self.rls.clone()
+    }
+
     /// A folder for scripts and logs.
     pub fn folder(&self) -> &Path {
         self.scratch.path()
@@ -138,7 +146,8 @@ impl Fixture {
     pub async fn start_gate(&mut self, version: u64) -> Result<Duration> {
         let begun = Instant::now();
         self.gate =
-            start_gate(&self.weir, self.scratch.path(), &self.servers, &self.to_redis).await?;
+            start_gate(&self.weir, self.scratch.path(), &self.servers, &self.to_redis, &self.rls)
+                .await?;
         self.until_served(version).await?;
         Ok(begun.elapsed())
     }
@@ -341,12 +350,14 @@ async fn start_gate(
     folder: &Path,
     servers: &Servers,
     to_redis: &ToRedis,
+    rls: &str,
 ) -> Result<Service> {
     let start = |address: &str, launch: Launch| {
         let mut launch = servers
             .with_settings(launch, "weir_gate_login")
             .args(["serve", "--roles", "gate", "--gate-addr", address])
             .env("WEIR_STATE_DIR", folder.join(STATE))
+            .env("WEIR_RLS_ADDR", rls)
             .env("WEIR_DRAIN_MS", "0");
         if let Some(budget_ms) = to_redis.budget_ms {
             launch = launch.env("WEIR_REDIS_BUDGET_MS", budget_ms.to_string());

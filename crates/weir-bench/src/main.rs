@@ -12,6 +12,7 @@ mod compare;
 mod distant;
 mod fairness;
 mod fixture;
+mod grpc;
 mod numbers;
 mod plain;
 mod redis_servers;

@@ -84,8 +84,8 @@ pub async fn start(
 }
 
 /// All variants, in the order of the table.
-pub const LABELS: [&str; 21] = [
-    "a", "b", "c", "d", "e", "e2", "f", "g", "h", "i", "j", "k", "fixed", "log", "counter",
+pub const LABELS: [&str; 22] = [
+    "a", "b", "c", "d", "e", "e2", "f", "g", "h", "i", "j", "k", "m", "fixed", "log", "counter",
     "token", "leaky", "spacing", "quota", "shadow", "block",
 ];
 
@@ -135,7 +135,7 @@ fn long(short: Variant) -> Variant {
 async fn weir(label: &'static str, fixture: &Fixture) -> Result<Variant> {
     let tenant = fixture.tenant(&format!("bench {label}")).await?;
     let (title, limits) = match label {
-        "d" | "j" | "k" => (exact(label, fixture, &tenant).await?, 1),
+        "d" | "j" | "k" | "m" => (exact(label, fixture, &tenant).await?, 1),
         "e" => {
             for at in 0..5 {
                 let limits = [bucket(GENEROUS), window(GENEROUS)];
@@ -191,7 +191,23 @@ async fn weir(label: &'static str, fixture: &Fixture) -> Result<Variant> {
         }
     };
     fixture.served(&tenant.secret, &check("/hot"), limits).await?;
-    Ok(of_gate(label, title, fixture, &tenant))
+    let variant = of_gate(label, title, fixture, &tenant);
+    Ok(if label == GRPC {
+        Variant { address: fixture.rls(), path: RLS_PATH, ..variant }
+    } else {
+        variant
+    })
+}
+
+/// The variant that calls Envoy's rate limit service.
+pub const GRPC: &str = "m";
+const RLS_PATH: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+
+impl Variant {
+    /// Whether the variant is called by gRPC.
+    pub fn is_grpc(&self) -> bool {
+        self.label == GRPC
+    }
 }
 
 /// Creates one rule of one limit. Returns the title.
@@ -203,6 +219,7 @@ async fn exact(label: &str, fixture: &Fixture, tenant: &Tenant) -> Result<&'stat
     Ok(match label {
         "j" => "exact, one rule, spread by user over a cluster of three primaries",
         "k" => "exact, one rule, a primary that Sentinels name",
+        "m" => "exact, one rule, by Envoy's rate limit service over four connections",
         _ => "exact, one rule",
     })
 }

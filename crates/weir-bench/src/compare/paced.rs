@@ -34,6 +34,9 @@ pub(super) async fn run(
             for variant in
                 variants.iter().filter(|variant| args.full || ["a", "d"].contains(&variant.label))
             {
+                if variant.is_grpc() {
+                    continue;
+                }
                 let Some(most) = throughput(turns, variant.label) else { continue };
                 let plan = Plan {
                     per_second: most * f64::from(percent) / 100.0,
