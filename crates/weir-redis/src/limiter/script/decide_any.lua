@@ -219,7 +219,7 @@ for r = 1, rule_count do
         algorithm[3](log, own, needed, takes, denies and denied[group], refunds, records, writes)
     else
       local x, y, z, w, pulled = xs[i], ys[i], zs[i], ws[i], pulls and pulls[i]
-      local changes = takes or pulled
+      local changes, returned = takes or pulled, false
       local refund, fourth = refunds and algorithm[3]
       if refund then
         local value = hash.states[places[i]]
@@ -228,7 +228,7 @@ for r = 1, rule_count do
           local stored_fourth = #value >= 48 and unpack('<d', value, 41) or nil
           local at, rest, third = refund(x, y, z, own, pulled, stored_x, stored_z, stored_fourth, a, b, c)
           if at then
-            changes, x, y, z = true, at, rest, third
+            changes, returned, x, y, z = true, true, at, rest, third
           end
           wait = algorithm[1](now, x, y, z, needed, a, b, c, ds[i], es[i])
         end
@@ -240,6 +240,11 @@ for r = 1, rule_count do
       remaining, reset_ms, delay_ms, x, y, z, fourth = algorithm[2](now, takes, own, x, y, z, w, a, b, c)
       if writes and changes then
         local name = hash.names[places[i]]
+        if fourth and not (takes or records or returned) then
+          -- Only the time was pulled back: the units are of the window in which they were taken.
+          local value = hash.states[places[i]]
+          fourth = value and #value >= 48 and unpack('<d', value, 41) or nil
+        end
         if reset_ms == 0 then
           -- The counter is as if never used.
           hash.lost = hash.lost + 1

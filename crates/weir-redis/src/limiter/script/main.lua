@@ -161,6 +161,10 @@ return function(keys, arguments)
           remaining, reset_ms, delay_ms, x, y, z, fourth = settle(now, passes, cost, x, y, z, number, a, b, c)
           answer = pack('<ddddd', passes and 1 or 0, remaining, reset_ms, wait, passes and delay_ms or 0)
           if passes or pulled_back then
+            if fourth and not passes then
+              -- Only the time was pulled back: the units are of the window in which they were taken.
+              fourth = #value >= 48 and unpack('<d', value, 41) or nil
+            end
             local expires = expiry(expiry_ms, reset_ms, now_ms, grace_ms)
             local searches, is_new = not searched_ms or now_ms - searched_ms >= SEARCH_EVERY_MS, false
             searched_ms = searches and now_ms or searched_ms

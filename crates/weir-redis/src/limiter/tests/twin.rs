@@ -174,9 +174,6 @@ fn some(random: &mut Random, rules: &[Edited], namespace: &str) -> Vec<RuleCharg
     if random.one_in(4) {
         for charge in &mut charges {
             charge.own_cost = random.one_in(2).then(|| random.below(5));
-            if std::env::var_os("TWIN_NO_OWN").is_some() {
-                charge.own_cost = None;
-            }
         }
     }
     if turned {
