@@ -80,7 +80,7 @@ fn may_use(user: &str, used: &str, for_tests: bool) -> bool {
 fn layer(name: &str) -> Option<u8> {
     Some(match name {
         "weir-domain" => 0,
-        "weir-store" | "weir-wire" | "weir-redis" | "weir-webhook" | "weir-rls" => 1,
+        "weir-store" | "weir-wire" | "weir-redis" | "weir-webhook" | "weir-mail" | "weir-rls" => 1,
         "weir-http" | "weir-manifest" => 2,
         "weir-control" | "weir-gate" => 3,
         "weir-server" | "weir-bench" => 4,
@@ -92,8 +92,9 @@ fn layer(name: &str) -> Option<u8> {
 const ASIDE: u8 = 9;
 
 /// Libraries with a home, and who may use them.
-const CONFINED: [(&str, &[&str]); 5] = [
+const CONFINED: [(&str, &[&str]); 6] = [
     ("sqlx", &["weir-store"]),
+    ("lettre", &["weir-mail"]),
     ("redis", &["weir-redis", "weir-bench"]),
     ("leptos", &["weir-frontend"]),
     ("leptos_router", &["weir-frontend"]),
