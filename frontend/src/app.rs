@@ -17,11 +17,14 @@ use crate::components::time_range::SharedTime;
 use crate::components::toast::{ToastStack, Toasts};
 use crate::components::url_state::PendingQuery;
 use crate::pages::{
-    Accept, Alerts, Audit, Confirm, Gates, Home, Keys, Live, Members, NewRule, NotFound,
+    Accept, Alerts, Audit, Confirm, Forgot, Gates, Home, Keys, Live, Members, NewRule, NotFound,
     NotFoundInside, Operator, Overrides, Overview, Proxies, Reset, RuleEditor, RulePage, Rules,
     Settings, Shell, SignIn, SignUp, Start, Subjects, Tenants, Tester, UndoneChanges, WhatIf,
 };
 use crate::session::{Session, SessionState, SignOutReason};
+
+/// The pages for people who are not signed in.
+const PUBLIC: [&str; 6] = ["/sign-in", "/sign-up", "/accept", "/confirm", "/forgot", "/reset"];
 
 /// The root component.
 #[component]
@@ -49,6 +52,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/sign-up") view=SignUp />
                 <Route path=path!("/accept") view=Accept />
                 <Route path=path!("/confirm") view=Confirm />
+                <Route path=path!("/forgot") view=Forgot />
                 <Route path=path!("/reset") view=Reset />
                 <Route path=path!("/tenants") view=Tenants />
                 <Route path=path!("/operator") view=Operator />
@@ -107,8 +111,7 @@ fn RequireSession() -> impl IntoView {
     });
     Effect::new(move |_| {
         let (path, search) = (location.pathname.get(), location.search.get());
-        let is_public =
-            matches!(path.as_str(), "/sign-in" | "/sign-up" | "/accept" | "/confirm" | "/reset");
+        let is_public = PUBLIC.contains(&path.as_str());
         if let SessionState::SignedOut(why) = session.state()
             && !is_public
         {

@@ -4,6 +4,7 @@ mod accept;
 mod alerts;
 mod audit;
 mod confirm;
+mod forgot;
 mod gates;
 mod home;
 mod keys;
@@ -39,14 +40,12 @@ use leptos::prelude::*;
 use crate::components::feedback::Empty;
 use crate::components::page::PageHeader;
 pub use accept::Accept;
-pub use confirm::Confirm;
 pub use home::Home;
 pub use lazy::{
-    Alerts, Audit, Gates, Keys, Live, Members, NewRule, Operator, Overrides, Overview, Proxies,
-    RuleEditor, RulePage, Rules, Settings, Subjects, Tester, WhatIf,
+    Alerts, Audit, Confirm, Forgot, Gates, Keys, Live, Members, NewRule, Operator, Overrides,
+    Overview, Proxies, Reset, RuleEditor, RulePage, Rules, Settings, Subjects, Tester, WhatIf,
 };
 pub use published::UndoneChanges;
-pub use reset::Reset;
 pub use shell::Shell;
 pub use sign_in::SignIn;
 pub use sign_up::SignUp;

@@ -1,6 +1,7 @@
 // Steps that scenarios share.
 import { execFile } from "node:child_process";
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { still, withBrowser } from "./browser.mjs";
@@ -145,6 +146,19 @@ export async function eventually(what, holds) {
 async function rulebookIsLive() {
     const { rulebook_version: saved, data } = await api("GET", `/tenants/${stack.tenant}/replicas`);
     return data.length > 0 && data.every(({ rulebook_version: served }) => served >= saved);
+}
+
+/** Waits for an e-mail to an address, and returns the newest one. */
+export async function letterTo(email) {
+    const folder = needed("LETTERS");
+    let letter;
+    await eventually(`an e-mail to ${email}`, async () => {
+        const files = (await readdir(folder)).filter((name) => name.endsWith(".json")).sort();
+        const letters = files.map(async (name) => JSON.parse(await readFile(join(folder, name), "utf8")));
+        letter = (await Promise.all(letters)).filter(({ recipients }) => recipients.includes(email)).at(-1);
+        return letter;
+    });
+    return letter;
 }
 
 /** A suffix that is unique to this run. */

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use weir_local::ScratchDir;
 
-use crate::harness::{Dev, binary, print};
+use crate::harness::{Dev, MailServer, MailServerOptions, binary, print};
 
 /// Runs `tests/browser/scenarios` one after the other, all of them even if one fails. `cargo xtask setup` installs their
 /// dependencies.
@@ -18,7 +18,10 @@ async fn scenarios_pass_in_a_real_browser() {
         browser.display()
     );
     let scratch = ScratchDir::create().expect("a scratch folder");
-    let dev = Dev::start(scratch.path()).await;
+    let mail = MailServer::start(MailServerOptions::default()).await;
+    let smtp_url = format!("smtp://127.0.0.1:{}", mail.port);
+    let args = ["--smtp-url", &smtp_url, "--smtp-from", "weir@example.com"];
+    let dev = Dev::start_with(scratch.path(), &args).await;
     // The folder of the screenshots, one for each page. Git ignores it.
     let screenshots = Path::new(env!("CARGO_MANIFEST_DIR")).join("../screenshots");
     let scenarios = scenarios(&browser.join("scenarios"));
@@ -35,6 +38,7 @@ async fn scenarios_pass_in_a_real_browser() {
             .env("PASSWORD", dev.text("/password"))
             .env("TENANT", dev.text("/tenant"))
             .env("WEIR_BIN", binary())
+            .env("LETTERS", &mail.letters)
             .env("DATABASE_URL", dev.text("/database_url"))
             .env("GATES", [dev.text("/gates/0"), dev.text("/gates/1")].join(","));
         let run =

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::harness::{Stack, Tenant};
 
 /// The first cell of each row, and the file and the name of its test.
-const ROWS: [(&str, &str, &str); 27] = [
+const ROWS: [(&str, &str, &str); 28] = [
     (
         "Redis is stopped or stalls",
         "tests/it/redis_outage.rs",
@@ -99,6 +99,11 @@ const ROWS: [(&str, &str, &str); 27] = [
         "the control plane is away",
         "tests/it/failures.rs",
         "gates_go_on_deciding_while_the_control_plane_is_away",
+    ),
+    (
+        "the SMTP server is silent, refuses or is away",
+        "tests/it/mail.rs",
+        "a_server_that_is_silent_or_away_delays_no_answer",
     ),
     (
         "the signal is lost",

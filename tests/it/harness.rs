@@ -2,7 +2,9 @@
 
 mod dev;
 mod http;
+mod mail;
 mod process;
+mod programs;
 mod stack;
 mod tenant;
 
@@ -10,7 +12,9 @@ use std::time::{Duration, Instant};
 
 pub use dev::{Dev, base_port, listens, processes_with};
 pub use http::{Http, Reply, send, try_send};
+pub use mail::{MailServer, MailServerOptions};
 pub use process::{Server, binary, folder, send_signal, weir};
+pub use programs::installed;
 pub use stack::{GateSettings, Stack, shared, signing_key};
 pub use tenant::{Rule, Tenant};
 

@@ -15,6 +15,7 @@ mod leases;
 mod lifecycle;
 mod listeners;
 mod local_counters;
+mod mail;
 mod malformed;
 mod metrics;
 mod postgres_failover;

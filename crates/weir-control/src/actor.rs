@@ -27,6 +27,7 @@ pub(crate) mod denied;
 pub(crate) mod missing;
 mod origin;
 mod person;
+mod sighting;
 
 pub(crate) use caller::Caller;
 pub(crate) use origin::Origin;

@@ -1,4 +1,4 @@
-//! Invitations to a tenant. Weir sends no mail: the token is shown once, for a link that the inviter sends.
+//! Invitations to a tenant. The token is shown to the inviter once, for a link, which is also sent by e-mail if Weir sends any.
 //!
 //! A token is valid for seven days, once, for one address and one tenant. Only its SHA-256 is stored.
 

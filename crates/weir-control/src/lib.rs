@@ -36,6 +36,7 @@ mod tester;
 mod webhooks;
 
 mod actor;
+mod after_answer;
 mod alerting;
 mod answers;
 mod change;
@@ -47,6 +48,7 @@ mod listing;
 
 mod login_throttle;
 mod macs;
+mod mails;
 mod names;
 mod namespaces;
 mod network;
@@ -61,13 +63,14 @@ pub use alerting::{deliver, watch};
 pub use housekeeping::{keep_house, keep_statistics};
 pub use login_throttle::LoginThrottle;
 pub use macs::Macs;
+pub use mails::reset_link;
 pub use openapi::{openapi, router};
 pub use passwords::{Busy, Passwords, RefusedPassword};
 pub use sealing::Sealing;
 pub use sessions::{reset_digest, signup_digest};
 pub use state::{
-    AUDIT_DAYS, Authentication, ControlParts, ControlSettings, ControlState, Random, Signup,
-    WebhookParts,
+    AUDIT_DAYS, Authentication, ControlParts, ControlSettings, ControlState, MailParts, Random,
+    Signup, WebhookParts,
 };
 pub use tokens::{AccessTokens, SigningKey, UnusableKey};
 pub use usage::keep_usage;

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 use weir_domain::email::EmailAddress;
-use weir_domain::id::UserId;
+use weir_domain::id::{TenantId, UserId};
 use weir_domain::time::Timestamp;
 use weir_http::problem::Problem;
 use weir_redis::Client;
@@ -54,6 +54,12 @@ const ATTEMPTS_MAX: u32 = 10;
 const BLOCK_ATTEMPTS_MAX: u32 = 100;
 /// The most unknown tokens per minute from a network.
 const TOKENS_MAX: u32 = 60;
+/// The window of the budgets of e-mail.
+const MAILS_WINDOW_MS: i64 = 60 * 60_000;
+/// The most messages of a kind per hour to an address.
+const MAILS_MAX: u32 = 5;
+/// The most invitations per hour that a tenant sends by e-mail.
+const INVITATION_MAILS_MAX: u32 = 100;
 /// The most budgets in the memory of this process.
 const LOCAL_ENTRIES_MAX: usize = 20_000;
 const LOOKUPS_MAX: usize = 8;
@@ -78,8 +84,33 @@ impl Attempt {
 
     /// A request for a sign-up that needs confirmation. No budget depends on the address.
     pub(crate) fn sign_up(peer: Option<IpAddr>) -> Self {
+        Self::about("sign-up", peer)
+    }
+
+    /// A request for a password reset by e-mail. No budget depends on the address.
+    pub(crate) fn reset_request(peer: Option<IpAddr>) -> Self {
+        Self::about("password reset", peer)
+    }
+
+    /// An e-mail with a password reset.
+    pub(crate) fn reset_mail(email: &EmailAddress) -> Self {
+        let budgets = vec![(format!("reset mail to {email}"), MAILS_MAX)];
+        Self { budgets, window_ms: MAILS_WINDOW_MS }
+    }
+
+    /// An e-mail with an invitation. It spends no budget of password resets, so no inviter can prevent them.
+    pub(crate) fn invitation_mail(tenant_id: TenantId, email: &EmailAddress) -> Self {
+        let budgets = vec![
+            (format!("invitation mail to {email}"), MAILS_MAX),
+            (format!("invitation mail of {tenant_id}"), INVITATION_MAILS_MAX),
+        ];
+        Self { budgets, window_ms: MAILS_WINDOW_MS }
+    }
+
+    /// An attempt of one kind, from a network.
+    fn about(kind: &str, peer: Option<IpAddr>) -> Self {
         let budgets = from(peer).into_iter();
-        Self::within_a_minute(budgets.map(|(name, max)| (format!("sign-up {name}"), max)).collect())
+        Self::within_a_minute(budgets.map(|(name, max)| (format!("{kind} {name}"), max)).collect())
     }
 
     /// An attempt from a network from which the account was used.

@@ -26,6 +26,7 @@ fn member(row: MemberRow) -> Member {
         name: row.name,
         role: tenants::role(row.role),
         created_at: row.created_at.into(),
+        last_seen_at: row.last_seen_at.map(Into::into),
     }
 }
 

@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use weir_domain::time::Timestamp;
+use weir_mail::MailCounts;
 use weir_store::DeliveryState;
 
 /// The counters of one control plane.
@@ -25,6 +26,8 @@ pub(crate) struct Meters {
     not_evaluated: Counter,
     /// The times of the last successes, in the order of [`BackgroundTask`].
     last_successes: [Gauge; 5],
+    /// Counts of messages: sent, retried, failed, dropped.
+    mails: [Counter; 4],
     partitions_ahead: Gauge,
     live_subjects: Gauge,
     over_live_subjects: Gauge,
@@ -92,6 +95,10 @@ impl Default for Meters {
             deliveries: ["delivered", "retried", "failed"].map(|result| {
                 let help = "Attempts to send to a webhook, by result.";
                 labelled("weir_webhook_deliveries_total", help, "result", result)
+            }),
+            mails: ["sent", "retried", "failed", "dropped"].map(|result| {
+                let help = "E-mails, and attempts that were repeated, by result.";
+                labelled("weir_mails_total", help, "result", result)
             }),
             alerts: ALERT_KINDS.map(|kind| {
                 let help = "Alerts that fired, by kind.";
@@ -184,10 +191,19 @@ impl Meters {
 
 impl Meters {
     /// Sets the values that other modules hold, and renders all metrics in Prometheus' text format.
-    pub(crate) fn render(&self, watchers: usize, signal_failures: u64) -> String {
+    pub(crate) fn render(
+        &self,
+        watchers: usize,
+        signal_failures: u64,
+        mails: MailCounts,
+    ) -> String {
         #[expect(clippy::cast_precision_loss, reason = "gauges are doubles")]
         self.watchers.set(watchers as f64);
         self.unannounced.absolute(signal_failures);
+        let MailCounts { sent, retried, failed, dropped } = mails;
+        for (counter, count) in self.mails.iter().zip([sent, retried, failed, dropped]) {
+            counter.absolute(count);
+        }
         self.handle.run_upkeep();
         self.handle.render()
     }

@@ -8,6 +8,7 @@ use crate::actor::Person;
 use crate::error::ControlError;
 use crate::state::ControlState;
 
+pub(crate) mod accounts;
 pub(crate) mod ceilings;
 pub(crate) mod defaults;
 pub(crate) mod enforcement;

@@ -52,6 +52,7 @@ fn sessions() -> OpenApiRouter<ControlState> {
         .routes(routes!(sessions::refresh::refresh))
         .routes(routes!(sessions::logout::logout))
         .routes(routes!(sessions::options::options))
+        .routes(routes!(sessions::request_reset::request))
         .routes(routes!(sessions::reset_password::reset))
 }
 
@@ -204,5 +205,6 @@ fn operator() -> OpenApiRouter<ControlState> {
         .routes(routes!(operator::defaults::read, operator::defaults::set))
         .routes(routes!(operator::enforcement::read, operator::enforcement::set))
         .routes(routes!(operator::usage::usage))
+        .routes(routes!(operator::accounts::list))
         .routes(routes!(operator::issue_reset::issue))
 }

@@ -24,6 +24,7 @@ mod new_account;
 pub(crate) mod options;
 mod pending;
 pub(crate) mod refresh;
+pub(crate) mod request_reset;
 pub(crate) mod reset_password;
 pub(crate) mod signup;
 

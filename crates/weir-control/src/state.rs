@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use weir_domain::time::{Clock, Timestamp};
+use weir_mail::Mailer;
 use weir_redis::limiter::Limiter;
 use weir_redis::signal::Signal;
 use weir_store::{Retention, Store};
 use weir_webhook::Sender;
 
 use crate::actor::denials::Denials;
+use crate::after_answer::AfterAnswer;
 use crate::ceilings::admin_rate::AdminRates;
 use crate::login_throttle::LoginThrottle;
 use crate::login_throttle::refused_logins::RefusedLogins;
@@ -49,6 +51,8 @@ pub struct ControlParts {
     pub auth: Authentication,
     /// The parts that send webhooks.
     pub webhooks: WebhookParts,
+    /// The parts that send e-mail; without them none is sent.
+    pub mail: Option<MailParts>,
     /// The settings.
     pub settings: ControlSettings,
     /// The token that is cancelled when the plane must stop. Streams then end.
@@ -77,6 +81,15 @@ pub struct WebhookParts {
     pub sender: Sender,
 }
 
+/// The parts that send e-mail.
+#[derive(Debug)]
+pub struct MailParts {
+    /// The queue of messages.
+    pub mailer: Mailer,
+    /// The origin of the dashboard, for links. A request cannot change it.
+    pub dashboard_url: String,
+}
+
 /// Counts and limits of this process alone. Other control planes have their own.
 #[derive(Debug, Default)]
 pub(crate) struct LocalState {
@@ -93,6 +106,10 @@ pub(crate) struct LocalState {
     pub(crate) denials: Denials,
     /// The limiter of records of refused sign-ins.
     pub(crate) refused_logins: RefusedLogins,
+    /// Password resets that are being mailed.
+    pub(crate) mailed_resets: AfterAnswer<16>,
+    /// Records of the time at which people were seen.
+    pub(crate) sightings: AfterAnswer<2>,
 }
 
 /// Settings of the control plane.

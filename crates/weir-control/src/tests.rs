@@ -17,6 +17,7 @@ mod members;
 mod namespaces;
 mod overrides;
 mod parameters;
+mod password_resets;
 mod profiles;
 mod receiver;
 mod rules;

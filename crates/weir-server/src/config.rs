@@ -10,6 +10,7 @@ pub use self::control::{ControlArgs, ControlSettings, jwt_key_of_environment};
 pub use self::database::{DatabaseArgs, MigrateArgs, Migration};
 pub use self::gate::{GateArgs, GateSettings};
 pub use self::listener::{ListenerArgs, ListenerSettings};
+pub use self::mail::MailArgs;
 use self::problems::Problems;
 pub use self::redis::RedisArgs;
 
@@ -17,6 +18,7 @@ mod control;
 mod database;
 mod gate;
 mod listener;
+mod mail;
 mod problems;
 mod redis;
 
@@ -32,6 +34,8 @@ pub struct ServeArgs {
     pub redis: RedisArgs,
     #[command(flatten)]
     pub control: ControlArgs,
+    #[command(flatten)]
+    pub mail: MailArgs,
     #[command(flatten)]
     pub gate: GateArgs,
     #[command(flatten)]
@@ -70,8 +74,9 @@ impl Settings {
         let listener = problems.listener(&args.listener);
         let drain = problems.drain(&args.listener.drain_ms);
         // The settings of a plane that does not run are checked too.
+        let mail = args.mail.parse(&mut problems);
         let shared = (listener.clone(), database_url, redis.clone());
-        let control = args.control.parse(&mut problems, runs_control, shared);
+        let control = args.control.parse(&mut problems, runs_control, shared, mail);
         let shared = (listener.clone(), gate_database_url, redis);
         let gate = args.gate.parse(&mut problems, shared, redis_budget);
         problems.none()?;

@@ -25,7 +25,7 @@ use weir_store::Role;
 
 use self::addresses::Addresses;
 use self::private_file::write_private;
-use crate::config::{ControlSettings, GateSettings, ListenerSettings, Migration};
+use crate::config::{ControlSettings, GateSettings, ListenerSettings, MailArgs, Migration};
 use crate::running::Running;
 use crate::serve;
 use crate::telemetry::{self, Lines};
@@ -55,6 +55,8 @@ pub struct DevArgs {
     /// The filter of the log, such as `info` or `weir_gate=debug`
     #[arg(long, env = "WEIR_LOG", default_value = "warn")]
     log: String,
+    #[command(flatten)]
+    mail: MailArgs,
 }
 
 /// The forms of Redis that `weir dev` starts.
@@ -177,7 +179,7 @@ async fn run_on(
         let settings = gate_settings(args, data_dir, &addresses, url, listener.local_addr()?)?;
         serve::start_gate(settings, listener, running)?;
     }
-    let settings = control_settings(data_dir, &addresses, control.local_addr()?)?;
+    let settings = control_settings(args, data_dir, &addresses, control.local_addr()?)?;
     serve::start_control(settings, control, running)?;
     let demo = tokio::select! {
         demo = demo::prepare(&addresses, data_dir, READY_DEADLINE) => demo?,
@@ -216,6 +218,7 @@ fn gate_settings(
 }
 
 fn control_settings(
+    args: &DevArgs,
     data_dir: &Path,
     addresses: &Addresses,
     listen: SocketAddr,
@@ -232,6 +235,7 @@ fn control_settings(
         // The receivers of a developer run on this machine too.
         webhook_reach: weir_webhook::Reach::Anywhere,
         gate_origins: addresses.gates.clone(),
+        mail: args.mail.parse_for(&addresses.control)?,
     })
 }
 

@@ -9,13 +9,14 @@ use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use weir_control::{
-    AccessTokens, Authentication, ControlParts, ControlState, LoginThrottle, Macs, Passwords,
-    Sealing, WebhookParts,
+    AccessTokens, Authentication, ControlParts, ControlState, LoginThrottle, Macs, MailParts,
+    Passwords, Sealing, WebhookParts,
 };
 use weir_domain::id::GateId;
 use weir_gate::{Follower, FollowerSettings, GateState, LeaseKeeper, Recorder, RecorderSettings};
 use weir_http::plane::{self, Plane, PlaneSettings, Surface};
 use weir_http::serve::{ListenerMeters, ServeSettings, bind, serve};
+use weir_mail::Mailer;
 use weir_redis::limiter::{Limiter, LimiterSettings};
 use weir_redis::placement::LAYOUT;
 use weir_redis::signal::Signal;
@@ -150,6 +151,11 @@ pub fn start_control(
     running.spawn_with_handles("announcer of rulebooks", announcer);
     let (limiter, batcher) = Limiter::new(redis.clone(), limiter_settings, drained());
     running.spawn_with_handles("batcher of the tester", batcher);
+    let mail = settings.mail.map(|mail| {
+        let (mailer, outbox) = Mailer::new();
+        running.spawn("mail", outbox.deliver(mail.relay, running.stop.clone()));
+        MailParts { mailer, dashboard_url: mail.dashboard_url }
+    });
     let state = ControlState::new(ControlParts {
         store,
         signal,
@@ -165,6 +171,7 @@ pub fn start_control(
                 .map_err(anyhow::Error::from_boxed)
                 .context("prepare sending to webhooks")?,
         },
+        mail,
         limiter,
         clock: edge::clock(),
         random: edge::random(),

@@ -40,7 +40,8 @@ enum UserCommand {
     /// Set another password, from standard input, or made and printed once; all sessions end
     Password(AccountArgs),
     /// Issue the token with which a person sets a new password; it is printed once
-    Reset(AccountArgs),
+    #[command(visible_alias = "reset-password")]
+    Reset(recovery::ResetArgs),
     /// Remove the second factor of an account whose owner lost it; all sessions end
     RemoveSecondFactor(AccountArgs),
     /// Make an account an operator, who can list and suspend all tenants
@@ -75,7 +76,7 @@ pub async fn run(args: UserArgs) -> anyhow::Result<()> {
         UserCommand::Disable(account) => set_disabled(&account, true).await,
         UserCommand::Enable(account) => set_disabled(&account, false).await,
         UserCommand::Password(account) => set_password(&account).await,
-        UserCommand::Reset(account) => recovery::reset(&account).await,
+        UserCommand::Reset(args) => recovery::reset(&args).await,
         UserCommand::RemoveSecondFactor(account) => recovery::remove_second_factor(&account).await,
         UserCommand::Operator(args) => set_operator(&args).await,
         UserCommand::Sessions(args) => sessions::of_account(&args).await,

@@ -3,6 +3,7 @@
 //! `Store::begin("rules.create", Scope::Tenant(id))` opens a transaction that can see one tenant. Its accessors
 //! (`tx.rules()`, `tx.keys()`, …) cover one table each.
 
+mod accounts;
 mod actor;
 mod alerts;
 mod audit;
@@ -51,6 +52,7 @@ mod usage;
 mod users;
 mod webhooks;
 
+pub use accounts::{AccountRow, Accounts};
 pub use actor::Actor;
 pub use alerts::{AlertRow, AlertWrite, Alerts, NewFirings};
 pub use audit::chain::{ChainBreak, ChainHead, ChainId, ChainReport};

@@ -59,6 +59,8 @@ pub struct MemberRow {
     pub role: MemberRole,
     /// The time of joining.
     pub created_at: Timestamp,
+    /// The time of a recent request in the tenant, if there was one.
+    pub last_seen_at: Option<Timestamp>,
 }
 
 struct Row {
@@ -67,6 +69,7 @@ struct Row {
     name: String,
     role: String,
     created_at: OffsetDateTime,
+    last_seen_at: Option<OffsetDateTime>,
 }
 
 /// A statement that returns [`Row`]s: `$head`, the columns, `$tail`.
@@ -80,7 +83,8 @@ macro_rules! query_members {
                 u.email,
                 u.name,
                 m.role,
-                m.created_at
+                m.created_at,
+                m.last_seen_at
                 "
                 + $tail
             $(, $argument)*
@@ -141,6 +145,31 @@ impl<'t> Members<'t> {
         .fetch_optional(self.conn)
         .await?;
         role.map(|role| MemberRole::from_stored(&role)).transpose()
+    }
+
+    /// Records that a member was seen in the tenant, unless that was recorded at `after` or later.
+    pub async fn seen(
+        self,
+        tenant_id: TenantId,
+        user_id: UserId,
+        now: Timestamp,
+        after: Timestamp,
+    ) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- members.seen
+            UPDATE memberships
+            SET last_seen_at = $3
+            WHERE tenant_id = $1
+                AND user_id = $2
+                AND (last_seen_at IS NULL OR last_seen_at < $4)",
+            uuid(tenant_id.to_u128()),
+            uuid(user_id.to_u128()),
+            stored(now),
+            stored(after),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
     }
 
     /// Lists the members of a tenant in the order in which their accounts were created.
@@ -314,6 +343,7 @@ impl TryFrom<Row> for MemberRow {
             email: row.email,
             name: row.name,
             created_at: timestamp(row.created_at),
+            last_seen_at: row.last_seen_at.map(timestamp),
         })
     }
 }

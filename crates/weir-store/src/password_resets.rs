@@ -60,6 +60,26 @@ impl<'t> PasswordResets<'t> {
         Ok(account.map(|id| UserId::from_u128(id.as_u128())))
     }
 
+    /// The same for a client without credentials that named the address. `None` if there is no such account, or it is
+    /// disabled.
+    pub async fn request(
+        self,
+        email: &str,
+        digest: &[u8; 32],
+        expires_at: Timestamp,
+    ) -> Result<Option<UserId>, StoreError> {
+        let account = sqlx::query_scalar!(
+            "-- password_resets.request
+            SELECT weir_request_password_reset($1, $2, $3)",
+            email,
+            digest,
+            stored(expires_at),
+        )
+        .fetch_one(self.conn)
+        .await?;
+        Ok(account.map(|id| UserId::from_u128(id.as_u128())))
+    }
+
     /// Returns the account of a token. Requires [`Tx::enter_password_reset`](crate::Tx::enter_password_reset) first.
     pub async fn presented(
         self,

@@ -98,6 +98,8 @@ pub struct Person {
     pub name: String,
     /// Whether the person is an operator of the installation.
     pub operator: bool,
+    /// The time at which the person was last recorded as seen, in any tenant.
+    pub last_seen_at: Option<Timestamp>,
     /// The person's membership in the requested tenant, if any.
     pub membership: Option<Membership>,
 }
@@ -111,6 +113,8 @@ pub struct Membership {
     pub role: MemberRole,
     /// Whether the tenant is suspended.
     pub suspended: bool,
+    /// The time at which the member was last recorded as seen in the tenant.
+    pub last_seen_at: Option<Timestamp>,
 }
 
 /// The table of sessions.
@@ -272,7 +276,9 @@ impl<'t> Sessions<'t> {
                 u.email,
                 u.name,
                 u.operator,
+                u.last_seen_at,
                 m.role AS "role?",
+                m.last_seen_at AS "seen_in_tenant?",
                 t.suspended AS "suspended?"
             FROM sessions s
             JOIN users u ON u.id = s.user_id
@@ -293,12 +299,15 @@ impl<'t> Sessions<'t> {
         let Some(row) = row else { return Ok(None) };
         let membership = match (tenant, row.role, row.suspended) {
             (Some(tenant_id), Some(role), Some(suspended)) => {
-                Some(Membership { tenant_id, role: MemberRole::from_stored(&role)?, suspended })
+                let role = MemberRole::from_stored(&role)?;
+                let last_seen_at = row.seen_in_tenant.map(timestamp);
+                Some(Membership { tenant_id, role, suspended, last_seen_at })
             }
             _ => None,
         };
         let (email, name, operator) = (row.email, row.name, row.operator);
-        Ok(Some(Person { user_id, email, name, operator, membership }))
+        let last_seen_at = row.last_seen_at.map(timestamp);
+        Ok(Some(Person { user_id, email, name, operator, last_seen_at, membership }))
     }
 
     /// Revokes a session. `false` if it does not exist or was revoked before.

@@ -1,4 +1,4 @@
-//! Expired rows of all tenants: stored responses, sessions, invitations, sign-ups and keys.
+//! Expired rows of all tenants: stored responses, sessions, invitations, sign-ups, password resets and keys.
 
 use weir_domain::time::Timestamp;
 
@@ -21,7 +21,10 @@ impl<'t> Sweep<'t> {
     pub async fn expired(self, at: Timestamp, most: u32) -> Result<u64, StoreError> {
         let swept = sqlx::query_scalar!(
             r#"-- sweep.expired
-            SELECT weir_sweep($1, $2) + weir_sweep_signups($1, $2) AS "swept!""#,
+            SELECT
+                weir_sweep($1, $2)
+                + weir_sweep_signups($1, $2)
+                + weir_sweep_password_resets($1, $2) AS "swept!""#,
             stored(at),
             i32::try_from(most).unwrap_or(i32::MAX),
         )

@@ -5,6 +5,7 @@ use std::time::Duration;
 use uuid::Uuid;
 use weir_domain::id::{GateId, SessionId, TenantId, UserId};
 
+use crate::accounts::Accounts;
 use crate::alerts::Alerts;
 use crate::audit::Audit;
 use crate::ceilings::Ceilings;
@@ -171,6 +172,11 @@ impl Tx {
     /// People's accounts.
     pub fn users(&mut self) -> Users<'_> {
         Users::new(&mut self.inner)
+    }
+
+    /// The accounts of the installation, for operators.
+    pub fn accounts(&mut self) -> Accounts<'_> {
+        Accounts::new(&mut self.inner)
     }
 
     /// People's sessions.

@@ -151,6 +151,27 @@ impl<'t> Users<'t> {
         Ok(done.rows_affected() > 0)
     }
 
+    /// Records that a person was seen, unless that was recorded at `after` or later.
+    pub async fn seen(
+        self,
+        id: UserId,
+        now: Timestamp,
+        after: Timestamp,
+    ) -> Result<(), StoreError> {
+        sqlx::query!(
+            "-- users.seen
+            UPDATE users
+            SET last_seen_at = $2
+            WHERE id = $1 AND (last_seen_at IS NULL OR last_seen_at < $3)",
+            uuid(id.to_u128()),
+            stored(now),
+            stored(after),
+        )
+        .execute(self.conn)
+        .await?;
+        Ok(())
+    }
+
     /// Changes a password.
     pub async fn set_password(self, id: UserId, password_hash: &str) -> Result<bool, StoreError> {
         let done = sqlx::query!(

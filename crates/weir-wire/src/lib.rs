@@ -1,5 +1,6 @@
 //! The JSON bodies of both APIs and their conversions to and from the domain.
 
+pub mod accounts;
 pub mod alerts;
 pub mod api_keys;
 pub mod apply;

@@ -22,6 +22,9 @@ pub struct Member {
     pub role: Role,
     /// The time at which the person joined.
     pub created_at: DateTime,
+    /// The time of a recent request of the person in this tenant, accurate to five minutes; null if there was none.
+    #[serde(default)]
+    pub last_seen_at: Option<DateTime>,
 }
 
 /// `PATCH /tenants/{tenant}/members/{user}`
@@ -81,8 +84,11 @@ pub struct Invite {
 pub struct IssuedInvitation {
     /// The invitation.
     pub invitation: Invitation,
-    /// `invite_…`: give it to the person. Weir sends no mail.
+    /// `invite_…`: give it to the person as the link `https://<your dashboard>/accept#<token>`.
     pub token: InvitationToken,
+    /// Whether Weir also sends the link to the address by e-mail.
+    #[serde(default)]
+    pub mailed: bool,
 }
 
 /// The token of an invitation. `Debug` hides it.

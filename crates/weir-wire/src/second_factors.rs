@@ -97,6 +97,16 @@ pub struct IssuedReset {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
+pub struct RequestReset {
+    /// The e-mail address of the account.
+    #[cfg_attr(feature = "openapi", schema(example = "ada@example.com", max_length = 254))]
+    pub email: String,
+}
+
+/// `POST /auth/password-reset/confirm`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
 pub struct ResetPassword {
     /// `reset_…`
     pub token: ResetToken,

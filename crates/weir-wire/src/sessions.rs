@@ -70,6 +70,9 @@ pub struct SignInOptions {
     /// Whether a sign-up is answered with 202 and completed with a token that is sent to its address.
     #[serde(default)]
     pub signup_confirmed: bool,
+    /// Whether `POST /auth/password-reset` sends e-mail.
+    #[serde(default)]
+    pub password_reset: bool,
 }
 
 /// The answer to a sign-up that must be confirmed; the same whether or not the address has an account.

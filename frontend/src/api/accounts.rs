@@ -4,7 +4,7 @@ use gloo_net::http::Method;
 use weir_wire::page::Page;
 use weir_wire::second_factors::{
     BeginSecondFactor, NewSecondFactor, PresentCode, RecoveryCodes, RemoveSecondFactor,
-    ResetPassword, SecondFactor,
+    RequestReset, ResetPassword, SecondFactor,
 };
 use weir_wire::sessions::{
     ChangePassword, ConfirmSignUp, LogIn, LoggedIn, Me, PendingSignUp, Session, SignInOptions,
@@ -86,9 +86,16 @@ impl Api {
         self.call(Call::new(Method::DELETE, "/me/second-factor".to_owned()).body(body)).await
     }
 
-    /// Sets a new password with the token that an operator issued.
+    /// Asks for a link for a new password by e-mail.
+    pub async fn request_reset(self, email: &str) -> Result<(), Problem> {
+        let body = RequestReset { email: email.to_owned() };
+        send(&Call::new(Method::POST, "/auth/password-reset".to_owned()).body(&body), None).await
+    }
+
+    /// Sets a new password with the token of a link.
     pub async fn reset_password(self, body: &ResetPassword) -> Result<(), Problem> {
-        send(&Call::new(Method::POST, "/auth/password-reset".to_owned()).body(body), None).await
+        let call = Call::new(Method::POST, "/auth/password-reset/confirm".to_owned()).body(body);
+        send(&call, None).await
     }
 
     /// The person's own sessions, most recently used first.

@@ -1,8 +1,10 @@
 //! Operator settings and the usage of all tenants.
 
 use gloo_net::http::Method;
+use weir_wire::accounts::Account;
 use weir_wire::ceilings::{CeilingsBody, DefaultCeilings, TenantCeilings};
 use weir_wire::page::Page;
+use weir_wire::second_factors::{IssueReset, IssuedReset};
 use weir_wire::tenants::{Enforcement, InstallationEnforcement, Tenant};
 use weir_wire::usage::UsageDay;
 
@@ -21,6 +23,23 @@ impl Api {
             let Some(next) = page.next_cursor else { return Ok(tenants) };
             cursor = format!("&cursor={}", encode_component(&next));
         }
+    }
+
+    /// One page of the accounts whose address or name contains this text.
+    pub async fn accounts(
+        self,
+        search: &str,
+        cursor: Option<String>,
+    ) -> Result<Page<Account>, Problem> {
+        let cursor = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+        let search = encode_component(search);
+        self.read(format!("/operator/accounts?limit=100&search={search}{cursor}")).await
+    }
+
+    /// Issues a token with which a person sets a new password.
+    pub async fn issue_reset(self, email: &str) -> Result<IssuedReset, Problem> {
+        let body = IssueReset { email: email.to_owned() };
+        self.create("/operator/password-resets".to_owned(), &body).await
     }
 
     /// The ceilings of tenants without values of their own.

@@ -65,6 +65,8 @@ pub fn sentence(entry: &AuditEntry, name: &dyn Fn(&str) -> Option<String>) -> St
         "user.operator" => return "made the account an operator".to_owned(),
         "user.operator_revoke" => return "revoked the account's operator rights".to_owned(),
         "user.password_reset" => return "set a new password for the account".to_owned(),
+        "user.password_reset_request" => return "requested a password reset by e-mail".to_owned(),
+        "user.password_reset_issue" => return "issued a password reset link".to_owned(),
         "user.session_end" => return "ended a session".to_owned(),
         "user.sessions_end" => return "ended sessions of the account".to_owned(),
         "sessions.end_all" => return "ended all sessions".to_owned(),

@@ -75,6 +75,7 @@ lazy! {
         proxies::Proxies as proxies_view,
         alerts::Alerts as alerts_view, members::Members as members_view, audit::Audit as audit_view,
         settings::Settings as settings_view, operator::Operator as operator_view;
+    linked: confirm::Confirm as confirm_view, forgot::Forgot as forgot_view, reset::Reset as reset_view;
 }
 
 /// The page once its group has loaded; until then a skeleton, or the problem with a retry button.

@@ -21,7 +21,7 @@ use crate::components::page::PageHeader;
 use crate::components::remote_data::{RemoteData, fetch_data, show, show_latest_shaped};
 use crate::components::require_role::{RequireRole, RoleButton};
 use crate::components::submit::SubmitAction;
-use crate::components::table::ConfirmedButton;
+use crate::components::table::{ConfirmedButton, time_or_never};
 use crate::components::time::RelativeTime;
 use crate::components::toast::Toasts;
 use crate::components::url_state::open_from_url;
@@ -106,6 +106,11 @@ fn columns(members: RemoteData<Vec<Member>>, action: SubmitAction) -> Vec<Column
         Column::new("since", "Since", |member: &Member| member.created_at.text())
             .by_number(|member| member.created_at.0.as_millis())
             .cell(|member| view! { <RelativeTime at=member.created_at /> }.into_any()),
+        Column::new("seen", "Last seen", |member: &Member| {
+            member.last_seen_at.map(|at| at.text()).unwrap_or_default()
+        })
+        .by_number(|member| member.last_seen_at.map_or(0, |at| at.0.as_millis()))
+        .cell(|member| time_or_never(member.last_seen_at)),
         Column::actions(move |member: &Member| {
             let is_me = me_removed.as_ref() == Some(&member.user_id);
             let Member { user_id, email, .. } = member.clone();

@@ -1,5 +1,6 @@
 //! The operator page: the switch for all limits, ceilings, and the usage of all tenants.
 
+mod accounts;
 mod ceilings;
 mod usage;
 
@@ -15,6 +16,7 @@ use crate::components::remote_data::{fetch_data, show};
 use crate::components::submit::SubmitAction;
 use crate::pages::shell::Account;
 use crate::session::{Session, SessionState};
+use accounts::Accounts;
 use ceilings::Ceilings;
 use usage::Usage;
 
@@ -33,6 +35,7 @@ pub fn Operator() -> impl IntoView {
                 <Limits />
                 <Ceilings />
                 <Usage />
+                <Accounts />
                 <Account />
             </Show>
         </main>

@@ -1,12 +1,15 @@
-//! Setting a new password with the token that an operator issued. The token is in the fragment of the URL.
+//! Setting a new password with the token of a link. The token is in the fragment of the URL.
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
+use weir_wire::problem::ErrorCode;
 use weir_wire::second_factors::{ResetPassword, ResetToken};
 use weir_wire::sessions::Password;
 
 use crate::api::Api;
+use crate::components::feedback::Warning;
 use crate::components::field::TextField;
+use crate::components::logo::Logo;
 use crate::components::page::PageHeader;
 use crate::components::submit::{SubmitAction, SubmitForm};
 
@@ -29,11 +32,14 @@ pub fn Reset() -> impl IntoView {
         });
     });
     let incomplete = Signal::derive(move || password.with(String::is_empty));
-    view! {
-        <main class="narrow">
-            <p class="brand">"Weir"</p>
-            <PageHeader title="Set a new password" />
-            <SubmitForm action submit="Set password" on_submit=reset incomplete class="stack">
+    let spent = move || {
+        action.problem.with(|problem| {
+            problem.as_ref().is_some_and(|problem| problem.code == Some(ErrorCode::NotFound))
+        })
+    };
+    let form = StoredValue::new(move || {
+        view! {
+            <SubmitForm action submit="Set password" on_submit=reset incomplete handled_code=ErrorCode::NotFound class="stack">
                 <TextField
                     label="New password"
                     kind="password"
@@ -43,8 +49,22 @@ pub fn Reset() -> impl IntoView {
                     hint="At least 8 characters. Avoid common passwords."
                     autofocus=true
                 />
-                <p class="note" role="status">{move || done.get().then_some("Password set. All your sessions were signed out.")}</p>
             </SubmitForm>
+        }
+    });
+    view! {
+        <main class="narrow">
+            <p class="brand"><Logo /></p>
+            <PageHeader title="Set a new password" />
+            <Show when=spent>
+                <Warning>"This link has expired or was already used. "<a href="/forgot">"Get a new one"</a></Warning>
+            </Show>
+            <Show
+                when=move || done.get()
+                fallback=move || form.with_value(|form| form())
+            >
+                <p class="sentence" role="status">"Password set. All your sessions were signed out."</p>
+            </Show>
             <p class="muted"><a href="/sign-in">"Sign in"</a></p>
         </main>
     }

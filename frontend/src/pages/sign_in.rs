@@ -59,6 +59,10 @@ pub fn SignIn() -> impl IntoView {
     };
     let options = fetch_data(move || api.sign_in_options());
     let no_account = move || options.data().map(|options| how_to_sign_up(options.signup_open));
+    let forgotten = move || {
+        let offered = options.data().is_some_and(|options| options.password_reset);
+        offered.then(|| view! { <p><a href="/forgot">"Forgot password?"</a></p> })
+    };
     let expired =
         move || matches!(session.state(), SessionState::SignedOut(SignOutReason::Expired));
     view! {
@@ -71,6 +75,7 @@ pub fn SignIn() -> impl IntoView {
             <form class="stack" on:submit=sign_in>
                 <TextField label="E-mail" kind="email" autocomplete="username" value=email autofocus=true />
                 <TextField label="Password" kind="password" autocomplete="current-password" value=password />
+                {forgotten}
                 <Show when=move || needs_code.get()>
                     <TextField
                         label="Code"

@@ -89,33 +89,42 @@ impl Stack {
 
     /// Starts another control plane that connects to Postgres at this address. The caller waits for it.
     pub fn another_control(&self, database_url: String) -> Server {
-        self.control_with(database_url, ("WEIR_WEBHOOK_ALLOW_PRIVATE", "on"))
+        self.control_with(database_url, &[("WEIR_WEBHOOK_ALLOW_PRIVATE", "on".to_owned())])
     }
 
     /// Starts another control plane, which confirms sign-ups, and waits for it.
     pub async fn confirming_control(&self) -> Server {
-        let control = self.control_with(self.control_url(), ("WEIR_SIGNUP", "confirmed"));
+        let control =
+            self.control_with(self.control_url(), &[("WEIR_SIGNUP", "confirmed".to_owned())]);
         self.until_ready(&control).await;
         control
     }
 
     /// Starts another control plane, which serves for `drain_ms` after SIGTERM, and waits for it.
     pub async fn control_that_drains_for(&self, drain_ms: &str) -> Server {
-        let control = self.control_with(self.control_url(), ("WEIR_DRAIN_MS", drain_ms));
+        let control =
+            self.control_with(self.control_url(), &[("WEIR_DRAIN_MS", drain_ms.to_owned())]);
         self.until_ready(&control).await;
         control
     }
 
     /// Starts a control plane with another signing key. The caller waits for it.
     pub fn control_with_key(&self, signing_key: &str) -> Server {
-        self.control_with(self.control_url(), ("WEIR_JWT_KEY", signing_key))
+        self.control_with(self.control_url(), &[("WEIR_JWT_KEY", signing_key.to_owned())])
     }
 
-    fn control_with(&self, database_url: String, (name, value): (&'static str, &str)) -> Server {
+    /// Starts another control plane with more settings, and waits for it.
+    pub async fn control_that_has(&self, settings: &[(&'static str, String)]) -> Server {
+        let control = self.control_with(self.control_url(), settings);
+        self.until_ready(&control).await;
+        control
+    }
+
+    fn control_with(&self, database_url: String, settings: &[(&'static str, String)]) -> Server {
         let folder_name = format!("control-{}", self.made.fetch_add(1, Ordering::Relaxed));
         let mut env = control_env(database_url, self.redis.url(), &self.signing_key);
         // If a name occurs twice, the last value counts.
-        env.push((name, value.to_owned()));
+        env.extend(settings.iter().cloned());
         start_control(folder(self.scratch.path(), &folder_name), &env)
     }
 

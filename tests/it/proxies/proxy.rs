@@ -1,13 +1,13 @@
 //! A real proxy, started from the files of `deploy/proxies`. Only the addresses, the key and paths of files are replaced,
 //! and the timeouts: on a busy machine an answer of Weir can take longer than a user of the proxy would wait.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use weir_local::{Launch, ScratchDir, StopSignal, WatchedProcess, free_port};
 
 use super::Kind;
-use crate::harness::{Http, seconds, until};
+use crate::harness::{Http, installed, seconds, until};
 
 pub struct Proxy {
     pub url: String,
@@ -195,25 +195,7 @@ fn nginx_main(folder: &Path) -> String {
     )
 }
 
-/// The path of a proxy's program, which `cargo xtask setup --for test` installs: Debian's packages, and Python's in an
-/// environment in the cache.
+/// The path of a proxy's program.
 fn program(kind: Kind) -> PathBuf {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let of_system = env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
-    let caches = env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty());
-    let caches = caches
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")));
-    let tools =
-        caches.map(|caches| caches.join("weir/tools")).and_then(|tools| fs::read_dir(tools).ok());
-    let environments = tools.into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut environments: Vec<_> = environments
-        .filter(|folder| folder.join("complete").is_file())
-        .map(|folder| folder.join("bin"))
-        .collect();
-    // The newest list of packages.
-    environments.sort_by_key(|folder| fs::metadata(folder).and_then(|data| data.modified()).ok());
-    let candidates = of_system.chain(environments.into_iter().rev());
-    let found = candidates.map(|folder| folder.join(kind.name())).find(|program| program.is_file());
-    found.unwrap_or_else(|| panic!("{kind:?} is missing: cargo xtask setup --for test"))
+    installed(kind.name())
 }

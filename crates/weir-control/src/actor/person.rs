@@ -8,6 +8,7 @@ use weir_store::{Actor, Scope, Tx};
 
 use crate::actor::credential::{Credential, credential, usable_key};
 use crate::actor::origin::Origin;
+use crate::actor::sighting;
 use crate::error::ControlError;
 use crate::state::ControlState;
 use crate::tokens::Bearer;
@@ -89,6 +90,7 @@ pub(super) async fn authenticate(
     let mut tx = control.store.begin("sessions.authenticate", Scope::User(user_id)).await?;
     let found = tx.sessions().authenticate(session_id, user_id, tenant_id, now).await?;
     let found = found.ok_or_else(Problem::unauthenticated)?;
+    sighting::note(control, &found, now);
     let person =
         Person { user_id, session_id, email: found.email, operator: found.operator, origin };
     Ok((person, found.membership))

@@ -3,23 +3,18 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 use weir_domain::id::AuditId;
 use weir_http::json::Json;
 use weir_http::problem::Problem;
 use weir_store::NewAudit;
-use weir_wire::second_factors::{IssueReset, IssuedReset, ResetToken};
+use weir_wire::second_factors::{IssueReset, IssuedReset};
 
 use crate::actor::Operator;
 use crate::error::ControlError;
 use crate::names;
-use crate::sessions::reset_digest;
+use crate::sessions::reset_password::{TOKEN_S, new_token, reset_digest};
 use crate::state::ControlState;
-
-/// The lifetime of a token: one hour.
-const TOKEN_S: u32 = 60 * 60;
 
 /// Issue a token with which a person sets a new password; for operators. It replaces an earlier one.
 ///
@@ -37,8 +32,7 @@ pub(crate) async fn issue(
     Json(body): Json<IssueReset>,
 ) -> Result<Response, ControlError> {
     let email = names::email(&body.email)?;
-    let token = format!("reset_{}", URL_SAFE_NO_PAD.encode(control.random.bytes::<32>()));
-    let token = ResetToken(token);
+    let token = new_token(&control.random);
     let expires_at = control.clock.now().plus_ms(i64::from(TOKEN_S) * 1000);
     let mut tx = person.begin(&control, "operator.password_reset").await?;
     let digest = reset_digest(&token);

@@ -13,5 +13,6 @@ pub(crate) async fn options(State(control): State<ControlState>) -> Json<SignInO
     Json(SignInOptions {
         signup_open: control.settings.signup != Signup::Closed,
         signup_confirmed: control.settings.signup == Signup::Confirmed,
+        password_reset: control.mail.is_some(),
     })
 }

@@ -1,7 +1,9 @@
-//! `POST /auth/password-reset`
+//! `POST /auth/password-reset/confirm`
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 use weir_http::json::Json;
 use weir_http::problem::Problem;
@@ -15,10 +17,13 @@ use crate::login_throttle;
 use crate::login_throttle::Attempt;
 use crate::passwords::Passwords;
 use crate::sessions;
-use crate::state::ControlState;
+use crate::state::{ControlState, Random};
 
-/// Set a new password with the token that an operator issued. All sessions of the account end. A second factor stays required.
-#[utoipa::path(post, path = "/auth/password-reset", operation_id = "password_reset", tag = "sessions", security(()),
+/// The lifetime of a token: one hour.
+pub(crate) const TOKEN_S: u32 = 60 * 60;
+
+/// Set a new password with a token. All sessions of the account end. A second factor stays required.
+#[utoipa::path(post, path = "/auth/password-reset/confirm", operation_id = "password_reset_confirm", tag = "sessions", security(()),
     request_body = ResetPassword,
     responses(
         (status = 204, description = "Set: sign in with it"),
@@ -57,6 +62,11 @@ pub(crate) async fn reset(
     tx.audit().append(&entry).await?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// A new token.
+pub(crate) fn new_token(random: &Random) -> ResetToken {
+    ResetToken(format!("reset_{}", URL_SAFE_NO_PAD.encode(random.bytes::<32>())))
 }
 
 /// The digest under which a token is stored.

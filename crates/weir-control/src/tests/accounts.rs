@@ -142,3 +142,60 @@ async fn a_person_belongs_to_a_bounded_number_of_tenants() {
         create(&operator.token).await.expect(201);
     }
 }
+
+/// The members' list shows the last request in this tenant, and the operators' list the last one in any tenant.
+#[tokio::test]
+async fn people_are_seen_at_most_every_five_minutes_and_in_the_tenant_that_they_used() {
+    const INTERVAL_MS: i64 = 5 * 60_000;
+    let plane = Plane::start().await;
+    let (ada, eve) = (plane.member("ada@example.com").await, plane.member("eve@example.com").await);
+    let root = plane.operator("root@example.com").await;
+    let (tenant, user) = (ada.tenant.parse().expect("an id"), ada.user.parse().expect("an id"));
+    let recorded = async || {
+        plane.background_idle().await;
+        let scope = Scope::Tenant(tenant);
+        let mut tx = plane.database.owner.begin("tests.seen", scope).await.expect("begin");
+        let member = tx.members().find(tenant, user).await.expect("read").expect("a member");
+        member.last_seen_at
+    };
+    let shown = async || {
+        let members = plane.by(&ada, "GET", "members").send().await.expect(200);
+        members.body["data"][0]["last_seen_at"].clone()
+    };
+    let account = async |search: &str| {
+        let path = format!("/v1/operator/accounts?search={search}");
+        let accounts = plane.ask("GET", &path).bearer(&root.token).send().await.expect(200);
+        assert_eq!(accounts.body["data"].as_array().map(Vec::len), Some(1), "{:#}", accounts.body);
+        accounts.body["data"][0].clone()
+    };
+    assert_eq!(account("eve@example.com").await["last_seen_at"], Value::Null);
+    assert_eq!(recorded().await, None, "no request in the tenant");
+    shown().await;
+    let first = recorded().await;
+    assert!(first.is_some());
+    let text = shown().await;
+    assert!(text.is_string());
+    assert_eq!(account("ADA@").await["last_seen_at"], text);
+    plane.advance(INTERVAL_MS - 10_000);
+    shown().await;
+    assert_eq!(recorded().await, first, "recorded a short time ago");
+    plane.advance(20_000);
+    assert_eq!(me(&plane, &ada.token).await, 200);
+    assert_eq!(recorded().await, first, "the request was about no tenant");
+    assert_ne!(account("ada@example.com").await["last_seen_at"], text);
+    shown().await;
+    assert_ne!(recorded().await, first);
+
+    let ada_row = account("ada@example.com").await;
+    assert_eq!(
+        (&ada_row["tenants"], &ada_row["operator"], &ada_row["second_factor"]),
+        (&json!(1), &json!(false), &json!(false))
+    );
+    plane.ask("GET", "/v1/operator/accounts").bearer(&eve.token).send().await.expect(404);
+    let listed = plane.ask("GET", "/v1/operator/accounts?limit=2").bearer(&root.token);
+    let listed = listed.send().await.expect(200);
+    let path = format!("/v1/operator/accounts?limit=2&cursor={}", listed.text("/next_cursor"));
+    let rest = plane.ask("GET", &path).bearer(&root.token).send().await.expect(200);
+    assert_eq!(rest.text("/data/0/email"), "root@example.com");
+    assert!(!rest.body.to_string().contains("argon2"));
+}

@@ -104,6 +104,7 @@ fn accounts() -> BTreeMap<&'static str, For> {
         ("refresh", For::Anybody),
         ("auth_options", For::Anybody),
         ("password_reset", For::Anybody),
+        ("password_reset_confirm", For::Anybody),
         ("logout", For::Anybody),
         ("me_read", For::People),
         ("me_rename", For::People),
@@ -148,6 +149,7 @@ fn operating() -> BTreeMap<&'static str, For> {
         ("operator_defaults_set", For::Operators),
         ("operator_enforcement_read", For::Operators),
         ("operator_usage", For::Operators),
+        ("operator_accounts", For::Operators),
         ("operator_password_resets", For::Operators),
         ("operator_enforcement_set", For::Operators),
     ])

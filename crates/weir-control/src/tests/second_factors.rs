@@ -168,7 +168,7 @@ async fn an_operator_issues_a_password_reset_that_works_once() {
     let token = issue("Ada@Example.com").await.expect(201).text("/token");
     let reset = async |token: &str, password: &str| {
         let body = json!({ "token": token, "new_password": password });
-        plane.ask("POST", "/v1/auth/password-reset").json(&body).send().await
+        plane.ask("POST", "/v1/auth/password-reset/confirm").json(&body).send().await
     };
     reset(&replaced, "new horse staple").await.problem(404, "not_found");
     assert_eq!(reset(&token, "password").await.refused_field(), "new_password");

@@ -53,7 +53,10 @@ async fn a_confirmed_sign_up_answers_known_and_unknown_addresses_alike() {
     assert_eq!(seen[0], seen[1]);
     assert_eq!(seen[0].0["expires_in_s"], 86_400);
     let options = plane.ask("GET", "/v1/auth/options").send().await.expect(200);
-    assert_eq!(options.body, json!({ "signup_open": true, "signup_confirmed": true }));
+    assert_eq!(
+        options.body,
+        json!({ "signup_open": true, "signup_confirmed": true, "password_reset": false })
+    );
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ use weir_domain::time::{Clock, Timestamp};
 use weir_http::client_address::ClientAddress;
 use weir_http::plane::{Plane as Surrounded, PlaneSettings, with_fallbacks};
 use weir_http::request_id::RequestIds;
+use weir_mail::{Mailer, Outbox};
 use weir_redis::limiter::{Asked, Limiter, LimiterSettings};
 use weir_redis::signal::Signal;
 use weir_store::test_support::{TestDatabase, database};
@@ -25,7 +26,7 @@ use weir_webhook::{Reach, Sender};
 
 use crate::{
     AccessTokens, Authentication, ControlParts, ControlSettings, ControlState, LoginThrottle, Macs,
-    Passwords, Random, Sealing, SigningKey, Signup, WebhookParts, router,
+    MailParts, Passwords, Random, Sealing, SigningKey, Signup, WebhookParts, router,
 };
 
 pub(super) const PASSWORD: &str = "correct horse";
@@ -104,6 +105,17 @@ impl Plane {
         Self::over(Arc::clone(&self.database), settings, Reach::Anywhere)
     }
 
+    /// Starts a control plane that queues e-mail. Returns it with the queue.
+    pub(super) async fn mailing() -> (Self, Outbox) {
+        let settings = ControlSettings { signup: Signup::Open, ..ControlSettings::default() };
+        let url = weir_local::shared::redis().url();
+        let redis = (url.as_str(), Duration::from_secs(2));
+        let (mailer, outbox) = Mailer::new();
+        let mail = MailParts { mailer, dashboard_url: "https://limits.test".to_owned() };
+        let database = Arc::new(database().await);
+        (Self::over_parts(database, settings, Reach::Anywhere, redis, Some(mail)), outbox)
+    }
+
     fn over(database: Arc<TestDatabase>, settings: ControlSettings, reach: Reach) -> Self {
         let url = weir_local::shared::redis().url();
         Self::over_redis(database, settings, reach, (&url, Duration::from_secs(2)))
@@ -113,7 +125,17 @@ impl Plane {
         database: Arc<TestDatabase>,
         settings: ControlSettings,
         reach: Reach,
+        redis: (&str, Duration),
+    ) -> Self {
+        Self::over_parts(database, settings, reach, redis, None)
+    }
+
+    fn over_parts(
+        database: Arc<TestDatabase>,
+        settings: ControlSettings,
+        reach: Reach,
         (redis_url, budget): (&str, Duration),
+        mail: Option<MailParts>,
     ) -> Self {
         let now_ms = Arc::new(AtomicI64::new(wall_clock_ms()));
         let stop = CancellationToken::new();
@@ -140,6 +162,7 @@ impl Plane {
                 login_throttle: LoginThrottle::new(redis.clone(), macs.clone()),
                 macs,
             },
+            mail,
             random: random.clone(),
             settings,
             stop: stop.clone(),
@@ -164,6 +187,18 @@ impl Plane {
 
     pub(super) fn advance(&self, ms: i64) {
         self.now_ms.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// Waits until no work continues after an answer.
+    pub(super) async fn background_idle(&self) {
+        let idle = async {
+            while !(self.state.local.mailed_resets.is_idle()
+                && self.state.local.sightings.is_idle())
+            {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), idle).await.expect("the work ends");
     }
 
     /// Waits until the counters are available.

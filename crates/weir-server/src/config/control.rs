@@ -11,6 +11,7 @@ use weir_store::Retention;
 use weir_webhook::Reach;
 
 use super::listener::ListenerSettings;
+use super::mail::MailSettings;
 use super::problems::Problems;
 
 /// Settings of the control plane as given.
@@ -55,6 +56,7 @@ pub struct ControlSettings {
     pub audit_days: u16,
     pub webhook_reach: Reach,
     pub gate_origins: Vec<String>,
+    pub mail: Option<MailSettings>,
 }
 
 impl ControlArgs {
@@ -64,6 +66,7 @@ impl ControlArgs {
         problems: &mut Problems,
         signs: bool,
         shared: (ListenerSettings, SecretString, Option<Client>),
+        mail: Option<MailSettings>,
     ) -> Option<ControlSettings> {
         let (listener, database_url, redis) = shared;
         let listen = problems.address("WEIR_CONTROL_ADDR", &self.control_addr);
@@ -84,6 +87,7 @@ impl ControlArgs {
             audit_days,
             webhook_reach,
             gate_origins,
+            mail,
         })
     }
 }

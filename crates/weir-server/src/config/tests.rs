@@ -39,6 +39,12 @@ fn all_problems_are_reported_at_once() {
         "proxy.example",
         "--stats-days",
         "7,x,90,730",
+        "--smtp-url",
+        "https://user:hush@mail.example.com",
+        "--smtp-from",
+        "weir@example.com",
+        "--dashboard-url",
+        "limits.example.com",
     ]);
     let said = Settings::parse(&args).expect_err("nothing of this works").to_string();
     for part in [
@@ -58,9 +64,12 @@ fn all_problems_are_reported_at_once() {
         "WEIR_TRUSTED_PROXIES must list at most 64 addresses and networks such as 10.0.0.0/8, not `proxy.example`",
         "WEIR_STATS_DAYS must",
         "WEIR_JWT_KEY (or WEIR_JWT_KEY_FILE) is missing",
+        "WEIR_SMTP_URL must be an address such as smtps://",
+        "WEIR_DASHBOARD_URL must",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
+    assert!(!said.contains("hush"), "{said}");
 }
 
 #[test]
@@ -188,4 +197,27 @@ fn passwords_of_logins_have_bounds() {
     let migration = parsed("long enough, or so it seems").expect("long enough");
     assert!(migration.control_password.is_none());
     assert!(!format!("{migration:?}").contains("enough"));
+}
+
+#[test]
+fn mail_needs_a_server_a_sender_and_the_address_of_the_dashboard() {
+    let parsed = |given: &[&str]| {
+        let mut problems = Problems::default();
+        let mail = args(given).mail.parse(&mut problems);
+        problems.none().map(|()| mail).map_err(|error| error.to_string())
+    };
+    assert!(parsed(&[]).expect("nothing is required").is_none());
+    assert!(parsed(&["--smtp-url", ""]).expect("an empty variable is none").is_none());
+    let url = ["--smtp-url", "smtps://user:hush@mail.example.com"];
+    let said = parsed(&url).expect_err("no sender");
+    assert!(said.contains("WEIR_SMTP_FROM is missing"), "{said}");
+    assert!(said.contains("WEIR_DASHBOARD_URL is missing"), "{said}");
+    let from = ["--smtp-from", "Weir <weir@example.com>"];
+    let dashboard = ["--dashboard-url", "https://limits.example.com/"];
+    let mail = parsed(&[url, from, dashboard].concat()).expect("enough").expect("a server");
+    assert_eq!(mail.dashboard_url, "https://limits.example.com");
+    assert!(!format!("{mail:?} {:?}", args(&url).mail).contains("hush"));
+    let several = ["--dashboard-url", "https://a.example.com,https://b.example.com"];
+    let said = parsed(&[url, from, several].concat()).expect_err("two addresses");
+    assert!(said.contains("must be one address"), "{said}");
 }

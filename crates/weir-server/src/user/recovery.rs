@@ -3,6 +3,7 @@
 use anyhow::{Context as _, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use clap::Args;
 use weir_wire::second_factors::ResetToken;
 
 use super::account::{AccountArgs, record, say};
@@ -11,23 +12,33 @@ use crate::edge;
 /// The lifetime of an issued token: one hour.
 const TOKEN_MS: i64 = 60 * 60 * 1000;
 
+/// Arguments of `weir user reset`.
+#[derive(Debug, Args)]
+pub(super) struct ResetArgs {
+    #[command(flatten)]
+    account: AccountArgs,
+    /// The address of the dashboard for the link, such as <https://limits.example.com>
+    #[arg(long, env = "WEIR_DASHBOARD_URL", default_value = "https://<your dashboard>")]
+    dashboard_url: String,
+}
+
 /// Runs `weir user reset`.
-pub(super) async fn reset(args: &AccountArgs) -> anyhow::Result<()> {
-    let (mut tx, user) = args.open().await?;
+pub(super) async fn reset(args: &ResetArgs) -> anyhow::Result<()> {
+    let (mut tx, user) = args.account.open().await?;
     if user.disabled {
         bail!("the account of {} is disabled: enable it first", user.email);
     }
     let now = edge::clock().now();
     let token = format!("reset_{}", URL_SAFE_NO_PAD.encode(edge::random_bytes::<32>()));
-    let digest = weir_control::reset_digest(&ResetToken(token.clone()));
+    let token = ResetToken(token);
+    let digest = weir_control::reset_digest(&token);
     let stored = tx.password_resets().replace(user.id, &digest, now.plus_ms(TOKEN_MS)).await;
     stored.context("store the token")?;
     record(&mut tx, user.id, &user.email, "user.password_reset_issue", now).await?;
     tx.commit().await.context("commit")?;
-    say(&format!("token: {token}"))?;
-    say(
-        "send it to the person as the link https://<your dashboard>/reset#<token>; it is good for one hour, once",
-    )
+    say(&format!("token: {}", token.0))?;
+    let link = weir_control::reset_link(args.dashboard_url.trim_end_matches('/'), &token);
+    say(&format!("send it to the person as the link {link}; it is good for one hour, once"))
 }
 
 /// Runs `weir user remove-second-factor`.

@@ -138,7 +138,8 @@ async fn live_session_returns_the_person_and_the_role() {
     };
     let person = ask(Some(tenant_id), NOW).await.unwrap();
     let role = MemberRole::Owner;
-    assert_eq!(person.membership, Some(Membership { tenant_id, role, suspended: false }));
+    let membership = Membership { tenant_id, role, suspended: false, last_seen_at: None };
+    assert_eq!(person.membership, Some(membership));
     assert_eq!(person.email, "a@example.com");
     assert_eq!(ask(Some(elsewhere), NOW).await.unwrap().membership, None);
     assert_eq!(ask(None, NOW.plus_ms(1_000_000)).await, None);

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::*;
 
 /// Each function, with a test of its guarantee.
-const FUNCTIONS: [(&str, &str); 49] = [
+const FUNCTIONS: [(&str, &str); 52] = [
     ("weir_audit_hash", "every_direct_change_breaks_the_chain_where_it_happened"),
     ("weir_chain_audit", "untouched_chains_of_all_logs_verify"),
     ("weir_counted_rules", "busiest_rules_come_with_their_names_even_when_deleted"),
@@ -36,6 +36,7 @@ const FUNCTIONS: [(&str, &str); 49] = [
     ("weir_keep_revisions", "only_the_newest_revisions_of_a_rule_are_retained"),
     ("weir_keep_samples", "old_batches_and_those_above_the_size_are_deleted"),
     ("weir_key", "credential_sees_exactly_the_rows_it_opens"),
+    ("weir_list_accounts", "operators_list_accounts_and_other_people_do_not"),
     ("weir_login", "credential_sees_exactly_the_rows_it_opens"),
     ("weir_note_ceiling", "ceilings_that_gates_enforce_are_published_and_others_are_not"),
     ("weir_note_change", "transaction_that_publishes_twice_loses_neither_change"),
@@ -53,6 +54,7 @@ const FUNCTIONS: [(&str, &str); 49] = [
     ("weir_publish_installation", "change_that_was_not_published_is_published_by_its_commit"),
     ("weir_purge_audit", "purged_chain_still_verifies_and_records_the_purge"),
     ("weir_raise_rulebook_version", "change_that_was_not_published_is_published_by_its_commit"),
+    ("weir_request_password_reset", "a_requested_reset_is_stored_for_an_account_that_can_sign_in"),
     ("weir_request_signup", "waiting_sign_ups_are_bounded"),
     (
         "weir_roll_up",
@@ -66,6 +68,7 @@ const FUNCTIONS: [(&str, &str); 49] = [
         "newest_ten_thousand_stamps_are_retained_and_a_version_set_back_ends_their_history",
     ),
     ("weir_sweep", "expired_rows_are_swept_in_batches"),
+    ("weir_sweep_password_resets", "expired_password_resets_are_swept"),
     ("weir_sweep_signups", "expired_sign_ups_are_swept"),
     ("weir_take_alerts", "concurrent_evaluations_announce_a_denial_share_once_per_window"),
     ("weir_take_deliveries", "every_tenants_first_delivery_comes_before_any_tenants_second"),

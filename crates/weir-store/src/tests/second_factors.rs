@@ -98,3 +98,100 @@ async fn operators_issue_resets_for_people_and_not_for_operators() {
     tx.commit().await.unwrap();
     assert_eq!(issue(root, "a@example.com").await.unwrap(), None, "disabled");
 }
+
+#[tokio::test]
+async fn a_requested_reset_is_stored_for_an_account_that_can_sign_in() {
+    let database = database().await;
+    let ada = user(&database.app, "a@example.com").await;
+    let request = async |email: &str, token: &[u8; 32]| {
+        let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+        let account = tx.password_resets().request(email, token, NOW.plus_ms(9_000)).await.unwrap();
+        tx.commit().await.unwrap();
+        account
+    };
+    let (first, token) = (digest(), digest());
+    assert_eq!(request("x@example.com", &digest()).await, None);
+    assert_eq!(request("a@example.com", &first).await, Some(ada));
+    assert_eq!(request("a@example.com", &token).await, Some(ada));
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    tx.enter_password_reset(&first).await.unwrap();
+    assert_eq!(tx.password_resets().presented(&first, NOW).await.unwrap(), None, "replaced");
+    tx.enter_password_reset(&token).await.unwrap();
+    assert_eq!(tx.password_resets().presented(&token, NOW).await.unwrap(), Some(ada));
+    drop(tx);
+
+    let mut tx = user_tx(&database.owner, ada).await;
+    tx.users().set_disabled(ada, Some(NOW)).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(request("a@example.com", &digest()).await, None, "disabled");
+}
+
+#[tokio::test]
+async fn expired_password_resets_are_swept() {
+    let database = database().await;
+    let (ada, eve) =
+        (user(&database.app, "a@example.com").await, user(&database.app, "e@example.com").await);
+    let lasting = digest();
+    let late = Timestamp::from_millis(7_000_000_000_000);
+    let mut tx = database.owner.begin("tests", Scope::Service).await.unwrap();
+    tx.password_resets().replace(ada, &digest(), NOW.plus_ms(9_000)).await.unwrap();
+    tx.password_resets().replace(eve, &lasting, late).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = database.app.begin("tests", Scope::Service).await.unwrap();
+    assert_eq!(tx.sweep().expired(NOW, 10).await.unwrap(), 0);
+    assert_eq!(tx.sweep().expired(late.plus_ms(1), 10).await.unwrap(), 1);
+    tx.enter_password_reset(&lasting).await.unwrap();
+    assert_eq!(tx.password_resets().presented(&lasting, NOW).await.unwrap(), Some(eve));
+}
+
+#[tokio::test]
+async fn operators_list_accounts_and_other_people_do_not() {
+    let database = database().await;
+    let (ada, root) =
+        (user(&database.app, "a@example.com").await, user(&database.app, "r@example.com").await);
+    tenant(&database.app, ada).await;
+    let mut tx = user_tx(&database.owner, root).await;
+    tx.users().set_operator(root, true).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut tx = user_tx(&database.app, ada).await;
+    tx.users().seen(ada, NOW, NOW).await.unwrap();
+    tx.users().seen(ada, NOW.plus_ms(5), NOW).await.unwrap();
+    assert!(tx.second_factors().begin(ada, b"one", NOW).await.unwrap());
+    assert!(tx.second_factors().confirm(ada, 5, NOW).await.unwrap());
+    tx.commit().await.unwrap();
+
+    let mut tx = user_tx(&database.app, root).await;
+    let all = tx.accounts().list(None, &first_page()).await.unwrap().items;
+    let seen: Vec<_> = all
+        .iter()
+        .map(|row| (row.email.as_str(), row.tenants, row.second_factor, row.operator))
+        .collect();
+    assert_eq!(seen, [("a@example.com", 1, true, false), ("r@example.com", 0, false, true)]);
+    assert_eq!((all[0].last_seen_at, all[1].last_seen_at), (Some(NOW), None));
+    let found = tx.accounts().list(Some("R@EX"), &first_page()).await.unwrap().items;
+    assert_eq!(found.len(), 1);
+    let one = Page { limit: 1, after: Some(ada) };
+    let rest = tx.accounts().list(None, &one).await.unwrap();
+    assert_eq!((rest.items[0].id, rest.more), (root, false));
+    drop(tx);
+    let mut tx = user_tx(&database.app, ada).await;
+    let refused = tx.accounts().list(None, &first_page()).await.unwrap_err();
+    assert!(refused.to_string().contains("only operators"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_member_is_seen_in_the_tenant_at_most_once_per_interval() {
+    let database = database().await;
+    let ada = user(&database.app, "a@example.com").await;
+    let (tenant_id, _) = tenant(&database.app, ada).await;
+    let mut tx = user_tx(&database.app, ada).await;
+    tx.enter_tenant(tenant_id).await.unwrap();
+    let find =
+        async |tx: &mut Tx| tx.members().find(tenant_id, ada).await.unwrap().unwrap().last_seen_at;
+    assert_eq!(find(&mut tx).await, None);
+    for (at, after, recorded) in [(10, 0, 10), (20, 5, 10), (20, 15, 20)] {
+        let at = NOW.plus_ms(at);
+        tx.members().seen(tenant_id, ada, at, NOW.plus_ms(after)).await.unwrap();
+        assert_eq!(find(&mut tx).await, Some(NOW.plus_ms(recorded)));
+    }
+}

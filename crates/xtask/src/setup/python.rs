@@ -21,6 +21,9 @@ const CLIENTS: Environment = Environment {
     packages: include_str!("clients.txt"),
 };
 
+const MAIL: Environment =
+    Environment { title: "the SMTP server of the tests", packages: include_str!("mail.txt") };
+
 /// A program of the environment, or its interpreter (`python`), if the environment is complete.
 pub fn python_tool(workspace: &Workspace, name: &str) -> Result<Option<PathBuf>> {
     TOOLS.program(workspace, name)
@@ -33,7 +36,8 @@ pub fn client_python(workspace: &Workspace) -> Result<Option<PathBuf>> {
 
 pub fn install(workspace: &Workspace) -> Result<()> {
     TOOLS.install(workspace)?;
-    CLIENTS.install(workspace)
+    CLIENTS.install(workspace)?;
+    MAIL.install(workspace)
 }
 
 impl Environment {

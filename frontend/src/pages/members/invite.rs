@@ -50,14 +50,15 @@ fn Form(issued: RwSignal<Option<IssuedInvitation>>, on_invited: Callback<()>) ->
 
 #[component]
 fn Link(made: IssuedInvitation, open: RwSignal<bool>) -> impl IntoView {
-    let IssuedInvitation { invitation, token } = made;
+    let IssuedInvitation { invitation, token, mailed } = made;
     // In the fragment, so that it does not appear in server logs.
     let link = format!("{}/accept#{}", browser::origin(), token.0);
-    let lead = format!(
-        "Send this link to {}. It lets them join this tenant as {}. Weir does not send e-mail.",
-        invitation.email,
-        role_with_article(invitation.role)
-    );
+    let (email, role) = (&invitation.email, role_with_article(invitation.role));
+    let lead = if mailed {
+        format!("This link was also sent to {email}. It lets them join this tenant as {role}.")
+    } else {
+        format!("Send this link to {email}. It lets them join this tenant as {role}.")
+    };
     view! {
         <div class="panel" role="group" aria-label="New invitation">
             <h2>"Invitation of "{invitation.email}</h2>

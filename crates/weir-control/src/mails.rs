@@ -1,0 +1,81 @@
+//! The texts of the messages that Weir sends to people. Links have their token in the fragment, which browsers send to no
+//! server.
+
+use weir_domain::id::UserId;
+use weir_domain::time::Timestamp;
+use weir_mail::Mail;
+use weir_wire::members::{Invitation, InvitationToken};
+use weir_wire::second_factors::ResetToken;
+use weir_wire::tenants::Role;
+
+use crate::state::MailParts;
+
+/// The link to the page on which a person sets a new password.
+pub fn reset_link(dashboard_url: &str, token: &ResetToken) -> String {
+    format!("{dashboard_url}/reset#{}", token.0)
+}
+
+impl MailParts {
+    /// The message with which a person sets a new password.
+    pub(crate) fn password_reset(
+        &self,
+        to: &str,
+        token: &ResetToken,
+        at: Timestamp,
+        id: UserId,
+    ) -> Mail {
+        let link = reset_link(&self.dashboard_url, token);
+        let text = format!(
+            "Somebody asked for a new password for the Weir account of {to}.\r\n\
+             \r\n\
+             To set one, open this link within one hour:\r\n\
+             \r\n\
+             {link}\r\n\
+             \r\n\
+             The link works once. All sessions of the account then end.\r\n\
+             If you did not ask for it, ignore this message: your password stays the same.\r\n"
+        );
+        Mail {
+            id: format!("reset_{:x}_{id}", at.as_millis_u64()),
+            at,
+            to: to.to_owned(),
+            subject: "Set a new password for Weir".to_owned(),
+            text,
+        }
+    }
+
+    /// The message that invites a person to a tenant.
+    pub(crate) fn invitation(
+        &self,
+        invitation: &Invitation,
+        tenant_name: &str,
+        token: &InvitationToken,
+        at: Timestamp,
+    ) -> Mail {
+        let Invitation { id, email, role, invited_by, .. } = invitation;
+        let role = match role {
+            Role::Viewer => "a viewer",
+            Role::Editor => "an editor",
+            Role::Admin => "an admin",
+            Role::Owner => "an owner",
+        };
+        let link = format!("{}/accept#{}", self.dashboard_url, token.0);
+        let text = format!(
+            "{invited_by} invited {email} to join the tenant \"{tenant_name}\" on Weir as {role}.\r\n\
+             \r\n\
+             To accept, open this link within seven days:\r\n\
+             \r\n\
+             {link}\r\n\
+             \r\n\
+             The link works once, for this address alone.\r\n\
+             If you do not expect an invitation, ignore this message.\r\n"
+        );
+        Mail {
+            id: id.clone(),
+            at,
+            to: email.clone(),
+            subject: format!("Invitation to \"{tenant_name}\" on Weir"),
+            text,
+        }
+    }
+}

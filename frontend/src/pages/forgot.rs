@@ -1,0 +1,53 @@
+//! Asking for a link for a new password by e-mail. The answer is the same for every address.
+
+use leptos::prelude::*;
+use weir_domain::names;
+
+use crate::api::Api;
+use crate::components::field::TextField;
+use crate::components::logo::Logo;
+use crate::components::page::PageHeader;
+use crate::components::submit::{SubmitAction, SubmitForm};
+
+#[component]
+pub fn Forgot() -> impl IntoView {
+    let api = expect_context::<Api>();
+    let email = RwSignal::new(String::new());
+    let sent_to = RwSignal::new(None::<String>);
+    let action = SubmitAction::with_fields(&["email"]);
+    let request = Callback::new(move |()| {
+        let typed = email.get_untracked().trim().to_owned();
+        let asked = typed.clone();
+        action.run(async move { api.request_reset(&asked).await }, move |()| {
+            sent_to.set(Some(typed));
+        });
+    });
+    let wrong = action.validated("email", email, |typed| Ok(names::email(typed)?));
+    let incomplete =
+        Signal::derive(move || email.with(|email| names::email(email.trim()).is_err()));
+    let form = move || {
+        view! {
+            <SubmitForm action submit="Send link" on_submit=request incomplete class="stack">
+                <TextField label="E-mail" kind="email" autocomplete="username" value=email problem=wrong autofocus=true />
+            </SubmitForm>
+        }
+    };
+    let body = move || {
+        match sent_to.get() {
+        None => form().into_any(),
+        Some(address) => view! {
+            <p class="sentence" role="status">"Check your inbox: "{address}</p>
+            <p class="note">"If the address has an account, you will receive a link to set a new password. It works once, within one hour."</p>
+        }
+        .into_any(),
+    }
+    };
+    view! {
+        <main class="narrow">
+            <p class="brand"><Logo /></p>
+            <PageHeader title="Forgot your password?" lead="We will send you a link to set a new one." />
+            {body}
+            <p class="muted"><a href="/sign-in">"Back to sign-in"</a></p>
+        </main>
+    }
+}
