@@ -54,6 +54,7 @@ const ALERT_KINDS: [&str; 2] = ["quota", "denial_share"];
 const BUCKETS_S: [f64; 8] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0];
 
 impl Default for Meters {
+    #[expect(clippy::too_many_lines, reason = "an entry for each metric, with its help text")]
     fn default() -> Self {
         let recorder = PrometheusBuilder::new()
             .set_buckets(&BUCKETS_S)

@@ -73,6 +73,7 @@ const BUCKETS: [f64; 12] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.02, 0.05, 0.1];
 
 impl Meters {
+    #[expect(clippy::too_many_lines, reason = "an entry for each metric, with its help text")]
     pub(crate) fn new() -> Self {
         let recorder = PrometheusBuilder::new()
             .set_buckets(&BUCKETS)

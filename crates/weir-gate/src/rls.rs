@@ -81,7 +81,7 @@ impl RateLimits {
         let (metadata, extensions, message) = request.into_parts();
         let caller = caller(state, &metadata.into_headers()).map_err(|problem| {
             state.meters.refused_caller(Interface::RateLimitService, problem.code());
-            status(problem)
+            status(&problem)
         })?;
         let id = extensions.get::<RequestId>().copied();
         let Some(call) = Call::new(&caller, &message, &state.meters.rls) else {
@@ -109,7 +109,7 @@ fn caller(state: &GateState, headers: &HeaderMap) -> Result<Caller, Problem> {
 }
 
 /// The status of a refused caller.
-fn status(problem: Problem) -> Status {
+fn status(problem: &Problem) -> Status {
     let code = match problem.code() {
         ErrorCode::Unauthenticated | ErrorCode::Malformed => Code::Unauthenticated,
         ErrorCode::Forbidden => Code::PermissionDenied,

@@ -81,10 +81,12 @@ pub(crate) fn merged(requests: &[Request], matched: Vec<Matched>) -> (Matched, V
         let cost = if looks { 0 } else { request.cost() };
         match matched {
             Matched::Charged(own) => {
-                own.into_iter().for_each(|charge| add(&mut charges, charge, cost, at));
+                for charge in own {
+                    add(&mut charges, charge, cost, at);
+                }
             }
             Matched::Denied(by) => {
-                denied.extend(by.into_iter().map(|rule| (rule, Origins::of(at))))
+                denied.extend(by.into_iter().map(|rule| (rule, Origins::of(at))));
             }
             Matched::Allowed(by) => {
                 allowed.get_or_insert((by, Origins::of(at)));

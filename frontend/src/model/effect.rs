@@ -108,7 +108,13 @@ impl<'a> Change<'a> {
         let meter =
             |limit: &Limit| (name(CounterPart::Slot(limit.slot)), limit.algorithm.meter(around));
         let (group, over) = (Group::Enforced, self.after.over());
-        RuleMeters { group, over, block, limits: limits.iter().map(meter).collect() }
+        RuleMeters {
+            group,
+            over,
+            block,
+            limits: limits.iter().map(meter).collect(),
+            own_cost: None,
+        }
     }
 }
 

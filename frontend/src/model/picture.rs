@@ -232,6 +232,7 @@ fn meters(rule: &Rule, begin_us: u64) -> RuleMeters {
         limits: limits
             .map(|limit| (name(CounterPart::Slot(limit.slot)), limit.algorithm.meter(bounds)))
             .collect(),
+        own_cost: None,
     }
 }
 
