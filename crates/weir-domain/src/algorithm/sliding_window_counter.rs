@@ -86,7 +86,8 @@ impl SlidingWindowCounter {
         let most = self.count_max();
         View {
             start_us,
-            elapsed_ms: (at_us - start_us) / 1000,
+            // While time stands still, at the start of the window.
+            elapsed_ms: now.0.saturating_sub(start_us) / 1000,
             current: current.min(most),
             previous: previous.min(most),
             pulled,

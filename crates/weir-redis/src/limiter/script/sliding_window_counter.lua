@@ -20,7 +20,8 @@ local function judge(now, x, y, z, cost, limit, window_us)
     local most = math.floor(EXACT_MAX / window_ms)
     current, previous = math.min(current, most), math.min(previous, most)
   end
-  local elapsed_us = at - start
+  -- While time stands still, it stands at the start of the window.
+  local elapsed_us = now > start and now - start or 0
   local left_ms = window_ms - (elapsed_us - elapsed_us % 1000) / 1000
   local weighted = previous * left_ms
   if (weighted - weighted % window_ms) / window_ms + current + cost <= limit then
