@@ -5,13 +5,13 @@ read_globals = {
   -- Redis' own.
   "redis", "struct", "KEYS", "ARGV",
   -- Numbers that source.rs writes into the script.
-  "CONSUME", "PEEK", "REFUND", "RECORD", "FOREVER",
+  "CONSUME", "PEEK", "REFUND", "INSPECT", "RECORD", "RESERVE", "COMMIT", "SPACING", "RESERVED_MAX_US", "FOREVER",
   "SLACK_US", "STEP_US", "EXACT_MAX", "COUNT_MAX", "LOGGED", "LOG_LIMIT_MAX", "BUCKET_LEVEL_MAX",
 }
 -- The functions that source.rs makes of the other files.
 files["**/script/main.lua"] = {
   read_globals = {
     "subject_hash", "lengthen", "remove_dead", "bucket", "window", "charge_alone", "make_algorithm", "decide_any",
-    "has_own_key", "has_five_parameters",
+    "has_own_key", "has_five_parameters", "reservations",
   },
 }

@@ -2,6 +2,7 @@
 
 mod admin;
 mod checks;
+mod reservations;
 mod wire;
 
 use reqwest::Method;

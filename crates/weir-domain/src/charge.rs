@@ -131,6 +131,11 @@ impl RuleMeters {
 }
 
 impl Check {
+    /// The names of the counters of all limits.
+    pub fn names(&self) -> Vec<CounterName> {
+        self.rules.iter().flat_map(|rule| rule.limits.iter().map(|(name, _)| *name)).collect()
+    }
+
     /// The number of decisions about the check.
     pub fn limit_count(&self) -> usize {
         self.rules.iter().map(|rule| rule.limits.len()).sum()

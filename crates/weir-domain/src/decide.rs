@@ -9,7 +9,9 @@ use std::time::Duration;
 use crate::algorithm::{Counter, Meter, SLACK_US, Wait};
 use crate::charge::{Check, Group, RuleMeters};
 use crate::counter::CounterName;
+use crate::draft::Over;
 use crate::request::Operation;
+use crate::reservation::{Held, Reservations, Settlement};
 use crate::time::Micros;
 
 /// The decision of one limit.
@@ -40,9 +42,9 @@ impl Decision {
     }
 }
 
-/// Counters in memory.
+/// Counters in memory, and the units that are reserved at them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counters(pub HashMap<CounterName, Counter>);
+pub struct Counters(pub HashMap<CounterName, Counter>, pub Reservations);
 
 /// One rule while it is judged.
 #[derive(Debug)]
@@ -54,6 +56,8 @@ struct Judged<'a> {
     needed: u64,
     /// Milliseconds for which the subject is still blocked.
     blocked_ms: u64,
+    /// Milliseconds until the subject can have another reservation.
+    full_ms: u64,
     block_starts: bool,
     /// Whether the block was longer than the rule says, so that it restarts.
     block_restarts: bool,
@@ -65,6 +69,8 @@ struct JudgedLimit<'a> {
     name: CounterName,
     meter: &'a Meter,
     counter: Counter,
+    /// The units that reservations hold.
+    held: Held,
     /// Whether the limit passed the check when it was judged.
     passes: bool,
     /// The wait by the counter as it is now.
@@ -73,13 +79,43 @@ struct JudgedLimit<'a> {
     changed: bool,
 }
 
-/// Decides `check` at `now`: one decision for each limit, in order.
+/// Decides `check` at `now`: one decision for each limit, in order. None for a commit of a reservation that is not open.
 pub fn decide(counters: &mut Counters, check: &Check, now: Micros) -> Vec<Decision> {
+    decide_and_settle(counters, check, now).map_or_else(Vec::new, |(decisions, _)| decisions)
+}
+
+/// The same, with the effect of a reserve or commit. `None` for a commit of a reservation that is not open.
+pub fn decide_and_settle(
+    counters: &mut Counters,
+    check: &Check,
+    now: Micros,
+) -> Option<(Vec<Decision>, Option<Settlement>)> {
+    let (operation, cost) = (check.operation, check.cost);
+    let writes = !matches!(operation, Operation::Peek | Operation::Inspect);
+    let names = if counters.1.is_empty() { Vec::new() } else { check.names() };
+    let mut settlement = match operation {
+        Operation::Commit(commit) => {
+            let units = counters.1.remove(commit, &names, now)?;
+            Some(Settlement::Released { units, charged: cost })
+        }
+        _ => None,
+    };
+    if writes {
+        counters.1.remove_ended(&names, now);
+    }
     let mut judged: Vec<_> =
-        check.rules.iter().map(|rule| judge(counters, rule, check.cost, now)).collect();
+        check.rules.iter().map(|rule| judge(counters, rule, check, now)).collect();
     let enforced_pass = judged.iter().filter(|rule| rule.enforced()).all(Judged::passes);
     let enforced_denied_by_limit =
         judged.iter().filter(|rule| rule.enforced()).any(Judged::denied_by_limit);
+    let mut reserved = 0;
+    if let Operation::Reserve(reserve) = operation {
+        if enforced_pass {
+            reserved = if reserve.at_most { left(&mut judged, cost, now) } else { cost };
+        }
+        let ends = Micros(now.0 + reserve.ttl_ms * 1000);
+        settlement = Some(Settlement::Held { units: reserved, ends });
+    }
     let mut decisions = Vec::with_capacity(check.limit_count());
     for rule in &mut judged {
         let (passes, denied_by_limit) = if rule.enforced() {
@@ -87,25 +123,50 @@ pub fn decide(counters: &mut Counters, check: &Check, now: Micros) -> Vec<Decisi
         } else {
             (rule.passes(), rule.denied_by_limit())
         };
-        let outcome = match check.operation {
-            Operation::Refund | Operation::Inspect | Operation::Record => Outcome::Inspected,
-            Operation::Consume | Operation::Peek if rule.only_looks() => Outcome::Inspected,
-            Operation::Consume | Operation::Peek if passes => Outcome::Passed,
-            Operation::Consume | Operation::Peek => Outcome::Denied,
+        // Where the enforced rules deny, nothing is reserved at a rule alone either.
+        let reserves = matches!(operation, Operation::Reserve(_));
+        let outcome = match operation {
+            Operation::Refund | Operation::Inspect | Operation::Record | Operation::Commit(_) => {
+                Outcome::Inspected
+            }
+            _ if rule.only_looks() => Outcome::Inspected,
+            _ if passes && (!reserves || enforced_pass) => Outcome::Passed,
+            Operation::Consume | Operation::Peek | Operation::Reserve(_) => Outcome::Denied,
         };
-        match (outcome, check.operation) {
+        match (outcome, operation) {
+            (Outcome::Passed, Operation::Reserve(_)) => rule.reserve(now),
             (Outcome::Passed, _) => rule.charge(now),
             (Outcome::Denied, _) => rule.deny(denied_by_limit, now),
             (_, Operation::Refund) if rule.enforced() => rule.refund(now),
-            (_, Operation::Record) if rule.cost > 0 => rule.record(now),
+            (_, Operation::Record | Operation::Commit(_)) if rule.cost > 0 => {
+                rule.record(operation == Operation::Record, now);
+            }
             (Outcome::Inspected, _) => {}
         }
-        decisions.extend(rule.report(outcome, now));
-        if !matches!(check.operation, Operation::Peek | Operation::Inspect) {
+        let holds = reserves && outcome == Outcome::Passed;
+        decisions.extend(rule.report(outcome, if holds { reserved } else { 0 }, now));
+        if writes {
             rule.store(counters, now);
         }
+        if let (true, Operation::Reserve(reserve), Some(Settlement::Held { units, ends })) =
+            (holds, operation, settlement)
+        {
+            let names: Vec<_> = rule.held_at().collect();
+            counters.1.add(reserve.id, units, ends, &names);
+        }
     }
-    decisions
+    Some((decisions, settlement))
+}
+
+/// The most units that can be reserved at all enforced limits, at most `cost`.
+fn left(judged: &mut [Judged<'_>], cost: u64, now: Micros) -> u64 {
+    let bounding =
+        judged.iter_mut().filter(|rule| rule.enforced() && rule.meters.over == Over::Deny);
+    let limits = bounding.flat_map(|rule| &mut rule.limits).filter(|limit| !limit.is_spacing());
+    limits.fold(cost, |units, limit| {
+        let level = limit.meter.level(&mut limit.counter, now);
+        units.min(level.remaining.saturating_sub(limit.held.units))
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,15 +176,23 @@ enum Outcome {
     Inspected,
 }
 
-fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, cost: u64, now: Micros) -> Judged<'a> {
-    let (cost, needed) = (rule.taken(cost), rule.needed(cost));
+fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, check: &Check, now: Micros) -> Judged<'a> {
+    let full_ms = || rule.limits.first().map_or(0, |(name, _)| counters.1.full_ms(*name, now));
+    let (cost, needed) = (rule.taken(check.cost), rule.needed(check.cost));
+    let (needed, full_ms) = match check.operation {
+        Operation::Reserve(reserve) => {
+            (if reserve.at_most { needed.min(1) } else { needed }, full_ms())
+        }
+        _ => (needed, 0),
+    };
     let limits = rule.limits.iter().map(|(name, meter)| {
         let mut counter = counters.0.get(name).cloned().unwrap_or_default();
         let changed = meter.follow_clock(&mut counter, now);
-        let wait = meter.wait(&mut counter, needed, now);
+        let held = counters.1.held(*name, now);
+        let wait = held.wait(meter, &mut counter, needed, now);
         let delay_ms = meter.delay_ms(&mut counter, now);
         let passes = wait == Wait::None;
-        JudgedLimit { name: *name, meter, counter, passes, wait, delay_ms, changed }
+        JudgedLimit { name: *name, meter, counter, held, passes, wait, delay_ms, changed }
     });
     let (blocked_ms, block_restarts) =
         match rule.block.map(|(name, ms)| (counters.0.get(&name), ms)) {
@@ -133,7 +202,16 @@ fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, cost: u64, now: Micros) 
             _ => (0, false),
         };
     let limits = limits.collect();
-    Judged { meters: rule, cost, needed, blocked_ms, block_restarts, block_starts: false, limits }
+    Judged {
+        meters: rule,
+        cost,
+        needed,
+        blocked_ms,
+        full_ms,
+        block_restarts,
+        block_starts: false,
+        limits,
+    }
 }
 
 /// The rest of a block in milliseconds, and whether it restarts because a step of the clock or an edit of the rule left
@@ -153,7 +231,7 @@ impl Judged<'_> {
     }
 
     fn passes(&self) -> bool {
-        self.blocked_ms == 0 && !self.denied_by_limit()
+        self.blocked_ms == 0 && self.full_ms == 0 && !self.denied_by_limit()
     }
 
     fn denied_by_limit(&self) -> bool {
@@ -181,36 +259,53 @@ impl Judged<'_> {
         }
         for limit in self.limits.iter_mut().filter(|limit| limit.meter.counts_denied()) {
             limit.meter.log_denied(&mut limit.counter, self.cost, now);
-            limit.wait = limit.meter.wait(&mut limit.counter, self.needed, now);
+            limit.wait = limit.held.wait(limit.meter, &mut limit.counter, self.needed, now);
             limit.changed = true;
         }
     }
 
+    /// Charges the spacings, whose distance begins with a reservation. All other limits are charged by its commit.
+    fn reserve(&mut self, now: Micros) {
+        for limit in self.limits.iter_mut().filter(|limit| limit.is_spacing()) {
+            limit.meter.charge(&mut limit.counter, self.cost, now);
+            limit.changed = true;
+        }
+    }
+
+    /// The counters at which a reservation holds units.
+    fn held_at(&self) -> impl Iterator<Item = CounterName> {
+        self.limits.iter().filter(|limit| !limit.is_spacing()).map(|limit| limit.name)
+    }
+
     fn refund(&mut self, now: Micros) {
         let cost = self.cost;
-        self.change(|limit| limit.meter.refund(&mut limit.counter, cost, now), now);
+        self.change(true, |limit| limit.meter.refund(&mut limit.counter, cost, now), now);
     }
 
     /// Charges all limits, even if that is more than is left.
-    fn record(&mut self, now: Micros) {
+    fn record(&mut self, with_spacings: bool, now: Micros) {
         let cost = self.cost;
-        self.change(|limit| limit.meter.charge(&mut limit.counter, cost, now), now);
+        let charge = |limit: &mut JudgedLimit<'_>| {
+            limit.meter.charge(&mut limit.counter, cost, now);
+        };
+        self.change(with_spacings, charge, now);
     }
 
     /// Changes all counters and judges them anew.
-    fn change(&mut self, change: impl Fn(&mut JudgedLimit<'_>), now: Micros) {
-        for limit in &mut self.limits {
+    fn change(&mut self, with_spacings: bool, change: impl Fn(&mut JudgedLimit<'_>), now: Micros) {
+        for limit in self.limits.iter_mut().filter(|limit| with_spacings || !limit.is_spacing()) {
             change(limit);
-            limit.wait = limit.meter.wait(&mut limit.counter, self.needed, now);
+            limit.wait = limit.held.wait(limit.meter, &mut limit.counter, self.needed, now);
             limit.passes = limit.wait == Wait::None;
             limit.changed = true;
             limit.delay_ms = limit.meter.delay_ms(&mut limit.counter, now);
         }
     }
 
-    fn report(&mut self, outcome: Outcome, now: Micros) -> Vec<Decision> {
+    /// The decisions, after this many units were reserved at each limit.
+    fn report(&mut self, outcome: Outcome, reserved: u64, now: Micros) -> Vec<Decision> {
         let block_ms = self.meters.block.map_or(0, |(_, block_ms)| block_ms);
-        let (blocked_ms, block_starts) = (self.blocked_ms, self.block_starts);
+        let (blocked_ms, block_starts) = (self.blocked_ms.max(self.full_ms), self.block_starts);
         let report = |limit: &mut JudgedLimit<'_>| {
             let level = limit.meter.level(&mut limit.counter, now);
             let allowed = limit.passes && blocked_ms == 0;
@@ -221,9 +316,10 @@ impl Judged<'_> {
                 Wait::Forever => None,
             };
             let acts = outcome != Outcome::Denied && allowed;
+            let reserved = if limit.is_spacing() { 0 } else { reserved };
             Decision {
                 allowed,
-                remaining: level.remaining,
+                remaining: level.remaining.saturating_sub(limit.held.units + reserved),
                 reset_after_ms: level.reset_after_ms,
                 retry_after_ms,
                 delay_ms: if acts { limit.delay_ms } else { 0 },
@@ -240,6 +336,12 @@ impl Judged<'_> {
         if let (true, Some((name, block_ms))) = (begins, self.meters.block) {
             counters.0.insert(name, Counter::BlockedUntil(now.0 + block_ms * 1000));
         }
+    }
+}
+
+impl JudgedLimit<'_> {
+    fn is_spacing(&self) -> bool {
+        matches!(self.meter, Meter::Spacing(_))
     }
 }
 

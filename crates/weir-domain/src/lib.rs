@@ -42,6 +42,7 @@ pub mod subject;
 pub mod charge;
 pub mod decide;
 pub mod matching;
+pub mod reservation;
 pub mod rule_index;
 pub mod rule_parts;
 pub mod rulebook;

@@ -123,6 +123,12 @@ impl Override {
     }
 }
 
+impl Active {
+    fn is_in_force(&self, now: Timestamp) -> bool {
+        self.expires_at.is_none_or(|expires_at| now < expires_at)
+    }
+}
+
 impl Overrides {
     /// Collects the overrides of `rule`.
     pub fn build(
@@ -144,6 +150,16 @@ impl Overrides {
 
     /// The override for the subject with these values, which are in the order of `count_by`.
     pub fn find(&self, rule: &Rule, values: &[&str], now: Timestamp) -> Option<&Active> {
+        self.find_keyed(rule, values, now).map(|(_, active)| active)
+    }
+
+    /// The same with the key under which [`Overrides::at`] finds the override again.
+    pub fn find_keyed(
+        &self,
+        rule: &Rule,
+        values: &[&str],
+        now: Timestamp,
+    ) -> Option<(SubjectKey, &Active)> {
         let table = self.0.as_deref()?;
         table.masks.iter().find_map(|mask| {
             let mut hasher = SubjectHasher::default();
@@ -155,10 +171,16 @@ impl Overrides {
                     hasher.any(attribute);
                 }
             }
-            let active = table.by_subject.get(&hasher.finish())?;
-            let holds = active.expires_at.is_none_or(|expires_at| now < expires_at);
-            holds.then_some(active)
+            let key = hasher.finish();
+            let active = table.by_subject.get(&key)?;
+            active.is_in_force(now).then_some((key, active))
         })
+    }
+
+    /// The override that is stored under this key.
+    pub fn at(&self, key: SubjectKey, now: Timestamp) -> Option<&Active> {
+        let active = self.0.as_deref()?.by_subject.get(&key)?;
+        active.is_in_force(now).then_some(active)
     }
 }
 

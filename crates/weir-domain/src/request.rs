@@ -1,9 +1,10 @@
-//! Requests: the checks, peeks, refunds and inspections that callers send.
+//! Requests: the checks, peeks, refunds, records and reservations that callers send, and inspections.
 
 use std::collections::BTreeMap;
 
 use crate::limit::COST_MAX;
 use crate::names::{self, ATTRIBUTES_MAX, InvalidField};
+use crate::reservation::{Commit, Reserve};
 
 /// The most bytes of an idempotency key.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
@@ -38,6 +39,10 @@ pub enum Operation {
     Inspect,
     /// Take the cost, even if that is more than is left.
     Record,
+    /// Decide, and hold the cost if admitted, outside the counters.
+    Reserve(Reserve),
+    /// Release what a reservation holds, and take the cost, even if that is more than is left.
+    Commit(Commit),
 }
 
 /// A checked request.
@@ -67,7 +72,8 @@ impl Request {
                 wrong.push(InvalidField::new(format!("attributes.{name}"), reason));
             }
         }
-        let least = u64::from(draft.operation != Operation::Record);
+        let charges_all = matches!(draft.operation, Operation::Record | Operation::Commit(_));
+        let least = u64::from(!charges_all);
         if !(least..=COST_MAX).contains(&draft.cost) {
             wrong.push(InvalidField::new("cost", format!("must be from {least} to {COST_MAX}")));
         }

@@ -32,6 +32,11 @@ impl SpreadKey {
         self != Self::NONE
     }
 
+    /// The key with this digest.
+    pub const fn from_u64(digest: u64) -> Self {
+        Self(digest)
+    }
+
     /// The digest; 0 if the counter is not spread.
     pub fn to_u64(self) -> u64 {
         self.0

@@ -28,6 +28,9 @@ pub(crate) struct AnswerTemplate {
     pub(crate) limits: Vec<LimitLabel>,
     /// The version of the rulebook that decided.
     pub(crate) rulebook_version: u64,
+    /// Of a reserve: the text of the reservation, but for the numbers of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reservation: Option<String>,
 }
 
 /// The identity and the fixed numbers of a limit.
@@ -46,7 +49,7 @@ impl AnswerTemplate {
     /// The template of a request that these `deny` rules match.
     pub(crate) fn denied(by: &[Arc<ActiveRule>], rulebook_version: u64) -> Self {
         let denied_by = by.iter().map(|rule| Arc::clone(rule.name())).collect();
-        Self { denied_by, limits: Vec::new(), rulebook_version }
+        Self { denied_by, limits: Vec::new(), rulebook_version, reservation: None }
     }
 
     /// The template of a request with these charges.
@@ -61,7 +64,7 @@ impl AnswerTemplate {
                 charge.limits().iter().map(|limit| LimitLabel::new(charge, limit, now))
             })
             .collect();
-        Self { denied_by: Vec::new(), limits, rulebook_version }
+        Self { denied_by: Vec::new(), limits, rulebook_version, reservation: None }
     }
 
     /// The answer with these decisions, one for each limit.
@@ -155,6 +158,12 @@ pub(crate) fn fingerprint(request: &Request) -> String {
     match request.operation() {
         Operation::Refund => field("refund"),
         Operation::Record => field("record"),
+        Operation::Reserve(reserve) => {
+            field("reserve");
+            field(&format!("{} {}", reserve.ttl_ms, reserve.at_most));
+        }
+        // A repeated commit gets the first answer, whatever its cost.
+        Operation::Commit(_) => return "commit".to_owned(),
         Operation::Consume | Operation::Peek | Operation::Inspect => {}
     }
     field(request.namespace());

@@ -32,6 +32,17 @@ pub(crate) struct CheckOptions {
     deny_status: Option<u16>,
 }
 
+impl CheckOptions {
+    /// The status of a denied check.
+    pub(crate) fn denied(self) -> Result<StatusCode, Problem> {
+        match self.deny_status {
+            None | Some(429) => Ok(StatusCode::TOO_MANY_REQUESTS),
+            Some(200) => Ok(StatusCode::OK),
+            Some(_) => Err(Problem::invalid_field("deny_status", "must be 200 or 429")),
+        }
+    }
+}
+
 /// Decide a check and take what was admitted.
 #[utoipa::path(
     post, path = "/check", tag = "checks", operation_id = "check",
@@ -48,11 +59,7 @@ pub(crate) async fn check(
     Query(options): Query<CheckOptions>,
     StrictJson(body): StrictJson<CheckBody>,
 ) -> Result<Response, Problem> {
-    let denied = match options.deny_status {
-        None | Some(429) => StatusCode::TOO_MANY_REQUESTS,
-        Some(200) => StatusCode::OK,
-        Some(_) => return Err(Problem::invalid_field("deny_status", "must be 200 or 429")),
-    };
+    let denied = options.denied()?;
     let request = body.parse().map_err(Problem::invalid)?;
     let answer = decide_one(state, caller, request).await?;
     let status = if answer.allowed { StatusCode::OK } else { denied };
@@ -156,7 +163,7 @@ pub(crate) async fn refund(
 }
 
 /// The response to a request that the tenant's ceiling refused.
-fn over_ceiling(answer: &CheckAnswer) -> Response {
+pub(crate) fn over_ceiling(answer: &CheckAnswer) -> Response {
     let mut response = (StatusCode::TOO_MANY_REQUESTS, JsonText(answer.to_json())).into_response();
     headers::add(answer, response.headers_mut());
     response

@@ -4,27 +4,28 @@
 //! the others pending for the next stage. The checks of a batch stay in order, and Redis decides them in one call.
 
 mod admission;
+mod count;
 mod denied;
 mod leased;
 mod outage;
 mod pending;
 mod redis;
+mod reservation;
 mod rules;
 mod split;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use weir_domain::request::{Operation, Request};
+use weir_domain::request::Request;
 use weir_wire::check::CheckAnswer;
 
-use self::pending::{Outcome, PendingCheck};
+use self::pending::PendingCheck;
 use crate::caller::Caller;
 use crate::state::GateState;
-use crate::tally::DecisionEvent;
 use crate::together::Together;
-use crate::turns::Turns;
 
 pub(crate) use self::pending::KeyReused;
+pub(crate) use self::reservation::{Committed, Refused, Reserved, commit, reserve};
 pub(crate) use self::rules::TooManyLimits;
 
 /// Decides requests in order and counts them. Takes nothing if one of them matches too many limits.
@@ -38,7 +39,7 @@ pub(crate) async fn decide(
     let pending = |request| PendingCheck::new(caller, request, now);
     let mut checks: Vec<_> = requests.iter().map(pending).collect();
     answer(state, &mut checks).await?;
-    Ok(count(state, &mut checks, started.elapsed()).await)
+    Ok(count::count(state, &mut checks, started.elapsed()).await)
 }
 
 /// Decides checks of several requests in order, and counts them. Each check is charged as a whole or not. Its first request
@@ -53,7 +54,7 @@ pub(crate) async fn decide_together(
     let each = calls.iter().map(|requests| PendingCheck::of_several(caller, requests, now));
     let mut checks: Vec<_> = each.collect();
     answer(state, &mut checks).await?;
-    let answers = count(state, &mut checks, started.elapsed()).await;
+    let answers = count::count(state, &mut checks, started.elapsed()).await;
     let together = checks.iter().zip(answers).map(|(check, answer)| {
         let answer = answer.expect("requests without a key reuse none");
         let origins = check.origins.as_deref().unwrap_or_default();
@@ -76,59 +77,6 @@ async fn answer<'a>(
     redis::answer(state, checks).await;
     outage::answer(state, checks);
     Ok(())
-}
-
-/// Counts the answered checks for metrics and statistics, and returns their answers.
-async fn count(
-    state: &GateState,
-    checks: &mut [PendingCheck<'_>],
-    took: Duration,
-) -> Vec<Result<CheckAnswer, KeyReused>> {
-    let mut turns = Turns::default();
-    let mut answers = Vec::with_capacity(checks.len());
-    for check in checks {
-        let outcome = check.outcome.take().expect("the outage stage answers every check");
-        answers.push(match outcome {
-            Outcome::Answered(answer) => {
-                state.meters.decided(check.request.operation(), &answer, took);
-                record(state, check, &answer, took);
-                Ok(answer)
-            }
-            // The statistics count the first answer alone.
-            Outcome::Repeated(answer) => {
-                state.meters.decided(check.request.operation(), &answer, took);
-                Ok(answer)
-            }
-            Outcome::KeyReused => Err(KeyReused),
-        });
-        turns.worked(check.limit_count()).await;
-    }
-    answers
-}
-
-/// Counts an answer for the statistics. Peeks are not counted, nor refunds and records that admission refused: they changed
-/// nothing. Records are no part of the sample, because a what-if run would deny some.
-fn record(state: &GateState, check: &PendingCheck<'_>, answer: &CheckAnswer, took: Duration) {
-    let by_admission = answer.code.is_some();
-    let operation = check.request.operation();
-    match operation {
-        Operation::Consume => {}
-        Operation::Refund | Operation::Record if !by_admission => {}
-        _ => return,
-    }
-    let sample = check.namespace.and_then(|namespace| namespace.sample.as_ref());
-    state.tally.record(&DecisionEvent {
-        tenant: check.caller.tenant,
-        key: check.caller.key,
-        at: check.caller.at,
-        took,
-        known_namespace: check.namespace.is_some_and(|namespace| !namespace.rules.is_empty()),
-        sample: sample.filter(|_| !by_admission && operation != Operation::Record),
-        requests: check.requests,
-        origins: check.origins.as_deref().unwrap_or_default(),
-        matched: &check.matched,
-        answer,
-    });
 }
 
 #[cfg(test)]

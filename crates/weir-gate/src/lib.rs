@@ -1,7 +1,7 @@
 //! The data plane: `/check`, `/authorize`, Envoy's rate limit service, the rulebook in memory, and the answers while Redis is away.
 //!
 //! A check uses memory and at most one call of Redis, never Postgres or the control plane. A denied request for units of a
-//! lease takes a second call. The modules are listed in reading order: `check`, `authorize` and `rls` receive requests,
+//! lease takes a second call. The modules are listed in reading order: `check`, `reservations`, `authorize` and `rls` receive requests,
 //! `decide` is the pipeline, and the modules below are its parts.
 
 mod state;
@@ -14,6 +14,8 @@ mod decide;
 mod finish;
 mod headers;
 mod refusals;
+mod reservation_text;
+mod reservations;
 mod rls;
 mod undecided;
 
@@ -44,7 +46,7 @@ pub use openapi::{openapi, router};
 pub use rls::rate_limit_service;
 pub use rulebook::Staleness;
 pub use rulebook::follower::{Follower, FollowerSettings};
-pub use state::{GateParts, GateState};
+pub use state::{GateParts, GateState, Random};
 pub use tally::{Recorder, RecorderSettings};
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ pub(crate) struct Meters {
     cached_denials: Counter,
     leased: Counter,
     lost_units: Counter,
+    reservations: [(ReservationEvent, Counter); 4],
     tenant_rate_denied: Counter,
     degraded: [(Degraded, Counter); 3],
     /// Counts of requests to `/authorize` that were allowed, denied and not decided.
@@ -69,6 +70,32 @@ pub(crate) struct Meters {
 
 const RULEBOOK_AGE: &str = "weir_rulebook_age_seconds";
 const COPY_AGE: &str = "weir_rulebook_copy_age_seconds";
+
+/// An event in the life of a reservation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReservationEvent {
+    /// Units were held.
+    Reserved,
+    /// Its cost was charged, and its units were released.
+    Committed,
+    /// Its units were released.
+    Cancelled,
+    /// A commit came when it was no longer open.
+    Late,
+}
+
+impl ReservationEvent {
+    const ALL: [Self; 4] = [Self::Reserved, Self::Committed, Self::Cancelled, Self::Late];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reserved => "reserved",
+            Self::Committed => "committed",
+            Self::Cancelled => "cancelled",
+            Self::Late => "late",
+        }
+    }
+}
 const BUCKETS: [f64; 12] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.02, 0.05, 0.1];
 
@@ -138,6 +165,11 @@ impl Meters {
                 "weir_lost_lease_units_total",
                 "Leased units that the gate could neither use nor return.",
             ),
+            reservations: ReservationEvent::ALL.map(|event| {
+                let help = "Reservations that were made or ended.";
+                let labels = [("event", event.as_str())];
+                (event, names.labelled("weir_reservations_total", help, &labels))
+            }),
             tenant_rate_denied: names.counter(
                 "weir_tenant_rate_denied_total",
                 "Checks denied by their tenant's ceiling of checks per second.",
@@ -259,7 +291,8 @@ impl Meters {
     }
 
     pub(crate) fn decided(&self, operation: Operation, answer: &CheckAnswer, took: Duration) {
-        if operation == Operation::Record && answer.code != Some(AnswerCode::TenantRate) {
+        let records = matches!(operation, Operation::Record | Operation::Commit(_));
+        if records && answer.code != Some(AnswerCode::TenantRate) {
             self.recorded.increment(1);
         } else {
             self.outcome(answer);
@@ -310,6 +343,13 @@ impl Meters {
     /// Counts a check that was admitted with leased units.
     pub(crate) fn leased(&self) {
         self.leased.increment(1);
+    }
+
+    /// Counts an event in the life of a reservation.
+    pub(crate) fn reservation(&self, event: ReservationEvent) {
+        for (_, counter) in self.reservations.iter().filter(|(known, _)| *known == event) {
+            counter.increment(1);
+        }
     }
 
     /// Counts leased units that could neither be used nor returned.

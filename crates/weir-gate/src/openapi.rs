@@ -13,7 +13,7 @@ use weir_http::plane;
 use weir_wire::bounds::with_bounds;
 
 use crate::state::GateState;
-use crate::{authorize, check, health};
+use crate::{authorize, check, health, reservations};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -66,6 +66,9 @@ fn routes() -> OpenApiRouter<GateState> {
         .routes(routes!(check::batch))
         .routes(routes!(check::record))
         .routes(routes!(check::refund))
+        .routes(routes!(reservations::reserve))
+        .routes(routes!(reservations::commit))
+        .routes(routes!(reservations::cancel))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))

@@ -52,7 +52,15 @@ pub struct GateParts {
     pub(crate) clock: Clock,
     /// The clock for leases and cached denials.
     pub(crate) monotonic: Monotonic,
+    /// The randomness of the ids of reservations.
+    pub(crate) random: Random,
 }
+
+/// A source of randomness that is suitable for secrets.
+#[derive(Clone)]
+pub struct Random(Arc<Fill>);
+
+type Fill = dyn Fn(&mut [u8]) + Send + Sync;
 
 /// A clock that never steps: the system's, unless a test supplies another.
 #[derive(Clone, Default)]
@@ -60,22 +68,28 @@ pub(crate) struct Monotonic(Option<Arc<dyn Fn() -> Instant + Send + Sync>>);
 
 impl GateState {
     /// A gate that has not loaded a rulebook yet.
-    pub fn new(limiter: Limiter, clock: Clock) -> Self {
-        Self::with(limiter, clock, Monotonic::default(), Tally::per_thread())
+    pub fn new(limiter: Limiter, clock: Clock, random: Random) -> Self {
+        Self::with(limiter, clock, Monotonic::default(), Tally::per_thread(), random)
     }
 
     /// The same, without statistics, so that their cost can be measured.
-    pub fn without_statistics(limiter: Limiter, clock: Clock) -> Self {
-        Self::with(limiter, clock, Monotonic::default(), Tally::new(0))
+    pub fn without_statistics(limiter: Limiter, clock: Clock, random: Random) -> Self {
+        Self::with(limiter, clock, Monotonic::default(), Tally::new(0), random)
     }
 
     /// Without statistics, and with supplied time.
     #[cfg(test)]
     pub(crate) fn supplied(limiter: Limiter, clock: Clock, monotonic: Monotonic) -> Self {
-        Self::with(limiter, clock, monotonic, Tally::new(0))
+        Self::with(limiter, clock, monotonic, Tally::new(0), Random::new(|_| {}))
     }
 
-    fn with(limiter: Limiter, clock: Clock, monotonic: Monotonic, tally: Tally) -> Self {
+    fn with(
+        limiter: Limiter,
+        clock: Clock,
+        monotonic: Monotonic,
+        tally: Tally,
+        random: Random,
+    ) -> Self {
         Self(Arc::new(GateParts {
             held: Held::default(),
             limiter,
@@ -90,6 +104,7 @@ impl GateState {
             tally,
             clock,
             monotonic,
+            random,
         }))
     }
 
@@ -112,6 +127,26 @@ impl Monotonic {
     /// The time at `instant`, which was just read.
     pub(crate) fn at(&self, instant: Instant) -> Instant {
         self.0.as_ref().map_or(instant, |now| now())
+    }
+}
+
+impl Random {
+    /// A source that fills slices with `fill`.
+    pub fn new(fill: impl Fn(&mut [u8]) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(fill))
+    }
+
+    /// `N` random bytes.
+    pub(crate) fn bytes<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        (self.0)(&mut bytes);
+        bytes
+    }
+}
+
+impl fmt::Debug for Random {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Random")
     }
 }
 

@@ -10,4 +10,5 @@ mod preflight;
 mod rate_limit_service;
 mod records;
 mod refunds;
+mod reservations;
 mod support;

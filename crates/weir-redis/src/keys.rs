@@ -39,6 +39,13 @@ pub(crate) fn counter_hash(keys: &mut String, owner: Owner<'_>, subject: Subject
     hex16(keys, subject.0.to_be_bytes());
 }
 
+/// The open reservations of one subject: `weir:{tag}:tenant:namespace:r:subject`. The script derives it from the name of the
+/// subject hash.
+pub(crate) fn reservations(keys: &mut String, owner: Owner<'_>, subject: SubjectKey) {
+    prefix(keys, owner, "r");
+    hex16(keys, subject.0.to_be_bytes());
+}
+
 /// The log of a limit: `weir:{tag}:tenant:namespace:l:rule:slot:subject`.
 pub(crate) fn log(keys: &mut String, owner: Owner<'_>, rule: &str, slot: u16, subject: SubjectKey) {
     prefix(keys, owner, "l");
@@ -107,6 +114,8 @@ mod tests {
         assert_eq!(counter_hash, format!("{begin}s:00000000000000000000000000000004"));
         let log = key(|name| log(name, owner, "rule_2", 3, SubjectKey(4)));
         assert_eq!(log, format!("{begin}l:rule_2:3:00000000000000000000000000000004"));
+        let open = key(|name| reservations(name, owner, SubjectKey(4)));
+        assert_eq!(open, format!("{begin}r:00000000000000000000000000000004"));
         let record = key(|name| idempotency(name, owner, "}{\r\n*"));
         let digest = record.strip_prefix(&format!("{begin}i:")).expect("the same tag");
         assert!(digest.len() == 32 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()));

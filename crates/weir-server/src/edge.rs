@@ -21,6 +21,11 @@ pub fn random() -> Random {
     Random::new(fill)
 }
 
+/// The same for a gate.
+pub fn gate_random() -> weir_gate::Random {
+    weir_gate::Random::new(fill)
+}
+
 /// `N` random bytes.
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];

@@ -222,10 +222,11 @@ pub fn start_gate(
         state_dir: settings.state_dir,
         staleness: settings.staleness,
     };
+    let random = edge::gate_random();
     let state = if settings.statistics {
-        GateState::new(limiter, clock)
+        GateState::new(limiter, clock, random)
     } else {
-        GateState::without_statistics(limiter, clock)
+        GateState::without_statistics(limiter, clock, random)
     };
     let recorder_settings =
         RecorderSettings { id, boot_id, state_dir: follower_settings.state_dir.clone() };

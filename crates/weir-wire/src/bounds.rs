@@ -10,12 +10,14 @@ use weir_domain::limit::{COST_MAX, LIMITS_PER_RULE_MAX, LOG_LIMIT_MAX, SPAN_MS_M
 use weir_domain::names::{ATTRIBUTES_MAX, VALUE_BYTES_MAX};
 use weir_domain::profile::{DENY_STATUSES, DOMAIN_BYTES_MAX, TRUSTED_HOPS_MAX};
 use weir_domain::request::IDEMPOTENCY_KEY_BYTES_MAX;
+use weir_domain::reservation::{RESERVED_MAX_MS, RESERVED_MIN_MS};
 use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
 
 use crate::apply::APPLY_RULES_MAX;
 use crate::check::BATCH_MAX;
 use crate::document;
 use crate::overrides::{BULK_OVERRIDES_MAX, REASON_CHARS_MAX};
+use crate::reservations::RESERVATION_CHARS_MAX;
 use crate::simulate::TRACE_BYTES_MAX;
 use crate::tester::INSPECT_MAX;
 
@@ -27,6 +29,7 @@ const NAMESPACE: &str = "^[a-z0-9][a-z0-9_-]{0,62}$";
 const RULE_NAME: &str = "^[a-z0-9][a-z0-9-]{0,62}$";
 /// The name of a header.
 const HEADER_NAME: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$";
+const RESERVATION: &str = "^resv_[A-Za-z0-9_-]+$";
 const ATTRIBUTE: &str = "^[a-z][a-z0-9_.-]{0,63}$";
 /// No control characters.
 const ONE_LINE: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]*$";
@@ -191,6 +194,7 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
     let thresholds = json!({ "uniqueItems": true, "items": percent });
     let subjects = json!({ "items": with(json!({ "type": "object" }), &texts(COUNT_BY_MAX)) });
     let key = json!({ "minLength": 1, "maxLength": IDEMPOTENCY_KEY_BYTES_MAX });
+    let reservation = json!({ "pattern": RESERVATION, "maxLength": RESERVATION_CHARS_MAX });
     let window = json!({ "minimum": 60, "maximum": WINDOW_S_MAX, "multipleOf": 60 });
     let share = json!({ "minimum": 1, "maximum": 100 });
     let checks_min = json!({ "minimum": 1, "maximum": CHECKS_MIN_MAX });
@@ -211,6 +215,15 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("CheckBody", "idempotency_key", key.clone()),
         ("RecordBody", "idempotency_key", key.clone()),
         ("RecordBody", "cost", json!({ "minimum": 0 })),
+        ("ReserveBody", "idempotency_key", key.clone()),
+        (
+            "ReserveBody",
+            "ttl_ms",
+            json!({ "minimum": RESERVED_MIN_MS, "maximum": RESERVED_MAX_MS }),
+        ),
+        ("CommitBody", "cost", json!({ "minimum": 0 })),
+        ("CommitBody", "reservation", reservation.clone()),
+        ("CancelBody", "reservation", reservation),
         ("RefundBody", "idempotency_key", key),
         ("BatchBody", "checks", list(BATCH_MAX)),
         ("AlertBody", "thresholds_percent", with(list(THRESHOLDS_MAX), &thresholds)),

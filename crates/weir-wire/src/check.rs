@@ -288,7 +288,7 @@ impl RefundBody {
 }
 
 /// A map of strings. A repeated name is refused, because the second value would silently replace the first.
-fn attributes<'de, D: Deserializer<'de>>(
+pub(crate) fn attributes<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, String>, D::Error> {
     struct Attributes;
@@ -316,10 +316,10 @@ fn attributes<'de, D: Deserializer<'de>>(
     deserializer.deserialize_map(Attributes)
 }
 
-fn default_namespace() -> String {
+pub(crate) fn default_namespace() -> String {
     DEFAULT_NAMESPACE.to_owned()
 }
 
-const fn one() -> u64 {
+pub(crate) const fn one() -> u64 {
     1
 }

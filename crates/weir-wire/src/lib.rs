@@ -21,6 +21,7 @@ pub mod problem;
 pub mod profiles;
 pub mod recorded_checks;
 pub mod replicas;
+pub mod reservations;
 pub mod rules;
 pub mod second_factors;
 pub mod sessions;

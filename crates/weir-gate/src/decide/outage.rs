@@ -26,9 +26,15 @@ fn degraded_answer(local_counters: &Local, check: &PendingCheck<'_>) -> CheckAns
     let policy = |charge: &RuleCharge| charge.active.rule.on_store_failure();
     let denies =
         charges.iter().any(|charge| !charge.shadow() && policy(charge) == OnStoreFailure::Deny);
-    // A denied check takes nothing from local counters either.
-    let local_operation =
-        if denies && operation == Operation::Consume { Operation::Peek } else { operation };
+    let local_operation = match operation {
+        // A denied check takes nothing from local counters either.
+        Operation::Consume | Operation::Reserve(_) if denies => Operation::Peek,
+        // Nothing is held in memory: the estimate is taken, and nothing returns.
+        Operation::Reserve(_) => Operation::Consume,
+        // The caller repeats the commit.
+        Operation::Commit(_) => Operation::Peek,
+        other => other,
+    };
     let is_local = |charge: &&RuleCharge| policy(charge) == OnStoreFailure::Local;
     let local: Vec<RuleCharge> = charges.iter().filter(is_local).cloned().collect();
     let decisions = local_counters.decide(check.caller.tenant, local_operation, cost, &local);
@@ -43,6 +49,7 @@ fn degraded_answer(local_counters: &Local, check: &PendingCheck<'_>) -> CheckAns
         denied_by: template.denied_by.clone(),
         limits: local_labels.map(|(label, _)| label.clone()).collect(),
         rulebook_version: template.rulebook_version,
+        reservation: None,
     };
     let mut answer = local_template.answer(&decisions, operation);
 

@@ -7,6 +7,7 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::matching::Matched;
 use weir_domain::request::{Operation, Request};
+use weir_domain::reservation::Settlement;
 use weir_domain::rulebook::Namespace;
 use weir_redis::limiter::{Asked, Idempotency};
 use weir_wire::check::CheckAnswer;
@@ -45,6 +46,10 @@ pub(super) struct PendingCheck<'a> {
     pub(super) lease: Option<LeaseRequest<'a>>,
     /// Whether Redis failed to decide the check.
     pub(super) redis_failed: bool,
+    /// Of a reserve: the text of the reservation, but for the numbers of the answer. A repeat gets that of the first request.
+    pub(super) reservation: Option<String>,
+    /// The effect of a reserve or commit in Redis.
+    pub(super) settlement: Option<Settlement>,
     pub(super) outcome: Option<Outcome>,
 }
 
@@ -55,6 +60,8 @@ pub(super) enum Outcome {
     /// The answer of the first request with the same idempotency key.
     Repeated(CheckAnswer),
     KeyReused,
+    /// The reservation to commit is not open.
+    NotOpen,
 }
 
 /// The checks without an answer: the pending ones, and those that Redis failed to decide.
@@ -85,6 +92,8 @@ impl<'a> PendingCheck<'a> {
             generation: None,
             lease: None,
             redis_failed: false,
+            reservation: None,
+            settlement: None,
             outcome: None,
         }
     }
@@ -138,9 +147,11 @@ impl<'a> PendingCheck<'a> {
     /// The idempotency key; peeks have none.
     pub(super) fn idempotency_key(&self) -> Option<&str> {
         match self.request.operation() {
-            Operation::Consume | Operation::Refund | Operation::Record => {
-                self.request.idempotency_key()
-            }
+            Operation::Consume
+            | Operation::Refund
+            | Operation::Record
+            | Operation::Reserve(_)
+            | Operation::Commit(_) => self.request.idempotency_key(),
             Operation::Peek | Operation::Inspect => None,
         }
     }
@@ -204,6 +215,7 @@ impl<'a> PendingCheck<'a> {
     pub(super) fn idempotency(&self) -> Option<Idempotency> {
         let key = self.idempotency_key()?.to_owned();
         let fingerprint = answer::fingerprint(self.request);
-        Some(Idempotency { key, fingerprint, text: self.template().to_text() })
+        let template = AnswerTemplate { reservation: self.reservation.clone(), ..self.template() };
+        Some(Idempotency { key, fingerprint, text: template.to_text() })
     }
 }

@@ -79,6 +79,18 @@ fn accept(state: &GateState, check: &mut PendingCheck<'_>, answer: Answer) {
             let answer = first.answer(&decisions, check.request.operation());
             check.outcome = Some(Outcome::Repeated(answer));
         }
+        Answer::Settled(at, None, decisions, settlement) => {
+            check.settlement = Some(settlement);
+            accept_decisions(state, check, at, decisions);
+        }
+        Answer::Settled(_, Some(text), decisions, settlement) => {
+            let first = AnswerTemplate::from_text(&text).unwrap_or_else(|| check.template());
+            check.settlement = Some(settlement);
+            check.reservation.clone_from(&first.reservation);
+            let answer = first.answer(&decisions, check.request.operation());
+            check.outcome = Some(Outcome::Repeated(answer));
+        }
+        Answer::NotOpen => check.outcome = Some(Outcome::NotOpen),
         Answer::KeyReused => check.outcome = Some(Outcome::KeyReused),
         Answer::Unreadable(key) => {
             report_unreadable(state, &key);
@@ -106,7 +118,7 @@ fn accept_decisions(
     if let Some(generation) = check.generation.take() {
         state.denial_cache.insert(generation, check.charged_rules(), &decisions, now);
     }
-    if check.request.operation() == Operation::Refund {
+    if matches!(check.request.operation(), Operation::Refund | Operation::Commit(_)) {
         state.denial_cache.invalidate_all(check.charges());
     }
     check.answer(&decisions);

@@ -1,6 +1,7 @@
 //! Each stage of the pipeline by itself.
 
 mod fixture;
+mod reservations;
 mod split;
 
 use weir_domain::decide::Decision;
@@ -15,7 +16,7 @@ use crate::leases::LeaseOutcome;
 fn answer<'c>(check: &'c PendingCheck<'_>) -> Option<&'c CheckAnswer> {
     match check.outcome.as_ref()? {
         Outcome::Answered(answer) | Outcome::Repeated(answer) => Some(answer),
-        Outcome::KeyReused => None,
+        Outcome::KeyReused | Outcome::NotOpen => None,
     }
 }
 

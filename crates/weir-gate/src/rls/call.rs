@@ -154,8 +154,8 @@ impl<'m> Hits<'m> {
     fn check(&self) -> usize {
         match self.operation {
             Operation::Refund => 0,
-            Operation::Record => 1,
-            Operation::Consume | Operation::Peek | Operation::Inspect => 2,
+            Operation::Record | Operation::Commit(_) => 1,
+            Operation::Consume | Operation::Peek | Operation::Inspect | Operation::Reserve(_) => 2,
         }
     }
 }

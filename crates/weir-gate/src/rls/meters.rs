@@ -74,10 +74,10 @@ impl RlsMeters {
 
     pub(super) fn descriptor(&self, operation: Operation) {
         let place = match operation {
-            Operation::Consume => 0,
+            Operation::Consume | Operation::Reserve(_) => 0,
             Operation::Peek | Operation::Inspect => 1,
             Operation::Refund => 2,
-            Operation::Record => 3,
+            Operation::Record | Operation::Commit(_) => 3,
         };
         self.descriptors[place].increment(1);
     }

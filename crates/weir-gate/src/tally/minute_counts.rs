@@ -118,7 +118,8 @@ impl MinuteCounts {
         let tenant = self.tenants.entry(event.tenant).or_default();
         tenant.keys.insert(event.key, event.at.as_millis());
         let operation = event.request().operation();
-        let counts_decisions = !matches!(operation, Operation::Refund | Operation::Record);
+        let records = matches!(operation, Operation::Record | Operation::Commit(_));
+        let counts_decisions = !records && operation != Operation::Refund;
         if counts_decisions && tenant.sketch.is_none() && self.sketches < SKETCHES_MAX {
             tenant.sketch = Some(Box::default());
             self.sketches += 1;
@@ -134,7 +135,7 @@ impl MinuteCounts {
             self.sample_bytes = (self.sample_bytes + before).saturating_sub(free);
         }
         let requests = tenant.namespace(event);
-        if operation == Operation::Record {
+        if records {
             requests.requests.recorded += 1;
             for decision in &decisions {
                 requests.rules.entry(decision.rule.id).or_default().recorded += 1;

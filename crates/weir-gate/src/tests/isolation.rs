@@ -9,14 +9,21 @@ use super::support::Gate;
 /// Operations without authentication. Add one only after a review.
 const PUBLIC: [(&str, &str); 3] = [("get", "/healthz"), ("get", "/readyz"), ("get", "/metrics")];
 
+/// The reservation of a request in `default` that no limit counted.
+const RESERVATION: &str =
+    "resv_AQAHBwcHBwcHBwcHBwcHBwcHAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB2RlZmF1bHQ";
+
 /// Operations that need a key with the scope `check`, each with a valid body.
-fn with_key() -> [(&'static str, &'static str, Value); 4] {
+fn with_key() -> [(&'static str, &'static str, Value); 7] {
     let check = json!({ "attributes": { "user": "u-1" } });
     [
         ("post", "/check", check.clone()),
         ("post", "/check/batch", json!({ "checks": [check.clone()] })),
         ("post", "/record", check.clone()),
-        ("post", "/refund", check),
+        ("post", "/refund", check.clone()),
+        ("post", "/reserve", check),
+        ("post", "/commit", json!({ "reservation": RESERVATION, "cost": 1 })),
+        ("post", "/cancel", json!({ "reservation": RESERVATION })),
     ]
 }
 

@@ -22,7 +22,7 @@ use weir_rls::{RateLimitRequest, RateLimitResponse};
 use weir_wire::stored::{StoredKey, StoredProfile, StoredRule, StoredTenant};
 
 use crate::rls::RateLimits;
-use crate::{GateState, router};
+use crate::{GateState, Random, router};
 
 pub(super) const DASHBOARD: &str = "https://limits.example.com";
 
@@ -83,7 +83,7 @@ impl Gate {
             tokio::task::yield_now().await;
         }
         let clock = Clock::new(|| Timestamp::from_millis(1_763_726_400_000));
-        let state = GateState::new(limiter, clock);
+        let state = GateState::new(limiter, clock, counting());
         let compiled = tenants.into_iter().map(|tenant| {
             let (rules, left_out) = tenant.compile();
             assert_eq!(left_out, []);
@@ -141,6 +141,17 @@ impl Gate {
     pub(super) async fn answer(&self, request: Request<Body>) -> Response<Body> {
         self.plane.answer(request).await
     }
+}
+
+/// A source of numbers that differ from call to call, in all tests.
+fn counting() -> Random {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    Random::new(|bytes| {
+        let next = NEXT.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+        for (byte, next) in bytes.iter_mut().zip(next.iter().cycle()) {
+            *byte = *next;
+        }
+    })
 }
 
 /// The stored form of profiles.

@@ -4,6 +4,7 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
 use weir_domain::request::Operation;
+use weir_domain::reservation::Settlement;
 use weir_domain::spread::SpreadKey;
 use weir_domain::time::Micros;
 
@@ -51,6 +52,10 @@ pub struct Idempotency {
 pub enum Answer {
     /// Decided at this time, with one decision for each limit of each rule.
     Decided(Micros, Vec<Decision>),
+    /// A reserve or commit was decided at this time. The text is there for a repeat, which got the first answer.
+    Settled(Micros, Option<String>, Vec<Decision>, Settlement),
+    /// The reservation to commit is not open. Nothing was written.
+    NotOpen,
     /// The first answer to the same request, with its text. Nothing was taken.
     Repeated(Micros, String, Vec<Decision>),
     /// The idempotency key was used for another request. Nothing was taken.

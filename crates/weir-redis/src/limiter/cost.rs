@@ -5,6 +5,7 @@
 
 use weir_domain::charge::RuleCharge;
 use weir_domain::limit::Limit;
+use weir_domain::request::Operation;
 
 use super::asked::Asked;
 
@@ -16,6 +17,9 @@ const LIMIT: u32 = 2;
 const LOG: u32 = 8;
 const BLOCK: u32 = 3;
 const IDEMPOTENCY_RECORD: u32 = 8;
+/// A reserve or commit adds or removes a member, and changes each counter twice.
+const RESERVATION: u32 = 10;
+const RESERVATION_LIMIT: u32 = 4;
 
 /// The estimated script time of checks that are sent together, in microseconds; at least 1.
 pub(super) fn of(asked: &[Asked<'_>]) -> u32 {
@@ -44,7 +48,14 @@ pub(super) fn parts<'a, 'b>(asked: &'a [Asked<'b>]) -> impl Iterator<Item = &'a 
 
 fn of_check(check: &Asked<'_>) -> u32 {
     let record = if check.idempotency.is_some() { IDEMPOTENCY_RECORD } else { 0 };
-    check.rules.iter().map(of_rule).fold(CHECK + record, u32::saturating_add)
+    let decided = check.rules.iter().map(of_rule).fold(CHECK + record, u32::saturating_add);
+    if !matches!(check.operation, Operation::Reserve(_) | Operation::Commit(_)) {
+        return decided;
+    }
+    let of_limits = |rule: &RuleCharge| {
+        u32::try_from(rule.limits().len()).unwrap_or(u32::MAX).saturating_mul(RESERVATION_LIMIT)
+    };
+    check.rules.iter().map(of_limits).fold(decided + RESERVATION, u32::saturating_add)
 }
 
 fn of_rule(rule: &RuleCharge) -> u32 {
@@ -57,7 +68,6 @@ fn of_rule(rule: &RuleCharge) -> u32 {
 mod tests {
     use weir_domain::draft::LimitDraft;
     use weir_domain::id::TenantId;
-    use weir_domain::request::Operation;
 
     use super::*;
     use crate::limiter::Idempotency;

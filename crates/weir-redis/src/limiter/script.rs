@@ -11,6 +11,8 @@ use weir_domain::decide::Decision;
 use weir_domain::draft::Over;
 use weir_domain::id::TenantId;
 use weir_domain::limit::EXACT_MAX;
+use weir_domain::request::Operation;
+use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
 
 use super::asked::{Answer, Asked};
@@ -33,6 +35,7 @@ const REPEATED: f64 = 2.0;
 const KEY_REUSED: f64 = 3.0;
 const DECIDED_WITHOUT_LIMITS: f64 = 4.0;
 const UNREADABLE: f64 = 5.0;
+const NOT_OPEN: f64 = 6.0;
 #[expect(clippy::cast_precision_loss, reason = "it is exactly representable")]
 const NEVER: f64 = FOREVER as f64;
 const CUT_SHORT: RedisError = RedisError::BadReply("cut short");
@@ -46,11 +49,19 @@ pub(super) struct Encoded {
     key_ends: SmallVec<[usize; FEW]>,
     numbers: Vec<u8>,
     texts: Vec<String>,
-    /// The number of limits of each check.
-    limits: SmallVec<[usize; FEW]>,
+    /// The numbers that are expected for each check.
+    expected: SmallVec<[Expected; FEW]>,
     /// The time for which the periods of its quotas were chosen.
     from_us: u64,
     until_us: u64,
+}
+
+/// The decisions that are expected for a check.
+#[derive(Debug, Clone, Copy)]
+struct Expected {
+    limits: usize,
+    /// Of a reserve or commit: its settlement follows the decisions.
+    settlement: Option<fn(u64, u64) -> Settlement>,
 }
 
 /// The reply to a call.
@@ -80,7 +91,7 @@ pub(super) fn reply(all: &[&Encoded], value: Value) -> Result<Reply, RedisError>
     };
     let mut answers = Answers { now, numbers: &numbers, texts: items };
     let mut own =
-        |encoded: &&Encoded| encoded.limits.iter().map(|&limits| answers.next(limits)).collect();
+        |encoded: &&Encoded| encoded.expected.iter().map(|&check| answers.next(check)).collect();
     let all = all.iter().map(&mut own).collect::<Result<_, _>>()?;
     if !answers.numbers.is_empty() {
         return Err(RedisError::BadReply("another number of checks"));
@@ -97,7 +108,7 @@ impl Encoded {
             key_ends: SmallVec::new(),
             numbers: Vec::with_capacity((8 * (5 + 4 + 4) + 12) * asked.len()),
             texts: Vec::new(),
-            limits: SmallVec::new(),
+            expected: SmallVec::new(),
             from_us: 0,
             until_us: EXACT_MAX,
         };
@@ -135,6 +146,7 @@ impl Encoded {
             hash_count,
             u64::from(idempotent),
         ]);
+        self.reservation(check.operation);
         if let Some(idempotency) = &check.idempotency {
             self.key(|keys| keys::idempotency(keys, owner, &idempotency.key));
             let texts =
@@ -148,10 +160,30 @@ impl Encoded {
                 written = counter_hash;
             }
         }
+        if matches!(check.operation, Operation::Reserve(_) | Operation::Commit(_)) {
+            let mut written = 0;
+            for (rule, &counter_hash) in check.rules.iter().zip(&counter_hashes) {
+                if counter_hash > written {
+                    self.key(|keys| keys::reservations(keys, owner, rule.subject));
+                    written = counter_hash;
+                }
+            }
+        }
         for (rule, &counter_hash) in check.rules.iter().zip(&counter_hashes) {
             self.rule(owner, rule, counter_hash, bounds);
         }
-        self.limits.push(check.rules.iter().map(|rule| rule.limits().len()).sum());
+        self.expected.push(Expected::of(check));
+    }
+
+    /// Writes the numbers that only a reserve or commit has.
+    fn reservation(&mut self, operation: Operation) {
+        let (id, time, at_most) = match operation {
+            Operation::Reserve(reserve) => (reserve.id, reserve.ttl_ms, reserve.at_most),
+            Operation::Commit(commit) => (commit.id, commit.ends.0, false),
+            _ => return,
+        };
+        self.numbers.extend_from_slice(&id.0);
+        self.push(&[time, u64::from(at_most)]);
     }
 
     fn rule(
@@ -196,6 +228,20 @@ impl Encoded {
     }
 }
 
+impl Expected {
+    fn of(check: &Asked<'_>) -> Self {
+        let limits = check.rules.iter().map(|rule| rule.limits().len()).sum();
+        let settlement: Option<fn(u64, u64) -> Settlement> = match check.operation {
+            Operation::Reserve(_) => {
+                Some(|units, ends| Settlement::Held { units, ends: Micros(ends) })
+            }
+            Operation::Commit(_) => Some(|units, charged| Settlement::Released { units, charged }),
+            _ => None,
+        };
+        Self { limits, settlement }
+    }
+}
+
 /// The number of each rule's subject hash within the check, from 1 in the order in which the rules need them.
 fn counter_hashes(rules: &[RuleCharge]) -> SmallVec<[u64; 2 * FEW]> {
     let mut count = 0;
@@ -223,7 +269,7 @@ pub(super) fn command(
     grace_ms: u64,
 ) -> Cmd {
     let key_count: usize = all.iter().map(|encoded| encoded.key_ends.len()).sum();
-    let checks: usize = all.iter().map(|encoded| encoded.limits.len()).sum();
+    let checks: usize = all.iter().map(|encoded| encoded.expected.len()).sum();
     let from_us = all.iter().map(|encoded| encoded.from_us).max().unwrap_or(0);
     let until_us = all.iter().map(|encoded| encoded.until_us).min().unwrap_or(EXACT_MAX);
     let until_us = if until_us == EXACT_MAX { 0 } else { until_us };
@@ -258,8 +304,8 @@ struct Answers<'a, I> {
 }
 
 impl<I: Iterator<Item = Value>> Answers<'_, I> {
-    /// Reads the answer to the next check, which has this number of limits.
-    fn next(&mut self, limits: usize) -> Result<Answer, RedisError> {
+    /// Reads the answer to the next check.
+    fn next(&mut self, expected: Expected) -> Result<Answer, RedisError> {
         let first = self.numbers.first_chunk().map(|bytes| f64::from_le_bytes(*bytes));
         match first.ok_or(RedisError::BadReply("another number of checks"))? {
             DECIDED_WITHOUT_LIMITS => {
@@ -275,13 +321,25 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
                 let key = self.text()?;
                 Ok(Answer::Unreadable(String::from_utf8_lossy(&key).into_owned()))
             }
-            REPEATED => self.repeated(),
-            _ => Ok(Answer::Decided(self.now, self.decisions(limits)?)),
+            NOT_OPEN => {
+                self.take()?;
+                Ok(Answer::NotOpen)
+            }
+            REPEATED => self.repeated(expected),
+            _ => {
+                let decisions = self.decisions(expected.limits)?;
+                Ok(match expected.settlement {
+                    None => Answer::Decided(self.now, decisions),
+                    Some(make) => {
+                        Answer::Settled(self.now, None, decisions, self.settlement(make)?)
+                    }
+                })
+            }
         }
     }
 
     /// Reads a record of an answer. The rest of the reply can be read even if the record is damaged.
-    fn repeated(&mut self) -> Result<Answer, RedisError> {
+    fn repeated(&mut self, expected: Expected) -> Result<Answer, RedisError> {
         self.take()?;
         let length = usize::try_from(self.take()?).unwrap_or(usize::MAX).saturating_mul(8);
         let (numbers, rest) = self.numbers.split_at_checked(length).ok_or(CUT_SHORT)?;
@@ -290,10 +348,17 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
         let mut record = Answers { now: self.now, numbers, texts: std::iter::empty() };
         let decisions = match length / 8 {
             1 => Ok(Vec::new()),
-            count => record.decisions(count / NUMBERS_PER_LIMIT),
+            count => {
+                let settlements = usize::from(expected.settlement.is_some());
+                record.decisions((count / NUMBERS_PER_LIMIT).saturating_sub(settlements))
+            }
         };
-        Ok(match (decisions, String::from_utf8(text)) {
-            (Ok(decisions), Ok(text)) => Answer::Repeated(self.now, text, decisions),
+        let settlement = expected.settlement.map(|make| record.settlement(make)).transpose();
+        Ok(match (decisions, String::from_utf8(text), settlement) {
+            (Ok(decisions), Ok(text), Ok(None)) => Answer::Repeated(self.now, text, decisions),
+            (Ok(decisions), Ok(text), Ok(Some(settlement))) => {
+                Answer::Settled(self.now, Some(text), decisions, settlement)
+            }
             _ => Answer::Unreadable("a record of an idempotency key".to_owned()),
         })
     }
@@ -320,6 +385,15 @@ impl<I: Iterator<Item = Value>> Answers<'_, I> {
             });
         }
         Ok(decisions)
+    }
+
+    /// Reads the numbers after the decisions of a reserve or commit.
+    fn settlement(&mut self, make: fn(u64, u64) -> Settlement) -> Result<Settlement, RedisError> {
+        self.take()?;
+        let settlement = make(self.take()?, self.take()?);
+        self.take()?;
+        self.take()?;
+        Ok(settlement)
     }
 
     fn take_unless_never(&mut self) -> Result<Option<u64>, RedisError> {

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use weir_domain::algorithm::{Kind, SLACK_US, STEP_US};
 use weir_domain::limit::{COUNT_MAX, EXACT_MAX, LOG_LIMIT_MAX};
 use weir_domain::request::Operation;
+use weir_domain::reservation::RESERVED_MAX_US;
 
 /// The program as a script.
 pub(super) static SCRIPT: LazyLock<String> =
@@ -51,12 +52,13 @@ static PROGRAM: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// The files of functions, in the order in which they are defined.
-const FUNCTIONS: [(&str, &str); 6] = [
+const FUNCTIONS: [(&str, &str); 7] = [
     ("subject_hash", include_str!("script/subject_hash.lua")),
     ("lengthen", include_str!("script/lengthen.lua")),
     ("remove_dead", include_str!("script/remove_dead.lua")),
     ("bucket", include_str!("script/bucket.lua")),
     ("window", include_str!("script/window.lua")),
+    ("reservations", include_str!("script/reservations.lua")),
     ("decide_any", include_str!("script/decide_any.lua")),
 ];
 const MAIN: &str = include_str!("script/main.lua");
@@ -112,8 +114,13 @@ pub(super) const fn operation(operation: Operation) -> u64 {
         Operation::Refund => 3,
         Operation::Inspect => 4,
         Operation::Record => 5,
+        Operation::Reserve(_) => RESERVE,
+        Operation::Commit(_) => COMMIT,
     }
 }
+
+const RESERVE: u64 = 6;
+const COMMIT: u64 = 7;
 
 /// The number that a name in capitals stands for. `None` if there is no such name.
 fn constant(name: &str) -> Option<i64> {
@@ -121,7 +128,12 @@ fn constant(name: &str) -> Option<i64> {
         "CONSUME" => operation(Operation::Consume),
         "PEEK" => operation(Operation::Peek),
         "REFUND" => operation(Operation::Refund),
+        "INSPECT" => operation(Operation::Inspect),
         "RECORD" => operation(Operation::Record),
+        "RESERVE" => RESERVE,
+        "COMMIT" => COMMIT,
+        "SPACING" => u64::from(Kind::Spacing.number()),
+        "RESERVED_MAX_US" => RESERVED_MAX_US,
         "SLACK_US" => SLACK_US,
         "STEP_US" => STEP_US,
         "EXACT_MAX" => EXACT_MAX,

@@ -11,6 +11,7 @@ pub(crate) mod fixture;
 mod guarantees;
 mod idempotency;
 mod refunds;
+mod reservations;
 mod subject_hashes;
 mod twin;
 mod unreadable;

@@ -161,6 +161,8 @@ impl<'a> Part<'a> {
                 self.result = Some(PartResult::Repeated(text, decisions));
             }
             Answer::KeyReused => self.result = Some(PartResult::KeyReused),
+            // Reserves and commits have no parts.
+            Answer::Settled(..) | Answer::NotOpen => self.fail(false),
             Answer::Unreadable(key) => {
                 redis::report_unreadable(state, &key);
                 self.fail(false);

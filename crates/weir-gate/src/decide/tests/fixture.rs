@@ -20,7 +20,7 @@ use super::super::rules;
 use super::denial;
 use crate::caller::Caller;
 use crate::leases::{LeaseOutcome, LeaseRequest};
-use crate::state::GateState;
+use crate::state::{GateState, Random};
 
 pub(super) struct Fixture {
     pub(super) state: GateState,
@@ -83,7 +83,7 @@ impl Fixture {
         let client = weir_redis::client(redis).expect("an address");
         let limiter = Limiter::start(client, settings, stop.clone());
         let clock = Clock::new(|| Timestamp::from_millis(NOW_MS));
-        let state = GateState::without_statistics(limiter, clock);
+        let state = GateState::without_statistics(limiter, clock, Random::new(|_| {}));
         state.denial_cache.set_connected(weir_redis::placement::Buckets::ALL);
         state.leases.set_connected(weir_redis::placement::Buckets::ALL, Instant::now());
         Self { state, caller: caller(tenant, rules), _stop: stop.drop_guard() }

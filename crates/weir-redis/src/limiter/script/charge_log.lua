@@ -1,6 +1,6 @@
--- Decides a single log in the usual cases: the entries can be read, none is newer than now, few are dead, and the cost
--- passes now or as soon as the oldest entry leaves the window. Returns the five numbers of the answer, or nil in any
--- other case, in which nothing was written. The form of entries is in sliding_window_log.lua.
+-- Decides a single log in the usual cases: the entries can be read, none is newer than now, few are dead, no reservation
+-- holds units, and the cost passes now or as soon as the oldest entry leaves the window. Returns the five numbers of the
+-- answer, or nil in any other case, in which nothing was written. The form of entries is in sliding_window_log.lua.
 
 local key, cost, limit, window_us, count_denied, now, now_ms, grace_ms, ms_until, expiry = ...
 local call, pack, unpack = redis.call, struct.pack, struct.unpack
@@ -13,6 +13,10 @@ if newest then
     return nil
   end
   at, logged, last_cost, expiry_ms = unpack('<dddd', newest)
+  if expiry_ms % 1 > 0 then
+    -- The mark of reservations.lua.
+    return nil
+  end
   if at >= 0 and at + window_us <= now then
     dead = -1
   elseif at >= 0 and at <= now and last_cost >= 0 and logged >= 0 and logged < LOGGED then

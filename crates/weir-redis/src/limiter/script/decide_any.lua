@@ -4,7 +4,7 @@
 
 local tables, position, next_key, next_arg, operation, cost, rule_count, hash_count, idempotent, keys, numbers, arguments,
   now, now_ms, grace_ms, parts, texts, upto, ms_until, read_counter, lengthen, remove_dead, has_own_key,
-  has_five_parameters, functions_of = ...
+  has_five_parameters, functions_of, make_reservations = ...
 local call, try, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
 local max, min = math.max, math.min
 local SEARCH_EVERY_MS, MOST_AT_ONCE = 1000, 1000
@@ -26,6 +26,14 @@ passes[0], denied[0] = true, false
 local pulls
 -- A key that holds another type than it should.
 local bad_key
+-- Of a RESERVE or COMMIT: the reservation, and by limit the name of the counter at which it holds units (false: none).
+local id, reserved_time, at_most, held_names
+if operation >= RESERVE then
+  id, reserved_time, at_most, position = unpack('<c16dd', numbers, position)
+  held_names = {}
+end
+-- By limit at which reservations hold units: the units and their latest end as stored, and the units that are still held.
+local stored_units, stored_ends, helds
 
 -- Reads the request: the idempotency record, the hashes, and the rules with their logs.
 local record, fingerprint, text, record_ms = false
@@ -37,12 +45,17 @@ for h = 1, hash_count do
   local hash = hashes[h]
   if not hash then
     hash = { key = false, count = 0, changed = 0, lost = 0, longest = 0, lengthens = false, shortens = false,
-      searches = false, names = {}, states = false, changes = {}, gone = {} }
+      searches = false, names = {}, states = false, changes = {}, gone = {}, open = false, holds = false }
     hashes[h] = hash
   end
   hash.key, hash.count, hash.changed, hash.lost = keys[next_key], 0, 0, 0
   hash.longest, hash.lengthens, hash.shortens, hash.searches = 0, false, false, false
+  hash.open, hash.holds = false, false
   next_key = next_key + 1
+end
+if held_names then
+  -- The keys of the reservations, whose names follow from those of the hashes.
+  next_key = next_key + hash_count
 end
 local count = 0
 for r = 1, rule_count do
@@ -79,12 +92,19 @@ for r = 1, rule_count do
       local key = keys[next_key]
       next_key = next_key + 1
       logs[count] = algorithms[count][1](key, now, now_ms, grace_ms, a, b, c)
+      places[count] = false
       if not logs[count] then
         bad_key = key
+      elseif logs[count].marked then
+        place = place + 1
+        names[place], places[count] = name, place
       end
     else
       place = place + 1
       names[place], places[count] = name, place
+    end
+    if held_names then
+      held_names[count] = kind ~= SPACING and name
     end
   end
   costs[r] = false
@@ -135,31 +155,89 @@ if bad_key then
   return position, next_key, next_arg
 end
 
+-- The reservations of these subjects.
+local reservations = tables.reservations
+if held_names then
+  if not reservations[1] then
+    reservations[1], reservations[2], reservations[3], reservations[4] =
+      make_reservations(ms_until, read_counter, lengthen)
+  end
+  local found = operation == RESERVE
+  for h = 1, hash_count do
+    local open = reservations[1](hashes[h], now, operation, id, reserved_time)
+    if not open then
+      parts[#parts + 1], texts[#texts + 1] = pack('<d', 5), hashes[h].key
+      return position, next_key, next_arg
+    end
+    hashes[h].open, found = open, found or open.found
+  end
+  if not found then
+    parts[#parts + 1] = pack('<d', 6)
+    return position, next_key, next_arg
+  end
+end
+
 -- Judges.
 local first = 1
+-- The units that can be reserved.
+local amount = cost
 for r = 1, rule_count do
-  local states, passing, pulled = rule_hashes[r].states, true
-  local needed = costs[r] or cost
-  if debts[r] or costs[r] == 0 then
+  local hash, passing, pulled = rule_hashes[r], true
+  local states, needed = hash.states, costs[r] or cost
+  if debts[r] or at_most == 1 or costs[r] == 0 then
     needed = costs[r] == 0 and 1 or min(needed, 1)
   end
   for i = first, lasts[r] do
-    local log, wait = logs[i]
+    local log, place, held, wait = logs[i], places[i], 0
+    local value = place and states[place]
+    local expiry_ms, x, y, z, searched_ms
+    if value then
+      expiry_ms, x, y, z, searched_ms = read_counter(value, now_ms)
+      if x and #value > 48 then
+        if not hash.open then
+          if not reservations[1] then
+            reservations[1], reservations[2], reservations[3], reservations[4] =
+              make_reservations(ms_until, read_counter, lengthen)
+          end
+          hash.open = reservations[1](hash, now, operation)
+          if not hash.open then
+            parts[#parts + 1], texts[#texts + 1] = pack('<d', 5), hash.key
+            return position, next_key, next_arg
+          end
+        end
+        if not helds then
+          stored_units, stored_ends, helds = {}, {}, {}
+        end
+        stored_units[i], stored_ends[i] = unpack('<dd', value, 49)
+        -- After the latest end nothing is held, even if the members were lost.
+        held = stored_ends[i] <= now and 0 or max(0, stored_units[i] - (hash.open.freed[hash.names[place]] or 0))
+        helds[i] = held
+      end
+    end
     if log then
-      wait = algorithms[i][2](log, needed)
+      wait = algorithms[i][2](log, needed + held)
     else
-      local expiry_ms, x, y, z, searched_ms = read_counter(states[places[i]], now_ms)
       expiries[i], searches[i] = expiry_ms, searched_ms
-      wait, xs[i], ys[i], zs[i], ws[i], pulled = algorithms[i][1](now, x, y, z, needed, as[i], bs[i], cs[i], ds[i], es[i])
+      wait, xs[i], ys[i], zs[i], ws[i], pulled =
+        algorithms[i][1](now, x, y, z, needed + held, as[i], bs[i], cs[i], ds[i], es[i])
       if pulled then
         pulls = pulls or {}
         pulls[i] = true
       end
     end
-    waits[i] = wait
     if wait ~= 0 then
       passing = false
+      if held > 0 then
+        wait = reservations[2](hash.open, hash.names[place], held, now, needed, algorithms[i][log and 2 or 1], log, xs[i],
+          ys[i], zs[i], as[i], bs[i], cs[i], ds[i], es[i])
+      end
+    elseif at_most == 1 and groups[r] == 0 and not debts[r] and held_names[i] then
+      -- The rest bounds what can be reserved.
+      local left = log and log.a - log.total
+        or (algorithms[i][2](now, false, cost, xs[i], ys[i], zs[i], ws[i], as[i], bs[i], cs[i]))
+      amount = min(amount, left - held)
     end
+    waits[i] = wait
   end
   local group, block_ms = groups[r], block_mss[r]
   if not passing then
@@ -175,14 +253,22 @@ for r = 1, rule_count do
       passes[group] = false
     end
   end
+  if hash.open and hash.open.full_ms > 0 then
+    passes[group] = false
+  end
   first = lasts[r] + 1
+end
+if operation == RESERVE and not passes[0] then
+  amount = 0
 end
 
 -- Charges, refunds or denies, and answers.
 local first_part = #parts + 1
-local charges = operation == CONSUME or operation == PEEK
-local writes = operation == CONSUME or operation == REFUND or operation == RECORD
-if rule_count == 0 then
+local charges = operation == CONSUME or operation == PEEK or operation == RESERVE
+local writes = operation ~= PEEK and operation ~= INSPECT
+local ends = operation == RESERVE and now + reserved_time * 1000 or 0
+local with_reservations = helds or held_names
+if rule_count == 0 and not held_names then
   parts[first_part] = pack('<d', 4)
 end
 first = 1
@@ -191,10 +277,12 @@ for r = 1, rule_count do
   local own = costs[r] or cost
   -- A rule with a cost of 0 of its own only looks.
   local acts = charges and costs[r] ~= 0
-  local takes = acts and passes[group]
-  local denies, refunds, records = acts and not takes, operation == REFUND and group == 0, operation == RECORD and own > 0
+  -- Where the enforced rules deny, nothing is reserved at a rule alone either.
+  local admits = acts and passes[group] and (not held_names or passes[0])
+  local denies, refunds = acts and not admits, operation == REFUND and group == 0
+  local all_records = (operation == RECORD or operation == COMMIT) and own > 0
   local needed, has_debt = own, false
-  if debts[r] or costs[r] == 0 then
+  if debts[r] or at_most == 1 or costs[r] == 0 then
     needed = costs[r] == 0 and 1 or min(own, 1)
   end
   local blocked_ms, restarts, starts = 0, false, false
@@ -207,16 +295,35 @@ for r = 1, rule_count do
       end
     end
   end
+  if hash.open and hash.open.full_ms > blocked_ms then
+    blocked_ms = hash.open.full_ms
+  end
   if refunds then
     -- Gates cache denials of a subject; its digest ends the key of its hash.
     call('PUBLISH', 'weir:signal:forget', hash.key:sub(-32))
   end
   for i = first, last do
     local log, algorithm, wait, a, b, c = logs[i], algorithms[i], waits[i], as[i], bs[i], cs[i]
-    local delay_ms, remaining, reset_ms = 0
+    local delay_ms, held, takes, records, units, remaining, reset_ms = 0, 0, admits, all_records
+    if with_reservations then
+      held, units = helds and helds[i] or 0, stored_units and stored_units[i]
+      if held_names then
+        -- A spacing is charged when it is reserved, all others when it is committed.
+        takes, records = admits and not held_names[i], all_records and held_names[i]
+      end
+    end
     if log then
-      wait, remaining, reset_ms =
-        algorithm[3](log, own, needed, takes, denies and denied[group], refunds, records, writes)
+      local wait_beside = held > 0 and function()
+        return reservations[2](hash.open, hash.names[places[i]], held, now, needed, algorithm[2], log, 0, 0, 0, a)
+      end
+      wait, remaining, reset_ms = algorithm[3](log, own, needed + held, takes, denies and denied[group], refunds, records,
+        writes, wait_beside)
+      if admits then
+        wait = 0
+      end
+      if writes and held > 0 then
+        reservations[4](log.key, stored_ends[i], now, now_ms, grace_ms)
+      end
     else
       local x, y, z, w, pulled = xs[i], ys[i], zs[i], ws[i], pulls and pulls[i]
       local changes, returned = takes or pulled, false
@@ -230,28 +337,39 @@ for r = 1, rule_count do
           if at then
             changes, returned, x, y, z = true, true, at, rest, third
           end
-          wait = algorithm[1](now, x, y, z, needed, a, b, c, ds[i], es[i])
+          wait = algorithm[1](now, x, y, z, needed + held, a, b, c, ds[i], es[i])
         end
       end
       if records then
         changes, x, y, z = true, select(4, algorithm[2](now, true, own, x, y, z, w, a, b, c))
-        wait, x, y, z, w = algorithm[1](now, x, y, z, needed, a, b, c, ds[i], es[i])
+        wait, x, y, z, w = algorithm[1](now, x, y, z, needed + held, a, b, c, ds[i], es[i])
+      end
+      if held > 0 and wait ~= 0 and (refund or records) then
+        wait = reservations[2](hash.open, hash.names[places[i]], held, now, needed, algorithm[1], nil, x, y, z, a, b, c,
+          ds[i], es[i])
       end
       remaining, reset_ms, delay_ms, x, y, z, fourth = algorithm[2](now, takes, own, x, y, z, w, a, b, c)
       if writes and changes then
-        local name = hash.names[places[i]]
+        local name, rest_ms = hash.names[places[i]], reset_ms
         if fourth and not (takes or records or returned) then
           -- Only the time was pulled back: the units are of the window in which they were taken.
           local value = hash.states[places[i]]
           fourth = value and #value >= 48 and unpack('<d', value, 41) or nil
         end
-        if reset_ms == 0 then
+        if units then
+          rest_ms = max(reset_ms, ms_until(stored_ends[i], now))
+        end
+        if rest_ms == 0 then
           -- The counter is as if never used.
           hash.lost = hash.lost + 1
           hash.gone[hash.lost] = name
         else
+          if reset_ms == 0 then
+            -- The counter is as if never used; the field stays for the held units.
+            x, y, z, fourth = 0, 0, 0, nil
+          end
           local expiry_ms, searched_ms, changed = expiries[i], searches[i], hash.changed
-          local needed_ms = now_ms + reset_ms
+          local needed_ms = now_ms + rest_ms
           local expires = needed_ms + grace_ms
           if expiry_ms and needed_ms < expiry_ms and expiry_ms <= expires then
             expires = expiry_ms
@@ -267,11 +385,24 @@ for r = 1, rule_count do
             searched_ms, hash.searches = now_ms, true
           end
           hash.changes[changed + 1] = name
-          hash.changes[changed + 2] = fourth and pack('<dddddd', expires, x, y, z, searched_ms, fourth)
+          hash.changes[changed + 2] = units
+            and pack('<dddddddd', expires, x, y, z, searched_ms, fourth or 0, units, stored_ends[i])
+            or fourth and pack('<dddddd', expires, x, y, z, searched_ms, fourth)
             or pack('<ddddd', expires, x, y, z, searched_ms)
           hash.changed = changed + 2
         end
       end
+    end
+    if with_reservations then
+      if operation == RESERVE and admits and held_names[i] then
+        held = held + amount
+        hash.holds = hash.holds or {}
+        hash.holds[#hash.holds + 1] = held_names[i]
+        if log then
+          reservations[4](log.key, ends, now, now_ms, grace_ms)
+        end
+      end
+      remaining = max(0, remaining - held)
     end
     local allowed = ((refunds or records) and wait or waits[i]) == 0 and blocked_ms == 0
     has_debt = has_debt or (records and wait ~= 0)
@@ -314,6 +445,24 @@ for h = 1, hash_count do
   if hash.searches and not is_new and call('HLEN', key) * 2 > hash.changed then
     remove_dead(key, read_counter, now_ms, upto)
   end
+end
+local released = 0
+for h = 1, with_reservations and writes and hash_count or 0 do
+  local hash = hashes[h]
+  local open = hash.open
+  if open then
+    released = max(released, open.units)
+    reservations[3](open, hash.key, hash.holds, id, amount, ends, now, now_ms, grace_ms)
+    if open.found then
+      -- Gates cache denials of a subject.
+      call('PUBLISH', 'weir:signal:forget', hash.key:sub(-32))
+    end
+  end
+end
+if operation == RESERVE then
+  parts[#parts + 1] = pack('<ddddd', 0, amount, ends, 0, 0)
+elseif operation == COMMIT then
+  parts[#parts + 1] = pack('<ddddd', 0, released, cost, 0, 0)
 end
 if record then
   call('HSET', record, 'fingerprint', fingerprint, 'text', text, 'numbers', table.concat(parts, '', first_part))

@@ -1,13 +1,16 @@
 -- Decides checks: judges all limits of all rules of a check, then charges all of them or none.
 --
 -- KEYS, for each check in turn:
---   the key of its idempotency record, if it has one; the keys of its subject hashes; then the keys of
---   the logs of its rules.
+--   the key of its idempotency record, if it has one; the keys of its subject hashes; of a RESERVE or COMMIT, the keys of
+--   the reservations of these subjects; then the keys of the logs of its rules.
 -- ARGV[1]: numbers as little-endian doubles, all whole and below 2^53, and names of 12 bytes:
 --   header   now_us (0: use Redis' clock), grace_ms (added to every expiry), number of checks,
 --            from_us, until_us: the time for which all quota periods below were chosen (0, 0: none)
---   check    operation (CONSUME, PEEK, REFUND, INSPECT, RECORD), cost, number of rules, number of subject hashes,
---            idempotent (0, 1)
+--   check    operation (CONSUME, PEEK, REFUND, INSPECT, RECORD, RESERVE, COMMIT), cost, number of rules, number of
+--            subject hashes, idempotent (0, 1)
+--            of a RESERVE or COMMIT also: id of the reservation (16 bytes), its time (RESERVE: to live, in ms; COMMIT: the
+--            end that the answer to the RESERVE had, in µs), whether less than the cost is accepted (0, 1). Its rules have
+--            no costs of their own
 --   rule     group (0 enforced, 1 alone; 2 more if a check passes while anything is left; 4 more if the rule has a cost of
 --            its own), block_ms (0: none), position of its subject hash in the check (from 1), number of limits (at
 --            least 1), the limits, then the own cost, if it has one (0: the rule needs one unit and takes none)
@@ -19,15 +22,21 @@
 -- Reply: { now_us, numbers, then the texts }. The numbers are little-endian doubles, for each check
 --   decided     for each limit: allowed (0, 1), remaining, reset_after_ms, retry_after_ms (FOREVER: never),
 --               delay_ms; a check without limits: 4
+--               of a RESERVE or COMMIT five numbers follow: 0, the units (RESERVE: held, 0 if denied; COMMIT: no longer
+--               held), the end in µs (RESERVE) or the units charged (COMMIT), 0, 0
 --   repeated    2, the count of the numbers that follow, the numbers of the first answer; its text is the next text
 --   misused     3: the idempotency key belongs to another request
 --   unreadable  5: a key holds another type than it should; the key is the next text
+--   ended       6: the reservation to commit is not open; nothing was written
 -- { now_us } alone: now_us is not in from_us … until_us - 1 s; nothing was read or written.
 --
 -- Guarantees:
 -- - A denied check leaves every enforced counter byte for byte as it was, but for logs that count denials, for
 --   blocks, and for counters and blocks that a step of the clock left in the future.
 -- - A record charges all limits of the check, even if that is more than is left.
+-- - A RESERVE leaves counters as they are, but for spacings, which it charges: their distance begins with it. The units that
+--   it holds are missing to all later checks (reservations.lua) until a COMMIT of its id, which charges its cost as a record
+--   does and releases them in the same step, or until its end. Checks that write remove reservations that ended.
 -- - Peek and inspect write nothing. Every key written has an expiry.
 -- - A key of the wrong type fails its check alone: all reads of a check come before its first write, and
 --   nothing of an unreadable check is written. A malformed value counts as untouched.
@@ -51,9 +60,9 @@
 --   read(key, now, now_ms, grace_ms, parameters…)
 --                                          the counter, or nil if the key holds another type
 --   wait(counter, cost)                    the wait in ms (0: passes)
---   settle(counter, cost, needed, passes, denied, refunds, records, writes)
---                                          charges, refunds or denies, and writes: the wait for `needed` units,
---                                          remaining, reset_ms
+--   settle(counter, cost, needed, passes, denied, refunds, records, writes, wait_beside)
+--                                          charges, refunds or denies, and writes: the wait for `needed` units (that of
+--                                          `wait_beside` if reservations hold some), remaining, reset_ms
 -- `charge_alone(kind, …)` decides a single limit of such a kind without reading the whole counter, or returns nil.
 --
 -- Every check of a call waits for all of them, so the program is written for speed. As a script, making a function takes
@@ -150,7 +159,8 @@ return function(keys, arguments)
         end
         local value = try('HGET', key, name)
         local expiry_ms, x, y, z, searched_ms = read_counter(value, now_ms)
-        if expiry_ms or not value or type(value) == 'string' then
+        -- A value with a seventh number: reservations hold units at the counter.
+        if expiry_ms and #value < 49 or not value or (type(value) == 'string' and #value < 49) then
           if kind ~= made_kind then
             local functions = functions_of(kind)
             judge, settle, made_kind = functions[1], functions[2], kind
@@ -197,12 +207,12 @@ return function(keys, arguments)
           z = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, numbers = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
           logs = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
           costs = {}, groups = {}, lasts = {}, rule_hashes = {}, block_ms = {}, block_places = {}, blocks = {}, hashes = {},
-          passes = {}, denied = {}, debts = {},
+          passes = {}, denied = {}, debts = {}, reservations = {},
         }
       end
       position, next_key, next_arg = decide_any(tables, rules, next_key, next_arg, operation, cost, rule_count, hash_count,
         idempotent, keys, numbers, arguments, now, now_ms, grace_ms, parts, texts, upto, ms_until, read_counter, lengthen,
-        remove_dead, has_own_key, has_five_parameters, functions_of)
+        remove_dead, has_own_key, has_five_parameters, functions_of, reservations)
     end
   end
   return { now, table.concat(parts), upto(texts, 1, #texts) }

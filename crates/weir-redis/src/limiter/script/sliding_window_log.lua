@@ -2,7 +2,7 @@
 -- Parameters: limit, window_us, count_denied (0, 1).
 -- Entry: at_us, units logged up to and with it (modulo LOGGED), its cost, and the expiry of the key (ms, holds in the
 -- newest entry). The running sum finds the units between any two entries without walking over them.
--- Charges of the same microsecond share an entry.
+-- Charges of the same microsecond share an entry. An expiry with half a millisecond marks a log at which units are held.
 --
 -- After a step of the clock that is larger than SLACK_US, entries newer than now count as one entry of now.
 
@@ -67,12 +67,13 @@ local function read(key, now, now_ms, grace_ms, a, b, c)
   local log = {
     key = key, now = now, now_ms = now_ms, grace_ms = grace_ms, a = a, b = b, c = c,
     first = 0, count = false, total = 0, base = 0, logged = 0, at = now, newest = 0, newest_cost = 0,
-    expiry_ms = 0, pushed = 0, dead = false, merged_at = false, merged = 0,
+    expiry_ms = 0, pushed = 0, dead = false, merged_at = false, merged = 0, marked = false,
   }
   if not newest then
     return log
   end
   local at, logged, cost, expiry_ms = log_entry(log, -1)
+  log.marked = expiry_ms % 1 > 0
   if at > now and time_for(at, 0, now) ~= at then
     -- The clock was set back. The entries from merged_at on are newer than now.
     local from = log_search(log, 0, function(index)
@@ -195,13 +196,17 @@ end
 
 -- Charges, refunds or denies. A log that counts denials (c) takes those that could ever have passed, and no refunds.
 -- An entry of more units than any limit denies no longer.
-local function settle(log, cost, needed, takes, denied, refunds, records, writes)
+local function settle(log, cost, needed, takes, denied, refunds, records, writes, wait_beside)
   if takes or records or (denied and log.c == 1 and cost <= log.a) then
     log.pushed = min(cost, LOG_LIMIT_MAX)
   elseif refunds and log.c == 0 then
     log_refund(log, cost)
   end
   local wait_ms, remaining, reset_ms = takes and 0 or wait(log, needed), log_level(log)
+  if wait_ms ~= 0 and wait_beside then
+    -- Before the entries move.
+    wait_ms = wait_beside()
+  end
   if writes and (log.pushed > 0 or log.merged_at) then
     log_write(log, reset_ms)
   end

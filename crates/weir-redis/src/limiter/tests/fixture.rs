@@ -9,11 +9,12 @@ use tokio_util::sync::CancellationToken;
 use weir_domain::algorithm::{Input, Kind};
 use weir_domain::calendar;
 use weir_domain::charge::{Check, RuleCharge};
-use weir_domain::decide::{Counters, Decision, decide};
+use weir_domain::decide::{Counters, Decision, decide_and_settle};
 use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::overrides::Overrides;
 use weir_domain::request::Operation;
+use weir_domain::reservation::Settlement;
 use weir_domain::rule::Rule;
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::spread::SpreadKey;
@@ -140,6 +141,21 @@ impl Fixture {
         }
     }
 
+    /// Sends a reserve or commit to Redis alone. `None` if the reservation is not open.
+    pub(super) async fn settle(
+        &self,
+        operation: Operation,
+        cost: u64,
+        rules: &[RuleCharge],
+    ) -> Option<(Vec<Decision>, Settlement)> {
+        let mut answers = self.check_all(vec![self.asked(operation, cost, rules)]).await;
+        match answers.pop() {
+            Some(Answer::Settled(_, None, decisions, settlement)) => Some((decisions, settlement)),
+            Some(Answer::NotOpen) => None,
+            other => panic!("not settled: {other:?}"),
+        }
+    }
+
     /// Takes one unit at a time until the first denial, and returns that.
     pub(super) async fn exhaust(&self, rules: &[RuleCharge]) -> Vec<Decision> {
         for _ in 0..100 {
@@ -184,11 +200,21 @@ impl Fixture {
         cost: u64,
         rules: &[RuleCharge],
     ) -> Vec<Decision> {
+        self.settle_twin(operation, cost, rules).map_or_else(Vec::new, |(decisions, _)| decisions)
+    }
+
+    /// The same, with the effect of a reserve or commit. `None` if the reservation is not open.
+    pub(super) fn settle_twin(
+        &mut self,
+        operation: Operation,
+        cost: u64,
+        rules: &[RuleCharge],
+    ) -> Option<(Vec<Decision>, Option<Settlement>)> {
         let now = self.now();
         let meters =
             |rule: &RuleCharge| rule.meters(self.tenant, |quota| calendar::bounds(quota, now));
         let check = Check { operation, cost, rules: rules.iter().map(meters).collect() };
-        decide(&mut self.twin, &check, now)
+        decide_and_settle(&mut self.twin, &check, now)
     }
 
     /// All keys of this tenant in Redis: key → (serialised value, time to live in ms).

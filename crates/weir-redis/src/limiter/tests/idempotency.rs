@@ -121,7 +121,7 @@ async fn check_that_meets_no_limit_can_be_repeated() {
                 assert!(repeated && decisions.is_empty());
                 assert_eq!(text, "decided by Redis");
             }
-            Answer::KeyReused | Answer::Unreadable(_) => panic!("the same request"),
+            other => panic!("the same request: {other:?}"),
         }
     }
     assert_eq!(fixture.check_all(vec![fixture.asked(Operation::Consume, 1, &[])]).await.len(), 1);

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use tokio::task::{JoinSet, LocalSet};
 use weir_domain::algorithm::{Algorithm, Input, Kind, Parameter};
 use weir_domain::charge::RuleCharge;
+use weir_domain::decide::Decision;
 use weir_domain::draft::{LimitDraft, Mode, Over, RuleDraft};
 use weir_domain::limit::COST_MAX;
 use weir_domain::request::Operation;
+use weir_domain::reservation::{Commit, RESERVED_MAX_MS, ReservationId, Reserve, Settlement};
 use weir_domain::rule::{Rule, Slots};
 use weir_domain::time::Micros;
 
@@ -211,9 +213,38 @@ fn random_rules(random: &mut Random, kinds: &[Kind], count: u64) -> Vec<Edited> 
     (1..=rule_count).map(rule).collect()
 }
 
+/// A reservation of a history that was made and not committed yet. It has possibly ended.
+struct Reserved {
+    commit: Commit,
+    namespace: &'static str,
+    /// The rules and subjects.
+    charged: Vec<(u128, u128)>,
+}
+
+/// The charges of a commit, of the rules as they are now.
+fn still(reserved: &Reserved, rules: &[Edited]) -> Vec<RuleCharge> {
+    let charge_of = |&(id, subject): &(u128, u128)| {
+        let edited = rules.iter().find(|edited| edited.id == id)?;
+        Some(charge(id, edited.rule.clone(), subject))
+    };
+    reserved.charged.iter().filter_map(charge_of).collect()
+}
+
+/// A reserve for a time that mostly ends within the history.
+fn random_reserve(random: &mut Random) -> Operation {
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&random.next().to_be_bytes());
+    id[8..].copy_from_slice(&random.next().to_be_bytes());
+    let ttl_ms =
+        if random.one_in(5) { random.between(1, RESERVED_MAX_MS) } else { span_ms(random) };
+    let at_most = random.one_in(3);
+    Operation::Reserve(Reserve { id: ReservationId(id), ttl_ms, at_most })
+}
+
 /// An operation and a cost.
 fn random_charge(random: &mut Random) -> (Operation, u64) {
-    let operation = match random.below(20) {
+    let operation = match random.below(24) {
+        20..=23 => random_reserve(random),
         0 => Operation::Peek,
         1 => Operation::Inspect,
         2..=3 => Operation::Refund,
@@ -240,6 +271,68 @@ async fn history(seed: u64, kinds: &'static [Kind], program: Program) -> (u32, u
     counts
 }
 
+/// One check of a history.
+struct Drawn {
+    operation: Operation,
+    cost: u64,
+    namespace: &'static str,
+    charges: Vec<RuleCharge>,
+}
+
+/// A check of the rules of one of `count` namespaces, or a commit of one of the open reservations.
+fn random_check(
+    random: &mut Random,
+    rules: &[Edited],
+    open: &mut Vec<Reserved>,
+    count: u64,
+) -> Drawn {
+    if !open.is_empty() && random.one_in(10) {
+        let at = usize::try_from(random.below(open.len() as u64)).expect("small");
+        // Mostly once; a further commit finds nothing.
+        let reserved = if random.one_in(8) { &open[at] } else { &open.swap_remove(at) };
+        let (operation, cost) = (Operation::Commit(reserved.commit), random.below(12));
+        let charges = still(reserved, rules);
+        return Drawn { operation, cost, namespace: reserved.namespace, charges };
+    }
+    let (operation, cost) = random_charge(random);
+    let namespace = NAMESPACES[usize::try_from(random.below(count)).expect("small")];
+    let mut charges = some(random, rules, namespace);
+    if matches!(operation, Operation::Reserve(_)) {
+        charges.iter_mut().for_each(|charge| charge.own_cost = None);
+    }
+    Drawn { operation, cost, namespace, charges }
+}
+
+impl Drawn {
+    /// The reservation that the twin made.
+    fn reserved(&self, settled: Option<&Settled>) -> Option<Reserved> {
+        let (Operation::Reserve(reserve), Some((_, Some(Settlement::Held { units, ends })))) =
+            (self.operation, settled)
+        else {
+            return None;
+        };
+        let commit = Commit { id: reserve.id, ends: *ends };
+        let charged = |charge: &RuleCharge| (charge.active.id.to_u128(), charge.subject.0);
+        let charged = self.charges.iter().map(charged).collect();
+        (*units > 0).then_some(Reserved { commit, namespace: self.namespace, charged })
+    }
+}
+
+/// Decisions and the effect of a reserve or commit.
+type Settled = (Vec<Decision>, Option<Settlement>);
+
+/// The answer of Redis as the twin gives it.
+fn settled(answer: Answer, now: Micros) -> Option<Settled> {
+    match answer {
+        Answer::Decided(at, decisions) if at == now => Some((decisions, None)),
+        Answer::Settled(at, None, decisions, settlement) if at == now => {
+            Some((decisions, Some(settlement)))
+        }
+        Answer::NotOpen => None,
+        other => panic!("not decided: {other:?}"),
+    }
+}
+
 /// The same on the Redis of this fixture.
 pub(super) async fn history_on(
     fixture: &mut Fixture,
@@ -251,6 +344,7 @@ pub(super) async fn history_on(
     // Half of the histories have one namespace.
     let count = if random.one_in(2) { 1 } else { 3 };
     let mut rules = random_rules(&mut random, kinds, count);
+    let mut open: Vec<Reserved> = Vec::new();
     let (mut passed, mut denied) = (0, 0);
     for at in 0..STEPS {
         fixture.set_now(step(&mut random, fixture.now()));
@@ -266,33 +360,31 @@ pub(super) async fn history_on(
                 rules.iter().map(|edited| charge(edited.id, edited.rule.clone(), 0)).collect();
             fixture.check(Operation::Inspect, 1, &all).await;
         }
-        let mut drawn = Vec::new();
-        let mut expected = Vec::new();
+        let (mut drawn, mut expected) = (Vec::new(), Vec::new());
         for _ in 0..checks {
-            let (operation, cost) = random_charge(&mut random);
-            let namespace = NAMESPACES[usize::try_from(random.below(count)).expect("small")];
-            let charges = some(&mut random, &rules, namespace);
-            expected.push(fixture.check_twin(operation, cost, &charges));
-            drawn.push((operation, cost, namespace, charges));
+            let check = random_check(&mut random, &rules, &mut open, count);
+            let settled = fixture.settle_twin(check.operation, check.cost, &check.charges);
+            open.extend(check.reserved(settled.as_ref()));
+            expected.push(settled);
+            drawn.push(check);
         }
-        let asked: Vec<_> = drawn
-            .iter()
-            .map(|(operation, cost, namespace, charges)| Asked {
-                namespace,
-                ..fixture.asked(*operation, *cost, charges)
-            })
-            .collect();
-        let operations: Vec<_> = asked.iter().map(|check| (check.operation, check.cost)).collect();
-        let answers = fixture.check_all(asked).await;
-        for ((answer, expected), operation) in answers.into_iter().zip(expected).zip(operations) {
-            let Answer::Decided(now, decisions) = answer else { panic!("not decided") };
-            assert_eq!(now, fixture.now());
+        let asked = drawn.iter().map(|check| Asked {
+            namespace: check.namespace,
+            ..fixture.asked(check.operation, check.cost, &check.charges)
+        });
+        let answers = fixture.check_all(asked.collect()).await;
+        for ((answer, expected), check) in answers.into_iter().zip(expected).zip(&drawn) {
+            let settled = settled(answer, fixture.now());
             assert_eq!(
-                decisions,
+                settled,
                 expected,
-                "seed {seed}, step {at}, {operation:?} at {now:?}: Redis (left) and its twin differ; rules: {:#?}",
+                "seed {seed}, step {at}, {:?} of {} at {:?}: Redis (left) and its twin differ; rules: {:#?}",
+                check.operation,
+                check.cost,
+                fixture.now(),
                 rules.iter().map(|edited| edited.rule.draft()).collect::<Vec<_>>()
             );
+            let Some((decisions, _)) = settled else { continue };
             if decisions.iter().all(|decision| decision.allowed) {
                 passed += 1;
             } else {

@@ -1,0 +1,74 @@
+//! Counts answers for metrics and statistics.
+
+use std::time::Duration;
+
+use weir_domain::request::Operation;
+use weir_wire::check::CheckAnswer;
+
+use super::pending::{KeyReused, Outcome, PendingCheck};
+use crate::state::GateState;
+use crate::tally::DecisionEvent;
+use crate::turns::Turns;
+
+/// Counts the answered checks for metrics and statistics, and returns their answers.
+pub(super) async fn count(
+    state: &GateState,
+    checks: &mut [PendingCheck<'_>],
+    took: Duration,
+) -> Vec<Result<CheckAnswer, KeyReused>> {
+    let mut turns = Turns::default();
+    let mut answers = Vec::with_capacity(checks.len());
+    for check in checks {
+        let outcome = check.outcome.take().expect("the outage stage answers every check");
+        answers.push(match outcome {
+            Outcome::Answered(answer) => {
+                state.meters.decided(check.request.operation(), &answer, took);
+                record(state, check, &answer, took);
+                Ok(answer)
+            }
+            // The statistics count the first answer alone.
+            Outcome::Repeated(answer) => {
+                state.meters.decided(check.request.operation(), &answer, took);
+                Ok(answer)
+            }
+            // Only a commit is not open, and commits are counted apart.
+            Outcome::KeyReused | Outcome::NotOpen => Err(KeyReused),
+        });
+        turns.worked(check.limit_count()).await;
+    }
+    answers
+}
+
+/// Counts an answer for the statistics. Peeks and cancels are not counted, nor refunds and records that admission refused: they
+/// changed nothing. A commit is a record. Records are no part of the sample, because a what-if run would deny some, nor are
+/// reserves, which are estimates.
+pub(super) fn record(
+    state: &GateState,
+    check: &PendingCheck<'_>,
+    answer: &CheckAnswer,
+    took: Duration,
+) {
+    let by_admission = answer.code.is_some();
+    let operation = check.request.operation();
+    match operation {
+        Operation::Consume | Operation::Reserve(_) => {}
+        Operation::Refund | Operation::Record if !by_admission => {}
+        Operation::Commit(_) if !by_admission && check.request.cost() > 0 => {}
+        _ => return,
+    }
+    let sample = check.namespace.and_then(|namespace| namespace.sample.as_ref());
+    state.tally.record(&DecisionEvent {
+        tenant: check.caller.tenant,
+        key: check.caller.key,
+        at: check.caller.at,
+        took,
+        known_namespace: check.namespace.is_some_and(|namespace| !namespace.rules.is_empty()),
+        sample: sample.filter(|_| {
+            !by_admission && matches!(operation, Operation::Consume | Operation::Refund)
+        }),
+        requests: check.requests,
+        origins: check.origins.as_deref().unwrap_or_default(),
+        matched: &check.matched,
+        answer,
+    });
+}
