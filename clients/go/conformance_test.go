@@ -39,6 +39,8 @@ type step struct {
 	Peek           bool              `json:"peek"`
 	IdempotencyKey string            `json:"idempotency_key"`
 	MaxMS          int64             `json:"max_ms"`
+	TTLMS          int64             `json:"ttl_ms"`
+	AtMost         bool              `json:"at_most"`
 	Checks         []step            `json:"checks"`
 	Expect         map[string]any    `json:"expect"`
 	Results        []map[string]any  `json:"results"`
@@ -85,8 +87,17 @@ func (row row) run(t *testing.T, position int) {
 		options.now = func() time.Time { return start }
 	}
 	weir := client(t, options)
+	var open *Reservation
 	for nth, step := range row.Steps {
-		step.take(t, weir, fmt.Sprintf("step %d", nth))
+		where := fmt.Sprintf("step %d", nth)
+		switch step.Call {
+		case "reserve":
+			open = step.reserve(t, weir, where)
+		case "commit", "cancel":
+			step.commit(t, open, where)
+		default:
+			step.take(t, weir, where)
+		}
 	}
 	if row.Sleeps != nil && !reflect.DeepEqual(slept, row.Sleeps) {
 		t.Errorf("sleeps: %v", slept)
@@ -124,6 +135,50 @@ func (step step) take(t *testing.T, weir *Client, where string) {
 	}
 	for at, wanted := range expected {
 		compare(t, answers[at], wanted, where)
+	}
+}
+
+func (step step) reserve(t *testing.T, weir *Client, where string) *Reservation {
+	t.Helper()
+	request := ReserveRequest{step.request(), milliseconds(step.TTLMS), step.AtMost}
+	reservation, err := weir.Reserve(context.Background(), request)
+	if step.Error != nil {
+		step.compareError(t, err, where)
+		return nil
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", where, err)
+	}
+	if wanted, expected := step.Expect["reserved"]; expected && wanted != float64(reservation.Reserved) {
+		t.Errorf("%s: %d reserved, not %v", where, reservation.Reserved, wanted)
+	}
+	delete(step.Expect, "reserved")
+	compare(t, reservation.Answer, step.Expect, where)
+	return reservation
+}
+
+func (step step) commit(t *testing.T, open *Reservation, where string) {
+	t.Helper()
+	var cost int64
+	if step.Call == "commit" {
+		cost = *step.Cost
+	}
+	committed, err := open.Commit(context.Background(), cost)
+	if step.Error != nil {
+		step.compareError(t, err, where)
+		return
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", where, err)
+	}
+	found := map[string]any{
+		"charged": float64(committed.Charged), "released": float64(committed.Released), "late": committed.Late,
+		"degraded": textOrNil(string(committed.Degraded)),
+	}
+	for name, value := range step.Expect {
+		if found[name] != value {
+			t.Errorf("%s: %s is %v, not %v", where, name, found[name], value)
+		}
 	}
 }
 

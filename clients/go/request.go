@@ -12,6 +12,9 @@ const (
 	pathBatch  = "/check/batch"
 	pathRecord = "/record"
 	pathRefund = "/refund"
+
+	pathReserve = "/reserve"
+	pathCommit  = "/commit"
 )
 
 // CheckRequest describes an action.

@@ -31,6 +31,7 @@ class Conformance(unittest.TestCase):
             # A busy machine must not outlast a cached denial.
             options["now_ms"] = lambda: 0
         weir = kind(url, **options)
+        self.reservation = None
         for nth, step in enumerate(row["steps"]):
             await self.take(weir, step, run, f"step {nth}")
         await done(weir.close() if kind is Weir else weir.aclose())
@@ -41,7 +42,7 @@ class Conformance(unittest.TestCase):
 
     async def take(self, weir, step: dict, run: str, where: str) -> None:
         try:
-            outcome = await done(call(weir, step, run))
+            outcome = await self.outcome(weir, step, run)
         except WeirError as error:
             self.assertIn("error", step, f"{where}: {error}")
             found = {"kind": error.kind, "status": error.status, "fields": [field for field, _ in error.fields]}
@@ -55,6 +56,18 @@ class Conformance(unittest.TestCase):
         for answer, wanted in zip(answers, expected):
             self.compare(answer, wanted, where)
 
+    async def outcome(self, weir, step: dict, run: str):
+        """The answers of the call. A commit or cancel is of the last reservation."""
+        if step["call"] == "commit":
+            return await done(self.reservation.commit(step["cost"]))
+        if step["call"] == "cancel":
+            return await done(self.reservation.cancel())
+        outcome = await done(call(weir, step, run))
+        if step["call"] != "reserve":
+            return outcome
+        self.reservation = outcome
+        return outcome.answer
+
     def compare(self, answer, wanted: dict, where: str) -> None:
         for name, value in wanted.items():
             place = f"{where}: {name} of {answer}"
@@ -64,6 +77,8 @@ class Conformance(unittest.TestCase):
                 found = len(answer.limits)
             elif name == "denied_by":
                 found = list(answer.denied_by)
+            elif name == "reserved":
+                found = self.reservation.reserved
             elif name == "error":
                 found = answer.error and answer.error.kind
             else:
@@ -96,7 +111,7 @@ def call(weir, step: dict, run: str):
         return {name: of_run(value) for name, value in step.get("attributes", {}).items()}
 
     namespace = step.get("namespace", "conformance")
-    known = ("cost", "idempotency_key", "max_ms")
+    known = ("cost", "idempotency_key", "max_ms", "ttl_ms", "at_most")
     match step["call"]:
         case "batch":
             checks = [

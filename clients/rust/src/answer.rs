@@ -175,7 +175,7 @@ pub(crate) fn read_batch(content: &[u8], count: usize) -> Result<Vec<Answer>, Er
     if results.len() == count { Ok(results) } else { Err(invalid(&format!("not {count} entries"))) }
 }
 
-fn read<T: DeserializeOwned>(content: &[u8]) -> Result<T, Error> {
+pub(crate) fn read<T: DeserializeOwned>(content: &[u8]) -> Result<T, Error> {
     // The parser does not look at texts of unknown fields.
     let text = std::str::from_utf8(content).map_err(|error| invalid(&error.to_string()))?;
     // Without this, a struct could be read from a list.
@@ -189,13 +189,13 @@ fn invalid(why: &str) -> Error {
     Error::new(Kind::Answer, format!("the gate's answer is not valid: {why}"))
 }
 
-fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let count = u64::deserialize(deserializer)?;
     if count < COUNT_END { Ok(count) } else { Err(D::Error::custom("a number is too large")) }
 }
 
 /// As `count`; null is `None`, and an absent field an error unless it has a default.
-fn count_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+pub(crate) fn count_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     #[derive(Deserialize)]
     struct Count(#[serde(deserialize_with = "count")] u64);
     Ok(Option::<Count>::deserialize(deserializer)?.map(|Count(count)| count))

@@ -18,14 +18,14 @@ const BATCH_MAX: usize = 100;
 /// cached denials.
 #[derive(Debug, Clone)]
 pub struct Weir {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    options: Options,
-    transport: Transport,
-    cache: DenialCache,
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    pub(crate) transport: Transport,
+    pub(crate) cache: DenialCache,
 }
 
 #[derive(Serialize)]
@@ -156,7 +156,7 @@ impl Weir {
     }
 
     /// The answer of `OnError`, or the error of a wrong request.
-    fn degraded(&self, error: Error, request: &CheckRequest) -> Result<Answer, Error> {
+    pub(crate) fn degraded(&self, error: Error, request: &CheckRequest) -> Result<Answer, Error> {
         if error.kind == Kind::Refused {
             return Err(error);
         }

@@ -15,6 +15,7 @@ mod headers;
 mod layer;
 mod options;
 mod request;
+mod reservation;
 mod transport;
 
 pub use address::{AddressOptions, client_address};
@@ -24,6 +25,7 @@ pub use error::{Error, FieldProblem, Kind};
 pub use layer::{Limits, WeirLayer, WeirService};
 pub use options::{Choice, OnError, Options, WrongOption};
 pub use request::{Attributes, CheckRequest, safe_attributes};
+pub use reservation::{Committed, Reservation, ReserveRequest};
 
 /// The value of a route for a request that no route matches. Its path would be a new subject each time.
 pub const UNMATCHED: &str = "unmatched";

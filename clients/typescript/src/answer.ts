@@ -103,7 +103,8 @@ function readLimit(value: unknown): LimitAnswer {
   };
 }
 
-class Fields {
+/** The fields of a JSON object; each reader fails if the value is another one. */
+export class Fields {
   readonly #values: Record<string, unknown>;
 
   constructor(value: unknown, what: string) {
@@ -119,6 +120,10 @@ class Fields {
 
   text(name: string): string {
     return asText(this.#values[name], name);
+  }
+
+  textOrNull(name: string): string | null {
+    return this.#values[name] === null ? null : this.text(name);
   }
 
   count(name: string): number {

@@ -3,6 +3,7 @@ import { DenialCache } from "./cache.js";
 import { WeirError } from "./errors.js";
 import { type Options, type Settings, readOptions } from "./options.js";
 import { type Attributes, type CheckOptions, type CheckRequest, body, cacheKey } from "./request.js";
+import { type Committed, Reservation, type ReserveOptions, readCommitted, readReservation } from "./reservation.js";
 import { post } from "./transport.js";
 
 export interface WaitOptions extends CheckOptions {
@@ -70,6 +71,54 @@ export class Weir {
       return (await this.#decide("/refund", { namespace, attributes, ...options })).answer;
     } finally {
       // Any cached denial may have ended, because rules count by some of the attributes only.
+      this.#cache.clear();
+    }
+  }
+
+  /**
+   * Decides as a check, and holds the units until `commit` or `cancel`. If no gate decides, `onError` does; nothing is held then, and a commit
+   * records its cost.
+   */
+  async reserve(namespace: string, attributes: Attributes, options: ReserveOptions = {}): Promise<Reservation> {
+    const { ttlMs, atMost, ...rest } = options;
+    const request: CheckRequest = { namespace, attributes, ...rest };
+    try {
+      const { status, body: answer } = await this.#send(
+        "/reserve",
+        {
+          ...body(this.#withRetryKey("/reserve", request)),
+          ...(ttlMs === undefined ? {} : { ttl_ms: ttlMs }),
+          ...(atMost === undefined ? {} : { at_most: atMost }),
+        },
+        this.#settings.retry,
+      );
+      const gate = readAnswer(answer);
+      if (status !== (gate.answer.allowed ? 200 : 429)) throw notAnAnswer(status);
+      const { text, reserved, expiresAtMs } = readReservation(answer);
+      if (gate.answer.allowed !== (text !== null)) throw notAnAnswer(status);
+      return new Reservation(gate.answer, reserved, expiresAtMs, (cost) => this.#commit(request, text, cost));
+    } catch (error) {
+      const answer = await this.#degraded(error, request);
+      return new Reservation(answer, 0, null, (cost) => this.#commit(request, null, cost));
+    }
+  }
+
+  /** Commits a reservation, or records the cost if there is none. */
+  async #commit(request: CheckRequest, text: string | null, cost: number): Promise<Committed> {
+    const { namespace, attributes } = request;
+    if (text === null && cost === 0) return { charged: 0, released: 0, late: false, degraded: null };
+    if (text === null) {
+      const { charged, degraded } = await this.record(namespace, attributes, { cost });
+      return { charged: charged ?? 0, released: 0, late: true, degraded };
+    }
+    try {
+      const late = body({ namespace, attributes });
+      // Repeatable: a gate commits a reservation once.
+      const { status, body: answer } = await this.#send("/commit", { ...late, reservation: text, cost }, true);
+      if (status !== 200) throw notAnAnswer(status);
+      return readCommitted(answer);
+    } finally {
+      // Any cached denial may have ended.
       this.#cache.clear();
     }
   }
@@ -169,7 +218,7 @@ export class Weir {
   }
 }
 
-type Path = "/check" | "/record" | "/refund";
+type Path = "/check" | "/record" | "/refund" | "/reserve";
 
 const BATCH_MAX = 100;
 /** When to try again after a denial by `onError`; a gate without Redis answers the same. */

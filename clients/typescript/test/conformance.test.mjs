@@ -20,16 +20,17 @@ for (const [position, row] of conformance.cases.entries()) {
       ...(row.steps.some((step) => step.call === "wait") ? {} : { now: () => 0 }),
       ...(row.server === "stub" ? { sleep: async (ms) => void slept.push(ms) } : {}),
     });
-    for (const [nth, step] of row.steps.entries()) await take(weir, step, `step ${nth}`);
+    const state = { reservation: null };
+    for (const [nth, step] of row.steps.entries()) await take(weir, step, `step ${nth}`, state);
     if (row.sleeps !== undefined) assert.deepEqual(slept, row.sleeps);
     if (row.server === "stub") await compareRequests(row, `${address}/requests`);
   });
 }
 
-async function take(weir, step, where) {
+async function take(weir, step, where, state) {
   let answers;
   try {
-    const outcome = await call(weir, step);
+    const outcome = await call(weir, step, state);
     answers = Array.isArray(outcome) ? outcome : [outcome];
   } catch (error) {
     assert(error instanceof WeirError && step.error !== undefined, `${where}: ${error.stack}`);
@@ -45,7 +46,7 @@ async function take(weir, step, where) {
   expected.forEach((wanted, at) => compare(answers[at], wanted, `${where}, answer ${at}`));
 }
 
-function call(weir, step) {
+async function call(weir, step, state) {
   const { namespace = "conformance", cost, idempotency_key } = step;
   const options = {
     ...(cost === undefined ? {} : { cost }),
@@ -58,6 +59,16 @@ function call(weir, step) {
     case "record":
     case "refund":
       return weir[step.call](namespace, attributes, options);
+    case "reserve": {
+      const { ttl_ms, at_most } = step;
+      const more = { ...(ttl_ms === undefined ? {} : { ttlMs: ttl_ms }), ...(at_most === undefined ? {} : { atMost: at_most }) };
+      state.reservation = await weir.reserve(namespace, attributes, { ...options, ...more });
+      return { ...state.reservation.answer, reserved: state.reservation.reserved };
+    }
+    case "commit":
+      return state.reservation.commit(cost);
+    case "cancel":
+      return state.reservation.cancel();
     case "wait":
       return weir.wait(namespace, attributes, { ...options, maxMs: step.max_ms });
     case "batch":
@@ -76,9 +87,12 @@ function compare(answer, wanted, where) {
     limit: answer.limit,
     remaining: answer.remaining,
     reset_after_ms: answer.resetAfterMs,
-    limits: answer.limits.length,
+    limits: answer.limits?.length,
     degraded: answer.degraded,
     charged: answer.charged,
+    reserved: answer.reserved,
+    released: answer.released,
+    late: answer.late,
     code: answer.code,
     cached: answer.cached,
     error: answer.error?.kind ?? null,

@@ -7,17 +7,21 @@ from .address import client_address
 from .answer import Answer, Degraded, LimitAnswer
 from .errors import FailureKind, WeirError
 from .middleware import safe_attributes
+from .reservation import AsyncReservation, Committed, Reservation
 
 __all__ = [
     "Answer",
+    "AsyncReservation",
     "AsyncWeir",
     "Attributes",
     "CheckRequest",
     "Choice",
+    "Committed",
     "Degraded",
     "FailureKind",
     "LimitAnswer",
     "OnError",
+    "Reservation",
     "Weir",
     "WeirError",
     "client_address",

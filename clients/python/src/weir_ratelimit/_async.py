@@ -12,6 +12,7 @@ import httpx
 from ._core import BODY_MAX, FAILURES, Attributes, CheckRequest, Core, failure, to_json, too_long, too_many
 from .answer import Answer, GateAnswer
 from .errors import WeirError
+from .reservation import NOTHING, AsyncReservation, Committed
 
 
 class AsyncWeir:
@@ -79,6 +80,44 @@ class AsyncWeir:
         try:
             return (await self._decide("/refund", CheckRequest(namespace, attributes, cost, False, idempotency_key))).answer
         finally:
+            self._core.cache.clear()
+
+    async def reserve(
+        self,
+        namespace: str,
+        attributes: Attributes,
+        *,
+        cost: int | None = None,
+        ttl_ms: int | None = None,
+        at_most: bool = False,
+        idempotency_key: str | None = None,
+    ) -> AsyncReservation:
+        """See `Weir.reserve`."""
+        core, request = self._core, CheckRequest(namespace, attributes, cost, False, idempotency_key)
+        try:
+            sent = await self._send("/reserve", core.reserve_body(request, ttl_ms, at_most), core.retry)
+            answer, text, units, expires_at_ms = core.reserved(*sent)
+        except WeirError as error:
+            answer, text, units, expires_at_ms = core.degraded(error, request), None, 0, None
+
+        async def commit(cost: int) -> Committed:
+            return await self._commit(request, text, cost)
+
+        return AsyncReservation(answer, units, expires_at_ms, commit)
+
+    async def _commit(self, request: CheckRequest, text: str | None, cost: int) -> Committed:
+        """Commits a reservation, or records the cost if there is none."""
+        if text is None and cost == 0:
+            return NOTHING
+        if text is None:
+            answer = await self.record(request.namespace, request.attributes, cost=cost)
+            return Committed(answer.charged or 0, 0, True, answer.degraded)
+        try:
+            # Repeatable: a gate commits a reservation once.
+            sent = await self._send("/commit", self._core.commit_body(request, text, cost), True)
+            return self._core.committed(*sent)
+        finally:
+            # Any cached denial may have ended.
             self._core.cache.clear()
 
     async def batch(self, checks: Sequence[CheckRequest]) -> list[Answer]:

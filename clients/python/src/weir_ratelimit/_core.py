@@ -16,6 +16,7 @@ import httpx
 from ._cache import DenialCache
 from .answer import Answer, GateAnswer, parse_json, read_answer, read_batch
 from .errors import WeirError
+from .reservation import Committed, read_committed, read_reservation
 
 Attributes = Mapping[str, "str | int | float | bool | None"]
 """Names and values that describe an action. Entries without a value are not sent."""
@@ -130,6 +131,33 @@ class Core:
         if not (decided or reported) or not confirmed:
             raise _not_an_answer(status)
         return gate
+
+    def reserve_body(self, request: CheckRequest, ttl_ms: int | None, at_most: bool) -> dict[str, Any]:
+        body = self.with_retry_key(request).body()
+        if ttl_ms is not None:
+            body["ttl_ms"] = ttl_ms
+        if at_most:
+            body["at_most"] = True
+        return body
+
+    def reserved(self, status: int, content: bytes) -> tuple[Answer, str | None, int, int | None]:
+        """The answer to a reserve, the text of the reservation, its units and its end."""
+        body = self.json(status, content)
+        answer = read_answer(body).answer
+        text, units, expires_at_ms = read_reservation(body)
+        if status != (200 if answer.allowed else 429) or answer.allowed != (text is not None):
+            raise _not_an_answer(status)
+        return answer, text, units, expires_at_ms
+
+    def commit_body(self, request: CheckRequest, text: str, cost: int) -> dict[str, Any]:
+        late = CheckRequest(request.namespace, request.attributes, cost).body()
+        return {**late, "reservation": text}
+
+    def committed(self, status: int, content: bytes) -> Committed:
+        body = self.json(status, content)
+        if status != 200:
+            raise _not_an_answer(status)
+        return read_committed(body)
 
     def decisions(self, status: int, content: bytes, count: int) -> list[Answer]:
         body = self.json(status, content)

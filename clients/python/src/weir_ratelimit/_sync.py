@@ -12,6 +12,7 @@ from ._core import BODY_MAX, FAILURES, Attributes, CheckRequest, Core, failure, 
 from ._deadline import DeadlineTransport
 from .answer import Answer, GateAnswer
 from .errors import WeirError
+from .reservation import NOTHING, Committed, Reservation
 
 
 class Weir:
@@ -80,6 +81,45 @@ class Weir:
             return self._decide("/refund", CheckRequest(namespace, attributes, cost, False, idempotency_key)).answer
         finally:
             # Any cached denial may have ended, because rules count by some of the attributes only.
+            self._core.cache.clear()
+
+    def reserve(
+        self,
+        namespace: str,
+        attributes: Attributes,
+        *,
+        cost: int | None = None,
+        ttl_ms: int | None = None,
+        at_most: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Reservation:
+        """Decides as a check, and holds the units until `commit` or `cancel` of the reservation, or for `ttl_ms`. `at_most` accepts fewer units
+        than `cost`. If no gate decides, `on_error` does; nothing is held then, and a commit records its cost."""
+        core, request = self._core, CheckRequest(namespace, attributes, cost, False, idempotency_key)
+        try:
+            sent = self._send("/reserve", core.reserve_body(request, ttl_ms, at_most), core.retry)
+            answer, text, units, expires_at_ms = core.reserved(*sent)
+        except WeirError as error:
+            answer, text, units, expires_at_ms = core.degraded(error, request), None, 0, None
+
+        def commit(cost: int) -> Committed:
+            return self._commit(request, text, cost)
+
+        return Reservation(answer, units, expires_at_ms, commit)
+
+    def _commit(self, request: CheckRequest, text: str | None, cost: int) -> Committed:
+        """Commits a reservation, or records the cost if there is none."""
+        if text is None and cost == 0:
+            return NOTHING
+        if text is None:
+            answer = self.record(request.namespace, request.attributes, cost=cost)
+            return Committed(answer.charged or 0, 0, True, answer.degraded)
+        try:
+            # Repeatable: a gate commits a reservation once.
+            sent = self._send("/commit", self._core.commit_body(request, text, cost), True)
+            return self._core.committed(*sent)
+        finally:
+            # Any cached denial may have ended.
             self._core.cache.clear()
 
     def batch(self, checks: Sequence[CheckRequest]) -> list[Answer]:

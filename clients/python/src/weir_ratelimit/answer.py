@@ -152,6 +152,10 @@ def _read_limit(value: Any, _: str) -> LimitAnswer:
     )
 
 
+def read_fields(value: Any, what: str) -> _Fields:
+    return _Fields(value, what)
+
+
 class _Fields:
     def __init__(self, value: Any, what: str) -> None:
         if not isinstance(value, dict):

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use weir_ratelimit::{Answer, CheckRequest, Error, Kind, OnError, Options, Weir};
+use weir_ratelimit::{
+    Answer, CheckRequest, Error, Kind, OnError, Options, Reservation, ReserveRequest, Weir,
+};
 
 use crate::support::{GENEROUS, RUN, cases, client, closed_port, needed, stub};
 
@@ -33,8 +35,13 @@ async fn run(row: &Value, position: usize) -> Vec<String> {
     let weir = client(options(row, &url, &slept));
     let steps = row["steps"].as_array().expect("steps");
     let mut faults = Vec::new();
+    let mut open = None;
     for (nth, step) in steps.iter().enumerate() {
-        let found = take(&weir, step).await;
+        let found = match step["call"].as_str() {
+            Some("reserve") => reserve(&weir, step, &mut open).await,
+            Some("commit" | "cancel") => commit(step, open.as_ref()).await,
+            _ => take(&weir, step).await,
+        };
         faults.extend(found.into_iter().map(|fault| format!("step {nth}: {fault}")));
     }
     let slept = json!(*slept.lock().expect("no panic"));
@@ -87,6 +94,51 @@ async fn take(weir: &Weir, step: &Value) -> Vec<String> {
         return vec![format!("{} answers", answers.len())];
     }
     answers.iter().zip(&expected).flat_map(|(answer, wanted)| compare(answer, wanted)).collect()
+}
+
+async fn reserve(weir: &Weir, step: &Value, open: &mut Option<Reservation>) -> Vec<String> {
+    let mut request = ReserveRequest::new(request(step));
+    if let Some(ttl_ms) = step["ttl_ms"].as_u64() {
+        request = request.ttl(Duration::from_millis(ttl_ms));
+    }
+    if step["at_most"] == true {
+        request = request.at_most();
+    }
+    let reservation = match (weir.reserve(&request).await, &step["error"]) {
+        (Err(error), wanted @ Value::Object(_)) => return compare_error(&error, wanted),
+        (Err(error), _) => return vec![format!("{error:?}")],
+        (Ok(reservation), Value::Null) => reservation,
+        (Ok(reservation), _) => return vec![format!("no error but {reservation:?}")],
+    };
+    let mut wanted = step["expect"].clone();
+    let reserved = wanted.as_object_mut().and_then(|wanted| wanted.remove("reserved"));
+    let mut faults = compare(&reservation.answer, &wanted);
+    if reserved.is_some_and(|reserved| reserved != reservation.reserved) {
+        faults.push(format!("{} reserved", reservation.reserved));
+    }
+    *open = Some(reservation);
+    faults
+}
+
+async fn commit(step: &Value, open: Option<&Reservation>) -> Vec<String> {
+    let open = open.expect("a reservation");
+    let outcome = match step["cost"].as_u64() {
+        Some(cost) => open.commit(cost).await,
+        None => open.cancel().await,
+    };
+    let committed = match (outcome, &step["error"]) {
+        (Err(error), wanted @ Value::Object(_)) => return compare_error(&error, wanted),
+        (Err(error), _) => return vec![format!("{error:?}")],
+        (Ok(committed), Value::Null) => committed,
+        (Ok(committed), _) => return vec![format!("no error but {committed:?}")],
+    };
+    let found = json!({
+        "charged": committed.charged, "released": committed.released, "late": committed.late,
+        "degraded": committed.degraded.map(|source| format!("{source:?}").to_lowercase()),
+    });
+    let wanted = step["expect"].as_object().expect("an object").iter();
+    let wrong = wanted.filter(|(name, value)| found[*name] != **value);
+    wrong.map(|(name, value)| format!("{name} is {}, not {value}", found[name])).collect()
 }
 
 async fn call(weir: &Weir, step: &Value) -> Result<Vec<Answer>, Error> {
