@@ -11,6 +11,7 @@ use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 use weir_wire::members::Member;
 use weir_wire::tenants::Role;
+use weir_wire::time::DateTime;
 
 use crate::access::{ROLES, role_name, role_with_article};
 use crate::api::Api;
@@ -107,7 +108,7 @@ fn columns(members: RemoteData<Vec<Member>>, action: SubmitAction) -> Vec<Column
             .by_number(|member| member.created_at.0.as_millis())
             .cell(|member| view! { <RelativeTime at=member.created_at /> }.into_any()),
         Column::new("seen", "Last seen", |member: &Member| {
-            member.last_seen_at.map(|at| at.text()).unwrap_or_default()
+            member.last_seen_at.map(DateTime::text).unwrap_or_default()
         })
         .by_number(|member| member.last_seen_at.map_or(0, |at| at.0.as_millis()))
         .cell(|member| time_or_never(member.last_seen_at)),

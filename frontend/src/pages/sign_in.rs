@@ -23,16 +23,7 @@ pub fn SignIn() -> impl IntoView {
     let code = RwSignal::new(String::new());
     let needs_code = RwSignal::new(false);
     let (busy, problem) = (RwSignal::new(false), RwSignal::new(None::<Problem>));
-    let query = use_query_map();
-    let navigate = use_navigate();
-    Effect::new(move |_| {
-        if matches!(session.state(), SessionState::SignedIn(_)) {
-            let next = query.with_untracked(|query| query.get("next"));
-            let next = next.as_deref().and_then(browser::same_origin_path);
-            let options = NavigateOptions { replace: true, ..NavigateOptions::default() };
-            navigate(next.as_deref().unwrap_or("/"), options);
-        }
-    });
+    leave_when_signed_in(session);
     let sign_in = move |event: leptos::ev::SubmitEvent| {
         event.prevent_default();
         busy.set(true);
@@ -59,10 +50,8 @@ pub fn SignIn() -> impl IntoView {
     };
     let options = fetch_data(move || api.sign_in_options());
     let no_account = move || options.data().map(|options| how_to_sign_up(options.signup_open));
-    let forgotten = move || {
-        let offered = options.data().is_some_and(|options| options.password_reset);
-        offered.then(|| view! { <p><a href="/forgot">"Forgot password?"</a></p> })
-    };
+    let forgotten =
+        move || options.data().filter(|options| options.password_reset).map(|_| forgot_password());
     let expired =
         move || matches!(session.state(), SessionState::SignedOut(SignOutReason::Expired));
     view! {
@@ -93,6 +82,23 @@ pub fn SignIn() -> impl IntoView {
             {no_account}
         </main>
     }
+}
+
+/// Continues to the page that asked for the sign-in.
+fn leave_when_signed_in(session: Session) {
+    let (query, navigate) = (use_query_map(), use_navigate());
+    Effect::new(move |_| {
+        if matches!(session.state(), SessionState::SignedIn(_)) {
+            let next = query.with_untracked(|query| query.get("next"));
+            let next = next.as_deref().and_then(browser::same_origin_path);
+            let options = NavigateOptions { replace: true, ..NavigateOptions::default() };
+            navigate(next.as_deref().unwrap_or("/"), options);
+        }
+    });
+}
+
+fn forgot_password() -> AnyView {
+    view! { <p><a href="/forgot">"Forgot password?"</a></p> }.into_any()
 }
 
 fn how_to_sign_up(is_open: bool) -> AnyView {

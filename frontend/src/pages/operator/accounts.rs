@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use weir_wire::accounts::Account;
 use weir_wire::page::Page;
+use weir_wire::time::DateTime;
 
 use crate::api::Api;
 use crate::browser;
@@ -92,7 +93,7 @@ fn columns(action: SubmitAction, issued: Issued) -> Vec<Column<Account>> {
             .by_number(|account| i64::try_from(account.tenants).unwrap_or(i64::MAX))
             .class("number"),
         Column::new("seen", "Last seen", |account: &Account| {
-            account.last_seen_at.map(|at| at.text()).unwrap_or_default()
+            account.last_seen_at.map(DateTime::text).unwrap_or_default()
         })
         .by_number(|account| account.last_seen_at.map_or(0, |at| at.0.as_millis()))
         .cell(|account| time_or_never(account.last_seen_at)),

@@ -298,7 +298,9 @@ fn random_check(
     let namespace = NAMESPACES[usize::try_from(random.below(count)).expect("small")];
     let mut charges = some(random, rules, namespace);
     if matches!(operation, Operation::Reserve(_)) {
-        charges.iter_mut().for_each(|charge| charge.own_cost = None);
+        for charge in &mut charges {
+            charge.own_cost = None;
+        }
     }
     Drawn { operation, cost, namespace, charges }
 }
