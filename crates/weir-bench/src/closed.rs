@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use tokio::process::Command;
 
-use crate::grpc;
 use crate::variants::{SUBJECTS, Variant};
 
 /// The result of one run of wrk.
@@ -20,16 +19,13 @@ pub struct ClosedRun {
     pub errors: u64,
 }
 
-/// Loads one variant with wrk, or with calls of gRPC, of which `connections` are in flight.
+/// Loads one variant with wrk.
 pub async fn run(
     variant: &Variant,
     connections: u16,
     length: Duration,
     folder: &Path,
 ) -> Result<ClosedRun> {
-    if variant.is_grpc() {
-        return grpc::run(variant, connections, length).await;
-    }
     let script = folder.join(format!("{}.lua", variant.label));
     std::fs::write(&script, lua(variant)).context("write the script of wrk")?;
     let mut command = Command::new("wrk");

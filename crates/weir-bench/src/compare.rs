@@ -14,6 +14,7 @@ use tokio::process::Command;
 use crate::closed::{self, ClosedRun};
 use crate::compare::installations::{Installation, Installations};
 use crate::compare::outcomes::Outcomes;
+use crate::grpc;
 use crate::numbers::float;
 use crate::report::{self, Findings};
 use crate::turns::Turn;
@@ -126,9 +127,9 @@ async fn turn(
 ) -> Result<Turn> {
     let folder = fixture.folder();
     // The warm-up also exhausts the limits of the subjects in the flood.
-    closed::run(variant, connections.max(16), WARM_UP, folder).await?;
+    load(variant, connections.max(16), WARM_UP, folder).await?;
     let before = (redis_usage.read(variant.pid).await?, Outcomes::of(fixture, variant).await?);
-    let run = closed::run(variant, connections, length, folder).await?;
+    let run = load(variant, connections, length, folder).await?;
     let after = (redis_usage.read(variant.pid).await?, Outcomes::of(fixture, variant).await?);
     let outcomes = after.1.since(&before.1);
     Ok(Turn {
@@ -138,6 +139,19 @@ async fn turn(
         usage: after.0.since(&before.0),
         invalidated: invalidated(variant, &run, &outcomes, connections),
     })
+}
+
+/// Loads a variant over this number of connections, or with this number of calls of gRPC in flight.
+async fn load(
+    variant: &Variant,
+    connections: u16,
+    length: Duration,
+    folder: &Path,
+) -> Result<ClosedRun> {
+    if variant.is_grpc() {
+        return grpc::run(variant, connections, length).await;
+    }
+    closed::run(variant, connections, length, folder).await
 }
 
 const WARM_UP: Duration = Duration::from_secs(2);

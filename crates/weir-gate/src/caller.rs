@@ -23,7 +23,7 @@ pub(crate) struct Caller {
     /// The time of the request.
     pub(crate) at: Timestamp,
     /// The longest wait for Redis, if the caller expects an answer sooner than others.
-    pub(crate) within: Option<Duration>,
+    pub(crate) wait_max: Option<Duration>,
 }
 
 impl FromRequestParts<GateState> for Caller {
@@ -65,6 +65,6 @@ impl Caller {
             return Err(Problem::forbidden("this key lacks the scope `check`"));
         }
         let (tenant, key) = (caller.tenant, caller.key.id);
-        Ok(Self { tenant, key, book, at, within: None })
+        Ok(Self { tenant, key, book, at, wait_max: None })
     }
 }

@@ -28,6 +28,7 @@ mod meters;
 mod primary_meters;
 mod refused_callers;
 mod registry;
+mod rls_meters;
 mod round_trip;
 mod rulebook;
 mod sharded;

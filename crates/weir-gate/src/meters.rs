@@ -18,7 +18,7 @@ use weir_wire::words::Mode;
 use crate::primary_meters;
 use crate::refused_callers::{Interface, RefusedCallers};
 use crate::registry::{METADATA, Registry};
-use crate::rls::RlsMeters;
+use crate::rls_meters::RlsMeters;
 use crate::undecided::UNDECIDED_REASONS;
 
 /// The metrics of one gate.

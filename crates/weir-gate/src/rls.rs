@@ -7,7 +7,6 @@
 mod answer;
 mod call;
 mod health;
-mod meters;
 
 use std::time::Duration;
 
@@ -26,7 +25,6 @@ use weir_rls::{RateLimitRequest, RateLimitResponse};
 use weir_wire::problem::ErrorCode;
 
 use self::call::Call;
-pub(crate) use self::meters::RlsMeters;
 use crate::caller::Caller;
 use crate::decide::TooManyLimits;
 use crate::finish::Finish;
@@ -67,7 +65,8 @@ impl Service for RateLimits {
         request: Request<RateLimitRequest>,
     ) -> Result<Response<RateLimitResponse>, Status> {
         let answer = self.answer(request).await;
-        self.0.meters.rls.answered(&answer);
+        let allowed = answer.as_ref().map(|answer| answer.overall_code == answer::OK);
+        self.0.meters.rls.answered(allowed);
         answer.map(Response::new)
     }
 }
@@ -105,7 +104,7 @@ fn caller(state: &GateState, headers: &HeaderMap) -> Result<Caller, Problem> {
     let expected_ms =
         headers.get(EXPECTED_WITHIN).and_then(|value| value.to_str().ok()?.parse().ok());
     // Half of the time is for the way to the gate and back.
-    Ok(Caller { within: expected_ms.map(|ms: u64| Duration::from_millis(ms) / 2), ..caller })
+    Ok(Caller { wait_max: expected_ms.map(|ms: u64| Duration::from_millis(ms) / 2), ..caller })
 }
 
 /// The status of a refused caller.

@@ -43,7 +43,7 @@ pub struct ProfileBody {
     /// The domain of the rate limit service, unique in the tenant; `*` for all domains without a profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// What the descriptors of a call become; default `separate`.
+    /// The attributes of the descriptors of a call; default `separate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptors: Option<Descriptors>,
     /// Names of attributes, by the keys of entries; at most 32.

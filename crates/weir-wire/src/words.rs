@@ -83,7 +83,7 @@ mirror! {
     Reads = profile::Reads { ForwardAuth, AuthRequest, ExtAuthz, RateLimitService, }
 }
 mirror! {
-    /// What the descriptors of a call of the rate limit service become: each has attributes of its own (`separate`), or the
+    /// The attributes of the descriptors of a call of the rate limit service: each has its own (`separate`), or the
     /// entries of all are attributes of one request (`merged`).
     Descriptors = profile::Descriptors { Separate, Merged, }
 }

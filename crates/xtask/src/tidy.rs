@@ -90,10 +90,12 @@ fn sources(workspace: &Workspace) -> Result<Vec<PathBuf>> {
 
 fn inspect(file: &Path, text: &str) -> Vec<Fault> {
     let mut faults = Vec::new();
-    if has_extension(file, "rs") {
+    let generated = has_extension(file, "lock")
+        || has_extension(file, "json")
+        || text.contains("// This file is @generated");
+    if has_extension(file, "rs") && !generated {
         faults.extend(inspect_rust(file, text));
     }
-    let generated = has_extension(file, "lock") || has_extension(file, "json");
     for (number, line) in text.lines().enumerate() {
         let at = |what: &str| Fault::Wrong(format!("line {}: {what}", number + 1));
         if line.ends_with([' ', '\t']) && !generated {

@@ -21,7 +21,7 @@ pub struct DomainDraft {
     pub rename: BTreeMap<String, String>,
 }
 
-/// What the descriptors of a call become.
+/// The attributes of the descriptors of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Descriptors {
     /// Each descriptor has attributes of its own.

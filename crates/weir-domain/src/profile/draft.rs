@@ -29,7 +29,7 @@ pub struct ProfileDraft {
     pub domain: Option<DomainDraft>,
 }
 
-/// What a kind of proxy sends: a family of headers that describe a request, or calls of the rate limit service.
+/// A family of headers that describe a request, or calls of the rate limit service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reads {
     /// `X-Forwarded-Method`, `X-Forwarded-Uri` and `X-Forwarded-Host`: Traefik, Caddy, HAProxy.

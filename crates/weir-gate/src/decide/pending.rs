@@ -33,7 +33,7 @@ pub(super) struct PendingCheck<'a> {
     pub(super) requests: &'a [Request],
     /// The first request.
     pub(super) request: &'a Request,
-    /// Which of several requests meet each rule that matches. `None` for a check of one request.
+    /// The requests that meet each rule that matches, of several. `None` for a check of one request.
     pub(super) origins: Option<Vec<Origins>>,
     pub(super) namespace: Option<&'a Namespace>,
     /// The start of the decision, by the gate's monotonic clock.

@@ -15,12 +15,12 @@ use crate::turns::Turns;
 
 /// Sends all pending checks to Redis in one call. A check stays pending only if Redis denied the units of a lease to it.
 pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
-    let within = checks.first().and_then(|check| check.caller.within);
+    let wait_max = checks.first().and_then(|check| check.caller.wait_max);
     let calls = calls(checks);
     if calls.is_empty() {
         return;
     }
-    let mut results = call(state, &calls, within).await.into_iter();
+    let mut results = call(state, &calls, wait_max).await.into_iter();
     drop(calls);
     let mut turns = Turns::default();
     for check in checks.iter_mut() {
@@ -36,15 +36,15 @@ pub(super) async fn answer(state: &GateState, checks: &mut [PendingCheck<'_>]) {
     }
 }
 
-/// Calls Redis, and measures and counts the results. Waits at most for `within`, if that is less than the limiter's budget.
+/// Calls Redis, and measures and counts the results. Waits at most for `wait_max`, if that is less than the limiter's budget.
 pub(super) async fn call(
     state: &GateState,
     calls: &[Asked<'_>],
-    within: Option<Duration>,
+    wait_max: Option<Duration>,
 ) -> Vec<Result<Answer, RedisError>> {
     let began = Instant::now();
-    let results = match within {
-        Some(within) => state.limiter.check_within(calls, within).await,
+    let results = match wait_max {
+        Some(wait_max) => state.limiter.check_within(calls, wait_max).await,
         None => state.limiter.check(calls).await,
     };
     let took = began.elapsed();

@@ -309,7 +309,7 @@ impl<'a> History<'a> {
             key: KeyId::from_u128(1),
             book,
             at: timestamp(self.time),
-            within: None,
+            wait_max: None,
         };
         let before = gate.state.leases.held();
         let results = decide(&gate.state, &caller, &[request(operation, cost)]).await;

@@ -8,9 +8,9 @@ use weir_domain::profile::{Descriptors, attributes_of};
 use weir_domain::request::{Operation, Request, RequestDraft};
 use weir_rls::{Descriptor, RateLimitRequest};
 
-use super::meters::{Ignored, RlsMeters};
 use crate::caller::Caller;
 use crate::decide::{TooManyLimits, decide_together};
+use crate::rls_meters::{Ignored, RlsMeters};
 use crate::state::GateState;
 use crate::together::{REQUESTS_MAX, Together};
 
@@ -26,7 +26,7 @@ pub(super) struct Call {
     places: Vec<Option<(usize, usize)>>,
 }
 
-/// What a domain means for a tenant.
+/// The meaning of a domain for a tenant.
 struct Domain<'a> {
     namespace: &'a str,
     descriptors: Descriptors,

@@ -26,7 +26,7 @@ pub(crate) struct DecisionEvent<'a> {
     pub(crate) sample: Option<&'a Arc<SamplePlan>>,
     /// The requests that were decided together, mostly one.
     pub(crate) requests: &'a [Request],
-    /// Which of several requests meet each rule. Empty for one request.
+    /// The requests that meet each rule, of several. Empty for one request.
     pub(crate) origins: &'a [Origins],
     pub(crate) matched: &'a Matched,
     pub(crate) answer: &'a CheckAnswer,

@@ -102,12 +102,12 @@ async fn costs_that_are_known_afterwards_become_debt() {
     let (gate, keys) = Gate::with_rules(vec![budget, rule("strict", &["team"], 10)]).await;
     let user = [("user", "a")];
     for left in [33, 16, 0] {
-        let look = ask(&gate, &keys, vec![hits(&user, 0)]).await;
-        assert_eq!(look.overall_code, OK);
+        let peek = ask(&gate, &keys, vec![hits(&user, 0)]).await;
+        assert_eq!(peek.overall_code, OK);
         assert_eq!(shown(&ask(&gate, &keys, vec![hits(&user, 17)]).await), (OK, vec![(OK, left)]));
     }
-    let look = ask(&gate, &keys, vec![hits(&user, 0)]).await;
-    assert_eq!(shown(&look), (OVER_LIMIT, vec![(OVER_LIMIT, 0)]));
+    let peek = ask(&gate, &keys, vec![hits(&user, 0)]).await;
+    assert_eq!(shown(&peek), (OVER_LIMIT, vec![(OVER_LIMIT, 0)]));
 
     let record = || vec![hits(&[("team", "t"), ("weir.operation", "record")], 17)];
     for _ in 0..2 {

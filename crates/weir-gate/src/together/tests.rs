@@ -74,8 +74,8 @@ fn subject_of_several_requests_is_charged_once_with_the_largest_cost() {
 #[test]
 fn requests_that_only_look_take_nothing_and_equal_costs_need_no_own_cost() {
     let rules = [rule(1, Mode::Enforce, &["user"], 1)];
-    let look = [request(Operation::Peek, 1, &[("user", "a")])];
-    assert_eq!(charges(merge(&rules, &look)), [(1, Some(0), 1)]);
+    let peek = [request(Operation::Peek, 1, &[("user", "a")])];
+    assert_eq!(charges(merge(&rules, &peek)), [(1, Some(0), 1)]);
     let same = ["a", "b"].map(|user| request(Operation::Consume, 3, &[("user", user)]));
     assert_eq!(charges(merge(&rules, &same)), [(1, None, 0b01), (1, None, 0b10)]);
 }

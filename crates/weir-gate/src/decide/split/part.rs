@@ -16,7 +16,7 @@ use crate::state::GateState;
 
 pub(super) struct Part<'a> {
     tenant: TenantId,
-    within: Option<Duration>,
+    wait_max: Option<Duration>,
     namespace: &'a str,
     pub(super) operation: Operation,
     cost: u64,
@@ -51,8 +51,8 @@ pub(super) async fn decide<'p, 'a: 'p>(
     let asked_at = state.monotonic.now();
     let resets: Vec<Vec<u64>> = parts.iter().map(|part| part.resets(state)).collect();
     let calls: Vec<_> = parts.iter().map(|part| part.call()).collect();
-    let within = parts.first().and_then(|part| part.within);
-    let results = redis::call(state, &calls, within).await;
+    let wait_max = parts.first().and_then(|part| part.wait_max);
+    let results = redis::call(state, &calls, wait_max).await;
     drop(calls);
     for ((part, result), resets) in parts.iter_mut().zip(results).zip(resets) {
         match result {
@@ -66,7 +66,7 @@ impl<'a> Part<'a> {
     pub(super) fn new(check: &PendingCheck<'a>, charges: Vec<RuleCharge>) -> Self {
         Self {
             tenant: check.caller.tenant,
-            within: check.caller.within,
+            wait_max: check.caller.wait_max,
             namespace: check.request.namespace(),
             operation: check.request.operation(),
             cost: check.request.cost(),

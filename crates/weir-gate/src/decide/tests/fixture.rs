@@ -215,6 +215,6 @@ fn caller(tenant: TenantId, book: Arc<Rulebook>) -> Caller {
         key: KeyId::from_u128(1),
         book,
         at: Timestamp::from_millis(NOW_MS),
-        within: None,
+        wait_max: None,
     }
 }

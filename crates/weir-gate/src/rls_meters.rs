@@ -1,11 +1,9 @@
-//! The metrics of the service.
+//! The metrics of Envoy's rate limit service.
 
 use metrics::Counter;
 use tonic::{Code, Status};
 use weir_domain::request::Operation;
-use weir_rls::RateLimitResponse;
 
-use super::answer::OVER_LIMIT;
 use crate::registry::Registry;
 
 /// The counters of the service.
@@ -18,7 +16,7 @@ pub(crate) struct RlsMeters {
 
 /// A part of a call that has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ignored {
+pub(crate) enum Ignored {
     /// A call of a domain that the tenant does not have.
     Domain,
     /// Descriptors beyond the most of a call.
@@ -60,9 +58,10 @@ impl RlsMeters {
         }
     }
 
-    pub(super) fn answered(&self, answer: &Result<RateLimitResponse, Status>) {
-        match answer {
-            Ok(answer) => self.calls[usize::from(answer.overall_code == OVER_LIMIT)].increment(1),
+    /// Counts a call that was allowed or denied, or its error.
+    pub(crate) fn answered(&self, allowed: Result<bool, &Status>) {
+        match allowed {
+            Ok(allowed) => self.calls[usize::from(!allowed)].increment(1),
             Err(status) => {
                 let found = self.errors.iter().find(|(code, _)| *code == status.code());
                 if let Some((_, counter)) = found {
@@ -72,7 +71,7 @@ impl RlsMeters {
         }
     }
 
-    pub(super) fn descriptor(&self, operation: Operation) {
+    pub(crate) fn descriptor(&self, operation: Operation) {
         let place = match operation {
             Operation::Consume | Operation::Reserve(_) => 0,
             Operation::Peek | Operation::Inspect => 1,
@@ -82,7 +81,7 @@ impl RlsMeters {
         self.descriptors[place].increment(1);
     }
 
-    pub(super) fn ignored(&self, what: Ignored) {
+    pub(crate) fn ignored(&self, what: Ignored) {
         self.ignored[what as usize].increment(1);
     }
 }
