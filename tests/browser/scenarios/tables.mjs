@@ -14,6 +14,7 @@ await scenario("tables", async ({ page, shoot }) => {
     await heading(page, "Rules");
     await page.getByText("4 rules", { exact: true }).waitFor();
     await stays(page);
+    await fits(page);
     await groups(page, shoot);
     await filters(page);
     await sorts(page);
@@ -63,6 +64,12 @@ async function stays(page) {
         return new Promise(done);
     });
     assert.ok(shift < 0.02, `the layout shifted by ${shift}`);
+}
+
+/** All columns are in the frame of a wide window, even with the long address of an author. */
+async function fits(page) {
+    const wider = (frame) => frame.scrollWidth - frame.clientWidth;
+    await eventually("the table is as wide as its frame", async () => (await table(page).evaluate(wider)) <= 0);
 }
 
 /** Groups close and open by keyboard, and exist only in the order of names. */

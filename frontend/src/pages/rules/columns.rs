@@ -87,7 +87,8 @@ pub(super) fn columns(state: RuleState) -> Vec<Column<RuleAnswer>> {
             rule.updated_at.text() + &by
         })
         .by_number(|rule| rule.updated_at.0.as_millis())
-        .cell(changed_cell),
+        .cell(changed_cell)
+        .class("short-cell"),
         Column::actions(move |rule: &RuleAnswer| {
             view! { <RuleMenu rule=rule.clone() state /> }.into_any()
         }),

@@ -12,20 +12,22 @@ use crate::components::toast::Toasts;
 use crate::model::number::quantity;
 use crate::model::rule_copy::copy_of;
 use crate::pages::shell::TenantId;
+use crate::session::Session;
 
 /// Duplicates some rules, and offers to delete the copies again. Call it while a component is created.
 pub(super) fn duplicate(state: RuleState) -> Callback<Vec<RuleAnswer>> {
     let (api, tenant) = (expect_context::<Api>(), expect_context::<TenantId>());
     let toasts = expect_context::<Toasts>();
+    let author = expect_context::<Session>().signed_in().map(|signed_in| signed_in.user.email);
     Callback::new(move |rules: Vec<RuleAnswer>| {
-        spawn_local(create_copies(api, tenant.now(), rules, state, toasts));
+        spawn_local(create_copies(api, (tenant.now(), author.clone()), rules, state, toasts));
     })
 }
 
 /// Creates one copy after the other. Rules whose copy failed stay selected.
 async fn create_copies(
     api: Api,
-    tenant: String,
+    (tenant, author): (String, Option<String>),
     rules: Vec<RuleAnswer>,
     state: RuleState,
     toasts: Toasts,
@@ -35,7 +37,8 @@ async fn create_copies(
         let taken = state.rules.try_with_untracked(|rules| names(rules, &rule.rule.namespace));
         let body = copy_of(&rule.rule, &taken.unwrap_or_default());
         match api.create_rule(&tenant, &body).await {
-            Ok(copy) => {
+            Ok(mut copy) => {
+                copy.changed_by.clone_from(&author);
                 copies.push(copy.clone());
                 state.selected.try_update(|selected| selected.remove(&rule.id));
                 state.rules.try_update(|rules| rules.push(copy));
