@@ -195,7 +195,9 @@ pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D
 }
 
 /// As `count`; null is `None`, and an absent field an error unless it has a default.
-pub(crate) fn count_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+pub(crate) fn count_or_null<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u64>, D::Error> {
     #[derive(Deserialize)]
     struct Count(#[serde(deserialize_with = "count")] u64);
     Ok(Option::<Count>::deserialize(deserializer)?.map(|Count(count)| count))
