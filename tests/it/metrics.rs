@@ -70,6 +70,7 @@ async fn every_metric_that_is_named_exists_and_none_has_a_label_that_grows() {
         "interface",
         "code",
         "operation",
+        "event",
     ];
     for line in gate.lines().chain(control.lines()).filter(|line| !line.starts_with('#')) {
         let labels = line.split_once('{').map_or("", |(_, rest)| rest);
