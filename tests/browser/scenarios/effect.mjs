@@ -23,7 +23,7 @@ await scenario("effect", async ({ page, shoot }) => {
     for (const user of ["u-full", "u-full", "u-full", "u-full", "u-full", "u-some"]) await ask(user);
     await page.getByRole("region", { name: "Most denied subjects" }).last().getByText("user u-full").waitFor({ timeout: 30_000 });
     await page.getByRole("link", { name: "Rules", exact: true }).click();
-    await page.getByRole("link", { name: made.name }).click();
+    await page.getByRole("link", { name: made.name, exact: true }).click();
     await page.getByRole("link", { name: "Edit rule" }).click();
     await heading(page, `Edit ${made.name}`);
     await stands(page, "user u-full", ["denied 0 of 3 left"]);
