@@ -1,5 +1,6 @@
 //! Tokens with which people set a new password. Only digests are stored, one for each account.
 
+use uuid::Uuid;
 use weir_domain::id::UserId;
 use weir_domain::time::Timestamp;
 
@@ -57,7 +58,7 @@ impl<'t> PasswordResets<'t> {
         )
         .fetch_one(self.conn)
         .await?;
-        Ok(account.map(|id| UserId::from_u128(id.as_u128())))
+        Ok(account.map(user))
     }
 
     /// The same for a client without credentials that named the address. `None` if there is no such account, or it is
@@ -77,7 +78,7 @@ impl<'t> PasswordResets<'t> {
         )
         .fetch_one(self.conn)
         .await?;
-        Ok(account.map(|id| UserId::from_u128(id.as_u128())))
+        Ok(account.map(user))
     }
 
     /// Returns the account of a token. Requires [`Tx::enter_password_reset`](crate::Tx::enter_password_reset) first.
@@ -94,7 +95,7 @@ impl<'t> PasswordResets<'t> {
         )
         .fetch_optional(self.conn)
         .await?;
-        Ok(account.map(|id| UserId::from_u128(id.as_u128())))
+        Ok(account.map(user))
     }
 
     /// Spends a token. `None` for all but one of several concurrent calls.
@@ -111,6 +112,10 @@ impl<'t> PasswordResets<'t> {
         )
         .fetch_optional(self.conn)
         .await?;
-        Ok(account.map(|id| UserId::from_u128(id.as_u128())))
+        Ok(account.map(user))
     }
+}
+
+fn user(id: Uuid) -> UserId {
+    UserId::from_u128(id.as_u128())
 }
