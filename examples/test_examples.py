@@ -1,7 +1,9 @@
 """Starts each example by its command, and uses it. `cargo xtask clients examples` runs this."""
 
+import concurrent.futures
 import contextlib
 import pathlib
+import random
 import subprocess
 import sys
 import time
@@ -75,6 +77,31 @@ class Examples(unittest.TestCase):
         self.assertEqual(ended.stdout.splitlines(), [f"sent to {one}" for one in recipients])
         # Two at once and four that each wait for a refill. Less would mean that it did not wait.
         self.assertGreaterEqual(time.monotonic() - begun, 4 * 0.2)
+
+    def test_model_calls_never_exceed_the_budget_of_tokens_together(self) -> None:
+        with started("model-proxy") as http:
+
+            def call(user: str, actual: int) -> tuple[int, int]:
+                # 20 of the prompt and 480 of the answer: each call is estimated at 500 tokens.
+                prompt = f"use {actual}".rjust(60)
+                body = {"messages": [{"role": "user", "content": prompt}], "max_completion_tokens": 480}
+                answer = http.post("/v1/chat/completions", json=body, headers={"x-user": user})
+                return answer.status_code, answer.json()["usage"]["total_tokens"] if answer.status_code == 200 else 0
+
+            # The estimates of bob's calls are upper bounds, and those of ada's are not.
+            for user, most in [("ada", 900), ("bob", 500)]:
+                chosen = random.Random(user)
+                calls = [chosen.randint(20, most) for _ in range(100)]
+                with concurrent.futures.ThreadPoolExecutor(len(calls)) as threads:
+                    answers = list(threads.map(call, [user] * len(calls), calls))
+                self.assertEqual({status for status, _ in answers}, {200, 429})
+                admitted = [used for status, used in answers if status == 200]
+                self.assertLessEqual(sum(admitted), 10_000 + sum(max(used - 500, 0) for used in admitted))
+                # Everything that was held and not used is left for further calls.
+                while (status := call(user, 500)[0]) == 200:
+                    admitted.append(500)
+                self.assertEqual(status, 429)
+                self.assertGreater(sum(admitted), 10_000 - 500)
 
 
 if __name__ == "__main__":
