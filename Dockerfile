@@ -47,6 +47,6 @@ COPY --from=build /usr/local/share/weir.cdx.json /usr/local/share/weir.cdx.json
 USER 10001:10001
 ENV WEIR_STATE_DIR=/var/lib/weir
 VOLUME /var/lib/weir
-EXPOSE 8080 8081 9090
+EXPOSE 8080 8081 8082 9090
 ENTRYPOINT ["weir"]
 CMD ["serve", "--roles", "control,gate"]

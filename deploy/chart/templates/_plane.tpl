@@ -20,6 +20,7 @@
 {{- else -}}
 {{- $_ := set $settings "WEIR_GATE_ADDR" "0.0.0.0:8081" -}}
 {{- $_ := set $settings "WEIR_STATE_DIR" "/var/lib/weir" -}}
+{{- if $values.gate.rateLimitService.enabled }}{{ $_ := set $settings "WEIR_RLS_ADDR" "0.0.0.0:8082" }}{{ end -}}
 {{- if $values.gate.url }}{{ $_ := set $settings "WEIR_GATE_URL" $values.gate.url }}{{ end -}}
 {{- if $values.control.url }}{{ $_ := set $settings "WEIR_DASHBOARD_ORIGINS" $values.control.url }}{{ end -}}
 {{- end -}}
@@ -72,6 +73,9 @@ spec:
       ports:
         - { name: http, containerPort: {{ ternary 8080 8081 (eq .component "control") }} }
         - { name: operations, containerPort: 9090 }
+        {{- if and (eq .component "gate") $plane.rateLimitService.enabled }}
+        - { name: grpc-rls, containerPort: 8082 }
+        {{- end }}
       # Liveness asks the process only. If it asked Redis or Postgres, an outage of these would restart every pod at once.
       livenessProbe:
         httpGet: { path: /healthz, port: operations }

@@ -105,12 +105,14 @@ def validate(case, thing):
 
 def coherent(case, objects):
     """What no schema states: security, probes, shutdown, selectors, secrets."""
-    pods = {}
+    pods, ports = {}, {}
     for thing in objects:
         name = f"{case}: {thing['kind']} {thing['metadata']['name']}"
         template = thing["spec"]["template"] if thing["kind"] in WORKLOADS else thing
         if thing["kind"] in (*WORKLOADS, "Pod"):
             pods[name] = template["metadata"]["labels"]
+            containers = template["spec"]["containers"]
+            ports[name] = {port["name"] for container in containers for port in container.get("ports", [])}
             restricted(name, template["spec"])
             own_secrets(name, template)
         if thing["kind"] in ("Deployment", "StatefulSet"):
@@ -123,6 +125,9 @@ def coherent(case, objects):
         if selector is not None:
             found = [pod for pod, labels in pods.items() if selector.items() <= labels.items()]
             require(len(found) == 1, f"{name}: selects {found}")
+            for pod in found:
+                reaches(name, thing, ports[pod])
+    rate_limit_service(case, objects)
 
 
 WORKLOADS = ("Deployment", "StatefulSet", "Job")
@@ -135,6 +140,28 @@ def selector_of(thing):
         "PodDisruptionBudget": lambda: spec["selector"]["matchLabels"],
         "NetworkPolicy": lambda: spec["podSelector"]["matchLabels"],
     }.get(thing["kind"], lambda: None)()
+
+
+def reaches(name, thing, ports):
+    """The ports that a Service leads to and a NetworkPolicy permits are ports of the pod."""
+    spec = thing["spec"]
+    wanted = {
+        "Service": lambda: {port["targetPort"] for port in spec["ports"]},
+        "NetworkPolicy": lambda: {port["port"] for rule in spec.get("ingress", []) for port in rule["ports"]},
+    }.get(thing["kind"], set)()
+    require(wanted <= ports, f"{name}: leads to {wanted - ports}")
+    if thing["kind"] == "NetworkPolicy":
+        require(ports <= wanted, f"{name}: nobody reaches {ports - wanted}")
+
+
+def rate_limit_service(case, objects):
+    """If the gates listen for Envoy, their Services have the port, and otherwise nothing does."""
+    gates = [thing for thing in objects if thing["metadata"]["name"].endswith(("-gate", "-gate-headless"))]
+    served = any("WEIR_RLS_ADDR" in thing["data"] for thing in gates if thing["kind"] == "ConfigMap")
+    for thing in gates:
+        if thing["kind"] == "Service":
+            named = any(port["name"] == "grpc-rls" for port in thing["spec"]["ports"])
+            require(named == served, f"{case}: Service {thing['metadata']['name']}: has the port of Envoy: {named}")
 
 
 def restricted(name, spec):

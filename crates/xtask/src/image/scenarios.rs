@@ -3,7 +3,8 @@
 //! Runs in namespaces of its own, so ports and names are fixed.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -242,6 +243,9 @@ impl Host<'_> {
         for name in names {
             self.until_healthy(name)?;
         }
+        for port in [8083, 8084] {
+            speaks_http2(port).with_context(|| format!("the rate limit service on {port}"))?;
+        }
         output(self.compose()?.args(["down", "--volumes", "--timeout=1"]))?;
         Ok(())
     }
@@ -294,4 +298,15 @@ impl Host<'_> {
         }
         Ok(())
     }
+}
+
+/// Sends the beginning of an HTTP/2 connection, and expects the other side's: a frame of settings.
+fn speaks_http2(port: u16) -> Result<()> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")?;
+    let mut head = [0; 9];
+    stream.read_exact(&mut head)?;
+    ensure!(head[3] == 4, "answered with a frame of type {}", head[3]);
+    Ok(())
 }
