@@ -2,6 +2,7 @@
 
 mod admin;
 mod checks;
+mod exhausts;
 mod reservations;
 mod wire;
 

@@ -45,6 +45,7 @@ fn issued(row: KeyRow, secret: &str) -> IssuedKey {
 fn scopes(words: &[String]) -> Vec<KeyScope> {
     let scope = |scope| match scope {
         Scope::Check => KeyScope::Check,
+        Scope::Exhaust => KeyScope::Exhaust,
         Scope::Read => KeyScope::Read,
         Scope::Write => KeyScope::Write,
         Scope::Admin => KeyScope::Admin,
@@ -56,6 +57,7 @@ fn scopes(words: &[String]) -> Vec<KeyScope> {
 fn words(scopes: &[KeyScope]) -> Vec<String> {
     let scope = |scope: &KeyScope| match scope {
         KeyScope::Check => Scope::Check,
+        KeyScope::Exhaust => Scope::Exhaust,
         KeyScope::Read => Scope::Read,
         KeyScope::Write => Scope::Write,
         KeyScope::Admin => Scope::Admin,

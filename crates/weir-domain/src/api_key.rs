@@ -26,6 +26,8 @@ pub struct KeyDigest(pub [u8; 32]);
 pub enum Scope {
     /// Check requests at the data plane.
     Check,
+    /// Let limits count as exhausted for a time.
+    Exhaust,
     /// Read the tenant's configuration and statistics.
     Read,
     /// Change rules and overrides.
@@ -99,12 +101,13 @@ impl fmt::Debug for KeyDigest {
 
 impl Scope {
     /// All scopes, weakest first.
-    pub const ALL: [Self; 4] = [Self::Check, Self::Read, Self::Write, Self::Admin];
+    pub const ALL: [Self; 5] = [Self::Check, Self::Exhaust, Self::Read, Self::Write, Self::Admin];
 
     /// The name in JSON and SQL.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Check => "check",
+            Self::Exhaust => "exhaust",
             Self::Read => "read",
             Self::Write => "write",
             Self::Admin => "admin",

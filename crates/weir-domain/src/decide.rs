@@ -11,7 +11,7 @@ use crate::charge::{Check, Group, RuleMeters};
 use crate::counter::CounterName;
 use crate::draft::Over;
 use crate::request::Operation;
-use crate::reservation::{Held, Reservations, Settlement};
+use crate::reservation::{EXHAUSTED_UNITS, Exhaust, Held, Reservations, Settlement};
 use crate::time::Micros;
 
 /// The decision of one limit.
@@ -116,6 +116,9 @@ pub fn decide_and_settle(
         let ends = Micros(now.0 + reserve.ttl_ms * 1000);
         settlement = Some(Settlement::Held { units: reserved, ends });
     }
+    if let Operation::Exhaust(terms) = operation {
+        settlement = Some(exhaust(&mut judged, counters, terms, now));
+    }
     let mut decisions = Vec::with_capacity(check.limit_count());
     for rule in &mut judged {
         let (passes, denied_by_limit) = if rule.enforced() {
@@ -126,9 +129,11 @@ pub fn decide_and_settle(
         // Where the enforced rules deny, nothing is reserved at a rule alone either.
         let reserves = matches!(operation, Operation::Reserve(_));
         let outcome = match operation {
-            Operation::Refund | Operation::Inspect | Operation::Record | Operation::Commit(_) => {
-                Outcome::Inspected
-            }
+            Operation::Refund
+            | Operation::Inspect
+            | Operation::Record
+            | Operation::Commit(_)
+            | Operation::Exhaust(_) => Outcome::Inspected,
             _ if rule.only_looks() => Outcome::Inspected,
             _ if passes && (!reserves || enforced_pass) => Outcome::Passed,
             Operation::Consume | Operation::Peek | Operation::Reserve(_) => Outcome::Denied,
@@ -158,6 +163,22 @@ pub fn decide_and_settle(
     Some((decisions, settlement))
 }
 
+/// Lets the enforced limits count as exhausted. A subject without room for another reservation stays as it is.
+fn exhaust(
+    judged: &mut [Judged<'_>],
+    counters: &mut Counters,
+    terms: Exhaust,
+    now: Micros,
+) -> Settlement {
+    let ends = Micros(now.0 + terms.for_ms * 1000);
+    for rule in judged.iter_mut().filter(|rule| rule.enforced() && rule.full_ms == 0) {
+        let names: Vec<_> = rule.held_at().collect();
+        rule.exhaust(terms.for_ms);
+        counters.1.add(terms.id, EXHAUSTED_UNITS, ends, &names);
+    }
+    Settlement::Held { units: EXHAUSTED_UNITS, ends }
+}
+
 /// The most units that can be reserved at all enforced limits, at most `cost`.
 fn left(judged: &mut [Judged<'_>], cost: u64, now: Micros) -> u64 {
     let bounding =
@@ -183,6 +204,7 @@ fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, check: &Check, now: Micr
         Operation::Reserve(reserve) => {
             (if reserve.at_most { needed.min(1) } else { needed }, full_ms())
         }
+        Operation::Exhaust(_) => (needed, full_ms()),
         _ => (needed, 0),
     };
     let limits = rule.limits.iter().map(|(name, meter)| {
@@ -269,6 +291,19 @@ impl Judged<'_> {
         for limit in self.limits.iter_mut().filter(|limit| limit.is_spacing()) {
             limit.meter.charge(&mut limit.counter, self.cost, now);
             limit.changed = true;
+        }
+    }
+
+    /// Lets the limits count as exhausted for this time.
+    fn exhaust(&mut self, for_ms: u64) {
+        for limit in self.limits.iter_mut().filter(|limit| !limit.is_spacing()) {
+            limit.passes = false;
+            limit.wait = match limit.wait {
+                Wait::None => Wait::Ms(for_ms),
+                Wait::Ms(ms) => Wait::Ms(ms.max(for_ms)),
+                Wait::Forever => Wait::Forever,
+            };
+            limit.held.units = EXHAUSTED_UNITS;
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::limit::COST_MAX;
 use crate::names::{self, ATTRIBUTES_MAX, InvalidField};
-use crate::reservation::{Commit, Reserve};
+use crate::reservation::{Commit, Exhaust, Reserve};
 
 /// The most bytes of an idempotency key.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
@@ -41,8 +41,17 @@ pub enum Operation {
     Record,
     /// Decide, and hold the cost if admitted, outside the counters.
     Reserve(Reserve),
+    /// Let all limits count as exhausted for a time, without a change of the counters.
+    Exhaust(Exhaust),
     /// Release what a reservation holds, and take the cost, even if that is more than is left.
     Commit(Commit),
+}
+
+impl Operation {
+    /// Whether reservations are made or ended.
+    pub fn reserves(self) -> bool {
+        matches!(self, Self::Reserve(_) | Self::Exhaust(_) | Self::Commit(_))
+    }
 }
 
 /// A checked request.

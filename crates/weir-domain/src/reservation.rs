@@ -18,6 +18,9 @@ pub const RESERVATIONS_OF_SUBJECT_MAX: usize = 1_000;
 /// A reservation that ends later than this was made before the clock was set back. It counts as ended.
 pub const RESERVED_MAX_US: u64 = RESERVED_MAX_MS * 1000 + SLACK_US;
 
+/// The units that an [`Exhaust`] holds: more than any limit, and a thousand of them are counted exactly.
+pub const EXHAUSTED_UNITS: u64 = 1 << 41;
+
 /// 128 random bits, by which the tenant that made a reservation can commit it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReservationId(pub [u8; 16]);
@@ -33,6 +36,15 @@ pub struct Reserve {
     pub at_most: bool,
 }
 
+/// A reservation of more units than any limit has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Exhaust {
+    /// The id.
+    pub id: ReservationId,
+    /// The time for which the limits count as exhausted, in milliseconds.
+    pub for_ms: u64,
+}
+
 /// The end of a reservation by its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Commit {
@@ -42,7 +54,7 @@ pub struct Commit {
     pub ends: Micros,
 }
 
-/// The effect of a [`Reserve`] or [`Commit`].
+/// The effect of a [`Reserve`], [`Exhaust`] or [`Commit`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settlement {
     /// These units are held at each limit; 0 if the reservation was denied.

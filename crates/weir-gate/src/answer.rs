@@ -162,6 +162,7 @@ pub(crate) fn fingerprint(request: &Request) -> String {
             field("reserve");
             field(&format!("{} {}", reserve.ttl_ms, reserve.at_most));
         }
+        Operation::Exhaust(_) => field("exhaust"),
         // A repeated commit gets the first answer, whatever its cost.
         Operation::Commit(_) => return "commit".to_owned(),
         Operation::Consume | Operation::Peek | Operation::Inspect => {}

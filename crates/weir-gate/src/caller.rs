@@ -38,6 +38,19 @@ impl FromRequestParts<GateState> for Caller {
     }
 }
 
+/// A caller with the scope `exhaust`.
+#[derive(Debug, Clone)]
+pub(crate) struct Exhauster(pub(crate) Caller);
+
+impl FromRequestParts<GateState> for Exhauster {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &GateState) -> Result<Self, Problem> {
+        let (book, secret) = (Caller::rulebook(state)?, credential(&parts.headers, &parts.uri)?);
+        Caller::with_scope(state, book, secret, Scope::Exhaust).map(Self)
+    }
+}
+
 impl Caller {
     /// The rulebook in force, if checks can be answered by it.
     pub(crate) fn rulebook(state: &GateState) -> Result<Arc<Rulebook>, Problem> {
@@ -58,11 +71,21 @@ impl Caller {
         book: Arc<Rulebook>,
         secret: &str,
     ) -> Result<Self, Problem> {
+        Self::with_scope(state, book, secret, Scope::Check)
+    }
+
+    fn with_scope(
+        state: &GateState,
+        book: Arc<Rulebook>,
+        secret: &str,
+        scope: Scope,
+    ) -> Result<Self, Problem> {
         let digest = KeyDigest::of_presented(secret).ok_or_else(Problem::unauthenticated)?;
         let at = state.clock.now();
         let caller = book.caller(&digest, at).ok_or_else(Problem::unauthenticated)?;
-        if !caller.key.scopes.contains(&Scope::Check) {
-            return Err(Problem::forbidden("this key lacks the scope `check`"));
+        if !caller.key.scopes.contains(&scope) {
+            let detail = format!("this key lacks the scope `{}`", scope.as_str());
+            return Err(Problem::forbidden(detail));
         }
         let (tenant, key) = (caller.tenant, caller.key.id);
         Ok(Self { tenant, key, book, at, wait_max: None })

@@ -25,7 +25,7 @@ use crate::state::GateState;
 use crate::together::Together;
 
 pub(crate) use self::pending::KeyReused;
-pub(crate) use self::reservation::{Committed, Refused, Reserved, commit, reserve};
+pub(crate) use self::reservation::{Committed, Refused, Reserved, commit, exhaust, reserve};
 pub(crate) use self::rules::TooManyLimits;
 
 /// Decides requests in order and counts them. Takes nothing if one of them matches too many limits.

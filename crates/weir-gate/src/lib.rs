@@ -11,6 +11,7 @@ mod authorize;
 mod caller;
 mod check;
 mod decide;
+mod exhaust;
 mod finish;
 mod headers;
 mod refusals;

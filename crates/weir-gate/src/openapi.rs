@@ -13,7 +13,7 @@ use weir_http::plane;
 use weir_wire::bounds::with_bounds;
 
 use crate::state::GateState;
-use crate::{authorize, check, health, reservations};
+use crate::{authorize, check, exhaust, health, reservations};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -69,6 +69,7 @@ fn routes() -> OpenApiRouter<GateState> {
         .routes(routes!(reservations::reserve))
         .routes(routes!(reservations::commit))
         .routes(routes!(reservations::cancel))
+        .routes(routes!(exhaust::exhaust))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))

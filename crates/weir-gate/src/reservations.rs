@@ -158,7 +158,7 @@ async fn record_late(
 }
 
 /// The problem of a refused reserve or commit. The fields are those of too many limits and of a reused key.
-fn problem(refused: &Refused, limits: &str, key: &str) -> Problem {
+pub(crate) fn problem(refused: &Refused, limits: &str, key: &str) -> Problem {
     match refused {
         Refused::TooManyLimits => {
             let reason = format!(

@@ -3,6 +3,7 @@
 mod admission;
 mod authorize;
 mod bad_keys;
+mod exhaust;
 mod isolation;
 mod leaving;
 mod limits;

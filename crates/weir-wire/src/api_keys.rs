@@ -11,6 +11,8 @@ use crate::time::DateTime;
 pub enum KeyScope {
     /// Send checks and refunds to gates.
     Check,
+    /// Let limits count as exhausted for a time.
+    Exhaust,
     /// Read the tenant's configuration and statistics.
     Read,
     /// Change rules and overrides, test and reset.
@@ -31,7 +33,7 @@ pub struct CreateKey {
     )]
     pub name: String,
     /// The permissions of the key.
-    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 4))]
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 5))]
     pub scopes: Vec<KeyScope>,
     /// The time from which the key no longer works; if left out, it works until it is revoked.
     #[serde(default)]

@@ -221,6 +221,7 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
             "ttl_ms",
             json!({ "minimum": RESERVED_MIN_MS, "maximum": RESERVED_MAX_MS }),
         ),
+        ("ExhaustBody", "for_ms", json!({ "minimum": 1, "maximum": RESERVED_MAX_MS })),
         ("CommitBody", "cost", json!({ "minimum": 0 })),
         ("CommitBody", "reservation", reservation.clone()),
         ("CancelBody", "reservation", reservation),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use weir_domain::request::{Operation, Request, RequestDraft};
-use weir_domain::reservation::{RESERVED_MAX_MS, RESERVED_MIN_MS, ReservationId, Reserve};
+use weir_domain::reservation::{Exhaust, RESERVED_MAX_MS, RESERVED_MIN_MS, ReservationId, Reserve};
 
 use crate::check::{CheckAnswer, Degraded, attributes, default_namespace, one};
 use crate::problem::FieldProblem;
@@ -70,6 +70,21 @@ pub struct CancelBody {
     pub reservation: String,
 }
 
+/// Limits that count as exhausted, because the service behind them said so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ExhaustBody {
+    /// The group of rules; default `default`.
+    #[serde(default = "default_namespace")]
+    pub namespace: String,
+    /// The attributes of the check.
+    #[serde(default, deserialize_with = "attributes")]
+    pub attributes: BTreeMap<String, String>,
+    /// The time for which the limits count as exhausted, 1 … 600,000.
+    pub for_ms: u64,
+}
+
 /// The answer to a reserve: that of a check, and the reservation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -119,6 +134,28 @@ impl ReserveBody {
         let reason = format!("must be from {RESERVED_MIN_MS} to {RESERVED_MAX_MS}");
         let mut wrong = parsed.err().unwrap_or_default();
         wrong.push(FieldProblem::new("ttl_ms", reason));
+        Err(wrong)
+    }
+}
+
+impl ExhaustBody {
+    /// Returns the request, or all problems of its fields.
+    pub fn parse(self, id: ReservationId) -> Result<Request, Vec<FieldProblem>> {
+        let for_ms = self.for_ms;
+        let draft = RequestDraft {
+            namespace: self.namespace,
+            attributes: self.attributes,
+            cost: 1,
+            operation: Operation::Exhaust(Exhaust { id, for_ms }),
+            idempotency_key: None,
+        };
+        let parsed = Request::parse(draft).map_err(FieldProblem::list);
+        if (1..=RESERVED_MAX_MS).contains(&for_ms) {
+            return parsed;
+        }
+        let mut wrong = parsed.err().unwrap_or_default();
+        let reason = format!("must be from 1 to {RESERVED_MAX_MS}");
+        wrong.push(FieldProblem::new("for_ms", reason));
         Err(wrong)
     }
 }

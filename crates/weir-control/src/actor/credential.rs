@@ -52,7 +52,7 @@ pub(super) async fn usable_key(
 /// The role that the scopes of a key grant. A key is never an owner, and a key with only the `check` scope has no role.
 pub(super) fn role_of(scopes: &[String]) -> Option<MemberRole> {
     let roles = scopes.iter().filter_map(|word| match KeyScope::parse(word)? {
-        KeyScope::Check => None,
+        KeyScope::Check | KeyScope::Exhaust => None,
         KeyScope::Read => Some(MemberRole::Viewer),
         KeyScope::Write => Some(MemberRole::Editor),
         KeyScope::Admin => Some(MemberRole::Admin),

@@ -31,8 +31,8 @@ fn degraded_answer(local_counters: &Local, check: &PendingCheck<'_>) -> CheckAns
         Operation::Consume | Operation::Reserve(_) if denies => Operation::Peek,
         // Nothing is held in memory: the estimate is taken, and nothing returns.
         Operation::Reserve(_) => Operation::Consume,
-        // The caller repeats the commit.
-        Operation::Commit(_) => Operation::Peek,
+        // The caller repeats them.
+        Operation::Commit(_) | Operation::Exhaust(_) => Operation::Peek,
         other => other,
     };
     let is_local = |charge: &&RuleCharge| policy(charge) == OnStoreFailure::Local;

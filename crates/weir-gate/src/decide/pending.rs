@@ -152,7 +152,7 @@ impl<'a> PendingCheck<'a> {
             | Operation::Record
             | Operation::Reserve(_)
             | Operation::Commit(_) => self.request.idempotency_key(),
-            Operation::Peek | Operation::Inspect => None,
+            Operation::Peek | Operation::Inspect | Operation::Exhaust(_) => None,
         }
     }
 

@@ -85,6 +85,30 @@ pub(crate) async fn reserve(
     Ok(Reserved { answer, reservation })
 }
 
+/// Lets the matching limits count as exhausted.
+pub(crate) async fn exhaust(
+    state: &GateState,
+    caller: &Caller,
+    request: &Request,
+) -> Result<CheckAnswer, Refused> {
+    let started = Instant::now();
+    let mut checks = [PendingCheck::new(caller, request, state.monotonic.at(started))];
+    admission::answer(state, &mut checks);
+    rules::answer(state, &mut checks).await.map_err(|TooManyLimits(_)| Refused::TooManyLimits)?;
+    if checks[0].is_split() {
+        return Err(Refused::Split);
+    }
+    redis::answer(state, &mut checks).await;
+    outage::answer(state, &mut checks);
+    let [mut check] = checks;
+    // It is no check: neither the statistics nor the metrics of checks count it.
+    match check.outcome.take().expect("the outage stage answers every check") {
+        Outcome::Answered(answer) | Outcome::Repeated(answer) => Ok(answer),
+        Outcome::KeyReused => Err(Refused::KeyReused),
+        Outcome::NotOpen => Err(Refused::NotOpen),
+    }
+}
+
 /// Charges the cost of a reservation and releases its units.
 pub(crate) async fn commit(
     state: &GateState,

@@ -155,7 +155,11 @@ impl<'m> Hits<'m> {
         match self.operation {
             Operation::Refund => 0,
             Operation::Record | Operation::Commit(_) => 1,
-            Operation::Consume | Operation::Peek | Operation::Inspect | Operation::Reserve(_) => 2,
+            Operation::Consume
+            | Operation::Peek
+            | Operation::Inspect
+            | Operation::Reserve(_)
+            | Operation::Exhaust(_) => 2,
         }
     }
 }

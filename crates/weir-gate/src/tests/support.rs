@@ -38,6 +38,7 @@ pub(super) struct Keys {
     pub(super) tenant: String,
     pub(super) check: String,
     pub(super) read: String,
+    pub(super) exhaust: String,
 }
 
 impl Gate {
@@ -188,6 +189,7 @@ fn tenant(rules: Vec<Value>) -> (StoredTenant, Keys) {
         (stored, secret.expose().to_owned())
     };
     let ((check, check_secret), (read, read_secret)) = (key(1, "check"), key(2, "read"));
+    let (exhaust, exhaust_secret) = key(3, "exhaust");
     let stored = |(at, body): (u16, Value)| StoredRule {
         id: weir_domain::id::RuleId::from_u128(unique + (u128::from(at) << 100)).to_string(),
         slots: (0..).take(body["limits"].as_array().map_or(0, Vec::len)).collect(),
@@ -201,12 +203,17 @@ fn tenant(rules: Vec<Value>) -> (StoredTenant, Keys) {
         enforced: true,
         checks_per_second: None,
         version: 7,
-        keys: vec![check, read],
+        keys: vec![check, read, exhaust],
         rules: (0..).zip(rules).map(|rule| stored(rule).into()).collect(),
         overrides: Vec::new(),
         profiles: Vec::new(),
         spread: BTreeMap::new(),
     };
-    let keys = Keys { tenant: tenant.id.clone(), check: check_secret, read: read_secret };
+    let keys = Keys {
+        tenant: tenant.id.clone(),
+        check: check_secret,
+        read: read_secret,
+        exhaust: exhaust_secret,
+    };
     (tenant, keys)
 }

@@ -5,7 +5,6 @@
 
 use weir_domain::charge::RuleCharge;
 use weir_domain::limit::Limit;
-use weir_domain::request::Operation;
 
 use super::asked::Asked;
 
@@ -49,7 +48,7 @@ pub(super) fn parts<'a, 'b>(asked: &'a [Asked<'b>]) -> impl Iterator<Item = &'a 
 fn of_check(check: &Asked<'_>) -> u32 {
     let record = if check.idempotency.is_some() { IDEMPOTENCY_RECORD } else { 0 };
     let decided = check.rules.iter().map(of_rule).fold(CHECK + record, u32::saturating_add);
-    if !matches!(check.operation, Operation::Reserve(_) | Operation::Commit(_)) {
+    if !check.operation.reserves() {
         return decided;
     }
     let of_limits = |rule: &RuleCharge| {
@@ -68,6 +67,7 @@ fn of_rule(rule: &RuleCharge) -> u32 {
 mod tests {
     use weir_domain::draft::LimitDraft;
     use weir_domain::id::TenantId;
+    use weir_domain::request::Operation;
 
     use super::*;
     use crate::limiter::Idempotency;

@@ -160,7 +160,7 @@ impl Encoded {
                 written = counter_hash;
             }
         }
-        if matches!(check.operation, Operation::Reserve(_) | Operation::Commit(_)) {
+        if check.operation.reserves() {
             let mut written = 0;
             for (rule, &counter_hash) in check.rules.iter().zip(&counter_hashes) {
                 if counter_hash > written {
@@ -180,6 +180,7 @@ impl Encoded {
         let (id, time, at_most) = match operation {
             Operation::Reserve(reserve) => (reserve.id, reserve.ttl_ms, reserve.at_most),
             Operation::Commit(commit) => (commit.id, commit.ends.0, false),
+            Operation::Exhaust(exhaust) => (exhaust.id, exhaust.for_ms, false),
             _ => return,
         };
         self.numbers.extend_from_slice(&id.0);
@@ -232,7 +233,7 @@ impl Expected {
     fn of(check: &Asked<'_>) -> Self {
         let limits = check.rules.iter().map(|rule| rule.limits().len()).sum();
         let settlement: Option<fn(u64, u64) -> Settlement> = match check.operation {
-            Operation::Reserve(_) => {
+            Operation::Reserve(_) | Operation::Exhaust(_) => {
                 Some(|units, ends| Settlement::Held { units, ends: Micros(ends) })
             }
             Operation::Commit(_) => Some(|units, charged| Settlement::Released { units, charged }),

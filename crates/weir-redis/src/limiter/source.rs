@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use weir_domain::algorithm::{Kind, SLACK_US, STEP_US};
 use weir_domain::limit::{COUNT_MAX, EXACT_MAX, LOG_LIMIT_MAX};
 use weir_domain::request::Operation;
-use weir_domain::reservation::RESERVED_MAX_US;
+use weir_domain::reservation::{EXHAUSTED_UNITS, RESERVED_MAX_US};
 
 /// The program as a script.
 pub(super) static SCRIPT: LazyLock<String> =
@@ -116,11 +116,13 @@ pub(super) const fn operation(operation: Operation) -> u64 {
         Operation::Record => 5,
         Operation::Reserve(_) => RESERVE,
         Operation::Commit(_) => COMMIT,
+        Operation::Exhaust(_) => EXHAUST,
     }
 }
 
 const RESERVE: u64 = 6;
 const COMMIT: u64 = 7;
+const EXHAUST: u64 = 8;
 
 /// The number that a name in capitals stands for. `None` if there is no such name.
 fn constant(name: &str) -> Option<i64> {
@@ -132,6 +134,8 @@ fn constant(name: &str) -> Option<i64> {
         "RECORD" => operation(Operation::Record),
         "RESERVE" => RESERVE,
         "COMMIT" => COMMIT,
+        "EXHAUST" => EXHAUST,
+        "EXHAUSTED_UNITS" => EXHAUSTED_UNITS,
         "SPACING" => u64::from(Kind::Spacing.number()),
         "RESERVED_MAX_US" => RESERVED_MAX_US,
         "SLACK_US" => SLACK_US,

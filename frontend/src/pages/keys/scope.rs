@@ -6,6 +6,7 @@ use weir_wire::api_keys::KeyScope;
 pub(super) const fn scope_name(scope: KeyScope) -> &'static str {
     match scope {
         KeyScope::Check => "check",
+        KeyScope::Exhaust => "exhaust",
         KeyScope::Read => "read",
         KeyScope::Write => "write",
         KeyScope::Admin => "admin",

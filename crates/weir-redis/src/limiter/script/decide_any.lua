@@ -162,7 +162,7 @@ if held_names then
     reservations[1], reservations[2], reservations[3], reservations[4] =
       make_reservations(ms_until, read_counter, lengthen)
   end
-  local found = operation == RESERVE
+  local found = operation ~= COMMIT
   for h = 1, hash_count do
     local open = reservations[1](hashes[h], now, operation, id, reserved_time)
     if not open then
@@ -258,7 +258,9 @@ for r = 1, rule_count do
   end
   first = lasts[r] + 1
 end
-if operation == RESERVE and not passes[0] then
+if operation == EXHAUST then
+  amount = EXHAUSTED_UNITS
+elseif operation == RESERVE and not passes[0] then
   amount = 0
 end
 
@@ -266,7 +268,7 @@ end
 local first_part = #parts + 1
 local charges = operation == CONSUME or operation == PEEK or operation == RESERVE
 local writes = operation ~= PEEK and operation ~= INSPECT
-local ends = operation == RESERVE and now + reserved_time * 1000 or 0
+local ends = (operation == RESERVE or operation == EXHAUST) and now + reserved_time * 1000 or 0
 local with_reservations = helds or held_names
 if rule_count == 0 and not held_names then
   parts[first_part] = pack('<d', 4)
@@ -278,6 +280,7 @@ for r = 1, rule_count do
   -- A rule with a cost of 0 of its own only looks.
   local acts = charges and costs[r] ~= 0
   -- Where the enforced rules deny, nothing is reserved at a rule alone either.
+  local exhausts = operation == EXHAUST and group == 0 and hash.open.full_ms == 0
   local admits = acts and passes[group] and (not held_names or passes[0])
   local denies, refunds = acts and not admits, operation == REFUND and group == 0
   local all_records = (operation == RECORD or operation == COMMIT) and own > 0
@@ -394,7 +397,7 @@ for r = 1, rule_count do
       end
     end
     if with_reservations then
-      if operation == RESERVE and admits and held_names[i] then
+      if (operation == EXHAUST and exhausts or operation == RESERVE and admits) and held_names[i] then
         held = held + amount
         hash.holds = hash.holds or {}
         hash.holds[#hash.holds + 1] = held_names[i]
@@ -403,6 +406,10 @@ for r = 1, rule_count do
         end
       end
       remaining = max(0, remaining - held)
+    end
+    if exhausts and held_names[i] then
+      wait = wait ~= FOREVER and max(wait, reserved_time) or FOREVER
+      waits[i] = wait
     end
     local allowed = ((refunds or records) and wait or waits[i]) == 0 and blocked_ms == 0
     has_debt = has_debt or (records and wait ~= 0)
@@ -459,7 +466,7 @@ for h = 1, with_reservations and writes and hash_count or 0 do
     end
   end
 end
-if operation == RESERVE then
+if operation == RESERVE or operation == EXHAUST then
   parts[#parts + 1] = pack('<ddddd', 0, amount, ends, 0, 0)
 elseif operation == COMMIT then
   parts[#parts + 1] = pack('<ddddd', 0, released, cost, 0, 0)

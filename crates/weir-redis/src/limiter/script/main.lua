@@ -6,9 +6,9 @@
 -- ARGV[1]: numbers as little-endian doubles, all whole and below 2^53, and names of 12 bytes:
 --   header   now_us (0: use Redis' clock), grace_ms (added to every expiry), number of checks,
 --            from_us, until_us: the time for which all quota periods below were chosen (0, 0: none)
---   check    operation (CONSUME, PEEK, REFUND, INSPECT, RECORD, RESERVE, COMMIT), cost, number of rules, number of
+--   check    operation (CONSUME, PEEK, REFUND, INSPECT, RECORD, RESERVE, COMMIT, EXHAUST), cost, number of rules, number of
 --            subject hashes, idempotent (0, 1)
---            of a RESERVE or COMMIT also: id of the reservation (16 bytes), its time (RESERVE: to live, in ms; COMMIT: the
+--            of these three also: id of the reservation (16 bytes), its time (RESERVE, EXHAUST: to live, in ms; COMMIT: the
 --            end that the answer to the RESERVE had, in µs), whether less than the cost is accepted (0, 1). Its rules have
 --            no costs of their own
 --   rule     group (0 enforced, 1 alone; 2 more if a check passes while anything is left; 4 more if the rule has a cost of
@@ -34,6 +34,8 @@
 -- - A denied check leaves every enforced counter byte for byte as it was, but for logs that count denials, for
 --   blocks, and for counters and blocks that a step of the clock left in the future.
 -- - A record charges all limits of the check, even if that is more than is left.
+-- - An EXHAUST holds more units than any limit has, at all enforced limits but spacings. Its answer is that of an inspection
+--   afterwards.
 -- - A RESERVE leaves counters as they are, but for spacings, which it charges: their distance begins with it. The units that
 --   it holds are missing to all later checks (reservations.lua) until a COMMIT of its id, which charges its cost as a record
 --   does and releases them in the same step, or until its end. Checks that write remove reservations that ended.

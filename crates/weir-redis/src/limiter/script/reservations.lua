@@ -65,7 +65,7 @@ local function read(hash, now, operation, id, ends)
         free(open, member)
       end
     end
-  elseif operation == RESERVE and call('ZCOUNT', key, above(now), latest) >= OPEN_MAX then
+  elseif (operation == RESERVE or operation == EXHAUST) and call('ZCOUNT', key, above(now), latest) >= OPEN_MAX then
     local first = call('ZRANGEBYSCORE', key, above(now), latest, 'WITHSCORES', 'LIMIT', 0, 1)
     open.full_ms = ms_until(tonumber(first[2]), now)
   end

@@ -5,7 +5,7 @@ use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::draft::{LimitDraft, Over, RuleDraft};
 use weir_domain::request::Operation;
-use weir_domain::reservation::{Commit, ReservationId, Reserve, Settlement};
+use weir_domain::reservation::{Commit, Exhaust, ReservationId, Reserve, Settlement};
 use weir_domain::rule::Rule;
 use weir_domain::time::Micros;
 
@@ -264,6 +264,33 @@ async fn reservation_from_before_the_clock_was_set_back_far_counts_as_ended() {
     fixture.set_now(Micros(fixture.now().0 - 400_000_000));
     assert_eq!(remaining(&mut fixture, &rules).await, 10);
     assert_eq!(commit(&mut fixture, open, 3, &rules).await, None);
+}
+
+#[tokio::test]
+async fn exhausted_limits_deny_for_that_time_and_their_counters_stay_unchanged() {
+    for kind in Kind::ALL.iter().filter(|&&kind| kind != Kind::Spacing) {
+        let mut fixture = Fixture::new().await;
+        let rules = [charge_of(1, vec![of_kind(*kind, 10, 24 * HOUR_MS)])];
+        fixture.check(Operation::Consume, 3, &rules).await;
+        fixture.check_twin(Operation::Consume, 3, &rules);
+        let before = fixture.twin.0.clone();
+        for (id, for_ms) in [(1, 30_000), (2, 20_000)] {
+            let operation = Operation::Exhaust(Exhaust { id: ReservationId([id; 16]), for_ms });
+            let (decisions, settlement) =
+                fixture.settle(operation, 1, &rules).await.expect("decided");
+            let expected = fixture.settle_twin(operation, 1, &rules);
+            assert_eq!(Some((decisions.clone(), Some(settlement))), expected, "{kind:?}");
+            assert!(!decisions[0].allowed && decisions[0].remaining == 0, "{kind:?}");
+        }
+        let denied = fixture.check(Operation::Peek, 1, &rules).await;
+        assert_eq!(denied[0].retry_after_ms, Some(30_000), "{kind:?}");
+        fixture.pass_ms(29_999);
+        assert!(!passed(&fixture.check(Operation::Consume, 1, &rules).await), "{kind:?}");
+        fixture.check_twin(Operation::Consume, 1, &rules);
+        fixture.pass_ms(1);
+        assert!(remaining(&mut fixture, &rules).await >= 7, "{kind:?}");
+        assert_eq!(fixture.twin.0, before, "{kind:?}");
+    }
 }
 
 #[tokio::test]

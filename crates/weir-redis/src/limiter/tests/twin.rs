@@ -9,7 +9,9 @@ use weir_domain::decide::Decision;
 use weir_domain::draft::{LimitDraft, Mode, Over, RuleDraft};
 use weir_domain::limit::COST_MAX;
 use weir_domain::request::Operation;
-use weir_domain::reservation::{Commit, RESERVED_MAX_MS, ReservationId, Reserve, Settlement};
+use weir_domain::reservation::{
+    Commit, Exhaust, RESERVED_MAX_MS, ReservationId, Reserve, Settlement,
+};
 use weir_domain::rule::{Rule, Slots};
 use weir_domain::time::Micros;
 
@@ -241,9 +243,17 @@ fn random_reserve(random: &mut Random) -> Operation {
     Operation::Reserve(Reserve { id: ReservationId(id), ttl_ms, at_most })
 }
 
+fn random_exhaust(random: &mut Random) -> Operation {
+    let Operation::Reserve(Reserve { id, ttl_ms, .. }) = random_reserve(random) else {
+        unreachable!("it is a reserve")
+    };
+    Operation::Exhaust(Exhaust { id, for_ms: ttl_ms.min(5_000) })
+}
+
 /// An operation and a cost.
 fn random_charge(random: &mut Random) -> (Operation, u64) {
-    let operation = match random.below(24) {
+    let operation = match random.below(98) / 4 {
+        24 => random_exhaust(random),
         20..=23 => random_reserve(random),
         0 => Operation::Peek,
         1 => Operation::Inspect,
@@ -297,7 +307,7 @@ fn random_check(
     let (operation, cost) = random_charge(random);
     let namespace = NAMESPACES[usize::try_from(random.below(count)).expect("small")];
     let mut charges = some(random, rules, namespace);
-    if matches!(operation, Operation::Reserve(_)) {
+    if operation.reserves() {
         for charge in &mut charges {
             charge.own_cost = None;
         }

@@ -1,0 +1,41 @@
+//! The operation `/exhaust`.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use weir_domain::reservation::ReservationId;
+use weir_http::json::Json;
+use weir_http::problem::Problem;
+use weir_wire::check::{AnswerCode, CheckAnswer};
+use weir_wire::reservations::ExhaustBody;
+
+use crate::caller::Exhauster;
+use crate::check::over_ceiling;
+use crate::decide;
+use crate::finish::Finish;
+use crate::refusals::Refusals;
+use crate::reservations::problem;
+use crate::state::GateState;
+
+/// Let the matching limits count as exhausted for a time, because the service behind them said so.
+#[utoipa::path(
+    post, path = "/exhaust", tag = "reservations", operation_id = "exhaust",
+    request_body = ExhaustBody, security(("api_key" = [])),
+    responses(
+        (status = 200, description = "The limits as they stand now", body = CheckAnswer),
+        (status = 429, description = "Nothing was changed: the tenant asks more often than its ceiling (`code` is `tenant_rate`)", body = CheckAnswer),
+        Refusals,
+    )
+)]
+pub(crate) async fn exhaust(
+    State(state): State<GateState>,
+    Exhauster(caller): Exhauster,
+    Json(body): Json<ExhaustBody>,
+) -> Result<Response, Problem> {
+    let request = body.parse(ReservationId(state.random.bytes())).map_err(Problem::invalid)?;
+    let exhausting = Finish::new(async move { decide::exhaust(&state, &caller, &request).await });
+    let answer = exhausting.await.map_err(|refused| problem(&refused, "namespace", "namespace"))?;
+    if answer.code == Some(AnswerCode::TenantRate) {
+        return Ok(over_ceiling(&answer));
+    }
+    Ok(Json(answer).into_response())
+}
