@@ -10,9 +10,11 @@ use crate::error::StoreError;
 
 mod flush;
 mod rules;
+mod slots;
 mod steps;
 
 pub use flush::{DropCount, Flush, TallyRow};
+use slots::SlotRow;
 pub use steps::{STEP_MS, STEPS_RETAINED_MS, StepRow};
 
 /// The numbers of decisions of each kind.
@@ -109,7 +111,8 @@ impl<'t> Tallies<'t> {
         let (Some(from), Some(to)) = (bounds.first(), bounds.last()) else {
             return Err(StoreError::corrupt("a series without bounds"));
         };
-        let rows = sqlx::query!(
+        let rows = sqlx::query_as!(
+            SlotRow,
             r#"-- tallies.series
             SELECT
                 f.as_of AS "as_of!",
@@ -145,25 +148,7 @@ impl<'t> Tallies<'t> {
         )
         .fetch_all(self.conn)
         .await?;
-        let Some(first) = rows.first() else {
-            return Err(StoreError::corrupt("a series without freshness"));
-        };
-        let (as_of, dropped) = (timestamp(first.as_of), unsigned(first.dropped));
-        let mut counts = vec![TallyCounts::default(); bounds.len() - 1];
-        for row in rows {
-            let slot = row.slot.and_then(|slot| usize::try_from(slot - 1).ok());
-            if let Some(counts) = slot.and_then(|slot| counts.get_mut(slot)) {
-                *counts = TallyCounts {
-                    allowed: row.allowed.map_or(0, unsigned),
-                    denied: row.denied.map_or(0, unsigned),
-                    shadow_denied: row.shadow_denied.map_or(0, unsigned),
-                    degraded: row.degraded.map_or(0, unsigned),
-                    refunded: row.refunded.map_or(0, unsigned),
-                    recorded: row.recorded.map_or(0, unsigned),
-                };
-            }
-        }
-        Ok(Counted { counts, as_of, dropped })
+        slots::series(&rows, bounds.len() - 1)
     }
 
     /// Lists the rules of a tenant with the most denied (or the most) checks first.

@@ -6,8 +6,9 @@ use weir_domain::id::{RuleId, TenantId};
 use weir_domain::latency::Latencies;
 use weir_domain::time::Timestamp;
 
-use super::{Counted, Flush, Tallies, TallyCounts, TallyFilter, rule};
-use crate::convert::{signed, stored, timestamp, unsigned, uuid};
+use super::slots::SlotRow;
+use super::{Counted, Flush, Tallies, TallyCounts, TallyFilter, rule, slots};
+use crate::convert::{signed, stored, uuid};
 use crate::error::StoreError;
 
 /// The length of a step in milliseconds.
@@ -145,7 +146,8 @@ impl Tallies<'_> {
         let (Some(from), Some(to)) = (bounds.first(), bounds.last()) else {
             return Err(StoreError::corrupt("a series without bounds"));
         };
-        let rows = sqlx::query!(
+        let rows = sqlx::query_as!(
+            SlotRow,
             r#"-- tallies.steps
             SELECT
                 f.as_of AS "as_of!",
@@ -184,27 +186,10 @@ impl Tallies<'_> {
         )
         .fetch_all(self.conn)
         .await?;
-        let Some(first) = rows.first() else {
-            return Err(StoreError::corrupt("a series without freshness"));
-        };
+        let series = slots::series(&rows, bounds.len() - 1)?;
         // A gate writes a step after its end.
-        let as_of_ms = timestamp(first.as_of).as_millis().div_euclid(STEP_MS) * STEP_MS;
-        let (as_of, dropped) = (Timestamp::from_millis(as_of_ms), unsigned(first.dropped));
-        let mut counts = vec![TallyCounts::default(); bounds.len() - 1];
-        for row in rows {
-            let slot = row.slot.and_then(|slot| usize::try_from(slot - 1).ok());
-            if let Some(counts) = slot.and_then(|slot| counts.get_mut(slot)) {
-                *counts = TallyCounts {
-                    allowed: row.allowed.map_or(0, unsigned),
-                    denied: row.denied.map_or(0, unsigned),
-                    shadow_denied: row.shadow_denied.map_or(0, unsigned),
-                    degraded: row.degraded.map_or(0, unsigned),
-                    refunded: row.refunded.map_or(0, unsigned),
-                    recorded: row.recorded.map_or(0, unsigned),
-                };
-            }
-        }
-        Ok(Counted { counts, as_of, dropped })
+        let as_of_ms = series.as_of.as_millis().div_euclid(STEP_MS) * STEP_MS;
+        Ok(Counted { as_of: Timestamp::from_millis(as_of_ms), ..series })
     }
 
     /// Returns the durations of whole requests between each two neighbours of `bounds`, which are multiples of [`STEP_MS`].
