@@ -225,7 +225,7 @@ const PROGRAM: &str = "weir";
 const DIST: &str = "frontend/dist";
 
 /// Everything the result depends on; what does not exist counts as empty.
-const INPUTS: [&str; 13] = [
+const INPUTS: [&str; 14] = [
     "Cargo.lock",
     "Cargo.toml",
     "rust-toolchain.toml",
@@ -233,6 +233,7 @@ const INPUTS: [&str; 13] = [
     "crates/weir-wire",
     "crates/xtask/src",
     "frontend/Cargo.toml",
+    "frontend/boot.js",
     "frontend/index.html",
     "frontend/public",
     "frontend/src",

@@ -33,10 +33,8 @@ pub fn assemble(frontend: &Path, bound: &Path, dist: &Path) -> Result<()> {
         String::from_utf8(vendored(frontend, "icons.svg")?).context("the icons are text")?;
     let script = scripts(bound, &assets)?;
     let program = assets.store("weir", "wasm", &fs::read(bound.join("weir_bg.wasm"))?)?;
-    let boot = format!(
-        "import start from './{script}';\n\
-         start({{ module_or_path: new URL('./{program}', import.meta.url) }});\n"
-    );
+    let boot = fs::read_to_string(frontend.join("boot.js")).context("read frontend/boot.js")?;
+    let boot = boot.replace("{{script}}", &script).replace("{{program}}", &program);
     let boot = assets.store("boot", "js", boot.as_bytes())?;
     let page = frontend.join("index.html");
     let mut page = fs::read_to_string(&page).context("read frontend/index.html")?;
