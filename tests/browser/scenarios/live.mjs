@@ -8,6 +8,10 @@ const name = `none-${fresh}`;
 await api("POST", `/tenants/${owner.tenant}/rules`, { name, action: "deny", count_by: ["user"] }, owner);
 const { secret } = await api("POST", `/tenants/${owner.tenant}/keys`, { name: "k", scopes: ["check"] }, owner);
 
+const limits = [{ algorithm: "fixed_window", limit: 5, window_ms: 60_000 }];
+const abused = await api("POST", `/tenants/${owner.tenant}/rules`, { namespace: "abuse", name: `abused-${fresh}`, count_by: ["user"], limits }, owner);
+await api("POST", `/tenants/${owner.tenant}/overrides`, { rule_id: abused.id, subject: { user: "u-bad" }, action: "deny" }, owner);
+
 await scenario("live", async ({ page, shoot }) => {
     await signIn(page, { ...owner, next: `/t/${owner.tenant}/live` });
     await heading(page, "Live");
@@ -37,6 +41,7 @@ await scenario("live", async ({ page, shoot }) => {
     await heading(page, "Test");
     await page.getByText("Would be denied").waitFor();
     assert.equal(await page.getByLabel("Value").inputValue(), "u-1");
+    await why(page);
 });
 
 /** A facet restricts the list, and denials of a subject become one row. */
@@ -53,6 +58,23 @@ async function facets(page, denials) {
     await groups.getByRole("row").filter({ hasText: "user u-2" }).waitFor();
     await page.getByRole("button", { name: "Group by subject" }).click();
     await denials.getByText("user u-2").waitFor();
+}
+
+/** A subject that an override always denies: the denial leads to the override. */
+async function why(page) {
+    const answer = await check(stack.gates[0], secret, { namespace: "abuse", attributes: { user: "u-bad" } });
+    assert.equal(answer.allowed, false);
+    await page.goto(`${stack.baseUrl}/t/${owner.tenant}/live`);
+    await heading(page, "Live");
+    const denial = page.getByRole("region", { name: "Denials" }).getByRole("row").filter({ hasText: "user u-bad" });
+    await denial.getByRole("link", { name: "Why" }).first().click();
+    await heading(page, "user u-bad");
+    const card = page.getByRole("article", { name: `${abused.name} in abuse` });
+    await card.getByText("Override Deny").waitFor();
+    await card.getByRole("button", { name: "Remove override" }).waitFor();
+    const outright = page.getByRole("article", { name: `${name} in default` });
+    await outright.getByText("Every check is denied").waitFor();
+    assert.equal(await outright.getByRole("button").count(), 0, "a rule that denies outright has nothing to raise or block");
 }
 
 async function deny(user) {

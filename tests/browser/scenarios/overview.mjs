@@ -105,7 +105,9 @@ async function readByKeyboard(page) {
     await page.keyboard.press("End");
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("ArrowRight");
-    await page.getByText(/: \d+ allowed, \d+ denied, \d+ would be denied \(not complete yet\)$/).waitFor();
+    const shown = page.getByText(/: \d+ allowed, \d+ denied, \d+ would be denied \(not complete yet\)$/);
+    await shown.waitFor();
+    assert.match(await shown.textContent(), /, \d\d:\d\d(:\d\d)?[–:]/, "the clock of the axis, with 24 hours");
     await page.getByText("View as table").click();
     await page.getByRole("region", { name: "Values" }).getByRole("row").nth(1).waitFor();
     const cells = await page.getByRole("region", { name: "Values" }).getByRole("cell").allTextContents();

@@ -30,6 +30,7 @@ await scenario("viewer", async ({ page, shoot }) => {
         await page.getByText("You are a viewer").first().waitFor();
         await loaded(page);
         explained += await reasons(page, path);
+        if (path === `rules/${rule.id}`) await aligned(page);
     }
     await shoot("viewer-new-rule");
     assert.ok(explained >= 5, `reasons are given on ${explained} pages`);
@@ -44,4 +45,12 @@ async function reasons(page, name) {
         assert.doesNotMatch(label, CHANGES, `${name}: a viewer can press "${label}"`);
     }
     return (await main.getByText("You are a viewer").count()) > 0 ? 1 : 0;
+}
+
+/** The buttons of a rule are as wide as their text, and on one line, although they cannot be pressed. */
+async function aligned(page) {
+    const boxes = [];
+    for (const name of ["Edit rule", "Delete"]) boxes.push(await page.getByRole("button", { name }).first().boundingBox());
+    for (const { width } of boxes) assert.ok(width < 160, `a button is ${width} pixels wide`);
+    assert.equal(new Set(boxes.map(({ y }) => y)).size, 1, "the buttons are on one line");
 }

@@ -63,6 +63,9 @@ fn RuleCard(rule: SubjectOfRule, for_s: RwSignal<u32>, actions: SubjectActions) 
     let page = format!("rules/{rule_id}");
     let label = format!("{rule} in {namespace}");
     let target = StoredValue::new(RuleSubject { rule_id, rule: rule.clone(), subject });
+    // An override can hide the limits of a rule; a rule without an override has limits or decides outright.
+    let limited = action == Action::Limit || exception.is_some();
+    let blocked = action == Action::Deny;
     let state = match action {
         Action::Limit => {
             view! { <ul class="meters">{limits.iter().map(meter).collect::<Vec<_>>()}</ul> }
@@ -83,18 +86,22 @@ fn RuleCard(rule: SubjectOfRule, for_s: RwSignal<u32>, actions: SubjectActions) 
             {state}
             {exception}
             <RequireRole role=Role::Editor reason_shown=true>
-                <Changes target for_s actions />
+                <Changes target for_s actions limited blocked />
             </RequireRole>
         </article>
     }
 }
 
-/// The buttons of a rule.
+/// The buttons of a rule that change something.
 #[component]
 fn Changes(
     target: StoredValue<RuleSubject>,
     for_s: RwSignal<u32>,
     actions: SubjectActions,
+    /// The rule has limits to raise and counters to reset.
+    limited: bool,
+    /// Every check of the subject is denied already.
+    blocked: bool,
 ) -> impl IntoView {
     let button = move |class: &'static str, of: fn(u32) -> SubjectAction| {
         view! {
@@ -105,10 +112,12 @@ fn Changes(
     };
     view! {
         <div class="actions">
-            {button("button small", |for_s| SubjectAction::Raise { factor: 2, for_s })}
-            {button("button small", |for_s| SubjectAction::Raise { factor: 10, for_s })}
-            {button("button small", |_| SubjectAction::Reset)}
-            {button("button small danger", |for_s| SubjectAction::Block { for_s })}
+            {limited.then(|| view! {
+                {button("button small", |for_s| SubjectAction::Raise { factor: 2, for_s })}
+                {button("button small", |for_s| SubjectAction::Raise { factor: 10, for_s })}
+                {button("button small", |_| SubjectAction::Reset)}
+            })}
+            {(!blocked).then(|| button("button small danger", |for_s| SubjectAction::Block { for_s }))}
         </div>
     }
 }
