@@ -3,7 +3,6 @@
 //! `X-RateLimit-*` as is common, with `Reset` in seconds from now, and `RateLimit-Policy` and `RateLimit` by
 //! draft-ietf-httpapi-ratelimit-headers-10, where an item names the policy.
 
-use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use weir_wire::check::{CheckAnswer, LimitAnswer};
 use weir_wire::words::Mode;
@@ -21,9 +20,9 @@ pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
         (answer.limit, answer.remaining, answer.reset_after_ms)
     {
         let reset_s = reset_after_ms.div_ceil(1000);
-        headers.insert(LIMIT, limit.into());
-        headers.insert(REMAINING, remaining.into());
-        headers.insert(RESET, reset_s.into());
+        headers.insert(LIMIT, number(limit));
+        headers.insert(REMAINING, number(remaining));
+        headers.insert(RESET, number(reset_s));
         let decided_by = match answer.code {
             // No rule can have the name of a code.
             Some(code) => Some((code.as_str(), 1)),
@@ -32,16 +31,17 @@ pub(crate) fn add(answer: &CheckAnswer, headers: &mut HeaderMap) {
             }
         };
         if let Some((rule, window_s)) = decided_by {
-            let policy = value(rule, [(";q=", limit), (";w=", window_s)]);
-            let state = value(rule, [(";r=", remaining), (";t=", reset_s)]);
+            let mut text = String::with_capacity(rule.len() + 64);
+            let policy = value(&mut text, rule, [(";q=", limit), (";w=", window_s)]);
+            let state = value(&mut text, rule, [(";r=", remaining), (";t=", reset_s)]);
             headers.extend(policy.map(|value| (POLICY, value)));
             headers.extend(state.map(|value| (STATE, value)));
         }
     }
     if let (false, Some(retry_after_ms)) = (answer.allowed, answer.retry_after_ms) {
         let retry_s = retry_after_ms.div_ceil(1000).max(1);
-        headers.insert(X_RETRY_AFTER, retry_s.into());
-        headers.insert(header::RETRY_AFTER, retry_s.into());
+        headers.insert(X_RETRY_AFTER, number(retry_s));
+        headers.insert(header::RETRY_AFTER, number(retry_s));
     }
 }
 
@@ -56,17 +56,22 @@ fn deciding(answer: &CheckAnswer) -> Option<&LimitAnswer> {
     })
 }
 
-/// A header value of a rule's name and its parameters.
-fn value(rule: &str, parameters: [(&str, u64); 2]) -> Option<HeaderValue> {
-    let mut written = String::with_capacity(rule.len() + 64);
-    written.push('"');
-    written.push_str(rule);
-    written.push('"');
+/// A header value of a number. It has exactly the size of its digits, and so needs one allocation.
+fn number(number: u64) -> HeaderValue {
+    HeaderValue::from_str(itoa::Buffer::new().format(number)).expect("digits are permitted")
+}
+
+/// A header value of a rule's name and its parameters, written into `text` first.
+fn value(text: &mut String, rule: &str, parameters: [(&str, u64); 2]) -> Option<HeaderValue> {
+    text.clear();
+    text.push('"');
+    text.push_str(rule);
+    text.push('"');
     for (name, number) in parameters {
-        written.push_str(name);
-        written.push_str(itoa::Buffer::new().format(number));
+        text.push_str(name);
+        text.push_str(itoa::Buffer::new().format(number));
     }
-    HeaderValue::from_maybe_shared(Bytes::from(written)).ok()
+    HeaderValue::from_bytes(text.as_bytes()).ok()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// A request with two credentials is unauthenticated: either could be the intended one. A credential in the address is
 /// refused, because addresses are logged.
 pub fn credential<'a>(headers: &'a HeaderMap, uri: &Uri) -> Result<&'a str, Problem> {
-    if names_a_secret(uri.query().unwrap_or_default()) {
+    if uri.query().is_some_and(names_a_secret) {
         let detail = "credentials belong into a header, never into the address";
         return Err(Problem::new(ErrorCode::Malformed, detail));
     }

@@ -1,8 +1,8 @@
 //! The counts of one shard between two collections.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use weir_domain::ceilings::TENANT_RATE_RULE;
 use weir_domain::id::{KeyId, RuleId, TenantId};
@@ -55,7 +55,7 @@ pub(super) type TallyKey = (TenantId, Option<RuleId>, Arc<str>);
 /// Counts of one tenant.
 #[derive(Debug, Default)]
 pub(super) struct TenantCounts {
-    pub(super) namespaces: HashMap<Box<str>, NamespaceCounts>,
+    pub(super) namespaces: IndexMap<Box<str>, NamespaceCounts>,
     pub(super) sketch: Option<Box<Sketch>>,
     /// The number of checks that no sketch counted.
     pub(super) unsketched: u64,
@@ -125,16 +125,16 @@ impl MinuteCounts {
             self.sketches += 1;
         }
         let decisions = decisions(event);
+        let requests = counts_of_namespace(&mut tenant.namespaces, event);
         if let Some(plan) = event.sample {
             let own = TENANT_SAMPLE_BYTES_MAX.saturating_sub(tenant.sample_bytes);
             let before = own.min(SAMPLE_BYTES_MAX.saturating_sub(self.sample_bytes));
             let mut free = before;
-            tenant.namespace(event).sample(plan, event, random, &mut free);
+            requests.sample(plan, event, random, &mut free);
             // There is more free space than before if older checks were dropped.
             tenant.sample_bytes = (tenant.sample_bytes + before).saturating_sub(free);
             self.sample_bytes = (self.sample_bytes + before).saturating_sub(free);
         }
-        let requests = tenant.namespace(event);
         if records {
             requests.requests.recorded += 1;
             for decision in &decisions {
@@ -187,14 +187,6 @@ impl MinuteCounts {
 }
 
 impl TenantCounts {
-    fn namespace(&mut self, event: &DecisionEvent<'_>) -> &mut NamespaceCounts {
-        let name = if event.known_namespace { event.request().namespace() } else { "" };
-        if !self.namespaces.contains_key(name) {
-            self.namespaces.insert(name.into(), NamespaceCounts::default());
-        }
-        self.namespaces.get_mut(name).expect("it was just put there")
-    }
-
     fn count_subject(&mut self, decision: &RuleDecision<'_>) {
         let Some(subject) = decision.subject else { return };
         match &mut self.sketch {
@@ -237,6 +229,19 @@ impl TenantCounts {
             None => self.denials.push(denial),
         }
     }
+}
+
+/// The counts of the namespace of an event.
+fn counts_of_namespace<'c>(
+    namespaces: &'c mut IndexMap<Box<str>, NamespaceCounts>,
+    event: &DecisionEvent<'_>,
+) -> &'c mut NamespaceCounts {
+    let name = if event.known_namespace { event.request().namespace() } else { "" };
+    let at = match namespaces.get_index_of(name) {
+        Some(at) => at,
+        None => namespaces.insert_full(name.into(), NamespaceCounts::default()).0,
+    };
+    &mut namespaces[at]
 }
 
 impl NamespaceCounts {
