@@ -54,6 +54,8 @@ async fn killed_primary_degrades_the_checks_of_its_namespaces_alone() {
     assert_eq!(of_primaries(&tenant, &gate, "weir_redis_primary_up").await, [1, 1, 1]);
     let buckets = of_primaries(&tenant, &gate, "weir_redis_primary_buckets").await;
     assert_eq!(buckets, [21, 22, 21]);
+    let calls = of_primaries(&tenant, &gate, "weir_redis_primary_call_seconds_count").await;
+    assert!(calls.len() == 3 && calls.iter().sum::<u64>() >= NAMESPACES as u64, "{calls:?}");
 
     let keys = |node: usize| cluster.nodes()[node].command("KEYS weir:*:s:*").expect("it answers");
     let of_killed: Vec<_> = {

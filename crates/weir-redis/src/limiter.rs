@@ -9,6 +9,7 @@
 
 mod asked;
 mod batcher;
+mod call_times;
 mod cluster_links;
 mod connector;
 mod cost;
@@ -41,6 +42,7 @@ use weir_domain::id::TenantId;
 use weir_domain::time::Micros;
 
 pub use self::asked::{Answer, Asked, Idempotency};
+pub use self::call_times::CallTimes;
 pub(crate) use self::connector::probe_programs;
 use self::links::Links;
 use self::pending::Reply;

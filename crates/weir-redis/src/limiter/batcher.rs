@@ -223,6 +223,7 @@ impl Batcher {
             return Ok(());
         }
         let answered = Instant::now();
+        self.status.count_call(answered.saturating_duration_since(call.sent));
         match value.and_then(|value| script::reply(&encoded(&call.batch), value)) {
             Ok(script::Reply::Answers(all)) => {
                 self.answered();

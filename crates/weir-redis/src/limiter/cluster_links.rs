@@ -17,7 +17,7 @@ use weir_domain::id::TenantId;
 use super::link::Link;
 use super::pending::PendingCheck;
 use super::settings::LimiterSettings;
-use super::status::PrimaryHealth;
+use super::status::{PrimaryHealth, Status};
 use crate::client::{Client, ServerAddress, SlotMap};
 use crate::error::RedisError;
 use crate::placement::Bucket;
@@ -141,10 +141,14 @@ impl ClusterLinks {
     /// The state of each primary that serves buckets, in the order of their slots.
     pub(super) fn primaries(&self) -> Vec<PrimaryHealth> {
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-        let health = |address: ServerAddress| PrimaryHealth {
-            up: routes.links.get(&address).is_some_and(|link| link.status().up()),
-            buckets: routes.map.bucket_count(&address),
-            address: address.to_string(),
+        let health = |address: ServerAddress| {
+            let status = routes.links.get(&address).map(Link::status);
+            PrimaryHealth {
+                up: status.is_some_and(Status::up),
+                buckets: routes.map.bucket_count(&address),
+                calls: status.map(Status::calls).unwrap_or_default(),
+                address: address.to_string(),
+            }
         };
         routes.map.primaries().into_iter().map(health).collect()
     }

@@ -89,8 +89,9 @@ impl Links {
     pub(super) fn primaries(&self) -> Vec<PrimaryHealth> {
         match self {
             Self::One(link) => {
-                let (up, buckets) = (link.status().up(), Bucket::all().count());
-                vec![PrimaryHealth { address: String::new(), up, buckets }]
+                let (status, buckets) = (link.status(), Bucket::all().count());
+                let (up, calls) = (status.up(), status.calls());
+                vec![PrimaryHealth { address: String::new(), up, buckets, calls }]
             }
             Self::Cluster(links) => links.0.primaries(),
         }

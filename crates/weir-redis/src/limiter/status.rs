@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
+use super::call_times::{CallTimeCounters, CallTimes};
 use super::program::Program;
 
 /// The state of one primary as the limiter sees it.
@@ -14,6 +16,8 @@ pub struct PrimaryHealth {
     pub up: bool,
     /// The number of buckets that it serves.
     pub buckets: usize,
+    /// The durations of the calls of its present link, from the time when a call was sent until it was answered or given up.
+    pub calls: CallTimes,
 }
 
 #[derive(Debug, Default)]
@@ -22,6 +26,7 @@ pub(super) struct Status {
     functions: AtomicBool,
     /// Shared by the links of a cluster.
     script_loads: Arc<AtomicU64>,
+    calls: CallTimeCounters,
 }
 
 impl Status {
@@ -53,5 +58,14 @@ impl Status {
 
     pub(super) fn count_script_load(&self) {
         self.script_loads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn calls(&self) -> CallTimes {
+        self.calls.read()
+    }
+
+    /// Counts a call that was answered, or given up, after this time.
+    pub(super) fn count_call(&self, took: Duration) {
+        self.calls.add(took);
     }
 }
