@@ -10,11 +10,13 @@ mod sentinels;
 mod server_address;
 mod unsuitable;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::{MultiplexedConnection, PubSub};
-use redis::{AsyncConnectionConfig, Role};
+use redis::{AsyncConnectionConfig, ProtocolVersion, PushInfo, PushKind, Role};
+use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use self::access::Transport;
@@ -120,14 +122,29 @@ impl Client {
         &self,
         timeout: Duration,
     ) -> Result<(MultiplexedConnection, Server), RedisError> {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(timeout))
-            .set_response_timeout(Some(timeout));
         let (client, server) = self.server().await?;
-        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-        if server.0.is_some() && !is_primary(&mut connection).await? {
-            return Err(RedisError::NotPrimary);
-        }
+        open(&client, server, &config(timeout)).await
+    }
+
+    /// The same as [`Client::connect`], for a connection on which Redis tracks the keys that are read, and notifies
+    /// `invalidated` as soon as one of them changes or is lost.
+    pub(crate) async fn connect_tracking(
+        &self,
+        timeout: Duration,
+        invalidated: Arc<Notify>,
+    ) -> Result<(MultiplexedConnection, Server), RedisError> {
+        let (client, server) = self.server().await?;
+        let info = client.get_connection_info().clone();
+        let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
+        let client = redis::Client::open(info.set_redis_settings(settings))?;
+        let config = config(timeout).set_push_sender(move |push: PushInfo| {
+            if push.kind == PushKind::Invalidate {
+                invalidated.notify_one();
+            }
+            Ok::<_, Infallible>(())
+        });
+        let (mut connection, server) = open(&client, server, &config).await?;
+        redis::cmd("CLIENT").arg("TRACKING").arg("ON").query_async::<()>(&mut connection).await?;
         Ok((connection, server))
     }
 
@@ -213,6 +230,25 @@ impl Scope {
             Self::Node(node) => node == primary,
         }
     }
+}
+
+/// Connections whose replies have this deadline too.
+fn config(timeout: Duration) -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(timeout))
+        .set_response_timeout(Some(timeout))
+}
+
+async fn open(
+    client: &redis::Client,
+    server: Server,
+    config: &AsyncConnectionConfig,
+) -> Result<(MultiplexedConnection, Server), RedisError> {
+    let mut connection = client.get_multiplexed_async_connection_with_config(config).await?;
+    if server.0.is_some() && !is_primary(&mut connection).await? {
+        return Err(RedisError::NotPrimary);
+    }
+    Ok((connection, server))
 }
 
 /// Whether the server considers itself a primary. A server that does not permit the question counts as one.

@@ -6,9 +6,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use weir_local::{Redis, RedisOptions, Relay, ScratchDir};
 
-use super::{Signal, Wake, follow};
+use super::{Signal, Wake, follow, marker};
 use crate::Client;
-use crate::keys::SIGNAL_CHANNEL;
+use crate::keys::{MARKER, SIGNAL_CHANNEL};
 use crate::placement::Buckets;
 
 /// The longest time that a busy machine needs for any step.
@@ -103,6 +103,55 @@ async fn emptied_redis_is_noticed_each_time_and_by_a_restart_too() {
         }
         fixture.until(Wake::DataLost).await;
     }
+}
+
+#[tokio::test]
+async fn redis_tells_of_lost_data_without_being_asked() {
+    let (redis, _scratch) = redis();
+    let client = crate::client(&redis.url()).expect("a local address");
+    let (woken, mut wakes) = mpsc::unbounded_channel();
+    let watching = tokio::spawn(async move {
+        let wake = move |wake| _ = woken.send(wake);
+        // The marker is never read because time has passed.
+        marker::watch_every(Duration::from_hours(1), &client, MARKER, &wake).await;
+    });
+    for _ in 0..3 {
+        let deadline = Instant::now() + DEADLINE;
+        // Its own write is told too, so the watcher has read the marker since.
+        while !redis.command("EXISTS weir:marker").expect("it runs").contains('1')
+            || redis.command("INFO stats").expect("it runs").contains("tracking_total_keys:0")
+        {
+            assert!(Instant::now() < deadline, "no tracked marker");
+            tokio::task::yield_now().await;
+        }
+        redis.command("FLUSHALL").expect("it runs");
+        let wake = tokio::time::timeout(DEADLINE, wakes.recv()).await;
+        assert_eq!(wake.expect("told in time"), Some(Wake::DataLost));
+    }
+    watching.abort();
+}
+
+#[tokio::test]
+async fn lost_data_is_noticed_by_a_user_without_the_right_to_track_keys() {
+    let (redis, _scratch) = redis();
+    let user = "ACL SETUSER plain on >plain ~weir:* +get +set +ping";
+    assert!(redis.command(user).expect("it runs").contains("OK"));
+    let client = crate::client(&format!("redis://plain:plain@127.0.0.1:{}", redis.port()));
+    let client = client.expect("a local address");
+    let (woken, mut wakes) = mpsc::unbounded_channel();
+    let watching = tokio::spawn(async move {
+        let wake = move |wake| _ = woken.send(wake);
+        marker::watch(&client, MARKER, &wake).await;
+    });
+    let deadline = Instant::now() + DEADLINE;
+    while !redis.command("EXISTS weir:marker").expect("it runs").contains('1') {
+        assert!(Instant::now() < deadline, "no marker");
+        tokio::task::yield_now().await;
+    }
+    redis.command("FLUSHALL").expect("it runs");
+    let wake = tokio::time::timeout(DEADLINE, wakes.recv()).await;
+    assert_eq!(wake.expect("noticed in time"), Some(Wake::DataLost));
+    watching.abort();
 }
 
 #[tokio::test]

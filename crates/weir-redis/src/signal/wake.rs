@@ -20,6 +20,6 @@ pub enum Wake {
     /// A subscription ended, or Redis does not answer on it. Only announcements about these buckets are still received.
     /// Detected within two seconds.
     Disconnected(Buckets),
-    /// Redis lost its data, counters included. Detected within about half a second.
+    /// Redis lost its data, counters included. Detected at once if Redis tracks keys, else within about half a second.
     DataLost,
 }
