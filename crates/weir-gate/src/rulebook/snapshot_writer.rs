@@ -113,3 +113,57 @@ impl SnapshotWriter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use weir_domain::rulebook::Rulebook;
+    use weir_domain::sharded_map::ShardedMap;
+
+    use super::*;
+
+    fn snapshot(number: u64) -> (SavedState, Snapshot<WholeTenants>) {
+        let version = Some(RulebookVersion { number, stamp: u128::from(number) });
+        let tenants =
+            WholeTenants { uncompiled: ShardedMap::default(), book: Rulebook::default().into() };
+        ((version, 0), Snapshot::new(version, tenants))
+    }
+
+    async fn saved_number(writer: &mut SnapshotWriter) -> Option<u64> {
+        let read = writer.read().await.expect("it has a file").expect("readable");
+        read.and_then(|snapshot| snapshot.rulebook_version()).map(|version| version.number)
+    }
+
+    /// What [`SnapshotWriter::age`] returns is the metric of the gate, and has an alert rule.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn full_disk_leaves_the_former_snapshot_and_its_age_grows_until_there_is_room() {
+        let folder = weir_local::shared::scratch().path().join("full-disk");
+        let file = SnapshotFile::new(&folder).expect("a folder");
+        let mut writer = SnapshotWriter::new(Some(file));
+        let (first, whole) = snapshot(1);
+        writer.save_last(first, move || whole).await;
+        assert_eq!(saved_number(&mut writer).await, Some(1));
+
+        // Every write to this device fails for lack of room.
+        let beside = folder.join("rulebook.new");
+        std::os::unix::fs::symlink("/dev/full", &beside).expect("a link");
+        let written_at = Instant::now();
+        for number in 2..5 {
+            let (next, whole) = snapshot(number);
+            writer.save_last(next, move || whole).await;
+        }
+        let least = written_at.elapsed();
+        assert!(writer.age().expect("it has a file") >= least, "nothing was written since");
+        assert_eq!(saved_number(&mut writer).await, Some(1), "the former one is whole");
+
+        fs::remove_file(&beside).expect("the disk has room again");
+        let (last, whole) = snapshot(5);
+        writer.save_last(last, move || whole).await;
+        assert_eq!(saved_number(&mut writer).await, Some(5));
+        let (same, whole) = snapshot(5);
+        writer.save(same, move || whole).await;
+        assert!(writer.age().expect("it has a file") < written_at.elapsed());
+    }
+}
