@@ -5,5 +5,6 @@ mod encryption;
 mod failover;
 mod fixture;
 mod moving_slots;
+mod partition;
 mod serving;
 mod twin;

@@ -29,25 +29,17 @@ async fn admits_nothing_more(replica_clock_s: i64) {
     failing_over.await.expect("it runs").expect("the replica takes over");
     let new = fixture.node_of(namespace);
     assert_ne!(new, 0);
-    let before = calls(&fixture, new);
+    let before = fixture.calls(new);
     until("the limiter has moved", async || {
         let peek = Asked { operation: Operation::Peek, ..fixture.asked(namespace, &rules[0]) };
         decided(&limiter, &peek).await;
-        calls(&fixture, new) > before
+        fixture.calls(new) > before
     })
     .await;
     assert_nothing_is_admitted(&limiter, &rules, |rule| fixture.asked(namespace, rule)).await;
     let [new, old] = [new, 0].map(|node| time_us(&fixture.cluster.nodes()[node]));
     let expected_us = replica_clock_s * 1_000_000;
     assert!((new - old - expected_us).abs() < 2_000_000, "the clocks differ by {} us", new - old);
-}
-
-/// The number of calls of the limiter's function that a node has served.
-fn calls(fixture: &Fixture, node: usize) -> u64 {
-    let statistics = fixture.cluster.nodes()[node].command("INFO commandstats").unwrap_or_default();
-    let count = statistics.lines().find_map(|line| line.strip_prefix("cmdstat_fcall:calls="));
-    let digits = count.and_then(|line| line.split(',').next());
-    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

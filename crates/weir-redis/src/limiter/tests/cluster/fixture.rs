@@ -125,6 +125,15 @@ impl Fixture {
         let reply = self.cluster.nodes()[node].command("DBSIZE").expect("it answers");
         reply.trim_start_matches(':').trim().parse().expect("a number")
     }
+
+    /// The number of calls of the limiter's function that a node has served.
+    pub(super) fn calls(&self, node: usize) -> u64 {
+        let statistics = self.cluster.nodes()[node].command("INFO commandstats");
+        let statistics = statistics.unwrap_or_default();
+        let count = statistics.lines().find_map(|line| line.strip_prefix("cmdstat_fcall:calls="));
+        let digits = count.and_then(|line| line.split(',').next());
+        digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    }
 }
 
 /// A rule with one fixed window that does not end during a test.
