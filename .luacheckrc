@@ -5,7 +5,8 @@ read_globals = {
   -- Redis' own.
   "redis", "struct", "KEYS", "ARGV",
   -- Numbers that source.rs writes into the script.
-  "CONSUME", "PEEK", "REFUND", "INSPECT", "RECORD", "RESERVE", "COMMIT", "EXHAUST", "EXHAUSTED_UNITS", "SPACING", "RESERVED_MAX_US", "FOREVER",
+  "CONSUME", "PEEK", "REFUND", "INSPECT", "RECORD", "RESERVE", "COMMIT", "EXHAUST", "ACQUIRE", "RENEW", "RELEASE",
+  "EXHAUSTED_UNITS", "SPACING", "CONCURRENCY", "RESERVED_MAX_US", "FOREVER",
   "SLACK_US", "STEP_US", "EXACT_MAX", "COUNT_MAX", "LOGGED", "LOG_LIMIT_MAX", "BUCKET_LEVEL_MAX",
 }
 -- The functions that source.rs makes of the other files.

@@ -6,6 +6,7 @@ mod accounts;
 mod audit;
 mod ceilings;
 mod check_flow;
+mod concurrency;
 mod control_planes;
 mod dashboard;
 mod exactness;

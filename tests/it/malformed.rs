@@ -3,6 +3,7 @@
 mod admin;
 mod checks;
 mod exhausts;
+mod leases;
 mod reservations;
 mod wire;
 

@@ -1,4 +1,4 @@
-//! The seven algorithms as pure functions of a counter, a cost and a time, which return a decision and the units left.
+//! The eight algorithms as pure functions of a counter, a cost and a time, which return a decision and the units left.
 //!
 //! Everything that is specific to an algorithm is in its file: the bounds of its parameters, its arithmetic, its names, its
 //! pictures in the dashboard, and its uses in a gate. `definition` has the traits that such a file implements; the list at
@@ -10,6 +10,7 @@
 pub(crate) mod bounds;
 mod bucket;
 mod clock;
+mod concurrency;
 mod definition;
 mod fixed_window;
 mod leaky_bucket;
@@ -24,6 +25,7 @@ mod window;
 
 pub use bucket::{Bucket, BucketState};
 pub use clock::{SLACK_US, STEP_US};
+pub use concurrency::{Concurrency, LeaseId, LeasesState};
 pub use definition::{Bound, Level, ScriptParameters, Wait, Windows};
 pub use fixed_window::FixedWindow;
 pub use leaky_bucket::LeakyBucket;
@@ -261,6 +263,9 @@ algorithms! {
     /// A number of units in each day, week, month or year of a time zone.
     Quota in quota = 7, metered by PeriodBounds,
     written as { limit: u64, period: Period, time_zone: String, anchor_day: u16 };
+    /// A number of leases that are held at the same time.
+    Concurrency in concurrency = 8, metered by Concurrency,
+    written as { capacity: u64, lease_ms: u64 };
 }
 
 counters! {
@@ -274,6 +279,8 @@ counters! {
     Bucket(BucketState);
     /// The state of a spacing.
     Spacing(SpacingState);
+    /// The state of a concurrency limit.
+    Leases(LeasesState);
 }
 
 impl Kind {
@@ -339,6 +346,11 @@ impl Algorithm {
         self.definition().shortest_window_ms()
     }
 
+    /// The time after which a lease of a concurrency limit ends by itself. `None` for other limits.
+    pub fn lease_ms(&self) -> Option<u64> {
+        if let Self::Concurrency(own) = self { Some(own.lease_ms()) } else { None }
+    }
+
     /// The length of its window in pictures.
     pub fn drawn_window_ms(&self) -> u64 {
         self.definition().drawn_window_ms()
@@ -359,11 +371,25 @@ impl Algorithm {
             Self::LeakyBucket(own) => Meter::LeakyBucket(*own),
             Self::Spacing(own) => Meter::Spacing(*own),
             Self::Quota(own) => Meter::Quota(bounds(own)),
+            Self::Concurrency(own) => Meter::Concurrency(*own),
         }
     }
 }
 
 impl Meter {
+    /// Takes `cost` as [`Self::charge`] does, under the id of the check if the limit gives leases.
+    pub(crate) fn take(&self, counter: &mut Counter, cost: u64, id: Option<LeaseId>, now: Micros) {
+        match self {
+            Self::Concurrency(meter) => meter.acquire(counter.state(), id, now),
+            _ => self.charge(counter, cost, now),
+        }
+    }
+
+    /// Ends the leases with this id, if the limit gives leases. Returns whether there are any.
+    pub(crate) fn end_leases(&self, counter: &mut Counter, id: LeaseId, now: Micros) -> bool {
+        matches!(self, Self::Concurrency(_)) && Concurrency::end(counter.state(), id, now)
+    }
+
     /// Whether denied checks are logged too.
     pub fn counts_denied(&self) -> bool {
         matches!(self, Self::SlidingWindowLog(log) if log.counts_denied())

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::algorithm::LeaseId;
 use crate::algorithm::{Meter, PeriodBounds, Quota};
 use crate::counter::{CounterName, CounterPart};
 use crate::draft::{Mode, Over};
@@ -36,6 +37,8 @@ pub struct Check {
     pub cost: u64,
     /// The rules that apply.
     pub rules: Vec<RuleMeters>,
+    /// The id of the leases that it takes of concurrency limits. Without one, nobody can renew or release them.
+    pub lease_id: Option<LeaseId>,
 }
 
 /// The meters of one rule in a check.
@@ -75,6 +78,11 @@ impl RuleCharge {
             (Some(limits), Some(own)) => Arc::ptr_eq(limits, own),
             _ => false,
         }
+    }
+
+    /// Whether it gives leases.
+    pub fn has_concurrency(&self) -> bool {
+        self.limits().iter().any(|limit| limit.algorithm.lease_ms().is_some())
     }
 
     /// Whether the rule is in shadow mode.
@@ -134,6 +142,12 @@ impl Check {
     /// The names of the counters of all limits.
     pub fn names(&self) -> Vec<CounterName> {
         self.rules.iter().flat_map(|rule| rule.limits.iter().map(|(name, _)| *name)).collect()
+    }
+
+    /// Whether one of its limits gives leases.
+    pub fn has_concurrency(&self) -> bool {
+        let mut meters = self.rules.iter().flat_map(|rule| &rule.limits);
+        meters.any(|(_, meter)| matches!(meter, Meter::Concurrency(_)))
     }
 
     /// The number of decisions about the check.

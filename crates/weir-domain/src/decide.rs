@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::algorithm::LeaseId;
 use crate::algorithm::{Counter, Meter, SLACK_US, Wait};
 use crate::charge::{Check, Group, RuleMeters};
 use crate::counter::CounterName;
@@ -119,6 +120,13 @@ pub fn decide_and_settle(
     if let Operation::Exhaust(terms) = operation {
         settlement = Some(exhaust(&mut judged, counters, terms, now));
     }
+    let lease_id = match operation {
+        Operation::Reserve(reserve) => Some(LeaseId(reserve.id.0)),
+        _ => check.lease_id,
+    };
+    if operation == Operation::Consume && lease_id.is_some() && check.has_concurrency() {
+        settlement = Some(Settlement::Leased { at: now });
+    }
     let mut decisions = Vec::with_capacity(check.limit_count());
     for rule in &mut judged {
         let (passes, denied_by_limit) = if rule.enforced() {
@@ -128,19 +136,11 @@ pub fn decide_and_settle(
         };
         // Where the enforced rules deny, nothing is reserved at a rule alone either.
         let reserves = matches!(operation, Operation::Reserve(_));
-        let outcome = match operation {
-            Operation::Refund
-            | Operation::Inspect
-            | Operation::Record
-            | Operation::Commit(_)
-            | Operation::Exhaust(_) => Outcome::Inspected,
-            _ if rule.only_looks() => Outcome::Inspected,
-            _ if passes && (!reserves || enforced_pass) => Outcome::Passed,
-            Operation::Consume | Operation::Peek | Operation::Reserve(_) => Outcome::Denied,
-        };
+        let admitted = passes && (!reserves || enforced_pass);
+        let outcome = outcome(operation, rule.only_looks(), admitted);
         match (outcome, operation) {
-            (Outcome::Passed, Operation::Reserve(_)) => rule.reserve(now),
-            (Outcome::Passed, _) => rule.charge(now),
+            (Outcome::Passed, Operation::Reserve(_)) => rule.reserve(lease_id, now),
+            (Outcome::Passed, _) => rule.charge(lease_id, now),
             (Outcome::Denied, _) => rule.deny(denied_by_limit, now),
             (_, Operation::Refund) if rule.enforced() => rule.refund(now),
             (_, Operation::Record | Operation::Commit(_)) if rule.cost > 0 => {
@@ -183,7 +183,7 @@ fn exhaust(
 fn left(judged: &mut [Judged<'_>], cost: u64, now: Micros) -> u64 {
     let bounding =
         judged.iter_mut().filter(|rule| rule.enforced() && rule.meters.over == Over::Deny);
-    let limits = bounding.flat_map(|rule| &mut rule.limits).filter(|limit| !limit.is_spacing());
+    let limits = bounding.flat_map(|rule| &mut rule.limits).filter(|limit| limit.holds_units());
     limits.fold(cost, |units, limit| {
         let level = limit.meter.level(&mut limit.counter, now);
         units.min(level.remaining.saturating_sub(limit.held.units))
@@ -195,6 +195,21 @@ enum Outcome {
     Passed,
     Denied,
     Inspected,
+}
+
+fn outcome(operation: Operation, only_looks: bool, admitted: bool) -> Outcome {
+    match operation {
+        Operation::Refund
+        | Operation::Inspect
+        | Operation::Record
+        | Operation::Commit(_)
+        | Operation::Exhaust(_)
+        | Operation::Renew(_)
+        | Operation::Release(_) => Outcome::Inspected,
+        _ if only_looks => Outcome::Inspected,
+        _ if admitted => Outcome::Passed,
+        Operation::Consume | Operation::Peek | Operation::Reserve(_) => Outcome::Denied,
+    }
 }
 
 fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, check: &Check, now: Micros) -> Judged<'a> {
@@ -209,7 +224,11 @@ fn judge<'a>(counters: &Counters, rule: &'a RuleMeters, check: &Check, now: Micr
     };
     let limits = rule.limits.iter().map(|(name, meter)| {
         let mut counter = counters.0.get(name).cloned().unwrap_or_default();
-        let changed = meter.follow_clock(&mut counter, now);
+        let ended = match check.operation {
+            Operation::Commit(commit) => meter.end_leases(&mut counter, LeaseId(commit.id.0), now),
+            _ => false,
+        };
+        let changed = meter.follow_clock(&mut counter, now) || ended;
         let held = counters.1.held(*name, now);
         let wait = held.wait(meter, &mut counter, needed, now);
         let delay_ms = meter.delay_ms(&mut counter, now);
@@ -265,9 +284,9 @@ impl Judged<'_> {
         self.meters.own_cost == Some(0)
     }
 
-    fn charge(&mut self, now: Micros) {
+    fn charge(&mut self, lease_id: Option<LeaseId>, now: Micros) {
         for limit in &mut self.limits {
-            limit.meter.charge(&mut limit.counter, self.cost, now);
+            limit.meter.take(&mut limit.counter, self.cost, lease_id, now);
             limit.changed = true;
         }
     }
@@ -286,17 +305,18 @@ impl Judged<'_> {
         }
     }
 
-    /// Charges the spacings, whose distance begins with a reservation. All other limits are charged by its commit.
-    fn reserve(&mut self, now: Micros) {
-        for limit in self.limits.iter_mut().filter(|limit| limit.is_spacing()) {
-            limit.meter.charge(&mut limit.counter, self.cost, now);
+    /// Charges the spacings, whose distance begins with a reservation, and takes leases. All other limits are charged by its
+    /// commit.
+    fn reserve(&mut self, lease_id: Option<LeaseId>, now: Micros) {
+        for limit in self.limits.iter_mut().filter(|limit| !limit.holds_units()) {
+            limit.meter.take(&mut limit.counter, self.cost, lease_id, now);
             limit.changed = true;
         }
     }
 
     /// Lets the limits count as exhausted for this time.
     fn exhaust(&mut self, for_ms: u64) {
-        for limit in self.limits.iter_mut().filter(|limit| !limit.is_spacing()) {
+        for limit in self.limits.iter_mut().filter(|limit| limit.holds_units()) {
             limit.passes = false;
             limit.wait = match limit.wait {
                 Wait::None => Wait::Ms(for_ms),
@@ -309,7 +329,7 @@ impl Judged<'_> {
 
     /// The counters at which a reservation holds units.
     fn held_at(&self) -> impl Iterator<Item = CounterName> {
-        self.limits.iter().filter(|limit| !limit.is_spacing()).map(|limit| limit.name)
+        self.limits.iter().filter(|limit| limit.holds_units()).map(|limit| limit.name)
     }
 
     fn refund(&mut self, now: Micros) {
@@ -328,7 +348,10 @@ impl Judged<'_> {
 
     /// Changes all counters and judges them anew.
     fn change(&mut self, with_spacings: bool, change: impl Fn(&mut JudgedLimit<'_>), now: Micros) {
-        for limit in self.limits.iter_mut().filter(|limit| with_spacings || !limit.is_spacing()) {
+        let changes = |limit: &&mut JudgedLimit<'_>| {
+            limit.holds_units() || (with_spacings && limit.is_spacing())
+        };
+        for limit in self.limits.iter_mut().filter(changes) {
             change(limit);
             limit.wait = limit.held.wait(limit.meter, &mut limit.counter, self.needed, now);
             limit.passes = limit.wait == Wait::None;
@@ -351,7 +374,7 @@ impl Judged<'_> {
                 Wait::Forever => None,
             };
             let acts = outcome != Outcome::Denied && allowed;
-            let reserved = if limit.is_spacing() { 0 } else { reserved };
+            let reserved = if limit.holds_units() { reserved } else { 0 };
             Decision {
                 allowed,
                 remaining: level.remaining.saturating_sub(limit.held.units + reserved),
@@ -377,6 +400,11 @@ impl Judged<'_> {
 impl JudgedLimit<'_> {
     fn is_spacing(&self) -> bool {
         matches!(self.meter, Meter::Spacing(_))
+    }
+
+    /// Whether a reservation holds units at it. A spacing begins with the reservation, and a concurrency limit gives a lease.
+    fn holds_units(&self) -> bool {
+        !self.is_spacing() && !matches!(self.meter, Meter::Concurrency(_))
     }
 }
 

@@ -41,7 +41,9 @@ pub mod subject;
 
 pub mod charge;
 pub mod decide;
+pub mod lease;
 pub mod matching;
+pub mod renewal;
 pub mod reservation;
 pub mod rule_index;
 pub mod rule_parts;

@@ -3,7 +3,8 @@
 use crate::algorithm::Algorithm;
 pub(crate) use crate::algorithm::bounds::span_ms;
 pub use crate::algorithm::bounds::{
-    COST_MAX, COUNT_MAX, EXACT_MAX, InvalidLimit, LOG_LIMIT_MAX, SPAN_MS_MAX, UNITS_MAX,
+    COST_MAX, COUNT_MAX, EXACT_MAX, InvalidLimit, LEASE_MS_MAX, LEASES_MAX, LOG_LIMIT_MAX,
+    SPAN_MS_MAX, UNITS_MAX,
 };
 
 /// The most limits of a rule.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::lease::Lease;
 use crate::limit::COST_MAX;
 use crate::names::{self, ATTRIBUTES_MAX, InvalidField};
 use crate::reservation::{Commit, Exhaust, Reserve};
@@ -45,6 +46,10 @@ pub enum Operation {
     Exhaust(Exhaust),
     /// Release what a reservation holds, and take the cost, even if that is more than is left.
     Commit(Commit),
+    /// Let a lease of a concurrency limit begin anew. It meets no rules.
+    Renew(Lease),
+    /// End a lease of a concurrency limit. It meets no rules.
+    Release(Lease),
 }
 
 impl Operation {

@@ -54,7 +54,7 @@ pub struct Commit {
     pub ends: Micros,
 }
 
-/// The effect of a [`Reserve`], [`Exhaust`] or [`Commit`].
+/// The effect of a [`Reserve`], [`Exhaust`] or [`Commit`], or on leases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settlement {
     /// These units are held at each limit; 0 if the reservation was denied.
@@ -70,6 +70,11 @@ pub enum Settlement {
         units: u64,
         /// The units that each limit took.
         charged: u64,
+    },
+    /// Leases of concurrency limits were taken by a check that passed, or one was renewed or released.
+    Leased {
+        /// The time from which they last.
+        at: Micros,
     },
 }
 

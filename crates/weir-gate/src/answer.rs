@@ -15,7 +15,7 @@ use weir_domain::request::{Operation, Request};
 use weir_domain::rulebook::ActiveRule;
 use weir_domain::time::{Micros, Timestamp};
 use weir_domain::verdict::{self, Entry};
-use weir_wire::check::{CheckAnswer, LimitAnswer};
+use weir_wire::check::{CheckAnswer, LeaseAnswer, LimitAnswer};
 use weir_wire::limits::AlgorithmName;
 use weir_wire::words::Mode;
 
@@ -31,6 +31,19 @@ pub(crate) struct AnswerTemplate {
     /// Of a reserve: the text of the reservation, but for the numbers of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reservation: Option<String>,
+    /// The leases of concurrency limits that the request takes if it is admitted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) leases: Vec<LeaseLabel>,
+}
+
+/// A lease before Redis has decided whether it is taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LeaseLabel {
+    /// The id, as the caller gets it.
+    pub(crate) id: String,
+    /// The position of the limit in the answer.
+    pub(crate) limit: usize,
+    pub(crate) lease_ms: u64,
 }
 
 /// The identity and the fixed numbers of a limit.
@@ -49,7 +62,13 @@ impl AnswerTemplate {
     /// The template of a request that these `deny` rules match.
     pub(crate) fn denied(by: &[Arc<ActiveRule>], rulebook_version: u64) -> Self {
         let denied_by = by.iter().map(|rule| Arc::clone(rule.name())).collect();
-        Self { denied_by, limits: Vec::new(), rulebook_version, reservation: None }
+        Self {
+            denied_by,
+            limits: Vec::new(),
+            rulebook_version,
+            reservation: None,
+            leases: Vec::new(),
+        }
     }
 
     /// The template of a request with these charges.
@@ -64,7 +83,13 @@ impl AnswerTemplate {
                 charge.limits().iter().map(|limit| LimitLabel::new(charge, limit, now))
             })
             .collect();
-        Self { denied_by: Vec::new(), limits, rulebook_version, reservation: None }
+        Self {
+            denied_by: Vec::new(),
+            limits,
+            rulebook_version,
+            reservation: None,
+            leases: Vec::new(),
+        }
     }
 
     /// The answer with these decisions, one for each limit.
@@ -94,10 +119,31 @@ impl AnswerTemplate {
                 .zip(decisions)
                 .map(|(label, decision)| label.answer(decision, operation))
                 .collect(),
+            leases: Vec::new(),
             degraded: None,
             rulebook_version: self.rulebook_version,
             code: None,
         }
+    }
+
+    /// The leases that were taken at `at`, by these decisions: those of enforced rules if the check is admitted, and of a
+    /// shadow rule if it would be.
+    pub(crate) fn leases(&self, decisions: &[Decision], at: Micros) -> Vec<LeaseAnswer> {
+        // The limits that are charged together with this one.
+        let together = |own: &LimitLabel, label: &LimitLabel| {
+            own.shadow == label.shadow && (!own.shadow || own.rule_id == label.rule_id)
+        };
+        let taken = |lease: &&LeaseLabel| {
+            let Some(own) = self.limits.get(lease.limit) else { return false };
+            let mut all = self.limits.iter().zip(decisions);
+            all.all(|(label, decision)| decision.allowed || !together(own, label))
+        };
+        let answer = |lease: &LeaseLabel| LeaseAnswer {
+            id: lease.id.clone(),
+            rule_id: Arc::clone(&self.limits[lease.limit].rule_id),
+            expires_at_ms: at.0 / 1000 + lease.lease_ms,
+        };
+        self.leases.iter().filter(taken).map(answer).collect()
     }
 
     /// The text that Redis stores with an idempotency key.
@@ -165,6 +211,7 @@ pub(crate) fn fingerprint(request: &Request) -> String {
         Operation::Exhaust(_) => field("exhaust"),
         // A repeated commit gets the first answer, whatever its cost.
         Operation::Commit(_) => return "commit".to_owned(),
+        Operation::Renew(_) | Operation::Release(_) => return "release".to_owned(),
         Operation::Consume | Operation::Peek | Operation::Inspect => {}
     }
     field(request.namespace());

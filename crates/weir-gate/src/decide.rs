@@ -10,6 +10,7 @@ mod leased;
 mod outage;
 mod pending;
 mod redis;
+mod renewal;
 mod reservation;
 mod rules;
 mod split;
@@ -25,6 +26,7 @@ use crate::state::GateState;
 use crate::together::Together;
 
 pub(crate) use self::pending::KeyReused;
+pub(crate) use self::renewal::{LeaseSettled, release, renew};
 pub(crate) use self::reservation::{Committed, Refused, Reserved, commit, exhaust, reserve};
 pub(crate) use self::rules::TooManyLimits;
 

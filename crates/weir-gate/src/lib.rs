@@ -1,20 +1,24 @@
 //! The data plane: `/check`, `/authorize`, Envoy's rate limit service, the rulebook in memory, and the answers while Redis is away.
 //!
 //! A check uses memory and at most one call of Redis, never Postgres or the control plane. A denied request for units of a
-//! lease takes a second call. The modules are listed in reading order: `check`, `reservations`, `authorize` and `rls` receive requests,
+//! lease takes a second call. The modules are listed in reading order: `check`, `reservations`, `renewals`, `authorize` and `rls` receive
+//! requests,
 //! `decide` is the pipeline, and the modules below are its parts.
 
 mod state;
 
 mod answer;
 mod authorize;
+mod bytes;
 mod caller;
 mod check;
 mod decide;
 mod exhaust;
 mod finish;
 mod headers;
+mod lease_text;
 mod refusals;
+mod renewals;
 mod reservation_text;
 mod reservations;
 mod rls;

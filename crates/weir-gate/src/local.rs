@@ -87,8 +87,12 @@ impl Local {
         let mut shard = self.shards.of(tenant);
         let takes = matches!(operation, Operation::Consume | Operation::Record);
         let has_room = !takes || shard.reserve(tenant, &rules, now);
-        let check =
-            Check { operation: if has_room { operation } else { Operation::Peek }, cost, rules };
+        let check = Check {
+            operation: if has_room { operation } else { Operation::Peek },
+            cost,
+            rules,
+            lease_id: None,
+        };
         let mut decisions = shard.decide(tenant, &check, now);
         drop(shard);
         let limits = charges.iter().flat_map(RuleCharge::limits);

@@ -33,6 +33,7 @@ pub(crate) struct Meters {
     leased: Counter,
     lost_units: Counter,
     reservations: [(ReservationEvent, Counter); 4],
+    leases: [(LeaseEvent, Counter); 4],
     tenant_rate_denied: Counter,
     degraded: [(Degraded, Counter); 3],
     /// Counts of requests to `/authorize` that were allowed, denied and not decided.
@@ -96,6 +97,33 @@ impl ReservationEvent {
         }
     }
 }
+
+/// An event in the life of a lease of a concurrency limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeaseEvent {
+    /// A check took it.
+    Granted,
+    /// It began anew.
+    Renewed,
+    /// Its holder released it.
+    Released,
+    /// A renewal or release came when it had ended.
+    Ended,
+}
+
+impl LeaseEvent {
+    const ALL: [Self; 4] = [Self::Granted, Self::Renewed, Self::Released, Self::Ended];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Granted => "granted",
+            Self::Renewed => "renewed",
+            Self::Released => "released",
+            Self::Ended => "ended",
+        }
+    }
+}
+
 const BUCKETS: [f64; 12] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.02, 0.05, 0.1];
 
@@ -169,6 +197,11 @@ impl Meters {
                 let help = "Reservations that were made or ended.";
                 let labels = [("event", event.as_str())];
                 (event, names.labelled("weir_reservations_total", help, &labels))
+            }),
+            leases: LeaseEvent::ALL.map(|event| {
+                let help = "Leases of concurrency limits that were granted, renewed or released, or had ended.";
+                let labels = [("event", event.as_str())];
+                (event, names.labelled("weir_concurrency_leases_total", help, &labels))
             }),
             tenant_rate_denied: names.counter(
                 "weir_tenant_rate_denied_total",
@@ -349,6 +382,13 @@ impl Meters {
     pub(crate) fn reservation(&self, event: ReservationEvent) {
         for (_, counter) in self.reservations.iter().filter(|(known, _)| *known == event) {
             counter.increment(1);
+        }
+    }
+
+    /// Counts events in the life of leases of concurrency limits.
+    pub(crate) fn leases(&self, event: LeaseEvent, count: u64) {
+        for (_, counter) in self.leases.iter().filter(|(known, _)| *known == event) {
+            counter.increment(count);
         }
     }
 

@@ -13,7 +13,7 @@ use weir_http::plane;
 use weir_wire::bounds::with_bounds;
 
 use crate::state::GateState;
-use crate::{authorize, check, exhaust, health, reservations};
+use crate::{authorize, check, exhaust, health, renewals, reservations};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -70,6 +70,8 @@ fn routes() -> OpenApiRouter<GateState> {
         .routes(routes!(reservations::commit))
         .routes(routes!(reservations::cancel))
         .routes(routes!(exhaust::exhaust))
+        .routes(routes!(renewals::renew))
+        .routes(routes!(renewals::release))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))

@@ -22,6 +22,8 @@ use weir_domain::time::{Micros, Timestamp};
 use weir_wire::check::Degraded;
 use weir_wire::reservations::RESERVATION_CHARS_MAX;
 
+use crate::bytes::Bytes;
+
 /// A reservation as its text states it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReservationText {
@@ -175,29 +177,6 @@ const fn degraded_number(degraded: Option<Degraded>) -> u8 {
         Some(Degraded::Allow) => 1,
         Some(Degraded::Deny) => 2,
         Some(Degraded::Local) => 3,
-    }
-}
-
-/// Bytes that are read from the front.
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn slice(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (first, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(first)
-    }
-
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.slice(N)?.try_into().ok()
-    }
-
-    fn number(&mut self) -> Option<u64> {
-        self.take().map(u64::from_be_bytes)
-    }
-
-    fn wide(&mut self) -> Option<u128> {
-        self.take().map(u128::from_be_bytes)
     }
 }
 

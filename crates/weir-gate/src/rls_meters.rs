@@ -74,7 +74,11 @@ impl RlsMeters {
     pub(crate) fn descriptor(&self, operation: Operation) {
         let place = match operation {
             Operation::Consume | Operation::Reserve(_) => 0,
-            Operation::Peek | Operation::Inspect | Operation::Exhaust(_) => 1,
+            Operation::Peek
+            | Operation::Inspect
+            | Operation::Exhaust(_)
+            | Operation::Renew(_)
+            | Operation::Release(_) => 1,
             Operation::Refund => 2,
             Operation::Record | Operation::Commit(_) => 3,
         };

@@ -3,6 +3,7 @@
 mod admission;
 mod authorize;
 mod bad_keys;
+mod concurrency;
 mod exhaust;
 mod isolation;
 mod leaving;

@@ -12,7 +12,8 @@ use crate::document::{API_VERSION, KIND};
 struct Document;
 
 /// Fields that can be written with a unit instead, such as `window: 1m`.
-const TIMES: [&str; 4] = ["window_ms", "interval_ms", "refill_interval_ms", "drain_interval_ms"];
+const TIMES: [&str; 5] =
+    ["window_ms", "interval_ms", "refill_interval_ms", "drain_interval_ms", "lease_ms"];
 
 /// The schema of one document of a manifest.
 #[must_use]
@@ -139,7 +140,7 @@ mod tests {
             assert!(schema.pointer(pointer).is_some(), "{reference}");
         }
         let limits = schema["$defs"]["LimitBody"]["oneOf"].as_array().expect("algorithms");
-        assert_eq!(limits.len(), 7);
+        assert_eq!(limits.len(), 8);
         let window = &limits[0]["properties"]["window"];
         assert_eq!(window["pattern"], "^[0-9]+(ms|s|m|h|d)$", "{:#}", limits[0]);
         assert!(schema["$defs"]["Rule"]["properties"].get("name").is_none());

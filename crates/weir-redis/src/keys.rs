@@ -46,8 +46,14 @@ pub(crate) fn reservations(keys: &mut String, owner: Owner<'_>, subject: Subject
     hex16(keys, subject.0.to_be_bytes());
 }
 
-/// The log of a limit: `weir:{tag}:tenant:namespace:l:rule:slot:subject`.
-pub(crate) fn log(keys: &mut String, owner: Owner<'_>, rule: &str, slot: u16, subject: SubjectKey) {
+/// A limit with a key of its own, which is a log or holds leases: `weir:{tag}:tenant:namespace:l:rule:slot:subject`.
+pub(crate) fn limit(
+    keys: &mut String,
+    owner: Owner<'_>,
+    rule: &str,
+    slot: u16,
+    subject: SubjectKey,
+) {
     prefix(keys, owner, "l");
     write!(keys, "{rule}:{slot}:").expect("writing to a string cannot fail");
     hex16(keys, subject.0.to_be_bytes());
@@ -112,7 +118,7 @@ mod tests {
         let begin = format!("weir:{{{}}}:tenant_1:api:", bucket.tag());
         let counter_hash = key(|name| counter_hash(name, owner, SubjectKey(4)));
         assert_eq!(counter_hash, format!("{begin}s:00000000000000000000000000000004"));
-        let log = key(|name| log(name, owner, "rule_2", 3, SubjectKey(4)));
+        let log = key(|name| limit(name, owner, "rule_2", 3, SubjectKey(4)));
         assert_eq!(log, format!("{begin}l:rule_2:3:00000000000000000000000000000004"));
         let open = key(|name| reservations(name, owner, SubjectKey(4)));
         assert_eq!(open, format!("{begin}r:00000000000000000000000000000004"));

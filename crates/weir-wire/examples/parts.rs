@@ -165,6 +165,7 @@ fn answer() -> CheckAnswer {
         remaining: Some(99),
         reset_after_ms: Some(100),
         limits: vec![limit],
+        leases: Vec::new(),
         degraded: None,
         rulebook_version: 42,
         code: None,

@@ -6,7 +6,9 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 use weir_domain::alert::{CHECKS_MIN_MAX, THRESHOLDS_MAX, WINDOW_S_MAX};
 use weir_domain::condition::OPERANDS_MAX;
-use weir_domain::limit::{COST_MAX, LIMITS_PER_RULE_MAX, LOG_LIMIT_MAX, SPAN_MS_MAX, UNITS_MAX};
+use weir_domain::limit::{
+    COST_MAX, LEASE_MS_MAX, LEASES_MAX, LIMITS_PER_RULE_MAX, LOG_LIMIT_MAX, SPAN_MS_MAX, UNITS_MAX,
+};
 use weir_domain::names::{ATTRIBUTES_MAX, VALUE_BYTES_MAX};
 use weir_domain::profile::{DENY_STATUSES, DOMAIN_BYTES_MAX, TRUSTED_HOPS_MAX};
 use weir_domain::request::IDEMPOTENCY_KEY_BYTES_MAX;
@@ -16,6 +18,7 @@ use weir_domain::rule::{CONDITIONS_MAX, COUNT_BY_MAX, DESCRIPTION_CHARS_MAX};
 use crate::apply::APPLY_RULES_MAX;
 use crate::check::BATCH_MAX;
 use crate::document;
+use crate::leases::LEASE_CHARS_MAX;
 use crate::overrides::{BULK_OVERRIDES_MAX, REASON_CHARS_MAX};
 use crate::reservations::RESERVATION_CHARS_MAX;
 use crate::simulate::TRACE_BYTES_MAX;
@@ -30,6 +33,7 @@ const RULE_NAME: &str = "^[a-z0-9][a-z0-9-]{0,62}$";
 /// The name of a header.
 const HEADER_NAME: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$";
 const RESERVATION: &str = "^resv_[A-Za-z0-9_-]+$";
+const LEASE: &str = "^lease_[A-Za-z0-9_-]+$";
 const ATTRIBUTE: &str = "^[a-z][a-z0-9_.-]{0,63}$";
 /// No control characters.
 const ONE_LINE: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]*$";
@@ -66,7 +70,7 @@ pub fn schemas_with_bounds(document: &OpenApi) -> Value {
             }
             if name == "LimitBody" {
                 close_variants(schema);
-                bound_log(schema);
+                bound_stored(schema);
             }
             if name == "AttributeBody" {
                 close_variants(schema);
@@ -150,7 +154,8 @@ fn limit_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("LimitBody", "time_zone", json!({ "minLength": 1, "maxLength": ZONE_CHARS_MAX })),
         ("LimitBody", "anchor_day", json!({ "minimum": 1, "maximum": 366 })),
     ];
-    units.into_iter().chain(spans).chain(calendar).collect()
+    let lease = ("LimitBody", "lease_ms", json!({ "minimum": 1, "maximum": LEASE_MS_MAX }));
+    units.into_iter().chain(spans).chain(calendar).chain([lease]).collect()
 }
 
 fn profile_fields() -> Vec<(&'static str, &'static str, Value)> {
@@ -225,6 +230,7 @@ fn other_fields() -> Vec<(&'static str, &'static str, Value)> {
         ("CommitBody", "cost", json!({ "minimum": 0 })),
         ("CommitBody", "reservation", reservation.clone()),
         ("CancelBody", "reservation", reservation),
+        ("LeaseBody", "lease", json!({ "pattern": LEASE, "maxLength": LEASE_CHARS_MAX })),
         ("RefundBody", "idempotency_key", key),
         ("BatchBody", "checks", list(BATCH_MAX)),
         ("AlertBody", "thresholds_percent", with(list(THRESHOLDS_MAX), &thresholds)),
@@ -319,12 +325,15 @@ fn close_variants(schema: &mut Value) {
     }
 }
 
-/// The limit of a log is bounded by its memory.
-fn bound_log(schema: &mut Value) {
+/// The limit of a log and the capacity of a concurrency limit are bounded by the memory of their entries.
+fn bound_stored(schema: &mut Value) {
     let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
     for variant in variants.into_iter().flatten() {
-        if variant["properties"]["algorithm"]["enum"] == json!(["sliding_window_log"]) {
+        let algorithm = variant["properties"]["algorithm"]["enum"].clone();
+        if algorithm == json!(["sliding_window_log"]) {
             variant["properties"]["limit"]["maximum"] = json!(LOG_LIMIT_MAX);
+        } else if algorithm == json!(["concurrency"]) {
+            variant["properties"]["capacity"]["maximum"] = json!(LEASES_MAX);
         }
     }
 }

@@ -126,6 +126,9 @@ pub struct CheckAnswer {
     pub reset_after_ms: Option<u64>,
     /// One entry for each limit of each matching rule, enforced ones first, in rule order.
     pub limits: Vec<LimitAnswer>,
+    /// The leases of concurrency limits that the check took; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leases: Vec<LeaseAnswer>,
     /// The source of the answer while Redis could not be reached.
     pub degraded: Option<Degraded>,
     /// The version of the rulebook by which the check was decided.
@@ -198,6 +201,19 @@ pub struct LimitAnswer {
     /// In the answer to a refund: whether units were returned to this limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refunded: Option<bool>,
+}
+
+/// A lease of a concurrency limit, in the answer to a check that passed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LeaseAnswer {
+    /// The id, by which the lease is renewed and released.
+    pub id: String,
+    /// The rule of the limit.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub rule_id: Arc<str>,
+    /// The time at which the lease ends by itself, in milliseconds since 1970, by the clock of Redis.
+    pub expires_at_ms: u64,
 }
 
 /// The source of the answer while Redis could not be reached.

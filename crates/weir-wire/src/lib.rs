@@ -12,6 +12,7 @@ pub mod ceilings;
 pub mod check;
 #[cfg(feature = "openapi")]
 mod document;
+pub mod leases;
 pub mod limits;
 pub mod members;
 pub mod namespaces;

@@ -74,6 +74,13 @@ pub enum LimitBody {
         #[serde(default = "first_day")]
         anchor_day: u16,
     },
+    /// A number of leases that are held at the same time.
+    Concurrency {
+        /// The most leases at the same time, 1 … 1,000. A check takes one, whatever its cost.
+        capacity: u64,
+        /// The time after which a lease ends by itself unless it is renewed, 1 … 86,400,000.
+        lease_ms: u64,
+    },
 }
 
 /// Names of the algorithms.
@@ -89,6 +96,7 @@ pub enum AlgorithmName {
     LeakyBucket,
     Spacing,
     Quota,
+    Concurrency,
 }
 
 /// All parameters of all algorithms. They are read first, so that each error names the path of its field.
@@ -108,6 +116,7 @@ struct LimitFields {
     period: Option<Period>,
     time_zone: Option<String>,
     anchor_day: Option<u16>,
+    lease_ms: Option<u64>,
 }
 
 impl TryFrom<LimitFields> for LimitBody {
@@ -150,6 +159,10 @@ impl TryFrom<LimitFields> for LimitBody {
                 time_zone: fields.time_zone.take().unwrap_or_else(utc),
                 anchor_day: fields.anchor_day.take().unwrap_or_else(first_day),
             },
+            AlgorithmName::Concurrency => Self::Concurrency {
+                capacity: need(&mut fields.capacity, "capacity")?,
+                lease_ms: need(&mut fields.lease_ms, "lease_ms")?,
+            },
         };
         match fields.left_over() {
             Some(name) => Err(format!("`{name}` is not a parameter of `{}`", algorithm.as_str())),
@@ -174,6 +187,7 @@ impl LimitFields {
             ("period", self.period.is_some()),
             ("time_zone", self.time_zone.is_some()),
             ("anchor_day", self.anchor_day.is_some()),
+            ("lease_ms", self.lease_ms.is_some()),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
@@ -181,7 +195,7 @@ impl LimitFields {
 
 impl AlgorithmName {
     /// All algorithms, in the order of the documentation.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::FixedWindow,
         Self::SlidingWindowLog,
         Self::SlidingWindowCounter,
@@ -189,6 +203,7 @@ impl AlgorithmName {
         Self::LeakyBucket,
         Self::Spacing,
         Self::Quota,
+        Self::Concurrency,
     ];
 
     /// The name in JSON.
@@ -206,6 +221,7 @@ impl AlgorithmName {
             Self::LeakyBucket => Kind::LeakyBucket,
             Self::Spacing => Kind::Spacing,
             Self::Quota => Kind::Quota,
+            Self::Concurrency => Kind::Concurrency,
         }
     }
 }
@@ -220,6 +236,7 @@ impl From<&Algorithm> for AlgorithmName {
             Kind::LeakyBucket => Self::LeakyBucket,
             Kind::Spacing => Self::Spacing,
             Kind::Quota => Self::Quota,
+            Kind::Concurrency => Self::Concurrency,
         }
     }
 }
@@ -235,6 +252,7 @@ impl LimitBody {
             Self::LeakyBucket { .. } => AlgorithmName::LeakyBucket,
             Self::Spacing { .. } => AlgorithmName::Spacing,
             Self::Quota { .. } => AlgorithmName::Quota,
+            Self::Concurrency { .. } => AlgorithmName::Concurrency,
         }
     }
 }
@@ -259,6 +277,9 @@ impl From<LimitBody> for LimitDraft {
             LimitBody::Quota { limit, period, time_zone, anchor_day } => {
                 Self::Quota { limit, period: period.into(), time_zone, anchor_day }
             }
+            LimitBody::Concurrency { capacity, lease_ms } => {
+                Self::Concurrency { capacity, lease_ms }
+            }
         }
     }
 }
@@ -282,6 +303,9 @@ impl From<LimitDraft> for LimitBody {
             LimitDraft::Spacing { interval_ms } => Self::Spacing { interval_ms },
             LimitDraft::Quota { limit, period, time_zone, anchor_day } => {
                 Self::Quota { limit, period: period.into(), time_zone, anchor_day }
+            }
+            LimitDraft::Concurrency { capacity, lease_ms } => {
+                Self::Concurrency { capacity, lease_ms }
             }
         }
     }

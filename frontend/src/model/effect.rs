@@ -55,7 +55,8 @@ impl<'a> Change<'a> {
         }
         let block = self.after.block_ms().map(|ms| (name(CounterPart::Block), ms));
         let meters = self.meters(self.after.limits(), block);
-        let check = Check { operation: Operation::Inspect, cost: 1, rules: vec![meters] };
+        let check =
+            Check { operation: Operation::Inspect, cost: 1, rules: vec![meters], lease_id: None };
         let decisions = decide(&mut counters, &check, self.now);
         let limits = self.after.limits().iter();
         let each = limits.zip(decisions).map(|(limit, decision)| Standing {
@@ -92,8 +93,14 @@ impl<'a> Change<'a> {
             interval_ms.saturating_sub(answer.reset_after_ms.unwrap_or(0))
         });
         let meters = self.meters(std::slice::from_ref(limit), None);
-        let check = Check { operation: Operation::Consume, cost: used, rules: vec![meters] };
-        decide(counters, &check, Micros(self.now.0.saturating_sub(ago_ms * 1000)));
+        // Each request has one place in a concurrency limit, whatever its cost.
+        let (cost, times) =
+            if limit.algorithm.lease_ms().is_some() { (1, used) } else { (used, 1) };
+        let (operation, lease_id) = (Operation::Consume, None);
+        let check = Check { operation, cost, rules: vec![meters], lease_id };
+        for _ in 0..times {
+            decide(counters, &check, Micros(self.now.0.saturating_sub(ago_ms * 1000)));
+        }
     }
 
     fn meters(&self, limits: &[Limit], block: Option<(CounterName, u64)>) -> RuleMeters {

@@ -44,7 +44,7 @@ pub fn units_of(rule: &RuleBody) -> Option<u64> {
         LimitBody::TokenBucket { capacity, .. } | LimitBody::LeakyBucket { capacity, .. } => {
             Some(*capacity)
         }
-        LimitBody::Spacing { .. } => None,
+        LimitBody::Spacing { .. } | LimitBody::Concurrency { .. } => None,
     }
 }
 
@@ -60,7 +60,7 @@ pub fn with_units(mut rule: RuleBody, units: u64) -> RuleBody {
         Some(LimitBody::TokenBucket { capacity, .. } | LimitBody::LeakyBucket { capacity, .. }) => {
             *capacity = units;
         }
-        Some(LimitBody::Spacing { .. }) | None => {}
+        Some(LimitBody::Spacing { .. } | LimitBody::Concurrency { .. }) | None => {}
     }
     rule
 }

@@ -11,7 +11,8 @@ pub const fn path(algorithm: AlgorithmName) -> &'static str {
         AlgorithmName::FixedWindow | AlgorithmName::Quota => {
             "M0 32L9 32L13 12L15 10L16 5L17 2L39 2L42 32L60 32L66 2L78 2L81 32L120 32Z"
         }
-        AlgorithmName::SlidingWindowLog => {
+        // Leases that nobody releases end as the entries of a log do.
+        AlgorithmName::SlidingWindowLog | AlgorithmName::Concurrency => {
             "M0 32L9 32L13 12L15 10L16 5L17 2L48 2L51 7L54 22L57 32L60 32L66 2L99 2L102 12L105 27L108 32\
              L120 32Z"
         }
@@ -57,7 +58,7 @@ mod tests {
         let limit = json!({
             "algorithm": algorithm, "limit": 12, "window_ms": 60_000, "capacity": 12, "refill_tokens": 1,
             "refill_interval_ms": 5_000, "drain_units": 1, "drain_interval_ms": 5_000, "interval_ms": 60_000,
-            "period": "day"
+            "period": "day", "lease_ms": 60_000
         });
         let names: Vec<_> =
             algorithm.kind().parameters().iter().map(|parameter| parameter.name).collect();

@@ -86,7 +86,9 @@ impl Picture {
             .min_by_key(|at| rule.limits()[*at].algorithm.drawn_window_ms())?;
         let algorithm = &rule.limits()[shown].algorithm;
         let (window_ms, limit) = (algorithm.drawn_window_ms(), algorithm.limit());
-        let cost = limit.div_ceil(DOTS_PER_LIMIT);
+        // A concurrency limit gives one place to a request, whatever its cost.
+        let gives_leases = algorithm.lease_ms().is_some();
+        let cost = if gives_leases { 1 } else { limit.div_ceil(DOTS_PER_LIMIT) };
         let times = times_us(pattern, by_hand, window_ms * 1000, limit / cost);
         let stretch_ms = algorithm.shortest_window_ms();
         let note = algorithm.drawing_note();
@@ -154,7 +156,12 @@ impl Picture {
         // A whole number of windows, so that windows aligned to the epoch begin with the picture.
         let begin_us = self.window_ms * 1000 * 8;
         let meters = meters(rule, begin_us);
-        let check = |operation| Check { operation, cost: self.cost, rules: vec![meters.clone()] };
+        let check = |operation| Check {
+            operation,
+            cost: self.cost,
+            rules: vec![meters.clone()],
+            lease_id: None,
+        };
         let (consume, inspect) = (check(Operation::Consume), check(Operation::Inspect));
         let samples = (0..=LEVEL_SAMPLES).map(|at| (self.span_us() * at / LEVEL_SAMPLES, false));
         let mut events: Vec<_> = times.iter().map(|at_us| (*at_us, true)).chain(samples).collect();

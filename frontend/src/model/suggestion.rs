@@ -21,7 +21,7 @@ pub const WINDOWS_MS: [u64; 4] = [1_000, 60_000, 3_600_000, 86_400_000];
 
 /// Whether a number can be suggested for this algorithm.
 pub const fn can_suggest(algorithm: AlgorithmName) -> bool {
-    !matches!(algorithm, AlgorithmName::Spacing | AlgorithmName::Quota)
+    !matches!(algorithm, AlgorithmName::Spacing | AlgorithmName::Quota | AlgorithmName::Concurrency)
 }
 
 /// The window of a row of the form; a minute for buckets and for input that is no number.
@@ -63,7 +63,7 @@ pub fn limit_with(answer: &SuggestAnswer, units: u64) -> LimitBody {
         LimitBody::LeakyBucket { capacity, drain_units, .. } => {
             (*capacity, *drain_units) = (units, units);
         }
-        LimitBody::Spacing { .. } => {}
+        LimitBody::Spacing { .. } | LimitBody::Concurrency { .. } => {}
     }
     body
 }

@@ -1,5 +1,6 @@
 //! The counters of rules, inspected without a charge.
 
+use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
@@ -29,7 +30,15 @@ pub(crate) async fn inspect(
     parts: impl Iterator<Item = &[RuleCharge]>,
 ) -> Result<Vec<(Micros, Vec<Decision>)>, CountersError> {
     let operation = Operation::Inspect;
-    let ask = |rules| Asked { tenant, namespace, operation, cost, rules, idempotency: None };
+    let ask = |rules| Asked {
+        tenant,
+        namespace,
+        operation,
+        cost,
+        rules,
+        lease_id: LeaseId::default(),
+        idempotency: None,
+    };
     let asked: Vec<_> = parts.map(ask).collect();
     let answers = limiter.check(&asked).await;
     let decided = answers.into_iter().map(|answer| match answer? {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use weir_domain::algorithm::Meter;
 use weir_domain::calendar;
 use weir_domain::charge::Check;
 use weir_domain::decide::{Counters, decide};
@@ -86,9 +87,15 @@ impl Side {
             RuleMatch::ConditionFailed(_) | RuleMatch::NotCounted(_) => None,
             RuleMatch::Passes(effect) => Some(effect != Effect::Deny),
             RuleMatch::Charged(charge) => {
-                let meters = charge.meters(self.tenant, |quota| calendar::bounds(quota, now));
-                let check =
-                    Check { operation: asked.operation, cost: asked.cost, rules: vec![meters] };
+                let mut meters = charge.meters(self.tenant, |quota| calendar::bounds(quota, now));
+                // Recorded checks do not say when work ended.
+                meters.limits.retain(|(_, meter)| !matches!(meter, Meter::Concurrency(_)));
+                let check = Check {
+                    operation: asked.operation,
+                    cost: asked.cost,
+                    rules: vec![meters],
+                    lease_id: None,
+                };
                 let decisions = decide(&mut self.counters, &check, now);
                 Some(decisions.iter().all(|decision| decision.allowed))
             }

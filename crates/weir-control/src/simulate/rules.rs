@@ -122,6 +122,13 @@ impl Rules {
         i64::try_from(longest.unwrap_or(0)).unwrap_or(i64::MAX)
     }
 
+    fn has_concurrency(&self) -> bool {
+        let mut rules = self.present.iter().chain([&self.candidate]);
+        rules.any(|active| {
+            active.rule.limits().iter().any(|limit| limit.algorithm.lease_ms().is_some())
+        })
+    }
+
     pub(super) fn replay(
         mut self,
         checks: Checks,
@@ -132,6 +139,7 @@ impl Rules {
         let Prepared { mut traffic, rate, since, from, to } = prepared;
         traffic.asked.retain(|check| check.at < to);
         let checks = traffic.asked.len();
+        let has_concurrency = self.has_concurrency();
         let warmup_needed_ms = self.warmup_ms(from);
         let warmup_ms = (from.as_millis() - since.as_millis()).clamp(0, warmup_needed_ms);
         let begin = from.plus_ms(-warmup_ms);
@@ -143,6 +151,12 @@ impl Rules {
             traffic,
             steps: Steps::new(from, to),
         };
+        if has_concurrency {
+            self.warnings.push(
+                "concurrency limits are left out: recorded checks do not say when work ended"
+                    .to_owned(),
+            );
+        }
         let outcome = replay.run(deadline).map_err(|TooSlow| {
             let seconds = DEADLINE.as_secs();
             let reason = format!("took longer than {seconds} s to replay: choose a shorter time");

@@ -130,7 +130,7 @@ fn limit_body(body: &SuggestBody, limit: u64) -> Result<LimitBody, Problem> {
             drain_units: limit,
             drain_interval_ms: window_ms,
         },
-        AlgorithmName::Spacing | AlgorithmName::Quota => {
+        AlgorithmName::Spacing | AlgorithmName::Quota | AlgorithmName::Concurrency => {
             let reason = "must have a number of units in a window of milliseconds";
             return Err(Problem::invalid_field("algorithm", reason));
         }

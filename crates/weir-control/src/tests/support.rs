@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::UserId;
 use weir_domain::matching::subject_key;
@@ -226,7 +227,15 @@ impl Plane {
             vec![RuleCharge { active, subject, spread, override_limits: None, own_cost: None }];
         let (operation, cost) = (Operation::Consume, 1);
         let namespace = row.namespace.as_str();
-        let asked = Asked { tenant, namespace, operation, cost, rules: &rules, idempotency: None };
+        let asked = Asked {
+            tenant,
+            namespace,
+            operation,
+            cost,
+            rules: &rules,
+            lease_id: LeaseId::default(),
+            idempotency: None,
+        };
         let results = self.limiter.check(&[asked]).await;
         assert!(results[0].is_ok(), "{results:?}");
     }

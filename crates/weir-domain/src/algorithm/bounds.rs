@@ -9,6 +9,10 @@ pub const PER_US_MAX: u64 = 1_000_000_000;
 /// The greatest limit of a sliding window log: an entry takes about 40 bytes in Redis, so one subject's log stays below
 /// half a megabyte.
 pub const LOG_LIMIT_MAX: u64 = 10_000;
+/// The most leases of a concurrency limit at the same time: Redis stores each of them.
+pub const LEASES_MAX: u64 = 1_000;
+/// The longest lease of a concurrency limit: a day, in milliseconds.
+pub const LEASE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 /// The longest window or interval: 366 days, in milliseconds.
 pub const SPAN_MS_MAX: u64 = 366 * 24 * 60 * 60 * 1000;
 /// The greatest cost of one check.

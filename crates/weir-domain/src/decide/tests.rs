@@ -24,7 +24,11 @@ impl Scene {
     }
 
     fn ask(&mut self, operation: Operation, cost: u64, rules: &[RuleMeters]) -> Vec<Decision> {
-        decide(&mut self.counters, &Check { operation, cost, rules: rules.to_vec() }, self.now)
+        decide(
+            &mut self.counters,
+            &Check { operation, cost, rules: rules.to_vec(), lease_id: None },
+            self.now,
+        )
     }
 
     fn consume(&mut self, rules: &[RuleMeters]) -> Vec<Decision> {

@@ -49,6 +49,7 @@ fn answer_without_rules(caller: &Caller, code: AnswerCode) -> CheckAnswer {
         remaining: None,
         reset_after_ms: None,
         limits: Vec::new(),
+        leases: Vec::new(),
         degraded: None,
         rulebook_version: caller.book.version(),
         code: Some(code),

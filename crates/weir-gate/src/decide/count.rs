@@ -6,6 +6,7 @@ use weir_domain::request::Operation;
 use weir_wire::check::CheckAnswer;
 
 use super::pending::{KeyReused, Outcome, PendingCheck};
+use crate::meters::LeaseEvent;
 use crate::state::GateState;
 use crate::tally::DecisionEvent;
 use crate::turns::Turns;
@@ -48,6 +49,7 @@ pub(super) fn record(
     answer: &CheckAnswer,
     took: Duration,
 ) {
+    state.meters.leases(LeaseEvent::Granted, answer.leases.len() as u64);
     let by_admission = answer.code.is_some();
     let operation = check.request.operation();
     match operation {

@@ -32,7 +32,10 @@ fn degraded_answer(local_counters: &Local, check: &PendingCheck<'_>) -> CheckAns
         // Nothing is held in memory: the estimate is taken, and nothing returns.
         Operation::Reserve(_) => Operation::Consume,
         // The caller repeats them.
-        Operation::Commit(_) | Operation::Exhaust(_) => Operation::Peek,
+        Operation::Commit(_)
+        | Operation::Exhaust(_)
+        | Operation::Renew(_)
+        | Operation::Release(_) => Operation::Peek,
         other => other,
     };
     let is_local = |charge: &&RuleCharge| policy(charge) == OnStoreFailure::Local;
@@ -50,6 +53,7 @@ fn degraded_answer(local_counters: &Local, check: &PendingCheck<'_>) -> CheckAns
         limits: local_labels.map(|(label, _)| label.clone()).collect(),
         rulebook_version: template.rulebook_version,
         reservation: None,
+        leases: Vec::new(),
     };
     let mut answer = local_template.answer(&decisions, operation);
 

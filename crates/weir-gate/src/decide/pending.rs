@@ -3,18 +3,21 @@
 use std::slice;
 use std::time::Instant;
 
+use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::matching::Matched;
 use weir_domain::request::{Operation, Request};
 use weir_domain::reservation::Settlement;
 use weir_domain::rulebook::Namespace;
+use weir_domain::time::Micros;
 use weir_redis::limiter::{Asked, Idempotency};
 use weir_wire::check::CheckAnswer;
 
-use crate::answer::{self, AnswerTemplate};
+use crate::answer::{self, AnswerTemplate, LeaseLabel};
 use crate::caller::Caller;
 use crate::denial_cache::{ChargedRules, Generation};
+use crate::lease_text::LeaseText;
 use crate::leases::LeaseRequest;
 use crate::together::Origins;
 
@@ -46,6 +49,8 @@ pub(super) struct PendingCheck<'a> {
     pub(super) lease: Option<LeaseRequest<'a>>,
     /// Whether Redis failed to decide the check.
     pub(super) redis_failed: bool,
+    /// The id of the leases that the check takes of concurrency limits. `None` if it meets none.
+    pub(super) lease_id: Option<LeaseId>,
     /// Of a reserve: the text of the reservation, but for the numbers of the answer. A repeat gets that of the first request.
     pub(super) reservation: Option<String>,
     /// The effect of a reserve or commit in Redis.
@@ -92,6 +97,7 @@ impl<'a> PendingCheck<'a> {
             generation: None,
             lease: None,
             redis_failed: false,
+            lease_id: None,
             reservation: None,
             settlement: None,
             outcome: None,
@@ -141,6 +147,7 @@ impl<'a> PendingCheck<'a> {
     pub(super) fn can_be_decided_here(&self) -> bool {
         self.request.operation() == Operation::Consume
             && self.idempotency_key().is_none()
+            && self.lease_id.is_none()
             && self.charges().iter().all(|charge| charge.own_cost.is_none())
     }
 
@@ -151,8 +158,11 @@ impl<'a> PendingCheck<'a> {
             | Operation::Refund
             | Operation::Record
             | Operation::Reserve(_)
-            | Operation::Commit(_) => self.request.idempotency_key(),
-            Operation::Peek | Operation::Inspect | Operation::Exhaust(_) => None,
+            | Operation::Commit(_)
+            | Operation::Release(_) => self.request.idempotency_key(),
+            Operation::Peek | Operation::Inspect | Operation::Exhaust(_) | Operation::Renew(_) => {
+                None
+            }
         }
     }
 
@@ -172,15 +182,54 @@ impl<'a> PendingCheck<'a> {
             Matched::Allowed(_) | Matched::TooManyLimits => {
                 AnswerTemplate::of_charges(&[], version, now)
             }
-            Matched::Charged(charges) => AnswerTemplate::of_charges(charges, version, now),
+            Matched::Charged(charges) => AnswerTemplate {
+                leases: self.lease_labels(),
+                ..AnswerTemplate::of_charges(charges, version, now)
+            },
+        }
+    }
+
+    /// The leases that the check takes if it is admitted.
+    fn lease_labels(&self) -> Vec<LeaseLabel> {
+        let Some(id) = self.lease_id else { return Vec::new() };
+        let namespace = self.request.namespace();
+        let limits = self.charges().iter().flat_map(|charge| {
+            charge.limits().iter().map(move |limit| LeaseText::new(id, namespace, charge, limit))
+        });
+        let label = |(limit, text): (usize, Option<LeaseText>)| {
+            let text = text?;
+            Some(LeaseLabel { id: text.to_text(), limit, lease_ms: text.lease.lease_ms })
+        };
+        limits.enumerate().filter_map(label).collect()
+    }
+
+    /// The time at which Redis gave the leases of the check, if it did.
+    pub(super) fn leased_at(&self) -> Option<Micros> {
+        match (self.settlement, self.request.operation()) {
+            (Some(Settlement::Leased { at }), _) => Some(at),
+            (Some(Settlement::Held { units, ends }), Operation::Reserve(reserve)) if units > 0 => {
+                Some(Micros(ends.0 - reserve.ttl_ms * 1000))
+            }
+            _ => None,
         }
     }
 
     /// Answers the check with one decision for each limit.
     pub(super) fn answer(&mut self, decisions: &[Decision]) {
-        let mut answer = self.template().answer(decisions, self.request.operation());
+        let mut answer = self.answer_of(self.template(), decisions);
         answer.cache_for_ms = self.cache_for_ms(&answer);
         self.outcome = Some(Outcome::Answered(answer));
+    }
+
+    /// The answer of a template with these decisions, and the leases that were taken.
+    pub(super) fn answer_of(
+        &self,
+        template: AnswerTemplate,
+        decisions: &[Decision],
+    ) -> CheckAnswer {
+        let leases = self.leased_at().map_or_else(Vec::new, |at| template.leases(decisions, at));
+        let answer = template.answer(decisions, self.request.operation());
+        CheckAnswer { leases, ..answer }
     }
 
     /// The time for which the caller can repeat this answer by itself: only of a denial, and only if a further check would change
@@ -208,6 +257,7 @@ impl<'a> PendingCheck<'a> {
             operation: self.request.operation(),
             cost,
             rules: self.charges(),
+            lease_id: self.lease_id.unwrap_or_default(),
             idempotency,
         }
     }

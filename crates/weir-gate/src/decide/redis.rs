@@ -87,7 +87,7 @@ fn accept(state: &GateState, check: &mut PendingCheck<'_>, answer: Answer) {
             let first = AnswerTemplate::from_text(&text).unwrap_or_else(|| check.template());
             check.settlement = Some(settlement);
             check.reservation.clone_from(&first.reservation);
-            let answer = first.answer(&decisions, check.request.operation());
+            let answer = check.answer_of(first, &decisions);
             check.outcome = Some(Outcome::Repeated(answer));
         }
         Answer::NotOpen => check.outcome = Some(Outcome::NotOpen),

@@ -1,6 +1,9 @@
 //! The stage that finds the rules that match, and answers checks that no counter decides.
 
+use weir_domain::algorithm::LeaseId;
+use weir_domain::charge::RuleCharge;
 use weir_domain::matching::{Matched, matched_in};
+use weir_domain::request::Operation;
 
 use super::pending::{PendingCheck, pending};
 use crate::state::GateState;
@@ -34,6 +37,7 @@ pub(super) async fn answer(
                 (check.matched, *origins) = merged(check.requests, matched);
             }
         }
+        check.lease_id = lease_id(state, check);
         turns.worked(check.limit_count()).await;
     }
     let excessive = checks.iter().enumerate().filter(|(_, check)| has_too_many_limits(check));
@@ -47,6 +51,18 @@ pub(super) async fn answer(
         }
     }
     Ok(())
+}
+
+/// The id of the leases that the check takes if it is admitted: that of its reservation, or a new one.
+fn lease_id(state: &GateState, check: &PendingCheck<'_>) -> Option<LeaseId> {
+    if !check.charges().iter().any(RuleCharge::has_concurrency) {
+        return None;
+    }
+    match check.request.operation() {
+        Operation::Consume => Some(LeaseId(state.random.bytes())),
+        Operation::Reserve(reserve) => Some(LeaseId(reserve.id.0)),
+        _ => None,
+    }
 }
 
 fn has_too_many_limits(check: &PendingCheck<'_>) -> bool {

@@ -134,12 +134,13 @@ impl<'c, 'a> SplitCheck<'c, 'a> {
             state.denial_cache.invalidate_all(self.check.charges());
         }
         let decisions = self.decisions();
+        self.check.settlement = self.spread.settlement;
         match self.repeated() {
             Some(text) => {
                 let first = AnswerTemplate::from_text(text);
                 let first = first.filter(|first| first.limits.len() == decisions.len());
                 let first = first.unwrap_or_else(|| self.check.template());
-                let answer = first.answer(&decisions, self.check.request.operation());
+                let answer = self.check.answer_of(first, &decisions);
                 self.check.outcome = Some(Outcome::Repeated(answer));
             }
             None => self.check.answer(&decisions),

@@ -28,6 +28,7 @@ fn denied() -> CheckAnswer {
         remaining: Some(0),
         reset_after_ms: Some(41_200),
         limits: vec![limit],
+        leases: Vec::new(),
         degraded: None,
         rulebook_version: 42,
         code: None,

@@ -11,6 +11,7 @@ mod fixture;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
+use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::id::{KeyId, TenantId};
 use weir_domain::matching::{Matched, matched};
@@ -235,6 +236,7 @@ impl<'a> History<'a> {
                     operation: Operation::Consume,
                     cost: request.units(),
                     rules: &charges,
+                    lease_id: LeaseId::default(),
                     idempotency: request.idempotency(),
                 };
                 let answers = self.limiter.check(&[asked]).await;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
@@ -93,6 +94,14 @@ impl Unsettled {
         let idempotency = self.id.map(|id| ids.idempotency(id));
         let (tenant, namespace) = (self.tenant, self.charge.active.rule.namespace());
         let rules = std::slice::from_ref(&self.charge);
-        Asked { tenant, namespace, operation, cost, rules, idempotency }
+        Asked {
+            tenant,
+            namespace,
+            operation,
+            cost,
+            rules,
+            lease_id: LeaseId::default(),
+            idempotency,
+        }
     }
 }

@@ -159,7 +159,9 @@ impl<'m> Hits<'m> {
             | Operation::Peek
             | Operation::Inspect
             | Operation::Reserve(_)
-            | Operation::Exhaust(_) => 2,
+            | Operation::Exhaust(_)
+            | Operation::Renew(_)
+            | Operation::Release(_) => 2,
         }
     }
 }

@@ -30,6 +30,9 @@ fn with_key() -> [(&'static str, &'static str, Value); 7] {
 /// The operation with a scope of its own, which `exhaust.rs` tests.
 const OF_EXHAUST: [(&str, &str); 1] = [("post", "/exhaust")];
 
+/// Operations on leases, which `concurrency.rs` tests: there is no lease that every tenant has.
+const OF_LEASES: [(&str, &str); 2] = [("post", "/renew"), ("post", "/release")];
+
 /// Operations whose keys the tests of `authorize` check: a wrong key is 503.
 const OF_PROXIES: [(&str, &str); 1] = [("get", "/authorize/{profile_name}")];
 
@@ -48,6 +51,7 @@ fn every_operation_of_the_document_has_a_row() {
         .iter()
         .chain(&OF_PROXIES)
         .chain(&OF_EXHAUST)
+        .chain(&OF_LEASES)
         .map(|&(method, path)| (method.to_owned(), path.to_owned()));
     let rows = with_key().map(|(method, path, _)| (method.to_owned(), path.to_owned()));
     assert_eq!(described, other.chain(rows).collect());

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
 use weir_domain::id::TenantId;
@@ -133,6 +134,7 @@ fn consume(tenant: TenantId, rules: &[RuleCharge]) -> Asked<'_> {
         operation: Operation::Consume,
         cost: 1,
         rules,
+        lease_id: LeaseId::default(),
         idempotency: None,
     }
 }

@@ -1,5 +1,6 @@
 //! Checks to decide, and their answers.
 
+use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
@@ -23,14 +24,24 @@ pub struct Asked<'a> {
     pub cost: u64,
     /// The rules that apply. Their counters are spread by the same values, or none of them is.
     pub rules: &'a [RuleCharge],
+    /// The id of the leases that a consume takes of concurrency limits.
+    pub lease_id: LeaseId,
     /// Identifies the request, so that a repeat takes nothing.
     pub idempotency: Option<Idempotency>,
 }
 
 impl Asked<'_> {
+    /// Whether the check takes leases of concurrency limits if it passes.
+    pub(super) fn acquires(&self) -> bool {
+        self.operation == Operation::Consume && self.rules.iter().any(RuleCharge::has_concurrency)
+    }
+
     /// The bucket of all keys of the check.
     pub(super) fn bucket(&self) -> Bucket {
-        let spread = self.rules.first().map_or(SpreadKey::NONE, |charge| charge.spread);
+        let spread = match self.operation {
+            Operation::Renew(lease) | Operation::Release(lease) => lease.spread,
+            _ => self.rules.first().map_or(SpreadKey::NONE, |charge| charge.spread),
+        };
         debug_assert!(self.rules.iter().all(|charge| charge.spread == spread), "one bucket");
         Bucket::of(self.tenant, self.namespace, spread)
     }
@@ -52,9 +63,10 @@ pub struct Idempotency {
 pub enum Answer {
     /// Decided at this time, with one decision for each limit of each rule.
     Decided(Micros, Vec<Decision>),
-    /// A reserve or commit was decided at this time. The text is there for a repeat, which got the first answer.
+    /// A reserve or commit, or a check that meets concurrency limits, was decided at this time, or a lease was renewed or
+    /// released. The text is there for a repeat, which got the first answer.
     Settled(Micros, Option<String>, Vec<Decision>, Settlement),
-    /// The reservation to commit is not open. Nothing was written.
+    /// The reservation to commit, or the lease, is not open. Nothing was written.
     NotOpen,
     /// The first answer to the same request, with its text. Nothing was taken.
     Repeated(Micros, String, Vec<Decision>),

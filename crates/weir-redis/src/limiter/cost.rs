@@ -12,7 +12,7 @@ use super::asked::Asked;
 const PART_MAX: u32 = 100;
 const CHECK: u32 = 5;
 const LIMIT: u32 = 2;
-/// A log has a key of its own and is searched.
+/// A log or a concurrency limit has a key of its own and is searched.
 const LOG: u32 = 8;
 const BLOCK: u32 = 3;
 const IDEMPOTENCY_RECORD: u32 = 8;
@@ -65,6 +65,7 @@ fn of_rule(rule: &RuleCharge) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use weir_domain::algorithm::LeaseId;
     use weir_domain::draft::LimitDraft;
     use weir_domain::id::TenantId;
     use weir_domain::request::Operation;
@@ -75,7 +76,15 @@ mod tests {
 
     fn check(rules: &[RuleCharge]) -> Asked<'_> {
         let (tenant, operation, cost) = (TenantId::from_u128(1), Operation::Consume, 1);
-        Asked { tenant, namespace: "test", operation, cost, rules, idempotency: None }
+        Asked {
+            tenant,
+            namespace: "test",
+            operation,
+            cost,
+            rules,
+            lease_id: LeaseId::default(),
+            idempotency: None,
+        }
     }
 
     fn windows(count: u64) -> Vec<LimitDraft> {

@@ -71,7 +71,7 @@ fn call(tenant: TenantId, (namespace, bucket): (&str, Bucket), counters: &[Count
         let slot = match counter.part {
             CounterPart::Slot(slot) => {
                 let mut log = String::new();
-                keys::log(&mut log, owner, &counter.rule.to_string(), slot, counter.subject);
+                keys::limit(&mut log, owner, &counter.rule.to_string(), slot, counter.subject);
                 logs.push(log);
                 slot
             }

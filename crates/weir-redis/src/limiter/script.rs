@@ -16,7 +16,7 @@ use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
 
 use super::asked::{Answer, Asked};
-use super::source::{FOREVER, SCRIPT, operation};
+use super::source::{ACQUIRE, FOREVER, SCRIPT, operation};
 use crate::error::RedisError;
 use crate::keys;
 use crate::placement::{Bucket, Owner};
@@ -60,7 +60,7 @@ pub(super) struct Encoded {
 #[derive(Debug, Clone, Copy)]
 struct Expected {
     limits: usize,
-    /// Of a reserve or commit: its settlement follows the decisions.
+    /// Of an operation on a reservation or on leases: its settlement follows the decisions.
     settlement: Option<fn(u64, u64) -> Settlement>,
 }
 
@@ -139,14 +139,15 @@ impl Encoded {
         let counter_hashes = counter_hashes(check.rules);
         let hash_count = counter_hashes.iter().max().copied().unwrap_or(0);
         let (rules, idempotent) = (check.rules.len() as u64, check.idempotency.is_some());
+        let acquires = check.acquires();
         self.push(&[
-            operation(check.operation),
+            if acquires { ACQUIRE } else { operation(check.operation) },
             check.cost,
             rules,
             hash_count,
             u64::from(idempotent),
         ]);
-        self.reservation(check.operation);
+        self.holding(check, acquires);
         if let Some(idempotency) = &check.idempotency {
             self.key(|keys| keys::idempotency(keys, owner, &idempotency.key));
             let texts =
@@ -169,21 +170,29 @@ impl Encoded {
                 }
             }
         }
+        if let Operation::Renew(lease) | Operation::Release(lease) = check.operation {
+            let rule = lease.rule.to_string();
+            self.key(|keys| keys::limit(keys, owner, &rule, lease.slot, lease.subject));
+        }
         for (rule, &counter_hash) in check.rules.iter().zip(&counter_hashes) {
             self.rule(owner, rule, counter_hash, bounds);
         }
         self.expected.push(Expected::of(check));
     }
 
-    /// Writes the numbers that only a reserve or commit has.
-    fn reservation(&mut self, operation: Operation) {
-        let (id, time, at_most) = match operation {
-            Operation::Reserve(reserve) => (reserve.id, reserve.ttl_ms, reserve.at_most),
-            Operation::Commit(commit) => (commit.id, commit.ends.0, false),
-            Operation::Exhaust(exhaust) => (exhaust.id, exhaust.for_ms, false),
+    /// Writes the numbers of an operation on a reservation or on leases.
+    fn holding(&mut self, check: &Asked<'_>, acquires: bool) {
+        let (id, time, at_most) = match check.operation {
+            Operation::Reserve(reserve) => (reserve.id.0, reserve.ttl_ms, reserve.at_most),
+            Operation::Commit(commit) => (commit.id.0, commit.ends.0, false),
+            Operation::Exhaust(exhaust) => (exhaust.id.0, exhaust.for_ms, false),
+            Operation::Renew(lease) | Operation::Release(lease) => {
+                (lease.id.0, lease.lease_ms * 1000, false)
+            }
+            _ if acquires => (check.lease_id.0, 0, false),
             _ => return,
         };
-        self.numbers.extend_from_slice(&id.0);
+        self.numbers.extend_from_slice(&id);
         self.push(&[time, u64::from(at_most)]);
     }
 
@@ -204,7 +213,7 @@ impl Encoded {
         for limit in limits {
             let meter = limit.algorithm.meter(&mut *bounds);
             if limit.algorithm.has_own_key() {
-                self.key(|keys| keys::log(keys, owner, text, limit.slot, rule.subject));
+                self.key(|keys| keys::limit(keys, owner, text, limit.slot, rule.subject));
             }
             self.numbers.extend_from_slice(&keys::counter(id, limit.slot));
             self.push(&[limit.algorithm.kind().number().into()]);
@@ -237,6 +246,10 @@ impl Expected {
                 Some(|units, ends| Settlement::Held { units, ends: Micros(ends) })
             }
             Operation::Commit(_) => Some(|units, charged| Settlement::Released { units, charged }),
+            Operation::Renew(_) | Operation::Release(_) => {
+                Some(|_, at| Settlement::Leased { at: Micros(at) })
+            }
+            _ if check.acquires() => Some(|_, at| Settlement::Leased { at: Micros(at) }),
             _ => None,
         };
         Self { limits, settlement }

@@ -73,6 +73,7 @@ const fn algorithm(kind: Kind) -> &'static str {
         Kind::LeakyBucket => include_str!("script/leaky_bucket.lua"),
         Kind::Spacing => include_str!("script/spacing.lua"),
         Kind::Quota => include_str!("script/quota.lua"),
+        Kind::Concurrency => include_str!("script/concurrency.lua"),
     }
 }
 
@@ -117,12 +118,18 @@ pub(super) const fn operation(operation: Operation) -> u64 {
         Operation::Reserve(_) => RESERVE,
         Operation::Commit(_) => COMMIT,
         Operation::Exhaust(_) => EXHAUST,
+        Operation::Renew(_) => RENEW,
+        Operation::Release(_) => RELEASE,
     }
 }
 
 const RESERVE: u64 = 6;
 const COMMIT: u64 = 7;
 const EXHAUST: u64 = 8;
+/// A consume of a check that meets concurrency limits.
+pub(super) const ACQUIRE: u64 = 9;
+const RENEW: u64 = 10;
+const RELEASE: u64 = 11;
 
 /// The number that a name in capitals stands for. `None` if there is no such name.
 fn constant(name: &str) -> Option<i64> {
@@ -135,8 +142,12 @@ fn constant(name: &str) -> Option<i64> {
         "RESERVE" => RESERVE,
         "COMMIT" => COMMIT,
         "EXHAUST" => EXHAUST,
+        "ACQUIRE" => ACQUIRE,
+        "RENEW" => RENEW,
+        "RELEASE" => RELEASE,
         "EXHAUSTED_UNITS" => EXHAUSTED_UNITS,
         "SPACING" => u64::from(Kind::Spacing.number()),
+        "CONCURRENCY" => u64::from(Kind::Concurrency.number()),
         "RESERVED_MAX_US" => RESERVED_MAX_US,
         "SLACK_US" => SLACK_US,
         "STEP_US" => STEP_US,

@@ -3,6 +3,7 @@
 mod batching;
 mod clock_steps;
 mod cluster;
+mod concurrency;
 mod distant;
 mod edges;
 mod engines;

@@ -1,7 +1,7 @@
 //! The JSON of an answer, written by hand: byte for byte the output of serde, with a fraction of the instructions. These are
 //! most of the cost of a further limit in a gate.
 
-use super::{CheckAnswer, Degraded, LimitAnswer};
+use super::{CheckAnswer, Degraded, LeaseAnswer, LimitAnswer};
 
 /// Room for an answer without limits, and for each of its limits with names of a usual length.
 const ANSWER_BYTES: usize = 256;
@@ -47,6 +47,7 @@ impl CheckAnswer {
             remaining,
             reset_after_ms,
             limits,
+            leases,
             degraded,
             rulebook_version,
             code,
@@ -64,6 +65,9 @@ impl CheckAnswer {
         text.number_or_null(r#","remaining":"#, *remaining);
         text.number_or_null(r#","reset_after_ms":"#, *reset_after_ms);
         text.list(r#","limits":["#, limits, Text::limit);
+        if !leases.is_empty() {
+            text.list(r#","leases":["#, leases, Text::lease);
+        }
         text.raw(match degraded {
             None => r#","degraded":null"#,
             Some(Degraded::Allow) => r#","degraded":"allow""#,
@@ -111,6 +115,14 @@ impl Text {
         if let Some(refunded) = refunded {
             self.flag(r#","refunded":"#, *refunded);
         }
+        self.raw("}");
+    }
+
+    fn lease(&mut self, lease: &LeaseAnswer) {
+        let LeaseAnswer { id, rule_id, expires_at_ms } = lease;
+        self.string(r#"{"id":"#, id);
+        self.string(r#","rule_id":"#, rule_id);
+        self.number(r#","expires_at_ms":"#, *expires_at_ms);
         self.raw("}");
     }
 
@@ -174,7 +186,7 @@ mod tests {
     const NUMBERS: [u64; 5] = [0, 9, 10, 1_234_567, (1 << 53) - 1];
     const RULES: [&str; 5] =
         ["login", "", "a \"quoted\\ one\"", "with\ta tab\u{1}\u{7f}", "عدّاد 🦀"];
-    const NAMES: [Name; 7] = Name::ALL;
+    const NAMES: [Name; 8] = Name::ALL;
 
     /// An answer that differs from the previous one in every field.
     fn answer(nth: usize) -> CheckAnswer {
@@ -196,6 +208,11 @@ mod tests {
             delay_ms: number(at + 2),
             refunded: [None, Some(true), Some(false)][(nth + at) % 3],
         };
+        let lease = |at: usize| LeaseAnswer {
+            id: RULES[at % RULES.len()].to_owned(),
+            rule_id: rule(at),
+            expires_at_ms: number(at),
+        };
         CheckAnswer {
             allowed: nth.is_multiple_of(2),
             denied_by: (0..nth % 3).map(rule).collect(),
@@ -206,6 +223,7 @@ mod tests {
             remaining: perhaps(5),
             reset_after_ms: perhaps(6),
             limits: (0..nth % 4).map(limit).collect(),
+            leases: (0..nth % 3).map(lease).collect(),
             degraded: [None, Some(Degraded::Allow), Some(Degraded::Deny), Some(Degraded::Local)]
                 [nth % 4],
             rulebook_version: number(4),
@@ -215,7 +233,7 @@ mod tests {
 
     #[test]
     fn text_is_that_of_serde() {
-        for nth in 0..3 * 4 * 5 * 7 {
+        for nth in 0..3 * 4 * 5 * 8 {
             let answer = answer(nth);
             let expected = serde_json::to_string(&answer).expect("it is plain data");
             let text = String::from_utf8(answer.to_json()).expect("it is UTF-8");

@@ -17,6 +17,7 @@ impl LimitBody {
                 *most = most.saturating_mul(by);
                 *flow = flow.saturating_mul(by);
             }
+            Self::Concurrency { capacity, .. } => *capacity = capacity.saturating_mul(by),
             // At least 1 ms: an interval of 0 is no limit.
             Self::Spacing { interval_ms } => *interval_ms = (*interval_ms / by.max(1)).max(1),
         }

@@ -49,6 +49,7 @@ fn every_algorithm_is_simulated_under_every_pattern() {
         LimitBody::TokenBucket { capacity: 20, refill_tokens: 10, refill_interval_ms: 1_000 },
         LimitBody::LeakyBucket { capacity: 20, drain_units: 10, drain_interval_ms: 1_000 },
         LimitBody::Spacing { interval_ms: 500 },
+        LimitBody::Concurrency { capacity: 30, lease_ms: 1_000 },
         quota(PeriodWord::Day),
         quota(PeriodWord::Year),
     ];

@@ -51,7 +51,7 @@ pub(super) fn NewKey(changed: Callback<Option<IssuedKey>>) -> impl IntoView {
                 let value = Binding {
                     value: Signal::derive(move || scopes.with(|scopes| scopes.contains(&scope))),
                     set: Callback::new(move |on| {
-                        scopes.update(|scopes| set_scope(scopes, scope, on))
+                        scopes.update(|scopes| set_scope(scopes, scope, on));
                     }),
                 };
                 view! { <Checkbox label=scope_label(scope) value /> }

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use leptos_router::components::A;
 use weir_wire::check::LimitAnswer;
+use weir_wire::limits::AlgorithmName;
 use weir_wire::overrides::OverrideAnswer;
 use weir_wire::subjects::{InspectSubjectAnswer, SubjectOfRule};
 use weir_wire::tenants::Role;
@@ -150,12 +151,16 @@ fn meter(limit: &LimitAnswer) -> impl IntoView + use<> {
         Some(wait_ms) => format!("Denied, retry in {}", about(wait_ms)),
         None => "Denied".to_owned(),
     });
+    let per = match limit.algorithm {
+        AlgorithmName::Concurrency => format!(", leases of {}", about(limit.window_ms)),
+        _ => format!(" per {}", about(limit.window_ms)),
+    };
     let width = format!("{}%", headroom.used_percent);
     let class = format!("meter-fill {}", headroom.class());
     view! {
         <li>
             <div class="meter-text">
-                <span>{name}<span class="muted">" per "{about(limit.window_ms)}</span></span>
+                <span>{name}<span class="muted">{per}</span></span>
                 <span>
                     {blocked.map(|text| view! { <span class="badge badge-denied">{text}</span>" " })}
                     <b>{headroom.left.map_or_else(|| "unknown".to_owned(), grouped)}</b>" of "{grouped(limit.limit)}" left"

@@ -149,8 +149,12 @@ fn replay_decides_as_a_gate_does() {
             };
             let now = micros(asked.at);
             let meters = charge.meters(replay.tenant, |quota| calendar::bounds(quota, now));
-            let check =
-                Check { operation: Operation::Consume, cost: asked.cost, rules: vec![meters] };
+            let check = Check {
+                operation: Operation::Consume,
+                cost: asked.cost,
+                rules: vec![meters],
+                lease_id: None,
+            };
             let decisions = decide(&mut counters, &check, now);
             denied += u64::from(decisions.iter().any(|decision| !decision.allowed));
         }

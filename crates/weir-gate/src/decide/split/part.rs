@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::id::TenantId;
 use weir_domain::request::{IDEMPOTENCY_KEY_BYTES_MAX, Operation};
+use weir_domain::reservation::Settlement;
 use weir_domain::time::Micros;
 use weir_redis::limiter::{Answer, Asked, Idempotency};
 
@@ -25,6 +27,9 @@ pub(super) struct Part<'a> {
     /// The request for units of a lease, to be sent with the part. Only a part of a single charge has one.
     pub(super) lease: Option<LeaseRequest<'a>>,
     pub(super) result: Option<PartResult>,
+    lease_id: LeaseId,
+    /// The effect on leases of concurrency limits.
+    pub(super) settlement: Option<Settlement>,
     /// The windows of the units that were taken, one for each charge.
     taken: Vec<LeaseWindow>,
 }
@@ -74,6 +79,8 @@ impl<'a> Part<'a> {
             charges,
             lease: None,
             result: None,
+            lease_id: check.lease_id.unwrap_or_default(),
+            settlement: None,
             taken: Vec::new(),
         }
     }
@@ -145,6 +152,7 @@ impl<'a> Part<'a> {
             operation: self.operation,
             cost,
             rules: &self.charges,
+            lease_id: self.lease_id,
             idempotency,
         }
     }
@@ -159,6 +167,13 @@ impl<'a> Part<'a> {
             Answer::Decided(at, decisions) => self.accept_decisions(state, at, decisions, asked),
             Answer::Repeated(_, text, decisions) => {
                 self.result = Some(PartResult::Repeated(text, decisions));
+            }
+            Answer::Settled(at, text, decisions, settlement @ Settlement::Leased { .. }) => {
+                self.settlement = Some(settlement);
+                match text {
+                    None => self.accept_decisions(state, at, decisions, asked),
+                    Some(text) => self.result = Some(PartResult::Repeated(text, decisions)),
+                }
             }
             Answer::KeyReused => self.result = Some(PartResult::KeyReused),
             // Reserves and commits have no parts.

@@ -7,7 +7,9 @@ use weir_domain::request::Operation;
 use weir_local::{Redis, SentinelOptions};
 
 use super::{Fixture, consume};
-use crate::limiter::tests::fixture::{charge_of, fresh_tenant, of_kind, until, until_up};
+use crate::limiter::tests::fixture::{
+    charge_of, fresh_tenant, of_kind, rate_kinds, until, until_up,
+};
 use crate::limiter::{Answer, Asked, Limiter};
 
 /// So long that no time that a test takes returns a unit.
@@ -57,9 +59,8 @@ async fn admits_nothing_more(replica_clock_s: i64) {
 
 /// A rule of each algorithm whose counters no time that a test takes changes. The day of a quota can end meanwhile.
 pub(crate) fn of_all_kinds() -> Vec<Vec<RuleCharge>> {
-    let kinds = Kind::ALL.iter().filter(|kind| **kind != Kind::Quota);
-    let rule =
-        |(id, kind): (u128, &Kind)| vec![charge_of(id, vec![of_kind(*kind, UNITS, YEAR_MS)])];
+    let kinds = rate_kinds().filter(|&kind| kind != Kind::Quota);
+    let rule = |(id, kind): (u128, Kind)| vec![charge_of(id, vec![of_kind(kind, UNITS, YEAR_MS)])];
     (1..).zip(kinds).map(rule).collect()
 }
 

@@ -26,11 +26,17 @@ passes[0], denied[0] = true, false
 local pulls
 -- A key that holds another type than it should.
 local bad_key
--- Of a RESERVE or COMMIT: the reservation, and by limit the name of the counter at which it holds units (false: none).
+-- Of an operation on a reservation or on leases: its id and time. Of a RESERVE, COMMIT or EXHAUST: by limit the name of the
+-- counter at which it holds units (false: none).
 local id, reserved_time, at_most, held_names
+local acquires, of_lease = operation == ACQUIRE, operation == RENEW or operation == RELEASE
 if operation >= RESERVE then
   id, reserved_time, at_most, position = unpack('<c16dd', numbers, position)
-  held_names = {}
+  if acquires then
+    operation = CONSUME
+  elseif not of_lease then
+    held_names = {}
+  end
 end
 -- By limit at which reservations hold units: the units and their latest end as stored, and the units that are still held.
 local stored_units, stored_ends, helds
@@ -56,6 +62,8 @@ end
 if held_names then
   -- The keys of the reservations, whose names follow from those of the hashes.
   next_key = next_key + hash_count
+elseif of_lease then
+  next_key = next_key + 1
 end
 local count = 0
 for r = 1, rule_count do
@@ -91,7 +99,7 @@ for r = 1, rule_count do
     if has_own_key(kind) then
       local key = keys[next_key]
       next_key = next_key + 1
-      logs[count] = algorithms[count][1](key, now, now_ms, grace_ms, a, b, c)
+      logs[count] = algorithms[count][1](key, now, now_ms, grace_ms, a, b, c, operation == COMMIT and id)
       places[count] = false
       if not logs[count] then
         bad_key = key
@@ -104,7 +112,7 @@ for r = 1, rule_count do
       names[place], places[count] = name, place
     end
     if held_names then
-      held_names[count] = kind ~= SPACING and name
+      held_names[count] = kind ~= SPACING and kind ~= CONCURRENCY and name
     end
   end
   costs[r] = false
@@ -131,6 +139,31 @@ if record then
     end
     return position, next_key, next_arg
   end
+end
+
+-- Renews or releases a lease (concurrency.lua): no rule takes part.
+if of_lease then
+  local key, member = keys[next_key - 1], id .. pack('<d', reserved_time)
+  local ends = try('ZSCORE', key, member)
+  if type(ends) == 'table' and ends.err then
+    parts[#parts + 1], texts[#texts + 1] = pack('<d', 5), key
+    return position, next_key, next_arg
+  elseif not ends or tonumber(ends) <= now then
+    parts[#parts + 1] = pack('<d', 6)
+    return position, next_key, next_arg
+  elseif operation == RENEW then
+    call('ZADD', key, string.format('%.0f', now + reserved_time), member)
+    lengthen(key, now_ms + ms_until(now + reserved_time, now) + grace_ms, now_ms)
+  else
+    call('ZREM', key, member)
+  end
+  local answer = pack('<ddddd', 0, 0, now, 0, 0)
+  parts[#parts + 1] = answer
+  if record then
+    call('HSET', record, 'fingerprint', fingerprint, 'text', text, 'numbers', answer)
+    call('PEXPIRE', record, record_ms)
+  end
+  return position, next_key, next_arg
 end
 
 -- The counters.
@@ -320,7 +353,7 @@ for r = 1, rule_count do
         return reservations[2](hash.open, hash.names[places[i]], held, now, needed, algorithm[2], log, 0, 0, 0, a)
       end
       wait, remaining, reset_ms = algorithm[3](log, own, needed + held, takes, denies and denied[group], refunds, records,
-        writes, wait_beside)
+        writes, wait_beside, id)
       if admits then
         wait = 0
       end
@@ -470,6 +503,8 @@ if operation == RESERVE or operation == EXHAUST then
   parts[#parts + 1] = pack('<ddddd', 0, amount, ends, 0, 0)
 elseif operation == COMMIT then
   parts[#parts + 1] = pack('<ddddd', 0, released, cost, 0, 0)
+elseif acquires then
+  parts[#parts + 1] = pack('<ddddd', 0, 0, now, 0, 0)
 end
 if record then
   call('HSET', record, 'fingerprint', fingerprint, 'text', text, 'numbers', table.concat(parts, '', first_part))

@@ -2,15 +2,17 @@
 --
 -- KEYS, for each check in turn:
 --   the key of its idempotency record, if it has one; the keys of its subject hashes; of a RESERVE or COMMIT, the keys of
---   the reservations of these subjects; then the keys of the logs of its rules.
+--   the reservations of these subjects, of a RENEW or RELEASE the key of the lease; then the keys of the limits that have one
+--   of their own (logs and leases).
 -- ARGV[1]: numbers as little-endian doubles, all whole and below 2^53, and names of 12 bytes:
 --   header   now_us (0: use Redis' clock), grace_ms (added to every expiry), number of checks,
 --            from_us, until_us: the time for which all quota periods below were chosen (0, 0: none)
 --   check    operation (CONSUME, PEEK, REFUND, INSPECT, RECORD, RESERVE, COMMIT, EXHAUST), cost, number of rules, number of
 --            subject hashes, idempotent (0, 1)
---            of these three also: id of the reservation (16 bytes), its time (RESERVE, EXHAUST: to live, in ms; COMMIT: the
---            end that the answer to the RESERVE had, in µs), whether less than the cost is accepted (0, 1). Its rules have
---            no costs of their own
+--            ACQUIRE: a CONSUME whose rules have concurrency limits. RENEW and RELEASE have no rules
+--            from RESERVE on also: id of the reservation or leases (16 bytes), a time (RESERVE, EXHAUST: to live, in ms; COMMIT:
+--            the end that the answer to the RESERVE had, in µs; RENEW, RELEASE: the lease_us of the lease; ACQUIRE: 0),
+--            whether less than the cost is accepted (0, 1). The rules of the first three have no costs of their own
 --   rule     group (0 enforced, 1 alone; 2 more if a check passes while anything is left; 4 more if the rule has a cost of
 --            its own), block_ms (0: none), position of its subject hash in the check (from 1), number of limits (at
 --            least 1), the limits, then the own cost, if it has one (0: the rule needs one unit and takes none)
@@ -24,21 +26,24 @@
 --               delay_ms; a check without limits: 4
 --               of a RESERVE or COMMIT five numbers follow: 0, the units (RESERVE: held, 0 if denied; COMMIT: no longer
 --               held), the end in µs (RESERVE) or the units charged (COMMIT), 0, 0
+--               of an ACQUIRE, RENEW or RELEASE: 0, 0, now_us, 0, 0
 --   repeated    2, the count of the numbers that follow, the numbers of the first answer; its text is the next text
 --   misused     3: the idempotency key belongs to another request
 --   unreadable  5: a key holds another type than it should; the key is the next text
---   ended       6: the reservation to commit is not open; nothing was written
+--   ended       6: the reservation to commit, or the lease, is not open; nothing was written
 -- { now_us } alone: now_us is not in from_us … until_us - 1 s; nothing was read or written.
 --
 -- Guarantees:
 -- - A denied check leaves every enforced counter byte for byte as it was, but for logs that count denials, for
 --   blocks, and for counters and blocks that a step of the clock left in the future.
 -- - A record charges all limits of the check, even if that is more than is left.
--- - An EXHAUST holds more units than any limit has, at all enforced limits but spacings. Its answer is that of an inspection
---   afterwards.
+-- - An EXHAUST holds more units than any limit has, at all enforced limits but spacings and concurrency. Its answer is that
+--   of an inspection afterwards.
 -- - A RESERVE leaves counters as they are, but for spacings, which it charges: their distance begins with it. The units that
 --   it holds are missing to all later checks (reservations.lua) until a COMMIT of its id, which charges its cost as a record
 --   does and releases them in the same step, or until its end. Checks that write remove reservations that ended.
+-- - An ACQUIRE or RESERVE that passes takes a lease of its id at each concurrency limit; a COMMIT releases those of its id. A
+--   denied check takes and extends none.
 -- - Peek and inspect write nothing. Every key written has an expiry.
 -- - A key of the wrong type fails its check alone: all reads of a check come before its first write, and
 --   nothing of an unreadable check is written. A malformed value counts as untouched.
@@ -59,10 +64,10 @@
 --                                          the state afterwards, or nothing where the units came from elsewhere; the
 --                                          function is nil where nothing is refunded
 -- The file of a kind whose counters have a key of their own (`has_own_key`) returns
---   read(key, now, now_ms, grace_ms, parameters…)
+--   read(key, now, now_ms, grace_ms, three parameters, id to release or false)
 --                                          the counter, or nil if the key holds another type
 --   wait(counter, cost)                    the wait in ms (0: passes)
---   settle(counter, cost, needed, passes, denied, refunds, records, writes, wait_beside)
+--   settle(counter, cost, needed, passes, denied, refunds, records, writes, wait_beside, id)
 --                                          charges, refunds or denies, and writes: the wait for `needed` units (that of
 --                                          `wait_beside` if reservations hold some), remaining, reset_ms
 -- `charge_alone(kind, …)` decides a single limit of such a kind without reading the whole counter, or returns nil.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
 use weir_domain::id::TenantId;
@@ -50,7 +51,15 @@ impl Distant {
     async fn check(&self, operation: Operation) -> Result<u64, RedisError> {
         let (tenant, rules) = (self.tenant, &self.rules);
         let namespace = "test";
-        let asked = Asked { tenant, namespace, operation, cost: 1, rules, idempotency: None };
+        let asked = Asked {
+            tenant,
+            namespace,
+            operation,
+            cost: 1,
+            rules,
+            lease_id: LeaseId::default(),
+            idempotency: None,
+        };
         let answer = self.limiter.check(&[asked]).await.remove(0)?;
         let Answer::Decided(_, decisions) = answer else { panic!("{answer:?}") };
         Ok(decisions[0].remaining)

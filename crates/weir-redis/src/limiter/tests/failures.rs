@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::{CancellationToken, DropGuard};
+use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
 use weir_domain::id::TenantId;
@@ -54,7 +55,15 @@ impl Own {
     fn asked(&self) -> Asked<'_> {
         let (tenant, rules) = (self.tenant, &self.rules);
         let (namespace, operation) = ("test", Operation::Consume);
-        Asked { tenant, namespace, operation, cost: 1, rules, idempotency: None }
+        Asked {
+            tenant,
+            namespace,
+            operation,
+            cost: 1,
+            rules,
+            lease_id: LeaseId::default(),
+            idempotency: None,
+        }
     }
 
     /// Returns the remaining units after a check, or the error, and the duration of the check.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use weir_domain::algorithm::LeaseId;
 use weir_domain::algorithm::{Input, Kind};
 use weir_domain::calendar;
 use weir_domain::charge::{Check, RuleCharge};
@@ -13,6 +14,7 @@ use weir_domain::decide::{Counters, Decision, decide_and_settle};
 use weir_domain::draft::{Action, Consistency, LimitDraft, Mode, OnStoreFailure, Over, RuleDraft};
 use weir_domain::id::{RuleId, TenantId};
 use weir_domain::overrides::Overrides;
+use weir_domain::renewal;
 use weir_domain::request::Operation;
 use weir_domain::reservation::Settlement;
 use weir_domain::rule::Rule;
@@ -48,6 +50,7 @@ pub(super) struct Fixture {
     pub(super) limiter: Limiter,
     pub(super) twin: Counters,
     now_us: Arc<AtomicU64>,
+    leases: AtomicU64,
     _stop: tokio_util::sync::DropGuard,
 }
 
@@ -112,7 +115,9 @@ impl Fixture {
         let limiter = Limiter::start(client, settings, stop.clone());
         until_up(&limiter).await;
         let tenant = fresh_tenant();
-        Self { tenant, limiter, twin: Counters::default(), now_us, _stop: stop.drop_guard() }
+        let leases = AtomicU64::new(1);
+        let _stop = stop.drop_guard();
+        Self { tenant, limiter, twin: Counters::default(), now_us, leases, _stop }
     }
 
     pub(super) fn now(&self) -> Micros {
@@ -136,7 +141,10 @@ impl Fixture {
     ) -> Vec<Decision> {
         let mut answers = self.check_all(vec![self.asked(operation, cost, rules)]).await;
         match answers.pop() {
-            Some(Answer::Decided(_, decisions)) => decisions,
+            Some(
+                Answer::Decided(_, decisions)
+                | Answer::Settled(_, None, decisions, Settlement::Leased { .. }),
+            ) => decisions,
             other => panic!("not decided: {other:?}"),
         }
     }
@@ -173,6 +181,12 @@ impl Fixture {
         results.into_iter().collect::<Result<_, _>>().expect("redis answers")
     }
 
+    /// An id of leases that no other check of this fixture has.
+    pub(super) fn fresh_lease(&self) -> LeaseId {
+        let number = self.leases.fetch_add(1, Ordering::Relaxed);
+        LeaseId(u128::from(number).to_be_bytes())
+    }
+
     pub(super) fn asked<'a>(
         &self,
         operation: Operation,
@@ -180,7 +194,15 @@ impl Fixture {
         rules: &'a [RuleCharge],
     ) -> Asked<'a> {
         let (tenant, namespace) = (self.tenant, "test");
-        Asked { tenant, namespace, operation, cost, rules, idempotency: None }
+        Asked {
+            tenant,
+            namespace,
+            operation,
+            cost,
+            rules,
+            lease_id: self.fresh_lease(),
+            idempotency: None,
+        }
     }
 
     pub(super) fn with_key<'a>(&self, cost: u64, rules: &'a [RuleCharge], key: &str) -> Asked<'a> {
@@ -210,10 +232,27 @@ impl Fixture {
         cost: u64,
         rules: &[RuleCharge],
     ) -> Option<(Vec<Decision>, Option<Settlement>)> {
+        let lease_id = self.fresh_lease();
+        self.settle_twin_as(lease_id, operation, cost, rules)
+    }
+
+    /// The same, with the id of its leases.
+    pub(super) fn settle_twin_as(
+        &mut self,
+        lease_id: LeaseId,
+        operation: Operation,
+        cost: u64,
+        rules: &[RuleCharge],
+    ) -> Option<(Vec<Decision>, Option<Settlement>)> {
         let now = self.now();
+        if matches!(operation, Operation::Renew(_) | Operation::Release(_)) {
+            let settlement = renewal::settle(&mut self.twin, self.tenant, operation, now)?;
+            return Some((Vec::new(), Some(settlement)));
+        }
         let meters =
             |rule: &RuleCharge| rule.meters(self.tenant, |quota| calendar::bounds(quota, now));
-        let check = Check { operation, cost, rules: rules.iter().map(meters).collect() };
+        let rules = rules.iter().map(meters).collect();
+        let check = Check { operation, cost, rules, lease_id: Some(lease_id) };
         decide_and_settle(&mut self.twin, &check, now)
     }
 
@@ -329,9 +368,19 @@ pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// One limit of each algorithm, in the order of [`Kind::ALL`], of `units` in `span_ms`.
+/// The algorithms whose counters return with time alone. `concurrency.rs` tests the other one.
+pub(crate) fn rate_kinds() -> impl Iterator<Item = Kind> {
+    Kind::ALL.iter().copied().filter(|&kind| kind != Kind::Concurrency)
+}
+
+/// One limit of each of these algorithms, in the order of [`Kind::ALL`], of `units` in `span_ms`.
 pub(super) fn one_of_each(units: u64, span_ms: u64) -> Vec<LimitDraft> {
-    Kind::ALL.iter().map(|&kind| of_kind(kind, units, span_ms)).collect()
+    rate_kinds().map(|kind| of_kind(kind, units, span_ms)).collect()
+}
+
+/// Whether a check takes as many units of such a limit as it costs.
+pub(super) fn counts_units(kind: Kind) -> bool {
+    !matches!(kind, Kind::Spacing | Kind::Concurrency)
 }
 
 /// A limit of `units` in `span_ms`. The units of a quota are of a day in UTC.

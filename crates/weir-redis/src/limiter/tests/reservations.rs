@@ -10,8 +10,8 @@ use weir_domain::rule::Rule;
 use weir_domain::time::Micros;
 
 use super::fixture::{
-    Fixture, charge, charge_of, charge_with_block, connection, draft, of_kind, passed, shadow_of,
-    values,
+    Fixture, charge, charge_of, charge_with_block, connection, counts_units, draft, of_kind,
+    passed, shadow_of, values,
 };
 
 const HOUR_MS: u64 = 3_600_000;
@@ -67,7 +67,7 @@ fn window(limit: u64) -> [RuleCharge; 1] {
 
 #[tokio::test]
 async fn reserved_units_are_missing_to_checks_until_the_commit_charges_the_actual_cost() {
-    for kind in Kind::ALL.iter().filter(|&&kind| kind != Kind::Spacing) {
+    for kind in Kind::ALL.iter().filter(|&&kind| counts_units(kind)) {
         let mut fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![of_kind(*kind, 10, 24 * HOUR_MS)])];
         let (decisions, held) = hold(&mut fixture, (1, false), 6, &rules).await;
@@ -91,7 +91,7 @@ async fn reserved_units_are_missing_to_checks_until_the_commit_charges_the_actua
 
 #[tokio::test]
 async fn abandoned_reservation_returns_its_units_when_it_ends_and_leaves_the_counter_unchanged() {
-    for kind in Kind::ALL.iter().filter(|&&kind| kind != Kind::Spacing) {
+    for kind in Kind::ALL.iter().filter(|&&kind| counts_units(kind)) {
         let mut fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![of_kind(*kind, 1_000, 24 * HOUR_MS)])];
         fixture.check(Operation::Consume, 300, &rules).await;
@@ -268,7 +268,7 @@ async fn reservation_from_before_the_clock_was_set_back_far_counts_as_ended() {
 
 #[tokio::test]
 async fn exhausted_limits_deny_for_that_time_and_their_counters_stay_unchanged() {
-    for kind in Kind::ALL.iter().filter(|&&kind| kind != Kind::Spacing) {
+    for kind in Kind::ALL.iter().filter(|&&kind| counts_units(kind)) {
         let mut fixture = Fixture::new().await;
         let rules = [charge_of(1, vec![of_kind(*kind, 10, 24 * HOUR_MS)])];
         fixture.check(Operation::Consume, 3, &rules).await;

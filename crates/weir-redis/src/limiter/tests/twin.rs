@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use tokio::task::{JoinSet, LocalSet};
+use weir_domain::algorithm::LeaseId;
 use weir_domain::algorithm::{Algorithm, Input, Kind, Parameter};
 use weir_domain::charge::RuleCharge;
 use weir_domain::decide::Decision;
 use weir_domain::draft::{LimitDraft, Mode, Over, RuleDraft};
+use weir_domain::lease::Lease;
 use weir_domain::limit::COST_MAX;
 use weir_domain::request::Operation;
 use weir_domain::reservation::{
@@ -223,6 +225,19 @@ struct Reserved {
     charged: Vec<(u128, u128)>,
 }
 
+/// A lease that a check of a history possibly took.
+struct Leased {
+    lease: Lease,
+    namespace: &'static str,
+}
+
+/// The reservations and leases that callers of a history hold.
+#[derive(Default)]
+struct Held {
+    reserved: Vec<Reserved>,
+    leased: Vec<Leased>,
+}
+
 /// The charges of a commit, of the rules as they are now.
 fn still(reserved: &Reserved, rules: &[Edited]) -> Vec<RuleCharge> {
     let charge_of = |&(id, subject): &(u128, u128)| {
@@ -232,11 +247,16 @@ fn still(reserved: &Reserved, rules: &[Edited]) -> Vec<RuleCharge> {
     reserved.charged.iter().filter_map(charge_of).collect()
 }
 
-/// A reserve for a time that mostly ends within the history.
-fn random_reserve(random: &mut Random) -> Operation {
+fn random_id(random: &mut Random) -> [u8; 16] {
     let mut id = [0; 16];
     id[..8].copy_from_slice(&random.next().to_be_bytes());
     id[8..].copy_from_slice(&random.next().to_be_bytes());
+    id
+}
+
+/// A reserve for a time that mostly ends within the history.
+fn random_reserve(random: &mut Random) -> Operation {
+    let id = random_id(random);
     let ttl_ms =
         if random.one_in(5) { random.between(1, RESERVED_MAX_MS) } else { span_ms(random) };
     let at_most = random.one_in(3);
@@ -287,22 +307,30 @@ struct Drawn {
     cost: u64,
     namespace: &'static str,
     charges: Vec<RuleCharge>,
+    lease_id: LeaseId,
 }
 
-/// A check of the rules of one of `count` namespaces, or a commit of one of the open reservations.
-fn random_check(
-    random: &mut Random,
-    rules: &[Edited],
-    open: &mut Vec<Reserved>,
-    count: u64,
-) -> Drawn {
+/// A check of the rules of one of `count` namespaces, a commit of one of the open reservations, or a renewal or release of
+/// one of the leases.
+fn random_check(random: &mut Random, rules: &[Edited], held: &mut Held, count: u64) -> Drawn {
+    let lease_id = LeaseId(random_id(random));
+    let open = &mut held.reserved;
+    if !held.leased.is_empty() && random.one_in(4) {
+        let at = usize::try_from(random.below(held.leased.len() as u64)).expect("small");
+        let renews = random.one_in(2);
+        // Mostly released once; a further release finds nothing.
+        let removed = (!renews && !random.one_in(8)).then(|| held.leased.swap_remove(at));
+        let Leased { lease, namespace } = *removed.as_ref().unwrap_or_else(|| &held.leased[at]);
+        let operation = if renews { Operation::Renew(lease) } else { Operation::Release(lease) };
+        return Drawn { operation, cost: 1, namespace, charges: Vec::new(), lease_id };
+    }
     if !open.is_empty() && random.one_in(10) {
         let at = usize::try_from(random.below(open.len() as u64)).expect("small");
         // Mostly once; a further commit finds nothing.
         let reserved = if random.one_in(8) { &open[at] } else { &open.swap_remove(at) };
         let (operation, cost) = (Operation::Commit(reserved.commit), random.below(12));
         let charges = still(reserved, rules);
-        return Drawn { operation, cost, namespace: reserved.namespace, charges };
+        return Drawn { operation, cost, namespace: reserved.namespace, charges, lease_id };
     }
     let (operation, cost) = random_charge(random);
     let namespace = NAMESPACES[usize::try_from(random.below(count)).expect("small")];
@@ -312,7 +340,7 @@ fn random_check(
             charge.own_cost = None;
         }
     }
-    Drawn { operation, cost, namespace, charges }
+    Drawn { operation, cost, namespace, charges, lease_id }
 }
 
 impl Drawn {
@@ -327,6 +355,24 @@ impl Drawn {
         let charged = |charge: &RuleCharge| (charge.active.id.to_u128(), charge.subject.0);
         let charged = self.charges.iter().map(charged).collect();
         (*units > 0).then_some(Reserved { commit, namespace: self.namespace, charged })
+    }
+
+    /// The leases that the check possibly took.
+    fn leased(&self, settled: Option<&Settled>) -> Vec<Leased> {
+        let id = match (self.operation, settled) {
+            (Operation::Consume, Some((_, Some(Settlement::Leased { .. })))) => self.lease_id,
+            (Operation::Reserve(reserve), Some(_)) => LeaseId(reserve.id.0),
+            _ => return Vec::new(),
+        };
+        let limits = self.charges.iter().flat_map(|charge| {
+            charge.limits().iter().filter_map(move |limit| {
+                let (rule, slot) = (charge.active.id, limit.slot);
+                let (subject, spread) = (charge.subject, charge.spread);
+                let lease_ms = limit.algorithm.lease_ms()?;
+                Some(Lease { id, lease_ms, rule, slot, subject, spread })
+            })
+        });
+        limits.map(|lease| Leased { lease, namespace: self.namespace }).collect()
     }
 }
 
@@ -356,7 +402,7 @@ pub(super) async fn history_on(
     // Half of the histories have one namespace.
     let count = if random.one_in(2) { 1 } else { 3 };
     let mut rules = random_rules(&mut random, kinds, count);
-    let mut open: Vec<Reserved> = Vec::new();
+    let mut held = Held::default();
     let (mut passed, mut denied) = (0, 0);
     for at in 0..STEPS {
         fixture.set_now(step(&mut random, fixture.now()));
@@ -374,14 +420,17 @@ pub(super) async fn history_on(
         }
         let (mut drawn, mut expected) = (Vec::new(), Vec::new());
         for _ in 0..checks {
-            let check = random_check(&mut random, &rules, &mut open, count);
-            let settled = fixture.settle_twin(check.operation, check.cost, &check.charges);
-            open.extend(check.reserved(settled.as_ref()));
+            let check = random_check(&mut random, &rules, &mut held, count);
+            let settled =
+                fixture.settle_twin_as(check.lease_id, check.operation, check.cost, &check.charges);
+            held.reserved.extend(check.reserved(settled.as_ref()));
+            held.leased.extend(check.leased(settled.as_ref()));
             expected.push(settled);
             drawn.push(check);
         }
         let asked = drawn.iter().map(|check| Asked {
             namespace: check.namespace,
+            lease_id: check.lease_id,
             ..fixture.asked(check.operation, check.cost, &check.charges)
         });
         let answers = fixture.check_all(asked.collect()).await;

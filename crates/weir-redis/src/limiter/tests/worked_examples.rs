@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use weir_domain::algorithm::LeaseId;
 use weir_domain::algorithm::{Kind, Period};
 use weir_domain::draft::{LimitDraft, Over, RuleDraft};
 use weir_domain::limit::COST_MAX;
@@ -160,6 +161,7 @@ async fn sixty_four_callers_over_two_limiters_get_exactly_the_limit() {
                             operation: Operation::Consume,
                             cost: 1,
                             rules: &rules,
+                            lease_id: LeaseId::default(),
                             idempotency: None,
                         }];
                         let results = limiter.check(&asked).await;

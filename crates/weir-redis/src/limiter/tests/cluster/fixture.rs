@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use weir_domain::algorithm::LeaseId;
 use weir_domain::charge::RuleCharge;
 use weir_domain::draft::LimitDraft;
 use weir_domain::id::TenantId;
@@ -90,7 +91,15 @@ impl Fixture {
 
     pub(super) fn asked<'a>(&self, namespace: &'a str, rules: &'a [RuleCharge]) -> Asked<'a> {
         let (tenant, operation) = (self.tenant, Operation::Consume);
-        Asked { tenant, namespace, operation, cost: 1, rules, idempotency: None }
+        Asked {
+            tenant,
+            namespace,
+            operation,
+            cost: 1,
+            rules,
+            lease_id: LeaseId::default(),
+            idempotency: None,
+        }
     }
 
     /// A namespace of each bucket, in the order of their slots.
