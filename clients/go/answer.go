@@ -33,7 +33,9 @@ type Answer struct {
 	Remaining    *int64
 	ResetAfterMS *int64
 	Limits       []LimitAnswer
-	Degraded     Degraded
+	// Leases of concurrency limits that the check took. Release each of them when the work is done.
+	Leases   []Lease
+	Degraded Degraded
 	// Charged is, in the answer to a record, the number of units that each matching limit took; nil otherwise.
 	Charged *int64
 	// Code is "tenant_rate" or "enforcement_off" when no rule decided; empty otherwise.
@@ -91,6 +93,15 @@ func readAnswer(content []byte) (*gateAnswer, error) {
 			return nil, err
 		}
 		gate.answer.Limits = append(gate.answer.Limits, limit)
+	}
+	if body.has("leases") {
+		for _, item := range body.list("leases") {
+			lease, err := readLease(item)
+			if err != nil {
+				return nil, err
+			}
+			gate.answer.Leases = append(gate.answer.Leases, lease)
+		}
 	}
 	if body.has("code") {
 		gate.answer.Code = body.text("code")

@@ -41,6 +41,8 @@ type step struct {
 	MaxMS          int64             `json:"max_ms"`
 	TTLMS          int64             `json:"ttl_ms"`
 	AtMost         bool              `json:"at_most"`
+	ForMS          int64             `json:"for_ms"`
+	Lease          string            `json:"lease"`
 	Checks         []step            `json:"checks"`
 	Expect         map[string]any    `json:"expect"`
 	Results        []map[string]any  `json:"results"`
@@ -88,6 +90,7 @@ func (row row) run(t *testing.T, position int) {
 	}
 	weir := client(t, options)
 	var open *Reservation
+	lease := "lease_x"
 	for nth, step := range row.Steps {
 		where := fmt.Sprintf("step %d", nth)
 		switch step.Call {
@@ -95,8 +98,14 @@ func (row row) run(t *testing.T, position int) {
 			open = step.reserve(t, weir, where)
 		case "commit", "cancel":
 			step.commit(t, open, where)
+		case "renew", "release":
+			step.settle(t, weir, lease, where)
 		default:
-			step.take(t, weir, where)
+			for _, answer := range step.take(t, weir, where) {
+				if len(answer.Leases) > 0 {
+					lease = answer.Leases[0].ID
+				}
+			}
 		}
 	}
 	if row.Sleeps != nil && !reflect.DeepEqual(slept, row.Sleeps) {
@@ -116,12 +125,12 @@ func (row row) waits() bool {
 	return false
 }
 
-func (step step) take(t *testing.T, weir *Client, where string) {
+func (step step) take(t *testing.T, weir *Client, where string) []*Answer {
 	t.Helper()
 	answers, err := step.call(weir)
 	if step.Error != nil {
 		step.compareError(t, err, where)
-		return
+		return nil
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", where, err)
@@ -135,6 +144,40 @@ func (step step) take(t *testing.T, weir *Client, where string) {
 	}
 	for at, wanted := range expected {
 		compare(t, answers[at], wanted, where)
+	}
+	return answers
+}
+
+// settle renews or releases a lease.
+func (step step) settle(t *testing.T, weir *Client, lease, where string) {
+	t.Helper()
+	if step.Lease != "" {
+		lease = step.Lease
+	}
+	found := map[string]any{}
+	var err error
+	if step.Call == "renew" {
+		var renewed *Renewed
+		if renewed, err = weir.Renew(context.Background(), lease); err == nil {
+			found["held"], found["degraded"] = renewed.Held, textOrNil(string(renewed.Degraded))
+		}
+	} else {
+		var released *Released
+		if released, err = weir.Release(context.Background(), lease); err == nil {
+			found["released"], found["degraded"] = released.Released, textOrNil(string(released.Degraded))
+		}
+	}
+	if step.Error != nil {
+		step.compareError(t, err, where)
+		return
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", where, err)
+	}
+	for name, value := range step.Expect {
+		if found[name] != value {
+			t.Errorf("%s: %s is %v, not %v", where, name, found[name], value)
+		}
 	}
 }
 
@@ -194,6 +237,8 @@ func (step step) call(weir *Client) ([]*Answer, error) {
 		return one(weir.Record(ctx, request))
 	case "refund":
 		return one(weir.Refund(ctx, request))
+	case "exhaust":
+		return one(weir.Exhaust(ctx, request, milliseconds(step.ForMS)))
 	case "wait":
 		return one(weir.Wait(ctx, request, milliseconds(step.MaxMS)))
 	case "batch":
@@ -264,7 +309,7 @@ func inJSON(answer *Answer) map[string]any {
 	fields := map[string]any{
 		"allowed": answer.Allowed, "denied_by": append([]string{}, answer.DeniedBy...), "retry_after_ms": answer.RetryAfterMS,
 		"delay_ms": answer.DelayMS, "limit": answer.Limit, "remaining": answer.Remaining, "reset_after_ms": answer.ResetAfterMS,
-		"limits": len(answer.Limits), "degraded": textOrNil(string(answer.Degraded)), "code": textOrNil(answer.Code),
+		"limits": len(answer.Limits), "leases": len(answer.Leases), "degraded": textOrNil(string(answer.Degraded)), "code": textOrNil(answer.Code),
 		"cached": answer.Cached, "charged": answer.Charged, "error": nil,
 	}
 	if answer.Err != nil {

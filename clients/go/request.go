@@ -15,6 +15,9 @@ const (
 
 	pathReserve = "/reserve"
 	pathCommit  = "/commit"
+	pathRenew   = "/renew"
+	pathRelease = "/release"
+	pathExhaust = "/exhaust"
 )
 
 // CheckRequest describes an action.

@@ -1,6 +1,6 @@
 // Package weir is the Go client of Weir, rate limiting as a service. It uses the standard library alone.
 //
-// A Client asks gates. Its calls are Check, Peek, Record, Refund, Reserve, Batch and Wait; Middleware limits the requests of an http.Handler.
+// A Client asks gates. Its calls are Check, Peek, Record, Refund, Reserve, Renew, Release, Exhaust, Batch and Wait; Middleware limits the requests of an http.Handler.
 package weir
 
 import (

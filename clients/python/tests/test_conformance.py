@@ -31,7 +31,7 @@ class Conformance(unittest.TestCase):
             # A busy machine must not outlast a cached denial.
             options["now_ms"] = lambda: 0
         weir = kind(url, **options)
-        self.reservation = None
+        self.reservation, self.lease = None, "lease_x"
         for nth, step in enumerate(row["steps"]):
             await self.take(weir, step, run, f"step {nth}")
         await done(weir.close() if kind is Weir else weir.aclose())
@@ -57,12 +57,17 @@ class Conformance(unittest.TestCase):
             self.compare(answer, wanted, where)
 
     async def outcome(self, weir, step: dict, run: str):
-        """The answers of the call. A commit or cancel is of the last reservation."""
+        """The answers of the call. A commit or cancel is of the last reservation, a renewal or release of
+        the last lease."""
         if step["call"] == "commit":
             return await done(self.reservation.commit(step["cost"]))
         if step["call"] == "cancel":
             return await done(self.reservation.cancel())
+        if step["call"] in ("renew", "release"):
+            return await done(getattr(weir, step["call"])(step.get("lease", self.lease)))
         outcome = await done(call(weir, step, run))
+        if step["call"] == "check" and outcome.leases:
+            self.lease = outcome.leases[0].id
         if step["call"] != "reserve":
             return outcome
         self.reservation = outcome
@@ -73,8 +78,8 @@ class Conformance(unittest.TestCase):
             place = f"{where}: {name} of {answer}"
             if name == "headers":
                 found = {header: answer.headers().get(header) for header in value}
-            elif name == "limits":
-                found = len(answer.limits)
+            elif name in ("limits", "leases"):
+                found = len(getattr(answer, name))
             elif name == "denied_by":
                 found = list(answer.denied_by)
             elif name == "reserved":
@@ -111,7 +116,7 @@ def call(weir, step: dict, run: str):
         return {name: of_run(value) for name, value in step.get("attributes", {}).items()}
 
     namespace = step.get("namespace", "conformance")
-    known = ("cost", "idempotency_key", "max_ms", "ttl_ms", "at_most")
+    known = ("cost", "idempotency_key", "max_ms", "ttl_ms", "at_most", "for_ms")
     match step["call"]:
         case "batch":
             checks = [

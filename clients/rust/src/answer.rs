@@ -6,6 +6,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
 use crate::error::{Error, Kind};
+use crate::lease::Lease;
 use crate::options::Choice;
 
 /// Whole numbers from here on are not exact in every language.
@@ -62,6 +63,9 @@ pub struct Answer {
     pub reset_after_ms: Option<u64>,
     /// The decision of each limit of each matching rule.
     pub limits: Vec<LimitAnswer>,
+    /// The leases of concurrency limits that the check took. Release each of them when the work is done.
+    #[serde(default)]
+    pub leases: Vec<Lease>,
     /// The source of the answer, if Redis did not decide.
     #[serde(deserialize_with = "Option::deserialize")]
     pub degraded: Option<Degraded>,
@@ -134,6 +138,7 @@ impl Answer {
             remaining: None,
             reset_after_ms: None,
             limits: Vec::new(),
+            leases: Vec::new(),
             degraded: Some(Degraded::Client),
             charged: None,
             code: None,

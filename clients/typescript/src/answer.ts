@@ -18,6 +18,15 @@ export interface LimitAnswer {
   refunded: boolean | null;
 }
 
+/** A place in a concurrency limit. */
+export interface Lease {
+  /** By which the lease is renewed and released. */
+  id: string;
+  ruleId: string;
+  /** The time at which the lease ends by itself, in milliseconds since 1970, by the clock of the gates. */
+  expiresAtMs: number;
+}
+
 /** The source of an answer that Redis did not decide: a rule, the gate's own counters, or this client's `onError`. */
 export type Degraded = "allow" | "deny" | "local" | "client";
 
@@ -35,6 +44,8 @@ export interface Answer {
   remaining: number | null;
   resetAfterMs: number | null;
   limits: LimitAnswer[];
+  /** The leases of concurrency limits that the check took. Release each of them when the work is done. */
+  leases: Lease[];
   degraded: Degraded | null;
   /** In the answer to a record: the number of units that each matching limit took. */
   charged: number | null;
@@ -66,6 +77,7 @@ export function readAnswer(value: unknown): GateAnswer {
     remaining: body.countOrNull("remaining"),
     resetAfterMs: body.countOrNull("reset_after_ms"),
     limits: body.list("limits", readLimit),
+    leases: body.optional("leases", (fields) => fields.list("leases", readLease)) ?? [],
     degraded: body.oneOfOrNull("degraded", ["allow", "deny", "local"]),
     charged: body.optional("charged", (fields) => fields.count("charged")),
     code: body.optional("code", (fields) => fields.text("code")),
@@ -101,6 +113,11 @@ function readLimit(value: unknown): LimitAnswer {
     delayMs: limit.count("delay_ms"),
     refunded: limit.optional("refunded", (fields) => fields.flag("refunded")),
   };
+}
+
+function readLease(value: unknown): Lease {
+  const lease = new Fields(value, "a lease");
+  return { id: lease.text("id"), ruleId: lease.text("rule_id"), expiresAtMs: lease.count("expires_at_ms") };
 }
 
 /** The fields of a JSON object; each reader fails if the value is another one. */

@@ -1,6 +1,7 @@
 import { type Answer, type GateAnswer, readAnswer, readBatch } from "./answer.js";
 import { DenialCache } from "./cache.js";
 import { WeirError } from "./errors.js";
+import { ENDED, type Released, type Renewed, readReleased, readRenewed } from "./lease.js";
 import { type Options, type Settings, readOptions } from "./options.js";
 import { type Attributes, type CheckOptions, type CheckRequest, body, cacheKey } from "./request.js";
 import { type Committed, Reservation, type ReserveOptions, readCommitted, readReservation } from "./reservation.js";
@@ -123,6 +124,44 @@ export class Weir {
     }
   }
 
+  /** Lets a lease of a concurrency limit begin anew. Rejects with a `WeirError` if no gate confirms it. */
+  async renew(lease: string): Promise<Renewed> {
+    const answer = await this.#settle("/renew", lease);
+    return answer === null ? ENDED : readRenewed(answer);
+  }
+
+  /** Ends a lease, so that another check can take its place. Rejects with a `WeirError` if no gate confirms it. */
+  async release(lease: string): Promise<Released> {
+    const answer = await this.#settle("/release", lease);
+    return answer === null ? { released: false, degraded: null } : readReleased(answer);
+  }
+
+  /**
+   * Lets all limits that match count as exhausted for this time, because the service behind them said so. The key needs the scope `exhaust`.
+   * Rejects with a `WeirError` if no gate confirms it.
+   */
+  async exhaust(namespace: string, attributes: Attributes, forMs: number): Promise<Answer> {
+    const request = { ...body({ namespace, attributes }), for_ms: forMs };
+    // Repeatable: a second time is no longer than the first one.
+    const { status, body: answer } = await this.#send("/exhaust", request, true);
+    if (status !== 200) throw notAnAnswer(status);
+    return readAnswer(answer).answer;
+  }
+
+  /** The answer to a renewal or release; null if the lease had ended. */
+  async #settle(path: "/renew" | "/release", lease: string): Promise<unknown> {
+    try {
+      // Repeatable: a gate gives a repeat the first answer.
+      const { status, body: answer } = await this.#send(path, { lease }, true);
+      if (status !== 200) throw notAnAnswer(status);
+      return answer;
+    } catch (error) {
+      // Something between the client and the gate can answer 404 too, without the code.
+      if (error instanceof WeirError && error.status === 404 && error.code === "not_found") return null;
+      throw error;
+    }
+  }
+
   /** Up to 100 independent checks in one request, decided in order. If no gate decides, `onError` answers each. */
   async batch(checks: readonly CheckRequest[]): Promise<Answer[]> {
     if (checks.length === 0) return [];
@@ -208,6 +247,7 @@ export class Weir {
       remaining: null,
       resetAfterMs: null,
       limits: [],
+      leases: [],
       degraded: "client",
       charged: null,
       code: null,

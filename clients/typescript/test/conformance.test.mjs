@@ -20,7 +20,7 @@ for (const [position, row] of conformance.cases.entries()) {
       ...(row.steps.some((step) => step.call === "wait") ? {} : { now: () => 0 }),
       ...(row.server === "stub" ? { sleep: async (ms) => void slept.push(ms) } : {}),
     });
-    const state = { reservation: null };
+    const state = { reservation: null, lease: "lease_x" };
     for (const [nth, step] of row.steps.entries()) await take(weir, step, `step ${nth}`, state);
     if (row.sleeps !== undefined) assert.deepEqual(slept, row.sleeps);
     if (row.server === "stub") await compareRequests(row, `${address}/requests`);
@@ -57,8 +57,16 @@ async function call(weir, step, state) {
     case "check":
     case "peek":
     case "record":
-    case "refund":
-      return weir[step.call](namespace, attributes, options);
+    case "refund": {
+      const answer = await weir[step.call](namespace, attributes, options);
+      state.lease = answer.leases[0]?.id ?? state.lease;
+      return answer;
+    }
+    case "renew":
+    case "release":
+      return weir[step.call](step.lease ?? state.lease);
+    case "exhaust":
+      return weir.exhaust(namespace, attributes, step.for_ms);
     case "reserve": {
       const { ttl_ms, at_most } = step;
       const more = { ...(ttl_ms === undefined ? {} : { ttlMs: ttl_ms }), ...(at_most === undefined ? {} : { atMost: at_most }) };
@@ -88,6 +96,8 @@ function compare(answer, wanted, where) {
     remaining: answer.remaining,
     reset_after_ms: answer.resetAfterMs,
     limits: answer.limits?.length,
+    leases: answer.leases?.length,
+    held: answer.held,
     degraded: answer.degraded,
     charged: answer.charged,
     reserved: answer.reserved,

@@ -4,8 +4,9 @@ from ._async import AsyncWeir
 from ._core import Attributes, CheckRequest, Choice, OnError
 from ._sync import Weir
 from .address import client_address
-from .answer import Answer, Degraded, LimitAnswer
+from .answer import Answer, Degraded, Lease, LimitAnswer
 from .errors import FailureKind, WeirError
+from .lease import Released, Renewed
 from .middleware import safe_attributes
 from .reservation import AsyncReservation, Committed, Reservation
 
@@ -19,8 +20,11 @@ __all__ = [
     "Committed",
     "Degraded",
     "FailureKind",
+    "Lease",
     "LimitAnswer",
     "OnError",
+    "Released",
+    "Renewed",
     "Reservation",
     "Weir",
     "WeirError",

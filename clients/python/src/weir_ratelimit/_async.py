@@ -12,6 +12,7 @@ import httpx
 from ._core import BODY_MAX, FAILURES, Attributes, CheckRequest, Core, failure, to_json, too_long, too_many
 from .answer import Answer, GateAnswer
 from .errors import WeirError
+from .lease import Released, Renewed
 from .reservation import NOTHING, AsyncReservation, Committed
 
 
@@ -119,6 +120,21 @@ class AsyncWeir:
         finally:
             # Any cached denial may have ended.
             self._core.cache.clear()
+
+    async def renew(self, lease: str) -> Renewed:
+        """See `Weir.renew`."""
+        # Repeatable: a gate gives a repeat the first answer.
+        return self._core.renewed(*await self._send("/renew", {"lease": lease}, True))
+
+    async def release(self, lease: str) -> Released:
+        """See `Weir.release`."""
+        return self._core.released(*await self._send("/release", {"lease": lease}, True))
+
+    async def exhaust(self, namespace: str, attributes: Attributes, *, for_ms: int) -> Answer:
+        """See `Weir.exhaust`."""
+        # Repeatable: a second time is no longer than the first one.
+        body = {**CheckRequest(namespace, attributes).body(), "for_ms": for_ms}
+        return self._core.exhausted(*await self._send("/exhaust", body, True))
 
     async def batch(self, checks: Sequence[CheckRequest]) -> list[Answer]:
         """See `Weir.batch`."""

@@ -16,6 +16,7 @@ import httpx
 from ._cache import DenialCache
 from .answer import Answer, GateAnswer, parse_json, read_answer, read_batch
 from .errors import WeirError
+from .lease import ENDED, NOT_RELEASED, Released, Renewed, read_released, read_renewed
 from .reservation import Committed, read_committed, read_reservation
 
 Attributes = Mapping[str, "str | int | float | bool | None"]
@@ -158,6 +159,33 @@ class Core:
         if status != 200:
             raise _not_an_answer(status)
         return read_committed(body)
+
+    def exhausted(self, status: int, content: bytes) -> Answer:
+        body = self.json(status, content)
+        if status != 200:
+            raise _not_an_answer(status)
+        return read_answer(body).answer
+
+    def renewed(self, status: int, content: bytes) -> Renewed:
+        body = self.lease(status, content)
+        return ENDED if body is None else read_renewed(body)
+
+    def released(self, status: int, content: bytes) -> Released:
+        body = self.lease(status, content)
+        return NOT_RELEASED if body is None else read_released(body)
+
+    def lease(self, status: int, content: bytes) -> Any:
+        """The answer to a renewal or release; None if the lease had ended."""
+        try:
+            body = self.json(status, content)
+        except WeirError as error:
+            # Something between the client and the gate can answer 404 too, without the code.
+            if error.status == 404 and error.code == "not_found":
+                return None
+            raise
+        if status != 200:
+            raise _not_an_answer(status)
+        return body
 
     def decisions(self, status: int, content: bytes, count: int) -> list[Answer]:
         body = self.json(status, content)

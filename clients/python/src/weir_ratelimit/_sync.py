@@ -12,6 +12,7 @@ from ._core import BODY_MAX, FAILURES, Attributes, CheckRequest, Core, failure, 
 from ._deadline import DeadlineTransport
 from .answer import Answer, GateAnswer
 from .errors import WeirError
+from .lease import Released, Renewed
 from .reservation import NOTHING, Committed, Reservation
 
 
@@ -121,6 +122,22 @@ class Weir:
         finally:
             # Any cached denial may have ended.
             self._core.cache.clear()
+
+    def renew(self, lease: str) -> Renewed:
+        """Lets a lease of a concurrency limit begin anew. Raises a `WeirError` if no gate confirms it."""
+        # Repeatable: a gate gives a repeat the first answer.
+        return self._core.renewed(*self._send("/renew", {"lease": lease}, True))
+
+    def release(self, lease: str) -> Released:
+        """Ends a lease, so that another check can take its place. Raises a `WeirError` if no gate confirms it."""
+        return self._core.released(*self._send("/release", {"lease": lease}, True))
+
+    def exhaust(self, namespace: str, attributes: Attributes, *, for_ms: int) -> Answer:
+        """Lets all limits that match count as exhausted for this time, because the service behind them said so. The key needs the scope
+        `exhaust`. Raises a `WeirError` if no gate confirms it."""
+        # Repeatable: a second time is no longer than the first one.
+        body = {**CheckRequest(namespace, attributes).body(), "for_ms": for_ms}
+        return self._core.exhausted(*self._send("/exhaust", body, True))
 
     def batch(self, checks: Sequence[CheckRequest]) -> list[Answer]:
         """Up to 100 independent checks in one request, decided in order. If no gate decides, `on_error` answers each."""

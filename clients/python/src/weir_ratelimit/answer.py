@@ -37,6 +37,17 @@ class LimitAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Lease:
+    """A place in a concurrency limit."""
+
+    id: str
+    """By which the lease is renewed and released."""
+    rule_id: str
+    expires_at_ms: int
+    """The time at which the lease ends by itself, in milliseconds since 1970, by the clock of the gates."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The answer to a check."""
 
@@ -52,6 +63,8 @@ class Answer:
     remaining: int | None = None
     reset_after_ms: int | None = None
     limits: tuple[LimitAnswer, ...] = ()
+    leases: tuple[Lease, ...] = ()
+    """The leases of concurrency limits that the check took. Release each of them when the work is done."""
     degraded: Degraded | None = None
     charged: int | None = None
     """In the answer to a record: the number of units that each matching limit took."""
@@ -118,6 +131,7 @@ def read_answer(value: Any) -> GateAnswer:
         remaining=body.count_or_none("remaining"),
         reset_after_ms=body.count_or_none("reset_after_ms"),
         limits=body.list("limits", _read_limit),
+        leases=body.list("leases", _read_lease) if "leases" in body.values else (),
         degraded=body.one_of("degraded", (None, "allow", "deny", "local")),
         charged=body.count("charged") if "charged" in body.values else None,
         code=_text(body.values["code"], "code") if "code" in body.values else None,
@@ -150,6 +164,11 @@ def _read_limit(value: Any, _: str) -> LimitAnswer:
         delay_ms=limit.count("delay_ms"),
         refunded=limit.flag("refunded") if "refunded" in limit.values else None,
     )
+
+
+def _read_lease(value: Any, _: str) -> Lease:
+    lease = _Fields(value, "a lease")
+    return Lease(lease.text("id"), lease.text("rule_id"), lease.count("expires_at_ms"))
 
 
 def read_fields(value: Any, what: str) -> _Fields:

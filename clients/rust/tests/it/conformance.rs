@@ -35,12 +35,13 @@ async fn run(row: &Value, position: usize) -> Vec<String> {
     let weir = client(options(row, &url, &slept));
     let steps = row["steps"].as_array().expect("steps");
     let mut faults = Vec::new();
-    let mut open = None;
+    let (mut open, mut lease) = (None, "lease_x".to_owned());
     for (nth, step) in steps.iter().enumerate() {
         let found = match step["call"].as_str() {
             Some("reserve") => reserve(&weir, step, &mut open).await,
             Some("commit" | "cancel") => commit(step, open.as_ref()).await,
-            _ => take(&weir, step).await,
+            Some("renew" | "release") => settle(&weir, step, &lease).await,
+            _ => take(&weir, step, &mut lease).await,
         };
         faults.extend(found.into_iter().map(|fault| format!("step {nth}: {fault}")));
     }
@@ -80,7 +81,7 @@ fn options(row: &Value, url: &str, slept: &Arc<Mutex<Vec<u64>>>) -> Options {
     options.now(move || start)
 }
 
-async fn take(weir: &Weir, step: &Value) -> Vec<String> {
+async fn take(weir: &Weir, step: &Value, lease: &mut String) -> Vec<String> {
     let outcome = call(weir, step).await;
     let answers = match (outcome, &step["error"]) {
         (Err(error), wanted @ Value::Object(_)) => return compare_error(&error, wanted),
@@ -88,6 +89,9 @@ async fn take(weir: &Weir, step: &Value) -> Vec<String> {
         (Ok(answers), Value::Null) => answers,
         (Ok(answers), _) => return vec![format!("no error but {answers:?}")],
     };
+    if let Some(taken) = answers.iter().flat_map(|answer| &answer.leases).next() {
+        lease.clone_from(&taken.id);
+    }
     let expected =
         step["results"].as_array().cloned().unwrap_or_else(|| vec![step["expect"].clone()]);
     if answers.len() != expected.len() {
@@ -120,6 +124,28 @@ async fn reserve(weir: &Weir, step: &Value, open: &mut Option<Reservation>) -> V
     faults
 }
 
+async fn settle(weir: &Weir, step: &Value, lease: &str) -> Vec<String> {
+    let lease = step["lease"].as_str().unwrap_or(lease);
+    let word = |source: Degraded| format!("{source:?}").to_lowercase();
+    let outcome = if step["call"] == "renew" {
+        let renewed = weir.renew(lease).await;
+        renewed.map(|found| json!({ "held": found.held, "degraded": found.degraded.map(word) }))
+    } else {
+        let released = weir.release(lease).await;
+        released
+            .map(|found| json!({ "released": found.released, "degraded": found.degraded.map(word) }))
+    };
+    let found = match (outcome, &step["error"]) {
+        (Err(error), wanted @ Value::Object(_)) => return compare_error(&error, wanted),
+        (Err(error), _) => return vec![format!("{error:?}")],
+        (Ok(found), Value::Null) => found,
+        (Ok(found), _) => return vec![format!("no error but {found}")],
+    };
+    let wanted = step["expect"].as_object().expect("an object").iter();
+    let wrong = wanted.filter(|(name, value)| found[*name] != **value);
+    wrong.map(|(name, value)| format!("{name} is {}, not {value}", found[name])).collect()
+}
+
 async fn commit(step: &Value, open: Option<&Reservation>) -> Vec<String> {
     let open = open.expect("a reservation");
     let outcome = match step["cost"].as_u64() {
@@ -148,6 +174,10 @@ async fn call(weir: &Weir, step: &Value) -> Result<Vec<Answer>, Error> {
         "peek" => weir.peek(&request).await,
         "record" => weir.record(&request).await,
         "refund" => weir.refund(&request).await,
+        "exhaust" => {
+            let for_ms = step["for_ms"].as_u64().expect("a time");
+            weir.exhaust(&request, Duration::from_millis(for_ms)).await
+        }
         "wait" => {
             weir.wait(&request, Duration::from_millis(step["max_ms"].as_u64().expect("a time")))
                 .await
@@ -195,7 +225,7 @@ fn compare(answer: &Answer, wanted: &Value) -> Vec<String> {
     let found = json!({
         "allowed": answer.allowed, "denied_by": answer.denied_by, "retry_after_ms": answer.retry_after_ms,
         "delay_ms": answer.delay_ms, "limit": answer.limit, "remaining": answer.remaining,
-        "reset_after_ms": answer.reset_after_ms, "limits": answer.limits.len(), "code": answer.code, "cached": answer.cached,
+        "reset_after_ms": answer.reset_after_ms, "limits": answer.limits.len(), "leases": answer.leases.len(), "code": answer.code, "cached": answer.cached,
         "charged": answer.charged, "degraded": answer.degraded.map(|source| format!("{source:?}").to_lowercase()),
         "error": answer.error.as_ref().map(|error| name(error.kind)),
     });

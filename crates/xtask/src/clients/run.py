@@ -97,7 +97,10 @@ def start_weir(stack: contextlib.ExitStack, weir: str, scratch: pathlib.Path) ->
         post(f"{api}/tenants/{installation['tenant']}/rules", {"namespace": "conformance", **rule}, token)
         for rule in rules
     ]
-    version = max(rule["rulebook_version"] for rule in made)
+    # The key of `weir dev` cannot exhaust.
+    key = post(f"{api}/tenants/{installation['tenant']}/keys", {"name": "clients", "scopes": ["check", "exhaust"]}, token)
+    installation["api_key"] = key["secret"]
+    version = max(one["rulebook_version"] for one in [*made, key])
     until(lambda: get(f"{address(installation['gates'][0])}/readyz")["rulebook_version"] >= version)
     return installation
 

@@ -1,0 +1,125 @@
+package weir
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// Lease is a place in a concurrency limit, in the answer to a check that passed.
+type Lease struct {
+	// ID by which the lease is renewed and released.
+	ID string
+	// RuleID of the limit.
+	RuleID string
+	// ExpiresAtMS is the time at which the lease ends by itself, in milliseconds since 1970, by the clock of the gates.
+	ExpiresAtMS int64
+}
+
+// Renewed is the effect of a renewal.
+type Renewed struct {
+	// Held is whether the lease is held; false if it had ended, so that someone else can have the place.
+	Held bool
+	// ExpiresAtMS is the time at which it ends by itself; nil if it was not renewed.
+	ExpiresAtMS *int64
+	// Degraded is why nothing was renewed although it is held; empty usually.
+	Degraded Degraded
+}
+
+// Released is the effect of a release.
+type Released struct {
+	// Released is whether the place is free; false if the lease had ended before.
+	Released bool
+	// Degraded is why nothing was released; empty usually.
+	Degraded Degraded
+}
+
+// Renew lets a lease begin anew. It fails if no gate confirms it.
+func (c *Client) Renew(ctx context.Context, lease string) (*Renewed, error) {
+	body, err := c.settle(ctx, pathRenew, lease)
+	if err != nil {
+		return nil, err
+	}
+	if body == nil {
+		return &Renewed{}, nil
+	}
+	renewed := &Renewed{
+		Held:        true,
+		ExpiresAtMS: body.countOrNull("expires_at_ms"),
+		Degraded:    Degraded(body.oneOfOrNull("degraded", "allow", "deny", "local")),
+	}
+	if body.fault != nil {
+		return nil, body.fault
+	}
+	return renewed, nil
+}
+
+// Release ends a lease, so that another check can take its place. It fails if no gate confirms it.
+func (c *Client) Release(ctx context.Context, lease string) (*Released, error) {
+	body, err := c.settle(ctx, pathRelease, lease)
+	if err != nil {
+		return nil, err
+	}
+	if body == nil {
+		return &Released{}, nil
+	}
+	released := &Released{
+		Released: body.flag("released"),
+		Degraded: Degraded(body.oneOfOrNull("degraded", "allow", "deny", "local")),
+	}
+	if body.fault != nil {
+		return nil, body.fault
+	}
+	return released, nil
+}
+
+// Exhaust lets all limits that match count as exhausted for this time, because the service behind them said so. The key needs the scope
+// `exhaust`. It fails if no gate confirms it.
+func (c *Client) Exhaust(ctx context.Context, request CheckRequest, limited time.Duration) (*Answer, error) {
+	known := request.body()
+	body := struct {
+		Namespace  string            `json:"namespace"`
+		Attributes map[string]string `json:"attributes"`
+		ForMS      int64             `json:"for_ms"`
+	}{known.Namespace, known.Attributes, limited.Milliseconds()}
+	// Repeatable: a second time is no longer than the first one.
+	status, content, err := c.send(ctx, pathExhaust, body, true)
+	if err != nil {
+		return nil, err
+	}
+	if status != http.StatusOK {
+		return nil, notAnAnswer(status)
+	}
+	gate, err := readAnswer(content)
+	if err != nil {
+		return nil, err
+	}
+	return &gate.answer, nil
+}
+
+// settle returns the answer to a renewal or release; nil if the lease had ended.
+func (c *Client) settle(ctx context.Context, path, lease string) (*fields, error) {
+	// Repeatable: a gate gives a repeat the first answer.
+	status, content, err := c.send(ctx, path, map[string]string{"lease": lease}, true)
+	var failure *Error
+	if errors.As(err, &failure) && failure.Status == http.StatusNotFound && failure.Code == "not_found" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if status != http.StatusOK {
+		return nil, notAnAnswer(status)
+	}
+	return fieldsOf(content, "the lease"), nil
+}
+
+func readLease(content []byte) (Lease, error) {
+	body := fieldsOf(content, "a lease")
+	lease := Lease{ID: body.text("id"), RuleID: body.text("rule_id"), ExpiresAtMS: body.count("expires_at_ms")}
+	if body.fault != nil {
+		return lease, body.fault
+	}
+	return lease, nil
+}
