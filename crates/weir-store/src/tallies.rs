@@ -8,31 +8,16 @@ use crate::connection::PooledConnection;
 use crate::convert::{stored, timestamp, unsigned, uuid};
 use crate::error::StoreError;
 
+mod counts;
 mod flush;
 mod rules;
 mod slots;
 mod steps;
 
+pub use counts::{Counted, TallyCounts};
 pub use flush::{DropCount, Flush, TallyRow};
 use slots::SlotRow;
 pub use steps::{STEP_MS, STEPS_RETAINED_MS, StepRow};
-
-/// The numbers of decisions of each kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TallyCounts {
-    /// Checks that were allowed.
-    pub allowed: u64,
-    /// Checks that were denied.
-    pub denied: u64,
-    /// Checks that a rule in shadow mode would have denied.
-    pub shadow_denied: u64,
-    /// Checks that were decided without Redis.
-    pub degraded: u64,
-    /// Requests that refunded units.
-    pub refunded: u64,
-    /// Requests that recorded units.
-    pub recorded: u64,
-}
 
 /// The coarsest table that a range is read from. Both ends of the range must be multiples of its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,17 +50,6 @@ pub struct TallyRange {
     pub to: Timestamp,
     /// The step that both ends are multiples of.
     pub resolution: Resolution,
-}
-
-/// Counts, and how complete they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counted<T> {
-    /// The counts.
-    pub counts: T,
-    /// The time up to which every gate has reported its decisions.
-    pub as_of: Timestamp,
-    /// The number of decisions in the range that gates could not record, of all tenants.
-    pub dropped: u64,
 }
 
 /// The counts of one rule.
@@ -267,18 +241,6 @@ impl<'t> Tallies<'t> {
             (rule_id, timestamp(row.minute), counts)
         });
         Ok(rows.collect())
-    }
-}
-
-impl TallyCounts {
-    /// Adds other counts to these.
-    pub fn add(&mut self, others: &Self) {
-        self.allowed += others.allowed;
-        self.denied += others.denied;
-        self.shadow_denied += others.shadow_denied;
-        self.degraded += others.degraded;
-        self.refunded += others.refunded;
-        self.recorded += others.recorded;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use time::OffsetDateTime;
 
-use super::{Counted, TallyCounts};
+use super::counts::{Counted, TallyCounts};
 use crate::convert::{timestamp, unsigned};
 use crate::error::StoreError;
 
