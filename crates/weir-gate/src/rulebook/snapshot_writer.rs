@@ -135,7 +135,7 @@ mod tests {
         read.and_then(|snapshot| snapshot.rulebook_version()).map(|version| version.number)
     }
 
-    /// What [`SnapshotWriter::age`] returns is the metric of the gate, and has an alert rule.
+    /// The age is a metric of the gate with an alert rule.
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn full_disk_leaves_the_former_snapshot_and_its_age_grows_until_there_is_room() {

@@ -106,7 +106,7 @@ async fn emptied_redis_is_noticed_each_time_and_by_a_restart_too() {
 }
 
 #[tokio::test]
-async fn redis_tells_of_lost_data_without_being_asked() {
+async fn lost_data_is_reported_by_redis_before_the_marker_is_read_again() {
     let (redis, _scratch) = redis();
     let client = crate::client(&redis.url()).expect("a local address");
     let (woken, mut wakes) = mpsc::unbounded_channel();
@@ -117,7 +117,7 @@ async fn redis_tells_of_lost_data_without_being_asked() {
     });
     for _ in 0..3 {
         let deadline = Instant::now() + DEADLINE;
-        // Its own write is told too, so the watcher has read the marker since.
+        // The watcher reads the marker again after its own write, which ends the tracking.
         while !redis.command("EXISTS weir:marker").expect("it runs").contains('1')
             || redis.command("INFO stats").expect("it runs").contains("tracking_total_keys:0")
         {
@@ -126,7 +126,7 @@ async fn redis_tells_of_lost_data_without_being_asked() {
         }
         redis.command("FLUSHALL").expect("it runs");
         let wake = tokio::time::timeout(DEADLINE, wakes.recv()).await;
-        assert_eq!(wake.expect("told in time"), Some(Wake::DataLost));
+        assert_eq!(wake.expect("in time"), Some(Wake::DataLost));
     }
     watching.abort();
 }
