@@ -3,6 +3,7 @@
 mod harness;
 
 mod accounts;
+mod alert_rules;
 mod audit;
 mod ceilings;
 mod check_flow;

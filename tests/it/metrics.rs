@@ -12,9 +12,14 @@ use crate::harness::{Tenant, shared};
 
 const FILES: [&str; 3] = ["metrics.md", "grafana-dashboard.json", "prometheus-alerts.yml"];
 
-fn document(name: &str) -> String {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/operate");
-    std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+/// A file of the guide for operators.
+pub fn document_path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/operate").join(name)
+}
+
+pub fn document(name: &str) -> String {
+    let text = std::fs::read_to_string(document_path(name));
+    text.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// The names of metrics in a text, without the suffixes that Prometheus adds for histograms.
@@ -83,7 +88,7 @@ async fn every_metric_that_is_named_exists_and_none_has_a_label_that_grows() {
 }
 
 /// Runs `promtool`, which `cargo xtask setup --for test` installs, and requires that it finds nothing.
-fn promtool(args: &[&str], input: &str) {
+pub fn promtool(args: &[&str], input: &str) {
     let mut command = Command::new("promtool");
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut tool = command.spawn().expect("promtool is missing: cargo xtask setup --for test");
@@ -106,8 +111,7 @@ async fn promtool_accepts_the_metrics_of_both_planes_and_the_alert_rules() {
         let helps = text.lines().filter(|line| line.starts_with("# HELP ")).count();
         assert!(families > 10 && families == helps, "{families} families, {helps} help texts");
     }
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/operate");
-    let rules = folder.join("prometheus-alerts.yml");
+    let rules = document_path("prometheus-alerts.yml");
     promtool(&["check", "rules", &rules.display().to_string()], "");
 }
 
