@@ -1,6 +1,7 @@
 //! The limiter against real Redis: twins, guarantees, worked examples, failures.
 
 mod batching;
+mod busy;
 mod clock_steps;
 mod cluster;
 mod concurrency;

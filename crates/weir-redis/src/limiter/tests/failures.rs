@@ -23,9 +23,9 @@ const SLACK: Duration = Duration::from_millis(1_500);
 const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// A limiter with a Redis of its own.
-struct Own {
-    redis: Redis,
-    limiter: Limiter,
+pub(super) struct Own {
+    pub(super) redis: Redis,
+    pub(super) limiter: Limiter,
     tenant: TenantId,
     rules: Vec<RuleCharge>,
     _stop: DropGuard,
@@ -33,7 +33,7 @@ struct Own {
 }
 
 impl Own {
-    async fn start() -> Self {
+    pub(super) async fn start() -> Self {
         Self::with_budget(BUDGET).await
     }
 
@@ -77,12 +77,12 @@ impl Own {
         (remaining, start.elapsed())
     }
 
-    async fn ask_fine(&self) -> u64 {
+    pub(super) async fn ask_fine(&self) -> u64 {
         self.check().await.0.expect("redis answers")
     }
 
     /// Sends checks until Redis counts as down by its refusals alone. The breaker stays closed.
-    async fn until_refused_and_down(&self, label: &str) {
+    pub(super) async fn until_refused_and_down(&self, label: &str) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while self.limiter.up() {
             let (answer, waited) = self.check().await;
